@@ -1,1 +1,26 @@
+//! The words of the system: ids, names, times, states, policies and the job envelope.
+//!
+//! Plain data and pure functions. Nothing here reads a clock, does I/O or waits.
 
+pub mod class;
+pub mod cron;
+pub mod duration;
+pub mod envelope;
+pub mod id;
+pub mod json;
+pub mod mutation;
+pub mod name;
+pub mod policy;
+pub mod reject;
+pub mod row;
+pub mod state;
+pub mod time;
+
+pub use class::{Class, ClassId};
+pub use id::{JobId, Seq};
+pub use name::{CronName, JobType, PoolName, QueueName, TenantId, WorkerId};
+pub use policy::{Directive, Exhaustion, Policy, RetryPolicy};
+pub use reject::{Rejection, RejectionKind};
+pub use row::{Done, Ending, ErrorRow, Live};
+pub use state::State;
+pub use time::Millis;

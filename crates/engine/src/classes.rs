@@ -1,0 +1,168 @@
+//! Interned classes: what their jobs share, and how many finished ones are kept.
+
+use std::sync::Arc;
+
+use ahash::RandomState;
+use rota_model::mutation::{Counts, Mutation};
+use rota_model::{Class, ClassId, Ending};
+
+use crate::sched::QueueIx;
+
+type Map<K, V> = std::collections::HashMap<K, V, RandomState>;
+
+pub(crate) struct Classes {
+    slots: Vec<Option<Slot>>,
+    by_class: Map<Arc<Class>, ClassId>,
+    free: Vec<ClassId>,
+    /// Classes whose counts changed since they were last written.
+    dirty: Vec<ClassId>,
+    /// Classes that may have lost their last job.
+    idle: Vec<ClassId>,
+}
+
+pub(crate) struct Slot {
+    pub class: Arc<Class>,
+    pub queue: QueueIx,
+    pub done: Counts,
+    /// Jobs that live.
+    pub live: u64,
+    dirty: bool,
+}
+
+impl Classes {
+    pub fn new(hasher: RandomState) -> Self {
+        Self {
+            slots: Vec::new(),
+            by_class: Map::with_hasher(hasher),
+            free: Vec::new(),
+            dirty: Vec::new(),
+            idle: Vec::new(),
+        }
+    }
+
+    pub fn find(&self, class: &Class) -> Option<ClassId> {
+        self.by_class.get(class).copied()
+    }
+
+    /// Takes in a class that [`Classes::find`] does not know.
+    pub fn add(&mut self, class: Class, queue: QueueIx) -> (ClassId, Arc<Class>) {
+        let id = self.free.pop().unwrap_or(ClassId(self.slots.len() as u32));
+        let class = Arc::new(class);
+        self.put(id, class.clone(), queue, Counts::default());
+        (id, class)
+    }
+
+    pub fn put(&mut self, id: ClassId, class: Arc<Class>, queue: QueueIx, done: Counts) {
+        let index = id.0 as usize;
+        if self.slots.len() <= index {
+            self.slots.resize_with(index + 1, || None);
+        }
+        self.by_class.insert(class.clone(), id);
+        self.slots[index] = Some(Slot {
+            class,
+            queue,
+            done,
+            live: 0,
+            dirty: false,
+        });
+        self.idle.push(id);
+    }
+
+    /// After a restore, the numbers between the known ones are free.
+    pub fn collect_free(&mut self) {
+        let empty = |(i, slot): (usize, &Option<Slot>)| slot.is_none().then_some(ClassId(i as u32));
+        self.free = self
+            .slots
+            .iter()
+            .enumerate()
+            .rev()
+            .filter_map(empty)
+            .collect();
+    }
+
+    pub fn slot(&self, id: ClassId) -> &Slot {
+        self.slots[id.0 as usize]
+            .as_ref()
+            .expect("a job's class is known while the job exists")
+    }
+
+    pub fn slot_mut(&mut self, id: ClassId) -> &mut Slot {
+        self.slots[id.0 as usize]
+            .as_mut()
+            .expect("a job's class is known while the job exists")
+    }
+
+    pub fn contains(&self, id: ClassId) -> bool {
+        self.slots.get(id.0 as usize).is_some_and(Option::is_some)
+    }
+
+    pub fn ids(&self) -> impl Iterator<Item = (ClassId, &Slot)> {
+        self.slots
+            .iter()
+            .enumerate()
+            .filter_map(|(i, s)| Some((ClassId(i as u32), s.as_ref()?)))
+    }
+
+    pub fn count_finished(&mut self, id: ClassId, ending: Ending) {
+        self.change(id, |slot| {
+            slot.live -= 1;
+            *slot.done.get_mut(ending) += 1;
+        });
+    }
+
+    pub fn count_revived(&mut self, id: ClassId, ending: Ending) {
+        self.change(id, |slot| {
+            slot.live += 1;
+            *slot.done.get_mut(ending) -= 1;
+        });
+    }
+
+    pub fn count_forgotten(&mut self, id: ClassId, ending: Ending) {
+        self.change(id, |slot| *slot.done.get_mut(ending) -= 1);
+    }
+
+    pub fn count_deleted(&mut self, id: ClassId) {
+        self.change(id, |slot| slot.live -= 1);
+    }
+
+    fn change(&mut self, id: ClassId, change: impl FnOnce(&mut Slot)) {
+        let slot = self.slot_mut(id);
+        change(slot);
+        let first = !std::mem::replace(&mut slot.dirty, true);
+        let empty = slot.live == 0 && slot.done.total() == 0;
+        if first {
+            self.dirty.push(id);
+        }
+        if empty {
+            self.idle.push(id);
+        }
+    }
+
+    /// Writes the counts that changed: once for each class and batch, however many jobs it had.
+    pub fn write_counts(&mut self, out: &mut Vec<Mutation>) {
+        for id in std::mem::take(&mut self.dirty) {
+            if let Some(slot) = &mut self.slots[id.0 as usize] {
+                slot.dirty = false;
+                out.push(Mutation::Counts(id, slot.done));
+            }
+        }
+    }
+
+    /// Forgets classes that have no job left. Done now and then, not at once, so that a queue
+    /// which keeps running empty does not write its class again and again.
+    pub fn drop_idle(&mut self, out: &mut Vec<Mutation>) {
+        self.write_counts(out);
+        for id in std::mem::take(&mut self.idle) {
+            let Some(slot) = &self.slots[id.0 as usize] else {
+                continue;
+            };
+            if slot.live == 0 && slot.done.total() == 0 {
+                let class = slot.class.clone();
+                self.by_class.remove(&class);
+                self.slots[id.0 as usize] = None;
+                self.free.push(id);
+                out.push(Mutation::DropClass(id));
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Everything that can happen to the engine.
+//!
+//! Commands that name a job which need not be in memory carry a [`Target`]: what the store and the
+//! decisions still on their way to it say about that job right now.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rota_model::cron::Schedule;
+use rota_model::envelope::NewJob;
+use rota_model::row::Place;
+use rota_model::{
+    Class, CronName, Directive, Done, JobId, Live, Millis, PoolName, QueueName, Seq, State,
+    WorkerId,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::Overlap;
+
+#[derive(Debug, Clone)]
+pub enum Command {
+    /// Accept jobs, all or none.
+    Enqueue(Vec<NewJob>),
+    /// Give a worker jobs, now or when the first arrives.
+    Fetch(Fetch),
+    /// A waiting fetch gave up.
+    StopWaiting(WaiterId),
+    /// Claims whose receiver was gone: those executions never began.
+    Undelivered(Vec<(Seq, u32)>),
+    /// Executions ended, well or badly. Each is answered for itself.
+    Settle(Vec<Settle>),
+    /// A worker is alive.
+    Beat(Beat),
+    Register(Registration),
+    Deregister(WorkerId),
+    /// Remove a worker that has been silent for too long, and take its jobs back.
+    DropStaleWorker(WorkerId),
+    /// Tell a worker what to become at its next heartbeat.
+    Direct(WorkerId, Directive),
+    Cancel(Vec<Target>),
+    Activate(Target),
+    /// Make finished jobs available again.
+    Retry(Vec<Target>),
+    /// Remove jobs for good, living or finished, unless they are active.
+    Delete(Vec<Target>),
+    /// Remove finished jobs whose retention has passed.
+    Forget(Vec<Done>),
+    PauseQueue(QueueName),
+    ResumeQueue(QueueName),
+    ConfigureQueue(QueueName, QueueSettings),
+    PutCron(Box<CronSpec>),
+    RemoveCron(CronName),
+    EnableCron(CronName, bool),
+    /// Stop or resume all dispatching, schedules and timers.
+    Maintain {
+        enabled: bool,
+        reason: Option<String>,
+        expected_ms: Option<u64>,
+    },
+    /// Write statistics down although their interval is not over: the process is about to end.
+    FlushStats,
+    /// Let time pass.
+    Tick,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WaiterId(pub u64);
+
+#[derive(Debug, Clone)]
+pub struct Fetch {
+    /// In order of preference.
+    pub queues: Vec<QueueName>,
+    pub count: usize,
+    pub worker: Option<WorkerId>,
+    pub pool: Option<PoolName>,
+    pub visibility_ms: Option<u64>,
+    /// Wait this long for the first job, under this name.
+    pub wait: Option<(WaiterId, u64)>,
+}
+
+/// Who says that an execution has ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Holder {
+    pub worker: Option<WorkerId>,
+    pub attempt: Option<u32>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Settle {
+    Ack(Ack),
+    Nack(Nack),
+}
+
+#[derive(Debug, Clone)]
+pub struct Ack {
+    pub job: Target,
+    pub holder: Holder,
+    pub result: Option<Bytes>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Nack {
+    pub job: Target,
+    pub holder: Holder,
+    pub failure: Failure,
+    /// Put it back at once: the worker could not run it.
+    pub requeue: bool,
+}
+
+/// What went wrong, ready to be kept.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub kind: Arc<str>,
+    pub code: Option<HandlerCode>,
+    pub retryable: bool,
+    /// JSON members (type, message, ...) without braces.
+    pub json: Bytes,
+}
+
+/// A handler's own word on what should follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandlerCode {
+    Retry,
+    Discard,
+    DeadLetter,
+}
+
+/// A job named by a client.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub seq: Seq,
+    pub id: JobId,
+    /// Where it stands. The engine knows active jobs better and does not look here for those.
+    pub now: Place,
+}
+
+impl Target {
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.now.state()
+    }
+
+    pub(crate) fn live(&self) -> Option<&Live> {
+        match &self.now {
+            Place::Live(live) => Some(live),
+            Place::Done(_) => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Beat {
+    pub worker: WorkerId,
+    /// What the worker says of itself.
+    pub state: Option<Directive>,
+    /// The jobs that it is running.
+    pub jobs: Vec<Target>,
+    pub visibility_ms: Option<u64>,
+    /// Fields of a registration that heartbeats may repeat.
+    pub about: Registration,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registration {
+    pub worker: WorkerId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hostname: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<QueueName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<PoolName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<String>,
+    /// JSON that only clients read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<serde_json::Value>,
+}
+
+/// An operator's settings for one queue; what is absent follows the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct QueueSettings {
+    /// The most jobs that may be active at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discarded_ms: Option<u64>,
+}
+
+/// A recurring schedule, checked and ready.
+#[derive(Debug, Clone)]
+pub struct CronSpec {
+    pub name: CronName,
+    pub expression: String,
+    pub timezone: String,
+    pub schedule: Schedule,
+    pub overlap: Overlap,
+    pub enabled: bool,
+    pub class: Class,
+    /// A job's body; each run gets its own id in it.
+    pub body: Bytes,
+    /// JSON members to show to clients: type, args, options, description ...
+    pub shown: Bytes,
+}
+
+impl Registration {
+    /// A worker about which nothing but its name is known.
+    #[must_use]
+    pub fn named(worker: WorkerId) -> Self {
+        Self {
+            worker,
+            hostname: None,
+            pid: None,
+            queues: Vec::new(),
+            concurrency: None,
+            labels: Vec::new(),
+            pool: None,
+            version: None,
+            started_at: None,
+            metadata: None,
+        }
+    }
+}
+
+impl Failure {
+    /// A failure that the server itself found.
+    pub(crate) fn by_server(kind: &'static str, message: &str) -> Self {
+        let json =
+            format!(r#""type":"{kind}","code":"{kind}","message":"{message}","retryable":true"#);
+        Self {
+            kind: kind.into(),
+            code: None,
+            retryable: true,
+            json: json.into(),
+        }
+    }
+}
+
+/// When something begins that is counted in wall-clock time.
+pub(crate) fn later(now: Millis, ms: u64) -> Millis {
+    Millis(now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+}

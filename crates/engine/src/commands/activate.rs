@@ -1,0 +1,31 @@
+//! Letting a staged job go.
+
+use rota_model::State;
+
+use crate::effect::Changed;
+use crate::{Engine, Refusal, Reply, Target};
+
+impl Engine {
+    pub(crate) fn activate(&mut self, target: &Target) -> Reply {
+        Reply::Changed(vec![self.activate_one(target)])
+    }
+
+    fn activate_one(&mut self, target: &Target) -> Result<Changed, Refusal> {
+        let live = match target.live() {
+            Some(live) if live.state == State::Pending => live,
+            _ => {
+                return Err(Refusal::NotPending {
+                    state: target.state(),
+                });
+            }
+        };
+        self.leave_waiting(live);
+        self.make_ready(live.seq, live.class, live.attempt, false);
+        Ok(Changed {
+            id: target.id,
+            before: State::Pending,
+            after: Some(State::Available),
+            at: self.wall(),
+        })
+    }
+}

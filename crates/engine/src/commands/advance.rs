@@ -1,0 +1,100 @@
+//! Time passes: what is due happens, a bounded amount at a time.
+
+use rota_model::mutation::Mutation;
+use rota_model::{Live, State};
+
+use crate::{Engine, Now};
+
+/// The most due things done in one step. The rest stays due, and [`Engine::wake_in_ms`] says so.
+const SLICE: usize = 256;
+
+impl Engine {
+    /// How long until something is due by itself; 0 when something is due now.
+    #[must_use]
+    pub fn wake_in_ms(&self) -> Option<u64> {
+        let mono = [
+            self.active.next_deadline(),
+            self.workers.next_check(),
+            self.waiters.next_deadline(),
+        ];
+        let frozen = self.maintenance.enabled();
+        let wall = [
+            if frozen { None } else { self.timers.next() },
+            if frozen { None } else { self.crons.next() },
+            self.watch.next_deadline(),
+            self.minute.map(|minute| minute.saturating_add_ms(60_000)),
+        ];
+        let in_mono = mono
+            .into_iter()
+            .flatten()
+            .map(|at| at.saturating_sub(self.now.mono));
+        let in_wall = wall
+            .into_iter()
+            .flatten()
+            .map(|at| at.since(self.now.wall).max(0) as u64);
+        in_mono.chain(in_wall).min()
+    }
+
+    pub(crate) fn advance(&mut self, now: Now) {
+        self.now.wall = self.now.wall.max(now.wall);
+        self.now.mono = self.now.mono.max(now.mono);
+        self.roll_statistics();
+        self.end_waits();
+        let mut left = SLICE;
+        while left > 0 && self.do_one_due_thing() {
+            left -= 1;
+        }
+    }
+
+    fn do_one_due_thing(&mut self) -> bool {
+        if let Some((seq, active)) = self.active.pop_due(self.now.mono) {
+            self.lapse(seq, &active);
+            return true;
+        }
+        if let Some(worker) = self.workers.pop_check(self.now.mono) {
+            self.check_worker(worker);
+            return true;
+        }
+        if let Some(live) = self.watch.pop_overdue(self.now.wall) {
+            self.deadline_passed(&live);
+            return true;
+        }
+        !self.maintenance.enabled() && (self.promote_one() || self.trigger_one_cron())
+    }
+
+    fn promote_one(&mut self) -> bool {
+        let Some((seq, timer)) = self.timers.pop_due(self.now.wall) else {
+            return false;
+        };
+        let ix = self.classes.slot(timer.class).queue;
+        self.queues.get_mut(ix).leave(timer.state);
+        self.make_ready(seq, timer.class, timer.attempt, false);
+        true
+    }
+
+    fn deadline_passed(&mut self, live: &Live) {
+        self.leave_waiting(live);
+        self.expire(live.seq, live.class, live.attempt);
+    }
+
+    /// Takes a job that waits, in whatever way, out of where it waits.
+    pub(crate) fn leave_waiting(&mut self, live: &Live) {
+        let ix = self.classes.slot(live.class).queue;
+        match (live.state, live.due) {
+            (State::Scheduled | State::Retryable, Some(due)) => {
+                let found = self.timers.remove(due, live.seq);
+                debug_assert!(found, "a job that waits for a time has a timer");
+                self.queues.get_mut(ix).leave(live.state);
+            }
+            (State::Available, _) if !live.held => self.leave_lane(live.seq, live.class),
+            (state, _) => self.queues.get_mut(ix).leave(state),
+        }
+    }
+
+    /// Keeps what is due in a minute's statistics, and forgets what is long past.
+    pub(crate) fn forget_idle_classes(&mut self) {
+        let mut dropped: Vec<Mutation> = Vec::new();
+        self.classes.drop_idle(&mut dropped);
+        self.out.mutations.append(&mut dropped);
+    }
+}

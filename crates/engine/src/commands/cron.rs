@@ -1,0 +1,207 @@
+//! Recurring schedules: registering them, and what happens when one is due.
+
+use rota_model::envelope::{self, NewJob};
+use rota_model::mutation::{Kind, Mutation};
+use rota_model::{CronName, Ending, JobId, Millis, Seq, State};
+
+use super::enqueue::Origin;
+use crate::cron::{Cron, Overlap};
+use crate::{CronSpec, Engine, EventKind, Refusal, Reply};
+
+impl Engine {
+    pub(crate) fn put_cron(&mut self, spec: &CronSpec) -> Reply {
+        let known = self.crons.take(&spec.name);
+        if known.is_none() && self.crons.len() >= self.config.max_crons {
+            return Reply::Refused(Refusal::TooManyCrons {
+                limit: self.config.max_crons,
+            });
+        }
+        let created = known.is_none();
+        let mut cron = Cron::new(spec, self.wall());
+        if let Some(old) = known {
+            cron.row.created = old.row.created;
+            cron.row.last_run = old.row.last_run;
+            cron.row.run_count = old.row.run_count;
+            cron.row.runs = old.row.runs;
+            cron.plan(self.wall());
+        }
+        let view = Box::new(cron.view(&spec.name));
+        self.keep_cron(spec.name.clone(), cron);
+        Reply::Cron {
+            cron: view,
+            created,
+        }
+    }
+
+    pub(crate) fn remove_cron(&mut self, name: &CronName) -> Reply {
+        let Some(cron) = self.crons.take(name) else {
+            return Reply::Refused(Refusal::UnknownCron);
+        };
+        // Runs that were kept back have nobody left to wait for.
+        for seq in cron.row.runs.iter().skip(1).map(|&seq| Seq(seq)) {
+            self.release_held(seq);
+        }
+        self.out
+            .mutations
+            .push(Mutation::Remove(Kind::Cron, (**name).into()));
+        Reply::Cron {
+            cron: Box::new(cron.view(name)),
+            created: false,
+        }
+    }
+
+    pub(crate) fn enable_cron(&mut self, name: &CronName, enabled: bool) -> Reply {
+        let Some(mut cron) = self.crons.take(name) else {
+            return Reply::Refused(Refusal::UnknownCron);
+        };
+        cron.row.enabled = enabled;
+        cron.plan(self.wall());
+        let view = Box::new(cron.view(name));
+        self.keep_cron(name.clone(), cron);
+        Reply::Cron {
+            cron: view,
+            created: false,
+        }
+    }
+
+    /// Runs one schedule that is due. Occurrences that were missed meanwhile, however many, are
+    /// made up for by this one.
+    pub(crate) fn trigger_one_cron(&mut self) -> bool {
+        let Some(name) = self.crons.due(self.wall()) else {
+            return false;
+        };
+        let mut cron = self.crons.take(&name).expect("a due schedule exists");
+        let scheduled_for = cron.row.next_run.unwrap_or(self.wall());
+        self.report_dst_skips(&name, &cron, scheduled_for);
+        match self.obstacle(&cron) {
+            Some(active) => self.emit(EventKind::CronSkipped {
+                cron: name.clone(),
+                reason: "overlap_skip",
+                active: Some(active),
+                scheduled_for,
+            }),
+            None => self.run_cron(&name, &mut cron, scheduled_for),
+        }
+        cron.row.last_run = Some(scheduled_for);
+        cron.plan(self.wall());
+        self.keep_cron(name, cron);
+        true
+    }
+
+    /// An unfinished run that stands in the way of the next.
+    fn obstacle(&self, cron: &Cron) -> Option<Seq> {
+        match cron.row.overlap {
+            Overlap::Skip => cron.row.runs.back().map(|&seq| Seq(seq)),
+            Overlap::Allow | Overlap::Enqueue | Overlap::CancelPrevious => None,
+        }
+    }
+
+    fn run_cron(&mut self, name: &CronName, cron: &mut Cron, scheduled_for: Millis) {
+        let Ok(class) = self.class_id(&cron.row.class) else {
+            let reason = "too_many_queues";
+            let cron = name.clone();
+            self.emit(EventKind::CronSkipped {
+                cron,
+                reason,
+                active: None,
+                scheduled_for,
+            });
+            return;
+        };
+        if cron.row.overlap == Overlap::CancelPrevious {
+            for seq in std::mem::take(&mut cron.row.runs) {
+                self.cancel_run(Seq(seq));
+            }
+        }
+        let random = u128::from(self.entropy.next()) << 64 | u128::from(self.entropy.next());
+        let id = JobId::v7(self.wall().0, random);
+        let job = NewJob {
+            id,
+            id_given: false,
+            class: cron.row.class.clone(),
+            start_at: None,
+            expires: None,
+            pending: false,
+            body: envelope::body_of_run(&cron.row.body, id, name, scheduled_for),
+        };
+        let held = cron.row.overlap == Overlap::Enqueue && !cron.row.runs.is_empty();
+        let accepted = self.accept(job, class, Origin::Run { held });
+        cron.row.runs.push_back(accepted.seq.0);
+        cron.row.run_count += 1;
+        let (job, run_count) = (self.job_ref(accepted.seq, class), cron.row.run_count);
+        let cron = name.clone();
+        self.emit(EventKind::CronTriggered {
+            cron,
+            job,
+            scheduled_for,
+            run_count,
+        });
+    }
+
+    /// A run has ended: the next one that was kept back may go.
+    pub(crate) fn cron_run_over(&mut self, seq: Seq) {
+        let Some(name) = self.crons.of_run(seq).cloned() else {
+            return;
+        };
+        let Some(mut cron) = self.crons.take(&name) else {
+            return;
+        };
+        let was_first = cron.row.runs.front() == Some(&seq.0);
+        cron.row.runs.retain(|&run| run != seq.0);
+        if was_first && cron.row.overlap == Overlap::Enqueue {
+            if let Some(&next) = cron.row.runs.front() {
+                self.release_held(Seq(next));
+            }
+        }
+        self.keep_cron(name, cron);
+    }
+
+    fn release_held(&mut self, seq: Seq) {
+        let Some(live) = self.watch.get_mut(seq).filter(|live| live.held) else {
+            return;
+        };
+        live.held = false;
+        let class = live.class;
+        let ix = self.classes.slot(class).queue;
+        self.queues.get_mut(ix).leave(State::Available);
+        self.make_ready(seq, class, 0, false);
+    }
+
+    fn cancel_run(&mut self, seq: Seq) {
+        let (class, attempt, before) = if let Some(active) = self.active.remove(seq) {
+            self.release(seq, &active);
+            (active.class, active.attempt, State::Active)
+        } else {
+            let Some(live) = self.watch.forget(seq) else {
+                return;
+            };
+            self.leave_waiting(&live);
+            (live.class, live.attempt, live.state)
+        };
+        self.end(seq, class, Ending::Cancelled, None);
+        let job = self.job_ref(seq, class);
+        self.emit(EventKind::Cancelled {
+            job,
+            attempt,
+            before,
+        });
+    }
+
+    fn keep_cron(&mut self, name: CronName, cron: Cron) {
+        self.put(Kind::Cron, &name, &cron.row);
+        self.crons.insert(name, cron);
+    }
+
+    fn report_dst_skips(&mut self, name: &CronName, cron: &Cron, until: Millis) {
+        let since = cron.row.last_run.unwrap_or(cron.row.created);
+        for scheduled_for in cron.schedule.skipped_by_dst(since, until) {
+            let (cron, reason) = (name.clone(), "dst_skip");
+            self.emit(EventKind::CronSkipped {
+                cron,
+                reason,
+                active: None,
+                scheduled_for,
+            });
+        }
+    }
+}

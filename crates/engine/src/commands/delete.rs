@@ -1,0 +1,54 @@
+//! Removing jobs for good.
+
+use rota_model::Done;
+use rota_model::mutation::Mutation;
+use rota_model::row::Place;
+
+use crate::effect::Changed;
+use crate::{Engine, Refusal, Reply, Target};
+
+impl Engine {
+    pub(crate) fn delete(&mut self, targets: &[Target]) -> Reply {
+        Reply::Changed(
+            targets
+                .iter()
+                .map(|target| self.delete_one(target))
+                .collect(),
+        )
+    }
+
+    /// Retention: these have been kept long enough.
+    pub(crate) fn forget(&mut self, done: &[Done]) -> Reply {
+        done.iter().for_each(|done| self.delete_done(done));
+        Reply::Done
+    }
+
+    fn delete_one(&mut self, target: &Target) -> Result<Changed, Refusal> {
+        if self.active.get(target.seq).is_some() {
+            return Err(Refusal::StillActive);
+        }
+        match &target.now {
+            Place::Live(live) => {
+                self.leave_waiting(live);
+                self.watch.forget(live.seq);
+                self.cron_run_over(live.seq);
+                self.classes.count_deleted(live.class);
+                self.out.mutations.push(Mutation::Delete(live.seq));
+            }
+            Place::Done(done) => self.delete_done(done),
+        }
+        Ok(Changed {
+            id: target.id,
+            before: target.state(),
+            after: None,
+            at: self.wall(),
+        })
+    }
+
+    fn delete_done(&mut self, done: &Done) {
+        self.classes.count_forgotten(done.class, done.ending);
+        let ix = self.classes.slot(done.class).queue;
+        *self.queues.get_mut(ix).done.get_mut(done.ending) -= 1;
+        self.out.mutations.push(Mutation::Delete(done.seq));
+    }
+}

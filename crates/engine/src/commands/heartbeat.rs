@@ -1,0 +1,109 @@
+//! A worker says that it lives, and what it is doing.
+
+use rota_model::mutation::Mutation;
+use rota_model::{Directive, Seq, State};
+
+use crate::command::later;
+use crate::{Beat, BeatReply, Engine, Registration, Reply};
+
+impl Engine {
+    pub(crate) fn beat(&mut self, beat: Beat) -> Reply {
+        if let Err(refusal) = self.meet(&beat.worker) {
+            return Reply::Refused(refusal);
+        }
+        self.note_beat(&beat);
+        let mut reply = BeatReply {
+            directive: Directive::Running,
+            extended: Vec::new(),
+            cancelled: Vec::new(),
+            lost: Vec::new(),
+        };
+        for job in &beat.jobs {
+            if self.is_held_by(job.seq, &beat) {
+                self.extend(job.seq, beat.visibility_ms);
+                reply.extended.push(job.id);
+            } else if job.state() == State::Cancelled {
+                reply.cancelled.push(job.id);
+            } else {
+                reply.lost.push(job.id);
+            }
+        }
+        reply.directive = self.directive_for(&beat);
+        Reply::Beat(reply)
+    }
+
+    fn note_beat(&mut self, beat: &Beat) {
+        let worker = self
+            .workers
+            .get_mut(&beat.worker)
+            .expect("the worker was just met");
+        worker.reported = beat.state.or(worker.reported);
+        let first = !std::mem::replace(&mut worker.row.beats, true);
+        let changed = update(&mut worker.row.about, &beat.about);
+        if first || changed {
+            self.write_worker(&beat.worker);
+        }
+        if first {
+            let at = self
+                .now
+                .mono
+                .saturating_add(self.config.heartbeat_timeout_ms);
+            self.workers.check_later(beat.worker.clone(), at);
+        }
+    }
+
+    fn is_held_by(&self, seq: Seq, beat: &Beat) -> bool {
+        let holder = self.active.get(seq).map(|active| active.worker.as_ref());
+        holder.is_some_and(|worker| worker.is_none_or(|id| *id == beat.worker))
+    }
+
+    fn extend(&mut self, seq: Seq, asked_ms: Option<u64>) {
+        let Some(active) = self.active.get(seq) else {
+            return;
+        };
+        let ms = asked_ms
+            .unwrap_or(active.reserved_ms)
+            .min(self.config.max_visibility_ms);
+        let until = self.now.mono.saturating_add(ms);
+        self.active.extend(seq, until, ms);
+        let due = later(self.wall(), ms);
+        self.out.mutations.push(Mutation::Extend {
+            seq,
+            due,
+            reserved_ms: ms,
+        });
+    }
+
+    /// The strongest wish: an operator's, or that of a job made for testing.
+    fn directive_for(&self, beat: &Beat) -> Directive {
+        let Some(worker) = self.workers.get(&beat.worker) else {
+            return Directive::Running;
+        };
+        let of_job = |seq: &Seq| {
+            let active = self.active.get(*seq)?;
+            self.classes.slot(active.class).class.policy.directive
+        };
+        let wishes = worker
+            .jobs
+            .iter()
+            .filter_map(of_job)
+            .chain(worker.row.directive);
+        wishes.max().unwrap_or(Directive::Running)
+    }
+}
+
+/// Takes over what a heartbeat says about its worker; true when that is news.
+fn update(known: &mut Registration, said: &Registration) -> bool {
+    let before = known.clone();
+    macro_rules! take {
+        ($($field:ident),*) => { $(if said.$field.is_some() { known.$field.clone_from(&said.$field); })* };
+    }
+    take!(hostname, pid, concurrency, version, started_at);
+    if !said.queues.is_empty() {
+        known.queues.clone_from(&said.queues);
+    }
+    if !said.labels.is_empty() {
+        known.labels.clone_from(&said.labels);
+    }
+    before != *known
+}

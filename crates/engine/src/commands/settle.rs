@@ -1,0 +1,220 @@
+//! Executions that ended: acknowledged, failed, or lost.
+
+use rota_model::mutation::Mutation;
+use rota_model::{ClassId, Ending, Exhaustion, JobId, Millis, Seq, State};
+
+use crate::active::Active;
+use crate::command::later;
+use crate::timers::Timer;
+use crate::{
+    Ack, Engine, EventKind, Failure, HandlerCode, Holder, Nack, Refusal, Reply, Settle, Settled,
+    Target,
+};
+
+/// What a failure leads to.
+struct Outcome {
+    state: State,
+    next: Option<(Millis, u64)>,
+}
+
+impl Engine {
+    pub(crate) fn settle(&mut self, all: Vec<Settle>) -> Reply {
+        let one = |settle| match settle {
+            Settle::Ack(ack) => self.ack(ack),
+            Settle::Nack(nack) => self.nack(nack),
+        };
+        Reply::Settled(all.into_iter().map(one).collect())
+    }
+
+    fn ack(&mut self, ack: Ack) -> Result<Settled, Refusal> {
+        let active = self.take_active(&ack.job, &ack.holder)?;
+        let seq = ack.job.seq;
+        let duration_ms = self.now.mono.saturating_sub(active.started_mono);
+        let ix = self.classes.slot(active.class).queue;
+        for stats in [&mut self.queues.get_mut(ix).stats, &mut self.total] {
+            stats.minute.completed += 1;
+            stats.minute.run_ms.record(duration_ms);
+        }
+        self.end(seq, active.class, Ending::Completed, ack.result);
+        let job = self.job_ref(seq, active.class);
+        self.emit(EventKind::Completed {
+            job,
+            attempt: active.attempt,
+            duration_ms,
+        });
+        Ok(self.settled(
+            ack.job.id,
+            &active,
+            Outcome {
+                state: State::Completed,
+                next: None,
+            },
+        ))
+    }
+
+    fn nack(&mut self, nack: Nack) -> Result<Settled, Refusal> {
+        let active = self.take_active(&nack.job, &nack.holder)?;
+        let seq = nack.job.seq;
+        let outcome = if nack.requeue {
+            self.record_failure(seq, &active, &nack.failure, None);
+            self.return_to_queue(seq, &active, false)
+        } else {
+            self.fail(seq, &active, &nack.failure)
+        };
+        Ok(self.settled(nack.job.id, &active, outcome))
+    }
+
+    /// Claims that nobody received: as if they had not been.
+    pub(crate) fn undelivered(&mut self, claims: &[(Seq, u32)]) -> Reply {
+        for &(seq, attempt) in claims {
+            if self
+                .active
+                .get(seq)
+                .is_none_or(|active| active.attempt != attempt)
+            {
+                continue;
+            }
+            if let Some(mut active) = self.active.remove(seq) {
+                self.release(seq, &active);
+                active.attempt -= 1;
+                self.return_to_queue(seq, &active, true);
+            }
+        }
+        Reply::Done
+    }
+
+    /// A reservation ended without a word from the worker.
+    pub(crate) fn lapse(&mut self, seq: Seq, active: &Active) {
+        self.release(seq, active);
+        if active.times_out <= self.now.mono {
+            let failure =
+                Failure::by_server("timeout", "the execution took longer than its timeout");
+            self.fail(seq, active, &failure);
+        } else {
+            let text = "the reservation ended without ack, nack or heartbeat";
+            self.lose(seq, active, &Failure::by_server("visibility_timeout", text));
+        }
+    }
+
+    /// The worker is gone: the job is available again at once, unless that was its last attempt.
+    pub(crate) fn lose(&mut self, seq: Seq, active: &Active, failure: &Failure) {
+        if self.has_attempts_left(active) {
+            self.record_failure(seq, active, failure, Some(0));
+            self.return_to_queue(seq, active, false);
+        } else {
+            self.fail(seq, active, failure);
+        }
+    }
+
+    fn fail(&mut self, seq: Seq, active: &Active, failure: &Failure) -> Outcome {
+        let policy = self.classes.slot(active.class).class.policy.clone();
+        let by_policy = match policy.retry.on_exhaustion {
+            Exhaustion::Discard => Ending::Discarded,
+            Exhaustion::Unstated | Exhaustion::DeadLetter => Ending::DeadLetter,
+        };
+        let verdict = match failure.code {
+            Some(HandlerCode::Discard) => Some((Ending::Discarded, "discarded_by_handler")),
+            Some(HandlerCode::DeadLetter) => Some((Ending::DeadLetter, "dead_lettered_by_handler")),
+            _ if !failure.retryable || policy.retry.forbids_retry_of(&failure.kind) => {
+                Some((by_policy, "non_retryable_error"))
+            }
+            _ if !self.has_attempts_left(active) => Some((by_policy, "max_attempts_exceeded")),
+            _ => None,
+        };
+        let Some((ending, reason)) = verdict else {
+            let delay_ms = policy.retry.delay_ms(active.attempt, self.entropy.next());
+            self.record_failure(seq, active, failure, Some(delay_ms));
+            return self.back_off(seq, active, delay_ms);
+        };
+        self.record_failure(seq, active, failure, None);
+        self.end(seq, active.class, ending, None);
+        let job = self.job_ref(seq, active.class);
+        self.emit(EventKind::Discarded {
+            job,
+            attempt: active.attempt,
+            reason,
+        });
+        Outcome {
+            state: State::Discarded,
+            next: None,
+        }
+    }
+
+    fn back_off(&mut self, seq: Seq, active: &Active, delay_ms: u64) -> Outcome {
+        let (class, attempt, state) = (active.class, active.attempt, State::Retryable);
+        let due = later(self.wall(), delay_ms);
+        self.out.mutations.push(Mutation::Backoff { seq, due });
+        self.watch_again(seq, active, state, Some(due));
+        self.wait_until(
+            due,
+            seq,
+            Timer {
+                class,
+                attempt,
+                state,
+            },
+        );
+        let job = self.job_ref(seq, class);
+        self.emit(EventKind::Retrying {
+            job,
+            attempt,
+            next: due,
+        });
+        Outcome {
+            state,
+            next: Some((due, delay_ms)),
+        }
+    }
+
+    fn return_to_queue(&mut self, seq: Seq, active: &Active, undo: bool) -> Outcome {
+        self.watch_again(seq, active, State::Available, None);
+        self.make_ready(seq, active.class, active.attempt, undo);
+        Outcome {
+            state: State::Available,
+            next: None,
+        }
+    }
+
+    /// The execution that the caller speaks of, if it is the one under way.
+    fn take_active(&mut self, job: &Target, holder: &Holder) -> Result<Active, Refusal> {
+        let Some(active) = self.active.get(job.seq) else {
+            return Err(Refusal::NotActive { state: job.state() });
+        };
+        let other_worker = matches!((&holder.worker, &active.worker), (Some(a), Some(b)) if a != b);
+        if other_worker
+            || holder
+                .attempt
+                .is_some_and(|attempt| attempt != active.attempt)
+        {
+            return Err(Refusal::NotHolder {
+                worker: active.worker.clone(),
+                attempt: active.attempt,
+            });
+        }
+        let active = self
+            .active
+            .remove(job.seq)
+            .expect("the job was just found active");
+        self.release(job.seq, &active);
+        Ok(active)
+    }
+
+    fn has_attempts_left(&self, active: &Active) -> bool {
+        active.attempt < self.max_attempts(active.class)
+    }
+
+    fn max_attempts(&self, class: ClassId) -> u32 {
+        self.classes.slot(class).class.policy.retry.max_attempts
+    }
+
+    fn settled(&self, id: JobId, active: &Active, outcome: Outcome) -> Settled {
+        Settled {
+            id,
+            state: outcome.state,
+            attempt: active.attempt,
+            max_attempts: self.max_attempts(active.class),
+            at: self.wall(),
+            next: outcome.next,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Fetches that wait. Nobody polls: a job that becomes available is handed to the one that has
+//! waited longest and may have it.
+
+use crate::{Engine, Fetch, Reply, WaiterId};
+
+impl Engine {
+    pub(crate) fn start_waiting(&mut self, id: WaiterId, fetch: Fetch, ms: u64) {
+        for name in &fetch.queues {
+            match self.queues.find(name) {
+                Some(ix) => {
+                    self.queues.get_mut(ix).waiters.insert(id);
+                }
+                None => self.waiters.await_queue(name.clone(), id),
+            }
+        }
+        let deadline = self.now.mono.saturating_add(ms);
+        self.waiters.add(id, fetch, deadline);
+    }
+
+    pub(crate) fn stop_waiting(&mut self, id: WaiterId) -> Reply {
+        self.remove_waiter(id);
+        Reply::Done
+    }
+
+    /// Ends waits whose time is over, with nothing.
+    pub(crate) fn end_waits(&mut self) {
+        while let Some(id) = self.waiters.expired(self.now.mono) {
+            self.remove_waiter(id);
+            self.out.woken.push((id, Vec::new()));
+        }
+    }
+
+    /// Serves waiting fetches from the queues that have changed.
+    pub(crate) fn serve_waiters(&mut self) {
+        while let Some(ix) = self.awake.pop() {
+            let mut last = None;
+            while self.queues.get(ix).next_lane().is_some() {
+                let from = last.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+                let waiters = &self.queues.get(ix).waiters;
+                let Some(&id) = waiters.range((from, std::ops::Bound::Unbounded)).next() else {
+                    break;
+                };
+                last = Some(id);
+                self.serve_waiter(id);
+            }
+        }
+    }
+
+    fn serve_waiter(&mut self, id: WaiterId) {
+        let Some(waiter) = self.waiters.get(id) else {
+            return;
+        };
+        let fetch = waiter.fetch.clone();
+        let claimed = self.claim_for(&fetch);
+        if !claimed.is_empty() {
+            self.remove_waiter(id);
+            self.out.woken.push((id, claimed));
+        }
+    }
+
+    fn remove_waiter(&mut self, id: WaiterId) {
+        let Some(waiter) = self.waiters.remove(id) else {
+            return;
+        };
+        for name in &waiter.fetch.queues {
+            match self.queues.find(name) {
+                Some(ix) => {
+                    self.queues.get_mut(ix).waiters.remove(&id);
+                }
+                None => self.waiters.forget_queue(name, id),
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Workers come, are told things, fall silent and go.
+
+use rota_model::mutation::{Kind, Mutation};
+use rota_model::{Directive, WorkerId};
+
+use crate::worker::{Worker, WorkerRow};
+use crate::{Engine, EventKind, Failure, Refusal, Registration, Reply};
+
+impl Engine {
+    pub(crate) fn register(&mut self, about: Registration) -> Reply {
+        let id = about.worker.clone();
+        if let Err(refusal) = self.meet(&id) {
+            return Reply::Refused(refusal);
+        }
+        let worker = self.workers.get_mut(&id).expect("the worker was just met");
+        if let (Some(known), Some(named)) = (&worker.row.about.pool, &about.pool)
+            && known != named
+        {
+            return Reply::Refused(Refusal::OtherPool {
+                pool: Some(known.to_string()),
+            });
+        }
+        worker.row.about = about;
+        worker.row.directive = None;
+        self.write_worker(&id);
+        Reply::Done
+    }
+
+    pub(crate) fn deregister(&mut self, id: &WorkerId) -> Reply {
+        match self.workers.get(id) {
+            None => Reply::Refused(Refusal::UnknownWorker),
+            Some(_) => {
+                self.remove_worker(id, "deregistered");
+                Reply::Done
+            }
+        }
+    }
+
+    pub(crate) fn drop_stale_worker(&mut self, id: &WorkerId) -> Reply {
+        match self.workers.get(id) {
+            None => Reply::Refused(Refusal::UnknownWorker),
+            Some(worker) if !worker.stale && !self.is_silent(worker) => {
+                Reply::Refused(Refusal::WorkerNotStale)
+            }
+            Some(_) => {
+                self.take_jobs_back(id);
+                self.remove_worker(id, "stale");
+                Reply::Done
+            }
+        }
+    }
+
+    pub(crate) fn direct(&mut self, id: &WorkerId, directive: Directive) -> Reply {
+        let Some(worker) = self.workers.get_mut(id) else {
+            return Reply::Refused(Refusal::UnknownWorker);
+        };
+        worker.row.directive = (directive != Directive::Running).then_some(directive);
+        self.write_worker(id);
+        Reply::Done
+    }
+
+    /// Notes that a worker exists and was just heard of.
+    pub(crate) fn meet(&mut self, id: &WorkerId) -> Result<(), Refusal> {
+        let (wall, mono) = (self.now.wall, self.now.mono);
+        if let Some(worker) = self.workers.get_mut(id) {
+            (worker.last_seen, worker.last_seen_mono, worker.stale) = (wall, mono, false);
+            return Ok(());
+        }
+        if self.workers.len() >= self.config.max_workers {
+            return Err(Refusal::TooManyWorkers {
+                limit: self.config.max_workers,
+            });
+        }
+        let about = Registration::named(id.clone());
+        let row = WorkerRow {
+            about,
+            since: wall,
+            directive: None,
+            beats: false,
+        };
+        let worker = Worker::new(row, wall, mono);
+        let check_at = mono.saturating_add(self.config.heartbeat_timeout_ms);
+        self.workers.insert(id.clone(), worker, check_at);
+        self.write_worker(id);
+        self.emit(EventKind::WorkerStarted { worker: id.clone() });
+        Ok(())
+    }
+
+    pub(crate) fn write_worker(&mut self, id: &WorkerId) {
+        if let Some(worker) = self.workers.get(id) {
+            let row = worker.row.clone();
+            self.put(Kind::Worker, id, &row);
+        }
+    }
+
+    /// Looks whether a worker has gone, and when to look again.
+    pub(crate) fn check_worker(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get(&id) else {
+            return;
+        };
+        let seen = worker.last_seen_mono;
+        let stale_at = seen.saturating_add(self.config.heartbeat_timeout_ms);
+        let forget_at = seen.saturating_add(self.config.forget_worker_after_ms);
+        let mono = self.now.mono;
+        if forget_at <= mono && worker.jobs.is_empty() {
+            self.remove_worker(&id, "silent");
+            return;
+        }
+        let newly_silent = worker.row.beats && !worker.stale && stale_at <= mono;
+        if newly_silent {
+            self.take_jobs_back(&id);
+            if let Some(worker) = self.workers.get_mut(&id) {
+                worker.stale = true;
+            }
+        }
+        let beats = self
+            .workers
+            .get(&id)
+            .is_some_and(|w| w.row.beats && !w.stale);
+        let next = if beats && stale_at > mono {
+            stale_at
+        } else {
+            forget_at
+        };
+        let soonest = mono.saturating_add(1_000);
+        self.workers.check_later(id, next.max(soonest));
+    }
+
+    fn is_silent(&self, worker: &Worker) -> bool {
+        let quiet_for = self.now.mono.saturating_sub(worker.last_seen_mono);
+        quiet_for >= self.config.heartbeat_timeout_ms
+    }
+
+    fn take_jobs_back(&mut self, id: &WorkerId) {
+        let jobs = self
+            .workers
+            .get(id)
+            .map(|w| w.jobs.clone())
+            .unwrap_or_default();
+        let failure = Failure::by_server("worker_lost", "the worker stopped sending heartbeats");
+        for seq in jobs {
+            if let Some(active) = self.active.remove(seq) {
+                self.release(seq, &active);
+                self.lose(seq, &active, &failure);
+            }
+        }
+    }
+
+    fn remove_worker(&mut self, id: &WorkerId, reason: &'static str) {
+        self.workers.remove(id);
+        self.out
+            .mutations
+            .push(Mutation::Remove(Kind::Worker, (**id).into()));
+        self.emit(EventKind::WorkerStopped {
+            worker: id.clone(),
+            reason,
+        });
+    }
+}

@@ -1,0 +1,215 @@
+//! What follows from a command: changes to be made durable, answers and events. The answers and
+//! events may be released only when the changes are.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rota_model::mutation::Mutation;
+use rota_model::{Class, CronName, Directive, JobId, Millis, QueueName, Seq, State, WorkerId};
+
+use crate::{CronView, Maintenance, QueueView, WaiterId};
+
+/// Collected over any number of commands, taken by the runtime for one commit.
+#[derive(Debug, Default)]
+pub struct Effects {
+    pub mutations: Vec<Mutation>,
+    /// Fetches that had been waiting and are now answered.
+    pub woken: Vec<(WaiterId, Vec<Claimed>)>,
+    pub events: Vec<Event>,
+}
+
+/// The answer to a command.
+#[derive(Debug)]
+pub enum Reply {
+    Enqueued(Vec<Accepted>),
+    Fetched(Vec<Claimed>),
+    /// The fetch waits; its answer will be among [`Effects::woken`].
+    Waiting,
+    Settled(Vec<Result<Settled, Refusal>>),
+    Beat(BeatReply),
+    /// For each target: the state it was in, or why nothing was done.
+    Changed(Vec<Result<Changed, Refusal>>),
+    Queue(Box<QueueView>),
+    Cron {
+        cron: Box<CronView>,
+        created: bool,
+    },
+    Maintenance(Maintenance),
+    Done,
+    Refused(Refusal),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    pub seq: Seq,
+    pub id: JobId,
+    pub state: State,
+    pub created: Millis,
+    pub body: Bytes,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    pub seq: Seq,
+    pub attempt: u32,
+    pub started: Millis,
+    /// The execution time that it has.
+    pub timeout_ms: u64,
+    pub reserved_ms: u64,
+    pub worker: Option<WorkerId>,
+}
+
+/// What became of an execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    pub id: JobId,
+    pub state: State,
+    pub attempt: u32,
+    pub max_attempts: u32,
+    pub at: Millis,
+    /// The next execution, when there will be one after a wait.
+    pub next: Option<(Millis, u64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changed {
+    pub id: JobId,
+    pub before: State,
+    pub after: Option<State>,
+    pub at: Millis,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BeatReply {
+    pub directive: Directive,
+    pub extended: Vec<JobId>,
+    /// Jobs that the worker believes it runs and that were cancelled.
+    pub cancelled: Vec<JobId>,
+    /// Jobs that the worker believes it runs and does not hold any more.
+    pub lost: Vec<JobId>,
+}
+
+/// Why a command that was well formed did not do anything.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    NotActive {
+        state: State,
+    },
+    /// Another worker or attempt holds the job.
+    NotHolder {
+        worker: Option<WorkerId>,
+        attempt: u32,
+    },
+    Terminal {
+        state: State,
+    },
+    NotPending {
+        state: State,
+    },
+    NotRetryable {
+        state: State,
+    },
+    /// An active job cannot be deleted.
+    StillActive,
+    UnknownWorker,
+    WorkerNotStale,
+    OtherPool {
+        pool: Option<String>,
+    },
+    UnknownQueue,
+    UnknownCron,
+    TooManyQueues {
+        limit: usize,
+    },
+    TooManyWorkers {
+        limit: usize,
+    },
+    TooManyCrons {
+        limit: usize,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub at: Millis,
+    pub kind: EventKind,
+}
+
+#[derive(Debug, Clone)]
+pub enum EventKind {
+    Enqueued {
+        job: JobRef,
+        scheduled_for: Option<Millis>,
+    },
+    Started {
+        job: JobRef,
+        attempt: u32,
+        worker: Option<WorkerId>,
+    },
+    Completed {
+        job: JobRef,
+        attempt: u32,
+        duration_ms: u64,
+    },
+    Failed {
+        job: JobRef,
+        attempt: u32,
+        kind: Arc<str>,
+        duration_ms: u64,
+    },
+    Retrying {
+        job: JobRef,
+        attempt: u32,
+        next: Millis,
+    },
+    Discarded {
+        job: JobRef,
+        attempt: u32,
+        reason: &'static str,
+    },
+    Cancelled {
+        job: JobRef,
+        attempt: u32,
+        before: State,
+    },
+    Expired {
+        job: JobRef,
+        attempt: u32,
+    },
+    /// A finished job was made available again.
+    Retried {
+        job: JobRef,
+    },
+    WorkerStarted {
+        worker: WorkerId,
+    },
+    WorkerStopped {
+        worker: WorkerId,
+        reason: &'static str,
+    },
+    QueuePaused {
+        queue: QueueName,
+    },
+    QueueResumed {
+        queue: QueueName,
+    },
+    CronTriggered {
+        cron: CronName,
+        job: JobRef,
+        scheduled_for: Millis,
+        run_count: u64,
+    },
+    CronSkipped {
+        cron: CronName,
+        reason: &'static str,
+        active: Option<Seq>,
+        scheduled_for: Millis,
+    },
+}
+
+/// A job in an event.
+#[derive(Debug, Clone)]
+pub struct JobRef {
+    pub seq: Seq,
+    pub class: Arc<Class>,
+}

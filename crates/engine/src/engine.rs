@@ -1,0 +1,363 @@
+//! The engine's state, and the few transitions that all commands are made of.
+
+use ahash::RandomState;
+use bytes::Bytes;
+use rota_model::mutation::{Finish, Kind, Mutation, Ready};
+use rota_model::{ClassId, Ending, ErrorRow, Live, Millis, QueueName, Seq, State};
+
+use crate::active::{Active, Actives};
+use crate::classes::Classes;
+use crate::command::later;
+use crate::cron::Crons;
+use crate::inspect::Maintenance;
+use crate::sched::{Lanes, QueueIx, QueueRow, Queues, Waiters};
+use crate::stats::{SeqClock, Stats};
+use crate::timers::{Timer, Timers};
+use crate::watch::Watch;
+use crate::worker::Workers;
+use crate::{Command, Config, Effects, Event, EventKind, Failure, JobRef, Now, Refusal, Reply};
+
+/// All that decisions are made from. Everything in it can be rebuilt from a store.
+pub struct Engine {
+    pub(crate) config: Config,
+    pub(crate) now: Now,
+    pub(crate) entropy: Entropy,
+    pub(crate) next_seq: Seq,
+    pub(crate) classes: Classes,
+    pub(crate) queues: Queues,
+    pub(crate) lanes: Lanes,
+    pub(crate) active: Actives,
+    pub(crate) timers: Timers,
+    pub(crate) watch: Watch,
+    pub(crate) workers: Workers,
+    pub(crate) crons: Crons,
+    pub(crate) waiters: Waiters,
+    pub(crate) maintenance: Maintenance,
+    pub(crate) total: Stats,
+    pub(crate) minute: Option<Millis>,
+    pub(crate) seq_clock: SeqClock,
+    /// Queues that may have a job for a waiting fetch.
+    pub(crate) awake: Vec<QueueIx>,
+    pub(crate) out: Effects,
+}
+
+impl Engine {
+    /// An empty engine. The seed fixes its hash tables, so that no one outside can aim at them.
+    #[must_use]
+    pub fn new(config: Config, seed: u64) -> Self {
+        let hasher = RandomState::with_seeds(seed, seed ^ 0x9e37_79b9_7f4a_7c15, !seed, 0x51_7c_c1);
+        Self {
+            config,
+            now: Now::default(),
+            entropy: Entropy(seed),
+            next_seq: Seq(1),
+            classes: Classes::new(hasher.clone()),
+            queues: Queues::new(hasher.clone()),
+            lanes: Lanes::default(),
+            active: Actives::new(hasher.clone()),
+            timers: Timers::default(),
+            watch: Watch::new(hasher),
+            workers: Workers::default(),
+            crons: Crons::default(),
+            waiters: Waiters::default(),
+            maintenance: Maintenance::default(),
+            total: Stats::default(),
+            minute: None,
+            seq_clock: SeqClock::default(),
+            awake: Vec::new(),
+            out: Effects::default(),
+        }
+    }
+
+    /// Lets time pass until `now`, then does what the command says. `entropy` is the only chance
+    /// that plays a part in it.
+    pub fn apply(&mut self, now: Now, entropy: u64, command: Command) -> Reply {
+        self.entropy = Entropy(entropy);
+        self.advance(now);
+        let reply = match command {
+            Command::Enqueue(jobs) => self.enqueue(jobs),
+            Command::Fetch(fetch) => self.fetch(fetch),
+            Command::StopWaiting(waiter) => self.stop_waiting(waiter),
+            Command::Undelivered(claims) => self.undelivered(&claims),
+            Command::Settle(all) => self.settle(all),
+            Command::Beat(beat) => self.beat(beat),
+            Command::Register(registration) => self.register(registration),
+            Command::Deregister(worker) => self.deregister(&worker),
+            Command::DropStaleWorker(worker) => self.drop_stale_worker(&worker),
+            Command::Direct(worker, directive) => self.direct(&worker, directive),
+            Command::Cancel(targets) => self.cancel(&targets),
+            Command::Activate(target) => self.activate(&target),
+            Command::Retry(targets) => self.retry(&targets),
+            Command::Delete(targets) => self.delete(&targets),
+            Command::Forget(done) => self.forget(&done),
+            Command::PauseQueue(name) => self.pause_queue(name),
+            Command::ResumeQueue(name) => self.resume_queue(name),
+            Command::ConfigureQueue(name, settings) => self.configure_queue(name, settings),
+            Command::PutCron(spec) => self.put_cron(&spec),
+            Command::RemoveCron(name) => self.remove_cron(&name),
+            Command::EnableCron(name, enabled) => self.enable_cron(&name, enabled),
+            Command::Maintain {
+                enabled,
+                reason,
+                expected_ms,
+            } => self.maintain(enabled, reason, expected_ms),
+            Command::FlushStats => self.flush_stats(),
+            Command::Tick => Reply::Done,
+        };
+        self.serve_waiters();
+        reply
+    }
+
+    /// What has followed from the commands since the last call.
+    pub fn take_effects(&mut self) -> Effects {
+        self.classes.write_counts(&mut self.out.mutations);
+        std::mem::take(&mut self.out)
+    }
+
+    /// The number that the next job gets.
+    #[must_use]
+    pub fn next_seq(&self) -> Seq {
+        self.next_seq
+    }
+
+    /// The highest time seen.
+    #[must_use]
+    pub fn now(&self) -> Now {
+        self.now
+    }
+
+    pub(crate) fn wall(&self) -> Millis {
+        self.now.wall
+    }
+
+    pub(crate) fn emit(&mut self, kind: EventKind) {
+        let at = self.now.wall;
+        self.out.events.push(Event { at, kind });
+    }
+
+    pub(crate) fn job_ref(&self, seq: Seq, class: ClassId) -> JobRef {
+        JobRef {
+            seq,
+            class: self.classes.slot(class).class.clone(),
+        }
+    }
+
+    pub(crate) fn put(&mut self, kind: Kind, name: &str, row: &impl serde::Serialize) {
+        let json = serde_json::to_vec(row).expect("rows are plain data");
+        self.out
+            .mutations
+            .push(Mutation::Put(kind, name.into(), json.into()));
+    }
+
+    /// The queue's index; a new queue is written down.
+    pub(crate) fn queue_ix(&mut self, name: &QueueName) -> Result<QueueIx, Refusal> {
+        if let Some(ix) = self.queues.find(name) {
+            return Ok(ix);
+        }
+        if self.queues.len() >= self.config.max_queues {
+            return Err(Refusal::TooManyQueues {
+                limit: self.config.max_queues,
+            });
+        }
+        let row = QueueRow {
+            created: self.wall(),
+            paused: None,
+            settings: Default::default(),
+        };
+        self.put(Kind::Queue, name, &row);
+        let ix = self.queues.add(name.clone(), row);
+        self.queues.get_mut(ix).waiters = self.waiters.queue_created(name);
+        Ok(ix)
+    }
+
+    /// A job is ready: it joins its lane and may be handed out. It must not be counted anywhere.
+    pub(crate) fn enter_lane(&mut self, seq: Seq, class: ClassId, attempt: u32) {
+        let slot = self.classes.slot(class);
+        let (ix, priority) = (slot.queue, slot.class.priority);
+        let lane = self.lanes.get_or_make(class);
+        let was = lane.head();
+        lane.add(seq, attempt);
+        let is = lane.head();
+        let queue = self.queues.get_mut(ix);
+        queue.move_lane(class, priority, was, is);
+        queue.enter(State::Available);
+        if !queue.waiters.is_empty() {
+            self.awake.push(ix);
+        }
+    }
+
+    /// Takes a waiting job out of its lane.
+    pub(crate) fn leave_lane(&mut self, seq: Seq, class: ClassId) {
+        let slot = self.classes.slot(class);
+        let (ix, priority) = (slot.queue, slot.class.priority);
+        let Some(lane) = self.lanes.get_mut(class) else {
+            debug_assert!(false, "an available job is in its lane");
+            return;
+        };
+        let was = lane.head();
+        let found = lane.remove(seq);
+        debug_assert!(found, "an available job is in its lane");
+        let is = lane.head();
+        self.lanes.remove_if_empty(class);
+        let queue = self.queues.get_mut(ix);
+        queue.move_lane(class, priority, was, is);
+        queue.leave(State::Available);
+    }
+
+    /// A job that had left the lanes is available again.
+    pub(crate) fn make_ready(&mut self, seq: Seq, class: ClassId, attempt: u32, undo: bool) {
+        let enqueued = self.wall();
+        let attempt_change = undo.then_some(attempt);
+        let ready = Ready {
+            seq,
+            enqueued,
+            attempt: attempt_change,
+            held: false,
+        };
+        self.out.mutations.push(Mutation::Ready(ready));
+        if let Some(live) = self.watch.get_mut(seq) {
+            (live.state, live.enqueued, live.due) = (State::Available, enqueued, None);
+        }
+        self.enter_lane(seq, class, attempt);
+    }
+
+    /// A job that needs watching waits again, after an execution that did not finish it.
+    pub(crate) fn watch_again(
+        &mut self,
+        seq: Seq,
+        active: &Active,
+        state: State,
+        due: Option<Millis>,
+    ) {
+        if active.expires.is_some() || self.crons.of_run(seq).is_some() {
+            self.watch.add(Live {
+                seq,
+                class: active.class,
+                state,
+                attempt: active.attempt,
+                enqueued: self.now.wall,
+                due,
+                started: Some(active.started),
+                expires: active.expires,
+                worker: None,
+                reserved_ms: 0,
+                held: false,
+            });
+        }
+    }
+
+    /// A job that is in no lane and no timer any more has ended.
+    pub(crate) fn end(&mut self, seq: Seq, class: ClassId, ending: Ending, result: Option<Bytes>) {
+        let at = self.wall();
+        let ix = self.classes.slot(class).queue;
+        let keep_ms = self.retention_of(ix, ending);
+        let purge_at = keep_ms.map(|ms| later(at, ms));
+        self.out.mutations.push(Mutation::Finish(Finish {
+            seq,
+            ending,
+            at,
+            purge_at,
+            result,
+        }));
+        self.classes.count_finished(class, ending);
+        *self.queues.get_mut(ix).done.get_mut(ending) += 1;
+        self.watch.forget(seq);
+        self.cron_run_over(seq);
+    }
+
+    /// An active job is not active any more; what follows is up to the caller.
+    pub(crate) fn release(&mut self, seq: Seq, active: &Active) {
+        let ix = self.classes.slot(active.class).queue;
+        let queue = self.queues.get_mut(ix);
+        queue.leave(State::Active);
+        if queue.row.settings.concurrency.is_some() && !queue.waiters.is_empty() {
+            self.awake.push(ix);
+        }
+        if let Some(worker) = active
+            .worker
+            .as_ref()
+            .and_then(|id| self.workers.get_mut(id))
+        {
+            worker.jobs.remove(&seq);
+            // The worker may have been waiting for room.
+            let queues = worker
+                .row
+                .about
+                .concurrency
+                .map(|_| worker.row.about.queues.clone());
+            for name in queues.into_iter().flatten() {
+                self.awake.extend(self.queues.find(&name));
+            }
+        }
+    }
+
+    /// Keeps the error of an execution that failed.
+    pub(crate) fn record_failure(
+        &mut self,
+        seq: Seq,
+        active: &Active,
+        failure: &Failure,
+        delay_ms: Option<u64>,
+    ) {
+        let at = self.wall();
+        let mut json = Vec::with_capacity(failure.json.len() + 128);
+        json.push(b'{');
+        json.extend_from_slice(&failure.json);
+        json.extend_from_slice(format!(r#","attempt":{}"#, active.attempt).as_bytes());
+        for key in ["timestamp", "occurred_at"] {
+            json.extend_from_slice(format!(r#","{key}":"{at}""#).as_bytes());
+        }
+        if let Some(ms) = delay_ms {
+            json.extend_from_slice(format!(r#","retry_delay_ms":{ms}"#).as_bytes());
+        }
+        json.push(b'}');
+        let row = ErrorRow {
+            seq,
+            attempt: active.attempt,
+            json: json.into(),
+        };
+        self.out.mutations.push(Mutation::Error(row));
+        let ix = self.classes.slot(active.class).queue;
+        self.queues.get_mut(ix).stats.minute.failed += 1;
+        self.total.minute.failed += 1;
+        let job = self.job_ref(seq, active.class);
+        let duration_ms = self.now.mono.saturating_sub(active.started_mono);
+        let (attempt, kind) = (active.attempt, failure.kind.clone());
+        self.emit(EventKind::Failed {
+            job,
+            attempt,
+            kind,
+            duration_ms,
+        });
+    }
+
+    /// Lets a job wait until it is due.
+    pub(crate) fn wait_until(&mut self, due: Millis, seq: Seq, timer: Timer) {
+        let ix = self.classes.slot(timer.class).queue;
+        self.queues.get_mut(ix).enter(timer.state);
+        self.timers.add(due, seq, timer);
+    }
+
+    fn retention_of(&self, ix: QueueIx, ending: Ending) -> Option<u64> {
+        let settings = &self.queues.get(ix).row.settings;
+        let own = match ending.state() {
+            State::Completed => settings.completed_ms,
+            State::Cancelled => settings.cancelled_ms,
+            _ => settings.discarded_ms,
+        };
+        own.or_else(|| self.config.retention.of(ending))
+    }
+}
+
+/// A stream of numbers that follows from one given from outside.
+pub(crate) struct Entropy(u64);
+
+impl Entropy {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,205 @@
+//! What has been decided and is not committed yet.
+//!
+//! A store answers as of its last commit. Whoever asks it about a job corrects the answer with
+//! what is still on its way there, and so sees the job as the engine does.
+
+use std::collections::{HashMap, VecDeque};
+
+use ahash::RandomState;
+use rota_model::mutation::{Claim, Finish, Mutation, Ready};
+use rota_model::row::Place;
+use rota_model::{Done, JobId, Live, Millis, Seq, State};
+
+pub struct InFlight {
+    batches: VecDeque<Noted>,
+    /// Ids that clients chose and that are not in the store yet.
+    ids: HashMap<JobId, (u64, Seq), RandomState>,
+}
+
+/// The changes of one batch. They are looked for so rarely, and there are so few, that a scan over
+/// the bare numbers beats keeping an index that every job would pay for.
+#[derive(Default)]
+struct Noted {
+    batch: u64,
+    seqs: Vec<u64>,
+    changes: Vec<Change>,
+}
+
+enum Change {
+    Insert(Live),
+    Claim(Claim),
+    Extend { due: Millis, reserved_ms: u64 },
+    Backoff { due: Millis },
+    Ready(Ready),
+    Finish(Finish),
+    Revive { enqueued: Millis },
+    Delete,
+}
+
+impl InFlight {
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let hasher = RandomState::with_seeds(seed, !seed, seed ^ 0xabcd, 17);
+        Self {
+            batches: VecDeque::new(),
+            ids: HashMap::with_hasher(hasher),
+        }
+    }
+
+    /// These belong to this batch, which is the newest.
+    pub fn note(&mut self, batch: u64, mutations: &[Mutation]) {
+        if self.batches.back().is_none_or(|last| last.batch != batch) {
+            self.batches.push_back(Noted {
+                batch,
+                ..Noted::default()
+            });
+        }
+        let noted = self
+            .batches
+            .back_mut()
+            .expect("a batch was just made sure of");
+        for mutation in mutations {
+            if let Some((seq, change)) = change_of(mutation) {
+                noted.seqs.push(seq.0);
+                noted.changes.push(change);
+            }
+        }
+    }
+
+    /// A client chose this id for a job of this batch.
+    pub fn note_id(&mut self, batch: u64, id: JobId, seq: Seq) {
+        self.ids.insert(id, (batch, seq));
+    }
+
+    /// The store has all batches up to this one.
+    pub fn committed(&mut self, batch: u64) {
+        while self
+            .batches
+            .front()
+            .is_some_and(|noted| noted.batch <= batch)
+        {
+            self.batches.pop_front();
+        }
+        if !self.ids.is_empty() {
+            self.ids.retain(|_, (noted, _)| *noted > batch);
+        }
+    }
+
+    /// A job that a client has just named itself.
+    #[must_use]
+    pub fn seq_of(&self, id: JobId) -> Option<Seq> {
+        self.ids.get(&id).map(|&(_, seq)| seq)
+    }
+
+    /// Whether the store's word on this job is out of date.
+    #[must_use]
+    pub fn touches(&self, seq: Seq) -> bool {
+        self.batches.iter().any(|noted| noted.seqs.contains(&seq.0))
+    }
+
+    /// Where a job stands, given what the store says. The store's word may be newer than some of
+    /// what is noted here: its last commit may not have been reported yet. Applying a change twice
+    /// does no harm, because each says how things are and not by how much they change.
+    #[must_use]
+    pub fn standing(&self, seq: Seq, stored: Option<Place>) -> Option<Place> {
+        let mut place = stored;
+        for noted in &self.batches {
+            for (i, _) in noted.seqs.iter().enumerate().filter(|(_, s)| **s == seq.0) {
+                place = noted.changes[i].apply(place);
+            }
+        }
+        place
+    }
+}
+
+fn change_of(mutation: &Mutation) -> Option<(Seq, Change)> {
+    Some(match mutation {
+        Mutation::Insert(row, live) => (row.seq, Change::Insert(live.clone())),
+        Mutation::Claim(claim) => (claim.seq, Change::Claim(claim.clone())),
+        &Mutation::Extend {
+            seq,
+            due,
+            reserved_ms,
+        } => (seq, Change::Extend { due, reserved_ms }),
+        &Mutation::Backoff { seq, due } => (seq, Change::Backoff { due }),
+        Mutation::Ready(ready) => (ready.seq, Change::Ready(*ready)),
+        Mutation::Finish(finish) => (
+            finish.seq,
+            Change::Finish(Finish {
+                result: None,
+                ..finish.clone()
+            }),
+        ),
+        &Mutation::Revive { seq, enqueued } => (seq, Change::Revive { enqueued }),
+        &Mutation::Delete(seq) => (seq, Change::Delete),
+        _ => return None,
+    })
+}
+
+impl Change {
+    fn apply(&self, place: Option<Place>) -> Option<Place> {
+        let mut place = match (self, place) {
+            (Change::Insert(live), _) => return Some(Place::Live(live.clone())),
+            (Change::Delete, _) | (_, None) => return None,
+            (_, Some(place)) => place,
+        };
+        match (self, &mut place) {
+            (Change::Claim(claim), Place::Live(live)) => {
+                live.state = State::Active;
+                live.attempt = claim.attempt;
+                live.started = Some(claim.started);
+                live.due = Some(claim.due);
+                live.reserved_ms = claim.reserved_ms;
+                live.worker.clone_from(&claim.worker);
+            }
+            (Change::Extend { due, reserved_ms }, Place::Live(live)) => {
+                (live.due, live.reserved_ms) = (Some(*due), *reserved_ms);
+            }
+            (Change::Backoff { due }, Place::Live(live)) => {
+                (live.state, live.due, live.worker) = (State::Retryable, Some(*due), None);
+            }
+            (Change::Ready(ready), Place::Live(live)) => {
+                (live.state, live.due, live.worker) = (State::Available, None, None);
+                (live.enqueued, live.held, live.reserved_ms) = (ready.enqueued, ready.held, 0);
+                live.attempt = ready.attempt.unwrap_or(live.attempt);
+            }
+            (Change::Finish(finish), Place::Live(live)) => return Some(ended(live, finish)),
+            (Change::Revive { enqueued }, Place::Done(done)) => {
+                return Some(Place::Live(revived(done, *enqueued)));
+            }
+            _ => {}
+        }
+        Some(place)
+    }
+}
+
+fn ended(live: &Live, finish: &Finish) -> Place {
+    Place::Done(Done {
+        seq: live.seq,
+        class: live.class,
+        ending: finish.ending,
+        at: finish.at,
+        attempt: live.attempt,
+        enqueued: live.enqueued,
+        started: live.started,
+        expires: live.expires,
+        purge_at: finish.purge_at,
+        result: None,
+    })
+}
+
+fn revived(done: &Done, enqueued: Millis) -> Live {
+    Live {
+        seq: done.seq,
+        class: done.class,
+        state: State::Available,
+        attempt: 0,
+        enqueued,
+        due: None,
+        started: None,
+        expires: None,
+        worker: None,
+        reserved_ms: 0,
+        held: false,
+    }
+}

@@ -1,0 +1,259 @@
+//! Looking into the engine. Nothing here changes it.
+
+use rota_model::mutation::Counts;
+use rota_model::{
+    Class, ClassId, CronName, Directive, Ending, Millis, QueueName, Seq, State, WorkerId,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::sched::Queue;
+use crate::stats::Interval;
+use crate::worker::Worker;
+use crate::{CronView, Engine, QueueSettings, Registration};
+
+#[derive(Debug, Clone)]
+pub struct QueueView {
+    pub name: QueueName,
+    pub created: Millis,
+    pub paused: Option<Millis>,
+    pub settings: QueueSettings,
+    pub totals: Totals,
+    /// The minute under way.
+    pub minute: Interval,
+    /// When its oldest waiting job was accepted, as far as that is known without looking it up.
+    pub oldest: Option<Seq>,
+}
+
+/// Jobs by state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    live: [u64; State::ALL.len()],
+    done: Counts,
+}
+
+impl Totals {
+    #[must_use]
+    pub fn of(&self, state: State) -> u64 {
+        if state.is_terminal() {
+            self.done.of_state(state)
+        } else {
+            self.live[usize::from(state.code())]
+        }
+    }
+
+    #[must_use]
+    pub fn dead_letter(&self) -> u64 {
+        self.done.get(Ending::DeadLetter)
+    }
+
+    fn add(&mut self, queue: &Queue) {
+        for state in State::ALL.into_iter().filter(|s| !s.is_terminal()) {
+            self.live[usize::from(state.code())] += queue.count(state);
+        }
+        for ending in Ending::ALL {
+            *self.done.get_mut(ending) += queue.done.get(ending);
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerView {
+    pub about: Registration,
+    pub state: WorkerState,
+    pub directive: Directive,
+    pub since: Millis,
+    pub last_seen: Millis,
+    pub beats: bool,
+    pub jobs: Vec<Seq>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerState {
+    Is(Directive),
+    Stale,
+}
+
+impl WorkerState {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            WorkerState::Is(directive) => directive.as_str(),
+            WorkerState::Stale => "stale",
+        }
+    }
+}
+
+/// An active job as the engine knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveView {
+    pub seq: Seq,
+    pub class: ClassId,
+    pub attempt: u32,
+    pub started: Millis,
+    pub worker: Option<WorkerId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Maintenance {
+    /// Set while it lasts.
+    pub since: Option<Millis>,
+    pub reason: Option<String>,
+    pub expected_end: Option<Millis>,
+}
+
+impl Maintenance {
+    #[must_use]
+    pub fn enabled(&self) -> bool {
+        self.since.is_some()
+    }
+}
+
+impl Engine {
+    #[must_use]
+    pub fn queue(&self, name: &str) -> Option<QueueView> {
+        let ix = self.queues.find(name)?;
+        Some(self.queue_view(self.queues.get(ix)))
+    }
+
+    /// All queues, by name.
+    #[must_use]
+    pub fn queues(&self) -> Vec<QueueView> {
+        let mut views: Vec<_> = self
+            .queues
+            .iter()
+            .map(|queue| self.queue_view(queue))
+            .collect();
+        views.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        views
+    }
+
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        self.queues.iter().for_each(|queue| totals.add(queue));
+        totals
+    }
+
+    /// The minute under way, over all queues.
+    #[must_use]
+    pub fn minute(&self) -> Interval {
+        self.total.minute.clone()
+    }
+
+    #[must_use]
+    pub fn worker(&self, id: &WorkerId) -> Option<WorkerView> {
+        self.workers.get(id).map(|worker| self.worker_view(worker))
+    }
+
+    /// All workers, by name.
+    #[must_use]
+    pub fn workers(&self) -> Vec<WorkerView> {
+        self.workers
+            .iter()
+            .map(|worker| self.worker_view(worker))
+            .collect()
+    }
+
+    #[must_use]
+    pub fn worker_count(&self) -> usize {
+        self.workers.len()
+    }
+
+    #[must_use]
+    pub fn waiting_fetches(&self) -> usize {
+        self.waiters.len()
+    }
+
+    #[must_use]
+    pub fn cron(&self, name: &CronName) -> Option<CronView> {
+        self.crons.get(name).map(|cron| cron.view(name))
+    }
+
+    #[must_use]
+    pub fn crons(&self) -> Vec<CronView> {
+        self.crons
+            .iter()
+            .map(|(name, cron)| cron.view(name))
+            .collect()
+    }
+
+    #[must_use]
+    pub fn maintenance(&self) -> &Maintenance {
+        &self.maintenance
+    }
+
+    /// Active jobs, oldest first.
+    #[must_use]
+    pub fn active(&self) -> Vec<ActiveView> {
+        let mut views: Vec<_> = self
+            .active
+            .iter()
+            .map(|(seq, a)| ActiveView {
+                seq,
+                class: a.class,
+                attempt: a.attempt,
+                started: a.started,
+                worker: a.worker.clone(),
+            })
+            .collect();
+        views.sort_unstable_by_key(|view| view.seq);
+        views
+    }
+
+    #[must_use]
+    pub fn active_count(&self) -> usize {
+        self.active.len()
+    }
+
+    /// The classes of which this holds, with how many finished jobs of each are kept.
+    #[must_use]
+    pub fn classes_where(&self, matches: impl Fn(&Class) -> bool) -> Vec<ClassId> {
+        self.classes
+            .ids()
+            .filter(|(_, slot)| matches(&slot.class))
+            .map(|(id, _)| id)
+            .collect()
+    }
+
+    #[must_use]
+    pub fn class(&self, id: ClassId) -> Option<&Class> {
+        self.classes
+            .contains(id)
+            .then(|| &*self.classes.slot(id).class)
+    }
+
+    pub(crate) fn queue_view(&self, queue: &Queue) -> QueueView {
+        let mut totals = Totals::default();
+        totals.add(queue);
+        let oldest = queue
+            .next_lane()
+            .and_then(|class| self.lanes.get(class)?.head());
+        QueueView {
+            name: queue.name.clone(),
+            created: queue.row.created,
+            paused: queue.row.paused,
+            settings: queue.row.settings,
+            totals,
+            minute: queue.stats.minute.clone(),
+            oldest,
+        }
+    }
+
+    fn worker_view(&self, worker: &Worker) -> WorkerView {
+        let directive = worker.row.directive.unwrap_or(Directive::Running);
+        let state = match worker.reported {
+            _ if worker.stale => WorkerState::Stale,
+            Some(reported) => WorkerState::Is(reported.max(directive)),
+            None => WorkerState::Is(directive),
+        };
+        WorkerView {
+            about: worker.row.about.clone(),
+            state,
+            directive,
+            since: worker.row.since,
+            last_seen: worker.last_seen,
+            beats: worker.row.beats,
+            jobs: worker.jobs.iter().copied().collect(),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What happened, in intervals: counts and how long executions took.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rota_model::{Millis, Seq};
+use serde::{Deserialize, Serialize};
+
+/// One interval of one queue, or of all.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    pub enqueued: u64,
+    pub completed: u64,
+    /// Executions that failed, whether they are retried or not.
+    pub failed: u64,
+    /// Execution times in milliseconds.
+    pub run_ms: Histogram,
+    /// Time from acceptance to the first start, in milliseconds.
+    pub wait_ms: Histogram,
+}
+
+impl Interval {
+    pub fn merge(&mut self, other: &Interval) {
+        self.enqueued += other.enqueued;
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.run_ms.merge(&other.run_ms);
+        self.wait_ms.merge(&other.wait_ms);
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Interval::default()
+    }
+}
+
+/// The minute under way and the hour that it belongs to.
+#[derive(Debug, Default)]
+pub(crate) struct Stats {
+    pub minute: Interval,
+    /// Closed minutes of the hour under way.
+    pub hour: Interval,
+}
+
+/// Counts by size, to within an eighth.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histogram {
+    sum: u64,
+    buckets: BTreeMap<u16, u64>,
+}
+
+impl Histogram {
+    pub fn record(&mut self, value: u64) {
+        self.sum = self.sum.saturating_add(value);
+        *self.buckets.entry(bucket(value)).or_default() += 1;
+    }
+
+    pub fn merge(&mut self, other: &Histogram) {
+        self.sum = self.sum.saturating_add(other.sum);
+        for (&bucket, &count) in &other.buckets {
+            *self.buckets.entry(bucket).or_default() += count;
+        }
+    }
+
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.values().sum()
+    }
+
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        let count = self.count();
+        (count > 0).then(|| self.sum as f64 / count as f64)
+    }
+
+    /// The value below which this part (0 to 1) of the recorded ones lie.
+    #[must_use]
+    pub fn quantile(&self, part: f64) -> Option<u64> {
+        let count = self.count();
+        let rank = ((count as f64 * part).ceil() as u64).clamp(1, count.max(1));
+        let mut seen = 0;
+        for (&bucket, &n) in &self.buckets {
+            seen += n;
+            if seen >= rank {
+                return Some(lower_bound(bucket));
+            }
+        }
+        None
+    }
+}
+
+/// 0 to 15 each have a bucket; above, every power of two is cut into eight.
+fn bucket(value: u64) -> u16 {
+    if value < 16 {
+        return value as u16;
+    }
+    let exponent = 63 - value.leading_zeros() as u16;
+    let eighth = (value >> (exponent - 3)) as u16 & 7;
+    16 + (exponent - 4) * 8 + eighth
+}
+
+fn lower_bound(bucket: u16) -> u64 {
+    if bucket < 16 {
+        return u64::from(bucket);
+    }
+    let exponent = (bucket - 16) / 8 + 4;
+    let eighth = u64::from((bucket - 16) % 8);
+    (8 + eighth) << (exponent - 3)
+}
+
+/// Tells when a job was accepted from its number alone, to within a moment: numbers grow with
+/// time, so a sparse list of the two is enough.
+#[derive(Debug, Default)]
+pub(crate) struct SeqClock {
+    samples: VecDeque<(Seq, Millis)>,
+    every_ms: i64,
+}
+
+const MOST_SAMPLES: usize = 16_384;
+const FINEST_MS: i64 = 20;
+
+impl SeqClock {
+    /// Called for each new job.
+    pub fn note(&mut self, seq: Seq, now: Millis) {
+        self.every_ms = self.every_ms.max(FINEST_MS);
+        if self
+            .samples
+            .back()
+            .is_some_and(|(_, at)| now.0 - at.0 < self.every_ms)
+        {
+            return;
+        }
+        if self.samples.len() == MOST_SAMPLES {
+            let mut keep = false;
+            self.samples.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.every_ms *= 2;
+        }
+        self.samples.push_back((seq, now));
+    }
+
+    /// When the job was accepted, unless that was before this process began to count.
+    pub fn accepted_at(&self, seq: Seq) -> Option<Millis> {
+        let after = self.samples.partition_point(|&(sample, _)| sample <= seq);
+        after.checked_sub(1).map(|i| self.samples[i].1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_tight_and_in_order() {
+        let mut last = 0;
+        for value in (0..100_000).chain((20..60).map(|n| 1u64 << n)) {
+            let low = lower_bound(bucket(value));
+            assert!(low <= value && value - low <= value / 8, "{value} {low}");
+            assert!(bucket(value) >= last || value >= 1 << 20);
+            last = bucket(value);
+        }
+    }
+
+    #[test]
+    fn quantiles_and_mean() {
+        let mut histogram = Histogram::default();
+        assert_eq!((histogram.quantile(0.5), histogram.mean()), (None, None));
+        (1..=10).for_each(|n| histogram.record(n));
+        assert_eq!(histogram.quantile(0.5), Some(5));
+        assert_eq!(histogram.quantile(1.0), Some(10));
+        assert_eq!(histogram.quantile(0.0), Some(1));
+        assert_eq!(histogram.mean(), Some(5.5));
+    }
+
+    #[test]
+    fn the_clock_stays_small_and_near() {
+        let mut clock = SeqClock::default();
+        (0..100_000).for_each(|n| clock.note(Seq(n), Millis(n as i64 * 25)));
+        assert!(clock.samples.len() <= MOST_SAMPLES);
+        let told = clock.accepted_at(Seq(50_000)).unwrap().0;
+        assert!((50_000 * 25 - told).abs() < 1_000, "{told}");
+    }
+}

@@ -1,0 +1,35 @@
+//! Jobs that wait for a point in time: scheduled ones, and failed ones before their next attempt.
+
+use std::collections::BTreeMap;
+
+use rota_model::{ClassId, Millis, Seq, State};
+
+#[derive(Default)]
+pub(crate) struct Timers(BTreeMap<(Millis, Seq), Timer>);
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timer {
+    pub class: ClassId,
+    pub attempt: u32,
+    pub state: State,
+}
+
+impl Timers {
+    pub fn add(&mut self, due: Millis, seq: Seq, timer: Timer) {
+        self.0.insert((due, seq), timer);
+    }
+
+    pub fn remove(&mut self, due: Millis, seq: Seq) -> bool {
+        self.0.remove(&(due, seq)).is_some()
+    }
+
+    pub fn next(&self) -> Option<Millis> {
+        self.0.first_key_value().map(|(&(due, _), _)| due)
+    }
+
+    pub fn pop_due(&mut self, now: Millis) -> Option<(Seq, Timer)> {
+        let entry = self.0.first_entry()?;
+        let (due, seq) = *entry.key();
+        (due <= now).then(|| (seq, entry.remove()))
+    }
+}

@@ -1,0 +1,75 @@
+//! Waiting jobs about which eight bytes are not enough: those with a deadline, and the runs of
+//! recurring schedules, which later runs may have to cancel or wait for.
+
+use std::collections::{BTreeSet, HashMap};
+
+use ahash::RandomState;
+use rota_model::{Live, Millis, Seq};
+
+/// Knows such a job from the moment it waits until it starts or ends.
+pub(crate) struct Watch {
+    by_deadline: BTreeSet<(Millis, Seq)>,
+    jobs: HashMap<Seq, Live, RandomState>,
+}
+
+impl Watch {
+    pub fn new(hasher: RandomState) -> Self {
+        Self {
+            by_deadline: BTreeSet::new(),
+            jobs: HashMap::with_hasher(hasher),
+        }
+    }
+
+    pub fn add(&mut self, live: Live) {
+        if let Some(deadline) = live.expires {
+            self.by_deadline.insert((deadline, live.seq));
+        }
+        self.jobs.insert(live.seq, live);
+    }
+
+    pub fn get(&self, seq: Seq) -> Option<&Live> {
+        if self.jobs.is_empty() {
+            None
+        } else {
+            self.jobs.get(&seq)
+        }
+    }
+
+    pub fn get_mut(&mut self, seq: Seq) -> Option<&mut Live> {
+        if self.jobs.is_empty() {
+            None
+        } else {
+            self.jobs.get_mut(&seq)
+        }
+    }
+
+    pub fn forget(&mut self, seq: Seq) -> Option<Live> {
+        if self.jobs.is_empty() {
+            return None;
+        }
+        let live = self.jobs.remove(&seq)?;
+        if let Some(deadline) = live.expires {
+            self.by_deadline.remove(&(deadline, seq));
+        }
+        Some(live)
+    }
+
+    /// Whether the job's deadline has passed.
+    pub fn is_over(&self, seq: Seq, now: Millis) -> bool {
+        self.get(seq)
+            .and_then(|live| live.expires)
+            .is_some_and(|at| at <= now)
+    }
+
+    pub fn next_deadline(&self) -> Option<Millis> {
+        self.by_deadline.first().map(|&(deadline, _)| deadline)
+    }
+
+    pub fn pop_overdue(&mut self, now: Millis) -> Option<Live> {
+        let &(deadline, seq) = self.by_deadline.first()?;
+        if deadline > now {
+            return None;
+        }
+        self.forget(seq)
+    }
+}

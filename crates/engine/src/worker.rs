@@ -1,0 +1,108 @@
+//! Workers that have made themselves known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_model::{Directive, Millis, Seq, WorkerId};
+use serde::{Deserialize, Serialize};
+
+use crate::Registration;
+
+#[derive(Default)]
+pub(crate) struct Workers {
+    all: BTreeMap<WorkerId, Worker>,
+    /// When to look at a worker again. A worker that was heard of since is simply put off.
+    checks: BTreeSet<(u64, WorkerId)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub row: WorkerRow,
+    /// What it last said of itself.
+    pub reported: Option<Directive>,
+    pub last_seen: Millis,
+    pub last_seen_mono: u64,
+    pub jobs: BTreeSet<Seq>,
+    pub stale: bool,
+}
+
+/// What is kept of a worker on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WorkerRow {
+    pub about: Registration,
+    pub since: Millis,
+    pub directive: Option<Directive>,
+    /// It sends heartbeats, so silence means something.
+    pub beats: bool,
+}
+
+impl Worker {
+    pub fn new(row: WorkerRow, last_seen: Millis, last_seen_mono: u64) -> Self {
+        Self {
+            row,
+            reported: None,
+            last_seen,
+            last_seen_mono,
+            jobs: BTreeSet::new(),
+            stale: false,
+        }
+    }
+
+    /// It was told to take no more jobs.
+    pub fn is_quieted(&self) -> bool {
+        matches!(
+            self.row.directive,
+            Some(Directive::Quiet | Directive::Terminate)
+        )
+    }
+
+    /// How many more jobs it may have.
+    pub fn room(&self) -> usize {
+        match self.row.about.concurrency {
+            Some(most) => (most as usize).saturating_sub(self.jobs.len()),
+            None => usize::MAX,
+        }
+    }
+}
+
+impl Workers {
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn get(&self, id: &WorkerId) -> Option<&Worker> {
+        self.all.get(id)
+    }
+
+    pub fn get_mut(&mut self, id: &WorkerId) -> Option<&mut Worker> {
+        self.all.get_mut(id)
+    }
+
+    pub fn insert(&mut self, id: WorkerId, worker: Worker, check_at: u64) {
+        self.checks.insert((check_at, id.clone()));
+        self.all.insert(id, worker);
+    }
+
+    pub fn remove(&mut self, id: &WorkerId) -> Option<Worker> {
+        self.all.remove(id)
+    }
+
+    pub fn check_later(&mut self, id: WorkerId, at: u64) {
+        self.checks.insert((at, id));
+    }
+
+    pub fn next_check(&self) -> Option<u64> {
+        self.checks.first().map(|&(at, _)| at)
+    }
+
+    pub fn pop_check(&mut self, mono: u64) -> Option<WorkerId> {
+        let (at, _) = self.checks.first()?;
+        if *at > mono {
+            return None;
+        }
+        self.checks.pop_first().map(|(_, id)| id)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Worker> {
+        self.all.values()
+    }
+}

@@ -1,0 +1,187 @@
+//! One field of an expression: its range, its names, and the syntax that all fields share.
+
+use std::fmt;
+
+use super::bits::Bits;
+use super::error::CronError;
+
+const MONTHS: [&str; 12] = [
+    "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
+];
+const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+
+/// `7` is a second name for Sunday, which is day 0 everywhere inside.
+const SUNDAY_AS_SEVEN: u8 = 7;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    Second,
+    Minute,
+    Hour,
+    DayOfMonth,
+    Month,
+    DayOfWeek,
+}
+
+impl Field {
+    /// What a client may write here, for error messages.
+    pub fn allowed(self) -> &'static str {
+        match self {
+            Field::Second | Field::Minute => "0-59",
+            Field::Hour => "0-23",
+            Field::DayOfMonth => "1-31, L, LW, or a day with W such as 15W",
+            Field::Month => "1-12 or JAN-DEC",
+            Field::DayOfWeek => "0-7 or SUN-SAT, alone or as in 5L or 5#3",
+        }
+    }
+
+    /// How many different values the field has; a longer step would never be taken.
+    pub(super) fn size(self) -> u8 {
+        let (first, last) = self.values();
+        last - first + 1
+    }
+
+    /// Reads a list like `1,5-9,*/15`.
+    pub(super) fn parse_list(self, text: &str) -> Result<Bits, CronError> {
+        text.split(',').try_fold(
+            Bits::default(),
+            |set, item| Ok(set | self.parse_item(item)?),
+        )
+    }
+
+    /// Reads one item of a list: `*`, `5`, `1-5`, each of which may be followed by a step. `5/15`
+    /// means from 5 to the end of the field in steps of 15.
+    pub(super) fn parse_item(self, item: &str) -> Result<Bits, CronError> {
+        if item.is_empty() {
+            return Err(CronError::EmptyItem { field: self });
+        }
+        let (span, step) = match item.split_once('/') {
+            Some((span, step)) => (span, Some(self.parse_step(item, step)?)),
+            None => (item, None),
+        };
+        let (first, last) = if span == "*" {
+            self.values()
+        } else if let Some((first, last)) = span.split_once('-') {
+            self.parse_range(item, first, last)?
+        } else {
+            let value = self.parse_value(item, span)?;
+            let last = if step.is_some() {
+                self.values().1.max(value)
+            } else {
+                value
+            };
+            (value, last)
+        };
+        let values = (first..=last).step_by(usize::from(step.unwrap_or(1)));
+        Ok(values.map(|value| self.canonical(value)).collect())
+    }
+
+    /// Reads the one number or name in `item`, which may have a suffix that `value` has not, and
+    /// gives it in canonical form, Sunday being 0.
+    pub(super) fn parse_single(self, item: &str, value: &str) -> Result<u8, CronError> {
+        Ok(self.canonical(self.parse_value(item, value)?))
+    }
+
+    fn parse_value(self, item: &str, value: &str) -> Result<u8, CronError> {
+        let place = self
+            .names()
+            .iter()
+            .position(|name| name.eq_ignore_ascii_case(value));
+        if let Some(place) = place {
+            return Ok(self.values().0 + place as u8);
+        }
+        if value.is_empty() || !value.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(CronError::Malformed {
+                field: self,
+                value: item.to_owned(),
+            });
+        }
+        let (min, max) = self.accepted();
+        let number = value
+            .parse()
+            .ok()
+            .filter(|number| (min..=max).contains(number));
+        number.ok_or_else(|| CronError::OutOfRange {
+            field: self,
+            value: value.to_owned(),
+        })
+    }
+
+    fn parse_range(self, item: &str, first: &str, last: &str) -> Result<(u8, u8), CronError> {
+        let (first, mut last) = (
+            self.parse_value(item, first)?,
+            self.parse_value(item, last)?,
+        );
+        // A week may also end with its Sunday: FRI-SUN is Friday, Saturday and Sunday.
+        if self == Field::DayOfWeek && last == 0 && first > 0 {
+            last = SUNDAY_AS_SEVEN;
+        }
+        if first > last {
+            return Err(CronError::ReversedRange {
+                field: self,
+                value: item.to_owned(),
+            });
+        }
+        Ok((first, last))
+    }
+
+    fn parse_step(self, item: &str, step: &str) -> Result<u8, CronError> {
+        let digits_only = step.bytes().all(|b| b.is_ascii_digit());
+        let step = step
+            .parse()
+            .ok()
+            .filter(|step| digits_only && (1..=self.size()).contains(step));
+        step.ok_or_else(|| CronError::InvalidStep {
+            field: self,
+            value: item.to_owned(),
+        })
+    }
+
+    fn canonical(self, value: u8) -> u8 {
+        if self == Field::DayOfWeek && value == SUNDAY_AS_SEVEN {
+            0
+        } else {
+            value
+        }
+    }
+
+    /// The first and the last of the distinct values that `*` stands for.
+    fn values(self) -> (u8, u8) {
+        match self {
+            Field::Second | Field::Minute => (0, 59),
+            Field::Hour => (0, 23),
+            Field::DayOfMonth => (1, 31),
+            Field::Month => (1, 12),
+            Field::DayOfWeek => (0, 6),
+        }
+    }
+
+    /// The smallest and the largest number that may be written.
+    fn accepted(self) -> (u8, u8) {
+        match self {
+            Field::DayOfWeek => (0, SUNDAY_AS_SEVEN),
+            _ => self.values(),
+        }
+    }
+
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Field::Month => &MONTHS,
+            Field::DayOfWeek => &WEEKDAYS,
+            _ => &[],
+        }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Field::Second => "second",
+            Field::Minute => "minute",
+            Field::Hour => "hour",
+            Field::DayOfMonth => "day of month",
+            Field::Month => "month",
+            Field::DayOfWeek => "day of week",
+        })
+    }
+}

@@ -1,0 +1,180 @@
+//! The job envelope as it comes in: read once, checked once, and kept as the bytes that came.
+//!
+//! What a client sent and may see again becomes one fragment of JSON members, built here from
+//! slices of the request. Replies are that fragment with the changing members spliced behind it.
+//! Members that only the server may set are dropped here, so no later splice can meet a forgery.
+
+mod fields;
+mod fragment;
+mod options;
+mod retry;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+pub use retry::parse_retry;
+
+use crate::{Class, CronName, JobId, JobType, Millis, Policy, QueueName, Rejection, TenantId};
+use fields::Fields;
+use options::Options;
+
+/// The version of the specification that is spoken here.
+pub const SPEC_VERSION: &str = "1.0";
+
+/// A job that may be accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewJob {
+    pub id: JobId,
+    /// The client chose the id, so it may be taken already.
+    pub id_given: bool,
+    pub class: Class,
+    /// The earliest start, if one was asked for; it may lie in the past.
+    pub start_at: Option<Millis>,
+    /// The latest start.
+    pub expires: Option<Millis>,
+    /// Waits for activation.
+    pub pending: bool,
+    /// JSON members without the braces around them.
+    pub body: Bytes,
+}
+
+/// What an envelope is checked against.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    pub max_job_bytes: usize,
+    /// How far ahead a job may be scheduled.
+    pub max_schedule_ms: i64,
+    pub max_visibility_ms: u64,
+    /// Whether `metadata.test_directive` is honoured.
+    pub test_directives: bool,
+}
+
+/// Reads one envelope. `text` must have passed [`crate::json::check`]; `fresh_id` is used when
+/// the client brings none.
+pub fn parse(
+    text: &str,
+    rules: &Rules,
+    now: Millis,
+    fresh_id: JobId,
+    tenant: &TenantId,
+) -> Result<NewJob, Rejection> {
+    if text.len() > rules.max_job_bytes {
+        return Err(Rejection::too_large(format!(
+            "the job has {} bytes; at most {} are accepted",
+            text.len(),
+            rules.max_job_bytes
+        ))
+        .hint("Store large data elsewhere and pass a reference in 'args'."));
+    }
+    let fields = Fields::read(text)?;
+    let kind = job_type(fields.kind)?;
+    let args = array(fields.args, "args")?;
+    check_spec_version(fields.specversion)?;
+    if let Some(meta) = fields.meta {
+        object(meta, "meta")?;
+    }
+    let (id, id_given) = match fields.id {
+        Some(raw) => (
+            JobId::parse(&string(raw, "id")?).map_err(|e| Rejection::field("id", e.to_string()))?,
+            true,
+        ),
+        None => (fresh_id, false),
+    };
+    let options = Options::read(&fields, rules, now)?;
+    let body = fragment::build(id, &kind, args, &fields, &options);
+    Ok(NewJob {
+        id,
+        id_given,
+        start_at: options.start_at.as_ref().map(|w| w.at),
+        expires: options.expires.as_ref().map(|w| w.at),
+        pending: options.pending,
+        class: Class {
+            queue: options.queue,
+            kind,
+            tenant: tenant.clone(),
+            priority: options.priority,
+            policy: Policy {
+                retry: options.retry,
+                visibility_ms: options.visibility_ms,
+                timeout_ms: options.timeout_ms,
+                directive: options.directive,
+            }
+            .into(),
+        },
+        body,
+    })
+}
+
+/// The body of one run of a recurring schedule: the registered one, with an id of its own and
+/// word of where it comes from.
+#[must_use]
+pub fn body_of_run(body: &str, id: JobId, cron: &CronName, scheduled_for: Millis) -> Bytes {
+    let mut out = Vec::with_capacity(body.len() + 128);
+    out.extend_from_slice(&body.as_bytes()[..fragment::ID.start]);
+    id.write(&mut out);
+    out.extend_from_slice(&body.as_bytes()[fragment::ID.end..]);
+    out.extend_from_slice(b",\"metadata\":{\"cron_name\":");
+    crate::json::write_str(&mut out, cron);
+    out.extend_from_slice(b",\"cron_triggered_at\":\"");
+    scheduled_for.write_rfc3339(&mut out);
+    out.extend_from_slice(b"\"}");
+    out.into()
+}
+
+/// A queue's name where one is required.
+pub fn queue_name(raw: &RawValue, field: &'static str) -> Result<QueueName, Rejection> {
+    QueueName::parse(&string(raw, field)?).map_err(|e| Rejection::field(field, e.to_string()))
+}
+
+/// A JSON string's text.
+pub fn string(raw: &RawValue, field: &'static str) -> Result<String, Rejection> {
+    serde_json::from_str(raw.get()).map_err(|_| wrong_type(raw, field, "a string"))
+}
+
+fn job_type(raw: Option<&RawValue>) -> Result<JobType, Rejection> {
+    let raw = raw.ok_or_else(|| {
+        Rejection::field("type", "is required").hint("Name the kind of work, such as email.send.")
+    })?;
+    JobType::parse(&string(raw, "type")?).map_err(|e| Rejection::field("type", e.to_string()))
+}
+
+fn check_spec_version(raw: Option<&RawValue>) -> Result<(), Rejection> {
+    let Some(raw) = raw else { return Ok(()) };
+    let version = string(raw, "specversion")?;
+    if version == SPEC_VERSION || version == "1.0.0" {
+        return Ok(());
+    }
+    Err(Rejection::unsupported(
+        "specversion",
+        format!("is '{version}'; this server speaks {SPEC_VERSION}"),
+    ))
+}
+
+fn array<'a>(raw: Option<&'a RawValue>, field: &'static str) -> Result<&'a RawValue, Rejection> {
+    let raw = raw.ok_or_else(|| {
+        Rejection::field(field, "is required").hint("Send a JSON array; it may be empty.")
+    })?;
+    if raw.get().starts_with('[') {
+        Ok(raw)
+    } else {
+        Err(wrong_type(raw, field, "a JSON array"))
+    }
+}
+
+fn object(raw: &RawValue, field: &'static str) -> Result<(), Rejection> {
+    if raw.get().starts_with('{') {
+        Ok(())
+    } else {
+        Err(wrong_type(raw, field, "a JSON object"))
+    }
+}
+
+fn wrong_type(raw: &RawValue, field: &'static str, expected: &str) -> Rejection {
+    Rejection::field(
+        field,
+        format!("must be {expected}, not {}", crate::json::type_name(raw)),
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! The options of a job: where it goes, when, and how it is run.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::fields::Fields;
+use super::{Rules, queue_name, retry, string, wrong_type};
+use crate::time::parse_when;
+use crate::{Directive, Millis, QueueName, Rejection, RetryPolicy, json};
+
+const PRIORITIES: std::ops::RangeInclusive<i64> = -100..=100;
+const LONGEST_TIMEOUT_MS: u64 = 366 * 24 * 3_600_000;
+
+pub(super) struct Options<'a> {
+    pub queue: QueueName,
+    pub priority: i16,
+    pub retry: RetryPolicy,
+    pub timeout_ms: Option<u64>,
+    pub visibility_ms: Option<u64>,
+    pub start_at: Option<Time<'a>>,
+    pub expires: Option<Time<'a>>,
+    pub pending: bool,
+    pub directive: Option<Directive>,
+}
+
+/// A point in time, with the text to show for it: what the client wrote, unless that was relative.
+pub(super) struct Time<'a> {
+    pub at: Millis,
+    pub text: Cow<'a, str>,
+}
+
+impl<'a> Options<'a> {
+    pub fn read(fields: &Fields<'a>, rules: &Rules, now: Millis) -> Result<Self, Rejection> {
+        refuse_unserved(fields)?;
+        let options = Self {
+            queue: match fields.option("queue") {
+                Some(raw) => queue_name(raw, "queue")?,
+                None => QueueName::default_queue(),
+            },
+            priority: fields.option("priority").map_or(Ok(0), priority)?,
+            retry: fields
+                .option("retry")
+                .map_or_else(|| Ok(RetryPolicy::default()), retry::parse_retry)?,
+            timeout_ms: timeout(fields)?,
+            visibility_ms: visibility(fields, rules)?,
+            start_at: start_at(fields, rules, now)?,
+            expires: time(fields, "expires_at", now)?,
+            pending: fields
+                .option("pending")
+                .map_or(Ok(false), |raw| boolean(raw, "pending"))?,
+            directive: directive(fields, rules),
+        };
+        if let Some(raw) = fields.option("tags") {
+            check_tags(raw)?;
+        }
+        if let Some(raw) = fields.schema {
+            string(raw, "schema")?;
+        }
+        if options.pending && options.start_at.as_ref().is_some_and(|t| t.at > now) {
+            return Err(Rejection::value(
+                "pending",
+                "cannot be combined with a start in the future: activation decides the start",
+            ));
+        }
+        Ok(options)
+    }
+}
+
+fn refuse_unserved(fields: &Fields<'_>) -> Result<(), Rejection> {
+    for (name, what) in [("unique", "unique jobs"), ("rate_limit", "rate limits")] {
+        if fields.option(name).is_some() {
+            return Err(Rejection::unsupported(
+                name,
+                format!("asks for {what}, which this server does not serve yet"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn priority(raw: &RawValue) -> Result<i16, Rejection> {
+    let named = match raw.get() {
+        "\"HIGH\"" | "\"high\"" => Some(10),
+        "\"NORMAL\"" | "\"normal\"" => Some(0),
+        "\"LOW\"" | "\"low\"" => Some(-10),
+        _ => None,
+    };
+    let value = match named {
+        Some(value) => value,
+        None => integer(raw, "priority")?,
+    };
+    if PRIORITIES.contains(&value) {
+        return Ok(value as i16);
+    }
+    Err(Rejection::value(
+        "priority",
+        format!("is {value}; it must be from -100 to 100"),
+    ))
+}
+
+fn timeout(fields: &Fields<'_>) -> Result<Option<u64>, Rejection> {
+    let given = milliseconds(fields, "timeout", "timeout_ms")?;
+    // 0 asks for the server's default.
+    let given = given.filter(|(ms, _)| *ms != 0);
+    match given {
+        Some((ms, field)) if ms > LONGEST_TIMEOUT_MS => {
+            Err(Rejection::value(field, "is longer than a year"))
+        }
+        other => Ok(other.map(|(ms, _)| ms)),
+    }
+}
+
+fn visibility(fields: &Fields<'_>, rules: &Rules) -> Result<Option<u64>, Rejection> {
+    match milliseconds(fields, "visibility_timeout", "visibility_timeout_ms")? {
+        Some((0, field)) => Err(Rejection::value(field, "must be more than 0")),
+        Some((ms, field)) if ms > rules.max_visibility_ms => Err(Rejection::value(
+            field,
+            format!(
+                "is {ms} ms; at most {} ms are allowed",
+                rules.max_visibility_ms
+            ),
+        )),
+        other => Ok(other.map(|(ms, _)| ms)),
+    }
+}
+
+/// A length of time given in seconds under one name or in milliseconds under another.
+fn milliseconds(
+    fields: &Fields<'_>,
+    in_seconds: &'static str,
+    in_ms: &'static str,
+) -> Result<Option<(u64, &'static str)>, Rejection> {
+    let read = |name: &'static str, unit: u64| -> Result<Option<(u64, &'static str)>, Rejection> {
+        let Some(raw) = fields.option(name) else {
+            return Ok(None);
+        };
+        let value = u64::try_from(integer(raw, name)?)
+            .map_err(|_| Rejection::value(name, "must not be negative"))?;
+        Ok(Some((value.saturating_mul(unit), name)))
+    };
+    match (read(in_seconds, 1000)?, read(in_ms, 1)?) {
+        (Some((a, _)), Some((b, _))) if a != b => Err(Rejection::field(
+            in_seconds,
+            format!("and '{in_ms}' say different things"),
+        )),
+        (a, b) => Ok(b.or(a)),
+    }
+}
+
+fn start_at<'a>(
+    fields: &Fields<'a>,
+    rules: &Rules,
+    now: Millis,
+) -> Result<Option<Time<'a>>, Rejection> {
+    let start = match (
+        time(fields, "scheduled_at", now)?,
+        time(fields, "delay_until", now)?,
+    ) {
+        (Some(a), Some(b)) if a.at != b.at => {
+            return Err(Rejection::field("scheduled_at", "and 'delay_until' differ"));
+        }
+        (a, b) => a.or(b),
+    };
+    if start
+        .as_ref()
+        .is_some_and(|t| t.at.0.saturating_sub(now.0) > rules.max_schedule_ms)
+    {
+        let days = rules.max_schedule_ms / 86_400_000;
+        return Err(Rejection::value(
+            "scheduled_at",
+            format!("is more than {days} days ahead"),
+        ));
+    }
+    Ok(start)
+}
+
+fn time<'a>(
+    fields: &Fields<'a>,
+    name: &'static str,
+    now: Millis,
+) -> Result<Option<Time<'a>>, Rejection> {
+    let Some(raw) = fields.option(name) else {
+        return Ok(None);
+    };
+    let text: Cow<'a, str> = match serde_json::from_str::<&'a str>(raw.get()) {
+        Ok(borrowed) => Cow::Borrowed(borrowed),
+        Err(_) => Cow::Owned(string(raw, name)?),
+    };
+    let when = parse_when(&text, now).map_err(|e| Rejection::field(name, e.to_string()))?;
+    let text = if when.relative {
+        Cow::Owned(when.at.to_string())
+    } else {
+        text
+    };
+    Ok(Some(Time { at: when.at, text }))
+}
+
+fn directive(fields: &Fields<'_>, rules: &Rules) -> Option<Directive> {
+    #[derive(serde::Deserialize)]
+    struct Metadata<'a> {
+        #[serde(borrow)]
+        test_directive: Option<&'a str>,
+    }
+    if !rules.test_directives {
+        return None;
+    }
+    let both = fields.unknown_options.iter().chain(&fields.unknown);
+    let (_, raw) = both.into_iter().find(|(key, _)| key == "metadata")?;
+    let metadata: Metadata<'_> = serde_json::from_str(raw.get()).ok()?;
+    Directive::parse(metadata.test_directive?)
+}
+
+fn check_tags(raw: &RawValue) -> Result<(), Rejection> {
+    serde_json::from_str::<Vec<Cow<'_, str>>>(raw.get())
+        .map(|_| ())
+        .map_err(|_| Rejection::field("tags", "must be an array of strings"))
+}
+
+fn boolean(raw: &RawValue, field: &'static str) -> Result<bool, Rejection> {
+    serde_json::from_str(raw.get()).map_err(|_| wrong_type(raw, field, "true or false"))
+}
+
+fn integer(raw: &RawValue, field: &'static str) -> Result<i64, Rejection> {
+    serde_json::from_str(raw.get()).map_err(|_| match json::type_name(raw) {
+        "a number" => Rejection::field(field, format!("must be a whole number, not {}", raw.get())),
+        _ => wrong_type(raw, field, "a whole number"),
+    })
+}

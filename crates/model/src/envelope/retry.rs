@@ -1,0 +1,150 @@
+//! Reading a retry policy. What makes no sense is refused with the field's name.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::policy::{Coefficient, Strategy};
+use crate::{Exhaustion, Rejection, RetryPolicy, duration, json};
+
+const MOST_ATTEMPTS: i64 = 1_000_000;
+const LONGEST_INTERVAL_MS: u64 = 3_660 * 86_400_000;
+const MOST_PATTERNS: usize = 100;
+
+/// Merges what is given into the default policy.
+pub fn parse_retry(raw: &RawValue) -> Result<RetryPolicy, Rejection> {
+    if !raw.get().starts_with('{') {
+        return Err(problem(
+            "",
+            format!("must be an object, not {}", json::type_name(raw)),
+        ));
+    }
+    let mut policy = RetryPolicy::default();
+    let mut max_given = false;
+    for (key, value) in json::members(raw.get(), "'retry'")? {
+        if value.get() == "null" {
+            continue;
+        }
+        match &*key {
+            "max_attempts" => policy.max_attempts = attempts(value)?,
+            "initial_interval" => policy.initial_ms = interval(value, "initial_interval")?,
+            "initial_interval_ms" => policy.initial_ms = whole_ms(value, "initial_interval_ms")?,
+            "max_interval" => (policy.max_ms, max_given) = (interval(value, "max_interval")?, true),
+            "max_interval_ms" => {
+                (policy.max_ms, max_given) = (whole_ms(value, "max_interval_ms")?, true);
+            }
+            "backoff_coefficient" => policy.coefficient = coefficient(value)?,
+            "backoff_strategy" => policy.strategy = strategy(value)?,
+            "jitter" => {
+                policy.jitter = serde_json::from_str(value.get())
+                    .map_err(|_| problem("jitter", "must be true or false"))?;
+            }
+            "non_retryable_errors" => policy.non_retryable = patterns(value)?,
+            "on_exhaustion" => policy.on_exhaustion = exhaustion(value)?,
+            _ => {}
+        }
+    }
+    if policy.initial_ms == 0 {
+        return Err(problem("initial_interval", "must be more than 0"));
+    }
+    if !max_given {
+        policy.max_ms = policy.max_ms.max(policy.initial_ms);
+    }
+    if policy.max_ms < policy.initial_ms {
+        return Err(problem(
+            "max_interval",
+            "must not be shorter than 'initial_interval'",
+        ));
+    }
+    Ok(policy)
+}
+
+fn attempts(raw: &RawValue) -> Result<u32, Rejection> {
+    match serde_json::from_str::<i64>(raw.get()) {
+        Ok(n @ 0..=MOST_ATTEMPTS) => Ok(n as u32),
+        _ => Err(problem(
+            "max_attempts",
+            format!(
+                "must be a whole number from 0 to {MOST_ATTEMPTS}, not {}",
+                raw.get()
+            ),
+        )),
+    }
+}
+
+fn interval(raw: &RawValue, field: &str) -> Result<u64, Rejection> {
+    let text: String = serde_json::from_str(raw.get())
+        .map_err(|_| problem(field, "must be an ISO 8601 duration such as \"PT1S\""))?;
+    let ms = duration::parse_iso8601(&text).map_err(|e| problem(field, e.to_string()))?;
+    bounded(u64::try_from(ms).unwrap_or(0), field)
+}
+
+fn whole_ms(raw: &RawValue, field: &str) -> Result<u64, Rejection> {
+    let ms = serde_json::from_str(raw.get())
+        .map_err(|_| problem(field, "must be a whole number of milliseconds"))?;
+    bounded(ms, field)
+}
+
+fn bounded(ms: u64, field: &str) -> Result<u64, Rejection> {
+    if ms > LONGEST_INTERVAL_MS {
+        return Err(problem(field, "is longer than ten years"));
+    }
+    Ok(ms)
+}
+
+fn coefficient(raw: &RawValue) -> Result<Coefficient, Rejection> {
+    match serde_json::from_str::<f64>(raw.get()) {
+        Ok(value) if value.is_finite() && value >= 1.0 => Ok(Coefficient(value)),
+        _ => Err(problem(
+            "backoff_coefficient",
+            format!("must be a number of at least 1.0, not {}", raw.get()),
+        )),
+    }
+}
+
+fn strategy(raw: &RawValue) -> Result<Strategy, Rejection> {
+    match raw.get() {
+        "\"none\"" | "\"constant\"" => Ok(Strategy::Constant),
+        "\"linear\"" => Ok(Strategy::Linear),
+        "\"exponential\"" => Ok(Strategy::Exponential),
+        "\"polynomial\"" => Ok(Strategy::Polynomial),
+        _ => Err(problem(
+            "backoff_strategy",
+            "must be \"none\", \"constant\", \"linear\", \"exponential\" or \"polynomial\"",
+        )),
+    }
+}
+
+fn patterns(raw: &RawValue) -> Result<Arc<[Arc<str>]>, Rejection> {
+    match serde_json::from_str::<Vec<String>>(raw.get()) {
+        Ok(list) if list.len() <= MOST_PATTERNS => Ok(list.into_iter().map(Arc::from).collect()),
+        Ok(_) => Err(problem(
+            "non_retryable_errors",
+            format!("has more than {MOST_PATTERNS} entries"),
+        )),
+        Err(_) => Err(problem(
+            "non_retryable_errors",
+            "must be an array of strings",
+        )),
+    }
+}
+
+fn exhaustion(raw: &RawValue) -> Result<Exhaustion, Rejection> {
+    match raw.get() {
+        "\"discard\"" => Ok(Exhaustion::Discard),
+        "\"dead_letter\"" => Ok(Exhaustion::DeadLetter),
+        _ => Err(problem(
+            "on_exhaustion",
+            "must be \"discard\" or \"dead_letter\"",
+        )),
+    }
+}
+
+fn problem(field: &str, text: impl AsRef<str>) -> Rejection {
+    let field = if field.is_empty() {
+        "retry".to_owned()
+    } else {
+        format!("retry.{field}")
+    };
+    Rejection::value(field, text)
+}

@@ -1,0 +1,250 @@
+use super::*;
+use crate::{RejectionKind, json};
+use serde_json::{Value, json};
+
+const NOW: Millis = Millis(1_770_000_000_000);
+
+fn rules() -> Rules {
+    Rules {
+        max_job_bytes: 1 << 20,
+        max_schedule_ms: 3_660 * 86_400_000 * 10,
+        max_visibility_ms: 86_400_000,
+        test_directives: false,
+    }
+}
+
+fn read(text: &str) -> Result<NewJob, Rejection> {
+    let text = json::check(text.as_bytes(), 100)?;
+    parse(
+        text,
+        &rules(),
+        NOW,
+        JobId::v7(NOW.0, 7),
+        &TenantId::default_tenant(),
+    )
+}
+
+fn accepted(body: &Value) -> (NewJob, Value) {
+    let job = read(&body.to_string()).unwrap();
+    let shown = serde_json::from_str(&format!("{{{}}}", std::str::from_utf8(&job.body).unwrap()));
+    (job, shown.expect("the fragment is JSON"))
+}
+
+fn refused(body: Value) -> Rejection {
+    read(&body.to_string()).expect_err(&body.to_string())
+}
+
+#[test]
+fn a_minimal_job_gets_the_defaults() {
+    let (job, shown) = accepted(&json!({"type": "email.send", "args": [1]}));
+    assert_eq!(&*job.class.queue, "default");
+    assert_eq!(job.class.priority, 0);
+    assert!(!job.id_given);
+    assert_eq!(shown["specversion"], "1.0");
+    assert_eq!(shown["meta"], json!({}));
+    assert_eq!(shown["max_attempts"], 3);
+    assert_eq!(shown["id"], job.id.to_string());
+}
+
+#[test]
+fn options_count_at_either_level_and_must_agree() {
+    let at_top = accepted(&json!({"type": "a", "args": [], "queue": "q", "priority": 5})).0;
+    let nested =
+        accepted(&json!({"type": "a", "args": [], "options": {"queue": "q", "priority": 5}})).0;
+    assert_eq!(at_top.class, nested.class);
+    let same = json!({"type": "a", "args": [], "queue": "q", "options": {"queue": "q"}});
+    assert_eq!(&*accepted(&same).0.class.queue, "q");
+    let error = refused(json!({"type": "a", "args": [], "queue": "q", "options": {"queue": "r"}}));
+    assert_eq!(
+        (error.kind, error.field.as_deref()),
+        (RejectionKind::InvalidField, Some("queue"))
+    );
+}
+
+#[test]
+fn system_members_are_dropped_and_unknown_ones_kept() {
+    let (_, shown) = accepted(&json!({
+        "type": "a", "args": [], "state": "completed", "attempt": 9, "result": 1, "errors": [],
+        "created_at": "x", "x_custom": {"deep": [1]}, "options": {"metadata": {"k": 1}, "zap": null},
+    }));
+    for gone in ["state", "attempt", "result", "errors", "created_at"] {
+        assert!(shown.get(gone).is_none(), "{gone}");
+    }
+    assert_eq!(shown["x_custom"], json!({"deep": [1]}));
+    assert_eq!(shown["options"], json!({"metadata": {"k": 1}, "zap": null}));
+}
+
+#[test]
+fn argument_bytes_come_back_untouched() {
+    let job = read(r#"{"type":"a","args":[ 1.50, 1e400, "\u00e9" ]}"#).unwrap();
+    let body = std::str::from_utf8(&job.body).unwrap();
+    assert!(
+        body.contains(r#""args":[ 1.50, 1e400, "\u00e9" ]"#),
+        "{body}"
+    );
+}
+
+#[test]
+fn times_are_echoed_as_given_and_relative_ones_resolved() {
+    let (job, shown) = accepted(&json!({"type": "a", "args": [], "options": {
+        "delay_until": "2027-01-01T02:00:00+02:00", "expires_at": "+PT2S"}}));
+    assert_eq!(shown["scheduled_at"], "2027-01-01T02:00:00+02:00");
+    assert_eq!(
+        job.start_at.unwrap().to_string(),
+        "2027-01-01T00:00:00.000Z"
+    );
+    assert_eq!(job.expires, Some(Millis(NOW.0 + 2_000)));
+    assert_eq!(shown["expires_at"], Millis(NOW.0 + 2_000).to_string());
+}
+
+#[test]
+fn wrong_shapes_are_named() {
+    for (body, field) in [
+        (json!({"args": []}), "type"),
+        (json!({"type": "a"}), "args"),
+        (json!({"type": "a", "args": null}), "args"),
+        (json!({"type": "a", "args": {"x": 1}}), "args"),
+        (json!({"type": 5, "args": []}), "type"),
+        (json!({"type": "Email", "args": []}), "type"),
+        (json!({"type": "a", "args": [], "id": "nope"}), "id"),
+        (json!({"type": "a", "args": [], "meta": []}), "meta"),
+        (json!({"type": "a", "args": [], "queue": "No"}), "queue"),
+        (
+            json!({"type": "a", "args": [], "priority": 1.5}),
+            "priority",
+        ),
+        (json!({"type": "a", "args": [], "tags": [1]}), "tags"),
+        (
+            json!({"type": "a", "args": [], "pending": "yes"}),
+            "pending",
+        ),
+        (json!({"type": "a", "args": [], "options": 3}), "options"),
+        (
+            json!({"type": "a", "args": [], "scheduled_at": "2026-03-15T09:30:00"}),
+            "scheduled_at",
+        ),
+        (
+            json!({"type": "a", "args": [], "expires_at": 12}),
+            "expires_at",
+        ),
+    ] {
+        let error = refused(body);
+        assert_eq!(error.kind, RejectionKind::InvalidField, "{error}");
+        assert_eq!(error.field.as_deref(), Some(field), "{error}");
+    }
+}
+
+#[test]
+fn values_that_make_no_sense_are_named() {
+    for (options, field) in [
+        (json!({"priority": 101}), "priority"),
+        (json!({"priority": -101}), "priority"),
+        (json!({"retry": {"max_attempts": -1}}), "retry.max_attempts"),
+        (
+            json!({"retry": {"backoff_coefficient": 0.5}}),
+            "retry.backoff_coefficient",
+        ),
+        (
+            json!({"retry": {"initial_interval": "1s"}}),
+            "retry.initial_interval",
+        ),
+        (
+            json!({"retry": {"initial_interval": "PT0S"}}),
+            "retry.initial_interval",
+        ),
+        (
+            json!({"retry": {"max_interval": "PT0.5S"}}),
+            "retry.max_interval",
+        ),
+        (json!({"retry": {"jitter": 1}}), "retry.jitter"),
+        (
+            json!({"retry": {"on_exhaustion": "explode"}}),
+            "retry.on_exhaustion",
+        ),
+        (
+            json!({"retry": {"non_retryable_errors": "x"}}),
+            "retry.non_retryable_errors",
+        ),
+        (json!({"retry": []}), "retry"),
+        (json!({"visibility_timeout_ms": 0}), "visibility_timeout_ms"),
+        (
+            json!({"visibility_timeout_ms": 86_400_001}),
+            "visibility_timeout_ms",
+        ),
+        (json!({"timeout": -1}), "timeout"),
+    ] {
+        let error = refused(json!({"type": "a", "args": [], "options": options}));
+        assert_eq!(error.kind, RejectionKind::Invalid, "{error}");
+        assert_eq!(error.field.as_deref(), Some(field), "{error}");
+    }
+}
+
+#[test]
+fn features_that_are_not_served_are_refused() {
+    for (name, value) in [
+        ("unique", json!({"keys": ["type"]})),
+        ("rate_limit", json!({"key": "k"})),
+    ] {
+        let error = refused(json!({"type": "a", "args": [], name: value}));
+        assert_eq!(error.kind, RejectionKind::Unsupported, "{error}");
+    }
+    let error = refused(json!({"type": "a", "args": [], "specversion": "2.0"}));
+    assert_eq!(error.kind, RejectionKind::Unsupported);
+}
+
+#[test]
+fn a_partial_retry_policy_keeps_the_other_defaults() {
+    let (job, _) = accepted(&json!({"type": "a", "args": [], "retry": {"max_attempts": 10}}));
+    let expected = crate::RetryPolicy {
+        max_attempts: 10,
+        ..crate::RetryPolicy::default()
+    };
+    assert_eq!(job.class.policy.retry, expected);
+    let (job, _) =
+        accepted(&json!({"type": "a", "args": [], "retry": {"initial_interval": "PT10M"}}));
+    assert_eq!(job.class.policy.retry.max_ms, 600_000);
+}
+
+#[test]
+fn an_oversized_job_is_refused() {
+    let error = refused(json!({"type": "a", "args": ["x".repeat(1 << 20)]}));
+    assert_eq!(error.kind, RejectionKind::TooLarge);
+}
+
+#[test]
+fn directives_are_read_only_when_the_server_allows_them() {
+    let text =
+        json!({"type": "a", "args": [], "options": {"metadata": {"test_directive": "quiet"}}})
+            .to_string();
+    assert_eq!(read(&text).unwrap().class.policy.directive, None);
+    let rules = Rules {
+        test_directives: true,
+        ..rules()
+    };
+    let job = parse(
+        &text,
+        &rules,
+        NOW,
+        JobId::v7(0, 0),
+        &TenantId::default_tenant(),
+    )
+    .unwrap();
+    assert_eq!(job.class.policy.directive, Some(crate::Directive::Quiet));
+}
+
+#[test]
+fn a_run_of_a_schedule_has_its_own_id_and_tells_its_origin() {
+    let (job, _) = accepted(&json!({"type": "a", "args": ["x"], "meta": {"k": 1}}));
+    let id = JobId::v7(5, 6);
+    let name = crate::CronName::parse("nightly").unwrap();
+    let body = body_of_run(std::str::from_utf8(&job.body).unwrap(), id, &name, NOW);
+    let shown: Value =
+        serde_json::from_str(&format!("{{{}}}", std::str::from_utf8(&body).unwrap())).unwrap();
+    assert_eq!(shown["id"], id.to_string());
+    assert_eq!(
+        (&shown["args"], &shown["meta"]),
+        (&json!(["x"]), &json!({"k": 1}))
+    );
+    assert_eq!(shown["metadata"]["cron_name"], "nightly");
+    assert_eq!(shown["metadata"]["cron_triggered_at"], NOW.to_string());
+}

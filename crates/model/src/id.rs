@@ -1,0 +1,140 @@
+//! How a job is named: outside by a UUIDv7, inside by its sequence number.
+
+use std::fmt;
+
+/// The order in which jobs were accepted, and a job's name inside Rota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Seq(pub u64);
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A job's public id: a UUIDv7, written in lower case with hyphens.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(u128);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "must be a UUIDv7 in lower case with hyphens, such as 019461a8-1a2b-7c3d-8e4f-5a6b7c8d9e0f"
+)]
+pub struct IdError;
+
+const TEXT_LEN: usize = 36;
+const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+impl JobId {
+    /// Builds a UUIDv7 from a time and 74 bits of the given randomness.
+    #[must_use]
+    pub fn v7(unix_ms: i64, random: u128) -> Self {
+        let time = (u128::from(unix_ms.max(0) as u64) & 0xffff_ffff_ffff) << 80;
+        let rand_a = (random >> 64) & 0xfff;
+        let rand_b = random & 0x3fff_ffff_ffff_ffff;
+        Self(time | 0x7 << 76 | rand_a << 64 | 0b10 << 62 | rand_b)
+    }
+
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        let bytes = text.as_bytes();
+        if bytes.len() != TEXT_LEN {
+            return Err(IdError);
+        }
+        let mut value: u128 = 0;
+        for (i, &b) in bytes.iter().enumerate() {
+            if HYPHENS.contains(&i) {
+                if b != b'-' {
+                    return Err(IdError);
+                }
+                continue;
+            }
+            let digit = match b {
+                b'0'..=b'9' => b - b'0',
+                b'a'..=b'f' => b - b'a' + 10,
+                _ => return Err(IdError),
+            };
+            value = value << 4 | u128::from(digit);
+        }
+        let version = (value >> 76) & 0xf;
+        let variant = (value >> 62) & 0b11;
+        if version == 7 && variant == 0b10 {
+            Ok(Self(value))
+        } else {
+            Err(IdError)
+        }
+    }
+
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_be_bytes(bytes))
+    }
+
+    /// Appends the 36 characters of the id.
+    pub fn write(self, out: &mut Vec<u8>) {
+        let mut text = [b'-'; TEXT_LEN];
+        let mut shift = 128;
+        for (i, slot) in text.iter_mut().enumerate() {
+            if HYPHENS.contains(&i) {
+                continue;
+            }
+            shift -= 4;
+            *slot = HEX[((self.0 >> shift) & 0xf) as usize];
+        }
+        out.extend_from_slice(&text);
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = Vec::with_capacity(TEXT_LEN);
+        self.write(&mut text);
+        f.write_str(std::str::from_utf8(&text).expect("an id is written in ASCII"))
+    }
+}
+
+impl fmt::Debug for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_round_trips() {
+        let text = "019461a8-1a2b-7c3d-8e4f-5a6b7c8d9e0f";
+        let id = JobId::parse(text).unwrap();
+        assert_eq!(id.to_string(), text);
+        assert_eq!(JobId::from_bytes(id.to_bytes()), id);
+    }
+
+    #[test]
+    fn made_ids_are_version_seven_and_sort_by_time() {
+        let early = JobId::v7(1_700_000_000_000, u128::MAX);
+        let late = JobId::v7(1_700_000_000_001, 0);
+        assert!(early < late);
+        assert_eq!(JobId::parse(&early.to_string()), Ok(early));
+    }
+
+    #[test]
+    fn other_uuids_are_refused() {
+        for bad in [
+            "",
+            "not-a-uuid-at-all",
+            "550e8400-e29b-41d4-a716-446655440000",
+            "019461A8-1A2B-7C3D-8E4F-5A6B7C8D9E0F",
+            "019461a8-1a2b-7c3d-ce4f-5a6b7c8d9e0f",
+            "019461a81a2b7c3d8e4f5a6b7c8d9e0f0000",
+        ] {
+            assert_eq!(JobId::parse(bad), Err(IdError), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! JSON from outside: bounded before it is parsed, and read without being copied.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::Rejection;
+
+/// The members of a JSON object in their order, the values untouched.
+pub type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+
+/// Checks encoding and nesting, so that whatever parses the text afterwards is safe to do so.
+pub fn check(bytes: &[u8], max_depth: usize) -> Result<&str, Rejection> {
+    let text = std::str::from_utf8(bytes).map_err(|e| {
+        Rejection::malformed(format!("the body is not UTF-8 (byte {})", e.valid_up_to()))
+            .hint("Send JSON encoded as UTF-8.")
+    })?;
+    if depth_exceeds(bytes, max_depth) {
+        return Err(Rejection::malformed(format!(
+            "the JSON is nested deeper than {max_depth} levels"
+        ))
+        .hint("Flatten the data, or store it elsewhere and pass a reference."));
+    }
+    Ok(text)
+}
+
+/// Splits an object into its members; a repeated key is refused, since readers disagree on which
+/// of the two counts.
+pub fn members<'a>(text: &'a str, what: &str) -> Result<Members<'a>, Rejection> {
+    let mut de = serde_json::Deserializer::from_str(text);
+    let members = de
+        .deserialize_map(Collect)
+        .and_then(|members| de.end().map(|()| members))
+        .map_err(|e| {
+            Rejection::malformed(format!("{what} is not a valid JSON object: {e}"))
+                .hint("Send one JSON object.")
+        })?;
+    match repeated_key(&members) {
+        Some(key) => Err(Rejection::malformed(format!(
+            "{what} has the key '{key}' twice"
+        ))),
+        None => Ok(members),
+    }
+}
+
+/// The elements of an array, untouched.
+pub fn elements<'a>(raw: &'a RawValue) -> Option<Vec<&'a RawValue>> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// What a value is, for error messages.
+#[must_use]
+pub fn type_name(raw: &RawValue) -> &'static str {
+    match raw.get().as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        _ => "a number",
+    }
+}
+
+/// Appends a JSON string.
+pub fn write_str(out: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(out, text).expect("writing a string to memory cannot fail");
+}
+
+fn repeated_key<'m>(members: &'m Members<'_>) -> Option<&'m str> {
+    let mut keys: Vec<&str> = members.iter().map(|(key, _)| &**key).collect();
+    keys.sort_unstable();
+    keys.windows(2)
+        .find(|pair| pair[0] == pair[1])
+        .map(|pair| pair[0])
+}
+
+fn depth_exceeds(bytes: &[u8], max_depth: usize) -> bool {
+    let mut depth = 0usize;
+    let mut in_string = false;
+    let mut escaped = false;
+    for &b in bytes {
+        if in_string {
+            match b {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match b {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > max_depth {
+                    return true;
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+struct Collect;
+
+impl<'de> Visitor<'de> for Collect {
+    type Value = Members<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::with_capacity(8);
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            members.push((key.0, map.next_value()?));
+        }
+        Ok(members)
+    }
+}
+
+/// A key that borrows from the text unless it has escapes.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> serde::Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_counts_brackets_outside_strings() {
+        assert!(check(br#"{"a":[1,"[[[[\"[["]}"#, 2).is_ok());
+        assert!(check(br#"{"a":[[1]]}"#, 2).is_err());
+        assert!(check("[".repeat(100_000).as_bytes(), 100).is_err());
+    }
+
+    #[test]
+    fn bad_encoding_is_named() {
+        let error = check(b"{\"a\":\"\xff\"}", 9).unwrap_err();
+        assert!(error.message.contains("UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn members_keep_their_bytes_and_order() {
+        let members = members(r#"{"b": 1.50 ,"a\u0062":[ 1 ]}"#, "it").unwrap();
+        let shown: Vec<_> = members.iter().map(|(k, v)| (&**k, v.get())).collect();
+        assert_eq!(shown, [("b", "1.50"), ("ab", "[ 1 ]")]);
+    }
+
+    #[test]
+    fn repeated_keys_trailing_text_and_non_objects_are_refused() {
+        for bad in [
+            r#"{"a":1,"b":2,"\u0061":3}"#,
+            "{} {}",
+            "[]",
+            "",
+            "{",
+            "null",
+            "{'a':1}",
+        ] {
+            assert!(members(bad, "it").is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What the engine changes, in the words that a store makes durable.
+//!
+//! Each variant names only the columns that it changes: the engine keeps eight bytes of a waiting
+//! job in memory, so it could not repeat the rest, and need not.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::{Class, ClassId, Ending, ErrorRow, JobId, Live, Millis, Seq, State, WorkerId};
+
+#[derive(Debug, Clone)]
+pub enum Mutation {
+    /// A class that jobs of this batch refer to.
+    Class(ClassId, Arc<Class>),
+    /// A class that no job refers to any more.
+    DropClass(ClassId),
+    /// A class's finished jobs, counted anew.
+    Counts(ClassId, Counts),
+    /// A new job.
+    Insert(NewRow, Live),
+    /// A waiting job was given to a worker: it is active.
+    Claim(Claim),
+    /// An active job's reservation was extended.
+    Extend {
+        seq: Seq,
+        due: Millis,
+        reserved_ms: u64,
+    },
+    /// An active job failed and will be retried when it is due: it is retryable.
+    Backoff {
+        seq: Seq,
+        due: Millis,
+    },
+    /// A job is ready to run: available. Its attempt, start and deadline stay; its timer, worker
+    /// and reservation are cleared.
+    Ready(Ready),
+    /// A living job ended. The store carries attempt, class, times and deadline over.
+    Finish(Finish),
+    /// A finished job is available again, with no attempts; its result, errors, start and deadline
+    /// are forgotten.
+    Revive {
+        seq: Seq,
+        enqueued: Millis,
+    },
+    /// A job is gone, living or finished, with all that belongs to it.
+    Delete(Seq),
+    /// An execution failed.
+    Error(ErrorRow),
+    /// A small named thing was created or changed.
+    Put(Kind, Arc<str>, Bytes),
+    Remove(Kind, Arc<str>),
+    /// An interval of statistics.
+    History(HistoryRow),
+    /// Statistics that begin before this are gone.
+    ForgetHistory(Period, Millis),
+}
+
+/// The part of a job that is written once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRow {
+    pub seq: Seq,
+    pub id: JobId,
+    pub class: ClassId,
+    pub created: Millis,
+    /// JSON members without braces.
+    pub body: Bytes,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub seq: Seq,
+    pub attempt: u32,
+    pub started: Millis,
+    pub due: Millis,
+    pub reserved_ms: u64,
+    pub worker: Option<WorkerId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    pub seq: Seq,
+    pub enqueued: Millis,
+    /// Set when an execution that was never delivered does not count.
+    pub attempt: Option<u32>,
+    /// Kept back until the previous run of its schedule has finished.
+    pub held: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finish {
+    pub seq: Seq,
+    pub ending: Ending,
+    pub at: Millis,
+    /// When retention may remove it; `None` keeps it.
+    pub purge_at: Option<Millis>,
+    pub result: Option<Bytes>,
+}
+
+/// How many finished jobs of a class are kept, by [`Ending`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts(pub [u64; Ending::ALL.len()]);
+
+impl Counts {
+    #[must_use]
+    pub fn get(&self, ending: Ending) -> u64 {
+        self.0[usize::from(ending.code())]
+    }
+
+    pub fn get_mut(&mut self, ending: Ending) -> &mut u64 {
+        &mut self.0[usize::from(ending.code())]
+    }
+
+    #[must_use]
+    pub fn of_state(&self, state: State) -> u64 {
+        Ending::ALL
+            .into_iter()
+            .filter(|e| e.state() == state)
+            .map(|e| self.get(e))
+            .sum()
+    }
+
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+/// Small named things, each a JSON document that only the engine reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    Queue = 0,
+    Cron = 1,
+    Worker = 2,
+    Setting = 3,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::Queue, Kind::Cron, Kind::Worker, Kind::Setting];
+
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Kind> {
+        Kind::ALL.get(usize::from(code)).copied()
+    }
+}
+
+/// How long an interval of statistics is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Period {
+    Minute = 0,
+    Hour = 1,
+}
+
+impl Period {
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    #[must_use]
+    pub fn ms(self) -> i64 {
+        match self {
+            Period::Minute => 60_000,
+            Period::Hour => 3_600_000,
+        }
+    }
+}
+
+/// One interval of one queue's statistics; writing it again replaces it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryRow {
+    pub period: Period,
+    /// The interval's beginning.
+    pub at: Millis,
+    pub queue: Arc<str>,
+    /// JSON that only the engine reads.
+    pub data: Bytes,
+}

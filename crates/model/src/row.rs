@@ -1,0 +1,122 @@
+//! A job's changing part, as it is kept on disk: narrow while it lives, written once when it ends.
+
+use bytes::Bytes;
+
+use crate::{ClassId, Millis, Seq, State, WorkerId};
+
+/// A job that has not finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Live {
+    pub seq: Seq,
+    pub class: ClassId,
+    pub state: State,
+    /// Executions begun so far.
+    pub attempt: u32,
+    /// When it last became ready to run; for a job not ready yet, when it was accepted.
+    pub enqueued: Millis,
+    /// When its timer fires: the start of a scheduled or retryable job, and the wall-clock end
+    /// of an active job's reservation (for the next process; this one counts monotonic time).
+    pub due: Option<Millis>,
+    /// When the running or last execution began.
+    pub started: Option<Millis>,
+    /// The deadline after which it must not start.
+    pub expires: Option<Millis>,
+    /// Who holds it, while it is active and the holder has a name.
+    pub worker: Option<WorkerId>,
+    /// Its reservation in milliseconds, while it is active.
+    pub reserved_ms: u64,
+    /// Ready, but kept back until the previous run of its schedule has finished.
+    pub held: bool,
+}
+
+/// A job that has finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    pub seq: Seq,
+    pub class: ClassId,
+    pub ending: Ending,
+    pub at: Millis,
+    pub attempt: u32,
+    pub enqueued: Millis,
+    pub started: Option<Millis>,
+    pub expires: Option<Millis>,
+    /// When retention may remove it; `None` keeps it.
+    pub purge_at: Option<Millis>,
+    pub result: Option<Bytes>,
+}
+
+/// Where a job is in its life.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Live(Live),
+    Done(Done),
+}
+
+impl Place {
+    #[must_use]
+    pub fn state(&self) -> State {
+        match self {
+            Place::Live(live) => live.state,
+            Place::Done(done) => done.ending.state(),
+        }
+    }
+
+    #[must_use]
+    pub fn class(&self) -> ClassId {
+        match self {
+            Place::Live(live) => live.class,
+            Place::Done(done) => done.class,
+        }
+    }
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Ending {
+    Completed = 0,
+    Cancelled = 1,
+    /// Failed for good, and listed in the dead letter.
+    DeadLetter = 2,
+    /// Failed for good, and by its own policy not listed in the dead letter.
+    Discarded = 3,
+    /// Its deadline passed before it started.
+    Expired = 4,
+}
+
+impl Ending {
+    pub const ALL: [Ending; 5] = [
+        Ending::Completed,
+        Ending::Cancelled,
+        Ending::DeadLetter,
+        Ending::Discarded,
+        Ending::Expired,
+    ];
+
+    #[must_use]
+    pub fn state(self) -> State {
+        match self {
+            Ending::Completed => State::Completed,
+            Ending::Cancelled => State::Cancelled,
+            Ending::DeadLetter | Ending::Discarded | Ending::Expired => State::Discarded,
+        }
+    }
+
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Ending> {
+        Ending::ALL.get(usize::from(code)).copied()
+    }
+}
+
+/// One failed execution, as JSON in the shape that clients see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorRow {
+    pub seq: Seq,
+    pub attempt: u32,
+    pub json: Bytes,
+}

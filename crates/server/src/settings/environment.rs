@@ -1,0 +1,57 @@
+use super::declaration::declarations;
+use super::error::Problem;
+use super::given::{Given, Origin};
+use super::nearest::nearest;
+
+const PREFIX: &str = "ROTA_";
+
+/// Read by the command line itself, before there are any settings.
+const NOT_SETTINGS: [&str; 3] = ["ROTA_CONFIG", "ROTA_URL", "ROTA_LOG"];
+
+pub(super) fn read(
+    environment: impl Iterator<Item = (String, String)>,
+    problems: &mut Vec<Problem>,
+) -> Vec<Given> {
+    let mut variables: Vec<_> = environment
+        .filter(|(name, value)| is_ours(name, value))
+        .collect();
+    // The system lists variables in any order; problems are reported in the same one each time.
+    variables.sort();
+
+    let mut given = Vec::new();
+    for (name, value) in variables {
+        let known = declarations()
+            .iter()
+            .find(|declaration| declaration.environment == name);
+        match known {
+            Some(declaration) => given.push(Given {
+                key: declaration.key,
+                value,
+                origin: Origin::Environment(name),
+            }),
+            None => problems.push(Problem::Unknown {
+                nearest: nearest(name.trim_start_matches(PREFIX))
+                    .map(|declaration| declaration.environment.clone()),
+                origin: Origin::Environment(name.clone()),
+                name,
+                value,
+            }),
+        }
+    }
+    given
+}
+
+fn is_ours(name: &str, value: &str) -> bool {
+    name.starts_with(PREFIX) && !NOT_SETTINGS.contains(&name) && !is_service_link(name, value)
+}
+
+/// Kubernetes describes a service called `rota` to every pod beside it: `ROTA_SERVICE_HOST`,
+/// `ROTA_PORT=tcp://10.0.0.11:8080`, `ROTA_PORT_8080_TCP_ADDR`. Nobody set those on purpose.
+fn is_service_link(name: &str, value: &str) -> bool {
+    let after = |mark| name.split_once(mark).map(|(_, rest)| rest);
+    let service = after("_SERVICE_")
+        .is_some_and(|rest| rest == "HOST" || rest == "PORT" || rest.starts_with("PORT_"));
+    let port = after("_PORT_").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let link = name.ends_with("_PORT") && value.contains("://");
+    service || port || link
+}

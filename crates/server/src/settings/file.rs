@@ -1,0 +1,167 @@
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::declaration::{Declaration, declarations};
+use super::error::Problem;
+use super::given::{Given, Origin};
+use super::nearest::nearest;
+
+pub(super) fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Vec<Given> {
+    let table = match DeTable::parse(text) {
+        Ok(table) => table.into_inner(),
+        Err(error) => {
+            problems.push(syntax_problem(path, text, &error));
+            return Vec::new();
+        }
+    };
+
+    let mut entries = Vec::new();
+    collect_entries(&table, "", &mut entries);
+    // The parser sorts tables by name; people read their file from the top.
+    entries.sort_by_key(|entry| entry.offset);
+
+    let mut given = Vec::new();
+    for entry in entries {
+        let (line, _) = position(text, entry.offset);
+        let origin = Origin::File {
+            path: path.to_owned(),
+            line,
+        };
+        given.extend(entry.judge(text, origin, problems));
+    }
+    given
+}
+
+struct Entry<'table> {
+    key: String,
+    offset: usize,
+    value: &'table Spanned<DeValue<'table>>,
+}
+
+impl Entry<'_> {
+    fn judge(self, text: &str, origin: Origin, problems: &mut Vec<Problem>) -> Option<Given> {
+        let value = self.written(text);
+        let Some(declaration) = declared(&self.key) else {
+            problems.push(self.unknown(value, origin));
+            return None;
+        };
+        let given = Given {
+            key: declaration.key,
+            value,
+            origin,
+        };
+        if fits(declaration, self.value.get_ref()) {
+            Some(given)
+        } else {
+            let expected = declaration.expected.clone();
+            problems.push(Problem::BadValue { given, expected });
+            None
+        }
+    }
+
+    fn unknown(self, value: String, origin: Origin) -> Problem {
+        let name = self.key;
+        if is_group(&name) {
+            return Problem::NotATable {
+                name,
+                value,
+                origin,
+            };
+        }
+        Problem::Unknown {
+            nearest: nearest(&name).map(|declaration| declaration.key.to_owned()),
+            name,
+            value,
+            origin,
+        }
+    }
+
+    /// The value as a flag would carry it: strings without quotes, numbers in decimal.
+    fn written(&self, text: &str) -> String {
+        match self.value.get_ref() {
+            DeValue::String(string) => string.to_string(),
+            DeValue::Boolean(word) => word.to_string(),
+            DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
+                .map_or_else(|_| number.to_string(), |number| number.to_string()),
+            _ => text.get(self.value.span()).unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// Goes down through tables until it reaches something that is a setting or can be none.
+fn collect_entries<'table>(
+    table: &'table DeTable<'table>,
+    above: &str,
+    entries: &mut Vec<Entry<'table>>,
+) {
+    for (name, value) in table {
+        let key = format!("{above}{}", segment(name.get_ref()));
+        match value.get_ref() {
+            DeValue::Table(inner) if goes_deeper(&key, inner) => {
+                collect_entries(inner, &format!("{key}."), entries);
+            }
+            _ => entries.push(Entry {
+                key,
+                offset: name.span().start,
+                value,
+            }),
+        }
+    }
+}
+
+/// An empty table of an unknown name is an entry itself, or nobody would hear of the name.
+fn goes_deeper(key: &str, inner: &DeTable<'_>) -> bool {
+    declared(key).is_none() && (is_group(key) || !inner.is_empty())
+}
+
+/// A quoted name stays quoted, or `"log.level"` would pass for `log.level`.
+fn segment(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.chars().all(bare) {
+        name.to_owned()
+    } else {
+        format!("{name:?}")
+    }
+}
+
+fn declared(key: &str) -> Option<&'static Declaration> {
+    declarations()
+        .iter()
+        .find(|declaration| declaration.key == key)
+}
+
+fn is_group(name: &str) -> bool {
+    declarations()
+        .iter()
+        .filter_map(|declaration| declaration.key.split_once('.'))
+        .any(|(group, _)| group == name)
+}
+
+/// Whether TOML's own type can carry this setting; the setting's kind checks the rest.
+fn fits(declaration: &Declaration, value: &DeValue<'_>) -> bool {
+    match value {
+        DeValue::String(_) => true,
+        DeValue::Integer(_) | DeValue::Boolean(_) => !declaration.text_only,
+        _ => false,
+    }
+}
+
+fn syntax_problem(path: &Path, text: &str, error: &toml::de::Error) -> Problem {
+    let (line, column) = position(text, error.span().map_or(0, |span| span.start));
+    Problem::Syntax {
+        path: path.to_owned(),
+        line,
+        column,
+        message: error.message().to_owned(),
+    }
+}
+
+/// Line and column, both counted from one, the column in characters.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.matches('\n').count() + 1;
+    (line, before[line_start..].chars().count() + 1)
+}

@@ -1,0 +1,29 @@
+//! The settings of the server. They are declared once, in `declared.rs`; the file keys,
+//! environment variables, flags, checks and documentation all come from that table.
+
+mod choices;
+mod declaration;
+mod declare;
+mod declared;
+mod environment;
+mod error;
+mod file;
+mod flags;
+mod given;
+mod kind;
+mod nearest;
+mod resolve;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub use choices::{Durability, LogFormat, LogLevel};
+pub use declaration::{Declaration, declarations};
+pub use declared::{
+    Cache, Engine, Events, Http, Jobs, Limits, Log, Retention, Settings, Shutdown, Storage,
+    Testing, Workers,
+};
+pub use error::{Problem, SettingsError};
+pub use given::{Given, Origin};
+pub use table::Row;

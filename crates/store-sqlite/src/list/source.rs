@@ -1,0 +1,127 @@
+//! A table or an index that is walked for a page.
+
+use rota_model::{ClassId, Ending, State};
+use rota_store::{Order, Selection};
+use rusqlite::{CachedStatement, Connection, Rows};
+
+use super::bounds::Bounds;
+use crate::fault::Fault;
+
+/// What to walk: a whole table, or only the rows of one rare state or ending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Plan {
+    Live,
+    LiveIn(State),
+    Done,
+    DoneBy(Ending),
+}
+
+pub(super) fn plans(select: Selection) -> Vec<Plan> {
+    let is_rare = |state| matches!(state, State::Scheduled | State::Pending | State::Retryable);
+    let mut plans = Vec::new();
+    if select.states().all(is_rare) {
+        plans.extend(select.states().map(Plan::LiveIn));
+    } else {
+        plans.push(Plan::Live);
+    }
+    if select.has_ending(Ending::Completed) {
+        plans.push(Plan::Done);
+    } else {
+        plans.extend(select.endings().map(Plan::DoneBy));
+    }
+    plans
+}
+
+impl Plan {
+    /// The terms of the partial indexes are repeated, or SQLite would not use them.
+    pub(super) fn prepare<'c>(
+        self,
+        conn: &'c Connection,
+        order: Order,
+    ) -> Result<CachedStatement<'c>, Fault> {
+        let (columns, from) = match self {
+            Plan::Live => ("seq, class, state", "live WHERE"),
+            Plan::LiveIn(_) => (
+                "seq, class, state",
+                "live INDEXED BY live_rare WHERE state IN (0, 2, 5) AND state = ?3 AND",
+            ),
+            Plan::Done => ("seq, class, ending", "done WHERE"),
+            Plan::DoneBy(_) => (
+                "seq, class, ending",
+                "done INDEXED BY done_rare WHERE ending <> 0 AND ending = ?3 AND",
+            ),
+        };
+        let direction = match order {
+            Order::OldestFirst => "ASC",
+            Order::NewestFirst => "DESC",
+        };
+        Ok(conn.prepare_cached(&format!(
+            "SELECT {columns} FROM {from} seq BETWEEN ?1 AND ?2 ORDER BY seq {direction}"
+        ))?)
+    }
+
+    pub(super) fn selects(self, select: Selection, code: u8) -> bool {
+        match self {
+            Plan::Live | Plan::LiveIn(_) => {
+                State::from_code(code).is_some_and(|state| select.has_state(state))
+            }
+            Plan::Done | Plan::DoneBy(_) => {
+                Ending::from_code(code).is_some_and(|ending| select.has_ending(ending))
+            }
+        }
+    }
+
+    fn code(self) -> Option<u8> {
+        match self {
+            Plan::Live | Plan::Done => None,
+            Plan::LiveIn(state) => Some(state.code()),
+            Plan::DoneBy(ending) => Some(ending.code()),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    pub(super) key: i64,
+    pub(super) class: ClassId,
+    pub(super) code: u8,
+}
+
+/// Rows that are read one ahead, to be merged with others.
+pub(super) struct Source<'r> {
+    pub(super) plan: Plan,
+    pub(super) head: Option<Head>,
+    rows: Rows<'r>,
+}
+
+impl<'r> Source<'r> {
+    pub(super) fn open(
+        statement: &'r mut CachedStatement<'_>,
+        plan: Plan,
+        bounds: Bounds,
+    ) -> Result<Self, Fault> {
+        let rows = match plan.code() {
+            None => statement.query((bounds.low, bounds.high))?,
+            Some(code) => statement.query((bounds.low, bounds.high, code))?,
+        };
+        let mut source = Source {
+            plan,
+            head: None,
+            rows,
+        };
+        source.take()?;
+        Ok(source)
+    }
+
+    pub(super) fn take(&mut self) -> Result<Option<Head>, Fault> {
+        let next = match self.rows.next()? {
+            None => None,
+            Some(row) => Some(Head {
+                key: row.get(0)?,
+                class: ClassId(row.get(1)?),
+                code: row.get(2)?,
+            }),
+        };
+        Ok(std::mem::replace(&mut self.head, next))
+    }
+}

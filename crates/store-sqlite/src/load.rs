@@ -1,0 +1,80 @@
+//! What a start reads: one sequential pass.
+
+use std::sync::Arc;
+
+use rota_model::{ClassId, Millis};
+use rota_store::{Counts, Kind, Loaded, Sink};
+use rusqlite::{Connection, Row};
+
+use crate::fault::Fault;
+use crate::row;
+
+pub(crate) fn load(conn: &mut Connection, sink: &mut dyn Sink) -> Result<Loaded, Fault> {
+    let tx = conn.transaction()?;
+    let loaded = meta(&tx)?;
+    classes(&tx, sink)?;
+    named(&tx, sink)?;
+    live(&tx, sink)?;
+    tx.commit()?;
+    Ok(loaded)
+}
+
+pub(crate) fn meta(conn: &Connection) -> Result<Loaded, Fault> {
+    let mut statement = conn.prepare_cached("SELECT number, now, next_seq FROM meta")?;
+    let mut rows = statement.query([])?;
+    let row = rows
+        .next()?
+        .ok_or_else(|| Fault::Damaged("the table meta is empty".into()))?;
+    Ok(Loaded {
+        number: row.get::<_, i64>(0)? as u64,
+        now: Millis(row.get(1)?),
+        next_seq: row::seq(row.get(2)?),
+    })
+}
+
+fn classes(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
+    let mut statement = conn.prepare_cached(
+        "SELECT id, json, completed, cancelled, dead_letter, discarded, expired \
+         FROM classes LEFT JOIN counts ON class = id ORDER BY id",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let id = ClassId(row.get(0)?);
+        let json = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+        let class = serde_json::from_str(json)
+            .map_err(|error| Fault::Damaged(format!("class {} cannot be read: {error}", id.0)))?;
+        sink.class(id, class, counts(row)?);
+    }
+    Ok(())
+}
+
+fn counts(row: &Row<'_>) -> Result<Counts, Fault> {
+    let mut counts = Counts::default();
+    for (i, count) in counts.0.iter_mut().enumerate() {
+        *count = row.get::<_, Option<i64>>(2 + i)?.unwrap_or(0) as u64;
+    }
+    Ok(counts)
+}
+
+fn named(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
+    let mut statement = conn.prepare_cached("SELECT kind, name, json FROM named")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let code = row.get(0)?;
+        let kind = Kind::from_code(code)
+            .ok_or_else(|| Fault::Damaged(format!("a named thing has the kind {code}")))?;
+        let name: Arc<str> = row.get(1)?;
+        sink.named(kind, name, row::bytes(row, 2)?);
+    }
+    Ok(())
+}
+
+fn live(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
+    let sql = format!("SELECT {} FROM live ORDER BY seq", row::LIVE);
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        sink.live(row::live(row)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! The file's format, one step at a time.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::fault::Fault;
+
+/// "Rota", so that `file` and we ourselves can tell the file from any other SQLite database.
+pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
+
+/// Step n leads from format n - 1 to format n; a published step is never changed.
+const STEPS: [&str; 2] = [
+    include_str!("../migrations/0001_base.sql"),
+    include_str!("../migrations/0002_history.sql"),
+];
+
+pub(crate) const FORMAT: u32 = STEPS.len() as u32;
+
+pub(crate) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
+    Ok(!conn.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?)
+}
+
+pub(crate) fn application(conn: &Connection) -> Result<u32, Fault> {
+    Ok(conn.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0))? as u32)
+}
+
+pub(crate) fn format(conn: &Connection) -> Result<u32, Fault> {
+    Ok(conn.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// Brings the file from the given format to ours: all steps, or none.
+pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), Fault> {
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for step in STEPS.iter().skip(from as usize) {
+        tx.execute_batch(step)?;
+    }
+    tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    tx.pragma_update(None, "user_version", FORMAT)?;
+    Ok(tx.commit()?)
+}
+
+/// A cheap look for what every later statement relies on.
+pub(crate) fn check_schema(conn: &Connection) -> Result<(), Fault> {
+    const TABLES: [&str; 9] = [
+        "meta", "jobs", "live", "done", "errors", "classes", "counts", "named", "history",
+    ];
+    let mut statement =
+        conn.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
+    for table in TABLES {
+        if !statement.exists([table])? {
+            return Err(Fault::Damaged(format!("the table {table} is missing")));
+        }
+    }
+    Ok(())
+}

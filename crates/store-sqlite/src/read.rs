@@ -1,0 +1,139 @@
+//! Single jobs, by id or by sequence number.
+
+use rota_model::{Done, JobId, Live, Millis, Seq};
+use rota_store::{Body, Found, Place, Record};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
+
+use crate::fault::Fault;
+use crate::row::{self, key};
+
+/// Looks up where jobs are, with each statement prepared once.
+pub(crate) struct Places<'c> {
+    live: CachedStatement<'c>,
+    done: CachedStatement<'c>,
+}
+
+impl<'c> Places<'c> {
+    pub(crate) fn new(conn: &'c Connection) -> Result<Self, Fault> {
+        let live = format!("SELECT {} FROM live WHERE seq = ?1", row::LIVE);
+        let done = format!("SELECT {} FROM done WHERE seq = ?1", row::DONE);
+        Ok(Self {
+            live: conn.prepare_cached(&live)?,
+            done: conn.prepare_cached(&done)?,
+        })
+    }
+
+    pub(crate) fn of(&mut self, seq: Seq) -> Result<Place, Fault> {
+        if let Some(live) = self.live(seq)? {
+            return Ok(Place::Live(live));
+        }
+        match self.done(seq)? {
+            Some(done) => Ok(Place::Done(done)),
+            None => Err(Fault::Damaged(format!(
+                "job {seq} is neither living nor finished"
+            ))),
+        }
+    }
+
+    fn live(&mut self, seq: Seq) -> Result<Option<Live>, Fault> {
+        self.live
+            .query([key(seq)])?
+            .next()?
+            .map(row::live)
+            .transpose()
+    }
+
+    fn done(&mut self, seq: Seq) -> Result<Option<Done>, Fault> {
+        self.done
+            .query([key(seq)])?
+            .next()?
+            .map(row::done)
+            .transpose()
+    }
+}
+
+pub(crate) fn resolve(conn: &Connection, ids: &[JobId]) -> Result<Vec<Option<Found>>, Fault> {
+    let mut by_id = conn.prepare_cached("SELECT seq FROM jobs WHERE id = ?1")?;
+    let mut places = Places::new(conn)?;
+    let mut resolved = Vec::with_capacity(ids.len());
+    for &id in ids {
+        let seq = by_id
+            .query_row([&id.to_bytes()[..]], |row| row.get(0))
+            .optional()?
+            .map(row::seq);
+        let found = match seq {
+            Some(seq) => Some(Found {
+                seq,
+                id,
+                place: places.of(seq)?,
+            }),
+            None => None,
+        };
+        resolved.push(found);
+    }
+    Ok(resolved)
+}
+
+const BODY: &str = "SELECT id, created, body FROM jobs WHERE seq = ?1";
+
+pub(crate) fn bodies(conn: &Connection, seqs: &[Seq]) -> Result<Vec<Option<Body>>, Fault> {
+    let mut by_seq = conn.prepare_cached(BODY)?;
+    seqs.iter().map(|seq| body(&mut by_seq, *seq)).collect()
+}
+
+pub(crate) fn records(conn: &Connection, seqs: &[Seq]) -> Result<Vec<Option<Record>>, Fault> {
+    let mut by_seq = conn.prepare_cached(BODY)?;
+    let mut places = Places::new(conn)?;
+    let mut results =
+        conn.prepare_cached("SELECT result FROM done WHERE seq = ?1 AND result IS NOT NULL")?;
+    let mut errors = conn.prepare_cached("SELECT json FROM errors WHERE seq = ?1 ORDER BY n")?;
+    let mut records = Vec::with_capacity(seqs.len());
+    for &seq in seqs {
+        let Some(body) = body(&mut by_seq, seq)? else {
+            records.push(None);
+            continue;
+        };
+        let mut place = places.of(seq)?;
+        if let Place::Done(done) = &mut place {
+            done.result = results
+                .query([key(seq)])?
+                .next()?
+                .map(|row| row::bytes(row, 0))
+                .transpose()?;
+        }
+        let errors = errors
+            .query_and_then([key(seq)], |row| row::bytes(row, 0))?
+            .collect::<Result<Vec<_>, Fault>>()?;
+        records.push(Some(Record {
+            seq,
+            body,
+            place,
+            errors,
+        }));
+    }
+    Ok(records)
+}
+
+pub(crate) fn overdue(conn: &Connection, now: Millis, limit: usize) -> Result<Vec<Done>, Fault> {
+    let sql = format!(
+        "SELECT {} FROM done INDEXED BY done_purge WHERE purge_at IS NOT NULL AND purge_at <= ?1 \
+         ORDER BY purge_at, seq LIMIT ?2",
+        row::DONE
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    conn.prepare_cached(&sql)?
+        .query_and_then((now.0, limit), row::done)?
+        .collect()
+}
+
+fn body(by_seq: &mut CachedStatement<'_>, seq: Seq) -> Result<Option<Body>, Fault> {
+    by_seq.query([key(seq)])?.next()?.map(read_body).transpose()
+}
+
+fn read_body(row: &Row<'_>) -> Result<Body, Fault> {
+    Ok(Body {
+        id: JobId::from_bytes(row.get(0)?),
+        created: Millis(row.get(1)?),
+        json: row::bytes(row, 2)?,
+    })
+}

@@ -1,0 +1,81 @@
+//! Space that is kept so that it can be given back: on a full disk, acknowledging and purging
+//! must still be possible.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+pub(crate) struct Reserve {
+    path: PathBuf,
+    bytes: u64,
+}
+
+const CHUNK: usize = 1 << 20;
+
+impl Reserve {
+    pub(crate) fn new(dir: &Path, bytes: u64) -> Self {
+        Self {
+            path: dir.join("rota.reserve"),
+            bytes,
+        }
+    }
+
+    /// Whether all of it is there; a reserve of nothing always is.
+    pub(crate) fn is_there(&self) -> bool {
+        self.bytes == 0 || fs::metadata(&self.path).is_ok_and(|m| allocated(&m) >= self.bytes)
+    }
+
+    /// Gives the space back; false when there was none to give.
+    pub(crate) fn release(&self) -> bool {
+        fs::remove_file(&self.path).is_ok()
+    }
+
+    /// Takes the space again; false when the disk has no room for it.
+    pub(crate) fn restore(&self) -> bool {
+        if self.is_there() {
+            return true;
+        }
+        let filled = self.fill();
+        if filled.is_err() {
+            self.release();
+        }
+        filled.is_ok()
+    }
+
+    fn fill(&self) -> io::Result<()> {
+        let mut file = File::create(&self.path)?;
+        let noise = noise();
+        let mut left = self.bytes;
+        while left > 0 {
+            let n = left.min(CHUNK as u64) as usize;
+            file.write_all(&noise[..n])?;
+            left -= n as u64;
+        }
+        file.sync_all()
+    }
+}
+
+/// A file system that compresses would store zeros as nothing at all.
+fn noise() -> Vec<u8> {
+    let mut x: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut bytes = Vec::with_capacity(CHUNK);
+    while bytes.len() < CHUNK {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        bytes.extend_from_slice(&x.to_le_bytes());
+    }
+    bytes
+}
+
+/// The blocks behind the file, since a hole would reserve nothing.
+#[cfg(unix)]
+fn allocated(metadata: &fs::Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    metadata.len().min(metadata.blocks() * 512)
+}
+
+#[cfg(not(unix))]
+fn allocated(metadata: &fs::Metadata) -> u64 {
+    metadata.len()
+}

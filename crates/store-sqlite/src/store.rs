@@ -1,0 +1,84 @@
+use std::path::{Path, PathBuf};
+
+use rota_store::{Batch, CommitError, Loaded, Sink, Store, StoreError};
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+use crate::fault::Fault;
+use crate::lock::DirLock;
+use crate::reserve::Reserve;
+use crate::{OpenError, Options, SqliteReader, checkpoint, commit, load, open};
+
+/// The writing side of the embedded store. Its futures are ready at once: every call does its
+/// work on the calling thread.
+pub struct SqliteStore {
+    conn: Connection,
+    path: PathBuf,
+    reserve: Reserve,
+    // Last, so that it is let go of after the connection.
+    _lock: DirLock,
+}
+
+impl SqliteStore {
+    /// Opens the store in this directory, creating what is missing and migrating what is old.
+    pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
+        let lock = open::lock(dir)?;
+        let path = dir.join("rota.db");
+        let conn = open::writer(&path, options.durability)?;
+        let reserve = Reserve::new(dir, options.reserve_bytes);
+        reserve.restore();
+        Ok(Self {
+            conn,
+            path,
+            reserve,
+            _lock: lock,
+        })
+    }
+
+    /// Whether the space to fall back on is there; it may not be, on a disk that is nearly full.
+    #[must_use]
+    pub fn has_reserve(&self) -> bool {
+        self.reserve.is_there()
+    }
+
+    /// Gives the reserved space back to the disk; false when there was none.
+    pub fn release_reserve(&self) -> bool {
+        self.reserve.release()
+    }
+
+    /// Tries to reserve the space again; true when it is there.
+    pub fn restore_reserve(&self) -> bool {
+        self.reserve.restore()
+    }
+
+    fn finish(self) -> Result<(), Fault> {
+        checkpoint::and_truncate(&self.conn)?;
+        self.conn
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        Ok(self.conn.close().map_err(|(_, error)| error)?)
+    }
+}
+
+impl Store for SqliteStore {
+    type Reader = SqliteReader;
+
+    async fn load(&mut self, sink: &mut dyn Sink) -> Result<Loaded, StoreError> {
+        Ok(load::load(&mut self.conn, sink)?)
+    }
+
+    async fn commit(&mut self, batch: &Batch) -> Result<(), CommitError> {
+        commit::commit(&self.conn, &self.path, batch)
+    }
+
+    async fn tidy(&mut self) -> Result<(), StoreError> {
+        Ok(checkpoint::when_worth_it(&self.conn)?)
+    }
+
+    fn reader(&self) -> Result<SqliteReader, StoreError> {
+        Ok(SqliteReader::new(open::reader(&self.path)?))
+    }
+
+    async fn close(self) -> Result<(), StoreError> {
+        Ok(self.finish()?)
+    }
+}

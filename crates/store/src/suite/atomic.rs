@@ -1,0 +1,36 @@
+//! All of a batch, or none of it.
+
+use rota_model::{ClassId, Ending, Seq};
+
+use super::Fixture;
+use super::driver::Driver;
+use super::sample::{bytes, class, error, everything, finish, insert};
+use crate::{CommitError, Kind, Mutation};
+
+pub fn a_batch_is_all_or_nothing<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit(vec![insert(1), insert(2), insert(3), finish(3, Ending::Completed)]);
+    let before = driver.load();
+    let records = driver.records(&[Seq(1), Seq(2), Seq(3)]);
+
+    let batch = driver.next_batch(vec![
+        Mutation::Class(ClassId(7), class("seventh", 3)),
+        Mutation::Put(Kind::Setting, "setting".into(), bytes("1")),
+        insert(4),
+        error(1, 1),
+        finish(1, Ending::DeadLetter),
+        Mutation::Delete(Seq(3)),
+        Mutation::Delete(Seq(2)),
+        // The last one contradicts the store.
+        insert(4),
+    ]);
+    let refused = driver.try_commit(&batch);
+    assert!(matches!(refused, Err(CommitError::Fatal(_))), "{refused:?}");
+    assert_eq!(driver.load(), before);
+    assert_eq!(driver.records(&[Seq(1), Seq(2), Seq(3)]), records);
+    assert_eq!(driver.list_all(&everything()), [1, 2, 3]);
+
+    let mut driver = driver.crash_and_reopen();
+    assert_eq!(driver.load(), before);
+    assert_eq!(driver.records(&[Seq(1), Seq(2), Seq(3)]), records);
+}

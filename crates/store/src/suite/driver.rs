@@ -1,0 +1,165 @@
+//! A store with a reader, driven from one thread, failing the test when they fail.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rota_model::{Class, ClassId, Done, JobId, Live, Millis, Seq};
+
+use super::Fixture;
+use crate::{
+    Batch, Body, CommitError, Counts, Found, HistoryRow, Kind, ListPage, ListQuery, Loaded,
+    Mutation, Period, Reader, Record, Sink, Store,
+};
+
+pub(super) struct Driver<'f, F: Fixture> {
+    fixture: &'f F,
+    store: F::Store,
+    reader: <F::Store as Store>::Reader,
+    /// What the last commit left behind.
+    pub(super) last: Loaded,
+}
+
+impl<'f, F: Fixture> Driver<'f, F> {
+    pub(super) fn open(fixture: &'f F) -> Self {
+        let store = fixture.open();
+        let reader = store.reader().expect("a reader opens");
+        let mut driver = Self { fixture, store, reader, last: Loaded::default() };
+        driver.last = driver.load().loaded;
+        driver
+    }
+
+    pub(super) fn close_and_reopen(self) -> Self {
+        drop(self.reader);
+        self.fixture.block_on(self.store.close()).expect("the store closes");
+        Self::open(self.fixture)
+    }
+
+    pub(super) fn crash_and_reopen(self) -> Self {
+        let fixture = self.fixture;
+        drop(self);
+        Self::open(fixture)
+    }
+
+    /// A batch that follows the last one.
+    pub(super) fn next_batch(&self, mutations: Vec<Mutation>) -> Batch {
+        let inserted = mutations.iter().filter_map(|mutation| match mutation {
+            Mutation::Insert(new, _) => Some(Seq(new.seq.0 + 1)),
+            _ => None,
+        });
+        Batch {
+            number: self.last.number + 1,
+            now: self.last.now.saturating_add_ms(1),
+            next_seq: inserted.max().unwrap_or_default().max(self.last.next_seq),
+            mutations,
+        }
+    }
+
+    pub(super) fn commit(&mut self, mutations: Vec<Mutation>) {
+        let batch = self.next_batch(mutations);
+        self.try_commit(&batch).expect("the batch commits");
+    }
+
+    pub(super) fn try_commit(&mut self, batch: &Batch) -> Result<(), CommitError> {
+        self.fixture.block_on(self.store.commit(batch))?;
+        self.last = Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq };
+        Ok(())
+    }
+
+    pub(super) fn tidy(&mut self) {
+        self.fixture.block_on(self.store.tidy()).expect("tidying works");
+    }
+
+    pub(super) fn load(&mut self) -> Image {
+        let mut image = Image::default();
+        image.loaded =
+            self.fixture.block_on(self.store.load(&mut image)).expect("the store loads");
+        image.named.sort();
+        image
+    }
+
+    pub(super) fn another_reader(&self) -> <F::Store as Store>::Reader {
+        self.store.reader().expect("another reader opens")
+    }
+
+    pub(super) fn block_on<T: Future>(&self, future: T) -> T::Output {
+        self.fixture.block_on(future)
+    }
+
+    pub(super) fn resolve(&mut self, ids: &[JobId]) -> Vec<Option<Found>> {
+        self.fixture.block_on(self.reader.resolve(ids)).expect("ids resolve")
+    }
+
+    pub(super) fn bodies(&mut self, seqs: &[Seq]) -> Vec<Option<Body>> {
+        self.fixture.block_on(self.reader.bodies(seqs)).expect("bodies are read")
+    }
+
+    pub(super) fn records(&mut self, seqs: &[Seq]) -> Vec<Option<Record>> {
+        self.fixture.block_on(self.reader.records(seqs)).expect("records are read")
+    }
+
+    pub(super) fn record(&mut self, seq: u64) -> Record {
+        let record = self.records(&[Seq(seq)]).pop().flatten();
+        record.unwrap_or_else(|| panic!("there is no record of job {seq}"))
+    }
+
+    pub(super) fn list(&mut self, query: &ListQuery) -> ListPage {
+        self.fixture.block_on(self.reader.list(query)).expect("a page is read")
+    }
+
+    /// All pages of a list, as sequence numbers.
+    pub(super) fn list_all(&mut self, query: &ListQuery) -> Vec<u64> {
+        let mut query = query.clone();
+        let mut seqs = Vec::new();
+        loop {
+            let page = self.list(&query);
+            assert!(page.records.len() <= query.limit, "a page is longer than its limit");
+            seqs.extend(page.records.iter().map(|record| record.seq.0));
+            let Some(next) = page.next else { return seqs };
+            assert_ne!(query.after, Some(next), "the cursor does not move");
+            query.after = Some(next);
+        }
+    }
+
+    pub(super) fn overdue(&mut self, now: Millis, limit: usize) -> Vec<Done> {
+        self.fixture.block_on(self.reader.overdue(now, limit)).expect("overdue jobs are read")
+    }
+
+    pub(super) fn history(
+        &mut self,
+        period: Period,
+        queue: &str,
+        since: i64,
+        until: i64,
+    ) -> Vec<HistoryRow> {
+        self.fixture
+            .block_on(self.reader.history(period, queue, Millis(since), Millis(until)))
+            .expect("history is read")
+    }
+}
+
+/// All that a load hands over.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Image {
+    pub(super) loaded: Loaded,
+    pub(super) classes: Vec<(ClassId, Class, Counts)>,
+    /// Sorted, since their order says nothing.
+    pub(super) named: Vec<(Kind, Arc<str>, Bytes)>,
+    pub(super) live: Vec<Live>,
+}
+
+impl Sink for Image {
+    fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
+        assert!(self.named.is_empty() && self.live.is_empty(), "classes come first");
+        self.classes.push((id, class, counts));
+    }
+
+    fn named(&mut self, kind: Kind, name: Arc<str>, json: Bytes) {
+        assert!(self.live.is_empty(), "named things come before jobs");
+        self.named.push((kind, name, json));
+    }
+
+    fn live(&mut self, live: Live) {
+        assert!(self.live.last().is_none_or(|last| last.seq < live.seq), "jobs come in order");
+        self.live.push(live);
+    }
+}

@@ -1,0 +1,58 @@
+//! Statistics over time.
+
+use rota_model::Millis;
+
+use super::Fixture;
+use super::driver::Driver;
+use super::sample::bytes;
+use crate::{HistoryRow, Mutation, Period};
+
+fn row(period: Period, queue: &str, at: i64, data: &str) -> HistoryRow {
+    HistoryRow { period, at: Millis(at), queue: queue.into(), data: bytes(data) }
+}
+
+fn put(period: Period, queue: &str, at: i64, data: &str) -> Mutation {
+    Mutation::History(row(period, queue, at, data))
+}
+
+pub fn history_is_replaced_and_read_by_range<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit(vec![
+        put(Period::Minute, "a", 120, "3"),
+        put(Period::Minute, "a", 0, "1"),
+        put(Period::Minute, "a", 60, "2"),
+        put(Period::Minute, "b", 60, "other queue"),
+        put(Period::Hour, "a", 60, "other period"),
+    ]);
+    driver.commit(vec![put(Period::Minute, "a", 60, "two")]);
+    let mut driver = driver.crash_and_reopen();
+    let all = [
+        row(Period::Minute, "a", 0, "1"),
+        row(Period::Minute, "a", 60, "two"),
+        row(Period::Minute, "a", 120, "3"),
+    ];
+    assert_eq!(driver.history(Period::Minute, "a", 0, 1000), all);
+    assert_eq!(driver.history(Period::Minute, "a", 60, 120), all[1..2]);
+    assert_eq!(driver.history(Period::Minute, "a", 61, 120), []);
+    let hour = driver.history(Period::Hour, "a", 0, 1000);
+    assert_eq!(hour, [row(Period::Hour, "a", 60, "other period")]);
+    assert_eq!(driver.history(Period::Hour, "b", 0, 1000), []);
+}
+
+pub fn forgotten_history_is_gone<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    let mut rows = Vec::new();
+    for queue in ["a", "b"] {
+        for at in [0, 60, 120] {
+            rows.extend([put(Period::Minute, queue, at, "m"), put(Period::Hour, queue, at, "h")]);
+        }
+    }
+    driver.commit(rows);
+    driver.commit(vec![Mutation::ForgetHistory(Period::Minute, Millis(60))]);
+    for queue in ["a", "b"] {
+        let minutes = driver.history(Period::Minute, queue, 0, 1000);
+        let starts: Vec<_> = minutes.iter().map(|row| row.at.0).collect();
+        assert_eq!(starts, [60, 120]);
+        assert_eq!(driver.history(Period::Hour, queue, 0, 1000).len(), 3);
+    }
+}

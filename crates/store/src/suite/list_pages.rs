@@ -1,0 +1,98 @@
+//! Pages while jobs come, move and go.
+
+use rota_model::{Ending, Seq, State};
+
+use super::Fixture;
+use super::driver::Driver;
+use super::sample::{claim, everything, finish, insert};
+use crate::{ListQuery, Mutation, Order, Selection};
+
+/// The jobs that are there from the first page to the last are all seen, and none is seen twice.
+pub fn pages_hold_every_job_once_while_jobs_move<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    let mut next_seq = 0;
+    for order in [Order::OldestFirst, Order::NewestFirst] {
+        for scan in [5, 1000] {
+            let first = next_seq;
+            driver.commit((first..first + 60).map(insert).collect());
+            next_seq += 60;
+            walk(&mut driver, &mut next_seq, ListQuery { order, scan, limit: 7, ..everything() });
+        }
+    }
+}
+
+fn walk<F: Fixture>(driver: &mut Driver<'_, F>, next_seq: &mut u64, mut query: ListQuery) {
+    let there = driver.list_all(&everything());
+    let mut gone = Vec::new();
+    let mut seen = Vec::new();
+    for step in 0.. {
+        let page = driver.list(&query);
+        seen.extend(page.records.iter().map(|record| record.seq.0));
+        let Some(next) = page.next else { break };
+        query.after = Some(next);
+        disturb(driver, next_seq, next.0, &mut gone, step);
+    }
+    let mut ordered = seen.clone();
+    ordered.sort_unstable();
+    if query.order == Order::NewestFirst {
+        seen.reverse();
+    }
+    assert_eq!(seen, ordered, "pages come in order");
+    ordered.dedup();
+    assert_eq!(seen.len(), ordered.len(), "no job is seen twice");
+    let missing: Vec<_> =
+        there.iter().filter(|seq| !gone.contains(*seq) && !seen.contains(seq)).collect();
+    assert!(missing.is_empty(), "{missing:?} were not seen");
+}
+
+/// Finishes jobs on both sides of the cursor, deletes one, and adds some.
+fn disturb<F: Fixture>(
+    driver: &mut Driver<'_, F>,
+    next_seq: &mut u64,
+    cursor: u64,
+    gone: &mut Vec<u64>,
+    step: u64,
+) {
+    if step > 200 {
+        return;
+    }
+    let living = driver.load().live;
+    let at = living.partition_point(|live| live.seq.0 < cursor);
+    let near: Vec<_> = living[at.saturating_sub(2)..].iter().take(4).map(|live| live.seq.0).collect();
+    let mut mutations: Vec<_> = near
+        .iter()
+        .flat_map(|&seq| [claim(seq), finish(seq, Ending::ALL[seq as usize % 5])])
+        .collect();
+    if let Some(&last) = near.last() {
+        mutations.push(Mutation::Delete(Seq(last)));
+        gone.push(last);
+    }
+    mutations.extend([insert(*next_seq), insert(*next_seq + 1)]);
+    *next_seq += 2;
+    driver.commit(mutations);
+}
+
+pub fn pages_end_at_the_limit<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit((0..10).map(insert).collect());
+    driver.commit((0..5).map(|seq| finish(seq, Ending::Completed)).collect());
+    let mut page_of = |limit, after: Option<u64>, order| {
+        let page = driver.list(&ListQuery { limit, after: after.map(Seq), order, ..everything() });
+        let seqs: Vec<_> = page.records.iter().map(|record| record.seq.0).collect();
+        (seqs, page.next.map(|seq| seq.0))
+    };
+    let (oldest, newest) = (Order::OldestFirst, Order::NewestFirst);
+    assert_eq!(page_of(3, None, oldest), (vec![0, 1, 2], Some(2)));
+    assert_eq!(page_of(3, Some(2), oldest), (vec![3, 4, 5], Some(5)));
+    assert_eq!(page_of(9, None, oldest), ((0..9).collect(), Some(8)));
+    assert_eq!(page_of(10, None, oldest), ((0..10).collect(), None));
+    assert_eq!(page_of(5, Some(4), oldest), ((5..10).collect(), None));
+    assert_eq!(page_of(5, Some(9), oldest), (vec![], None));
+    assert_eq!(page_of(2, None, newest), (vec![9, 8], Some(8)));
+    assert_eq!(page_of(5, Some(5), newest), (vec![4, 3, 2, 1, 0], None));
+    assert_eq!(page_of(5, Some(0), newest), (vec![], None));
+
+    let select = Selection::state(State::Available);
+    let page = driver.list(&ListQuery { select, limit: 2, ..everything() });
+    assert_eq!(page.next, Some(Seq(6)));
+}

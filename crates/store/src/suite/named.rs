@@ -1,0 +1,39 @@
+//! Small named things.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::Fixture;
+use super::driver::Driver;
+use super::sample::bytes;
+use crate::{Kind, Mutation};
+
+pub fn named_things_of_each_kind_are_kept_apart<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    let put = |kind, name: &str, json: &str| Mutation::Put(kind, name.into(), bytes(json));
+    let mut first = Vec::new();
+    for kind in Kind::ALL {
+        let json = format!(r#"{{"kind":{}}}"#, kind.code());
+        first.extend([put(kind, "same", &json), put(kind, "Ünï / 名", "{}"), put(kind, "gone", "1")]);
+    }
+    driver.commit(first);
+    driver.commit(vec![put(Kind::Cron, "same", "2"), Mutation::Remove(Kind::Worker, "same".into())]);
+    driver.commit(Kind::ALL.map(|kind| Mutation::Remove(kind, "gone".into())).to_vec());
+    driver.commit(vec![Mutation::Remove(Kind::Queue, "never there".into())]);
+
+    let thing = |kind, name: &str, json: &str| -> (Kind, Arc<str>, Bytes) {
+        (kind, name.into(), bytes(json))
+    };
+    let expected = [
+        thing(Kind::Queue, "same", r#"{"kind":0}"#),
+        thing(Kind::Queue, "Ünï / 名", "{}"),
+        thing(Kind::Cron, "same", "2"),
+        thing(Kind::Cron, "Ünï / 名", "{}"),
+        thing(Kind::Worker, "Ünï / 名", "{}"),
+        thing(Kind::Setting, "same", r#"{"kind":3}"#),
+        thing(Kind::Setting, "Ünï / 名", "{}"),
+    ];
+    assert_eq!(driver.load().named, expected);
+    assert_eq!(driver.crash_and_reopen().load().named, expected);
+}

@@ -1,0 +1,41 @@
+//! Batches follow one another without gaps.
+
+use rota_model::{Millis, Seq};
+
+use super::Fixture;
+use super::driver::Driver;
+use super::sample::{everything, insert};
+use crate::{Batch, CommitError, Loaded};
+
+pub fn number_time_and_sequence_are_kept<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    for number in 1..=3 {
+        let batch = Batch {
+            number,
+            now: Millis(1000 * number as i64),
+            next_seq: Seq(10 * number),
+            mutations: Vec::new(),
+        };
+        driver.try_commit(&batch).expect("an empty batch commits");
+    }
+    let expected = Loaded { number: 3, now: Millis(3000), next_seq: Seq(30) };
+    assert_eq!(driver.load().loaded, expected);
+    let mut driver = driver.close_and_reopen();
+    assert_eq!(driver.load().loaded, expected);
+}
+
+pub fn a_batch_that_does_not_follow_is_refused<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit(vec![insert(1)]);
+    driver.commit(vec![insert(2)]);
+    let before = driver.load();
+    for number in [0, 1, 2, 4, u64::MAX] {
+        let batch = Batch { number, ..driver.next_batch(vec![insert(3)]) };
+        let refused = driver.try_commit(&batch);
+        assert!(matches!(refused, Err(CommitError::Fatal(_))), "batch {number}: {refused:?}");
+        assert_eq!(driver.load(), before);
+        assert_eq!(driver.list_all(&everything()), [1, 2]);
+    }
+    driver.commit(vec![insert(3)]);
+    assert_eq!(driver.list_all(&everything()), [1, 2, 3]);
+}

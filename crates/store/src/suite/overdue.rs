@@ -1,0 +1,48 @@
+//! Finished jobs whose time has come.
+
+use rota_model::{Ending, Millis, Seq};
+
+use super::Fixture;
+use super::driver::Driver;
+use super::sample::{bytes, finish, finish_until, insert};
+use crate::{Finish, Mutation};
+
+pub fn overdue_jobs_come_longest_overdue_first<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit((0..8).map(insert).collect());
+    let times = [500, 100, 900, 300, 100, -5];
+    let mut finishes: Vec<_> = (0..)
+        .zip(times)
+        .map(|(seq, at)| finish_until(seq, Ending::ALL[seq as usize % 5], Some(at)))
+        .collect();
+    finishes.push(Mutation::Finish(Finish {
+        seq: Seq(6),
+        ending: Ending::Completed,
+        at: Millis(1),
+        purge_at: Some(Millis(200)),
+        result: Some(bytes("{}")),
+    }));
+    driver.commit(finishes);
+    let mut seqs = |now, limit| -> Vec<u64> {
+        driver.overdue(Millis(now), limit).iter().map(|done| done.seq.0).collect()
+    };
+    assert_eq!(seqs(1000, 100), [5, 1, 4, 6, 3, 0, 2]);
+    assert_eq!(seqs(1000, 3), [5, 1, 4]);
+    assert_eq!(seqs(300, 100), [5, 1, 4, 6, 3], "the instant itself is overdue");
+    assert_eq!(seqs(299, 100), [5, 1, 4, 6]);
+    assert_eq!(seqs(-6, 100), [] as [u64; 0]);
+    assert_eq!(seqs(1000, 0), [] as [u64; 0]);
+
+    let done = driver.overdue(Millis(200), 10).pop().expect("job 6 is overdue");
+    assert_eq!((done.seq, done.result), (Seq(6), None), "results are left out");
+    driver.commit(vec![Mutation::Delete(Seq(5)), Mutation::Delete(Seq(1))]);
+    let left: Vec<_> = driver.overdue(Millis(200), 10).iter().map(|done| done.seq.0).collect();
+    assert_eq!(left, [4, 6]);
+}
+
+pub fn jobs_without_a_purge_time_are_never_overdue<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit((0..3).map(insert).collect());
+    driver.commit((0..2).map(|seq| finish(seq, Ending::ALL[seq as usize])).collect());
+    assert!(driver.overdue(Millis(i64::MAX), 10).is_empty());
+}

@@ -1,0 +1,51 @@
+//! Everything about a job at once.
+
+use rota_model::{Done, Ending, Seq};
+
+use super::Fixture;
+use super::driver::Driver;
+use super::sample::{bytes, created, error, error_json, insert, job};
+use crate::{Body, Finish, Mutation, Place, Record};
+
+pub fn records_hold_everything<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit(vec![insert(1), insert(2), insert(3), error(2, 1), error(3, 1), error(3, 2)]);
+    driver.commit(vec![Mutation::Finish(Finish {
+        seq: Seq(3),
+        ending: Ending::Completed,
+        at: created(9),
+        purge_at: None,
+        result: Some(bytes("[1,2]")),
+    })]);
+    let record = |seq, place, errors: &[u32]| {
+        let (new, _) = job(seq);
+        Some(Record {
+            seq: Seq(seq),
+            body: Body { id: new.id, created: new.created, json: new.body },
+            place,
+            errors: errors.iter().copied().map(error_json).collect(),
+        })
+    };
+    let live = |seq| Place::Live(job(seq).1);
+    let done = Place::Done(Done {
+        seq: Seq(3),
+        class: job(3).1.class,
+        ending: Ending::Completed,
+        at: created(9),
+        attempt: 0,
+        enqueued: created(3),
+        started: None,
+        expires: None,
+        purge_at: None,
+        result: Some(bytes("[1,2]")),
+    });
+    let expected = [
+        record(3, done.clone(), &[1, 2]),
+        None,
+        record(1, live(1), &[]),
+        record(2, live(2), &[1]),
+        record(3, done, &[1, 2]),
+    ];
+    assert_eq!(driver.records(&[3, 9, 1, 2, 3].map(Seq)), expected);
+    assert!(driver.records(&[]).is_empty());
+}

@@ -1,0 +1,44 @@
+//! What the engine never asks for: a store that is asked all the same must not go along.
+
+use rota_model::{Ending, Millis, Seq};
+
+use super::Fixture;
+use super::driver::Driver;
+use super::sample::{claim, finish, insert, job, ready};
+use crate::{CommitError, Mutation};
+
+pub fn contradictions_are_refused<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit(vec![insert(1), insert(2), finish(2, Ending::Completed)]);
+    let before = driver.load();
+    let same_id = {
+        let (mut new, mut live) = job(1);
+        (new.seq, live.seq) = (Seq(5), Seq(5));
+        Mutation::Insert(new, live)
+    };
+    let same_seq = {
+        let (mut new, live) = job(1);
+        new.id = super::sample::id(99);
+        Mutation::Insert(new, live)
+    };
+    let now = Millis(1);
+    let contradictions = [
+        ("an id that exists", same_id),
+        ("a sequence number that exists", same_seq),
+        ("claiming an unknown job", claim(9)),
+        ("claiming a finished job", claim(2)),
+        ("extending an unknown job", Mutation::Extend { seq: Seq(9), due: now, reserved_ms: 1 }),
+        ("backing off a finished job", Mutation::Backoff { seq: Seq(2), due: now }),
+        ("readying a finished job", ready(2, 1)),
+        ("finishing an unknown job", finish(9, Ending::Completed)),
+        ("finishing a finished job", finish(2, Ending::Completed)),
+        ("reviving a living job", Mutation::Revive { seq: Seq(1), enqueued: now }),
+        ("deleting an unknown job", Mutation::Delete(Seq(9))),
+    ];
+    for (what, mutation) in contradictions {
+        let batch = driver.next_batch(vec![mutation]);
+        let refused = driver.try_commit(&batch);
+        assert!(matches!(refused, Err(CommitError::Fatal(_))), "{what}: {refused:?}");
+        assert_eq!(driver.load(), before, "{what}");
+    }
+}

@@ -1,0 +1,143 @@
+//! Jobs and classes to test with.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rota_model::{
+    Class, ClassId, Ending, ErrorRow, JobId, JobType, Live, Millis, Policy, QueueName, RetryPolicy,
+    Seq, State, TenantId, WorkerId,
+};
+
+use crate::{Claim, Finish, ListQuery, Mutation, NewRow, Order, Ready, Selection};
+
+/// When the first sample job was created; each later one came a millisecond after.
+pub(super) const EPOCH: i64 = 1_700_000_000_000;
+
+pub(super) fn bytes(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
+}
+
+pub(super) fn id(seq: u64) -> JobId {
+    JobId::v7(EPOCH + seq as i64, u128::from(seq) * 0x9e37_79b9_7f4a_7c15)
+}
+
+pub(super) fn created(seq: u64) -> Millis {
+    Millis(EPOCH + seq as i64)
+}
+
+pub(super) fn worker(name: &str) -> WorkerId {
+    WorkerId::parse(name).expect("the name of a sample worker is valid")
+}
+
+/// An available job of class 1.
+pub(super) fn job(seq: u64) -> (NewRow, Live) {
+    job_of(seq, 1)
+}
+
+pub(super) fn job_of(seq: u64, class: u32) -> (NewRow, Live) {
+    let new = NewRow {
+        seq: Seq(seq),
+        id: id(seq),
+        class: ClassId(class),
+        created: created(seq),
+        body: bytes(&format!(r#""type":"sample.job","args":[{seq}]"#)),
+    };
+    let live = Live {
+        seq: Seq(seq),
+        class: ClassId(class),
+        state: State::Available,
+        attempt: 0,
+        enqueued: created(seq),
+        due: None,
+        started: None,
+        expires: None,
+        worker: None,
+        reserved_ms: 0,
+        held: false,
+    };
+    (new, live)
+}
+
+pub(super) fn insert(seq: u64) -> Mutation {
+    insert_of(seq, 1)
+}
+
+pub(super) fn insert_of(seq: u64, class: u32) -> Mutation {
+    let (new, live) = job_of(seq, class);
+    Mutation::Insert(new, live)
+}
+
+pub(super) fn insert_in(seq: u64, state: State) -> Mutation {
+    let (new, mut live) = job(seq);
+    live.state = state;
+    if matches!(state, State::Scheduled | State::Retryable | State::Active) {
+        live.due = Some(created(seq + 60_000));
+    }
+    Mutation::Insert(new, live)
+}
+
+pub(super) fn claim(seq: u64) -> Mutation {
+    Mutation::Claim(Claim {
+        seq: Seq(seq),
+        attempt: 1,
+        started: created(seq + 10),
+        due: created(seq + 30_010),
+        reserved_ms: 30_000,
+        worker: Some(worker("worker-1")),
+    })
+}
+
+pub(super) fn ready(seq: u64, enqueued: i64) -> Mutation {
+    Mutation::Ready(Ready { seq: Seq(seq), enqueued: Millis(enqueued), attempt: None, held: false })
+}
+
+pub(super) fn finish(seq: u64, ending: Ending) -> Mutation {
+    finish_until(seq, ending, None)
+}
+
+pub(super) fn finish_until(seq: u64, ending: Ending, purge_at: Option<i64>) -> Mutation {
+    Mutation::Finish(Finish {
+        seq: Seq(seq),
+        ending,
+        at: created(seq + 20),
+        purge_at: purge_at.map(Millis),
+        result: None,
+    })
+}
+
+pub(super) fn error(seq: u64, attempt: u32) -> Mutation {
+    Mutation::Error(ErrorRow { seq: Seq(seq), attempt, json: error_json(attempt) })
+}
+
+pub(super) fn error_json(attempt: u32) -> Bytes {
+    bytes(&format!(r#"{{"code":"sample","attempt":{attempt}}}"#))
+}
+
+pub(super) fn class(queue: &str, max_attempts: u32) -> Arc<Class> {
+    let retry = RetryPolicy {
+        max_attempts,
+        non_retryable: ["auth.*".into()].into(),
+        ..RetryPolicy::default()
+    };
+    Arc::new(Class {
+        queue: QueueName::parse(queue).expect("the name of a sample queue is valid"),
+        kind: JobType::parse("sample.job").expect("the sample type is valid"),
+        tenant: TenantId::parse("Acme_1").expect("the sample tenant is valid"),
+        priority: -7,
+        policy: Arc::new(Policy { retry, timeout_ms: Some(u64::MAX), ..Policy::default() }),
+    })
+}
+
+/// Everything, oldest first, in one long page.
+pub(super) fn everything() -> ListQuery {
+    ListQuery {
+        select: Selection::ALL,
+        classes: None,
+        since: None,
+        until: None,
+        after: None,
+        order: Order::OldestFirst,
+        limit: 1000,
+        scan: 100_000,
+    }
+}

@@ -1,0 +1,110 @@
+//! A job while it is worked on: each mutation changes what it names and nothing else.
+
+use rota_model::{Live, Millis, Seq, State};
+
+use super::Fixture;
+use super::driver::Driver;
+use super::sample::{job, ready, worker};
+use crate::{Claim, Mutation, Ready};
+
+pub fn a_claim_sets_what_it_names<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    let before = start(&mut driver, |live| live.expires = Some(Millis(99)));
+    driver.commit(vec![claim(Some("worker-1"))]);
+    let claimed = Live {
+        state: State::Active,
+        attempt: 2,
+        started: Some(Millis(50)),
+        due: Some(Millis(80)),
+        reserved_ms: 30,
+        worker: Some(worker("worker-1")),
+        ..before
+    };
+    expect(&mut driver, &claimed);
+    driver.commit(vec![claim(None)]);
+    expect(&mut driver, &Live { worker: None, ..claimed });
+}
+
+pub fn an_extension_moves_the_reservation<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    let before = start(&mut driver, running);
+    driver.commit(vec![Mutation::Extend { seq: Seq(1), due: Millis(500), reserved_ms: 450 }]);
+    expect(&mut driver, &Live { due: Some(Millis(500)), reserved_ms: 450, ..before });
+}
+
+pub fn a_failed_job_backs_off<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    let before = start(&mut driver, running);
+    driver.commit(vec![Mutation::Backoff { seq: Seq(1), due: Millis(700) }]);
+    let waiting = Live {
+        state: State::Retryable,
+        due: Some(Millis(700)),
+        worker: None,
+        reserved_ms: 0,
+        ..before
+    };
+    expect(&mut driver, &waiting);
+    driver.commit(vec![ready(1, 700)]);
+    let ready = Live { state: State::Available, enqueued: Millis(700), due: None, ..waiting };
+    expect(&mut driver, &ready);
+}
+
+pub fn a_job_becomes_ready_again<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    let before = start(&mut driver, running);
+    let hold = Ready { seq: Seq(1), enqueued: Millis(60), attempt: Some(0), held: true };
+    driver.commit(vec![Mutation::Ready(hold)]);
+    let held = Live {
+        state: State::Available,
+        attempt: 0,
+        enqueued: Millis(60),
+        due: None,
+        worker: None,
+        reserved_ms: 0,
+        held: true,
+        ..before
+    };
+    expect(&mut driver, &held);
+    driver.commit(vec![Mutation::Ready(Ready { attempt: None, held: false, ..hold })]);
+    expect(&mut driver, &Live { held: false, ..held });
+}
+
+fn claim(name: Option<&str>) -> Mutation {
+    Mutation::Claim(Claim {
+        seq: Seq(1),
+        attempt: 2,
+        started: Millis(50),
+        due: Millis(80),
+        reserved_ms: 30,
+        worker: name.map(worker),
+    })
+}
+
+fn running(live: &mut Live) {
+    live.state = State::Active;
+    live.attempt = 1;
+    live.started = Some(Millis(50));
+    live.due = Some(Millis(80));
+    live.expires = Some(Millis(99));
+    live.worker = Some(worker("worker-1"));
+    live.reserved_ms = 30;
+}
+
+/// Jobs 1 to 3, the first as it is made, with a neighbour on either side of what will change.
+fn start<F: Fixture>(driver: &mut Driver<'_, F>, make: fn(&mut Live)) -> Live {
+    let (new, mut live) = job(1);
+    make(&mut live);
+    let (before, after) = (job(0), job(2));
+    driver.commit(vec![
+        Mutation::Insert(before.0, before.1),
+        Mutation::Insert(new, live.clone()),
+        Mutation::Insert(after.0, after.1),
+    ]);
+    live
+}
+
+fn expect<F: Fixture>(driver: &mut Driver<'_, F>, live: &Live) {
+    let expected = [job(0).1, live.clone(), job(2).1];
+    assert_eq!(driver.load().live, expected);
+    assert_eq!(driver.record(1).place, crate::Place::Live(live.clone()));
+}
