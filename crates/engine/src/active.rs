@@ -35,10 +35,7 @@ impl Active {
 
 impl Actives {
     pub fn new(hasher: RandomState) -> Self {
-        Self {
-            jobs: HashMap::with_hasher(hasher),
-            by_deadline: BTreeSet::new(),
-        }
+        Self { jobs: HashMap::with_hasher(hasher), by_deadline: BTreeSet::new() }
     }
 
     pub fn len(&self) -> usize {

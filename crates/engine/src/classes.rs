@@ -58,38 +58,22 @@ impl Classes {
             self.slots.resize_with(index + 1, || None);
         }
         self.by_class.insert(class.clone(), id);
-        self.slots[index] = Some(Slot {
-            class,
-            queue,
-            done,
-            live: 0,
-            dirty: false,
-        });
+        self.slots[index] = Some(Slot { class, queue, done, live: 0, dirty: false });
         self.idle.push(id);
     }
 
     /// After a restore, the numbers between the known ones are free.
     pub fn collect_free(&mut self) {
         let empty = |(i, slot): (usize, &Option<Slot>)| slot.is_none().then_some(ClassId(i as u32));
-        self.free = self
-            .slots
-            .iter()
-            .enumerate()
-            .rev()
-            .filter_map(empty)
-            .collect();
+        self.free = self.slots.iter().enumerate().rev().filter_map(empty).collect();
     }
 
     pub fn slot(&self, id: ClassId) -> &Slot {
-        self.slots[id.0 as usize]
-            .as_ref()
-            .expect("a job's class is known while the job exists")
+        self.slots[id.0 as usize].as_ref().expect("a job's class is known while the job exists")
     }
 
     pub fn slot_mut(&mut self, id: ClassId) -> &mut Slot {
-        self.slots[id.0 as usize]
-            .as_mut()
-            .expect("a job's class is known while the job exists")
+        self.slots[id.0 as usize].as_mut().expect("a job's class is known while the job exists")
     }
 
     pub fn contains(&self, id: ClassId) -> bool {
@@ -97,10 +81,7 @@ impl Classes {
     }
 
     pub fn ids(&self) -> impl Iterator<Item = (ClassId, &Slot)> {
-        self.slots
-            .iter()
-            .enumerate()
-            .filter_map(|(i, s)| Some((ClassId(i as u32), s.as_ref()?)))
+        self.slots.iter().enumerate().filter_map(|(i, s)| Some((ClassId(i as u32), s.as_ref()?)))
     }
 
     pub fn count_finished(&mut self, id: ClassId, ending: Ending) {

@@ -238,12 +238,7 @@ impl Failure {
     pub(crate) fn by_server(kind: &'static str, message: &str) -> Self {
         let json =
             format!(r#""type":"{kind}","code":"{kind}","message":"{message}","retryable":true"#);
-        Self {
-            kind: kind.into(),
-            code: None,
-            retryable: true,
-            json: json.into(),
-        }
+        Self { kind: kind.into(), code: None, retryable: true, json: json.into() }
     }
 }
 

@@ -63,14 +63,9 @@ impl Overlap {
 
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        [
-            Overlap::Skip,
-            Overlap::Allow,
-            Overlap::CancelPrevious,
-            Overlap::Enqueue,
-        ]
-        .into_iter()
-        .find(|o| o.as_str() == text)
+        [Overlap::Skip, Overlap::Allow, Overlap::CancelPrevious, Overlap::Enqueue]
+            .into_iter()
+            .find(|o| o.as_str() == text)
     }
 }
 
@@ -106,10 +101,7 @@ impl Cron {
             run_count: 0,
             runs: VecDeque::new(),
         };
-        let mut cron = Self {
-            schedule: spec.schedule.clone(),
-            row,
-        };
+        let mut cron = Self { schedule: spec.schedule.clone(), row };
         cron.plan(now);
         cron
     }
@@ -178,11 +170,7 @@ impl Crons {
 
     /// The schedule that an unfinished run belongs to.
     pub fn of_run(&self, seq: Seq) -> Option<&CronName> {
-        if self.runs.is_empty() {
-            None
-        } else {
-            self.runs.get(&seq)
-        }
+        if self.runs.is_empty() { None } else { self.runs.get(&seq) }
     }
 
     pub fn next(&self) -> Option<Millis> {
@@ -190,9 +178,6 @@ impl Crons {
     }
 
     pub fn due(&self, now: Millis) -> Option<CronName> {
-        self.by_time
-            .first()
-            .filter(|(at, _)| *at <= now)
-            .map(|(_, name)| name.clone())
+        self.by_time.first().filter(|(at, _)| *at <= now).map(|(_, name)| name.clone())
     }
 }

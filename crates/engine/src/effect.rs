@@ -92,6 +92,13 @@ pub struct BeatReply {
 /// Why a command that was well formed did not do anything.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Refusal {
+    /// Nobody knows this job. The runtime says so; the engine is only asked about known ones.
+    UnknownJob,
+    /// The id that a client chose, for this job of its request, is taken.
+    IdTaken {
+        id: JobId,
+        index: usize,
+    },
     NotActive {
         state: State,
     },
@@ -137,9 +144,13 @@ pub struct Event {
 
 #[derive(Debug, Clone)]
 pub enum EventKind {
+    /// The job may run from now on.
     Enqueued {
         job: JobRef,
-        scheduled_for: Option<Millis>,
+    },
+    Scheduled {
+        job: JobRef,
+        due: Millis,
     },
     Started {
         job: JobRef,
@@ -151,21 +162,24 @@ pub enum EventKind {
         attempt: u32,
         duration_ms: u64,
     },
+    /// `error` is JSON members without braces, here and below.
     Failed {
         job: JobRef,
         attempt: u32,
-        kind: Arc<str>,
+        error: Bytes,
         duration_ms: u64,
     },
     Retrying {
         job: JobRef,
         attempt: u32,
         next: Millis,
+        error: Bytes,
     },
     Discarded {
         job: JobRef,
         attempt: u32,
         reason: &'static str,
+        error: Bytes,
     },
     Cancelled {
         job: JobRef,
@@ -174,18 +188,29 @@ pub enum EventKind {
     },
     Expired {
         job: JobRef,
-        attempt: u32,
+        deadline: Option<Millis>,
     },
-    /// A finished job was made available again.
-    Retried {
+    Extended {
         job: JobRef,
+        attempt: u32,
+        worker: WorkerId,
+        until: Millis,
     },
     WorkerStarted {
         worker: WorkerId,
     },
+    WorkerQuieted {
+        worker: WorkerId,
+        active: usize,
+    },
+    WorkerBeat {
+        worker: WorkerId,
+        active: usize,
+    },
     WorkerStopped {
         worker: WorkerId,
         reason: &'static str,
+        since: Millis,
     },
     QueuePaused {
         queue: QueueName,
@@ -201,8 +226,9 @@ pub enum EventKind {
     },
     CronSkipped {
         cron: CronName,
+        class: Arc<Class>,
         reason: &'static str,
-        active: Option<Seq>,
+        existing: Option<Seq>,
         scheduled_for: Millis,
     },
 }

@@ -96,11 +96,9 @@ impl Engine {
             Command::PutCron(spec) => self.put_cron(&spec),
             Command::RemoveCron(name) => self.remove_cron(&name),
             Command::EnableCron(name, enabled) => self.enable_cron(&name, enabled),
-            Command::Maintain {
-                enabled,
-                reason,
-                expected_ms,
-            } => self.maintain(enabled, reason, expected_ms),
+            Command::Maintain { enabled, reason, expected_ms } => {
+                self.maintain(enabled, reason, expected_ms)
+            }
             Command::FlushStats => self.flush_stats(),
             Command::Tick => Reply::Done,
         };
@@ -136,17 +134,12 @@ impl Engine {
     }
 
     pub(crate) fn job_ref(&self, seq: Seq, class: ClassId) -> JobRef {
-        JobRef {
-            seq,
-            class: self.classes.slot(class).class.clone(),
-        }
+        JobRef { seq, class: self.classes.slot(class).class.clone() }
     }
 
     pub(crate) fn put(&mut self, kind: Kind, name: &str, row: &impl serde::Serialize) {
         let json = serde_json::to_vec(row).expect("rows are plain data");
-        self.out
-            .mutations
-            .push(Mutation::Put(kind, name.into(), json.into()));
+        self.out.mutations.push(Mutation::Put(kind, name.into(), json.into()));
     }
 
     /// The queue's index; a new queue is written down.
@@ -155,15 +148,9 @@ impl Engine {
             return Ok(ix);
         }
         if self.queues.len() >= self.config.max_queues {
-            return Err(Refusal::TooManyQueues {
-                limit: self.config.max_queues,
-            });
+            return Err(Refusal::TooManyQueues { limit: self.config.max_queues });
         }
-        let row = QueueRow {
-            created: self.wall(),
-            paused: None,
-            settings: Default::default(),
-        };
+        let row = QueueRow { created: self.wall(), paused: None, settings: Default::default() };
         self.put(Kind::Queue, name, &row);
         let ix = self.queues.add(name.clone(), row);
         self.queues.get_mut(ix).waiters = self.waiters.queue_created(name);
@@ -208,12 +195,7 @@ impl Engine {
     pub(crate) fn make_ready(&mut self, seq: Seq, class: ClassId, attempt: u32, undo: bool) {
         let enqueued = self.wall();
         let attempt_change = undo.then_some(attempt);
-        let ready = Ready {
-            seq,
-            enqueued,
-            attempt: attempt_change,
-            held: false,
-        };
+        let ready = Ready { seq, enqueued, attempt: attempt_change, held: false };
         self.out.mutations.push(Mutation::Ready(ready));
         if let Some(live) = self.watch.get_mut(seq) {
             (live.state, live.enqueued, live.due) = (State::Available, enqueued, None);
@@ -252,13 +234,7 @@ impl Engine {
         let ix = self.classes.slot(class).queue;
         let keep_ms = self.retention_of(ix, ending);
         let purge_at = keep_ms.map(|ms| later(at, ms));
-        self.out.mutations.push(Mutation::Finish(Finish {
-            seq,
-            ending,
-            at,
-            purge_at,
-            result,
-        }));
+        self.out.mutations.push(Mutation::Finish(Finish { seq, ending, at, purge_at, result }));
         self.classes.count_finished(class, ending);
         *self.queues.get_mut(ix).done.get_mut(ending) += 1;
         self.watch.forget(seq);
@@ -273,18 +249,10 @@ impl Engine {
         if queue.row.settings.concurrency.is_some() && !queue.waiters.is_empty() {
             self.awake.push(ix);
         }
-        if let Some(worker) = active
-            .worker
-            .as_ref()
-            .and_then(|id| self.workers.get_mut(id))
-        {
+        if let Some(worker) = active.worker.as_ref().and_then(|id| self.workers.get_mut(id)) {
             worker.jobs.remove(&seq);
             // The worker may have been waiting for room.
-            let queues = worker
-                .row
-                .about
-                .concurrency
-                .map(|_| worker.row.about.queues.clone());
+            let queues = worker.row.about.concurrency.map(|_| worker.row.about.queues.clone());
             for name in queues.into_iter().flatten() {
                 self.awake.extend(self.queues.find(&name));
             }
@@ -311,24 +279,15 @@ impl Engine {
             json.extend_from_slice(format!(r#","retry_delay_ms":{ms}"#).as_bytes());
         }
         json.push(b'}');
-        let row = ErrorRow {
-            seq,
-            attempt: active.attempt,
-            json: json.into(),
-        };
+        let row = ErrorRow { seq, attempt: active.attempt, json: json.into() };
         self.out.mutations.push(Mutation::Error(row));
         let ix = self.classes.slot(active.class).queue;
         self.queues.get_mut(ix).stats.minute.failed += 1;
         self.total.minute.failed += 1;
         let job = self.job_ref(seq, active.class);
         let duration_ms = self.now.mono.saturating_sub(active.started_mono);
-        let (attempt, kind) = (active.attempt, failure.kind.clone());
-        self.emit(EventKind::Failed {
-            job,
-            attempt,
-            kind,
-            duration_ms,
-        });
+        let (attempt, error) = (active.attempt, failure.json.clone());
+        self.emit(EventKind::Failed { job, attempt, error, duration_ms });
     }
 
     /// Lets a job wait until it is due.

@@ -40,24 +40,15 @@ impl InFlight {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let hasher = RandomState::with_seeds(seed, !seed, seed ^ 0xabcd, 17);
-        Self {
-            batches: VecDeque::new(),
-            ids: HashMap::with_hasher(hasher),
-        }
+        Self { batches: VecDeque::new(), ids: HashMap::with_hasher(hasher) }
     }
 
     /// These belong to this batch, which is the newest.
     pub fn note(&mut self, batch: u64, mutations: &[Mutation]) {
         if self.batches.back().is_none_or(|last| last.batch != batch) {
-            self.batches.push_back(Noted {
-                batch,
-                ..Noted::default()
-            });
+            self.batches.push_back(Noted { batch, ..Noted::default() });
         }
-        let noted = self
-            .batches
-            .back_mut()
-            .expect("a batch was just made sure of");
+        let noted = self.batches.back_mut().expect("a batch was just made sure of");
         for mutation in mutations {
             if let Some((seq, change)) = change_of(mutation) {
                 noted.seqs.push(seq.0);
@@ -73,11 +64,7 @@ impl InFlight {
 
     /// The store has all batches up to this one.
     pub fn committed(&mut self, batch: u64) {
-        while self
-            .batches
-            .front()
-            .is_some_and(|noted| noted.batch <= batch)
-        {
+        while self.batches.front().is_some_and(|noted| noted.batch <= batch) {
             self.batches.pop_front();
         }
         if !self.ids.is_empty() {
@@ -116,20 +103,12 @@ fn change_of(mutation: &Mutation) -> Option<(Seq, Change)> {
     Some(match mutation {
         Mutation::Insert(row, live) => (row.seq, Change::Insert(live.clone())),
         Mutation::Claim(claim) => (claim.seq, Change::Claim(claim.clone())),
-        &Mutation::Extend {
-            seq,
-            due,
-            reserved_ms,
-        } => (seq, Change::Extend { due, reserved_ms }),
+        &Mutation::Extend { seq, due, reserved_ms } => (seq, Change::Extend { due, reserved_ms }),
         &Mutation::Backoff { seq, due } => (seq, Change::Backoff { due }),
         Mutation::Ready(ready) => (ready.seq, Change::Ready(*ready)),
-        Mutation::Finish(finish) => (
-            finish.seq,
-            Change::Finish(Finish {
-                result: None,
-                ..finish.clone()
-            }),
-        ),
+        Mutation::Finish(finish) => {
+            (finish.seq, Change::Finish(Finish { result: None, ..finish.clone() }))
+        }
         &Mutation::Revive { seq, enqueued } => (seq, Change::Revive { enqueued }),
         &Mutation::Delete(seq) => (seq, Change::Delete),
         _ => return None,

@@ -2,7 +2,7 @@
 
 use rota_model::mutation::Counts;
 use rota_model::{
-    Class, ClassId, CronName, Directive, Ending, Millis, QueueName, Seq, State, WorkerId,
+    Class, ClassId, CronName, Directive, Ending, Live, Millis, QueueName, Seq, State, WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -118,11 +118,7 @@ impl Engine {
     /// All queues, by name.
     #[must_use]
     pub fn queues(&self) -> Vec<QueueView> {
-        let mut views: Vec<_> = self
-            .queues
-            .iter()
-            .map(|queue| self.queue_view(queue))
-            .collect();
+        let mut views: Vec<_> = self.queues.iter().map(|queue| self.queue_view(queue)).collect();
         views.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         views
     }
@@ -148,10 +144,7 @@ impl Engine {
     /// All workers, by name.
     #[must_use]
     pub fn workers(&self) -> Vec<WorkerView> {
-        self.workers
-            .iter()
-            .map(|worker| self.worker_view(worker))
-            .collect()
+        self.workers.iter().map(|worker| self.worker_view(worker)).collect()
     }
 
     #[must_use]
@@ -171,10 +164,7 @@ impl Engine {
 
     #[must_use]
     pub fn crons(&self) -> Vec<CronView> {
-        self.crons
-            .iter()
-            .map(|(name, cron)| cron.view(name))
-            .collect()
+        self.crons.iter().map(|(name, cron)| cron.view(name)).collect()
     }
 
     #[must_use]
@@ -200,6 +190,25 @@ impl Engine {
         views
     }
 
+    /// Where a job stands, if it is active.
+    #[must_use]
+    pub fn active_job(&self, seq: Seq) -> Option<Live> {
+        let active = self.active.get(seq)?;
+        Some(Live {
+            seq,
+            class: active.class,
+            state: State::Active,
+            attempt: active.attempt,
+            enqueued: active.started,
+            due: None,
+            started: Some(active.started),
+            expires: active.expires,
+            worker: active.worker.clone(),
+            reserved_ms: active.reserved_ms,
+            held: false,
+        })
+    }
+
     #[must_use]
     pub fn active_count(&self) -> usize {
         self.active.len()
@@ -208,26 +217,18 @@ impl Engine {
     /// The classes of which this holds, with how many finished jobs of each are kept.
     #[must_use]
     pub fn classes_where(&self, matches: impl Fn(&Class) -> bool) -> Vec<ClassId> {
-        self.classes
-            .ids()
-            .filter(|(_, slot)| matches(&slot.class))
-            .map(|(id, _)| id)
-            .collect()
+        self.classes.ids().filter(|(_, slot)| matches(&slot.class)).map(|(id, _)| id).collect()
     }
 
     #[must_use]
     pub fn class(&self, id: ClassId) -> Option<&Class> {
-        self.classes
-            .contains(id)
-            .then(|| &*self.classes.slot(id).class)
+        self.classes.contains(id).then(|| &*self.classes.slot(id).class)
     }
 
     pub(crate) fn queue_view(&self, queue: &Queue) -> QueueView {
         let mut totals = Totals::default();
         totals.add(queue);
-        let oldest = queue
-            .next_lane()
-            .and_then(|class| self.lanes.get(class)?.head());
+        let oldest = queue.next_lane().and_then(|class| self.lanes.get(class)?.head());
         QueueView {
             name: queue.name.clone(),
             created: queue.row.created,

@@ -31,25 +31,16 @@ impl Restore {
     pub fn new(config: Config, seed: u64, now: Now) -> Self {
         let mut engine = Engine::new(config, seed);
         engine.now = now;
-        Self {
-            engine,
-            problem: None,
-        }
+        Self { engine, problem: None }
     }
 
     pub fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
         let ix = match self.engine.queues.find(&class.queue) {
             Some(ix) => ix,
-            None => self
-                .engine
-                .queues
-                .add(class.queue.clone(), unwritten_queue(self.engine.now)),
+            None => self.engine.queues.add(class.queue.clone(), unwritten_queue(self.engine.now)),
         };
         let done = &mut self.engine.queues.get_mut(ix).done;
-        done.0
-            .iter_mut()
-            .zip(counts.0)
-            .for_each(|(sum, n)| *sum += n);
+        done.0.iter_mut().zip(counts.0).for_each(|(sum, n)| *sum += n);
         self.engine.classes.put(id, Arc::new(class), ix, counts);
     }
 
@@ -61,8 +52,7 @@ impl Restore {
             Kind::Setting => self.setting(name, json),
         };
         if let Err(problem) = outcome {
-            self.problem
-                .get_or_insert(format!("{kind:?} '{name}' cannot be read: {problem}"));
+            self.problem.get_or_insert(format!("{kind:?} '{name}' cannot be read: {problem}"));
         }
     }
 
@@ -78,15 +68,7 @@ impl Restore {
         let ix = engine.classes.slot(class).queue;
         match (state, live.due) {
             (State::Scheduled | State::Retryable, Some(due)) => {
-                engine.wait_until(
-                    due,
-                    seq,
-                    Timer {
-                        class,
-                        attempt,
-                        state,
-                    },
-                );
+                engine.wait_until(due, seq, Timer { class, attempt, state });
             }
             (State::Available, _) if !live.held => engine.enter_lane(seq, class, attempt),
             _ => engine.queues.get_mut(ix).enter(state),
@@ -119,14 +101,8 @@ impl Restore {
         let ran_ms = now.wall.since(started).max(0) as u64;
         let policy = &engine.classes.slot(live.class).class.policy;
         let timeout_ms = policy.timeout_ms.unwrap_or(engine.config.timeout_ms);
-        let timeout_left = timeout_ms
-            .saturating_sub(ran_ms)
-            .max(GRACE_MS.min(timeout_ms));
-        if let Some(worker) = live
-            .worker
-            .as_ref()
-            .and_then(|id| engine.workers.get_mut(id))
-        {
+        let timeout_left = timeout_ms.saturating_sub(ran_ms).max(GRACE_MS.min(timeout_ms));
+        if let Some(worker) = live.worker.as_ref().and_then(|id| engine.workers.get_mut(id)) {
             worker.jobs.insert(live.seq);
         }
         engine.active.insert(
@@ -170,12 +146,8 @@ impl Restore {
         let row: WorkerRow = parse(json)?;
         let id = WorkerId::parse(name).map_err(|e| e.to_string())?;
         let now = self.engine.now;
-        let check_at = now
-            .mono
-            .saturating_add(self.engine.config.heartbeat_timeout_ms);
-        self.engine
-            .workers
-            .insert(id, Worker::new(row, now.wall, now.mono), check_at);
+        let check_at = now.mono.saturating_add(self.engine.config.heartbeat_timeout_ms);
+        self.engine.workers.insert(id, Worker::new(row, now.wall, now.mono), check_at);
         Ok(())
     }
 
@@ -189,11 +161,7 @@ impl Restore {
 
 /// A queue is written when it is made; one without its row is made up for.
 fn unwritten_queue(now: Now) -> QueueRow {
-    QueueRow {
-        created: now.wall,
-        paused: None,
-        settings: Default::default(),
-    }
+    QueueRow { created: now.wall, paused: None, settings: Default::default() }
 }
 
 fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {

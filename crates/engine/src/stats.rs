@@ -122,11 +122,7 @@ impl SeqClock {
     /// Called for each new job.
     pub fn note(&mut self, seq: Seq, now: Millis) {
         self.every_ms = self.every_ms.max(FINEST_MS);
-        if self
-            .samples
-            .back()
-            .is_some_and(|(_, at)| now.0 - at.0 < self.every_ms)
-        {
+        if self.samples.back().is_some_and(|(_, at)| now.0 - at.0 < self.every_ms) {
             return;
         }
         if self.samples.len() == MOST_SAMPLES {

@@ -14,10 +14,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub fn new(hasher: RandomState) -> Self {
-        Self {
-            by_deadline: BTreeSet::new(),
-            jobs: HashMap::with_hasher(hasher),
-        }
+        Self { by_deadline: BTreeSet::new(), jobs: HashMap::with_hasher(hasher) }
     }
 
     pub fn add(&mut self, live: Live) {
@@ -28,19 +25,11 @@ impl Watch {
     }
 
     pub fn get(&self, seq: Seq) -> Option<&Live> {
-        if self.jobs.is_empty() {
-            None
-        } else {
-            self.jobs.get(&seq)
-        }
+        if self.jobs.is_empty() { None } else { self.jobs.get(&seq) }
     }
 
     pub fn get_mut(&mut self, seq: Seq) -> Option<&mut Live> {
-        if self.jobs.is_empty() {
-            None
-        } else {
-            self.jobs.get_mut(&seq)
-        }
+        if self.jobs.is_empty() { None } else { self.jobs.get_mut(&seq) }
     }
 
     pub fn forget(&mut self, seq: Seq) -> Option<Live> {
@@ -56,20 +45,16 @@ impl Watch {
 
     /// Whether the job's deadline has passed.
     pub fn is_over(&self, seq: Seq, now: Millis) -> bool {
-        self.get(seq)
-            .and_then(|live| live.expires)
-            .is_some_and(|at| at <= now)
+        self.get(seq).and_then(|live| live.expires).is_some_and(|at| at <= now)
     }
 
     pub fn next_deadline(&self) -> Option<Millis> {
         self.by_deadline.first().map(|&(deadline, _)| deadline)
     }
 
-    pub fn pop_overdue(&mut self, now: Millis) -> Option<Live> {
+    /// A job whose deadline has passed; it stays here until it is forgotten.
+    pub fn overdue(&self, now: Millis) -> Option<Live> {
         let &(deadline, seq) = self.by_deadline.first()?;
-        if deadline > now {
-            return None;
-        }
-        self.forget(seq)
+        (deadline <= now).then(|| self.jobs.get(&seq).cloned()).flatten()
     }
 }

@@ -37,22 +37,12 @@ pub(crate) struct WorkerRow {
 
 impl Worker {
     pub fn new(row: WorkerRow, last_seen: Millis, last_seen_mono: u64) -> Self {
-        Self {
-            row,
-            reported: None,
-            last_seen,
-            last_seen_mono,
-            jobs: BTreeSet::new(),
-            stale: false,
-        }
+        Self { row, reported: None, last_seen, last_seen_mono, jobs: BTreeSet::new(), stale: false }
     }
 
     /// It was told to take no more jobs.
     pub fn is_quieted(&self) -> bool {
-        matches!(
-            self.row.directive,
-            Some(Directive::Quiet | Directive::Terminate)
-        )
+        matches!(self.row.directive, Some(Directive::Quiet | Directive::Terminate))
     }
 
     /// How many more jobs it may have.

@@ -18,48 +18,24 @@ const DAY: i64 = 24 * HOUR;
 /// Unit names with their lengths, in the only order in which they may be given.
 type Units = [(&'static str, i64)];
 
-const ISO_DATE_UNITS: &Units = &[
-    ("Y", 365 * DAY),
-    ("M", 30 * DAY),
-    ("W", 7 * DAY),
-    ("D", DAY),
-];
+const ISO_DATE_UNITS: &Units = &[("Y", 365 * DAY), ("M", 30 * DAY), ("W", 7 * DAY), ("D", DAY)];
 const ISO_TIME_UNITS: &Units = &[("H", HOUR), ("M", MINUTE), ("S", SECOND)];
-const HUMAN_UNITS: &Units = &[
-    ("d", DAY),
-    ("h", HOUR),
-    ("m", MINUTE),
-    ("s", SECOND),
-    ("ms", 1),
-];
+const HUMAN_UNITS: &Units = &[("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND), ("ms", 1)];
 
 /// Reads `P[n]Y[n]M[n]W[n]DT[n]H[n]M[n]S`; the last number may have a decimal fraction.
 pub fn parse_iso8601(text: &str) -> Result<i64, DurationError> {
-    read_iso8601(text).map_err(|fault| DurationError {
-        fault,
-        expected: Form::Iso8601,
-    })
+    read_iso8601(text).map_err(|fault| DurationError { fault, expected: Form::Iso8601 })
 }
 
 /// Reads `500ms`, `45s`, `30m`, `2h`, `7d` and, largest unit first, combinations like `1h30m`.
 pub fn parse_human(text: &str) -> Result<i64, DurationError> {
-    read_human(text).map_err(|fault| DurationError {
-        fault,
-        expected: Form::Human,
-    })
+    read_human(text).map_err(|fault| DurationError { fault, expected: Form::Human })
 }
 
 /// Reads either form.
 pub fn parse_any(text: &str) -> Result<i64, DurationError> {
-    let read = if text.starts_with('P') {
-        read_iso8601(text)
-    } else {
-        read_human(text)
-    };
-    read.map_err(|fault| DurationError {
-        fault,
-        expected: Form::Any,
-    })
+    let read = if text.starts_with('P') { read_iso8601(text) } else { read_human(text) };
+    read.map_err(|fault| DurationError { fault, expected: Form::Any })
 }
 
 /// Writes the shortest of days, hours, minutes and seconds that `parse_iso8601` reads back as the
@@ -180,18 +156,12 @@ impl Total {
                 Some(rest) => split_digits(rest)?,
                 None => ("", rest),
             };
-            let unit_end = rest
-                .find(|c: char| !c.is_ascii_alphabetic())
-                .unwrap_or(rest.len());
+            let unit_end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
             let (unit, rest) = rest.split_at(unit_end);
-            let place = units
-                .iter()
-                .position(|(name, _)| *name == unit)
-                .ok_or(Fault::WrongUnit)?;
+            let place = units.iter().position(|(name, _)| *name == unit).ok_or(Fault::WrongUnit)?;
 
             self.fraction_seen = !fraction.is_empty();
-            self.add(whole, fraction, units[place].1)
-                .ok_or(Fault::Overflow)?;
+            self.add(whole, fraction, units[place].1).ok_or(Fault::Overflow)?;
             units = &units[place + 1..];
             text = rest;
         }
@@ -200,18 +170,13 @@ impl Total {
 
     fn add(&mut self, whole: &str, fraction: &str, unit_ms: i64) -> Option<()> {
         let whole_ms = whole.parse::<i64>().ok()?.checked_mul(unit_ms)?;
-        self.ms = self
-            .ms
-            .checked_add(whole_ms)?
-            .checked_add(fraction_of(fraction, unit_ms))?;
+        self.ms = self.ms.checked_add(whole_ms)?.checked_add(fraction_of(fraction, unit_ms))?;
         Some(())
     }
 }
 
 fn split_digits(text: &str) -> Result<(&str, &str), Fault> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     if end == 0 {
         return Err(Fault::NotANumber);
     }
@@ -223,9 +188,7 @@ fn fraction_of(digits: &str, unit_ms: i64) -> i64 {
     // Beyond fifteen decimals even a year's digits are worth less than a millisecond.
     let digits = &digits[..digits.len().min(15)];
     let scale = 10_i128.pow(digits.len() as u32);
-    let value = digits
-        .bytes()
-        .fold(0, |value, b| value * 10 + i128::from(b - b'0'));
+    let value = digits.bytes().fold(0, |value, b| value * 10 + i128::from(b - b'0'));
     (value * i128::from(unit_ms) / scale) as i64
 }
 

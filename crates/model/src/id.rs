@@ -58,11 +58,7 @@ impl JobId {
         }
         let version = (value >> 76) & 0xf;
         let variant = (value >> 62) & 0b11;
-        if version == 7 && variant == 0b10 {
-            Ok(Self(value))
-        } else {
-            Err(IdError)
-        }
+        if version == 7 && variant == 0b10 { Ok(Self(value)) } else { Err(IdError) }
     }
 
     #[must_use]

@@ -39,9 +39,7 @@ pub fn members<'a>(text: &'a str, what: &str) -> Result<Members<'a>, Rejection> 
                 .hint("Send one JSON object.")
         })?;
     match repeated_key(&members) {
-        Some(key) => Err(Rejection::malformed(format!(
-            "{what} has the key '{key}' twice"
-        ))),
+        Some(key) => Err(Rejection::malformed(format!("{what} has the key '{key}' twice"))),
         None => Ok(members),
     }
 }
@@ -72,9 +70,7 @@ pub fn write_str(out: &mut Vec<u8>, text: &str) {
 fn repeated_key<'m>(members: &'m Members<'_>) -> Option<&'m str> {
     let mut keys: Vec<&str> = members.iter().map(|(key, _)| &**key).collect();
     keys.sort_unstable();
-    keys.windows(2)
-        .find(|pair| pair[0] == pair[1])
-        .map(|pair| pair[0])
+    keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 fn depth_exceeds(bytes: &[u8], max_depth: usize) -> bool {
@@ -172,15 +168,7 @@ mod tests {
 
     #[test]
     fn repeated_keys_trailing_text_and_non_objects_are_refused() {
-        for bad in [
-            r#"{"a":1,"b":2,"\u0061":3}"#,
-            "{} {}",
-            "[]",
-            "",
-            "{",
-            "null",
-            "{'a':1}",
-        ] {
+        for bad in [r#"{"a":1,"b":2,"\u0061":3}"#, "{} {}", "[]", "", "{", "null", "{'a':1}"] {
             assert!(members(bad, "it").is_err(), "{bad}");
         }
     }

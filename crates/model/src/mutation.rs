@@ -113,11 +113,7 @@ impl Counts {
 
     #[must_use]
     pub fn of_state(&self, state: State) -> u64 {
-        Ending::ALL
-            .into_iter()
-            .filter(|e| e.state() == state)
-            .map(|e| self.get(e))
-            .sum()
+        Ending::ALL.into_iter().filter(|e| e.state() == state).map(|e| self.get(e)).sum()
     }
 
     #[must_use]

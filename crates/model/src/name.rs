@@ -119,13 +119,9 @@ fn check_cron(text: &str) -> Result<(), NameError> {
 
 fn check_slug(text: &str, longest: usize) -> Result<(), ()> {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
-    let starts_well = text
-        .bytes()
-        .next()
-        .is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    (starts_well && text.len() <= longest && text.bytes().all(inner))
-        .then_some(())
-        .ok_or(())
+    let starts_well =
+        text.bytes().next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    (starts_well && text.len() <= longest && text.bytes().all(inner)).then_some(()).ok_or(())
 }
 
 fn check_type(text: &str) -> Result<(), NameError> {
@@ -148,18 +144,14 @@ fn check_tenant(text: &str) -> Result<(), NameError> {
     if (1..=128).contains(&text.len()) && text.bytes().all(inner) {
         return Ok(());
     }
-    Err(NameError(
-        "must be 1 to 128 letters, digits, '-', '_' and '.'",
-    ))
+    Err(NameError("must be 1 to 128 letters, digits, '-', '_' and '.'"))
 }
 
 fn check_worker(text: &str) -> Result<(), NameError> {
     if (1..=255).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic()) {
         return Ok(());
     }
-    Err(NameError(
-        "must be 1 to 255 printable ASCII characters without spaces",
-    ))
+    Err(NameError("must be 1 to 255 printable ASCII characters without spaces"))
 }
 
 #[cfg(test)]
@@ -168,51 +160,23 @@ mod tests {
 
     #[test]
     fn queue_names() {
-        for good in [
-            "default",
-            "email",
-            "a",
-            "0",
-            "bulk-2.fast",
-            &"q".repeat(128),
-        ] {
+        for good in ["default", "email", "a", "0", "bulk-2.fast", &"q".repeat(128)] {
             assert!(QueueName::parse(good).is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            "Default",
-            "my_queue!",
-            "-invalid",
-            ".x",
-            "my queue",
-            "ü",
-            &"q".repeat(129),
-        ] {
+        for bad in ["", "Default", "my_queue!", "-invalid", ".x", "my queue", "ü", &"q".repeat(129)]
+        {
             assert!(QueueName::parse(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn job_types() {
-        for good in [
-            "email.send",
-            "a",
-            "data.etl.transform",
-            "dlq.test.list-first",
-            "x_1.y2",
-        ] {
+        for good in ["email.send", "a", "data.etl.transform", "dlq.test.list-first", "x_1.y2"] {
             assert!(JobType::parse(good).is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            "Email.Send",
-            "email send",
-            "1email.send",
-            "email@send!",
-            "a..b",
-            ".a",
-            "a.",
-        ] {
+        for bad in
+            ["", "Email.Send", "email send", "1email.send", "email@send!", "a..b", ".a", "a."]
+        {
             assert!(JobType::parse(bad).is_err(), "{bad}");
         }
     }

@@ -127,25 +127,19 @@ impl RetryPolicy {
         };
         let ceiling = self.max_ms as f64;
         let capped = raw.min(ceiling);
-        let spread = if self.jitter {
-            capped * (0.5 + unit_interval(entropy))
-        } else {
-            capped
-        };
+        let spread = if self.jitter { capped * (0.5 + unit_interval(entropy)) } else { capped };
         spread.min(ceiling).round() as u64
     }
 
     /// Whether an error of this type must not be retried.
     #[must_use]
     pub fn forbids_retry_of(&self, error_type: &str) -> bool {
-        self.non_retryable
-            .iter()
-            .any(|pattern| match pattern.strip_suffix(".*") {
-                Some(prefix) => error_type
-                    .strip_prefix(prefix)
-                    .is_some_and(|rest| rest.starts_with('.') && rest.len() > 1),
-                None => **pattern == *error_type,
-            })
+        self.non_retryable.iter().any(|pattern| match pattern.strip_suffix(".*") {
+            Some(prefix) => error_type
+                .strip_prefix(prefix)
+                .is_some_and(|rest| rest.starts_with('.') && rest.len() > 1),
+            None => **pattern == *error_type,
+        })
     }
 }
 
@@ -175,30 +169,18 @@ mod tests {
     fn growth_follows_the_strategy_up_to_the_cap() {
         let delays = |p: RetryPolicy| (1..=5).map(|n| p.delay_ms(n, 0)).collect::<Vec<_>>();
         assert_eq!(delays(plain(Strategy::Constant, 2.0)), [1000; 5]);
-        assert_eq!(
-            delays(plain(Strategy::Linear, 2.0)),
-            [1000, 2000, 3000, 4000, 5000]
-        );
-        assert_eq!(
-            delays(plain(Strategy::Exponential, 2.0)),
-            [1000, 2000, 4000, 8000, 16000]
-        );
+        assert_eq!(delays(plain(Strategy::Linear, 2.0)), [1000, 2000, 3000, 4000, 5000]);
+        assert_eq!(delays(plain(Strategy::Exponential, 2.0)), [1000, 2000, 4000, 8000, 16000]);
         assert_eq!(
             delays(plain(Strategy::Polynomial, 4.0)),
             [1000, 16_000, 81_000, 256_000, 300_000]
         );
-        assert_eq!(
-            plain(Strategy::Exponential, 1e300).delay_ms(4_000_000_000, 0),
-            300_000
-        );
+        assert_eq!(plain(Strategy::Exponential, 1e300).delay_ms(4_000_000_000, 0), 300_000);
     }
 
     #[test]
     fn jitter_stays_between_half_and_one_and_a_half_and_under_the_cap() {
-        let policy = RetryPolicy {
-            initial_ms: 2_000,
-            ..RetryPolicy::default()
-        };
+        let policy = RetryPolicy { initial_ms: 2_000, ..RetryPolicy::default() };
         assert_eq!(policy.delay_ms(1, 0), 1_000);
         assert_eq!(policy.delay_ms(1, u64::MAX), 3_000);
         assert_eq!(policy.delay_ms(30, u64::MAX), 300_000);
@@ -210,20 +192,10 @@ mod tests {
             non_retryable: ["validation.payload_invalid".into(), "auth.*".into()].into(),
             ..RetryPolicy::default()
         };
-        for yes in [
-            "validation.payload_invalid",
-            "auth.token_expired",
-            "auth.forbidden",
-        ] {
+        for yes in ["validation.payload_invalid", "auth.token_expired", "auth.forbidden"] {
             assert!(policy.forbids_retry_of(yes), "{yes}");
         }
-        for no in [
-            "validation.schema_error",
-            "auth",
-            "auth.",
-            "external.auth.failure",
-            "authx.y",
-        ] {
+        for no in ["validation.schema_error", "auth", "auth.", "external.auth.failure", "authx.y"] {
             assert!(!policy.forbids_retry_of(no), "{no}");
         }
     }

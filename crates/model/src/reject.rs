@@ -31,13 +31,7 @@ pub struct Rejection {
 impl Rejection {
     #[must_use]
     pub fn new(kind: RejectionKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            field: None,
-            hint: None,
-            index: None,
-        }
+        Self { kind, message: message.into(), field: None, hint: None, index: None }
     }
 
     #[must_use]

@@ -72,10 +72,7 @@ impl State {
             Some(Scheduled | Pending) => matches!(self, Available | Cancelled | Discarded),
             Some(Available) => matches!(self, Active | Cancelled | Discarded),
             Some(Active) => {
-                matches!(
-                    self,
-                    Completed | Retryable | Available | Cancelled | Discarded
-                )
+                matches!(self, Completed | Retryable | Available | Cancelled | Discarded)
             }
             Some(Retryable) => matches!(self, Available | Cancelled | Discarded),
             Some(Discarded | Cancelled) => self == Available,
@@ -106,10 +103,6 @@ mod tests {
 
     #[test]
     fn nothing_follows_completed() {
-        assert!(
-            State::ALL
-                .into_iter()
-                .all(|s| !s.may_follow(Some(State::Completed)))
-        );
+        assert!(State::ALL.into_iter().all(|s| !s.may_follow(Some(State::Completed))));
     }
 }

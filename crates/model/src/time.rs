@@ -90,10 +90,7 @@ pub struct When {
 pub fn parse_when(text: &str, now: Millis) -> Result<When, TimeError> {
     let Some(distance) = text.strip_prefix('+') else {
         let at = read_timestamp(text.as_bytes()).map_err(TimeError::When)?;
-        return Ok(When {
-            at,
-            relative: false,
-        });
+        return Ok(When { at, relative: false });
     };
     let distance = duration::parse_iso8601(distance).map_err(TimeError::Relative)?;
     let at = now.saturating_add_ms(distance);
@@ -131,9 +128,8 @@ pub enum TimestampFault {
 }
 
 fn read_timestamp(text: &[u8]) -> Result<Millis, TimestampFault> {
-    let (head, tail) = text
-        .split_at_checked("2026-02-12T10:30:00".len())
-        .ok_or(TimestampFault::Malformed)?;
+    let (head, tail) =
+        text.split_at_checked("2026-02-12T10:30:00".len()).ok_or(TimestampFault::Malformed)?;
     let separators = [(4, b'-'), (7, b'-'), (13, b':'), (16, b':')];
     let separated = separators.iter().all(|&(at, byte)| head[at] == byte);
     if !separated || !head[10].eq_ignore_ascii_case(&b'T') {
@@ -167,9 +163,8 @@ fn read_fraction(text: &[u8]) -> Result<(i64, &[u8]), TimestampFault> {
         return Err(TimestampFault::Malformed);
     }
     let (fraction, rest) = rest.split_at(length);
-    let millis = (0..3).fold(0, |ms, place| {
-        ms * 10 + fraction.get(place).map_or(0, |b| i64::from(b - b'0'))
-    });
+    let millis = (0..3)
+        .fold(0, |ms, place| ms * 10 + fraction.get(place).map_or(0, |b| i64::from(b - b'0')));
     Ok((millis, rest))
 }
 
@@ -195,11 +190,7 @@ fn digits(text: &[u8]) -> Result<i64, TimestampFault> {
 }
 
 fn in_range(name: &'static str, value: i64, min: i64, max: i64) -> Result<i64, TimestampFault> {
-    if (min..=max).contains(&value) {
-        Ok(value)
-    } else {
-        Err(TimestampFault::OutOfRange(name))
-    }
+    if (min..=max).contains(&value) { Ok(value) } else { Err(TimestampFault::OutOfRange(name)) }
 }
 
 fn days_in_month(year: i64, month: i64) -> i64 {
@@ -234,11 +225,7 @@ fn civil_from_days(days_since_epoch: u32) -> (u32, u32, u32) {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     let year = era * 400 + year_of_era + u32::from(month <= 2);
     (year, month, day)
 }

@@ -23,7 +23,7 @@ pub(crate) struct Applier<'c> {
     finish: CachedStatement<'c>,
     delete_done: CachedStatement<'c>,
     delete_job: CachedStatement<'c>,
-    delete_errors: CachedStatement<'c>,
+    has_errors: CachedStatement<'c>,
     put_counts: CachedStatement<'c>,
 }
 
@@ -50,7 +50,7 @@ impl<'c> Applier<'c> {
             )?,
             delete_done: conn.prepare_cached("DELETE FROM done WHERE seq = ?1")?,
             delete_job: conn.prepare_cached("DELETE FROM jobs WHERE seq = ?1")?,
-            delete_errors: conn.prepare_cached("DELETE FROM errors WHERE seq = ?1")?,
+            has_errors: conn.prepare_cached("SELECT 1 FROM errors WHERE seq = ?1")?,
             put_counts: conn.prepare_cached(
                 "INSERT INTO counts (class, completed, cancelled, dead_letter, discarded, expired) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (class) DO UPDATE SET \
@@ -167,8 +167,7 @@ impl<'c> Applier<'c> {
         )?;
         one(changed, "revive", seq)?;
         self.delete_done.execute([key(seq)])?;
-        self.delete_errors.execute([key(seq)])?;
-        Ok(())
+        self.forget_errors(seq)
     }
 
     fn delete(&mut self, seq: Seq) -> Result<(), Fault> {
@@ -177,7 +176,14 @@ impl<'c> Applier<'c> {
         if self.delete_done.execute([key(seq)])? == 0 {
             one(self.delete_live.execute([key(seq)])?, "delete", seq)?;
         }
-        self.delete_errors.execute([key(seq)])?;
+        self.forget_errors(seq)
+    }
+
+    /// Most jobs have none, and looking is much cheaper than a deletion of any number of rows.
+    fn forget_errors(&mut self, seq: Seq) -> Result<(), Fault> {
+        if self.has_errors.exists([key(seq)])? {
+            self.run("DELETE FROM errors WHERE seq = ?1", [key(seq)])?;
+        }
         Ok(())
     }
 

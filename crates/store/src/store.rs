@@ -25,6 +25,17 @@ pub trait Store: Send + 'static {
     /// Does a bounded piece of housekeeping when there is nothing to commit.
     fn tidy(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send;
 
+    /// Gives up space that was set aside for this, because there is none left; false when there
+    /// was nothing to give up.
+    fn release_reserve(&mut self) -> bool {
+        false
+    }
+
+    /// Sets the space aside again; false while there is not enough.
+    fn restore_reserve(&mut self) -> bool {
+        true
+    }
+
     /// Another reader. Each sees what was committed before each of its calls.
     fn reader(&self) -> Result<Self::Reader, StoreError>;
 

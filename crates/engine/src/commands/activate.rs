@@ -3,7 +3,7 @@
 use rota_model::State;
 
 use crate::effect::Changed;
-use crate::{Engine, Refusal, Reply, Target};
+use crate::{Engine, EventKind, Refusal, Reply, Target};
 
 impl Engine {
     pub(crate) fn activate(&mut self, target: &Target) -> Reply {
@@ -14,12 +14,12 @@ impl Engine {
         let live = match target.live() {
             Some(live) if live.state == State::Pending => live,
             _ => {
-                return Err(Refusal::NotPending {
-                    state: target.state(),
-                });
+                return Err(Refusal::NotPending { state: target.state() });
             }
         };
         self.leave_waiting(live);
+        let job = self.job_ref(live.seq, live.class);
+        self.emit(EventKind::Enqueued { job });
         self.make_ready(live.seq, live.class, live.attempt, false);
         Ok(Changed {
             id: target.id,

@@ -3,7 +3,7 @@
 use rota_model::mutation::Mutation;
 use rota_model::{Live, State};
 
-use crate::{Engine, Now};
+use crate::{Engine, EventKind, Now};
 
 /// The most due things done in one step. The rest stays due, and [`Engine::wake_in_ms`] says so.
 const SLICE: usize = 256;
@@ -12,11 +12,8 @@ impl Engine {
     /// How long until something is due by itself; 0 when something is due now.
     #[must_use]
     pub fn wake_in_ms(&self) -> Option<u64> {
-        let mono = [
-            self.active.next_deadline(),
-            self.workers.next_check(),
-            self.waiters.next_deadline(),
-        ];
+        let mono =
+            [self.active.next_deadline(), self.workers.next_check(), self.waiters.next_deadline()];
         let frozen = self.maintenance.enabled();
         let wall = [
             if frozen { None } else { self.timers.next() },
@@ -24,14 +21,8 @@ impl Engine {
             self.watch.next_deadline(),
             self.minute.map(|minute| minute.saturating_add_ms(60_000)),
         ];
-        let in_mono = mono
-            .into_iter()
-            .flatten()
-            .map(|at| at.saturating_sub(self.now.mono));
-        let in_wall = wall
-            .into_iter()
-            .flatten()
-            .map(|at| at.since(self.now.wall).max(0) as u64);
+        let in_mono = mono.into_iter().flatten().map(|at| at.saturating_sub(self.now.mono));
+        let in_wall = wall.into_iter().flatten().map(|at| at.since(self.now.wall).max(0) as u64);
         in_mono.chain(in_wall).min()
     }
 
@@ -55,7 +46,7 @@ impl Engine {
             self.check_worker(worker);
             return true;
         }
-        if let Some(live) = self.watch.pop_overdue(self.now.wall) {
+        if let Some(live) = self.watch.overdue(self.now.wall) {
             self.deadline_passed(&live);
             return true;
         }
@@ -68,13 +59,17 @@ impl Engine {
         };
         let ix = self.classes.slot(timer.class).queue;
         self.queues.get_mut(ix).leave(timer.state);
+        if timer.state == State::Scheduled {
+            let job = self.job_ref(seq, timer.class);
+            self.emit(EventKind::Enqueued { job });
+        }
         self.make_ready(seq, timer.class, timer.attempt, false);
         true
     }
 
     fn deadline_passed(&mut self, live: &Live) {
         self.leave_waiting(live);
-        self.expire(live.seq, live.class, live.attempt);
+        self.expire(live.seq, live.class);
     }
 
     /// Takes a job that waits, in whatever way, out of where it waits.

@@ -7,12 +7,7 @@ use crate::{Engine, EventKind, Refusal, Reply, Target};
 
 impl Engine {
     pub(crate) fn cancel(&mut self, targets: &[Target]) -> Reply {
-        Reply::Changed(
-            targets
-                .iter()
-                .map(|target| self.cancel_one(target))
-                .collect(),
-        )
+        Reply::Changed(targets.iter().map(|target| self.cancel_one(target)).collect())
     }
 
     fn cancel_one(&mut self, target: &Target) -> Result<Changed, Refusal> {
@@ -22,25 +17,14 @@ impl Engine {
             (active.class, active.attempt, State::Active)
         } else {
             let Some(live) = target.live() else {
-                return Err(Refusal::Terminal {
-                    state: target.state(),
-                });
+                return Err(Refusal::Terminal { state: target.state() });
             };
             self.leave_waiting(live);
             (live.class, live.attempt, live.state)
         };
         self.end(seq, class, Ending::Cancelled, None);
         let job = self.job_ref(seq, class);
-        self.emit(EventKind::Cancelled {
-            job,
-            attempt,
-            before,
-        });
-        Ok(Changed {
-            id: target.id,
-            before,
-            after: Some(State::Cancelled),
-            at: self.wall(),
-        })
+        self.emit(EventKind::Cancelled { job, attempt, before });
+        Ok(Changed { id: target.id, before, after: Some(State::Cancelled), at: self.wall() })
     }
 }

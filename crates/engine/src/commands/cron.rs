@@ -1,5 +1,7 @@
 //! Recurring schedules: registering them, and what happens when one is due.
 
+use std::sync::Arc;
+
 use rota_model::envelope::{self, NewJob};
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::{CronName, Ending, JobId, Millis, Seq, State};
@@ -12,9 +14,7 @@ impl Engine {
     pub(crate) fn put_cron(&mut self, spec: &CronSpec) -> Reply {
         let known = self.crons.take(&spec.name);
         if known.is_none() && self.crons.len() >= self.config.max_crons {
-            return Reply::Refused(Refusal::TooManyCrons {
-                limit: self.config.max_crons,
-            });
+            return Reply::Refused(Refusal::TooManyCrons { limit: self.config.max_crons });
         }
         let created = known.is_none();
         let mut cron = Cron::new(spec, self.wall());
@@ -27,10 +27,7 @@ impl Engine {
         }
         let view = Box::new(cron.view(&spec.name));
         self.keep_cron(spec.name.clone(), cron);
-        Reply::Cron {
-            cron: view,
-            created,
-        }
+        Reply::Cron { cron: view, created }
     }
 
     pub(crate) fn remove_cron(&mut self, name: &CronName) -> Reply {
@@ -41,13 +38,8 @@ impl Engine {
         for seq in cron.row.runs.iter().skip(1).map(|&seq| Seq(seq)) {
             self.release_held(seq);
         }
-        self.out
-            .mutations
-            .push(Mutation::Remove(Kind::Cron, (**name).into()));
-        Reply::Cron {
-            cron: Box::new(cron.view(name)),
-            created: false,
-        }
+        self.out.mutations.push(Mutation::Remove(Kind::Cron, (**name).into()));
+        Reply::Cron { cron: Box::new(cron.view(name)), created: false }
     }
 
     pub(crate) fn enable_cron(&mut self, name: &CronName, enabled: bool) -> Reply {
@@ -58,10 +50,7 @@ impl Engine {
         cron.plan(self.wall());
         let view = Box::new(cron.view(name));
         self.keep_cron(name.clone(), cron);
-        Reply::Cron {
-            cron: view,
-            created: false,
-        }
+        Reply::Cron { cron: view, created: false }
     }
 
     /// Runs one schedule that is due. Occurrences that were missed meanwhile, however many, are
@@ -74,12 +63,9 @@ impl Engine {
         let scheduled_for = cron.row.next_run.unwrap_or(self.wall());
         self.report_dst_skips(&name, &cron, scheduled_for);
         match self.obstacle(&cron) {
-            Some(active) => self.emit(EventKind::CronSkipped {
-                cron: name.clone(),
-                reason: "overlap_skip",
-                active: Some(active),
-                scheduled_for,
-            }),
+            Some(existing) => {
+                self.skip_run(&name, &cron, "overlap_skip", Some(existing), scheduled_for);
+            }
             None => self.run_cron(&name, &mut cron, scheduled_for),
         }
         cron.row.last_run = Some(scheduled_for);
@@ -98,14 +84,7 @@ impl Engine {
 
     fn run_cron(&mut self, name: &CronName, cron: &mut Cron, scheduled_for: Millis) {
         let Ok(class) = self.class_id(&cron.row.class) else {
-            let reason = "too_many_queues";
-            let cron = name.clone();
-            self.emit(EventKind::CronSkipped {
-                cron,
-                reason,
-                active: None,
-                scheduled_for,
-            });
+            self.skip_run(name, cron, "too_many_queues", None, scheduled_for);
             return;
         };
         if cron.row.overlap == Overlap::CancelPrevious {
@@ -130,12 +109,7 @@ impl Engine {
         cron.row.run_count += 1;
         let (job, run_count) = (self.job_ref(accepted.seq, class), cron.row.run_count);
         let cron = name.clone();
-        self.emit(EventKind::CronTriggered {
-            cron,
-            job,
-            scheduled_for,
-            run_count,
-        });
+        self.emit(EventKind::CronTriggered { cron, job, scheduled_for, run_count });
     }
 
     /// A run has ended: the next one that was kept back may go.
@@ -180,11 +154,7 @@ impl Engine {
         };
         self.end(seq, class, Ending::Cancelled, None);
         let job = self.job_ref(seq, class);
-        self.emit(EventKind::Cancelled {
-            job,
-            attempt,
-            before,
-        });
+        self.emit(EventKind::Cancelled { job, attempt, before });
     }
 
     fn keep_cron(&mut self, name: CronName, cron: Cron) {
@@ -195,13 +165,19 @@ impl Engine {
     fn report_dst_skips(&mut self, name: &CronName, cron: &Cron, until: Millis) {
         let since = cron.row.last_run.unwrap_or(cron.row.created);
         for scheduled_for in cron.schedule.skipped_by_dst(since, until) {
-            let (cron, reason) = (name.clone(), "dst_skip");
-            self.emit(EventKind::CronSkipped {
-                cron,
-                reason,
-                active: None,
-                scheduled_for,
-            });
+            self.skip_run(name, cron, "dst_skip", None, scheduled_for);
         }
+    }
+
+    fn skip_run(
+        &mut self,
+        name: &CronName,
+        cron: &Cron,
+        reason: &'static str,
+        existing: Option<Seq>,
+        scheduled_for: Millis,
+    ) {
+        let (cron, class) = (name.clone(), Arc::new(cron.row.class.clone()));
+        self.emit(EventKind::CronSkipped { cron, class, reason, existing, scheduled_for });
     }
 }

@@ -9,12 +9,7 @@ use crate::{Engine, Refusal, Reply, Target};
 
 impl Engine {
     pub(crate) fn delete(&mut self, targets: &[Target]) -> Reply {
-        Reply::Changed(
-            targets
-                .iter()
-                .map(|target| self.delete_one(target))
-                .collect(),
-        )
+        Reply::Changed(targets.iter().map(|target| self.delete_one(target)).collect())
     }
 
     /// Retention: these have been kept long enough.
@@ -37,12 +32,7 @@ impl Engine {
             }
             Place::Done(done) => self.delete_done(done),
         }
-        Ok(Changed {
-            id: target.id,
-            before: target.state(),
-            after: None,
-            at: self.wall(),
-        })
+        Ok(Changed { id: target.id, before: target.state(), after: None, at: self.wall() })
     }
 
     fn delete_done(&mut self, done: &Done) {

@@ -73,61 +73,37 @@ impl Engine {
         if live.expires.is_some() || origin != Origin::Client {
             self.watch.add(live.clone());
         }
-        let row = NewRow {
-            seq,
-            id: job.id,
-            class,
-            created,
-            body: job.body.clone(),
-        };
+        let row = NewRow { seq, id: job.id, class, created, body: job.body.clone() };
         self.out.mutations.push(Mutation::Insert(row, live));
         self.classes.slot_mut(class).live += 1;
         self.seq_clock.note(seq, created);
         let ix = self.classes.slot(class).queue;
         self.queues.get_mut(ix).stats.minute.enqueued += 1;
         self.total.minute.enqueued += 1;
-        let event = EventKind::Enqueued {
-            job: self.job_ref(seq, class),
-            scheduled_for: due,
-        };
-        self.emit(event);
+
         match (state, due) {
             (State::Scheduled, Some(due)) => {
-                self.wait_until(
-                    due,
-                    seq,
-                    Timer {
-                        class,
-                        attempt: 0,
-                        state,
-                    },
-                );
+                let job = self.job_ref(seq, class);
+                self.emit(EventKind::Scheduled { job, due });
+                self.wait_until(due, seq, Timer { class, attempt: 0, state });
             }
-            (State::Available, _) if !held => self.enter_lane(seq, class, 0),
+            (State::Available, _) if !held => {
+                let job = self.job_ref(seq, class);
+                self.emit(EventKind::Enqueued { job });
+                self.enter_lane(seq, class, 0);
+            }
             _ => self.queues.get_mut(ix).enter(state),
         }
-        Accepted {
-            seq,
-            id: job.id,
-            state,
-            created,
-            body: job.body,
-        }
+        Accepted { seq, id: job.id, state, created, body: job.body }
     }
 
     fn check_queues(&self, jobs: &[NewJob]) -> Result<(), Refusal> {
         let unknown = |job: &&NewJob| self.queues.find(&job.class.queue).is_none();
-        let mut new: Vec<_> = jobs
-            .iter()
-            .filter(unknown)
-            .map(|job| &job.class.queue)
-            .collect();
+        let mut new: Vec<_> = jobs.iter().filter(unknown).map(|job| &job.class.queue).collect();
         new.sort_unstable();
         new.dedup();
         if self.queues.len() + new.len() > self.config.max_queues {
-            return Err(Refusal::TooManyQueues {
-                limit: self.config.max_queues,
-            });
+            return Err(Refusal::TooManyQueues { limit: self.config.max_queues });
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ impl Engine {
             let class = queue.next_lane()?;
             let (seq, attempt, fresh) = self.pop_lane(ix, class)?;
             if self.watch.is_over(seq, self.wall()) {
-                self.expire(seq, class, attempt);
+                self.expire(seq, class);
                 continue;
             }
             if fresh && let Some(accepted) = self.seq_clock.accepted_at(seq) {
@@ -82,9 +82,8 @@ impl Engine {
         let slot = self.classes.slot(class);
         let (ix, policy) = (slot.queue, slot.class.policy.clone());
         let asked = policy.visibility_ms.or(fetch.visibility_ms);
-        let reserved_ms = asked
-            .unwrap_or(self.config.visibility_ms)
-            .min(self.config.max_visibility_ms);
+        let reserved_ms =
+            asked.unwrap_or(self.config.visibility_ms).min(self.config.max_visibility_ms);
         let timeout_ms = policy.timeout_ms.unwrap_or(self.config.timeout_ms);
         let started = self.wall();
         let worker = fetch.worker.clone();
@@ -115,28 +114,16 @@ impl Engine {
         if let Some(known) = worker.as_ref().and_then(|id| self.workers.get_mut(id)) {
             known.jobs.insert(seq);
         }
-        let event = EventKind::Started {
-            job: self.job_ref(seq, class),
-            attempt,
-            worker: worker.clone(),
-        };
+        let event =
+            EventKind::Started { job: self.job_ref(seq, class), attempt, worker: worker.clone() };
         self.emit(event);
-        Claimed {
-            seq,
-            attempt,
-            started,
-            timeout_ms,
-            reserved_ms,
-            worker,
-        }
+        Claimed { seq, attempt, started, timeout_ms, reserved_ms, worker }
     }
 
     /// The deadline of a job that has left its lane or timer has passed.
-    pub(crate) fn expire(&mut self, seq: Seq, class: ClassId, attempt: u32) {
-        let event = EventKind::Expired {
-            job: self.job_ref(seq, class),
-            attempt,
-        };
+    pub(crate) fn expire(&mut self, seq: Seq, class: ClassId) {
+        let deadline = self.watch.get(seq).and_then(|live| live.expires);
+        let event = EventKind::Expired { job: self.job_ref(seq, class), deadline };
         self.end(seq, class, Ending::Expired, None);
         self.emit(event);
     }
@@ -149,9 +136,9 @@ impl Engine {
         self.meet(id)?;
         let worker = self.workers.get(id).expect("the worker was just met");
         match (&worker.row.about.pool, &fetch.pool) {
-            (known, Some(named)) if known.as_ref() != Some(named) => Err(Refusal::OtherPool {
-                pool: known.as_ref().map(|pool| pool.to_string()),
-            }),
+            (known, Some(named)) if known.as_ref() != Some(named) => {
+                Err(Refusal::OtherPool { pool: known.as_ref().map(|pool| pool.to_string()) })
+            }
             _ => Ok(()),
         }
     }

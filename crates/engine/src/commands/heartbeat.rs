@@ -4,7 +4,7 @@ use rota_model::mutation::Mutation;
 use rota_model::{Directive, Seq, State};
 
 use crate::command::later;
-use crate::{Beat, BeatReply, Engine, Registration, Reply};
+use crate::{Beat, BeatReply, Engine, EventKind, Registration, Reply};
 
 impl Engine {
     pub(crate) fn beat(&mut self, beat: Beat) -> Reply {
@@ -20,7 +20,7 @@ impl Engine {
         };
         for job in &beat.jobs {
             if self.is_held_by(job.seq, &beat) {
-                self.extend(job.seq, beat.visibility_ms);
+                self.extend(job.seq, &beat);
                 reply.extended.push(job.id);
             } else if job.state() == State::Cancelled {
                 reply.cancelled.push(job.id);
@@ -28,15 +28,14 @@ impl Engine {
                 reply.lost.push(job.id);
             }
         }
+        let active = self.workers.get(&beat.worker).map_or(0, |worker| worker.jobs.len());
+        self.emit(EventKind::WorkerBeat { worker: beat.worker.clone(), active });
         reply.directive = self.directive_for(&beat);
         Reply::Beat(reply)
     }
 
     fn note_beat(&mut self, beat: &Beat) {
-        let worker = self
-            .workers
-            .get_mut(&beat.worker)
-            .expect("the worker was just met");
+        let worker = self.workers.get_mut(&beat.worker).expect("the worker was just met");
         worker.reported = beat.state.or(worker.reported);
         let first = !std::mem::replace(&mut worker.row.beats, true);
         let changed = update(&mut worker.row.about, &beat.about);
@@ -44,10 +43,7 @@ impl Engine {
             self.write_worker(&beat.worker);
         }
         if first {
-            let at = self
-                .now
-                .mono
-                .saturating_add(self.config.heartbeat_timeout_ms);
+            let at = self.now.mono.saturating_add(self.config.heartbeat_timeout_ms);
             self.workers.check_later(beat.worker.clone(), at);
         }
     }
@@ -57,21 +53,16 @@ impl Engine {
         holder.is_some_and(|worker| worker.is_none_or(|id| *id == beat.worker))
     }
 
-    fn extend(&mut self, seq: Seq, asked_ms: Option<u64>) {
-        let Some(active) = self.active.get(seq) else {
-            return;
-        };
-        let ms = asked_ms
-            .unwrap_or(active.reserved_ms)
-            .min(self.config.max_visibility_ms);
-        let until = self.now.mono.saturating_add(ms);
-        self.active.extend(seq, until, ms);
+    fn extend(&mut self, seq: Seq, beat: &Beat) {
+        let Some(active) = self.active.get(seq) else { return };
+        let (class, attempt) = (active.class, active.attempt);
+        let asked_ms = beat.visibility_ms.unwrap_or(active.reserved_ms);
+        let ms = asked_ms.min(self.config.max_visibility_ms);
+        self.active.extend(seq, self.now.mono.saturating_add(ms), ms);
         let due = later(self.wall(), ms);
-        self.out.mutations.push(Mutation::Extend {
-            seq,
-            due,
-            reserved_ms: ms,
-        });
+        self.out.mutations.push(Mutation::Extend { seq, due, reserved_ms: ms });
+        let (job, worker) = (self.job_ref(seq, class), beat.worker.clone());
+        self.emit(EventKind::Extended { job, attempt, worker, until: due });
     }
 
     /// The strongest wish: an operator's, or that of a job made for testing.
@@ -83,11 +74,7 @@ impl Engine {
             let active = self.active.get(*seq)?;
             self.classes.slot(active.class).class.policy.directive
         };
-        let wishes = worker
-            .jobs
-            .iter()
-            .filter_map(of_job)
-            .chain(worker.row.directive);
+        let wishes = worker.jobs.iter().filter_map(of_job).chain(worker.row.directive);
         wishes.max().unwrap_or(Directive::Running)
     }
 }

@@ -12,17 +12,13 @@ impl Engine {
         self.change_queue(&name, |queue| {
             let changed = queue.paused.is_none();
             queue.paused.get_or_insert(now);
-            changed.then(|| EventKind::QueuePaused {
-                queue: name.clone(),
-            })
+            changed.then(|| EventKind::QueuePaused { queue: name.clone() })
         })
     }
 
     pub(crate) fn resume_queue(&mut self, name: QueueName) -> Reply {
         self.change_queue(&name, |queue| {
-            queue.paused.take().map(|_| EventKind::QueueResumed {
-                queue: name.clone(),
-            })
+            queue.paused.take().map(|_| EventKind::QueueResumed { queue: name.clone() })
         })
     }
 

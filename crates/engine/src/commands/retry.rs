@@ -9,34 +9,24 @@ use crate::{Engine, EventKind, Refusal, Reply, Target};
 
 impl Engine {
     pub(crate) fn retry(&mut self, targets: &[Target]) -> Reply {
-        Reply::Changed(
-            targets
-                .iter()
-                .map(|target| self.retry_one(target))
-                .collect(),
-        )
+        Reply::Changed(targets.iter().map(|target| self.retry_one(target)).collect())
     }
 
     fn retry_one(&mut self, target: &Target) -> Result<Changed, Refusal> {
         let done = match &target.now {
             Place::Done(done) if done.ending != Ending::Completed => done,
             place => {
-                return Err(Refusal::NotRetryable {
-                    state: place.state(),
-                });
+                return Err(Refusal::NotRetryable { state: place.state() });
             }
         };
         let (seq, class) = (done.seq, done.class);
         self.classes.count_revived(class, done.ending);
         let ix = self.classes.slot(class).queue;
         *self.queues.get_mut(ix).done.get_mut(done.ending) -= 1;
-        self.out.mutations.push(Mutation::Revive {
-            seq,
-            enqueued: self.wall(),
-        });
+        self.out.mutations.push(Mutation::Revive { seq, enqueued: self.wall() });
         self.enter_lane(seq, class, 0);
         let job = self.job_ref(seq, class);
-        self.emit(EventKind::Retried { job });
+        self.emit(EventKind::Enqueued { job });
         Ok(Changed {
             id: target.id,
             before: done.ending.state(),

@@ -37,19 +37,8 @@ impl Engine {
         }
         self.end(seq, active.class, Ending::Completed, ack.result);
         let job = self.job_ref(seq, active.class);
-        self.emit(EventKind::Completed {
-            job,
-            attempt: active.attempt,
-            duration_ms,
-        });
-        Ok(self.settled(
-            ack.job.id,
-            &active,
-            Outcome {
-                state: State::Completed,
-                next: None,
-            },
-        ))
+        self.emit(EventKind::Completed { job, attempt: active.attempt, duration_ms });
+        Ok(self.settled(ack.job.id, &active, Outcome { state: State::Completed, next: None }))
     }
 
     fn nack(&mut self, nack: Nack) -> Result<Settled, Refusal> {
@@ -67,11 +56,7 @@ impl Engine {
     /// Claims that nobody received: as if they had not been.
     pub(crate) fn undelivered(&mut self, claims: &[(Seq, u32)]) -> Reply {
         for &(seq, attempt) in claims {
-            if self
-                .active
-                .get(seq)
-                .is_none_or(|active| active.attempt != attempt)
-            {
+            if self.active.get(seq).is_none_or(|active| active.attempt != attempt) {
                 continue;
             }
             if let Some(mut active) = self.active.remove(seq) {
@@ -124,55 +109,32 @@ impl Engine {
         let Some((ending, reason)) = verdict else {
             let delay_ms = policy.retry.delay_ms(active.attempt, self.entropy.next());
             self.record_failure(seq, active, failure, Some(delay_ms));
-            return self.back_off(seq, active, delay_ms);
+            return self.back_off(seq, active, failure, delay_ms);
         };
         self.record_failure(seq, active, failure, None);
         self.end(seq, active.class, ending, None);
         let job = self.job_ref(seq, active.class);
-        self.emit(EventKind::Discarded {
-            job,
-            attempt: active.attempt,
-            reason,
-        });
-        Outcome {
-            state: State::Discarded,
-            next: None,
-        }
+        let (attempt, error) = (active.attempt, failure.json.clone());
+        self.emit(EventKind::Discarded { job, attempt, reason, error });
+        Outcome { state: State::Discarded, next: None }
     }
 
-    fn back_off(&mut self, seq: Seq, active: &Active, delay_ms: u64) -> Outcome {
+    fn back_off(&mut self, seq: Seq, active: &Active, failure: &Failure, delay_ms: u64) -> Outcome {
         let (class, attempt, state) = (active.class, active.attempt, State::Retryable);
         let due = later(self.wall(), delay_ms);
         self.out.mutations.push(Mutation::Backoff { seq, due });
         self.watch_again(seq, active, state, Some(due));
-        self.wait_until(
-            due,
-            seq,
-            Timer {
-                class,
-                attempt,
-                state,
-            },
-        );
+        self.wait_until(due, seq, Timer { class, attempt, state });
         let job = self.job_ref(seq, class);
-        self.emit(EventKind::Retrying {
-            job,
-            attempt,
-            next: due,
-        });
-        Outcome {
-            state,
-            next: Some((due, delay_ms)),
-        }
+        let error = failure.json.clone();
+        self.emit(EventKind::Retrying { job, attempt, next: due, error });
+        Outcome { state, next: Some((due, delay_ms)) }
     }
 
     fn return_to_queue(&mut self, seq: Seq, active: &Active, undo: bool) -> Outcome {
         self.watch_again(seq, active, State::Available, None);
         self.make_ready(seq, active.class, active.attempt, undo);
-        Outcome {
-            state: State::Available,
-            next: None,
-        }
+        Outcome { state: State::Available, next: None }
     }
 
     /// The execution that the caller speaks of, if it is the one under way.
@@ -181,20 +143,13 @@ impl Engine {
             return Err(Refusal::NotActive { state: job.state() });
         };
         let other_worker = matches!((&holder.worker, &active.worker), (Some(a), Some(b)) if a != b);
-        if other_worker
-            || holder
-                .attempt
-                .is_some_and(|attempt| attempt != active.attempt)
-        {
+        if other_worker || holder.attempt.is_some_and(|attempt| attempt != active.attempt) {
             return Err(Refusal::NotHolder {
                 worker: active.worker.clone(),
                 attempt: active.attempt,
             });
         }
-        let active = self
-            .active
-            .remove(job.seq)
-            .expect("the job was just found active");
+        let active = self.active.remove(job.seq).expect("the job was just found active");
         self.release(job.seq, &active);
         Ok(active)
     }

@@ -46,18 +46,12 @@ impl Engine {
             }
         };
         clear(&mut self.total);
-        self.queues
-            .iter_mut()
-            .for_each(|queue| clear(&mut queue.stats));
+        self.queues.iter_mut().for_each(|queue| clear(&mut queue.stats));
         if hour_over {
-            for (period, keep) in [
-                (Period::Minute, KEEP_MINUTES_MS),
-                (Period::Hour, KEEP_HOURS_MS),
-            ] {
+            for (period, keep) in [(Period::Minute, KEEP_MINUTES_MS), (Period::Hour, KEEP_HOURS_MS)]
+            {
                 let before = now.saturating_sub_ms(keep);
-                self.out
-                    .mutations
-                    .push(Mutation::ForgetHistory(period, before));
+                self.out.mutations.push(Mutation::ForgetHistory(period, before));
             }
         }
         self.forget_idle_classes();
@@ -74,29 +68,17 @@ impl Engine {
                 let mut hour = stats.hour.clone();
                 hour.merge(&stats.minute);
                 if !hour.is_empty() {
-                    rows.push(row(
-                        Period::Hour,
-                        start_of(minute, Period::Hour),
-                        name,
-                        &hour,
-                    ));
+                    rows.push(row(Period::Hour, start_of(minute, Period::Hour), name, &hour));
                 }
             }
         }
-        self.out
-            .mutations
-            .extend(rows.into_iter().map(Mutation::History));
+        self.out.mutations.extend(rows.into_iter().map(Mutation::History));
     }
 }
 
 fn row(period: Period, at: Millis, queue: &str, interval: &Interval) -> HistoryRow {
     let data = serde_json::to_vec(interval).expect("statistics are plain data");
-    HistoryRow {
-        period,
-        at,
-        queue: Arc::from(queue),
-        data: data.into(),
-    }
+    HistoryRow { period, at, queue: Arc::from(queue), data: data.into() }
 }
 
 fn start_of(at: Millis, period: Period) -> Millis {

@@ -16,9 +16,7 @@ impl Engine {
         if let (Some(known), Some(named)) = (&worker.row.about.pool, &about.pool)
             && known != named
         {
-            return Reply::Refused(Refusal::OtherPool {
-                pool: Some(known.to_string()),
-            });
+            return Reply::Refused(Refusal::OtherPool { pool: Some(known.to_string()) });
         }
         worker.row.about = about;
         worker.row.directive = None;
@@ -55,7 +53,11 @@ impl Engine {
             return Reply::Refused(Refusal::UnknownWorker);
         };
         worker.row.directive = (directive != Directive::Running).then_some(directive);
+        let active = worker.jobs.len();
         self.write_worker(id);
+        if directive == Directive::Quiet {
+            self.emit(EventKind::WorkerQuieted { worker: id.clone(), active });
+        }
         Reply::Done
     }
 
@@ -67,17 +69,10 @@ impl Engine {
             return Ok(());
         }
         if self.workers.len() >= self.config.max_workers {
-            return Err(Refusal::TooManyWorkers {
-                limit: self.config.max_workers,
-            });
+            return Err(Refusal::TooManyWorkers { limit: self.config.max_workers });
         }
         let about = Registration::named(id.clone());
-        let row = WorkerRow {
-            about,
-            since: wall,
-            directive: None,
-            beats: false,
-        };
+        let row = WorkerRow { about, since: wall, directive: None, beats: false };
         let worker = Worker::new(row, wall, mono);
         let check_at = mono.saturating_add(self.config.heartbeat_timeout_ms);
         self.workers.insert(id.clone(), worker, check_at);
@@ -113,15 +108,8 @@ impl Engine {
                 worker.stale = true;
             }
         }
-        let beats = self
-            .workers
-            .get(&id)
-            .is_some_and(|w| w.row.beats && !w.stale);
-        let next = if beats && stale_at > mono {
-            stale_at
-        } else {
-            forget_at
-        };
+        let beats = self.workers.get(&id).is_some_and(|w| w.row.beats && !w.stale);
+        let next = if beats && stale_at > mono { stale_at } else { forget_at };
         let soonest = mono.saturating_add(1_000);
         self.workers.check_later(id, next.max(soonest));
     }
@@ -132,11 +120,7 @@ impl Engine {
     }
 
     fn take_jobs_back(&mut self, id: &WorkerId) {
-        let jobs = self
-            .workers
-            .get(id)
-            .map(|w| w.jobs.clone())
-            .unwrap_or_default();
+        let jobs = self.workers.get(id).map(|w| w.jobs.clone()).unwrap_or_default();
         let failure = Failure::by_server("worker_lost", "the worker stopped sending heartbeats");
         for seq in jobs {
             if let Some(active) = self.active.remove(seq) {
@@ -147,13 +131,8 @@ impl Engine {
     }
 
     fn remove_worker(&mut self, id: &WorkerId, reason: &'static str) {
-        self.workers.remove(id);
-        self.out
-            .mutations
-            .push(Mutation::Remove(Kind::Worker, (**id).into()));
-        self.emit(EventKind::WorkerStopped {
-            worker: id.clone(),
-            reason,
-        });
+        let since = self.workers.remove(id).map_or(self.now.wall, |worker| worker.row.since);
+        self.out.mutations.push(Mutation::Remove(Kind::Worker, (**id).into()));
+        self.emit(EventKind::WorkerStopped { worker: id.clone(), reason, since });
     }
 }

@@ -24,22 +24,13 @@ impl Fifo {
 
     /// Appends a number greater than all before it.
     pub fn push(&mut self, seq: Seq) {
-        debug_assert!(
-            self.last().is_none_or(|last| last < seq),
-            "a FIFO is in order"
-        );
-        let full = self
-            .blocks
-            .back()
-            .is_none_or(|block| block.len() == block.capacity());
+        debug_assert!(self.last().is_none_or(|last| last < seq), "a FIFO is in order");
+        let full = self.blocks.back().is_none_or(|block| block.len() == block.capacity());
         if full {
             let size = (self.len / 2).clamp(SMALLEST, LARGEST);
             self.blocks.push_back(Vec::with_capacity(size));
         }
-        self.blocks
-            .back_mut()
-            .expect("a block was just made sure of")
-            .push(seq.0);
+        self.blocks.back_mut().expect("a block was just made sure of").push(seq.0);
         self.len += 1;
     }
 
@@ -48,10 +39,7 @@ impl Fifo {
     }
 
     pub fn last(&self) -> Option<Seq> {
-        self.blocks
-            .back()
-            .and_then(|block| block.last())
-            .map(|&seq| Seq(seq))
+        self.blocks.back().and_then(|block| block.last()).map(|&seq| Seq(seq))
     }
 
     pub fn pop(&mut self) -> Option<Seq> {

@@ -80,19 +80,11 @@ impl Lane {
     pub fn pop(&mut self) -> Option<Popped> {
         let seq = self.head()?;
         if let Some(attempt) = self.returned.remove(&seq) {
-            return Some(Popped {
-                seq,
-                attempt,
-                fresh: false,
-            });
+            return Some(Popped { seq, attempt, fresh: false });
         }
         self.fresh.pop();
         self.drop_dead_head();
-        Some(Popped {
-            seq,
-            attempt: 0,
-            fresh: true,
-        })
+        Some(Popped { seq, attempt: 0, fresh: true })
     }
 
     /// Takes a job out of the middle; false when it is not here.
@@ -111,22 +103,14 @@ impl Lane {
     }
 
     fn drop_dead_head(&mut self) {
-        while self
-            .fresh
-            .first()
-            .is_some_and(|head| self.dead.remove(&head))
-        {
+        while self.fresh.first().is_some_and(|head| self.dead.remove(&head)) {
             self.fresh.pop();
         }
     }
 
     fn compact(&mut self) {
         let dead = std::mem::take(&mut self.dead);
-        self.fresh = self
-            .fresh
-            .iter()
-            .filter(|seq| !dead.contains(seq))
-            .collect();
+        self.fresh = self.fresh.iter().filter(|seq| !dead.contains(seq)).collect();
     }
 }
 

@@ -42,10 +42,7 @@ pub(crate) struct QueueRow {
 
 impl Queues {
     pub fn new(hasher: RandomState) -> Self {
-        Self {
-            all: Vec::new(),
-            by_name: std::collections::HashMap::with_hasher(hasher),
-        }
+        Self { all: Vec::new(), by_name: std::collections::HashMap::with_hasher(hasher) }
     }
 
     pub fn len(&self) -> usize {

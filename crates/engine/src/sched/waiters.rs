@@ -41,10 +41,7 @@ impl Waiters {
 
     /// A waiter whose time is over.
     pub fn expired(&self, mono: u64) -> Option<WaiterId> {
-        self.by_deadline
-            .first()
-            .filter(|&&(deadline, _)| deadline <= mono)
-            .map(|&(_, id)| id)
+        self.by_deadline.first().filter(|&&(deadline, _)| deadline <= mono).map(|&(_, id)| id)
     }
 
     pub fn len(&self) -> usize {

@@ -51,8 +51,6 @@ impl BitOr for Bits {
 
 impl FromIterator<u8> for Bits {
     fn from_iter<I: IntoIterator<Item = u8>>(values: I) -> Bits {
-        values
-            .into_iter()
-            .fold(Bits::default(), |bits, value| bits | Bits::single(value))
+        values.into_iter().fold(Bits::default(), |bits, value| bits | Bits::single(value))
     }
 }

@@ -32,9 +32,7 @@ impl Calendar {
             rest @ [_, _, _, _, _] => ("0", rest),
             [second, rest @ ..] if rest.len() == 5 => (*second, rest),
             _ => {
-                return Err(CronError::FieldCount {
-                    count: fields.len(),
-                });
+                return Err(CronError::FieldCount { count: fields.len() });
             }
         };
         let calendar = Calendar {
@@ -62,8 +60,7 @@ impl Calendar {
         start: DateTime,
         end: DateTime,
     ) -> impl Iterator<Item = DateTime> + '_ {
-        self.matches_until(start, end.year())
-            .take_while(move |found| *found < end)
+        self.matches_until(start, end.year()).take_while(move |found| *found < end)
     }
 
     fn matches_until(
@@ -80,9 +77,7 @@ impl Calendar {
     }
 
     fn first_from(&self, start: DateTime, last_year: i16) -> Option<DateTime> {
-        if self
-            .days_of(start.year(), start.month())?
-            .contains(start.day() as u8)
+        if self.days_of(start.year(), start.month())?.contains(start.day() as u8)
             && let Some(time) = self.time_from(start)
         {
             return Some(time);
@@ -97,11 +92,7 @@ impl Calendar {
             if let Some(day) = self.days_of(year, month)?.first_from(floor as u8) {
                 return Date::new(year, month, day as i8).ok();
             }
-            (year, month) = if month == 12 {
-                (year + 1, 1)
-            } else {
-                (year, month + 1)
-            };
+            (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
             floor = 1;
         }
         None
@@ -109,11 +100,8 @@ impl Calendar {
 
     /// The first matching time of the day of `start`, at or after it.
     fn time_from(&self, start: DateTime) -> Option<DateTime> {
-        let (hour, minute, second) = (
-            start.hour() as u8,
-            start.minute() as u8,
-            start.second() as u8,
-        );
+        let (hour, minute, second) =
+            (start.hour() as u8, start.minute() as u8, start.second() as u8);
         let (hour, minute, second) = self
             .seconds_within(hour, minute, second)
             .or_else(|| self.minutes_within(hour, minute + 1))
@@ -138,10 +126,7 @@ impl Calendar {
     fn ever_matches(&self) -> bool {
         ALL_KINDS_OF_YEAR
             .flat_map(|year| (1..=12).map(move |month| (year, month)))
-            .any(|(year, month)| {
-                self.days_of(year, month)
-                    .is_some_and(|days| !days.is_empty())
-            })
+            .any(|(year, month)| self.days_of(year, month).is_some_and(|days| !days.is_empty()))
     }
 
     /// The matching days of a month; `None` for a month that the calendar cannot express.

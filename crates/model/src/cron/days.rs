@@ -20,10 +20,7 @@ pub(super) struct Days {
 
 impl Days {
     pub fn parse(of_month: &str, of_week: &str) -> Result<Days, CronError> {
-        Ok(Days {
-            of_month: DayOfMonth::parse(of_month)?,
-            of_week: DayOfWeek::parse(of_week)?,
-        })
+        Ok(Days { of_month: DayOfMonth::parse(of_month)?, of_week: DayOfWeek::parse(of_week)? })
     }
 
     pub fn in_month(&self, month: MonthShape) -> Bits {
@@ -80,10 +77,7 @@ struct DayOfMonth {
 
 impl DayOfMonth {
     fn parse(text: &str) -> Result<DayOfMonth, CronError> {
-        let mut days = DayOfMonth {
-            starred: text.starts_with('*'),
-            ..DayOfMonth::default()
-        };
+        let mut days = DayOfMonth { starred: text.starts_with('*'), ..DayOfMonth::default() };
         for item in text.split(',') {
             if item.eq_ignore_ascii_case("L") {
                 days.last = true;
@@ -106,14 +100,8 @@ impl DayOfMonth {
             .filter(|&day| self.nearest_working.contains(day))
             .map(|day| month.nearest_working_day(day));
         let last = self.last.then_some(month.length);
-        let last_working = self
-            .last_working
-            .then(|| month.nearest_working_day(month.length));
-        plain
-            .chain(nearest)
-            .chain(last)
-            .chain(last_working)
-            .collect()
+        let last_working = self.last_working.then(|| month.nearest_working_day(month.length));
+        plain.chain(nearest).chain(last).chain(last_working).collect()
     }
 }
 
@@ -129,17 +117,13 @@ struct DayOfWeek {
 
 impl DayOfWeek {
     fn parse(text: &str) -> Result<DayOfWeek, CronError> {
-        let mut days = DayOfWeek {
-            starred: text.starts_with('*'),
-            ..DayOfWeek::default()
-        };
+        let mut days = DayOfWeek { starred: text.starts_with('*'), ..DayOfWeek::default() };
         for item in text.split(',') {
             if let Some((weekday, nth)) = item.split_once('#') {
                 let weekday = Field::DayOfWeek.parse_single(item, weekday)?;
                 days.nth[parse_nth(item, nth)?].insert(weekday);
             } else if let Some(weekday) = item.strip_suffix(['L', 'l']) {
-                days.last
-                    .insert(Field::DayOfWeek.parse_single(item, weekday)?);
+                days.last.insert(Field::DayOfWeek.parse_single(item, weekday)?);
             } else {
                 days.weekdays = days.weekdays | Field::DayOfWeek.parse_item(item)?;
             }
@@ -162,9 +146,6 @@ impl DayOfWeek {
 fn parse_nth(item: &str, nth: &str) -> Result<usize, CronError> {
     match nth.as_bytes() {
         [digit @ b'1'..=b'5'] => Ok(usize::from(digit - b'1')),
-        _ => Err(CronError::InvalidNth {
-            field: Field::DayOfWeek,
-            value: item.to_owned(),
-        }),
+        _ => Err(CronError::InvalidNth { field: Field::DayOfWeek, value: item.to_owned() }),
     }
 }

@@ -37,10 +37,7 @@ impl Expression {
         } else {
             Rule::Calendar(Box::new(Calendar::parse(source)?))
         };
-        Ok(Expression {
-            source: source.into(),
-            rule,
-        })
+        Ok(Expression { source: source.into(), rule })
     }
 
     /// The expression as it was given, without surrounding blanks.

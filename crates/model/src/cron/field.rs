@@ -5,9 +5,8 @@ use std::fmt;
 use super::bits::Bits;
 use super::error::CronError;
 
-const MONTHS: [&str; 12] = [
-    "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
-];
+const MONTHS: [&str; 12] =
+    ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
 /// `7` is a second name for Sunday, which is day 0 everywhere inside.
@@ -43,10 +42,7 @@ impl Field {
 
     /// Reads a list like `1,5-9,*/15`.
     pub(super) fn parse_list(self, text: &str) -> Result<Bits, CronError> {
-        text.split(',').try_fold(
-            Bits::default(),
-            |set, item| Ok(set | self.parse_item(item)?),
-        )
+        text.split(',').try_fold(Bits::default(), |set, item| Ok(set | self.parse_item(item)?))
     }
 
     /// Reads one item of a list: `*`, `5`, `1-5`, each of which may be followed by a step. `5/15`
@@ -65,11 +61,7 @@ impl Field {
             self.parse_range(item, first, last)?
         } else {
             let value = self.parse_value(item, span)?;
-            let last = if step.is_some() {
-                self.values().1.max(value)
-            } else {
-                value
-            };
+            let last = if step.is_some() { self.values().1.max(value) } else { value };
             (value, last)
         };
         let values = (first..=last).step_by(usize::from(step.unwrap_or(1)));
@@ -83,66 +75,38 @@ impl Field {
     }
 
     fn parse_value(self, item: &str, value: &str) -> Result<u8, CronError> {
-        let place = self
-            .names()
-            .iter()
-            .position(|name| name.eq_ignore_ascii_case(value));
+        let place = self.names().iter().position(|name| name.eq_ignore_ascii_case(value));
         if let Some(place) = place {
             return Ok(self.values().0 + place as u8);
         }
         if value.is_empty() || !value.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(CronError::Malformed {
-                field: self,
-                value: item.to_owned(),
-            });
+            return Err(CronError::Malformed { field: self, value: item.to_owned() });
         }
         let (min, max) = self.accepted();
-        let number = value
-            .parse()
-            .ok()
-            .filter(|number| (min..=max).contains(number));
-        number.ok_or_else(|| CronError::OutOfRange {
-            field: self,
-            value: value.to_owned(),
-        })
+        let number = value.parse().ok().filter(|number| (min..=max).contains(number));
+        number.ok_or_else(|| CronError::OutOfRange { field: self, value: value.to_owned() })
     }
 
     fn parse_range(self, item: &str, first: &str, last: &str) -> Result<(u8, u8), CronError> {
-        let (first, mut last) = (
-            self.parse_value(item, first)?,
-            self.parse_value(item, last)?,
-        );
+        let (first, mut last) = (self.parse_value(item, first)?, self.parse_value(item, last)?);
         // A week may also end with its Sunday: FRI-SUN is Friday, Saturday and Sunday.
         if self == Field::DayOfWeek && last == 0 && first > 0 {
             last = SUNDAY_AS_SEVEN;
         }
         if first > last {
-            return Err(CronError::ReversedRange {
-                field: self,
-                value: item.to_owned(),
-            });
+            return Err(CronError::ReversedRange { field: self, value: item.to_owned() });
         }
         Ok((first, last))
     }
 
     fn parse_step(self, item: &str, step: &str) -> Result<u8, CronError> {
         let digits_only = step.bytes().all(|b| b.is_ascii_digit());
-        let step = step
-            .parse()
-            .ok()
-            .filter(|step| digits_only && (1..=self.size()).contains(step));
-        step.ok_or_else(|| CronError::InvalidStep {
-            field: self,
-            value: item.to_owned(),
-        })
+        let step = step.parse().ok().filter(|step| digits_only && (1..=self.size()).contains(step));
+        step.ok_or_else(|| CronError::InvalidStep { field: self, value: item.to_owned() })
     }
 
     fn canonical(self, value: u8) -> u8 {
-        if self == Field::DayOfWeek && value == SUNDAY_AS_SEVEN {
-            0
-        } else {
-            value
-        }
+        if self == Field::DayOfWeek && value == SUNDAY_AS_SEVEN { 0 } else { value }
     }
 
     /// The first and the last of the distinct values that `*` stands for.

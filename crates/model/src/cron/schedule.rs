@@ -35,10 +35,7 @@ pub struct Occurrence {
 
 impl Schedule {
     pub fn parse(expression: &str, zone: &str) -> Result<Schedule, CronError> {
-        Ok(Schedule {
-            expression: Expression::parse(expression)?,
-            zone: Zone::parse(zone)?,
-        })
+        Ok(Schedule { expression: Expression::parse(expression)?, zone: Zone::parse(zone)? })
     }
 
     /// The first occurrence strictly after `after`. `anchor`, the time of registration or of the
@@ -106,9 +103,7 @@ fn matches_in_gap<'a>(
     rules: &TimeZone,
     change: Timestamp,
 ) -> impl Iterator<Item = Millis> + 'a {
-    let just_before = change
-        .checked_sub(jiff::SignedDuration::from_secs(1))
-        .unwrap_or(change);
+    let just_before = change.checked_sub(jiff::SignedDuration::from_secs(1)).unwrap_or(change);
     let old_offset = rules.to_offset(just_before);
     let (gap_start, gap_end) = (old_offset.to_datetime(change), rules.to_datetime(change));
     calendar
@@ -122,7 +117,5 @@ fn next_interval(interval_ms: i64, after: Millis, anchor: Millis) -> Option<Mill
         return Some(anchor);
     }
     let intervals = after.0.checked_sub(anchor.0)? / interval_ms + 1;
-    Some(Millis(
-        anchor.0.checked_add(intervals.checked_mul(interval_ms)?)?,
-    ))
+    Some(Millis(anchor.0.checked_add(intervals.checked_mul(interval_ms)?)?))
 }

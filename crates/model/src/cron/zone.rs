@@ -16,10 +16,7 @@ pub struct Zone {
 
 impl Zone {
     pub fn utc() -> Zone {
-        Zone {
-            name: "UTC".into(),
-            rules: TimeZone::UTC,
-        }
+        Zone { name: "UTC".into(), rules: TimeZone::UTC }
     }
 
     /// Accepts `UTC`, `Area/City` names and the aliases of UTC under `Etc/`. Names without a slash
@@ -34,14 +31,10 @@ impl Zone {
         let rules = TimeZone::get(name).map_err(|_| unknown())?;
         match rules.iana_name() {
             Some(_) if rules.is_unknown() => Err(unknown()),
-            Some(known) if known == name => Ok(Zone {
-                name: name.into(),
-                rules,
-            }),
-            Some(known) => Err(CronError::ZoneMisspelled {
-                given: excerpt(name),
-                known: known.to_owned(),
-            }),
+            Some(known) if known == name => Ok(Zone { name: name.into(), rules }),
+            Some(known) => {
+                Err(CronError::ZoneMisspelled { given: excerpt(name), known: known.to_owned() })
+            }
             None => Err(unknown()),
         }
     }

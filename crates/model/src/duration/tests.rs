@@ -27,10 +27,7 @@ fn reads_iso8601() {
         ("P1W", 7 * DAY),
         ("P1D", DAY),
         ("P1M1DT1M", 31 * DAY + MINUTE),
-        (
-            "P1Y2M3W4DT5H6M7.089S",
-            450 * DAY + 5 * HOUR + 6 * MINUTE + 7_089,
-        ),
+        ("P1Y2M3W4DT5H6M7.089S", 450 * DAY + 5 * HOUR + 6 * MINUTE + 7_089),
         ("PT36H", 36 * HOUR),
         ("PT1.5H", 90 * MINUTE),
         ("PT0.25M", 15 * SECOND),
@@ -172,10 +169,7 @@ fn formats_as_short_as_it_can() {
 #[test]
 fn formatting_round_trips() {
     let steps = std::iter::successors(Some(1_i64), |ms| ms.checked_mul(7)?.checked_add(13));
-    for ms in steps
-        .chain((0..100_000).step_by(37))
-        .chain([i64::MAX, i64::MAX - 1])
-    {
+    for ms in steps.chain((0..100_000).step_by(37)).chain([i64::MAX, i64::MAX - 1]) {
         assert_eq!(parse_iso8601(&format_iso8601(ms)), Ok(ms));
     }
 }
@@ -183,14 +177,6 @@ fn formatting_round_trips() {
 #[test]
 fn errors_say_what_was_expected() {
     let message = parse_iso8601("30s").unwrap_err().to_string();
-    assert!(
-        message.contains("does not start with \"P\"; expected an ISO 8601"),
-        "{message}"
-    );
-    assert!(
-        parse_human("x")
-            .unwrap_err()
-            .to_string()
-            .contains("\"1h30m\"")
-    );
+    assert!(message.contains("does not start with \"P\"; expected an ISO 8601"), "{message}");
+    assert!(parse_human("x").unwrap_err().to_string().contains("\"1h30m\""));
 }

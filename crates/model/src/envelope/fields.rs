@@ -91,10 +91,7 @@ impl<'a> Fields<'a> {
 
     /// An option's value, unless it is absent or null.
     pub fn option(&self, name: &str) -> Option<&'a RawValue> {
-        let slot = OPTIONS
-            .iter()
-            .position(|o| *o == name)
-            .expect("the name of a known option");
+        let slot = OPTIONS.iter().position(|o| *o == name).expect("the name of a known option");
         self.options[slot].and_then(present)
     }
 
@@ -105,11 +102,7 @@ impl<'a> Fields<'a> {
         nested: bool,
     ) -> Result<(), Rejection> {
         let Some(slot) = OPTIONS.iter().position(|o| *o == key) else {
-            let rest = if nested {
-                &mut self.unknown_options
-            } else {
-                &mut self.unknown
-            };
+            let rest = if nested { &mut self.unknown_options } else { &mut self.unknown };
             rest.push((key, value));
             return Ok(());
         };

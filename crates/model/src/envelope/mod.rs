@@ -154,26 +154,15 @@ fn array<'a>(raw: Option<&'a RawValue>, field: &'static str) -> Result<&'a RawVa
     let raw = raw.ok_or_else(|| {
         Rejection::field(field, "is required").hint("Send a JSON array; it may be empty.")
     })?;
-    if raw.get().starts_with('[') {
-        Ok(raw)
-    } else {
-        Err(wrong_type(raw, field, "a JSON array"))
-    }
+    if raw.get().starts_with('[') { Ok(raw) } else { Err(wrong_type(raw, field, "a JSON array")) }
 }
 
 fn object(raw: &RawValue, field: &'static str) -> Result<(), Rejection> {
-    if raw.get().starts_with('{') {
-        Ok(())
-    } else {
-        Err(wrong_type(raw, field, "a JSON object"))
-    }
+    if raw.get().starts_with('{') { Ok(()) } else { Err(wrong_type(raw, field, "a JSON object")) }
 }
 
 fn wrong_type(raw: &RawValue, field: &'static str, expected: &str) -> Rejection {
-    Rejection::field(
-        field,
-        format!("must be {expected}, not {}", crate::json::type_name(raw)),
-    )
+    Rejection::field(field, format!("must be {expected}, not {}", crate::json::type_name(raw)))
 }
 
 #[cfg(test)]

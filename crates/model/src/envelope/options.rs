@@ -46,9 +46,7 @@ impl<'a> Options<'a> {
             visibility_ms: visibility(fields, rules)?,
             start_at: start_at(fields, rules, now)?,
             expires: time(fields, "expires_at", now)?,
-            pending: fields
-                .option("pending")
-                .map_or(Ok(false), |raw| boolean(raw, "pending"))?,
+            pending: fields.option("pending").map_or(Ok(false), |raw| boolean(raw, "pending"))?,
             directive: directive(fields, rules),
         };
         if let Some(raw) = fields.option("tags") {
@@ -93,10 +91,7 @@ fn priority(raw: &RawValue) -> Result<i16, Rejection> {
     if PRIORITIES.contains(&value) {
         return Ok(value as i16);
     }
-    Err(Rejection::value(
-        "priority",
-        format!("is {value}; it must be from -100 to 100"),
-    ))
+    Err(Rejection::value("priority", format!("is {value}; it must be from -100 to 100")))
 }
 
 fn timeout(fields: &Fields<'_>) -> Result<Option<u64>, Rejection> {
@@ -116,10 +111,7 @@ fn visibility(fields: &Fields<'_>, rules: &Rules) -> Result<Option<u64>, Rejecti
         Some((0, field)) => Err(Rejection::value(field, "must be more than 0")),
         Some((ms, field)) if ms > rules.max_visibility_ms => Err(Rejection::value(
             field,
-            format!(
-                "is {ms} ms; at most {} ms are allowed",
-                rules.max_visibility_ms
-            ),
+            format!("is {ms} ms; at most {} ms are allowed", rules.max_visibility_ms),
         )),
         other => Ok(other.map(|(ms, _)| ms)),
     }
@@ -140,10 +132,9 @@ fn milliseconds(
         Ok(Some((value.saturating_mul(unit), name)))
     };
     match (read(in_seconds, 1000)?, read(in_ms, 1)?) {
-        (Some((a, _)), Some((b, _))) if a != b => Err(Rejection::field(
-            in_seconds,
-            format!("and '{in_ms}' say different things"),
-        )),
+        (Some((a, _)), Some((b, _))) if a != b => {
+            Err(Rejection::field(in_seconds, format!("and '{in_ms}' say different things")))
+        }
         (a, b) => Ok(b.or(a)),
     }
 }
@@ -153,24 +144,15 @@ fn start_at<'a>(
     rules: &Rules,
     now: Millis,
 ) -> Result<Option<Time<'a>>, Rejection> {
-    let start = match (
-        time(fields, "scheduled_at", now)?,
-        time(fields, "delay_until", now)?,
-    ) {
+    let start = match (time(fields, "scheduled_at", now)?, time(fields, "delay_until", now)?) {
         (Some(a), Some(b)) if a.at != b.at => {
             return Err(Rejection::field("scheduled_at", "and 'delay_until' differ"));
         }
         (a, b) => a.or(b),
     };
-    if start
-        .as_ref()
-        .is_some_and(|t| t.at.0.saturating_sub(now.0) > rules.max_schedule_ms)
-    {
+    if start.as_ref().is_some_and(|t| t.at.0.saturating_sub(now.0) > rules.max_schedule_ms) {
         let days = rules.max_schedule_ms / 86_400_000;
-        return Err(Rejection::value(
-            "scheduled_at",
-            format!("is more than {days} days ahead"),
-        ));
+        return Err(Rejection::value("scheduled_at", format!("is more than {days} days ahead")));
     }
     Ok(start)
 }
@@ -188,11 +170,7 @@ fn time<'a>(
         Err(_) => Cow::Owned(string(raw, name)?),
     };
     let when = parse_when(&text, now).map_err(|e| Rejection::field(name, e.to_string()))?;
-    let text = if when.relative {
-        Cow::Owned(when.at.to_string())
-    } else {
-        text
-    };
+    let text = if when.relative { Cow::Owned(when.at.to_string()) } else { text };
     Ok(Some(Time { at: when.at, text }))
 }
 

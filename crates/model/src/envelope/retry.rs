@@ -14,10 +14,7 @@ const MOST_PATTERNS: usize = 100;
 /// Merges what is given into the default policy.
 pub fn parse_retry(raw: &RawValue) -> Result<RetryPolicy, Rejection> {
     if !raw.get().starts_with('{') {
-        return Err(problem(
-            "",
-            format!("must be an object, not {}", json::type_name(raw)),
-        ));
+        return Err(problem("", format!("must be an object, not {}", json::type_name(raw))));
     }
     let mut policy = RetryPolicy::default();
     let mut max_given = false;
@@ -51,10 +48,7 @@ pub fn parse_retry(raw: &RawValue) -> Result<RetryPolicy, Rejection> {
         policy.max_ms = policy.max_ms.max(policy.initial_ms);
     }
     if policy.max_ms < policy.initial_ms {
-        return Err(problem(
-            "max_interval",
-            "must not be shorter than 'initial_interval'",
-        ));
+        return Err(problem("max_interval", "must not be shorter than 'initial_interval'"));
     }
     Ok(policy)
 }
@@ -64,10 +58,7 @@ fn attempts(raw: &RawValue) -> Result<u32, Rejection> {
         Ok(n @ 0..=MOST_ATTEMPTS) => Ok(n as u32),
         _ => Err(problem(
             "max_attempts",
-            format!(
-                "must be a whole number from 0 to {MOST_ATTEMPTS}, not {}",
-                raw.get()
-            ),
+            format!("must be a whole number from 0 to {MOST_ATTEMPTS}, not {}", raw.get()),
         )),
     }
 }
@@ -118,14 +109,10 @@ fn strategy(raw: &RawValue) -> Result<Strategy, Rejection> {
 fn patterns(raw: &RawValue) -> Result<Arc<[Arc<str>]>, Rejection> {
     match serde_json::from_str::<Vec<String>>(raw.get()) {
         Ok(list) if list.len() <= MOST_PATTERNS => Ok(list.into_iter().map(Arc::from).collect()),
-        Ok(_) => Err(problem(
-            "non_retryable_errors",
-            format!("has more than {MOST_PATTERNS} entries"),
-        )),
-        Err(_) => Err(problem(
-            "non_retryable_errors",
-            "must be an array of strings",
-        )),
+        Ok(_) => {
+            Err(problem("non_retryable_errors", format!("has more than {MOST_PATTERNS} entries")))
+        }
+        Err(_) => Err(problem("non_retryable_errors", "must be an array of strings")),
     }
 }
 
@@ -133,18 +120,11 @@ fn exhaustion(raw: &RawValue) -> Result<Exhaustion, Rejection> {
     match raw.get() {
         "\"discard\"" => Ok(Exhaustion::Discard),
         "\"dead_letter\"" => Ok(Exhaustion::DeadLetter),
-        _ => Err(problem(
-            "on_exhaustion",
-            "must be \"discard\" or \"dead_letter\"",
-        )),
+        _ => Err(problem("on_exhaustion", "must be \"discard\" or \"dead_letter\"")),
     }
 }
 
 fn problem(field: &str, text: impl AsRef<str>) -> Rejection {
-    let field = if field.is_empty() {
-        "retry".to_owned()
-    } else {
-        format!("retry.{field}")
-    };
+    let field = if field.is_empty() { "retry".to_owned() } else { format!("retry.{field}") };
     Rejection::value(field, text)
 }

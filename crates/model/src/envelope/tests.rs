@@ -15,13 +15,7 @@ fn rules() -> Rules {
 
 fn read(text: &str) -> Result<NewJob, Rejection> {
     let text = json::check(text.as_bytes(), 100)?;
-    parse(
-        text,
-        &rules(),
-        NOW,
-        JobId::v7(NOW.0, 7),
-        &TenantId::default_tenant(),
-    )
+    parse(text, &rules(), NOW, JobId::v7(NOW.0, 7), &TenantId::default_tenant())
 }
 
 fn accepted(body: &Value) -> (NewJob, Value) {
@@ -55,10 +49,7 @@ fn options_count_at_either_level_and_must_agree() {
     let same = json!({"type": "a", "args": [], "queue": "q", "options": {"queue": "q"}});
     assert_eq!(&*accepted(&same).0.class.queue, "q");
     let error = refused(json!({"type": "a", "args": [], "queue": "q", "options": {"queue": "r"}}));
-    assert_eq!(
-        (error.kind, error.field.as_deref()),
-        (RejectionKind::InvalidField, Some("queue"))
-    );
+    assert_eq!((error.kind, error.field.as_deref()), (RejectionKind::InvalidField, Some("queue")));
 }
 
 #[test]
@@ -78,10 +69,7 @@ fn system_members_are_dropped_and_unknown_ones_kept() {
 fn argument_bytes_come_back_untouched() {
     let job = read(r#"{"type":"a","args":[ 1.50, 1e400, "\u00e9" ]}"#).unwrap();
     let body = std::str::from_utf8(&job.body).unwrap();
-    assert!(
-        body.contains(r#""args":[ 1.50, 1e400, "\u00e9" ]"#),
-        "{body}"
-    );
+    assert!(body.contains(r#""args":[ 1.50, 1e400, "\u00e9" ]"#), "{body}");
 }
 
 #[test]
@@ -89,10 +77,7 @@ fn times_are_echoed_as_given_and_relative_ones_resolved() {
     let (job, shown) = accepted(&json!({"type": "a", "args": [], "options": {
         "delay_until": "2027-01-01T02:00:00+02:00", "expires_at": "+PT2S"}}));
     assert_eq!(shown["scheduled_at"], "2027-01-01T02:00:00+02:00");
-    assert_eq!(
-        job.start_at.unwrap().to_string(),
-        "2027-01-01T00:00:00.000Z"
-    );
+    assert_eq!(job.start_at.unwrap().to_string(), "2027-01-01T00:00:00.000Z");
     assert_eq!(job.expires, Some(Millis(NOW.0 + 2_000)));
     assert_eq!(shown["expires_at"], Millis(NOW.0 + 2_000).to_string());
 }
@@ -109,24 +94,12 @@ fn wrong_shapes_are_named() {
         (json!({"type": "a", "args": [], "id": "nope"}), "id"),
         (json!({"type": "a", "args": [], "meta": []}), "meta"),
         (json!({"type": "a", "args": [], "queue": "No"}), "queue"),
-        (
-            json!({"type": "a", "args": [], "priority": 1.5}),
-            "priority",
-        ),
+        (json!({"type": "a", "args": [], "priority": 1.5}), "priority"),
         (json!({"type": "a", "args": [], "tags": [1]}), "tags"),
-        (
-            json!({"type": "a", "args": [], "pending": "yes"}),
-            "pending",
-        ),
+        (json!({"type": "a", "args": [], "pending": "yes"}), "pending"),
         (json!({"type": "a", "args": [], "options": 3}), "options"),
-        (
-            json!({"type": "a", "args": [], "scheduled_at": "2026-03-15T09:30:00"}),
-            "scheduled_at",
-        ),
-        (
-            json!({"type": "a", "args": [], "expires_at": 12}),
-            "expires_at",
-        ),
+        (json!({"type": "a", "args": [], "scheduled_at": "2026-03-15T09:30:00"}), "scheduled_at"),
+        (json!({"type": "a", "args": [], "expires_at": 12}), "expires_at"),
     ] {
         let error = refused(body);
         assert_eq!(error.kind, RejectionKind::InvalidField, "{error}");
@@ -140,37 +113,16 @@ fn values_that_make_no_sense_are_named() {
         (json!({"priority": 101}), "priority"),
         (json!({"priority": -101}), "priority"),
         (json!({"retry": {"max_attempts": -1}}), "retry.max_attempts"),
-        (
-            json!({"retry": {"backoff_coefficient": 0.5}}),
-            "retry.backoff_coefficient",
-        ),
-        (
-            json!({"retry": {"initial_interval": "1s"}}),
-            "retry.initial_interval",
-        ),
-        (
-            json!({"retry": {"initial_interval": "PT0S"}}),
-            "retry.initial_interval",
-        ),
-        (
-            json!({"retry": {"max_interval": "PT0.5S"}}),
-            "retry.max_interval",
-        ),
+        (json!({"retry": {"backoff_coefficient": 0.5}}), "retry.backoff_coefficient"),
+        (json!({"retry": {"initial_interval": "1s"}}), "retry.initial_interval"),
+        (json!({"retry": {"initial_interval": "PT0S"}}), "retry.initial_interval"),
+        (json!({"retry": {"max_interval": "PT0.5S"}}), "retry.max_interval"),
         (json!({"retry": {"jitter": 1}}), "retry.jitter"),
-        (
-            json!({"retry": {"on_exhaustion": "explode"}}),
-            "retry.on_exhaustion",
-        ),
-        (
-            json!({"retry": {"non_retryable_errors": "x"}}),
-            "retry.non_retryable_errors",
-        ),
+        (json!({"retry": {"on_exhaustion": "explode"}}), "retry.on_exhaustion"),
+        (json!({"retry": {"non_retryable_errors": "x"}}), "retry.non_retryable_errors"),
         (json!({"retry": []}), "retry"),
         (json!({"visibility_timeout_ms": 0}), "visibility_timeout_ms"),
-        (
-            json!({"visibility_timeout_ms": 86_400_001}),
-            "visibility_timeout_ms",
-        ),
+        (json!({"visibility_timeout_ms": 86_400_001}), "visibility_timeout_ms"),
         (json!({"timeout": -1}), "timeout"),
     ] {
         let error = refused(json!({"type": "a", "args": [], "options": options}));
@@ -181,10 +133,9 @@ fn values_that_make_no_sense_are_named() {
 
 #[test]
 fn features_that_are_not_served_are_refused() {
-    for (name, value) in [
-        ("unique", json!({"keys": ["type"]})),
-        ("rate_limit", json!({"key": "k"})),
-    ] {
+    for (name, value) in
+        [("unique", json!({"keys": ["type"]})), ("rate_limit", json!({"key": "k"}))]
+    {
         let error = refused(json!({"type": "a", "args": [], name: value}));
         assert_eq!(error.kind, RejectionKind::Unsupported, "{error}");
     }
@@ -195,10 +146,7 @@ fn features_that_are_not_served_are_refused() {
 #[test]
 fn a_partial_retry_policy_keeps_the_other_defaults() {
     let (job, _) = accepted(&json!({"type": "a", "args": [], "retry": {"max_attempts": 10}}));
-    let expected = crate::RetryPolicy {
-        max_attempts: 10,
-        ..crate::RetryPolicy::default()
-    };
+    let expected = crate::RetryPolicy { max_attempts: 10, ..crate::RetryPolicy::default() };
     assert_eq!(job.class.policy.retry, expected);
     let (job, _) =
         accepted(&json!({"type": "a", "args": [], "retry": {"initial_interval": "PT10M"}}));
@@ -217,18 +165,8 @@ fn directives_are_read_only_when_the_server_allows_them() {
         json!({"type": "a", "args": [], "options": {"metadata": {"test_directive": "quiet"}}})
             .to_string();
     assert_eq!(read(&text).unwrap().class.policy.directive, None);
-    let rules = Rules {
-        test_directives: true,
-        ..rules()
-    };
-    let job = parse(
-        &text,
-        &rules,
-        NOW,
-        JobId::v7(0, 0),
-        &TenantId::default_tenant(),
-    )
-    .unwrap();
+    let rules = Rules { test_directives: true, ..rules() };
+    let job = parse(&text, &rules, NOW, JobId::v7(0, 0), &TenantId::default_tenant()).unwrap();
     assert_eq!(job.class.policy.directive, Some(crate::Directive::Quiet));
 }
 
@@ -241,10 +179,7 @@ fn a_run_of_a_schedule_has_its_own_id_and_tells_its_origin() {
     let shown: Value =
         serde_json::from_str(&format!("{{{}}}", std::str::from_utf8(&body).unwrap())).unwrap();
     assert_eq!(shown["id"], id.to_string());
-    assert_eq!(
-        (&shown["args"], &shown["meta"]),
-        (&json!(["x"]), &json!({"k": 1}))
-    );
+    assert_eq!((&shown["args"], &shown["meta"]), (&json!(["x"]), &json!({"k": 1})));
     assert_eq!(shown["metadata"]["cron_name"], "nightly");
     assert_eq!(shown["metadata"]["cron_triggered_at"], NOW.to_string());
 }

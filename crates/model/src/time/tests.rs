@@ -27,10 +27,7 @@ fn formats_known_instants() {
     assert_eq!(text(951_782_400_000), "2000-02-29T00:00:00.000Z");
     assert_eq!(text(1_770_892_200_000), "2026-02-12T10:30:00.000Z");
     assert_eq!(text(Millis::MAX.0), "9999-12-31T23:59:59.999Z");
-    assert_eq!(
-        format!("{:>26}", Millis::ZERO),
-        "  1970-01-01T00:00:00.000Z"
-    );
+    assert_eq!(format!("{:>26}", Millis::ZERO), "  1970-01-01T00:00:00.000Z");
 }
 
 #[test]
@@ -91,18 +88,9 @@ fn parses_rfc3339() {
     ] {
         assert_eq!(parse(same), Ok(at), "{same}");
     }
-    assert_eq!(
-        parse("2026-02-12T10:30:00.5Z"),
-        Ok(at.saturating_add_ms(500))
-    );
-    assert_eq!(
-        parse("2026-02-12T10:30:00.12Z"),
-        Ok(at.saturating_add_ms(120))
-    );
-    assert_eq!(
-        parse("2026-02-12T10:30:00.1239Z"),
-        Ok(at.saturating_add_ms(123))
-    );
+    assert_eq!(parse("2026-02-12T10:30:00.5Z"), Ok(at.saturating_add_ms(500)));
+    assert_eq!(parse("2026-02-12T10:30:00.12Z"), Ok(at.saturating_add_ms(120)));
+    assert_eq!(parse("2026-02-12T10:30:00.1239Z"), Ok(at.saturating_add_ms(123)));
     assert_eq!(parse("1969-12-31T23:59:59.999Z"), Ok(Millis(-1)));
     assert_eq!(parse("9999-12-31T23:59:59.999Z"), Ok(Millis::MAX));
 }
@@ -171,45 +159,18 @@ fn refuses_fields_out_of_range() {
 #[test]
 fn when_is_absolute_or_relative() {
     let now = Millis(1_000);
-    let absolute = When {
-        at: Millis(5_000),
-        relative: false,
-    };
+    let absolute = When { at: Millis(5_000), relative: false };
     assert_eq!(parse_when("1970-01-01T00:00:05Z", now), Ok(absolute));
-    assert_eq!(
-        parse_when("+PT2S", now),
-        Ok(When {
-            at: Millis(3_000),
-            relative: true
-        })
-    );
-    assert_eq!(
-        parse_when("+P1DT0.5S", now),
-        Ok(When {
-            at: Millis(86_401_500),
-            relative: true
-        })
-    );
+    assert_eq!(parse_when("+PT2S", now), Ok(When { at: Millis(3_000), relative: true }));
+    assert_eq!(parse_when("+P1DT0.5S", now), Ok(When { at: Millis(86_401_500), relative: true }));
 
-    for refused in [
-        "",
-        "+",
-        "PT2S",
-        "-PT2S",
-        "+2s",
-        "+-PT2S",
-        "++PT2S",
-        "+1970-01-01T00:00:05Z",
-    ] {
+    for refused in ["", "+", "PT2S", "-PT2S", "+2s", "+-PT2S", "++PT2S", "+1970-01-01T00:00:05Z"] {
         assert!(parse_when(refused, now).is_err(), "{refused}");
     }
     let too_late = Err(TimeError::When(TimestampFault::TooLate));
     assert_eq!(
         parse_when("+P8000Y", now),
-        Ok(When {
-            at: Millis(252_288_000_001_000),
-            relative: true
-        })
+        Ok(When { at: Millis(252_288_000_001_000), relative: true })
     );
     assert_eq!(parse_when("+P9000Y", now), too_late);
     assert_eq!(parse_when("+PT9223372036854775S", now), too_late);
@@ -218,21 +179,12 @@ fn when_is_absolute_or_relative() {
 #[test]
 fn errors_say_what_was_expected() {
     let message = parse("2026-02-12T10:30:00").unwrap_err().to_string();
-    assert!(
-        message.starts_with("the timestamp has no UTC offset"),
-        "{message}"
-    );
-    assert!(
-        message.contains("such as \"2026-02-12T10:30:00.000Z\""),
-        "{message}"
-    );
+    assert!(message.starts_with("the timestamp has no UTC offset"), "{message}");
+    assert!(message.contains("such as \"2026-02-12T10:30:00.000Z\""), "{message}");
     let message = parse_when("soon", Millis::ZERO).unwrap_err().to_string();
     assert!(message.contains("\"+PT2S\""), "{message}");
     let message = parse_when("+2s", Millis::ZERO).unwrap_err().to_string();
-    assert!(
-        message.contains("\"+PT2S\"") && message.contains("start with \"P\""),
-        "{message}"
-    );
+    assert!(message.contains("\"+PT2S\"") && message.contains("start with \"P\""), "{message}");
 }
 
 #[test]

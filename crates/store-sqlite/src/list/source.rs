@@ -43,7 +43,8 @@ impl Plan {
             Plan::Live => ("seq, class, state", "live WHERE"),
             Plan::LiveIn(_) => (
                 "seq, class, state",
-                "live INDEXED BY live_rare WHERE state IN (0, 2, 5) AND state = ?3 AND",
+                "live INDEXED BY live_rare \
+                 WHERE (state = 0 OR state = 2 OR state = 5) AND state = ?3 AND",
             ),
             Plan::Done => ("seq, class, ending", "done WHERE"),
             Plan::DoneBy(_) => (

@@ -6,12 +6,10 @@ use super::*;
 fn matching_dates(of_month: &str, of_week: &str) -> Vec<Date> {
     let schedule = schedule(&format!("0 0 {of_month} * {of_week}"), "UTC");
     let occurrence = |after| Some(schedule.next_after(after, Millis::ZERO)?.at);
-    std::iter::successors(occurrence(at("2000-12-31T00:00:00Z")), |&last| {
-        occurrence(last)
-    })
-    .take_while(|&at_| at_ < at("2029-01-01T00:00:00Z"))
-    .map(|at| at.to_string()[..10].parse().unwrap())
-    .collect()
+    std::iter::successors(occurrence(at("2000-12-31T00:00:00Z")), |&last| occurrence(last))
+        .take_while(|&at_| at_ < at("2029-01-01T00:00:00Z"))
+        .map(|at| at.to_string()[..10].parse().unwrap())
+        .collect()
 }
 
 fn dates_where(matches: impl Fn(Date) -> bool) -> Vec<Date> {
@@ -35,16 +33,12 @@ fn is_working_day(date: Date) -> bool {
 fn nearest_working_day(month: Date, wanted: i8) -> Option<Date> {
     let exists = wanted <= month.days_in_month();
     let days = (1..=month.days_in_month()).map(|day| date(month.year(), month.month(), day));
-    days.filter(|day| exists && is_working_day(*day))
-        .min_by_key(|day| (day.day() - wanted).abs())
+    days.filter(|day| exists && is_working_day(*day)).min_by_key(|day| (day.day() - wanted).abs())
 }
 
 #[test]
 fn last_day_of_the_month() {
-    assert_eq!(
-        matching_dates("L", "*"),
-        dates_where(|d| d == d.last_of_month())
-    );
+    assert_eq!(matching_dates("L", "*"), dates_where(|d| d == d.last_of_month()));
 }
 
 #[test]
@@ -57,15 +51,9 @@ fn last_working_day_of_the_month() {
 fn nearest_working_day_stays_in_the_month() {
     let months = dates_where(|d| d.day() == 1);
     for wanted in 1..=31 {
-        let expected: Vec<Date> = months
-            .iter()
-            .filter_map(|month| nearest_working_day(*month, wanted))
-            .collect();
-        assert_eq!(
-            matching_dates(&format!("{wanted}W"), "*"),
-            expected,
-            "{wanted}W"
-        );
+        let expected: Vec<Date> =
+            months.iter().filter_map(|month| nearest_working_day(*month, wanted)).collect();
+        assert_eq!(matching_dates(&format!("{wanted}W"), "*"), expected, "{wanted}W");
     }
 }
 
@@ -74,11 +62,7 @@ fn nth_and_last_weekday_of_the_month() {
     for day in 0..=7 {
         for nth in 1..=5 {
             let expected = dates_where(|d| weekday(d) == day % 7 && (d.day() - 1) / 7 + 1 == nth);
-            assert_eq!(
-                matching_dates("*", &format!("{day}#{nth}")),
-                expected,
-                "{day}#{nth}"
-            );
+            assert_eq!(matching_dates("*", &format!("{day}#{nth}")), expected, "{day}#{nth}");
         }
         let expected = dates_where(|d| {
             weekday(d) == day % 7
@@ -104,14 +88,8 @@ fn special_days_combine_in_lists() {
 
 #[test]
 fn either_day_field_may_match_when_both_are_restricted() {
-    assert_eq!(
-        matching_dates("13", "FRI"),
-        dates_where(|d| d.day() == 13 || weekday(d) == 5)
-    );
-    assert_eq!(
-        matching_dates("1-7", "1"),
-        dates_where(|d| d.day() <= 7 || weekday(d) == 1)
-    );
+    assert_eq!(matching_dates("13", "FRI"), dates_where(|d| d.day() == 13 || weekday(d) == 5));
+    assert_eq!(matching_dates("1-7", "1"), dates_where(|d| d.day() <= 7 || weekday(d) == 1));
     assert_eq!(
         matching_dates("L", "0L"),
         dates_where(|d| {
@@ -122,13 +100,7 @@ fn either_day_field_may_match_when_both_are_restricted() {
 
 #[test]
 fn a_day_field_that_starts_with_a_star_narrows_the_other() {
-    assert_eq!(
-        matching_dates("*/2", "MON"),
-        dates_where(|d| d.day() % 2 == 1 && weekday(d) == 1)
-    );
-    assert_eq!(
-        matching_dates("1-7", "*/2"),
-        dates_where(|d| d.day() <= 7 && weekday(d) % 2 == 0)
-    );
+    assert_eq!(matching_dates("*/2", "MON"), dates_where(|d| d.day() % 2 == 1 && weekday(d) == 1));
+    assert_eq!(matching_dates("1-7", "*/2"), dates_where(|d| d.day() <= 7 && weekday(d) % 2 == 0));
     assert_eq!(matching_dates("*", "*"), dates_where(|_| true));
 }

@@ -45,32 +45,20 @@ struct RandomField {
 impl RandomField {
     fn new(random: &mut Random, min: i8, max: i8) -> RandomField {
         match random.below(6) {
-            0..=2 => RandomField {
-                text: "*".to_owned(),
-                values: (min..=max).collect(),
-            },
+            0..=2 => RandomField { text: "*".to_owned(), values: (min..=max).collect() },
             3 => {
                 let step = random.between(2, 7);
                 let values = (min..=max).step_by(step as usize).collect();
-                RandomField {
-                    text: format!("*/{step}"),
-                    values,
-                }
+                RandomField { text: format!("*/{step}"), values }
             }
             4 => {
                 let first = random.between(min, max);
                 let last = random.between(first, max);
-                RandomField {
-                    text: format!("{first}-{last}"),
-                    values: (first..=last).collect(),
-                }
+                RandomField { text: format!("{first}-{last}"), values: (first..=last).collect() }
             }
             _ => {
                 let values = [random.between(min, max), random.between(min, max)].to_vec();
-                RandomField {
-                    text: format!("{},{}", values[0], values[1]),
-                    values,
-                }
+                RandomField { text: format!("{},{}", values[0], values[1]), values }
             }
         }
     }
@@ -100,22 +88,13 @@ impl RandomExpression {
     }
 
     fn text(&self) -> String {
-        let fields = [
-            &self.minute,
-            &self.hour,
-            &self.day,
-            &self.month,
-            &self.weekday,
-        ];
+        let fields = [&self.minute, &self.hour, &self.day, &self.month, &self.weekday];
         fields.map(|field| field.text.as_str()).join(" ")
     }
 
     fn matches(&self, local: DateTime) -> bool {
         let day = self.day.values.contains(&local.day());
-        let weekday = self
-            .weekday
-            .values
-            .contains(&local.weekday().to_sunday_zero_offset());
+        let weekday = self.weekday.values.contains(&local.weekday().to_sunday_zero_offset());
         let date = match self.day.starred() || self.weekday.starred() {
             true => day && weekday,
             false => day || weekday,
@@ -147,9 +126,7 @@ fn random_instant(random: &mut Random, zone: &TimeZone) -> i64 {
     let start = at("1995-01-01T00:00:00Z").0;
     let end = at("2037-01-01T00:00:00Z").0;
     let instant = start + random.below((end - start) as u64) as i64;
-    let change = zone
-        .following(Timestamp::from_millisecond(instant).unwrap())
-        .next();
+    let change = zone.following(Timestamp::from_millisecond(instant).unwrap()).next();
     match change {
         Some(change) if random.below(2) == 0 => {
             let two_days = 2 * 24 * 60 * MINUTE_MS as u64;
@@ -172,20 +149,12 @@ fn agrees_with_a_walk_minute_by_minute() {
         let zone = TimeZone::get(zone_name).unwrap();
         let mut after = random_instant(&mut random, &zone);
         for _ in 0..5 {
-            let context = format!(
-                "seed {seed}: {} {zone_name} {}",
-                expression.text(),
-                Millis(after)
-            );
-            let found = schedule
-                .next_after(Millis(after), Millis::ZERO)
-                .map(|found| found.at.0);
+            let context =
+                format!("seed {seed}: {} {zone_name} {}", expression.text(), Millis(after));
+            let found = schedule.next_after(Millis(after), Millis::ZERO).map(|found| found.at.0);
             let Some(expected) = oracle(&expression, &zone, after) else {
                 let horizon = after + ORACLE_MINUTES * MINUTE_MS;
-                assert!(
-                    found.is_none_or(|found| found >= horizon),
-                    "{context}: {found:?}"
-                );
+                assert!(found.is_none_or(|found| found >= horizon), "{context}: {found:?}");
                 break;
             };
             assert_eq!(found.map(Millis), Some(Millis(expected)), "{context}");
@@ -205,20 +174,12 @@ fn next_after_is_monotonic_and_agrees_with_itself() {
             continue;
         };
         let after = random_instant(&mut random, &TimeZone::get(zone_name).unwrap());
-        let next = |after| {
-            schedule
-                .next_after(Millis(after), Millis::ZERO)
-                .map(|found| found.at.0)
-        };
+        let next = |after| schedule.next_after(Millis(after), Millis::ZERO).map(|found| found.at.0);
         let Some(found) = next(after) else {
             continue;
         };
         assert!(found > after, "seed {seed}: {schedule:?} {after}");
         let between = after + random.below((found - after) as u64) as i64;
-        assert_eq!(
-            next(between),
-            Some(found),
-            "seed {seed}: {schedule:?} {after} {between}"
-        );
+        assert_eq!(next(between), Some(found), "seed {seed}: {schedule:?} {after} {between}");
     }
 }

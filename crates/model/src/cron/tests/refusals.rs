@@ -20,22 +20,14 @@ fn refuses_values_out_of_range() {
         ("* * * * 8", DayOfWeek, "8"),
         ("60 * * * * *", Second, "60"),
         ("0-60 * * * *", Minute, "60"),
-        (
-            "999999999999999999999 * * * *",
-            Minute,
-            "999999999999999999999",
-        ),
+        ("999999999999999999999 * * * *", Minute, "999999999999999999999"),
         ("* * 0W * *", DayOfMonth, "0"),
         ("* * 32W * *", DayOfMonth, "32"),
         ("* * * * 8L", DayOfWeek, "8"),
         ("* * * * 8#1", DayOfWeek, "8"),
     ] {
         let value = value.to_owned();
-        assert_eq!(
-            refused(expression),
-            CronError::OutOfRange { field, value },
-            "{expression}"
-        );
+        assert_eq!(refused(expression), CronError::OutOfRange { field, value }, "{expression}");
     }
 }
 
@@ -65,11 +57,7 @@ fn refuses_what_cannot_be_read() {
         ("* * * * MON-FRIL", DayOfWeek, "MON-FRIL"),
     ] {
         let value = value.to_owned();
-        assert_eq!(
-            refused(expression),
-            CronError::Malformed { field, value },
-            "{expression}"
-        );
+        assert_eq!(refused(expression), CronError::Malformed { field, value }, "{expression}");
     }
 }
 
@@ -86,11 +74,7 @@ fn refuses_invalid_steps() {
         ("* * * * 1-5/8", DayOfWeek, "1-5/8"),
     ] {
         let value = value.to_owned();
-        assert_eq!(
-            refused(expression),
-            CronError::InvalidStep { field, value },
-            "{expression}"
-        );
+        assert_eq!(refused(expression), CronError::InvalidStep { field, value }, "{expression}");
     }
 }
 
@@ -103,11 +87,7 @@ fn refuses_reversed_ranges() {
         ("* * * * FRI-MON", DayOfWeek, "FRI-MON"),
     ] {
         let value = value.to_owned();
-        assert_eq!(
-            refused(expression),
-            CronError::ReversedRange { field, value },
-            "{expression}"
-        );
+        assert_eq!(refused(expression), CronError::ReversedRange { field, value }, "{expression}");
     }
 }
 
@@ -120,11 +100,7 @@ fn refuses_empty_items() {
         ("* * L, * *", DayOfMonth),
         ("* * * * ,5#3", DayOfWeek),
     ] {
-        assert_eq!(
-            refused(expression),
-            CronError::EmptyItem { field },
-            "{expression}"
-        );
+        assert_eq!(refused(expression), CronError::EmptyItem { field }, "{expression}");
     }
 }
 
@@ -132,13 +108,7 @@ fn refuses_empty_items() {
 fn refuses_weeks_that_no_month_has() {
     for value in ["5#0", "5#6", "5#", "5#33", "5#1#2"] {
         let error = refused(&format!("* * * * {value}"));
-        assert_eq!(
-            error,
-            CronError::InvalidNth {
-                field: DayOfWeek,
-                value: value.to_owned()
-            }
-        );
+        assert_eq!(error, CronError::InvalidNth { field: DayOfWeek, value: value.to_owned() });
     }
 }
 
@@ -150,53 +120,25 @@ fn refuses_invalid_expressions() {
         assert_eq!(refused(expression), CronError::FieldCount { count });
     }
     assert_eq!(refused(&"* ".repeat(129)), CronError::TooLong { max: 256 });
-    for expression in [
-        "@",
-        "@reboot",
-        "@Daily",
-        "@daily x",
-        "@everyday",
-        "@every5m",
-    ] {
-        assert_eq!(
-            refused(expression),
-            CronError::UnknownAlias(expression.to_owned())
-        );
+    for expression in ["@", "@reboot", "@Daily", "@daily x", "@everyday", "@every5m"] {
+        assert_eq!(refused(expression), CronError::UnknownAlias(expression.to_owned()));
     }
-    for expression in [
-        "@every",
-        "@every ",
-        "@every -5m",
-        "@every soon",
-        "@every PT5M",
-        "@every 1h 5m",
-    ] {
-        assert!(
-            matches!(refused(expression), CronError::InvalidInterval(_)),
-            "{expression}"
-        );
+    for expression in
+        ["@every", "@every ", "@every -5m", "@every soon", "@every PT5M", "@every 1h 5m"]
+    {
+        assert!(matches!(refused(expression), CronError::InvalidInterval(_)), "{expression}");
     }
     for (expression, interval) in [("@every 500ms", "500ms"), ("@every 0s", "0s")] {
-        assert_eq!(
-            refused(expression),
-            CronError::IntervalTooShort(interval.to_owned())
-        );
+        assert_eq!(refused(expression), CronError::IntervalTooShort(interval.to_owned()));
     }
 }
 
 #[test]
 fn refuses_dates_that_never_come() {
-    for expression in [
-        "0 0 31 2 *",
-        "0 0 30 FEB *",
-        "0 0 31 4,6,9,11 *",
-        "0 0 31W 2 *",
-        "0 0 30 2 */2",
-    ] {
-        assert_eq!(
-            refused(expression),
-            CronError::NeverMatches(expression.to_owned())
-        );
+    for expression in
+        ["0 0 31 2 *", "0 0 30 FEB *", "0 0 31 4,6,9,11 *", "0 0 31W 2 *", "0 0 30 2 */2"]
+    {
+        assert_eq!(refused(expression), CronError::NeverMatches(expression.to_owned()));
     }
     // Either day field may match, so the weekday alone makes this one possible.
     assert!(Expression::parse("0 0 31 2 MON").is_ok());
@@ -210,18 +152,9 @@ fn refuses_dates_that_never_come() {
 fn errors_name_the_field_the_value_and_the_range() {
     for (expression, message) in [
         ("60 * * * *", "minute \"60\" is out of range; allowed: 0-59"),
-        (
-            "* * * 13 *",
-            "month \"13\" is out of range; allowed: 1-12 or JAN-DEC",
-        ),
-        (
-            "*/0 * * * *",
-            "minute \"*/0\" has an invalid step; allowed: 1 to 60",
-        ),
-        (
-            "* 9-5 * * *",
-            "hour range \"9-5\" ends before it starts; allowed: 0-23",
-        ),
+        ("* * * 13 *", "month \"13\" is out of range; allowed: 1-12 or JAN-DEC"),
+        ("*/0 * * * *", "minute \"*/0\" has an invalid step; allowed: 1 to 60"),
+        ("* 9-5 * * *", "hour range \"9-5\" ends before it starts; allowed: 0-23"),
         (
             "@every 500ms",
             "\"@every\" \"500ms\" is too short; schedules are evaluated at most once a second (1s)",

@@ -40,22 +40,16 @@ fn refuses_offsets() {
         "Etc/GMT-14",
         "Etc/GMT0",
     ] {
-        assert_eq!(
-            Zone::parse(name),
-            Err(CronError::ZoneIsOffset(name.to_owned()))
-        );
+        assert_eq!(Zone::parse(name), Err(CronError::ZoneIsOffset(name.to_owned())));
     }
 }
 
 #[test]
 fn refuses_abbreviations_and_legacy_names() {
-    for name in [
-        "EST", "PST", "CST", "CET", "GMT", "Z", "utc", "EST5EDT", "Japan", "Local", "Factory",
-    ] {
-        assert_eq!(
-            Zone::parse(name),
-            Err(CronError::ZoneIsAbbreviation(name.to_owned()))
-        );
+    for name in
+        ["EST", "PST", "CST", "CET", "GMT", "Z", "utc", "EST5EDT", "Japan", "Local", "Factory"]
+    {
+        assert_eq!(Zone::parse(name), Err(CronError::ZoneIsAbbreviation(name.to_owned())));
     }
 }
 
@@ -73,17 +67,11 @@ fn refuses_what_the_database_does_not_have() {
         "America/New_York ",
         "America/New\0York",
     ] {
-        assert_eq!(
-            Zone::parse(name),
-            Err(CronError::ZoneUnknown(name.to_owned()))
-        );
+        assert_eq!(Zone::parse(name), Err(CronError::ZoneUnknown(name.to_owned())));
     }
     assert_eq!(Zone::parse(""), Err(CronError::ZoneEmpty));
     let endless = "Area/".repeat(1_000);
-    assert_eq!(
-        Zone::parse(&endless),
-        Err(CronError::ZoneUnknown(endless[..64].to_owned()))
-    );
+    assert_eq!(Zone::parse(&endless), Err(CronError::ZoneUnknown(endless[..64].to_owned())));
 }
 
 #[test]

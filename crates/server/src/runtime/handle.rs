@@ -1,0 +1,147 @@
+//! How requests reach the engine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_channel::{Sender, TrySendError};
+use rota_engine::{Command, Engine, Fetch, Reply, WaiterId};
+use rota_model::{Millis, Seq};
+use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Record, StoreError};
+use tokio::sync::oneshot;
+
+use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
+use super::reader::{Read, ReadError, Reads};
+use super::{Clock, Events};
+
+/// Cheap to clone; every connection has one.
+#[derive(Clone)]
+pub struct Handle {
+    pub(super) inbox: Sender<Input>,
+    pub(super) reads: Reads,
+    pub(super) events: Arc<Events>,
+    pub(super) clock: Clock,
+    pub(super) next_waiter: Arc<AtomicU64>,
+}
+
+impl Handle {
+    /// Asks, and waits until the answer may be given: until what it says is committed.
+    pub async fn ask(&self, ask: Ask) -> Answer {
+        let (responder, answer) = oneshot::channel();
+        match self.inbox.try_send(Input::Ask(ask, responder)) {
+            Ok(()) => answer.await.unwrap_or(Answer::Unavailable(Unavailable::ShuttingDown)),
+            Err(TrySendError::Full(_)) => Answer::Unavailable(Unavailable::Busy),
+            Err(TrySendError::Disconnected(_)) => Answer::Unavailable(Unavailable::ShuttingDown),
+        }
+    }
+
+    /// A command that names no job.
+    pub async fn command(&self, command: Command) -> Result<Reply, Unavailable> {
+        match self.ask(Ask::Command(command)).await {
+            Answer::Reply(reply) => Ok(reply),
+            Answer::Unavailable(why) => Err(why),
+            Answer::Fetched(_) => unreachable!("only a fetch is answered with deliveries"),
+        }
+    }
+
+    /// Fetches, and waits for the first job if `wait_ms` says so. When the caller goes away, the
+    /// wait ends and nothing is handed out in its name.
+    pub async fn fetch(&self, mut fetch: Fetch, wait_ms: u64) -> Result<Vec<Delivery>, Answer> {
+        let mut guard = None;
+        if wait_ms > 0 {
+            let id = WaiterId(self.next_waiter.fetch_add(1, Ordering::Relaxed));
+            fetch.wait = Some((id, wait_ms));
+            guard = Some(StopWaiting { id, inbox: self.inbox.clone(), armed: true });
+        }
+        let answer = self.ask(Ask::Fetch(fetch)).await;
+        if let Some(guard) = &mut guard {
+            guard.armed = false;
+        }
+        match answer {
+            Answer::Fetched(jobs) => Ok(jobs),
+            other => Err(other),
+        }
+    }
+
+    /// Looks into the engine as it is now.
+    pub async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Engine) -> T + Send + 'static,
+    ) -> Result<T, Unavailable> {
+        let (responder, answer) = oneshot::channel();
+        let boxed = Box::new(move |engine: &Engine| {
+            // The asker may be gone; then nobody wants to know.
+            let _ = responder.send(look(engine));
+        });
+        match self.inbox.try_send(Input::Look(boxed)) {
+            Ok(()) => answer.await.map_err(|_| Unavailable::ShuttingDown),
+            Err(TrySendError::Full(_)) => Err(Unavailable::Busy),
+            Err(TrySendError::Disconnected(_)) => Err(Unavailable::ShuttingDown),
+        }
+    }
+
+    pub async fn records(&self, seqs: Vec<Seq>) -> Result<Vec<Option<Record>>, ReadError> {
+        self.reads.ask(|reply| Read::Records(seqs, reply)).await
+    }
+
+    pub async fn record(&self, id: rota_model::JobId) -> Result<Option<Record>, ReadError> {
+        self.reads.ask(|reply| Read::Record(id, reply)).await
+    }
+
+    pub async fn bodies(&self, seqs: Vec<Seq>) -> Result<Vec<Option<Body>>, ReadError> {
+        self.reads.ask(|reply| Read::Bodies(seqs, reply)).await
+    }
+
+    pub async fn list(&self, query: ListQuery) -> Result<ListPage, ReadError> {
+        self.reads.ask(|reply| Read::List(query, reply)).await
+    }
+
+    pub async fn history(
+        &self,
+        period: Period,
+        queue: String,
+        since: Millis,
+        until: Millis,
+    ) -> Result<Vec<HistoryRow>, ReadError> {
+        self.reads.ask(|reply| Read::History { period, queue, since, until, reply }).await
+    }
+
+    pub(super) async fn overdue(
+        &self,
+        limit: usize,
+    ) -> Result<Vec<rota_model::Done>, ReadError> {
+        let now = self.clock.now().wall;
+        self.reads.ask(|reply| Read::Overdue { now, limit, reply }).await
+    }
+
+    #[must_use]
+    pub fn events(&self) -> &Events {
+        &self.events
+    }
+
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+}
+
+/// Tells the engine when a waiting client has gone.
+struct StopWaiting {
+    id: WaiterId,
+    inbox: Sender<Input>,
+    armed: bool,
+}
+
+impl Drop for StopWaiting {
+    fn drop(&mut self) {
+        if self.armed {
+            // A full inbox is no harm: the wait ends by itself, and what is handed to it returns.
+            let _ = self.inbox.try_send(Input::Tell(Ask::Command(Command::StopWaiting(self.id))));
+        }
+    }
+}
+
+impl From<StoreError> for ReadError {
+    fn from(error: StoreError) -> Self {
+        ReadError::Store(error)
+    }
+}

@@ -1,0 +1,24 @@
+//! The threads that the engine lives among.
+//!
+//! Requests come through one bounded channel to the engine thread, which applies them and gathers
+//! what follows into batches. The store thread commits a batch while the engine works on the next.
+//! Answers leave when their batch is committed, all of a batch in one go.
+
+mod ask;
+mod body_cache;
+mod clock;
+mod engine_loop;
+mod events;
+mod handle;
+mod reader;
+mod release;
+mod resolve;
+mod retention;
+mod start;
+mod store_loop;
+
+pub use ask::{Answer, Ask, Delivery, SettleAsk, Unavailable};
+pub use clock::Clock;
+pub use events::{EventFilter, EventPage, Events};
+pub use handle::Handle;
+pub use start::{Health, Options, Runtime, StartError};

@@ -1,0 +1,199 @@
+//! One change after the other, in the words of `rota_model::mutation`.
+
+use rota_model::{ClassId, Done, Live, Millis, Seq, State};
+use rota_store::{Claim, ERRORS_KEPT, Finish, Mutation, NewRow, Ready};
+
+use super::MemoryStore;
+
+type Outcome = Result<(), String>;
+
+impl MemoryStore {
+    pub(super) fn apply(&mut self, mutation: &Mutation) -> Outcome {
+        match mutation {
+            Mutation::Class(id, class) => {
+                self.classes.insert(*id, class.clone());
+                Ok(())
+            }
+            Mutation::DropClass(id) => self.drop_class(*id),
+            Mutation::Counts(id, counts) => {
+                self.known_class(*id)?;
+                self.counts.insert(*id, *counts);
+                Ok(())
+            }
+            Mutation::Insert(row, live) => self.insert(row, live),
+            Mutation::Claim(claim) => self.change(claim.seq, "claim", |live| take(live, claim)),
+            Mutation::Extend {
+                seq,
+                due,
+                reserved_ms,
+            } => self.change(*seq, "extend", |live| {
+                live.due = Some(*due);
+                live.reserved_ms = *reserved_ms;
+            }),
+            Mutation::Backoff { seq, due } => self.change(*seq, "back off", |live| {
+                let_go(live, State::Retryable);
+                live.due = Some(*due);
+            }),
+            Mutation::Ready(ready) => {
+                self.change(ready.seq, "make ready", |live| make_ready(live, ready))
+            }
+            Mutation::Finish(finish) => self.finish(finish),
+            Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
+            Mutation::Delete(seq) => self.delete(*seq),
+            Mutation::Error(row) => {
+                if !self.live.contains_key(&row.seq) {
+                    return Err(format!("job {} cannot have failed", row.seq));
+                }
+                let errors = self.errors.entry(row.seq).or_default();
+                errors.push(row.clone());
+                errors.drain(..errors.len().saturating_sub(ERRORS_KEPT));
+                Ok(())
+            }
+            Mutation::Put(kind, name, json) => {
+                self.named.insert((*kind, name.clone()), json.clone());
+                Ok(())
+            }
+            Mutation::Remove(kind, name) => {
+                self.named.remove(&(*kind, name.clone()));
+                Ok(())
+            }
+            Mutation::History(row) => {
+                let key = (row.period, row.queue.clone(), row.at);
+                self.history.insert(key, row.data.clone());
+                Ok(())
+            }
+            Mutation::ForgetHistory(period, before) => {
+                self.history
+                    .retain(|(p, _, at), _| p != period || at >= before);
+                Ok(())
+            }
+        }
+    }
+
+    fn insert(&mut self, row: &NewRow, live: &Live) -> Outcome {
+        self.known_class(row.class)?;
+        if row.seq != live.seq || row.class != live.class {
+            return Err(format!("job {} disagrees with itself", row.seq));
+        }
+        if self.jobs.insert(row.seq, row.clone()).is_some() {
+            return Err(format!("job {} exists already", row.seq));
+        }
+        if let Some(other) = self.ids.insert(row.id, row.seq) {
+            return Err(format!("jobs {other} and {} are both {}", row.seq, row.id));
+        }
+        self.live.insert(live.seq, live.clone());
+        Ok(())
+    }
+
+    fn finish(&mut self, finish: &Finish) -> Outcome {
+        let seq = finish.seq;
+        let live = self
+            .live
+            .remove(&seq)
+            .ok_or_else(|| not_there("finish", seq))?;
+        let done = Done {
+            seq,
+            class: live.class,
+            ending: finish.ending,
+            at: finish.at,
+            attempt: live.attempt,
+            enqueued: live.enqueued,
+            started: live.started,
+            expires: live.expires,
+            purge_at: finish.purge_at,
+            result: finish.result.clone(),
+        };
+        self.done.insert(seq, done);
+        Ok(())
+    }
+
+    fn revive(&mut self, seq: Seq, enqueued: Millis) -> Outcome {
+        let done = self
+            .done
+            .remove(&seq)
+            .ok_or_else(|| not_there("revive", seq))?;
+        self.errors.remove(&seq);
+        let live = Live {
+            seq,
+            class: done.class,
+            state: State::Available,
+            attempt: 0,
+            enqueued,
+            due: None,
+            started: None,
+            expires: None,
+            worker: None,
+            reserved_ms: 0,
+            held: false,
+        };
+        self.live.insert(seq, live);
+        Ok(())
+    }
+
+    fn delete(&mut self, seq: Seq) -> Outcome {
+        let row = self
+            .jobs
+            .remove(&seq)
+            .ok_or_else(|| not_there("delete", seq))?;
+        self.ids.remove(&row.id);
+        self.errors.remove(&seq);
+        let (live, done) = (self.live.remove(&seq), self.done.remove(&seq));
+        if live.is_some() == done.is_some() {
+            return Err(not_there("delete", seq));
+        }
+        Ok(())
+    }
+
+    fn drop_class(&mut self, id: ClassId) -> Outcome {
+        self.known_class(id)?;
+        if let Some(row) = self.jobs.values().find(|row| row.class == id) {
+            return Err(format!("class {} still has job {}", id.0, row.seq));
+        }
+        self.classes.remove(&id);
+        self.counts.remove(&id);
+        Ok(())
+    }
+
+    fn known_class(&self, id: ClassId) -> Outcome {
+        if self.classes.contains_key(&id) {
+            return Ok(());
+        }
+        Err(format!("class {} is not known", id.0))
+    }
+
+    fn change(&mut self, seq: Seq, what: &str, change: impl FnOnce(&mut Live)) -> Outcome {
+        change(
+            self.live
+                .get_mut(&seq)
+                .ok_or_else(|| not_there(what, seq))?,
+        );
+        Ok(())
+    }
+}
+
+fn take(live: &mut Live, claim: &Claim) {
+    live.state = State::Active;
+    live.attempt = claim.attempt;
+    live.started = Some(claim.started);
+    live.due = Some(claim.due);
+    live.reserved_ms = claim.reserved_ms;
+    live.worker.clone_from(&claim.worker);
+}
+
+fn make_ready(live: &mut Live, ready: &Ready) {
+    let_go(live, State::Available);
+    live.due = None;
+    live.enqueued = ready.enqueued;
+    live.attempt = ready.attempt.unwrap_or(live.attempt);
+    live.held = ready.held;
+}
+
+fn let_go(live: &mut Live, state: State) {
+    live.state = state;
+    live.worker = None;
+    live.reserved_ms = 0;
+}
+
+fn not_there(what: &str, seq: Seq) -> String {
+    format!("cannot {what} job {seq}: it is not where it should be")
+}

@@ -1,0 +1,149 @@
+//! A store in memory that means what the real ones mean, and that checks what a database would.
+//!
+//! What it holds is what was committed; dropping everything else is a crash.
+
+mod apply;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rota_model::{Class, ClassId, Done, ErrorRow, JobId, Live, Millis, Seq};
+use rota_store::{Batch, Counts, Found, Kind, Loaded, NewRow, Period, Place, Sink};
+
+#[derive(Debug, Clone, Default)]
+pub struct MemoryStore {
+    meta: Loaded,
+    classes: BTreeMap<ClassId, Arc<Class>>,
+    counts: BTreeMap<ClassId, Counts>,
+    jobs: BTreeMap<Seq, NewRow>,
+    ids: BTreeMap<JobId, Seq>,
+    live: BTreeMap<Seq, Live>,
+    done: BTreeMap<Seq, Done>,
+    errors: BTreeMap<Seq, Vec<ErrorRow>>,
+    named: BTreeMap<(Kind, Arc<str>), Bytes>,
+    history: BTreeMap<(Period, Arc<str>, Millis), Bytes>,
+}
+
+impl MemoryStore {
+    /// Makes a batch durable. An error is a broken invariant, never an ordinary answer.
+    pub fn commit(&mut self, batch: &Batch) -> Result<(), String> {
+        if batch.number != self.meta.number + 1 {
+            return Err(format!(
+                "batch {} does not follow {}",
+                batch.number, self.meta.number
+            ));
+        }
+        if batch.now < self.meta.now || batch.next_seq < self.meta.next_seq {
+            return Err(format!("batch {} goes back", batch.number));
+        }
+        for mutation in &batch.mutations {
+            self.apply(mutation)
+                .map_err(|problem| format!("batch {}: {problem}", batch.number))?;
+        }
+        if let Some((seq, _)) = self.jobs.last_key_value()
+            && *seq >= batch.next_seq
+        {
+            return Err(format!("job {seq} is not below {}", batch.next_seq));
+        }
+        self.meta = Loaded {
+            number: batch.number,
+            now: batch.now,
+            next_seq: batch.next_seq,
+        };
+        Ok(())
+    }
+
+    /// Everything an engine keeps in memory. Classes go through their JSON, as on a real disk.
+    pub fn load(&self, sink: &mut dyn Sink) -> Result<Loaded, String> {
+        for (&id, class) in &self.classes {
+            let json = serde_json::to_vec(&**class).map_err(|e| e.to_string())?;
+            let class = serde_json::from_slice(&json).map_err(|e| e.to_string())?;
+            sink.class(id, class, self.counts_of(id));
+        }
+        for ((kind, name), json) in &self.named {
+            sink.named(*kind, name.clone(), json.clone());
+        }
+        for live in self.live.values() {
+            sink.live(live.clone());
+        }
+        Ok(self.meta)
+    }
+
+    #[must_use]
+    pub fn loaded(&self) -> Loaded {
+        self.meta
+    }
+
+    #[must_use]
+    pub fn resolve(&self, id: JobId) -> Option<Found> {
+        let seq = *self.ids.get(&id)?;
+        let place = self.place(seq)?;
+        Some(Found { seq, id, place })
+    }
+
+    /// A finished job's result is left out.
+    #[must_use]
+    pub fn place(&self, seq: Seq) -> Option<Place> {
+        if let Some(live) = self.live.get(&seq) {
+            return Some(Place::Live(live.clone()));
+        }
+        let done = self.done.get(&seq)?;
+        Some(Place::Done(Done {
+            result: None,
+            ..done.clone()
+        }))
+    }
+
+    #[must_use]
+    pub fn row(&self, seq: Seq) -> Option<&NewRow> {
+        self.jobs.get(&seq)
+    }
+
+    pub fn seqs(&self) -> impl Iterator<Item = Seq> {
+        self.jobs.keys().copied()
+    }
+
+    /// Finished jobs whose retention has passed, the longest overdue first.
+    #[must_use]
+    pub fn overdue(&self, now: Millis, limit: usize) -> Vec<Done> {
+        let mut overdue: Vec<_> = self
+            .done
+            .values()
+            .filter(|done| done.purge_at.is_some_and(|at| at <= now))
+            .cloned()
+            .collect();
+        overdue.sort_by_key(|done| (done.purge_at, done.seq));
+        overdue.truncate(limit);
+        overdue
+    }
+
+    #[must_use]
+    pub fn counts_of(&self, class: ClassId) -> Counts {
+        self.counts.get(&class).copied().unwrap_or_default()
+    }
+
+    pub fn classes(&self) -> impl Iterator<Item = ClassId> {
+        self.classes.keys().copied()
+    }
+
+    /// For proving that such a loss is noticed.
+    pub fn drop_a_row(&mut self) -> bool {
+        let Some((seq, _)) = self.live.pop_last() else {
+            return false;
+        };
+        if let Some(row) = self.jobs.remove(&seq) {
+            self.ids.remove(&row.id);
+        }
+        true
+    }
+
+    /// For proving that such a mistake is noticed.
+    pub fn miscount(&mut self) -> bool {
+        let Some(id) = self.classes.keys().next() else {
+            return false;
+        };
+        self.counts.entry(*id).or_default().0[0] += 1;
+        true
+    }
+}

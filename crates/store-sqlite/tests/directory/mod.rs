@@ -1,0 +1,68 @@
+//! A data directory that is gone after the test.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use rota_store::suite::Fixture;
+use rota_store_sqlite::{Durability, OpenError, Options, SqliteStore};
+use tempfile::TempDir;
+
+pub struct Directory {
+    dir: TempDir,
+}
+
+impl Directory {
+    pub fn new() -> Self {
+        Self { dir: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn try_open(&self) -> Result<SqliteStore, OpenError> {
+        SqliteStore::open(self.path(), small())
+    }
+
+    /// The names of the files in it, sorted.
+    pub fn listing(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path()).expect("the directory is read");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.expect("an entry").file_name().to_string_lossy().into_owned()
+        };
+        let mut names: Vec<_> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Fixture for Directory {
+    type Store = SqliteStore;
+
+    fn open(&self) -> SqliteStore {
+        self.try_open().expect("the store opens")
+    }
+
+    fn block_on<T: Future>(&self, future: T) -> T::Output {
+        block_on(future)
+    }
+}
+
+/// The futures of this store are ready at once.
+pub fn block_on<T: Future>(future: T) -> T::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("the store made its caller wait"),
+    }
+}
+
+pub fn small() -> Options {
+    Options { durability: Durability::Fsync, reserve_bytes: 64 << 10 }
+}

@@ -1,0 +1,171 @@
+//! What a store should hold, kept in plain maps and written apart from any store.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use rota_model::row::Place;
+use rota_model::{Done, Ending, ErrorRow, Live, Millis, Seq, State};
+
+use crate::{
+    Body, Claim, ERRORS_KEPT, Finish, ListQuery, Mutation, NewRow, Order, Ready, Record,
+};
+
+#[derive(Default)]
+pub(super) struct Oracle {
+    jobs: BTreeMap<Seq, Job>,
+}
+
+struct Job {
+    new: NewRow,
+    place: Place,
+    errors: Vec<Bytes>,
+}
+
+impl Oracle {
+    pub(super) fn apply(&mut self, mutation: &Mutation) {
+        match mutation {
+            Mutation::Insert(new, live) => {
+                let job =
+                    Job { new: new.clone(), place: Place::Live(live.clone()), errors: Vec::new() };
+                self.jobs.insert(new.seq, job);
+            }
+            Mutation::Claim(claim) => self.change(claim.seq, |live| take(live, claim)),
+            Mutation::Extend { seq, due, reserved_ms } => self.change(*seq, |live| {
+                live.due = Some(*due);
+                live.reserved_ms = *reserved_ms;
+            }),
+            Mutation::Backoff { seq, due } => self.change(*seq, |live| {
+                let_go(live, State::Retryable);
+                live.due = Some(*due);
+            }),
+            Mutation::Ready(ready) => self.change(ready.seq, |live| make_ready(live, *ready)),
+            Mutation::Finish(finish) => self.finish(finish),
+            Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
+            Mutation::Delete(seq) => drop(self.jobs.remove(seq)),
+            Mutation::Error(ErrorRow { seq, json, .. }) => {
+                let errors = &mut self.job(*seq).errors;
+                errors.push(json.clone());
+                errors.drain(..errors.len().saturating_sub(ERRORS_KEPT));
+            }
+            other => panic!("the oracle knows only jobs, not {other:?}"),
+        }
+    }
+
+    pub(super) fn live(&self) -> Vec<Live> {
+        let places = self.jobs.values().map(|job| &job.place);
+        places.filter_map(|place| if let Place::Live(live) = place { Some(live.clone()) } else { None }).collect()
+    }
+
+    pub(super) fn done(&self) -> Vec<Done> {
+        let places = self.jobs.values().map(|job| &job.place);
+        places.filter_map(|place| if let Place::Done(done) = place { Some(done.clone()) } else { None }).collect()
+    }
+
+    pub(super) fn record(&self, seq: Seq) -> Option<Record> {
+        self.jobs.get(&seq).map(|job| Record {
+            seq,
+            body: Body { id: job.new.id, created: job.new.created, json: job.new.body.clone() },
+            place: job.place.clone(),
+            errors: job.errors.clone(),
+        })
+    }
+
+    /// Every match of the query, as if there were no pages.
+    pub(super) fn list(&self, query: &ListQuery) -> Vec<u64> {
+        let mut seqs: Vec<_> = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| is_selected(job, query))
+            .map(|(seq, _)| seq.0)
+            .collect();
+        if query.order == Order::NewestFirst {
+            seqs.reverse();
+        }
+        seqs
+    }
+
+    fn job(&mut self, seq: Seq) -> &mut Job {
+        self.jobs.get_mut(&seq).expect("the job exists")
+    }
+
+    fn change(&mut self, seq: Seq, change: impl FnOnce(&mut Live)) {
+        match &mut self.job(seq).place {
+            Place::Live(live) => change(live),
+            Place::Done(_) => panic!("job {seq} has finished"),
+        }
+    }
+
+    fn finish(&mut self, finish: &Finish) {
+        let job = self.job(finish.seq);
+        let Place::Live(live) = &job.place else { panic!("job {} has finished", finish.seq) };
+        job.place = Place::Done(Done {
+            seq: finish.seq,
+            class: live.class,
+            ending: finish.ending,
+            at: finish.at,
+            attempt: live.attempt,
+            enqueued: live.enqueued,
+            started: live.started,
+            expires: live.expires,
+            purge_at: finish.purge_at,
+            result: finish.result.clone(),
+        });
+    }
+
+    fn revive(&mut self, seq: Seq, enqueued: Millis) {
+        let job = self.job(seq);
+        let Place::Done(done) = &job.place else { panic!("job {seq} is alive") };
+        let expires = done.expires;
+        let class = done.class;
+        job.errors.clear();
+        job.place = Place::Live(Live {
+            seq,
+            class,
+            state: State::Available,
+            attempt: 0,
+            enqueued,
+            due: None,
+            started: None,
+            expires,
+            worker: None,
+            reserved_ms: 0,
+            held: false,
+        });
+    }
+}
+
+fn take(live: &mut Live, claim: &Claim) {
+    live.state = State::Active;
+    live.attempt = claim.attempt;
+    live.started = Some(claim.started);
+    live.due = Some(claim.due);
+    live.reserved_ms = claim.reserved_ms;
+    live.worker = claim.worker.clone();
+}
+
+fn make_ready(live: &mut Live, ready: Ready) {
+    let_go(live, State::Available);
+    live.due = None;
+    live.enqueued = ready.enqueued;
+    live.attempt = ready.attempt.unwrap_or(live.attempt);
+    live.held = ready.held;
+}
+
+fn let_go(live: &mut Live, state: State) {
+    live.state = state;
+    live.worker = None;
+    live.reserved_ms = 0;
+}
+
+fn is_selected(job: &Job, query: &ListQuery) -> bool {
+    let by_place = match &job.place {
+        Place::Live(live) => query.select.has_state(live.state),
+        Place::Done(Done { ending, .. }) => {
+            Ending::ALL.contains(ending) && query.select.has_ending(*ending)
+        }
+    };
+    by_place
+        && query.classes.as_ref().is_none_or(|classes| classes.contains(&job.place.class()))
+        && query.since.is_none_or(|since| job.new.created >= since)
+        && query.until.is_none_or(|until| job.new.created < until)
+}

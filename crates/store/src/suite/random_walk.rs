@@ -1,0 +1,160 @@
+//! Many small random batches, after which the store and the oracle must agree.
+
+use rota_model::{ClassId, Ending, ErrorRow, Millis, Seq, State};
+
+use super::Fixture;
+use super::driver::Driver;
+use super::oracle::Oracle;
+use super::sample::{bytes, created, everything, insert_of, worker};
+use crate::{Claim, Finish, ListQuery, Mutation, Order, Place, Ready, Selection};
+
+const SEED: u64 = 0x0b5e_55ed;
+const BATCHES: usize = 300;
+
+pub fn random_walks_match_the_oracle<F: Fixture>(fixture: &F) {
+    eprintln!("seed {SEED:#x}");
+    let mut dice = Dice(SEED);
+    let mut driver = Driver::open(fixture);
+    let mut oracle = Oracle::default();
+    let mut next_seq = 1;
+    for number in 0..BATCHES {
+        let mut mutations = Vec::new();
+        for _ in 0..dice.below(12) {
+            let mutation = step(&mut dice, &oracle, &mut next_seq);
+            oracle.apply(&mutation);
+            mutations.push(mutation);
+        }
+        driver.commit(mutations);
+        if number % 20 == 0 {
+            driver = match dice.below(3) {
+                0 => driver.close_and_reopen(),
+                1 => driver.crash_and_reopen(),
+                _ => driver,
+            };
+            agree(&mut driver, &oracle, &mut dice, next_seq);
+        }
+    }
+    agree(&mut driver, &oracle, &mut dice, next_seq);
+}
+
+/// Something that the engine might do next.
+fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64) -> Mutation {
+    let (live, done) = (oracle.live(), oracle.done());
+    if dice.below(3) == 0 || live.is_empty() {
+        let Mutation::Insert(new, mut live) = insert_of(*next_seq, dice.below(4) as u32) else {
+            unreachable!("an insertion inserts")
+        };
+        *next_seq += 1 + dice.below(3);
+        let states = [State::Available, State::Scheduled, State::Pending];
+        live.state = states[dice.below(3) as usize];
+        live.expires = (dice.below(4) == 0).then(|| Millis(dice.below(1000) as i64));
+        return Mutation::Insert(new, live);
+    }
+    if let Some(done) = dice.one_of(&done)
+        && dice.below(6) == 0
+    {
+        return match dice.below(2) {
+            0 => Mutation::Revive { seq: done.seq, enqueued: Millis(dice.below(1000) as i64) },
+            _ => Mutation::Delete(done.seq),
+        };
+    }
+    let seq = dice.one_of(&live).map(|live| live.seq).expect("some job lives");
+    let time = Millis(dice.below(100_000) as i64);
+    match dice.below(8) {
+        0 | 1 => Mutation::Claim(Claim {
+            seq,
+            attempt: dice.below(20) as u32,
+            started: time,
+            due: time.saturating_add_ms(30),
+            reserved_ms: dice.below(u64::MAX),
+            worker: (dice.below(2) == 0).then(|| worker("worker-1")),
+        }),
+        2 => Mutation::Extend { seq, due: time, reserved_ms: dice.below(1000) },
+        3 => Mutation::Backoff { seq, due: time },
+        4 => Mutation::Ready(Ready {
+            seq,
+            enqueued: time,
+            attempt: (dice.below(2) == 0).then_some(7),
+            held: dice.below(2) == 0,
+        }),
+        5 => Mutation::Error(ErrorRow { seq, attempt: 1, json: bytes(&time.0.to_string()) }),
+        6 if dice.below(4) == 0 => Mutation::Delete(seq),
+        _ => Mutation::Finish(Finish {
+            seq,
+            ending: Ending::ALL[dice.below(5) as usize],
+            at: time,
+            purge_at: (dice.below(2) == 0).then_some(time),
+            result: (dice.below(2) == 0).then(|| bytes(&time.0.to_string())),
+        }),
+    }
+}
+
+fn agree<F: Fixture>(driver: &mut Driver<'_, F>, oracle: &Oracle, dice: &mut Dice, next_seq: u64) {
+    assert_eq!(driver.load().live, oracle.live());
+    let seqs: Vec<_> = (0..next_seq).map(Seq).collect();
+    let expected: Vec<_> = seqs.iter().map(|seq| oracle.record(*seq)).collect();
+    assert_eq!(driver.records(&seqs), expected);
+    let ids: Vec<_> = expected.iter().flatten().map(|record| record.body.id).collect();
+    for (found, record) in driver.resolve(&ids).iter().zip(expected.iter().flatten()) {
+        let found = found.as_ref().expect("a job that exists is found");
+        assert_eq!(found.seq, record.seq);
+        assert_eq!(found.place, without_result(record.place.clone()));
+    }
+    for _ in 0..20 {
+        let query = random_query(dice, next_seq);
+        assert_eq!(driver.list_all(&query), oracle.list(&query), "{query:?}");
+    }
+    let now = Millis(dice.below(100_000) as i64);
+    let mut overdue = oracle.done();
+    overdue.retain(|done| done.purge_at.is_some_and(|at| at <= now));
+    overdue.sort_by_key(|done| (done.purge_at, done.seq));
+    overdue.truncate(10);
+    overdue.iter_mut().for_each(|done| done.result = None);
+    assert_eq!(driver.overdue(now, 10), overdue);
+}
+
+fn without_result(mut place: Place) -> Place {
+    if let Place::Done(done) = &mut place {
+        done.result = None;
+    }
+    place
+}
+
+fn random_query(dice: &mut Dice, next_seq: u64) -> ListQuery {
+    let mut select = Selection::NONE;
+    for state in State::ALL {
+        if dice.below(3) == 0 {
+            select = select.with(state);
+        }
+    }
+    if dice.below(5) == 0 {
+        select = Selection::DEAD_LETTER;
+    }
+    let classes = (0..4).filter(|_| dice.below(2) == 0).map(ClassId).collect();
+    ListQuery {
+        select,
+        classes: (dice.below(2) == 0).then_some(classes),
+        since: (dice.below(3) == 0).then(|| created(dice.below(next_seq + 2))),
+        until: (dice.below(3) == 0).then(|| created(dice.below(next_seq + 2))),
+        order: if dice.below(2) == 0 { Order::OldestFirst } else { Order::NewestFirst },
+        limit: 1 + dice.below(50) as usize,
+        scan: 1 + dice.below(100) as usize,
+        ..everything()
+    }
+}
+
+/// A xorshift generator: the walk is the same on every machine.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % n
+    }
+
+    fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+        if all.is_empty() { None } else { all.get(self.below(all.len() as u64) as usize) }
+    }
+}
