@@ -25,6 +25,8 @@ pub enum Command {
     Fetch(Fetch),
     /// A waiting fetch gave up.
     StopWaiting(WaiterId),
+    /// Answer all waiting fetches, and let none wait from now on: the process is about to end.
+    EndWaiting,
     /// Claims whose receiver was gone: those executions never began.
     Undelivered(Vec<(Seq, u32)>),
     /// Executions ended, well or badly. Each is answered for itself.

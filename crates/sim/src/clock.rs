@@ -51,6 +51,11 @@ impl Clock {
         self.wall_offset += by_ms;
     }
 
+    /// The wall clock is put right: it shows at least this.
+    pub fn correct_wall(&mut self, least: Millis) {
+        self.wall_offset += least.since(self.now().wall).max(0);
+    }
+
     /// A new process counts monotonic time from wherever its machine does.
     pub fn restart(&mut self, base: u64) {
         self.process = (self.elapsed, base);

@@ -1,1 +1,110 @@
+//! A seeded simulation of the engine over a store that fails and crashes.
+//!
+//! Everything in a run follows from one number: what clients ask and when, which commits fail,
+//! when the process dies and what its clocks say. An oracle that shares no code with the engine
+//! watches the requests, the answers and the store, and objects to the first thing that must not
+//! be. Start reading at [`run_seed`].
 
+mod clock;
+mod known;
+mod memory_store;
+mod oracle;
+mod rebuild;
+mod request;
+mod rng;
+mod runtime;
+mod sabotage;
+mod simulation;
+mod trace;
+mod workload;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub use memory_store::MemoryStore;
+pub use oracle::{Rule, Violation};
+pub use sabotage::Sabotage;
+use simulation::Simulation;
+use trace::Trace;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Turns of the simulation: each is one request, or one move of a batch, or a fault.
+    pub steps: u64,
+    /// Print every line of the trace.
+    pub verbose: bool,
+    /// Something to get wrong on purpose.
+    pub sabotage: Option<Sabotage>,
+    /// Look jobs up only after all that is due has been done. Without it, jobs change between
+    /// being looked up and acted upon, which the engine does not allow.
+    pub settle_first: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            steps: 600,
+            verbose: false,
+            sabotage: None,
+            settle_first: true,
+        }
+    }
+}
+
+/// A run in which nothing was wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passed {
+    /// Follows from everything that happened.
+    pub hash: u64,
+    pub lines: u64,
+}
+
+/// A run in which something was.
+#[derive(Debug, Clone)]
+pub struct Failed {
+    pub seed: u64,
+    pub violation: Violation,
+    /// The last lines of its trace.
+    pub tail: Vec<String>,
+}
+
+/// One whole run.
+pub fn run_seed(seed: u64, options: &Options) -> Result<Passed, Failed> {
+    let mut trace = Trace::new(options.verbose);
+    let run = AssertUnwindSafe(|| Simulation::new(seed, options, &mut trace).run());
+    let violation = match catch_unwind(run) {
+        Ok(Ok(())) => {
+            return Ok(Passed {
+                hash: trace.hash(),
+                lines: trace.lines(),
+            });
+        }
+        Ok(Err(violation)) => violation,
+        Err(panic) => Violation::new(Rule::Panic, text_of(&*panic)),
+    };
+    let tail = trace.tail().map(str::to_owned).collect();
+    Err(Failed {
+        seed,
+        violation,
+        tail,
+    })
+}
+
+/// The same run twice: both must be one and the same.
+pub fn run_seed_twice(seed: u64, options: &Options) -> Result<Passed, Failed> {
+    let first = run_seed(seed, options)?;
+    let second = run_seed(seed, options)?;
+    if first == second {
+        return Ok(first);
+    }
+    Err(Failed {
+        seed,
+        violation: Violation::new(Rule::Determinism, format!("{first:?}, then {second:?}")),
+        tail: Vec::new(),
+    })
+}
+
+fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without words".into())
+}

@@ -1,19 +1,22 @@
 //! How many full cycles (enqueue, claim, acknowledge, and in time purge) the store thread can make
 //! durable in a second, on one thread, with nothing else in the way.
 //!
-//!     cargo run --release -p rota-store-sqlite --example cycles -- [dir] [cycles] [batch]
+//!     cargo run --release -p rota-store-sqlite --example cycles -- [dir] [cycles] [batch] [waiting]
 //!
 //! Operations are interleaved as a busy server would: every batch holds enqueues of new jobs,
 //! claims and acknowledgements of older ones, and the purge of as many that are older still.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
-use rota_model::{Class, ClassId, Ending, JobId, JobType, Live, Millis, Policy, QueueName, Seq, State, TenantId, WorkerId};
+use rota_model::{
+    Class, ClassId, Ending, JobId, JobType, Live, Millis, Policy, QueueName, Seq, State, TenantId,
+    WorkerId,
+};
 use rota_store::{Batch, Claim, Counts, Finish, Kind, Loaded, Mutation, NewRow, Sink, Store};
 use rota_store_sqlite::{Options, SqliteStore};
 
@@ -29,15 +32,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dir = args.next().map_or_else(|| std::env::temp_dir().join("rota-cycles"), PathBuf::from);
     let cycles: u64 = args.next().map_or(Ok(1_000_000), |n| n.parse())?;
     let batch: u64 = args.next().map_or(Ok(512), |n| n.parse())?;
+    let waiting: u64 = args.next().map_or(Ok(1_000_000), |n| n.parse())?;
     if dir.exists() {
         return Err(format!("{} exists already", dir.display()).into());
     }
-    let result = measure(&dir, cycles, batch);
+    let result = measure(&dir, cycles, batch).and_then(|load| reload(&dir, load, waiting));
     std::fs::remove_dir_all(&dir)?;
     result
 }
 
-fn measure(dir: &std::path::Path, cycles: u64, batch: u64) -> Result<(), Box<dyn Error>> {
+fn measure(dir: &Path, cycles: u64, batch: u64) -> Result<Workload, Box<dyn Error>> {
     let mut store = SqliteStore::open(dir, Options::default())?;
     let mut load = Workload::new()?;
     ready(store.commit(&load.classes()))?;
@@ -59,20 +63,23 @@ fn measure(dir: &std::path::Path, cycles: u64, batch: u64) -> Result<(), Box<dyn
     }
     let seconds = start.elapsed().as_secs_f64() - deciding;
     let done = load.purged - first;
-    println!("{done} cycles in batches of {batch} operations: {:.0} cycles/s", done as f64 / seconds);
+    println!(
+        "{done} cycles in batches of {batch} operations: {:.0} cycles/s",
+        done as f64 / seconds
+    );
     println!("slowest commit {:.1} ms", slowest * 1000.0);
     for file in ["rota.db", "rota.db-wal"] {
         let len = std::fs::metadata(dir.join(file))?.len();
         println!("{file} {:.1} MiB", len as f64 / f64::from(1 << 20));
     }
     ready(store.close())?;
-    reload(dir, load)
+    Ok(load)
 }
 
-/// A start with a million waiting jobs.
-fn reload(dir: &std::path::Path, mut load: Workload) -> Result<(), Box<dyn Error>> {
+/// A start with that many waiting jobs.
+fn reload(dir: &Path, mut load: Workload, waiting: u64) -> Result<(), Box<dyn Error>> {
     let mut store = SqliteStore::open(dir, Options::default())?;
-    for _ in 0..100 {
+    for _ in 0..waiting / 10_000 {
         ready(store.commit(&load.enqueue(10_000)))?;
     }
     ready(store.close())?;
@@ -135,9 +142,8 @@ impl Workload {
             priority: 0,
             policy: Policy::default().into(),
         };
-        let mutations = (0..CLASSES)
-            .map(|n| Mutation::Class(ClassId(n as u32), class(n).into()))
-            .collect();
+        let mutations =
+            (0..CLASSES).map(|n| Mutation::Class(ClassId(n as u32), class(n).into())).collect();
         self.batch(mutations)
     }
 
@@ -181,7 +187,13 @@ impl Workload {
         let class = ClassId((seq.0 % CLASSES) as u32);
         let now = Millis(EPOCH + self.number as i64);
         let random = u128::from(seq.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)) << 40;
-        let new = NewRow { seq, id: JobId::v7(now.0, random), class, created: now, body: self.body.clone() };
+        let new = NewRow {
+            seq,
+            id: JobId::v7(now.0, random),
+            class,
+            created: now,
+            body: self.body.clone(),
+        };
         let live = Live {
             seq,
             class,

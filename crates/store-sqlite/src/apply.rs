@@ -66,11 +66,7 @@ impl<'c> Applier<'c> {
             Mutation::Counts(id, counts) => self.count(*id, counts),
             Mutation::Insert(new, live) => self.insert(new, live),
             Mutation::Claim(claim) => self.claim(claim),
-            Mutation::Extend {
-                seq,
-                due,
-                reserved_ms,
-            } => self.extend(*seq, *due, *reserved_ms),
+            Mutation::Extend { seq, due, reserved_ms } => self.extend(*seq, *due, *reserved_ms),
             Mutation::Backoff { seq, due } => self.back_off(*seq, *due),
             Mutation::Ready(ready) => self.make_ready(ready),
             Mutation::Finish(finish) => self.finish(finish),
@@ -189,8 +185,7 @@ impl<'c> Applier<'c> {
 
     fn count(&mut self, id: ClassId, counts: &Counts) -> Result<(), Fault> {
         let [completed, cancelled, dead_letter, discarded, expired] = counts.0.map(|n| n as i64);
-        self.put_counts
-            .execute((id.0, completed, cancelled, dead_letter, discarded, expired))?;
+        self.put_counts.execute((id.0, completed, cancelled, dead_letter, discarded, expired))?;
         Ok(())
     }
 
@@ -206,8 +201,7 @@ impl<'c> Applier<'c> {
 
     fn drop_class(&self, id: ClassId) -> Result<(), Fault> {
         self.run("DELETE FROM classes WHERE id = ?1", [id.0])?;
-        self.run("DELETE FROM counts WHERE class = ?1", [id.0])
-            .map(drop)
+        self.run("DELETE FROM counts WHERE class = ?1", [id.0]).map(drop)
     }
 
     fn add_error(&self, row: &ErrorRow) -> Result<(), Fault> {
@@ -234,11 +228,7 @@ impl<'c> Applier<'c> {
     }
 
     fn remove(&self, kind: Kind, name: &str) -> Result<(), Fault> {
-        self.run(
-            "DELETE FROM named WHERE kind = ?1 AND name = ?2",
-            (kind.code(), name),
-        )
-        .map(drop)
+        self.run("DELETE FROM named WHERE kind = ?1 AND name = ?2", (kind.code(), name)).map(drop)
     }
 
     fn put_history(&self, row: &HistoryRow) -> Result<(), Fault> {
@@ -251,11 +241,8 @@ impl<'c> Applier<'c> {
     }
 
     fn forget_history(&self, period: Period, before: Millis) -> Result<(), Fault> {
-        self.run(
-            "DELETE FROM history WHERE period = ?1 AND at < ?2",
-            (period.code(), before.0),
-        )
-        .map(drop)
+        self.run("DELETE FROM history WHERE period = ?1 AND at < ?2", (period.code(), before.0))
+            .map(drop)
     }
 
     fn run(&self, sql: &str, params: impl Params) -> Result<usize, Fault> {
@@ -267,7 +254,5 @@ fn one(changed: usize, what: &str, seq: Seq) -> Result<(), Fault> {
     if changed == 1 {
         return Ok(());
     }
-    Err(Fault::Refused(format!(
-        "cannot {what} job {seq}: it is not where it should be"
-    )))
+    Err(Fault::Refused(format!("cannot {what} job {seq}: it is not where it should be")))
 }

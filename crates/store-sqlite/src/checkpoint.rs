@@ -1,35 +1,38 @@
 //! Moving what was committed from the log into the file proper.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use crate::fault::Fault;
 
 /// A commit that finds this many pages in the log moves them, which bounds the log under load.
-pub(crate) const AUTOMATIC_PAGES: u32 = 8192;
+pub(crate) const AUTOMATIC_PAGES: u32 = 4096;
 
 /// Below this an idle moment is not worth two fsyncs.
 const WORTH_PAGES: i64 = 256;
 
 /// Moves what there is, if it is worth it, without waiting for readers.
 pub(crate) fn when_worth_it(conn: &Connection) -> Result<(), Fault> {
-    let (in_log, moved) = run(conn, "PRAGMA wal_checkpoint(NOOP)")?;
-    if in_log - moved >= WORTH_PAGES {
-        now(conn)?;
-    }
-    Ok(())
+    let noop = "PRAGMA wal_checkpoint(NOOP)";
+    let waiting: i64 = conn
+        .prepare_cached(noop)?
+        .query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))?;
+    if waiting >= WORTH_PAGES { now(conn) } else { Ok(()) }
 }
 
 pub(crate) fn now(conn: &Connection) -> Result<(), Fault> {
-    run(conn, "PRAGMA wal_checkpoint(PASSIVE)").map(drop)
+    run(conn, "PRAGMA wal_checkpoint(PASSIVE)")
 }
 
 /// Moves everything and empties the log, unless a reader is in the way.
 pub(crate) fn and_truncate(conn: &Connection) -> Result<(), Fault> {
-    run(conn, "PRAGMA wal_checkpoint(TRUNCATE)").map(drop)
+    run(conn, "PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
-fn run(conn: &Connection, pragma: &str) -> Result<(i64, i64), Fault> {
-    Ok(conn
-        .prepare_cached(pragma)?
-        .query_row([], |row| Ok((row.get(1)?, row.get(2)?)))?)
+/// On a full disk there may be no room to move anything to. That loses nothing: it is durable in
+/// the log, and the next start reads it there.
+fn run(conn: &Connection, pragma: &str) -> Result<(), Fault> {
+    match conn.prepare_cached(pragma)?.query_row([], |_| Ok(())) {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => Ok(()),
+        moved => Ok(moved?),
+    }
 }

@@ -32,20 +32,12 @@ fn follow(conn: &Connection, batch: &Batch) -> Result<(), Fault> {
     let previous = batch.number.wrapping_sub(1) as i64;
     let changed = conn
         .prepare_cached("UPDATE meta SET number = ?1, now = ?2, next_seq = ?3 WHERE number = ?4")?
-        .execute((
-            batch.number as i64,
-            batch.now.0,
-            key(batch.next_seq),
-            previous,
-        ))?;
+        .execute((batch.number as i64, batch.now.0, key(batch.next_seq), previous))?;
     if changed == 1 {
         return Ok(());
     }
     let last = load::meta(conn)?.number;
-    Err(Fault::Refused(format!(
-        "batch {} does not follow batch {last}",
-        batch.number
-    )))
+    Err(Fault::Refused(format!("batch {} does not follow batch {last}", batch.number)))
 }
 
 /// Undoes what was begun, and finds out whether that went well.
@@ -85,13 +77,8 @@ fn failed_before_writing(fault: &Fault) -> bool {
         return false;
     };
     error.sqlite_error().is_some_and(|error| {
-        [
-            SQLITE_IOERR_WRITE,
-            SQLITE_IOERR_SHMSIZE,
-            SQLITE_IOERR_SHMMAP,
-            SQLITE_IOERR_SHMOPEN,
-        ]
-        .contains(&error.extended_code)
+        [SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SHMOPEN]
+            .contains(&error.extended_code)
     })
 }
 
@@ -103,10 +90,7 @@ fn is_full(path: &Path) -> bool {
     });
     let _ = fs::remove_file(&probe);
     written.is_err_and(|error| {
-        matches!(
-            error.kind(),
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-        )
+        matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     })
 }
 

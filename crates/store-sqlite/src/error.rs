@@ -6,19 +6,11 @@ pub enum OpenError {
     #[error("the data directory {} is in use by another server{}; stop it, or choose another directory", dir.display(), with_pid(*pid))]
     Locked { dir: PathBuf, pid: Option<u32> },
     #[error("{} cannot be used: {cause}; {advice}", path.display())]
-    Unusable {
-        path: PathBuf,
-        cause: String,
-        advice: &'static str,
-    },
+    Unusable { path: PathBuf, cause: String, advice: &'static str },
     #[error("{} cannot be read as a Rota database: {cause}; it is left as it is: restore it from a backup, or move it away to start anew", path.display())]
     Corrupt { path: PathBuf, cause: String },
     #[error("{} has format {found}, and this version of Rota knows formats up to {known}; it is left as it is: use the version of Rota that wrote it, or a newer one", path.display())]
-    NewerFormat {
-        path: PathBuf,
-        found: u32,
-        known: u32,
-    },
+    NewerFormat { path: PathBuf, found: u32, known: u32 },
 }
 
 impl OpenError {
@@ -39,14 +31,10 @@ impl OpenError {
     }
 
     pub(crate) fn corrupt(path: &Path, cause: impl Into<String>) -> Self {
-        Self::Corrupt {
-            path: path.to_owned(),
-            cause: cause.into(),
-        }
+        Self::Corrupt { path: path.to_owned(), cause: cause.into() }
     }
 }
 
 fn with_pid(pid: Option<u32>) -> String {
-    pid.map(|pid| format!(" (process {pid})"))
-        .unwrap_or_default()
+    pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
 }

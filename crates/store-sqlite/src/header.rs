@@ -35,29 +35,21 @@ pub(crate) fn look(path: &Path) -> Result<Look, OpenError> {
     let mut header = [0; HEADER_LEN];
     match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {
         Ok(()) => check_header(path, &header).map(|()| Look::Ours),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(OpenError::corrupt(
-            path,
-            format!("it is only {len} bytes long"),
-        )),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Err(OpenError::corrupt(path, format!("it is only {len} bytes long")))
+        }
         Err(error) => Err(OpenError::unusable(path, error)),
     }
 }
 
 pub(crate) fn check(path: &Path, application: u32, format: u32) -> Result<(), OpenError> {
     if application != APPLICATION_ID {
-        return Err(OpenError::corrupt(
-            path,
-            "it is an SQLite database of another program",
-        ));
+        return Err(OpenError::corrupt(path, "it is an SQLite database of another program"));
     }
     match format {
         0 => Err(OpenError::corrupt(path, "it names no format")),
         1..=FORMAT => Ok(()),
-        found => Err(OpenError::NewerFormat {
-            path: path.to_owned(),
-            found,
-            known: FORMAT,
-        }),
+        found => Err(OpenError::NewerFormat { path: path.to_owned(), found, known: FORMAT }),
     }
 }
 
@@ -65,11 +57,7 @@ fn check_header(path: &Path, header: &[u8; HEADER_LEN]) -> Result<(), OpenError>
     if !header.starts_with(MAGIC) {
         return Err(OpenError::corrupt(path, "it is not an SQLite database"));
     }
-    check(
-        path,
-        number_at(header, APPLICATION_ID_AT),
-        number_at(header, USER_VERSION_AT),
-    )
+    check(path, number_at(header, APPLICATION_ID_AT), number_at(header, USER_VERSION_AT))
 }
 
 /// The base of a new file is written with a rollback journal. One that is left over means that

@@ -22,9 +22,7 @@ pub(crate) fn load(conn: &mut Connection, sink: &mut dyn Sink) -> Result<Loaded,
 pub(crate) fn meta(conn: &Connection) -> Result<Loaded, Fault> {
     let mut statement = conn.prepare_cached("SELECT number, now, next_seq FROM meta")?;
     let mut rows = statement.query([])?;
-    let row = rows
-        .next()?
-        .ok_or_else(|| Fault::Damaged("the table meta is empty".into()))?;
+    let row = rows.next()?.ok_or_else(|| Fault::Damaged("the table meta is empty".into()))?;
     Ok(Loaded {
         number: row.get::<_, i64>(0)? as u64,
         now: Millis(row.get(1)?),

@@ -25,10 +25,7 @@ impl DirLock {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(OpenError::Locked {
-                    dir: dir.to_owned(),
-                    pid: read_pid(&mut file),
-                });
+                return Err(OpenError::Locked { dir: dir.to_owned(), pid: read_pid(&mut file) });
             }
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
         }
@@ -45,7 +42,5 @@ fn read_pid(file: &mut File) -> Option<u32> {
 
 /// Only there for the other server's message, and on a full disk there may be no room for it.
 fn note_pid(file: &mut File) {
-    let _ = file
-        .set_len(0)
-        .and_then(|()| writeln!(file, "{}", std::process::id()));
+    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
 }

@@ -17,10 +17,7 @@ impl<'c> Places<'c> {
     pub(crate) fn new(conn: &'c Connection) -> Result<Self, Fault> {
         let live = format!("SELECT {} FROM live WHERE seq = ?1", row::LIVE);
         let done = format!("SELECT {} FROM done WHERE seq = ?1", row::DONE);
-        Ok(Self {
-            live: conn.prepare_cached(&live)?,
-            done: conn.prepare_cached(&done)?,
-        })
+        Ok(Self { live: conn.prepare_cached(&live)?, done: conn.prepare_cached(&done)? })
     }
 
     pub(crate) fn of(&mut self, seq: Seq) -> Result<Place, Fault> {
@@ -29,26 +26,16 @@ impl<'c> Places<'c> {
         }
         match self.done(seq)? {
             Some(done) => Ok(Place::Done(done)),
-            None => Err(Fault::Damaged(format!(
-                "job {seq} is neither living nor finished"
-            ))),
+            None => Err(Fault::Damaged(format!("job {seq} is neither living nor finished"))),
         }
     }
 
     fn live(&mut self, seq: Seq) -> Result<Option<Live>, Fault> {
-        self.live
-            .query([key(seq)])?
-            .next()?
-            .map(row::live)
-            .transpose()
+        self.live.query([key(seq)])?.next()?.map(row::live).transpose()
     }
 
     fn done(&mut self, seq: Seq) -> Result<Option<Done>, Fault> {
-        self.done
-            .query([key(seq)])?
-            .next()?
-            .map(row::done)
-            .transpose()
+        self.done.query([key(seq)])?.next()?.map(row::done).transpose()
     }
 }
 
@@ -57,16 +44,9 @@ pub(crate) fn resolve(conn: &Connection, ids: &[JobId]) -> Result<Vec<Option<Fou
     let mut places = Places::new(conn)?;
     let mut resolved = Vec::with_capacity(ids.len());
     for &id in ids {
-        let seq = by_id
-            .query_row([&id.to_bytes()[..]], |row| row.get(0))
-            .optional()?
-            .map(row::seq);
+        let seq = by_id.query_row([&id.to_bytes()[..]], |row| row.get(0)).optional()?.map(row::seq);
         let found = match seq {
-            Some(seq) => Some(Found {
-                seq,
-                id,
-                place: places.of(seq)?,
-            }),
+            Some(seq) => Some(Found { seq, id, place: places.of(seq)? }),
             None => None,
         };
         resolved.push(found);
@@ -95,21 +75,13 @@ pub(crate) fn records(conn: &Connection, seqs: &[Seq]) -> Result<Vec<Option<Reco
         };
         let mut place = places.of(seq)?;
         if let Place::Done(done) = &mut place {
-            done.result = results
-                .query([key(seq)])?
-                .next()?
-                .map(|row| row::bytes(row, 0))
-                .transpose()?;
+            done.result =
+                results.query([key(seq)])?.next()?.map(|row| row::bytes(row, 0)).transpose()?;
         }
         let errors = errors
             .query_and_then([key(seq)], |row| row::bytes(row, 0))?
             .collect::<Result<Vec<_>, Fault>>()?;
-        records.push(Some(Record {
-            seq,
-            body,
-            place,
-            errors,
-        }));
+        records.push(Some(Record { seq, body, place, errors }));
     }
     Ok(records)
 }
@@ -121,9 +93,7 @@ pub(crate) fn overdue(conn: &Connection, now: Millis, limit: usize) -> Result<Ve
         row::DONE
     );
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    conn.prepare_cached(&sql)?
-        .query_and_then((now.0, limit), row::done)?
-        .collect()
+    conn.prepare_cached(&sql)?.query_and_then((now.0, limit), row::done)?.collect()
 }
 
 fn body(by_seq: &mut CachedStatement<'_>, seq: Seq) -> Result<Option<Body>, Fault> {

@@ -14,10 +14,7 @@ const CHUNK: usize = 1 << 20;
 
 impl Reserve {
     pub(crate) fn new(dir: &Path, bytes: u64) -> Self {
-        Self {
-            path: dir.join("rota.reserve"),
-            bytes,
-        }
+        Self { path: dir.join("rota.reserve"), bytes }
     }
 
     /// Whether all of it is there; a reserve of nothing always is.

@@ -63,11 +63,7 @@ pub(crate) fn done(row: &Row<'_>) -> Result<Done, Fault> {
 }
 
 pub(crate) fn bytes(row: &Row<'_>, column: usize) -> Result<Bytes, Fault> {
-    Ok(Bytes::copy_from_slice(
-        row.get_ref(column)?
-            .as_blob()
-            .map_err(rusqlite::Error::from)?,
-    ))
+    Ok(Bytes::copy_from_slice(row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?))
 }
 
 fn millis(row: &Row<'_>, column: usize) -> Result<Option<Millis>, Fault> {

@@ -27,12 +27,7 @@ impl SqliteStore {
         let conn = open::writer(&path, options.durability)?;
         let reserve = Reserve::new(dir, options.reserve_bytes);
         reserve.restore();
-        Ok(Self {
-            conn,
-            path,
-            reserve,
-            _lock: lock,
-        })
+        Ok(Self { conn, path, reserve, _lock: lock })
     }
 
     /// Whether the space to fall back on is there; it may not be, on a disk that is nearly full.
@@ -42,8 +37,14 @@ impl SqliteStore {
     }
 
     /// Gives the reserved space back to the disk; false when there was none.
+    ///
+    /// The first use of it is to move the log into the file, after which the log starts over in
+    /// the space that it has: from then on small commits need hardly any more.
     pub fn release_reserve(&self) -> bool {
-        self.reserve.release()
+        let released = self.reserve.release();
+        // A failure here will be met again by the next commit, which can tell it.
+        let _ = checkpoint::now(&self.conn);
+        released
     }
 
     /// Tries to reserve the space again; true when it is there.
@@ -53,8 +54,7 @@ impl SqliteStore {
 
     fn finish(self) -> Result<(), Fault> {
         checkpoint::and_truncate(&self.conn)?;
-        self.conn
-            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        self.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         Ok(self.conn.close().map_err(|(_, error)| error)?)
     }
 }

@@ -7,9 +7,7 @@ pub struct StoreError {
 
 impl StoreError {
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-        }
+        Self { message: message.into() }
     }
 }
 

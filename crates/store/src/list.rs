@@ -35,18 +35,10 @@ pub struct Selection {
 }
 
 impl Selection {
-    pub const ALL: Selection = Selection {
-        states: 0b0010_1111,
-        endings: 0b1_1111,
-    };
-    pub const NONE: Selection = Selection {
-        states: 0,
-        endings: 0,
-    };
-    pub const DEAD_LETTER: Selection = Selection {
-        states: 0,
-        endings: 1 << Ending::DeadLetter as u8,
-    };
+    pub const ALL: Selection = Selection { states: 0b0010_1111, endings: 0b1_1111 };
+    pub const NONE: Selection = Selection { states: 0, endings: 0 };
+    pub const DEAD_LETTER: Selection =
+        Selection { states: 0, endings: 1 << Ending::DeadLetter as u8 };
 
     #[must_use]
     pub fn state(state: State) -> Selection {
@@ -76,9 +68,7 @@ impl Selection {
     }
 
     pub fn states(self) -> impl Iterator<Item = State> {
-        State::ALL
-            .into_iter()
-            .filter(move |s| !s.is_terminal() && self.has_state(*s))
+        State::ALL.into_iter().filter(move |s| !s.is_terminal() && self.has_state(*s))
     }
 
     pub fn endings(self) -> impl Iterator<Item = Ending> {

@@ -15,7 +15,7 @@ impl Engine {
         }
         let claimed = self.claim_for(&fetch);
         match fetch.wait {
-            Some((id, ms)) if claimed.is_empty() && ms > 0 => {
+            Some((id, ms)) if claimed.is_empty() && ms > 0 && !self.closing => {
                 self.start_waiting(id, fetch, ms);
                 Reply::Waiting
             }

@@ -22,6 +22,15 @@ impl Engine {
         Reply::Done
     }
 
+    pub(crate) fn end_waiting(&mut self) -> Reply {
+        self.closing = true;
+        while let Some(id) = self.waiters.expired(u64::MAX) {
+            self.remove_waiter(id);
+            self.out.woken.push((id, Vec::new()));
+        }
+        Reply::Done
+    }
+
     /// Ends waits whose time is over, with nothing.
     pub(crate) fn end_waits(&mut self) {
         while let Some(id) = self.waiters.expired(self.now.mono) {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use rota_engine::{Claimed, Command, Engine, Failure, Fetch, Holder, Registration, Reply};
 use rota_model::envelope::NewJob;
-use rota_model::{Directive, Done, JobId, Millis, WorkerId};
+use rota_model::{Directive, Done, JobId, WorkerId};
 use rota_store::Body;
 use tokio::sync::oneshot;
 
@@ -72,7 +72,3 @@ pub(super) enum Input {
     Look(Box<dyn FnOnce(&Engine) + Send>),
     Stop,
 }
-
-/// When the server began to be unable to write, if it is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FullSince(pub Option<Millis>);

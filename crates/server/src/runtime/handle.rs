@@ -62,6 +62,13 @@ impl Handle {
         }
     }
 
+    /// Answers all waiting fetches; none can wait from now on.
+    pub(crate) async fn release_waiting(&self) {
+        if let Err(why) = self.command(Command::EndWaiting).await {
+            tracing::warn!(?why, "waiting fetches could not be released; they end by themselves");
+        }
+    }
+
     /// Looks into the engine as it is now.
     pub async fn look<T: Send + 'static>(
         &self,
@@ -105,10 +112,7 @@ impl Handle {
         self.reads.ask(|reply| Read::History { period, queue, since, until, reply }).await
     }
 
-    pub(super) async fn overdue(
-        &self,
-        limit: usize,
-    ) -> Result<Vec<rota_model::Done>, ReadError> {
+    pub(super) async fn overdue(&self, limit: usize) -> Result<Vec<rota_model::Done>, ReadError> {
         let now = self.clock.now().wall;
         self.reads.ask(|reply| Read::Overdue { now, limit, reply }).await
     }

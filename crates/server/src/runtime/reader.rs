@@ -13,7 +13,11 @@ pub(super) enum Read {
     Records(Vec<Seq>, Responder<Vec<Option<Record>>>),
     Bodies(Vec<Seq>, Responder<Vec<Option<Body>>>),
     List(ListQuery, Responder<ListPage>),
-    Overdue { now: Millis, limit: usize, reply: Responder<Vec<Done>> },
+    Overdue {
+        now: Millis,
+        limit: usize,
+        reply: Responder<Vec<Done>>,
+    },
     History {
         period: Period,
         queue: String,

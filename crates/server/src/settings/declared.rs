@@ -127,19 +127,11 @@ pub(super) const ORDERS: &[Order] = &[
         greater: "workers.heartbeat_timeout",
         may_be_equal: false,
     },
-    Order {
-        lesser: "limits.job_bytes",
-        greater: "limits.body_bytes",
-        may_be_equal: true,
-    },
+    Order { lesser: "limits.job_bytes", greater: "limits.body_bytes", may_be_equal: true },
 ];
 
 impl Order {
     pub(super) fn relation(&self) -> &'static str {
-        if self.may_be_equal {
-            "must not be greater than"
-        } else {
-            "must be less than"
-        }
+        if self.may_be_equal { "must not be greater than" } else { "must be less than" }
     }
 }

@@ -12,23 +12,17 @@ pub(super) fn read(
     environment: impl Iterator<Item = (String, String)>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Given> {
-    let mut variables: Vec<_> = environment
-        .filter(|(name, value)| is_ours(name, value))
-        .collect();
+    let mut variables: Vec<_> = environment.filter(|(name, value)| is_ours(name, value)).collect();
     // The system lists variables in any order; problems are reported in the same one each time.
     variables.sort();
 
     let mut given = Vec::new();
     for (name, value) in variables {
-        let known = declarations()
-            .iter()
-            .find(|declaration| declaration.environment == name);
+        let known = declarations().iter().find(|declaration| declaration.environment == name);
         match known {
-            Some(declaration) => given.push(Given {
-                key: declaration.key,
-                value,
-                origin: Origin::Environment(name),
-            }),
+            Some(declaration) => {
+                given.push(Given { key: declaration.key, value, origin: Origin::Environment(name) })
+            }
             None => problems.push(Problem::Unknown {
                 nearest: nearest(name.trim_start_matches(PREFIX))
                     .map(|declaration| declaration.environment.clone()),

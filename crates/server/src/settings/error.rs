@@ -13,17 +13,8 @@ pub struct SettingsError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     #[error("file {} line {line} column {column}: not valid TOML: {message}", path.display())]
-    Syntax {
-        path: PathBuf,
-        line: usize,
-        column: usize,
-        message: String,
-    },
-    #[error(
-        "{origin}: no setting is called {name} (value {}){}",
-        quoted(value),
-        hint(nearest)
-    )]
+    Syntax { path: PathBuf, line: usize, column: usize, message: String },
+    #[error("{origin}: no setting is called {name} (value {}){}", quoted(value), hint(nearest))]
     Unknown {
         name: String,
         value: String,
@@ -35,19 +26,11 @@ pub enum Problem {
         "{origin}: {name} = {}, but {name} is a group: expected a table [{name}]",
         quoted(value)
     )]
-    NotATable {
-        name: String,
-        value: String,
-        origin: Origin,
-    },
+    NotATable { name: String, value: String, origin: Origin },
     #[error("{}: {} = {}, expected {expected}", given.origin, given.key, quoted(&given.value))]
     BadValue { given: Given, expected: String },
     #[error("{} {relation} {}", placed(lesser), placed(greater))]
-    OutOfOrder {
-        lesser: Given,
-        relation: &'static str,
-        greater: Given,
-    },
+    OutOfOrder { lesser: Given, relation: &'static str, greater: Given },
 }
 
 fn listed(problems: &[Problem]) -> String {
@@ -64,12 +47,7 @@ fn listed(problems: &[Problem]) -> String {
 }
 
 fn placed(given: &Given) -> String {
-    format!(
-        "{} = {} ({})",
-        given.key,
-        quoted(&given.value),
-        given.origin
-    )
+    format!("{} = {} ({})", given.key, quoted(&given.value), given.origin)
 }
 
 fn hint(nearest: &Option<String>) -> String {

@@ -25,10 +25,7 @@ pub(super) fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Vec<
     let mut given = Vec::new();
     for entry in entries {
         let (line, _) = position(text, entry.offset);
-        let origin = Origin::File {
-            path: path.to_owned(),
-            line,
-        };
+        let origin = Origin::File { path: path.to_owned(), line };
         given.extend(entry.judge(text, origin, problems));
     }
     given
@@ -47,11 +44,7 @@ impl Entry<'_> {
             problems.push(self.unknown(value, origin));
             return None;
         };
-        let given = Given {
-            key: declaration.key,
-            value,
-            origin,
-        };
+        let given = Given { key: declaration.key, value, origin };
         if fits(declaration, self.value.get_ref()) {
             Some(given)
         } else {
@@ -64,11 +57,7 @@ impl Entry<'_> {
     fn unknown(self, value: String, origin: Origin) -> Problem {
         let name = self.key;
         if is_group(&name) {
-            return Problem::NotATable {
-                name,
-                value,
-                origin,
-            };
+            return Problem::NotATable { name, value, origin };
         }
         Problem::Unknown {
             nearest: nearest(&name).map(|declaration| declaration.key.to_owned()),
@@ -102,11 +91,7 @@ fn collect_entries<'table>(
             DeValue::Table(inner) if goes_deeper(&key, inner) => {
                 collect_entries(inner, &format!("{key}."), entries);
             }
-            _ => entries.push(Entry {
-                key,
-                offset: name.span().start,
-                value,
-            }),
+            _ => entries.push(Entry { key, offset: name.span().start, value }),
         }
     }
 }
@@ -119,17 +104,11 @@ fn goes_deeper(key: &str, inner: &DeTable<'_>) -> bool {
 /// A quoted name stays quoted, or `"log.level"` would pass for `log.level`.
 fn segment(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.is_empty() && name.chars().all(bare) {
-        name.to_owned()
-    } else {
-        format!("{name:?}")
-    }
+    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { format!("{name:?}") }
 }
 
 fn declared(key: &str) -> Option<&'static Declaration> {
-    declarations()
-        .iter()
-        .find(|declaration| declaration.key == key)
+    declarations().iter().find(|declaration| declaration.key == key)
 }
 
 fn is_group(name: &str) -> bool {
@@ -150,12 +129,7 @@ fn fits(declaration: &Declaration, value: &DeValue<'_>) -> bool {
 
 fn syntax_problem(path: &Path, text: &str, error: &toml::de::Error) -> Problem {
     let (line, column) = position(text, error.span().map_or(0, |span| span.start));
-    Problem::Syntax {
-        path: path.to_owned(),
-        line,
-        column,
-        message: error.message().to_owned(),
-    }
+    Problem::Syntax { path: path.to_owned(), line, column, message: error.message().to_owned() }
 }
 
 /// Line and column, both counted from one, the column in characters.

@@ -9,9 +9,7 @@ pub(super) fn read(flags: &[(String, String)], problems: &mut Vec<Problem>) -> V
     for (name, value) in flags {
         let bare = name.trim_start_matches("--");
         let flag = flag_name(bare);
-        let known = declarations()
-            .iter()
-            .find(|declaration| declaration.flag == flag);
+        let known = declarations().iter().find(|declaration| declaration.flag == flag);
         match known {
             Some(declaration) => given.push(Given {
                 key: declaration.key,

@@ -9,9 +9,8 @@ pub(super) fn nearest(name: &str) -> Option<&'static Declaration> {
 /// `job_bytes` for `limits.job_bytes`, when only one group has it.
 fn without_its_group(name: &str) -> Option<&'static Declaration> {
     let ending = format!("_{name}");
-    let mut found = declarations()
-        .iter()
-        .filter(|declaration| plain(declaration.key).ends_with(&ending));
+    let mut found =
+        declarations().iter().filter(|declaration| plain(declaration.key).ends_with(&ending));
     let only = found.next()?;
     found.next().is_none().then_some(only)
 }

@@ -55,11 +55,7 @@ pub(super) struct Reader {
 
 impl Reader {
     fn new(given: Vec<Given>, problems: Vec<Problem>) -> Self {
-        Self {
-            given,
-            problems,
-            amounts: HashMap::new(),
-        }
+        Self { given, problems, amounts: HashMap::new() }
     }
 
     fn finish(mut self) -> Result<Settings, SettingsError> {
@@ -80,10 +76,8 @@ impl Reader {
         for given in self.given.iter().filter(|given| given.key == key) {
             chosen = kind.parse(&given.value);
             if chosen.is_none() {
-                self.problems.push(Problem::BadValue {
-                    given: given.clone(),
-                    expected: kind.expected(),
-                });
+                self.problems
+                    .push(Problem::BadValue { given: given.clone(), expected: kind.expected() });
             }
         }
         if let Some(amount) = chosen.as_ref().and_then(|value| kind.amount(value)) {

@@ -17,10 +17,7 @@ pub(super) struct Bounds {
 
 /// `None` when nothing can lie between.
 pub(super) fn of(conn: &Connection, query: &ListQuery) -> Result<Option<Bounds>, Fault> {
-    let mut bounds = Bounds {
-        low: 0,
-        high: i64::MAX,
-    };
+    let mut bounds = Bounds { low: 0, high: i64::MAX };
     if let Some(since) = query.since {
         match first_created_from(conn, since)? {
             None => return Ok(None),
@@ -52,9 +49,7 @@ impl Bounds {
 fn first_created_from(conn: &Connection, time: Millis) -> Result<Option<i64>, Fault> {
     let ends = conn
         .prepare_cached("SELECT (SELECT min(seq) FROM jobs), (SELECT max(seq) FROM jobs)")?
-        .query_row([], |row| {
-            Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?))
-        })?;
+        .query_row([], |row| Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?)))?;
     let (Some(mut low), Some(mut high)) = ends else {
         return Ok(None);
     };

@@ -23,10 +23,8 @@ pub(crate) fn list(conn: &Connection, query: &ListQuery) -> Result<ListPage, Fau
         return Ok(ListPage::default());
     };
     let plans = source::plans(query.select);
-    let mut statements = plans
-        .iter()
-        .map(|plan| plan.prepare(conn, query.order))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut statements =
+        plans.iter().map(|plan| plan.prepare(conn, query.order)).collect::<Result<Vec<_>, _>>()?;
     let mut sources = plans
         .iter()
         .zip(&mut statements)
@@ -64,9 +62,8 @@ fn walk(sources: &mut [Source<'_>], query: &ListQuery) -> Result<(Vec<Seq>, Opti
 }
 
 fn nearest<'s, 'r>(sources: &'s mut [Source<'r>], order: Order) -> Option<&'s mut Source<'r>> {
-    let waiting = sources
-        .iter_mut()
-        .filter_map(|source| source.head.map(|head| (head.key, source)));
+    let waiting =
+        sources.iter_mut().filter_map(|source| source.head.map(|head| (head.key, source)));
     match order {
         Order::OldestFirst => waiting.min_by_key(|(key, _)| *key),
         Order::NewestFirst => waiting.max_by_key(|(key, _)| *key),
@@ -75,8 +72,5 @@ fn nearest<'s, 'r>(sources: &'s mut [Source<'r>], order: Order) -> Option<&'s mu
 }
 
 fn in_classes(query: &ListQuery, class: ClassId) -> bool {
-    query
-        .classes
-        .as_ref()
-        .is_none_or(|classes| classes.binary_search(&class).is_ok())
+    query.classes.as_ref().is_none_or(|classes| classes.binary_search(&class).is_ok())
 }

@@ -105,11 +105,7 @@ impl<'r> Source<'r> {
             None => statement.query((bounds.low, bounds.high))?,
             Some(code) => statement.query((bounds.low, bounds.high, code))?,
         };
-        let mut source = Source {
-            plan,
-            head: None,
-            rows,
-        };
+        let mut source = Source { plan, head: None, rows };
         source.take()?;
         Ok(source)
     }
@@ -117,11 +113,9 @@ impl<'r> Source<'r> {
     pub(super) fn take(&mut self) -> Result<Option<Head>, Fault> {
         let next = match self.rows.next()? {
             None => None,
-            Some(row) => Some(Head {
-                key: row.get(0)?,
-                class: ClassId(row.get(1)?),
-                code: row.get(2)?,
-            }),
+            Some(row) => {
+                Some(Head { key: row.get(0)?, class: ClassId(row.get(1)?), code: row.get(2)? })
+            }
         };
         Ok(std::mem::replace(&mut self.head, next))
     }

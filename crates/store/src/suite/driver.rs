@@ -71,8 +71,7 @@ impl<'f, F: Fixture> Driver<'f, F> {
 
     pub(super) fn load(&mut self) -> Image {
         let mut image = Image::default();
-        image.loaded =
-            self.fixture.block_on(self.store.load(&mut image)).expect("the store loads");
+        image.loaded = self.fixture.block_on(self.store.load(&mut image)).expect("the store loads");
         image.named.sort();
         image
     }

@@ -10,9 +10,7 @@ use crate::{Finish, Mutation, Place};
 
 pub fn finishing_carries_over_what_the_job_had<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
-    for (seq, result) in
-        [(1, Some(bytes(r#"{"sum":42}"#))), (2, None), (3, Some(Bytes::new()))]
-    {
+    for (seq, result) in [(1, Some(bytes(r#"{"sum":42}"#))), (2, None), (3, Some(Bytes::new()))] {
         let (new, live) = job(seq);
         let live = Live {
             attempt: 4,

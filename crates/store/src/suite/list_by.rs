@@ -110,7 +110,9 @@ pub fn lists_select_by_creation<F: Fixture>(fixture: &F) {
     assert_eq!(between(None, Some(11)), [1, 2]);
     assert_eq!(between(Some(95), None), [19, 20]);
     assert_eq!(between(Some(0), Some(1000)), (1..=20).collect::<Vec<_>>());
-    for (since, until) in [(Some(101), None), (None, Some(10)), (Some(40), Some(40)), (Some(50), Some(20))] {
+    for (since, until) in
+        [(Some(101), None), (None, Some(10)), (Some(40), Some(40)), (Some(50), Some(20))]
+    {
         assert!(between(since, until).is_empty(), "{since:?} to {until:?}");
     }
 }

@@ -58,7 +58,8 @@ fn disturb<F: Fixture>(
     }
     let living = driver.load().live;
     let at = living.partition_point(|live| live.seq.0 < cursor);
-    let near: Vec<_> = living[at.saturating_sub(2)..].iter().take(4).map(|live| live.seq.0).collect();
+    let near: Vec<_> =
+        living[at.saturating_sub(2)..].iter().take(4).map(|live| live.seq.0).collect();
     let mut mutations: Vec<_> = near
         .iter()
         .flat_map(|&seq| [claim(seq), finish(seq, Ending::ALL[seq as usize % 5])])

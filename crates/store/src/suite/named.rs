@@ -15,10 +15,15 @@ pub fn named_things_of_each_kind_are_kept_apart<F: Fixture>(fixture: &F) {
     let mut first = Vec::new();
     for kind in Kind::ALL {
         let json = format!(r#"{{"kind":{}}}"#, kind.code());
-        first.extend([put(kind, "same", &json), put(kind, "Ünï / 名", "{}"), put(kind, "gone", "1")]);
+        first.extend([
+            put(kind, "same", &json),
+            put(kind, "Ünï / 名", "{}"),
+            put(kind, "gone", "1"),
+        ]);
     }
     driver.commit(first);
-    driver.commit(vec![put(Kind::Cron, "same", "2"), Mutation::Remove(Kind::Worker, "same".into())]);
+    driver
+        .commit(vec![put(Kind::Cron, "same", "2"), Mutation::Remove(Kind::Worker, "same".into())]);
     driver.commit(Kind::ALL.map(|kind| Mutation::Remove(kind, "gone".into())).to_vec());
     driver.commit(vec![Mutation::Remove(Kind::Queue, "never there".into())]);
 

@@ -6,9 +6,7 @@ use bytes::Bytes;
 use rota_model::row::Place;
 use rota_model::{Done, Ending, ErrorRow, Live, Millis, Seq, State};
 
-use crate::{
-    Body, Claim, ERRORS_KEPT, Finish, ListQuery, Mutation, NewRow, Order, Ready, Record,
-};
+use crate::{Body, Claim, ERRORS_KEPT, Finish, ListQuery, Mutation, NewRow, Order, Ready, Record};
 
 #[derive(Default)]
 pub(super) struct Oracle {
@@ -53,12 +51,20 @@ impl Oracle {
 
     pub(super) fn live(&self) -> Vec<Live> {
         let places = self.jobs.values().map(|job| &job.place);
-        places.filter_map(|place| if let Place::Live(live) = place { Some(live.clone()) } else { None }).collect()
+        places
+            .filter_map(
+                |place| if let Place::Live(live) = place { Some(live.clone()) } else { None },
+            )
+            .collect()
     }
 
     pub(super) fn done(&self) -> Vec<Done> {
         let places = self.jobs.values().map(|job| &job.place);
-        places.filter_map(|place| if let Place::Done(done) = place { Some(done.clone()) } else { None }).collect()
+        places
+            .filter_map(
+                |place| if let Place::Done(done) = place { Some(done.clone()) } else { None },
+            )
+            .collect()
     }
 
     pub(super) fn record(&self, seq: Seq) -> Option<Record> {

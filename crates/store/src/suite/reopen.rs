@@ -15,10 +15,7 @@ pub fn a_crashed_store_reopens_the_same<F: Fixture>(fixture: &F) {
     reopens_the_same(fixture, Driver::crash_and_reopen);
 }
 
-fn reopens_the_same<'f, F: Fixture>(
-    fixture: &'f F,
-    reopen: fn(Driver<'f, F>) -> Driver<'f, F>,
-) {
+fn reopens_the_same<'f, F: Fixture>(fixture: &'f F, reopen: fn(Driver<'f, F>) -> Driver<'f, F>) {
     let mut driver = reopen(Driver::open(fixture));
     driver.commit(vec![
         Mutation::Class(ClassId(1), class("default", 3)),

@@ -7,10 +7,7 @@ impl<T: Copy> Kind for Choice<T> {
     type Value = T;
 
     fn parse(&self, text: &str) -> Option<T> {
-        self.0
-            .iter()
-            .find(|(word, _)| *word == text)
-            .map(|(_, value)| *value)
+        self.0.iter().find(|(word, _)| *word == text).map(|(_, value)| *value)
     }
 
     fn accepts(&self) -> String {
@@ -39,9 +36,6 @@ mod tests {
     #[test]
     fn lists_its_words() {
         assert_eq!(SIZES.accepts(), "small, medium or large");
-        assert_eq!(
-            Choice(&[("fsync", ()), ("os", ())]).accepts(),
-            "fsync or os"
-        );
+        assert_eq!(Choice(&[("fsync", ()), ("os", ())]).accepts(), "fsync or os");
     }
 }

@@ -57,9 +57,7 @@ fn parse_bytes(text: &str) -> Option<u64> {
     if unit.is_empty() {
         return Some(number);
     }
-    let (_, bytes) = UNITS
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
+    let (_, bytes) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
     number.checked_mul(*bytes)
 }
 

@@ -11,13 +11,8 @@ pub(in super::super) const HOUR: u64 = 60 * MINUTE;
 pub(in super::super) const DAY: u64 = 24 * HOUR;
 
 /// Largest first, for `show`.
-const UNITS: [(&str, u64); 5] = [
-    ("d", DAY),
-    ("h", HOUR),
-    ("m", MINUTE),
-    ("s", SECOND),
-    ("ms", MILLISECOND),
-];
+const UNITS: [(&str, u64); 5] =
+    [("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND), ("ms", MILLISECOND)];
 
 /// A length of time between two bounds in milliseconds, both included.
 pub(in super::super) struct Span {
@@ -43,11 +38,7 @@ impl Kind for Span {
     }
 
     fn accepts(&self) -> String {
-        format!(
-            "a duration from {} to {}",
-            show(self.least),
-            show(self.most)
-        )
+        format!("a duration from {} to {}", show(self.least), show(self.most))
     }
 
     fn amount(&self, value: &Duration) -> Option<u64> {
@@ -112,11 +103,7 @@ mod tests {
             ("PT30S", 30_000),
             ("P7D", 7 * DAY),
         ] {
-            assert_eq!(
-                ANY.parse(text),
-                Some(Duration::from_millis(millis)),
-                "{text}"
-            );
+            assert_eq!(ANY.parse(text), Some(Duration::from_millis(millis)), "{text}");
         }
     }
 

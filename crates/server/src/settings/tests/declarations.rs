@@ -14,23 +14,15 @@ fn defaults_are_valid_and_typed() {
     assert_eq!(settings.log.format, LogFormat::Text);
     assert_eq!(settings.log.level, LogLevel::Info);
     assert_eq!(settings.limits.body_bytes, 16 << 20);
-    assert_eq!(
-        settings.jobs.max_schedule,
-        Duration::from_secs(3660 * 86_400)
-    );
-    assert_eq!(
-        settings.retention.completed,
-        Some(Duration::from_secs(7 * 86_400))
-    );
+    assert_eq!(settings.jobs.max_schedule, Duration::from_secs(3660 * 86_400));
+    assert_eq!(settings.retention.completed, Some(Duration::from_secs(7 * 86_400)));
     assert!(!settings.testing.directives);
 }
 
 #[test]
 fn names_follow_from_the_key() {
-    let body_bytes = declarations()
-        .iter()
-        .find(|declaration| declaration.key == "limits.body_bytes")
-        .unwrap();
+    let body_bytes =
+        declarations().iter().find(|declaration| declaration.key == "limits.body_bytes").unwrap();
     assert_eq!(body_bytes.environment, "ROTA_LIMITS_BODY_BYTES");
     assert_eq!(body_bytes.flag, "--limits-body-bytes");
 }
@@ -41,15 +33,9 @@ fn no_two_settings_share_a_name() {
     let keys: HashSet<_> = declarations().iter().map(|it| it.key).collect();
     let variables: HashSet<_> = declarations().iter().map(|it| &it.environment).collect();
     let flags: HashSet<_> = declarations().iter().map(|it| &it.flag).collect();
-    assert_eq!(
-        (keys.len(), variables.len(), flags.len()),
-        (count, count, count)
-    );
+    assert_eq!((keys.len(), variables.len(), flags.len()), (count, count, count));
     for taken in ["ROTA_CONFIG", "ROTA_URL", "ROTA_LOG"] {
-        assert!(
-            !variables.contains(&taken.to_owned()),
-            "{taken} is no setting"
-        );
+        assert!(!variables.contains(&taken.to_owned()), "{taken} is no setting");
     }
 }
 
@@ -57,11 +43,7 @@ fn no_two_settings_share_a_name() {
 fn help_fits_a_table_cell() {
     for declaration in declarations() {
         assert!(declaration.help.ends_with('.'), "{}", declaration.key);
-        assert!(
-            !declaration.help.contains(['\n', '|']),
-            "{}",
-            declaration.key
-        );
+        assert!(!declaration.help.contains(['\n', '|']), "{}", declaration.key);
     }
 }
 

@@ -30,15 +30,9 @@ fn the_table_shows_what_is_declared() {
 
 #[test]
 fn the_example_file_is_valid() {
-    let sources = Sources {
-        file: Some(block("toml")),
-        ..Sources::default()
-    };
+    let sources = Sources { file: Some(block("toml")), ..Sources::default() };
     let settings = sources.resolve().unwrap();
-    let set = settings
-        .table()
-        .into_iter()
-        .filter(|row| row.value != row.default);
+    let set = settings.table().into_iter().filter(|row| row.value != row.default);
     assert!(set.count() > 5, "the example changes something");
 }
 

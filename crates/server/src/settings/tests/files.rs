@@ -1,10 +1,7 @@
 use super::Sources;
 
 fn problems(file: &str) -> Vec<String> {
-    let sources = Sources {
-        file: Some(file),
-        ..Sources::default()
-    };
+    let sources = Sources { file: Some(file), ..Sources::default() };
     sources.problems()
 }
 
@@ -41,10 +38,7 @@ fn values_of_the_wrong_shape_are_refused() {
     );
     let found = problems("[listen]\nport = 8080");
     assert_eq!(found.len(), 1);
-    assert!(
-        found[0].starts_with("file rota.toml line 1: listen = "),
-        "{found:?}"
-    );
+    assert!(found[0].starts_with("file rota.toml line 1: listen = "), "{found:?}");
 }
 
 #[test]
@@ -53,10 +47,7 @@ fn a_group_is_a_table() {
         let found = problems(text);
         assert!(found[0].contains("expected a table [log]"), "{found:?}");
     }
-    let empty = Sources {
-        file: Some("# nothing set\n[log]\n"),
-        ..Sources::default()
-    };
+    let empty = Sources { file: Some("# nothing set\n[log]\n"), ..Sources::default() };
     assert!(empty.resolve().is_ok());
 }
 
@@ -64,10 +55,7 @@ fn a_group_is_a_table() {
 fn syntax_errors_show_line_and_column() {
     let found = problems("listen = \"127.0.0.1:1\"\ndata = 'é' oops\n");
     assert_eq!(found.len(), 1);
-    assert!(
-        found[0].starts_with("file rota.toml line 2 column 12: not valid TOML: "),
-        "{found:?}"
-    );
+    assert!(found[0].starts_with("file rota.toml line 2 column 12: not valid TOML: "), "{found:?}");
     let found = problems("data = 'a'\ndata = 'b'\n");
     assert!(
         found[0].starts_with("file rota.toml line 2 column 1: not valid TOML: duplicate key"),
@@ -88,8 +76,5 @@ fn windows_line_ends_count_once() {
 #[test]
 fn a_quoted_dotted_name_is_not_a_path() {
     let found = problems("\"log.level\" = 'info'");
-    assert!(
-        found[0].contains("no setting is called \"log.level\""),
-        "{found:?}"
-    );
+    assert!(found[0].contains("no setting is called \"log.level\""), "{found:?}");
 }

@@ -19,9 +19,7 @@ struct Sources<'text> {
 
 impl Sources<'_> {
     fn resolve(&self) -> Result<Settings, SettingsError> {
-        let file = self
-            .file
-            .map(|text| (Path::new("rota.toml"), text.to_owned()));
+        let file = self.file.map(|text| (Path::new("rota.toml"), text.to_owned()));
         let flags: Vec<_> = owned(self.flags).collect();
         Settings::resolve(&flags, owned(self.environment), file)
     }
@@ -34,7 +32,5 @@ impl Sources<'_> {
 }
 
 fn owned(pairs: &[(&str, &str)]) -> impl Iterator<Item = (String, String)> {
-    pairs
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
 }

@@ -2,22 +2,14 @@ use super::Sources;
 
 #[test]
 fn a_job_fits_in_a_body() {
-    let equal = Sources {
-        flags: &[("limits.body_bytes", "1MiB")],
-        ..Sources::default()
-    };
+    let equal = Sources { flags: &[("limits.body_bytes", "1MiB")], ..Sources::default() };
     assert!(equal.resolve().is_ok());
 
-    let smaller = Sources {
-        flags: &[("limits.body_bytes", "512KiB")],
-        ..Sources::default()
-    };
+    let smaller = Sources { flags: &[("limits.body_bytes", "512KiB")], ..Sources::default() };
     assert_eq!(
         smaller.problems(),
-        [
-            "limits.job_bytes = \"1MiB\" (default) must not be greater than \
-          limits.body_bytes = \"512KiB\" (flag --limits-body-bytes)"
-        ]
+        ["limits.job_bytes = \"1MiB\" (default) must not be greater than \
+          limits.body_bytes = \"512KiB\" (flag --limits-body-bytes)"]
     );
 }
 
@@ -29,10 +21,8 @@ fn a_worker_has_time_for_a_heartbeat() {
     };
     assert_eq!(
         sources.problems(),
-        [
-            "workers.heartbeat_interval = \"5s\" (default) must be less than \
-          workers.heartbeat_timeout = \"PT5S\" (environment ROTA_WORKERS_HEARTBEAT_TIMEOUT)"
-        ]
+        ["workers.heartbeat_interval = \"5s\" (default) must be less than \
+          workers.heartbeat_timeout = \"PT5S\" (environment ROTA_WORKERS_HEARTBEAT_TIMEOUT)"]
     );
 }
 

@@ -38,10 +38,7 @@ fn each_row_says_where_its_value_came_from() {
     assert_eq!(origin("data"), "default");
     assert_eq!(origin("listen"), "file rota.toml line 2");
     assert_eq!(origin("retention.completed"), "file rota.toml line 5");
-    assert_eq!(
-        origin("retention.discarded"),
-        "environment ROTA_RETENTION_DISCARDED"
-    );
+    assert_eq!(origin("retention.discarded"), "environment ROTA_RETENTION_DISCARDED");
     assert_eq!(origin("limits.batch_jobs"), "flag --limits-batch-jobs");
     assert_eq!(settings.retention.discarded, None);
     assert_eq!(
@@ -74,9 +71,7 @@ fn an_overruled_value_still_has_to_be_good() {
     };
     assert_eq!(
         sources.problems(),
-        [
-            "file rota.toml line 1: listen = \"nowhere\", expected an IP address and port, \
-          such as 127.0.0.1:8080, [::1]:8080 or localhost:8080"
-        ]
+        ["file rota.toml line 1: listen = \"nowhere\", expected an IP address and port, \
+          such as 127.0.0.1:8080, [::1]:8080 or localhost:8080"]
     );
 }

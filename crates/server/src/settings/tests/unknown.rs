@@ -33,15 +33,9 @@ fn all_problems_are_reported_together() {
     let error = sources.resolve().unwrap_err().to_string();
     let lines: Vec<&str> = error.lines().collect();
     assert_eq!(lines[0], "4 problems in the settings:");
-    assert!(
-        lines[1].starts_with("  file rota.toml line 1 column 5: not valid TOML:"),
-        "{error}"
-    );
+    assert!(lines[1].starts_with("  file rota.toml line 1 column 5: not valid TOML:"), "{error}");
     assert!(lines[2].ends_with("did you mean ROTA_DATA?"), "{error}");
-    assert!(
-        lines[3].starts_with("  environment ROTA_LISTEN: listen = \"\", expected"),
-        "{error}"
-    );
+    assert!(lines[3].starts_with("  environment ROTA_LISTEN: listen = \"\", expected"), "{error}");
     assert_eq!(
         lines[4],
         "  flag --log-level: log.level = \"loud\", expected error, warn, info, debug or trace"
@@ -80,24 +74,15 @@ fn kubernetes_service_links_are_left_alone() {
     };
     assert!(sources.resolve().is_ok());
 
-    let meant = Sources {
-        environment: &[("ROTA_PORT", "8080")],
-        ..Sources::default()
-    };
+    let meant = Sources { environment: &[("ROTA_PORT", "8080")], ..Sources::default() };
     assert_eq!(meant.problems().len(), 1, "a person wrote this one");
 }
 
 #[test]
 fn a_long_value_is_cut_short_and_a_strange_one_escaped() {
     let long = format!("line\n{}", "é".repeat(500));
-    let sources = Sources {
-        flags: &[("listen", &long)],
-        ..Sources::default()
-    };
+    let sources = Sources { flags: &[("listen", &long)], ..Sources::default() };
     let problem = &sources.problems()[0];
-    assert!(
-        problem.starts_with("flag --listen: listen = \"line\\né"),
-        "{problem}"
-    );
+    assert!(problem.starts_with("flag --listen: listen = \"line\\né"), "{problem}");
     assert!(problem.chars().count() < 250, "{problem}");
 }

@@ -1,0 +1,4 @@
+//! One file for each command.
+
+pub(crate) mod config;
+pub(crate) mod serve;

@@ -1,0 +1,45 @@
+//! The dead letter, as an operator handles it.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use rota_model::{Millis, Rejection};
+use rota_store::Selection;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::bulk::{self, Action};
+use crate::http::body::Json;
+use crate::http::error::ApiResult;
+use crate::http::page::{self, Filter, Window};
+use crate::http::params::Params;
+use crate::http::{Shared, dead_letter, reply};
+
+pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
+    let filter = Filter::from_params(&params, Selection::DEAD_LETTER)?;
+    let window = Window::from_params(&params, "per_page", 20, 100)?;
+    let found = page::find(&app, &filter, &window).await?;
+    Ok(reply::raw(StatusCode::OK, dead_letter::listing("items", &found.records, &found.pagination)))
+}
+
+#[derive(Deserialize)]
+struct PurgeBody {
+    queue: Option<String>,
+    older_than: Option<String>,
+    confirm: Option<bool>,
+}
+
+pub(in crate::http) async fn purge(State(app): Shared, body: Json) -> ApiResult {
+    let body: PurgeBody = body.parse()?;
+    bulk::require_confirm(body.confirm)?;
+    let mut filter = Filter::all(Selection::DEAD_LETTER);
+    if let Some(queue) = &body.queue {
+        filter.set_queue(queue)?;
+    }
+    let older_than = body
+        .older_than
+        .map(|text| Millis::parse_rfc3339(&text))
+        .transpose()
+        .map_err(|e| Rejection::field("older_than", e.to_string()))?;
+    let outcome = bulk::act(&app, Action::Delete, &filter, older_than).await?;
+    Ok(reply::ok(&json!({"purged_count": outcome.succeeded, "failed": outcome.failed})))
+}

@@ -1,0 +1,9 @@
+//! The operator's side, all under `/ojs/v1/admin`.
+
+pub(super) mod bulk;
+pub(super) mod dead_letter;
+pub(super) mod jobs;
+pub(super) mod queues;
+pub(super) mod stats;
+pub(super) mod system;
+pub(super) mod workers;

@@ -1,0 +1,202 @@
+//! Queues, as an operator sees and handles them.
+
+use axum::extract::State;
+use rota_engine::{Command, QueueSettings, QueueView};
+use rota_model::{Millis, Rejection, duration};
+use rota_store::Selection;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::bulk::{self, Action};
+use crate::http::body::Json;
+use crate::http::error::{ApiError, ApiResult};
+use crate::http::page::{Filter, parse_state};
+use crate::http::params::{Params, PathName};
+use crate::http::queues::{change, counts, find, last_hour, status};
+use crate::http::{App, Shared, reply};
+
+pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
+    let per_page = params.number("per_page", 1, 100, 20)?;
+    let page = params.number("page", 1, 1_000_000, 1)?;
+    let queues = app.handle.look(rota_engine::Engine::queues).await?;
+    let total = queues.len();
+    let skip = (page - 1) * per_page;
+    let mut items = Vec::new();
+    for view in queues.iter().skip(skip as usize).take(per_page as usize) {
+        items.push(item(&app, view).await?);
+    }
+    let has_more = skip + per_page < total as u64;
+    let pagination =
+        json!({"total": total, "page": page, "per_page": per_page, "has_more": has_more});
+    Ok(reply::ok(&json!({"items": items, "queues": items, "pagination": pagination})))
+}
+
+pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+    let view = find(&app, &name).await?;
+    let mut value = item(&app, &view).await?;
+    value["configuration"] = settings_json(&view.settings);
+    value["oldest_available_at"] = oldest(&app, &view).await?;
+    Ok(reply::ok(&value))
+}
+
+pub(in crate::http) async fn pause(State(app): Shared, name: PathName) -> ApiResult {
+    let view = change(&app, Command::PauseQueue(name.queue()?)).await?;
+    let at = view.paused.map(|at| at.to_string());
+    Ok(reply::ok(&json!({
+        "name": view.name, "state": status(&view), "status": status(&view), "paused": true,
+        "paused_at": at,
+    })))
+}
+
+pub(in crate::http) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
+    let view = change(&app, Command::ResumeQueue(name.queue()?)).await?;
+    let at = app.handle.clock().now().wall.to_string();
+    Ok(reply::ok(&json!({
+        "name": view.name, "state": status(&view), "status": status(&view), "paused": false,
+        "resumed_at": at,
+    })))
+}
+
+#[derive(Deserialize)]
+struct PurgeBody {
+    states: Option<Vec<String>>,
+    older_than: Option<String>,
+    confirm: Option<bool>,
+}
+
+pub(in crate::http) async fn purge(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+    let body: PurgeBody = body.parse()?;
+    bulk::require_confirm(body.confirm)?;
+    let states = body.states.filter(|states| !states.is_empty()).ok_or_else(|| {
+        Rejection::field("states", "is required").hint("Such as [\"completed\", \"discarded\"].")
+    })?;
+    let mut filter = Filter::all(Selection::NONE);
+    filter.queue = Some(name.queue()?);
+    find(&app, &name).await?;
+    for state in &states {
+        filter.select = filter.select.with(parse_state(state)?);
+    }
+    let older_than = match body.older_than.as_deref() {
+        Some(text) => Some(
+            Millis::parse_rfc3339(text)
+                .map_err(|e| Rejection::field("older_than", e.to_string()))?,
+        ),
+        None => None,
+    };
+    let outcome = bulk::act(&app, Action::Delete, &filter, older_than).await?;
+    Ok(reply::ok(&json!({
+        "purged_count": outcome.succeeded,
+        "states": states,
+        "failed": outcome.failed,
+        "errors": outcome.errors,
+    })))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfigBody {
+    concurrency: Option<u32>,
+    retention: Option<RetentionBody>,
+    rate_limit: Option<Value>,
+    max_size: Option<Value>,
+    max_depth: Option<Value>,
+    max_size_bytes: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RetentionBody {
+    completed: Option<String>,
+    cancelled: Option<String>,
+    discarded: Option<String>,
+}
+
+/// Replaces the queue's settings; what is left out follows the server again.
+pub(in crate::http) async fn configure(
+    State(app): Shared,
+    name: PathName,
+    body: Json,
+) -> ApiResult {
+    let body: ConfigBody = body.parse()?;
+    let unserved = [
+        ("rate_limit", &body.rate_limit),
+        ("max_size", &body.max_size),
+        ("max_depth", &body.max_depth),
+        ("max_size_bytes", &body.max_size_bytes),
+    ];
+    for (field, value) in unserved {
+        if value.is_some() {
+            let text = format!("'{field}' asks for a limit that this server does not serve yet.");
+            return Err(ApiError::unsupported(text).detail("field", field));
+        }
+    }
+    if body.concurrency == Some(0) {
+        return Err(ApiError::validation("concurrency", "'concurrency' must be at least 1.")
+            .hint("Pause the queue to stop it."));
+    }
+    let retention = body.retention.unwrap_or(RetentionBody {
+        completed: None,
+        cancelled: None,
+        discarded: None,
+    });
+    let settings = QueueSettings {
+        concurrency: body.concurrency,
+        completed_ms: retention_ms(retention.completed, "completed")?,
+        cancelled_ms: retention_ms(retention.cancelled, "cancelled")?,
+        discarded_ms: retention_ms(retention.discarded, "discarded")?,
+    };
+    let view = change(&app, Command::ConfigureQueue(name.queue()?, settings)).await?;
+    Ok(reply::ok(&json!({"name": view.name, "configuration": settings_json(&view.settings)})))
+}
+
+fn retention_ms(text: Option<String>, state: &str) -> Result<Option<u64>, ApiError> {
+    let Some(text) = text else { return Ok(None) };
+    let ms = duration::parse_any(&text)
+        .map_err(|e| Rejection::value(format!("retention.{state}"), e.to_string()))?;
+    Ok(Some(u64::try_from(ms).unwrap_or(0)))
+}
+
+fn settings_json(settings: &QueueSettings) -> Value {
+    let period = |ms: Option<u64>| ms.map(|ms| duration::format_iso8601(ms as i64));
+    json!({
+        "concurrency": settings.concurrency,
+        "retention": {
+            "completed": period(settings.completed_ms),
+            "cancelled": period(settings.cancelled_ms),
+            "discarded": period(settings.discarded_ms),
+        },
+    })
+}
+
+async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
+    let hour = last_hour(app, view).await?;
+    let per_minute = |n: u64| n as f64 / 60.0;
+    Ok(json!({
+        "name": view.name,
+        "state": status(view),
+        "status": status(view),
+        "counts": counts(view),
+        "throughput": {
+            "processed_per_minute": per_minute(hour.completed),
+            "failed_per_minute": per_minute(hour.failed),
+        },
+        "latency_ms": {
+            "p50": hour.run_ms.quantile(0.5),
+            "p95": hour.run_ms.quantile(0.95),
+            "p99": hour.run_ms.quantile(0.99),
+        },
+        "paused": view.paused.is_some(),
+        "paused_at": view.paused.map(|at| at.to_string()),
+        "created_at": view.created.to_string(),
+    }))
+}
+
+async fn oldest(app: &App, view: &QueueView) -> Result<Value, ApiError> {
+    let Some(seq) = view.oldest else { return Ok(Value::Null) };
+    let mut records = app.handle.records(vec![seq]).await?;
+    let enqueued = records.pop().flatten().and_then(|record| match record.place {
+        rota_store::Place::Live(live) => Some(live.enqueued.to_string()),
+        rota_store::Place::Done(_) => None,
+    });
+    Ok(json!(enqueued))
+}

@@ -1,0 +1,105 @@
+//! Figures over all queues, now and in the past.
+
+use axum::extract::State;
+use rota_engine::Interval;
+use rota_model::{Millis, State as JobState};
+use rota_store::Period;
+use serde_json::{Value, json};
+
+use crate::http::error::{ApiError, ApiResult};
+use crate::http::params::Params;
+use crate::http::{Shared, reply};
+
+const MOST_POINTS: i64 = 5_000;
+/// Under this name the statistics of all queues together are kept.
+const ALL_QUEUES: &str = "";
+
+pub(in crate::http) async fn totals(State(app): Shared) -> ApiResult {
+    let look = app.handle.look(|engine| {
+        let queues = engine.queues().len();
+        let waiting = engine.waiting_fetches();
+        (queues, engine.worker_count(), engine.totals(), engine.minute(), waiting)
+    });
+    let (queues, workers, totals, minute, waiting) = look.await?;
+    let now = app.handle.clock().now().wall;
+    let since = Millis(now.0 - 3_600_000);
+    let rows = app.handle.history(Period::Minute, ALL_QUEUES.to_owned(), since, now).await?;
+    let this_minute = now.0 - now.0.rem_euclid(60_000);
+    let mut hour = minute;
+    for row in rows.iter().filter(|row| row.at.0 < this_minute) {
+        hour.merge(&interval(&row.data));
+    }
+    let jobs: serde_json::Map<String, Value> =
+        JobState::ALL.iter().map(|s| (s.as_str().to_owned(), json!(totals.of(*s)))).collect();
+    Ok(reply::ok(&json!({
+        "queues": queues,
+        "workers": workers,
+        "waiting_fetches": waiting,
+        "jobs": jobs,
+        "throughput": {
+            "processed_per_minute": hour.completed as f64 / 60.0,
+            "failed_per_minute": hour.failed as f64 / 60.0,
+        },
+        "uptime_seconds": app.handle.clock().uptime().as_secs(),
+    })))
+}
+
+pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiResult {
+    let word = params.get("period").unwrap_or("5m");
+    let (step_ms, stored) = match word {
+        "1m" => (60_000, Period::Minute),
+        "5m" => (300_000, Period::Minute),
+        "1h" => (3_600_000, Period::Hour),
+        "1d" => (86_400_000, Period::Hour),
+        _ => return Err(ApiError::invalid_request("'period' must be 1m, 5m, 1h or 1d.")),
+    };
+    let now = app.handle.clock().now().wall;
+    let until = params.time("until")?.unwrap_or(now);
+    let since = params.time("since")?.unwrap_or(Millis(now.0 - 3_600_000));
+    let first = since.0 - since.0.rem_euclid(step_ms);
+    if (until.0 - first) / step_ms > MOST_POINTS {
+        return Err(ApiError::validation(
+            "since",
+            format!("The range has more than {MOST_POINTS} points."),
+        )
+        .hint("Shorten it, or choose a longer period."));
+    }
+    let queue = params.get("queue").unwrap_or(ALL_QUEUES).to_owned();
+    let rows = app.handle.history(stored, queue.clone(), Millis(first), until).await?;
+    let mut points: std::collections::BTreeMap<i64, Interval> = std::collections::BTreeMap::new();
+    let this_interval = now.0 - now.0.rem_euclid(stored.ms());
+    for row in &rows {
+        let at = row.at.0 - row.at.0.rem_euclid(step_ms);
+        points.entry(at).or_default().merge(&interval(&row.data));
+    }
+    // What is under way is not written yet; a flush at an earlier stop may have written its part.
+    if until >= now && stored == Period::Minute {
+        let current = app.handle.look(move |engine| match &*queue {
+            ALL_QUEUES => Some(engine.minute()),
+            name => engine.queue(name).map(|view| view.minute),
+        });
+        if let Some(current) = current.await?.filter(|current| !current.is_empty()) {
+            let at = this_interval - this_interval.rem_euclid(step_ms);
+            points.entry(at).or_default().merge(&current);
+        }
+    }
+    let data: Vec<Value> = points.into_iter().map(|(at, interval)| point(at, &interval)).collect();
+    Ok(reply::ok(&json!({"period": word, "data": data})))
+}
+
+fn point(at: i64, interval: &Interval) -> Value {
+    json!({
+        "timestamp": Millis(at).to_string(),
+        "processed": interval.completed,
+        "failed": interval.failed,
+        "enqueued": interval.enqueued,
+        "latency_p50_ms": interval.run_ms.quantile(0.5),
+        "latency_p99_ms": interval.run_ms.quantile(0.99),
+        "wait_p50_ms": interval.wait_ms.quantile(0.5),
+        "wait_p99_ms": interval.wait_ms.quantile(0.99),
+    })
+}
+
+fn interval(data: &[u8]) -> Interval {
+    serde_json::from_slice(data).unwrap_or_default()
+}

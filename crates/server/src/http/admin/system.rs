@@ -1,0 +1,61 @@
+//! Maintenance mode and the settings in force.
+
+use axum::extract::State;
+use rota_engine::{Command, Maintenance, Reply};
+use rota_model::{Rejection, duration};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::http::body::Json;
+use crate::http::error::ApiResult;
+use crate::http::{Shared, reply};
+use crate::runtime::Answer;
+
+pub(in crate::http) async fn maintenance(State(app): Shared) -> ApiResult {
+    let maintenance = app.handle.look(|engine| engine.maintenance().clone()).await?;
+    Ok(reply::ok(&show(&maintenance)))
+}
+
+#[derive(Deserialize)]
+struct MaintenanceBody {
+    enabled: bool,
+    reason: Option<String>,
+    estimated_duration: Option<String>,
+}
+
+pub(in crate::http) async fn set_maintenance(State(app): Shared, body: Json) -> ApiResult {
+    let body: MaintenanceBody = body.parse()?;
+    let expected_ms = match body.estimated_duration.as_deref() {
+        Some(text) => {
+            let ms = duration::parse_any(text)
+                .map_err(|e| Rejection::value("estimated_duration", e.to_string()))?;
+            Some(u64::try_from(ms).unwrap_or(0))
+        }
+        None => None,
+    };
+    let command = Command::Maintain { enabled: body.enabled, reason: body.reason, expected_ms };
+    match app.handle.command(command).await? {
+        Reply::Maintenance(maintenance) => Ok(reply::ok(&show(&maintenance))),
+        reply => Err(Answer::Reply(reply).into()),
+    }
+}
+
+pub(in crate::http) async fn config(State(app): Shared) -> ApiResult {
+    let rows = app.settings.table();
+    let values: serde_json::Map<String, Value> =
+        rows.iter().map(|row| (row.key.to_owned(), json!(row.value))).collect();
+    Ok(reply::ok(&json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "config": values,
+        "settings": rows,
+    })))
+}
+
+fn show(maintenance: &Maintenance) -> Value {
+    json!({
+        "maintenance": maintenance.enabled(),
+        "reason": maintenance.reason,
+        "enabled_at": maintenance.since.map(|at| at.to_string()),
+        "estimated_end": maintenance.expected_end.map(|at| at.to_string()),
+    })
+}

@@ -1,0 +1,95 @@
+//! Reading request bodies: bounded in size, in time and in depth.
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use rota_model::json::{self, Members};
+use rota_model::{Rejection, json as model_json};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+use super::App;
+use super::error::ApiError;
+
+/// A JSON body that has been read and checked, not parsed.
+pub(super) struct Json(Bytes);
+
+impl Json {
+    /// The text. Its encoding and nesting are known to be good.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    pub fn members(&self) -> Result<Members<'_>, Rejection> {
+        json::members(self.text(), "the body")
+    }
+
+    pub fn parse<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, ApiError> {
+        serde_json::from_str(self.text()).map_err(|error| {
+            let text = error.to_string();
+            if error.is_data() {
+                ApiError::invalid_request(format!("The body does not fit: {text}."))
+            } else {
+                Rejection::malformed(format!("the body is not valid JSON: {text}")).into()
+            }
+        })
+    }
+}
+
+impl FromRequest<Arc<App>> for Json {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
+        check_media_type(&request)?;
+        let limit = app.settings.limits.body_bytes;
+        let body = read(request.into_body(), limit);
+        let bytes = tokio::time::timeout(app.settings.http.body_timeout, body)
+            .await
+            .map_err(|_| timed_out())??;
+        model_json::check(&bytes, app.settings.limits.json_depth)?;
+        Ok(Self(bytes))
+    }
+}
+
+async fn read(body: Body, limit: usize) -> Result<Bytes, ApiError> {
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(Rejection::too_large(format!("the body has more than {limit} bytes"))
+                .hint("Split the batch, or raise limits.body_bytes.")
+                .into())
+        }
+        Err(error) => Err(ApiError::invalid_request(format!("The body broke off: {error}."))),
+    }
+}
+
+fn check_media_type(request: &Request) -> Result<(), ApiError> {
+    let Some(given) = request.headers().get(CONTENT_TYPE) else { return Ok(()) };
+    let text = given.to_str().unwrap_or_default();
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let known = ["application/openjobspec+json", "application/json"];
+    if known.iter().any(|name| essence.eq_ignore_ascii_case(name)) {
+        return Ok(());
+    }
+    let shown: String = text.chars().take(100).collect();
+    Err(ApiError::invalid_request(format!("The content type '{shown}' is not supported."))
+        .hint("Send Content-Type: application/openjobspec+json or application/json."))
+}
+
+fn timed_out() -> ApiError {
+    ApiError::new(
+        StatusCode::REQUEST_TIMEOUT,
+        "invalid_request",
+        "The body took too long to arrive.",
+    )
+    .hint("Send the whole body at once, or raise http.body_timeout.")
+}
+
+/// A member of an object, unless it is absent or null.
+pub(super) fn member<'a>(members: &Members<'a>, name: &str) -> Option<&'a RawValue> {
+    let found = members.iter().find(|(key, _)| key == name)?;
+    (found.1.get() != "null").then_some(found.1)
+}

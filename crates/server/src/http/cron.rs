@@ -1,0 +1,228 @@
+//! Recurring schedules.
+
+use std::borrow::Cow;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use rota_engine::{Command, CronSpec, CronView, Overlap, Refusal, Reply};
+use rota_model::cron::Schedule;
+use rota_model::{CronName, JobId, Rejection, envelope, json};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::body::{Json, member};
+use super::error::{ApiError, ApiResult};
+use super::params::{Params, PathName};
+use super::{App, Shared, reply};
+use crate::runtime::Answer;
+
+/// Members of a registration that describe the schedule; all others describe the job.
+const SCHEDULE: &[&str] = &[
+    "name",
+    "cron",
+    "expression",
+    "schedule",
+    "timezone",
+    "overlap_policy",
+    "enabled",
+    "description",
+    "job_template",
+    "next_run_at",
+    "last_run_at",
+    "run_count",
+    "created_at",
+    "status",
+];
+
+/// Options that only make sense for a single job.
+const SINGLE: &[&str] = &["id", "scheduled_at", "delay_until", "expires_at", "pending", "metadata"];
+
+pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
+    let members = body.members()?;
+    let spec = parse(&app, &members)?;
+    match app.handle.command(Command::PutCron(Box::new(spec))).await? {
+        Reply::Cron { cron, created } => {
+            let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+            Ok(reply::json(status, &wrapped(&cron)))
+        }
+        reply => Err(Answer::Reply(reply).into()),
+    }
+}
+
+pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
+    let limit = params.number("limit", 1, 1000, 1000)? as usize;
+    let offset = params.number("offset", 0, u64::MAX, 0)? as usize;
+    let enabled = params.get("enabled").map(|text| text == "true");
+    let crons = app.handle.look(rota_engine::Engine::crons).await?;
+    let wanted: Vec<_> =
+        crons.iter().filter(|cron| enabled.is_none_or(|wanted| cron.enabled == wanted)).collect();
+    let total = wanted.len();
+    let shown: Vec<Value> =
+        wanted.iter().skip(offset).take(limit).map(|cron| show_cron(cron)).collect();
+    let has_more = offset + shown.len() < total;
+    Ok(reply::ok(&json!({
+        "crons": shown,
+        "cron_jobs": shown,
+        "count": shown.len(),
+        "pagination": {"total": total, "limit": limit, "offset": offset, "has_more": has_more},
+    })))
+}
+
+pub(super) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+    let cron_name = name.cron()?;
+    let cron = app.handle.look(move |engine| engine.cron(&cron_name)).await?;
+    let cron = cron.ok_or_else(|| ApiError::not_found("cron job", name.as_str()))?;
+    Ok(reply::ok(&wrapped(&cron)))
+}
+
+pub(super) async fn remove(State(app): Shared, name: PathName) -> ApiResult {
+    let cron = change(&app, &name, Command::RemoveCron(name.cron()?)).await?;
+    let mut answer = wrapped(&cron);
+    answer["deleted"] = json!(true);
+    answer["name"] = json!(cron.name);
+    Ok(reply::ok(&answer))
+}
+
+pub(super) async fn toggle(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+    let members = body.members()?;
+    let enabled = member(&members, "enabled").and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let enabled = enabled.ok_or_else(|| Rejection::field("enabled", "must be true or false"))?;
+    let cron = change(&app, &name, Command::EnableCron(name.cron()?, enabled)).await?;
+    Ok(reply::ok(&wrapped(&cron)))
+}
+
+async fn change(app: &App, name: &PathName, command: Command) -> Result<CronView, ApiError> {
+    match app.handle.command(command).await? {
+        Reply::Cron { cron, .. } => Ok(*cron),
+        Reply::Refused(Refusal::UnknownCron) => Err(ApiError::not_found("cron job", name.as_str())),
+        reply => Err(Answer::Reply(reply).into()),
+    }
+}
+
+fn parse(app: &App, members: &json::Members<'_>) -> Result<CronSpec, ApiError> {
+    let name = text(members, "name")?.ok_or_else(|| Rejection::field("name", "is required"))?;
+    let name = CronName::parse(&name).map_err(|e| Rejection::field("name", e.to_string()))?;
+    let expression = match (text(members, "expression")?, text(members, "cron")?) {
+        (Some(a), Some(b)) if a != b => {
+            return Err(Rejection::field("expression", "and 'cron' differ").into());
+        }
+        (a, b) => a.or(b).or(text(members, "schedule")?),
+    };
+    let expression = expression.ok_or_else(|| {
+        Rejection::field("expression", "is required").hint("Such as \"0 9 * * *\" or \"@hourly\".")
+    })?;
+    let timezone = text(members, "timezone")?.unwrap_or_else(|| "UTC".to_owned());
+    let schedule = Schedule::parse(&expression, &timezone)
+        .map_err(|e| Rejection::field("expression", format!("cannot be used: {e}")))?;
+    let overlap = match text(members, "overlap_policy")? {
+        Some(word) => Overlap::parse(&word).ok_or_else(|| {
+            Rejection::field("overlap_policy", "must be skip, allow, cancel_previous or enqueue")
+        })?,
+        None => Overlap::Skip,
+    };
+    let enabled = match member(members, "enabled") {
+        Some(raw) => serde_json::from_str(raw.get())
+            .map_err(|_| Rejection::field("enabled", "must be true or false"))?,
+        None => true,
+    };
+    let template = template(members)?;
+    refuse_single_options(&template)?;
+    let now = app.handle.clock().now().wall;
+    let job = envelope::parse(&template, &app.rules, now, JobId::v7(0, 0), &app.tenant)?;
+    Ok(CronSpec {
+        name,
+        expression,
+        timezone,
+        schedule,
+        overlap,
+        enabled,
+        class: job.class,
+        body: job.body,
+        shown: shown_members(members, &template),
+    })
+}
+
+/// The job is described in `job_template`, or by the members beside the schedule.
+fn template(members: &json::Members<'_>) -> Result<String, ApiError> {
+    if let Some(raw) = member(members, "job_template") {
+        if !raw.get().starts_with('{') {
+            return Err(Rejection::field("job_template", "must be an object").into());
+        }
+        return Ok(with_args(raw.get()));
+    }
+    let own = members.iter().filter(|(key, _)| !SCHEDULE.contains(&&**key));
+    let parts: Vec<String> =
+        own.map(|(key, raw)| format!("{}:{}", json!(key), raw.get())).collect();
+    Ok(with_args(&format!("{{{}}}", parts.join(","))))
+}
+
+/// Arguments may be left out of a schedule.
+fn with_args(template: &str) -> String {
+    let has_args =
+        json::members(template, "the job").is_ok_and(|m| m.iter().any(|(k, _)| k == "args"));
+    let rest = template.trim_start().trim_start_matches('{');
+    match (has_args, rest.trim_start().starts_with('}')) {
+        (true, _) => template.to_owned(),
+        (false, true) => "{\"args\":[]}".to_owned(),
+        (false, false) => format!("{{\"args\":[],{rest}"),
+    }
+}
+
+fn refuse_single_options(template: &str) -> Result<(), ApiError> {
+    let top = json::members(template, "the job")?;
+    let options = member(&top, "options").map(RawValue::get);
+    let nested = match options {
+        Some(text) if text.starts_with('{') => json::members(text, "'options'")?,
+        _ => Vec::new(),
+    };
+    let keys: Vec<Cow<'_, str>> = top.into_iter().chain(nested).map(|(key, _)| key).collect();
+    match SINGLE.iter().find(|name| keys.iter().any(|key| key == **name)) {
+        Some(name) => Err(Rejection::value(*name, "does not go with a recurring job").into()),
+        None => Ok(()),
+    }
+}
+
+fn shown_members(members: &json::Members<'_>, template: &str) -> bytes::Bytes {
+    let mut out = format!("\"job_template\":{template}");
+    let inner = json::members(template, "the job").unwrap_or_default();
+    for key in ["type", "args", "options", "meta"] {
+        if let Some(raw) = member(&inner, key) {
+            out.push_str(&format!(",\"{key}\":{}", raw.get()));
+        }
+    }
+    if let Some(raw) = member(members, "description") {
+        out.push_str(&format!(",\"description\":{}", raw.get()));
+    }
+    out.into()
+}
+
+fn text(members: &json::Members<'_>, name: &'static str) -> Result<Option<String>, Rejection> {
+    member(members, name).map(|raw| envelope::string(raw, name)).transpose()
+}
+
+fn wrapped(cron: &CronView) -> Value {
+    let shown = show_cron(cron);
+    json!({"cron": shown, "cron_job": shown})
+}
+
+fn show_cron(cron: &CronView) -> Value {
+    let text = format!("{{{}}}", String::from_utf8_lossy(&cron.shown));
+    let mut value: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({}));
+    super::queues::merge(
+        &mut value,
+        &json!({
+            "name": cron.name,
+            "cron": cron.expression,
+            "expression": cron.expression,
+            "timezone": cron.timezone,
+            "overlap_policy": cron.overlap.as_str(),
+            "enabled": cron.enabled,
+            "status": if cron.enabled { "active" } else { "disabled" },
+            "last_run_at": cron.last_run.map(|at| at.to_string()),
+            "next_run_at": cron.next_run.map(|at| at.to_string()),
+            "run_count": cron.run_count,
+            "created_at": cron.created.to_string(),
+        }),
+    );
+    value
+}

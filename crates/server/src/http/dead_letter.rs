@@ -1,0 +1,83 @@
+//! The dead letter: jobs that failed for good.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use rota_engine::Changed;
+use rota_model::row::Place;
+use rota_model::{Ending, JobId};
+use rota_store::{Record, Selection};
+use serde_json::{Value, json};
+
+use super::error::{ApiError, ApiResult};
+use super::page::{self, Filter, Window};
+use super::params::{Params, PathName};
+use super::{App, Shared, job_json, jobs, reply};
+use crate::runtime::Ask;
+
+pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
+    let filter = Filter::from_params(&params, Selection::DEAD_LETTER)?;
+    let window = Window::from_params(&params, "limit", 50, 200)?;
+    let found = page::find(&app, &filter, &window).await?;
+    Ok(reply::raw(StatusCode::OK, listing("jobs", &found.records, &found.pagination)))
+}
+
+pub(super) async fn stats(State(app): Shared) -> ApiResult {
+    let queues = app.handle.look(rota_engine::Engine::queues).await?;
+    let by_queue: serde_json::Map<String, Value> = queues
+        .iter()
+        .filter(|view| view.totals.dead_letter() > 0)
+        .map(|view| (view.name.to_string(), json!(view.totals.dead_letter())))
+        .collect();
+    let total: u64 = queues.iter().map(|view| view.totals.dead_letter()).sum();
+    Ok(reply::ok(&json!({"total": total, "by_queue": by_queue, "stats": {"total": total}})))
+}
+
+pub(super) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+    let record = find(&app, &name).await?;
+    let mut out = b"{\"job\":".to_vec();
+    job_json::write_record(&mut out, &record);
+    out.push(b'}');
+    Ok(reply::raw(StatusCode::OK, out))
+}
+
+pub(super) async fn retry(State(app): Shared, name: PathName) -> ApiResult {
+    let changed = change(&app, &name, |id| Ask::Retry(vec![id])).await?;
+    jobs::changed_job(&app, &changed, "re_enqueued_at").await
+}
+
+pub(super) async fn delete(State(app): Shared, name: PathName) -> ApiResult {
+    let changed = change(&app, &name, |id| Ask::Delete(vec![id])).await?;
+    let id = changed.id.to_string();
+    Ok(reply::ok(&json!({"deleted": true, "job_id": id, "id": id})))
+}
+
+/// Only a job that is in the dead letter; every other is none of its business.
+async fn change(
+    app: &App,
+    name: &PathName,
+    ask: impl FnOnce(JobId) -> Ask,
+) -> Result<Changed, ApiError> {
+    find(app, name).await?;
+    jobs::change_one(app, name, ask).await
+}
+
+async fn find(app: &App, name: &PathName) -> Result<Record, ApiError> {
+    let missing = || ApiError::not_found("dead letter job", name.as_str());
+    let record = app.handle.record(name.job().map_err(|_| missing())?).await?;
+    let dead = |record: &Record| matches!(&record.place, Place::Done(done) if done.ending == Ending::DeadLetter);
+    record.filter(dead).ok_or_else(missing)
+}
+
+/// A page of jobs under the given name.
+pub(super) fn listing(key: &str, records: &[Record], pagination: &Value) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + records.len() * 512);
+    out.extend_from_slice(format!("{{\"{key}\":[").as_bytes());
+    for (i, record) in records.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        job_json::write_record(&mut out, record);
+    }
+    out.extend_from_slice(format!("],\"pagination\":{pagination}}}").as_bytes());
+    out
+}

@@ -1,0 +1,191 @@
+//! A job's JSON: the fragment that came in, with what has changed since spliced behind it.
+
+use bytes::Bytes;
+use rota_engine::Accepted;
+use rota_model::row::Place;
+use rota_model::{Done, Ending, Live, Millis, State};
+use rota_store::{Body, Record};
+use serde_json::value::RawValue;
+
+use crate::runtime::Delivery;
+
+/// Writes JSON members one after another.
+pub(super) struct Members<'a>(&'a mut Vec<u8>);
+
+impl<'a> Members<'a> {
+    pub fn after_body(out: &'a mut Vec<u8>, body: &[u8]) -> Self {
+        out.extend_from_slice(body);
+        Self(out)
+    }
+
+    pub fn text(&mut self, key: &str, value: &str) {
+        self.key(key);
+        rota_model::json::write_str(self.0, value);
+    }
+
+    pub fn number(&mut self, key: &str, value: u64) {
+        self.key(key);
+        self.0.extend_from_slice(value.to_string().as_bytes());
+    }
+
+    pub fn time(&mut self, key: &str, value: Millis) {
+        self.key(key);
+        self.0.push(b'"');
+        value.write_rfc3339(self.0);
+        self.0.push(b'"');
+    }
+
+    pub fn raw(&mut self, key: &str, json: &[u8]) {
+        self.key(key);
+        self.0.extend_from_slice(json);
+    }
+
+    /// Keys are ours and need no escaping.
+    fn key(&mut self, key: &str) {
+        self.0.extend_from_slice(b",\"");
+        self.0.extend_from_slice(key.as_bytes());
+        self.0.extend_from_slice(b"\":");
+    }
+}
+
+/// A job that was just accepted.
+pub(super) fn write_accepted(out: &mut Vec<u8>, job: &Accepted) {
+    out.push(b'{');
+    let mut members = Members::after_body(out, &job.body);
+    members.text("state", job.state.as_str());
+    members.number("attempt", 0);
+    members.time("created_at", job.created);
+    members.time("enqueued_at", job.created);
+    out.push(b'}');
+}
+
+/// A job that a worker was just given. A record is at hand when it has run before.
+pub(super) fn write_delivery(
+    out: &mut Vec<u8>,
+    job: &Delivery,
+    body: &Body,
+    record: Option<&Record>,
+) {
+    let claimed = &job.claimed;
+    let enqueued = match record.map(|record| &record.place) {
+        Some(Place::Live(live)) => live.enqueued,
+        _ => body.created,
+    };
+    out.push(b'{');
+    let mut members = Members::after_body(out, &body.json);
+    members.text("state", State::Active.as_str());
+    members.number("attempt", u64::from(claimed.attempt));
+    members.time("created_at", body.created);
+    members.time("enqueued_at", enqueued);
+    members.time("started_at", claimed.started);
+    if !has_member(&body.json, "timeout_ms") {
+        members.number("timeout_ms", claimed.timeout_ms);
+    }
+    if !has_member(&body.json, "visibility_timeout_ms") {
+        members.number("visibility_timeout_ms", claimed.reserved_ms);
+    }
+    if let Some(worker) = &claimed.worker {
+        members.text("worker_id", worker);
+    }
+    if let Some(record) = record {
+        write_errors(&mut members, &record.errors, true);
+    }
+    out.push(b'}');
+}
+
+/// A job as it is.
+pub(super) fn write_record(out: &mut Vec<u8>, record: &Record) {
+    out.push(b'{');
+    let mut members = Members::after_body(out, &record.body.json);
+    members.text("state", record.place.state().as_str());
+    match &record.place {
+        Place::Live(live) => write_live(&mut members, live, record),
+        Place::Done(done) => write_done(&mut members, done, record),
+    }
+    out.push(b'}');
+}
+
+fn write_live(members: &mut Members<'_>, live: &Live, record: &Record) {
+    members.number("attempt", u64::from(live.attempt));
+    members.time("created_at", record.body.created);
+    members.time("enqueued_at", live.enqueued);
+    // A job that is available again has not started its next execution.
+    if let Some(started) = live.started.filter(|_| live.state != State::Available) {
+        members.time("started_at", started);
+    }
+    if let (State::Retryable, Some(due)) = (live.state, live.due) {
+        members.time("next_attempt_at", due);
+        members.time("next_retry_at", due);
+    }
+    if let Some(worker) = live.worker.as_ref().filter(|_| live.state == State::Active) {
+        members.text("worker_id", worker);
+    }
+    write_errors(members, &record.errors, true);
+}
+
+fn write_done(members: &mut Members<'_>, done: &Done, record: &Record) {
+    members.number("attempt", u64::from(done.attempt));
+    members.time("created_at", record.body.created);
+    members.time("enqueued_at", done.enqueued);
+    if let Some(started) = done.started {
+        members.time("started_at", started);
+    }
+    match done.ending {
+        Ending::Completed => members.time("completed_at", done.at),
+        Ending::Cancelled => members.time("cancelled_at", done.at),
+        Ending::DeadLetter | Ending::Discarded => {
+            members.time("discarded_at", done.at);
+            members.time("completed_at", done.at);
+        }
+        Ending::Expired => {
+            members.time("discarded_at", done.at);
+            members.time("expired_at", done.at);
+        }
+    }
+    if let Some(result) = &done.result {
+        members.raw("result", result);
+    }
+    write_errors(members, &record.errors, done.ending != Ending::Completed);
+}
+
+/// The history, and the last error unless the job has succeeded since.
+fn write_errors(members: &mut Members<'_>, errors: &[Bytes], with_last: bool) {
+    let Some(last) = errors.last() else { return };
+    if with_last {
+        members.raw("error", last);
+        if let Some(ms) = retry_delay(last) {
+            members.number("retry_delay_ms", ms);
+        }
+    }
+    let mut all = vec![b'['];
+    for (i, error) in errors.iter().enumerate() {
+        if i > 0 {
+            all.push(b',');
+        }
+        all.extend_from_slice(error);
+    }
+    all.push(b']');
+    members.raw("errors", &all);
+}
+
+fn retry_delay(error: &[u8]) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    struct Delay {
+        retry_delay_ms: Option<u64>,
+    }
+    serde_json::from_slice::<Delay>(error).ok()?.retry_delay_ms
+}
+
+/// Whether the client's part has this member at its top level.
+fn has_member(body: &[u8], name: &str) -> bool {
+    let needle = format!("\"{name}\":");
+    let found = body.windows(needle.len()).any(|window| window == needle.as_bytes());
+    // The words may stand inside the arguments; only then is a real look worth it.
+    found && parse_has_member(body, name)
+}
+
+fn parse_has_member(body: &[u8], name: &str) -> bool {
+    let text = format!("{{{}}}", String::from_utf8_lossy(body));
+    let map: Result<std::collections::HashMap<String, &RawValue>, _> = serde_json::from_str(&text);
+    map.is_ok_and(|map| map.contains_key(name))
+}

@@ -1,0 +1,169 @@
+//! Jobs: enqueue, look at, cancel, activate.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::LOCATION;
+use axum::http::{HeaderValue, Response, StatusCode};
+use rota_engine::{Accepted, Changed, Refusal, Reply};
+use rota_model::envelope::{self, NewJob};
+use rota_model::{JobId, Rejection, json};
+use serde_json::value::RawValue;
+
+use super::body::{self, Json};
+use super::error::{ApiError, ApiResult};
+use super::params::PathName;
+use super::{App, Shared, job_json, reply};
+use crate::runtime::{Answer, Ask};
+
+pub(super) async fn enqueue(State(app): Shared, body: Json) -> ApiResult {
+    let job = parse(&app, body.text())?;
+    match app.handle.ask(Ask::Enqueue(vec![job])).await {
+        Answer::Reply(Reply::Enqueued(mut accepted)) => {
+            let job = accepted.pop().ok_or_else(|| ApiError::busy("The job was not accepted."))?;
+            Ok(created(&job))
+        }
+        answer => Err(refused(&app, answer).await),
+    }
+}
+
+pub(super) async fn enqueue_batch(State(app): Shared, body: Json) -> ApiResult {
+    let members = body.members()?;
+    let jobs = body::member(&members, "jobs")
+        .ok_or_else(|| Rejection::field("jobs", "is required").hint("Send {\"jobs\": [...]}."))?;
+    let jobs = parse_batch(&app, jobs)?;
+    match app.handle.ask(Ask::Enqueue(jobs)).await {
+        Answer::Reply(Reply::Enqueued(accepted)) => Ok(created_batch(&accepted)),
+        answer => Err(refused(&app, answer).await),
+    }
+}
+
+pub(super) async fn info(State(app): Shared, name: PathName) -> ApiResult {
+    let record = app.handle.record(name.job()?).await?;
+    let record = record.ok_or_else(|| ApiError::not_found("job", name.as_str()))?;
+    let mut out = Vec::with_capacity(record.body.json.len() + 512);
+    out.extend_from_slice(b"{\"id\":\"");
+    record.body.id.write(&mut out);
+    out.extend_from_slice(b"\",\"job\":");
+    job_json::write_record(&mut out, &record);
+    out.push(b'}');
+    Ok(reply::raw(StatusCode::OK, out))
+}
+
+pub(super) async fn cancel(State(app): Shared, name: PathName) -> ApiResult {
+    let changed = change_one(&app, &name, |id| Ask::Cancel(vec![id])).await?;
+    changed_job(&app, &changed, "cancelled_at").await
+}
+
+pub(super) async fn activate(State(app): Shared, name: PathName) -> ApiResult {
+    let changed = change_one(&app, &name, Ask::Activate).await?;
+    changed_job(&app, &changed, "activated_at").await
+}
+
+/// Does something to the one job that the path names.
+pub(super) async fn change_one(
+    app: &App,
+    name: &PathName,
+    ask: impl FnOnce(JobId) -> Ask,
+) -> Result<Changed, ApiError> {
+    match app.handle.ask(ask(name.job()?)).await {
+        Answer::Reply(Reply::Changed(mut all)) if all.len() == 1 => match all.remove(0) {
+            Ok(changed) => Ok(changed),
+            Err(Refusal::UnknownJob) => Err(ApiError::not_found("job", name.as_str())),
+            Err(refusal) => Err(ApiError::from(refusal).detail("job_id", name.as_str())),
+        },
+        answer => Err(answer.into()),
+    }
+}
+
+/// The job after a change, with when it happened and what it was before.
+pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> ApiResult {
+    let mut out = Vec::with_capacity(1024);
+    out.extend_from_slice(b"{\"id\":\"");
+    changed.id.write(&mut out);
+    out.extend_from_slice(b"\",\"job\":");
+    match app.handle.record(changed.id).await? {
+        Some(record) => {
+            job_json::write_record(&mut out, &record);
+            out.pop();
+        }
+        // Retention or an operator was faster than this answer.
+        None => {
+            out.extend_from_slice(b"{\"id\":\"");
+            changed.id.write(&mut out);
+            out.push(b'"');
+        }
+    }
+    let mut members = job_json::Members::after_body(&mut out, b"");
+    members.text("previous_state", changed.before.as_str());
+    if when != "cancelled_at" {
+        members.time(when, changed.at);
+    }
+    out.extend_from_slice(b"}}");
+    Ok(reply::raw(StatusCode::OK, out))
+}
+
+fn parse(app: &App, text: &str) -> Result<NewJob, Rejection> {
+    let now = app.handle.clock().now().wall;
+    let fresh = JobId::v7(now.0, fastrand::u128(..));
+    envelope::parse(text, &app.rules, now, fresh, &app.tenant)
+}
+
+fn parse_batch(app: &App, raw: &RawValue) -> Result<Vec<NewJob>, ApiError> {
+    let most = app.settings.limits.batch_jobs;
+    let jobs = json::elements(raw).ok_or_else(|| Rejection::field("jobs", "must be an array"))?;
+    if jobs.is_empty() {
+        return Err(Rejection::field("jobs", "is empty").hint("Send at least one job.").into());
+    }
+    if jobs.len() > most {
+        let text = format!("has {} jobs; at most {most} are taken at once", jobs.len());
+        return Err(Rejection::value("jobs", text).hint("Split the batch.").into());
+    }
+    let parse_at = |(i, raw): (usize, &&RawValue)| {
+        parse(app, raw.get()).map_err(|rejection| rejection.at_index(i))
+    };
+    Ok(jobs.iter().enumerate().map(parse_at).collect::<Result<_, _>>()?)
+}
+
+fn created(job: &Accepted) -> Response<Body> {
+    let mut out = Vec::with_capacity(job.body.len() + 320);
+    out.extend_from_slice(b"{\"id\":\"");
+    job.id.write(&mut out);
+    out.extend_from_slice(b"\",\"job\":");
+    job_json::write_accepted(&mut out, job);
+    out.push(b'}');
+    let mut response = reply::raw(StatusCode::CREATED, out);
+    let mut location = b"/ojs/v1/jobs/".to_vec();
+    job.id.write(&mut location);
+    let location = HeaderValue::from_bytes(&location).expect("an id is ASCII");
+    response.headers_mut().insert(LOCATION, location);
+    response
+}
+
+fn created_batch(jobs: &[Accepted]) -> Response<Body> {
+    let bytes: usize = jobs.iter().map(|job| job.body.len() + 192).sum();
+    let mut out = Vec::with_capacity(bytes + 64);
+    out.extend_from_slice(b"{\"jobs\":[");
+    for (i, job) in jobs.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        job_json::write_accepted(&mut out, job);
+    }
+    out.extend_from_slice(format!("],\"count\":{}}}", jobs.len()).as_bytes());
+    reply::raw(StatusCode::CREATED, out)
+}
+
+/// A job that exists already is shown to whom it belongs.
+async fn refused(app: &App, answer: Answer) -> ApiError {
+    let Answer::Reply(Reply::Refused(Refusal::IdTaken { id, index })) = answer else {
+        return answer.into();
+    };
+    let error = ApiError::from(Refusal::IdTaken { id, index });
+    let Ok(Some(record)) = app.handle.record(id).await else { return error };
+    let mut out = Vec::new();
+    job_json::write_record(&mut out, &record);
+    match serde_json::from_slice(&out) {
+        Ok(job) => error.beside("job", job),
+        Err(_) => error,
+    }
+}

@@ -1,0 +1,84 @@
+//! Accepting connections: bounded in number, slow ones cut off, all of them ended in order.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+pub struct Listener {
+    listener: TcpListener,
+}
+
+impl Listener {
+    pub async fn bind(address: SocketAddr) -> std::io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await? })
+    }
+
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// Serves until `stop` is done; then lets the requests in hand end, for `grace` at the longest.
+pub async fn serve(
+    listener: Listener,
+    router: Router,
+    max_connections: usize,
+    header_timeout: Duration,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(header_timeout).keep_alive(true);
+    let places = Arc::new(Semaphore::new(max_connections));
+    let graceful = GracefulShutdown::new();
+    tokio::pin!(stop);
+    loop {
+        let place = tokio::select! {
+            place = places.clone().acquire_owned() => place,
+            () = &mut stop => break,
+        };
+        let Ok(place) = place else { break };
+        let stream = tokio::select! {
+            accepted = accept(&listener.listener) => accepted,
+            () = &mut stop => break,
+        };
+        let service = TowerToHyperService::new(router.clone());
+        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended early");
+            }
+            drop(place);
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some requests did not end within the grace time and were cut off");
+    }
+}
+
+/// The next connection. Errors are those of the client, or of this process having too many files
+/// open, which passes.
+async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                // Answers are small and complete: there is nothing to wait for.
+                let _ = stream.set_nodelay(true);
+                return stream;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+}

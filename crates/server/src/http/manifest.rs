@@ -1,0 +1,53 @@
+//! What this server can do, for clients to find out.
+
+use axum::extract::State;
+use serde_json::json;
+
+use super::{Shared, reply};
+use crate::http::error::ApiResult;
+
+pub(super) async fn manifest(State(app): Shared) -> ApiResult {
+    let limits = &app.settings.limits;
+    Ok(reply::ok(&json!({
+        "specversion": "1.0",
+        "ojs_version": "1.0",
+        "implementation": {
+            "name": "rota",
+            "version": env!("CARGO_PKG_VERSION"),
+            "language": "rust",
+        },
+        "conformance_level": 2,
+        "protocols": ["http"],
+        "backend": "sqlite",
+        "capabilities": {
+            "batch_enqueue": true,
+            "cron_jobs": true,
+            "dead_letter": true,
+            "delayed_jobs": true,
+            "job_ttl": true,
+            "priority_queues": true,
+            "pause_resume": true,
+            "events": true,
+            "long_polling": true,
+            "batch_ack": true,
+            "rate_limiting": false,
+            "schema_validation": false,
+            "unique_jobs": false,
+            "workflows": false,
+        },
+        "extensions": ["urn:ojs:ext:admin-api", "urn:ojs:ext:dead-letter"],
+        "limits": {
+            "body_bytes": limits.body_bytes,
+            "job_bytes": limits.job_bytes,
+            "result_bytes": limits.result_bytes,
+            "batch_jobs": limits.batch_jobs,
+            "fetch_jobs": limits.fetch_jobs,
+            "json_depth": limits.json_depth,
+        },
+        "endpoints": {
+            "base_url": "/ojs/v1",
+            "manifest": "/ojs/manifest",
+            "health": "/ojs/v1/health",
+        },
+    })))
+}

@@ -1,0 +1,128 @@
+//! OJS over HTTP. One file for each group of routes; `mod.rs` puts them together.
+
+mod admin;
+mod body;
+mod context;
+mod cron;
+mod dead_letter;
+mod error;
+mod events;
+mod failure;
+mod job_json;
+mod jobs;
+mod listen;
+mod manifest;
+mod page;
+mod params;
+mod queues;
+mod reply;
+mod settle;
+mod system;
+mod unserved;
+mod workers;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{delete, get, post, put};
+use rota_model::TenantId;
+use rota_model::envelope::Rules;
+
+pub use listen::{Listener, serve};
+
+use crate::runtime::{Handle, Health};
+use crate::settings::Settings;
+
+/// What every route can reach.
+pub struct App {
+    pub handle: Handle,
+    pub health: Health,
+    pub settings: Settings,
+    pub rules: Rules,
+    /// All jobs belong to this tenant until requests can name one.
+    pub tenant: TenantId,
+}
+
+type Shared = axum::extract::State<Arc<App>>;
+
+impl App {
+    #[must_use]
+    pub fn new(handle: Handle, health: Health, settings: Settings) -> Self {
+        let ms = |duration: std::time::Duration| duration.as_millis();
+        let rules = Rules {
+            max_job_bytes: settings.limits.job_bytes,
+            max_schedule_ms: i64::try_from(ms(settings.jobs.max_schedule)).unwrap_or(i64::MAX),
+            max_visibility_ms: ms(settings.jobs.max_visibility_timeout) as u64,
+            test_directives: settings.testing.directives,
+        };
+        Self { handle, health, settings, rules, tenant: TenantId::default_tenant() }
+    }
+}
+
+#[must_use]
+pub fn router(app: Arc<App>) -> Router {
+    let v1 = Router::new()
+        .route("/health", get(system::health))
+        .route("/jobs", post(jobs::enqueue))
+        .route("/jobs/batch", post(jobs::enqueue_batch))
+        .route("/jobs/{id}", get(jobs::info).delete(jobs::cancel))
+        .route("/jobs/{id}/activate", post(jobs::activate))
+        .route("/workers/fetch", post(workers::fetch))
+        .route("/workers/ack", post(settle::ack))
+        .route("/workers/nack", post(settle::nack))
+        .route("/workers/heartbeat", post(workers::heartbeat))
+        .route("/workers/register", post(workers::register))
+        .route("/workers", post(workers::register))
+        .route("/workers/deregister", post(workers::deregister))
+        .route("/workers/{id}", delete(workers::deregister_by_path))
+        .route("/queues", get(queues::list))
+        .route("/queues/{name}", get(queues::stats))
+        .route("/queues/{name}/stats", get(queues::stats))
+        .route("/queues/{name}/pause", post(queues::pause))
+        .route("/queues/{name}/resume", post(queues::resume))
+        .route("/dead-letter", get(dead_letter::list))
+        .route("/dead-letter/stats", get(dead_letter::stats))
+        .route("/dead-letter/{id}", get(dead_letter::show).delete(dead_letter::delete))
+        .route("/dead-letter/{id}/retry", post(dead_letter::retry))
+        .route("/cron", get(cron::list).post(cron::register))
+        .route("/cron/{name}", get(cron::show).delete(cron::remove).patch(cron::toggle))
+        .route("/events", get(events::list))
+        .merge(unserved::routes());
+    let admin = Router::new()
+        .route("/queues", get(admin::queues::list))
+        .route("/queues/{name}", get(admin::queues::show))
+        .route("/queues/{name}/pause", post(admin::queues::pause))
+        .route("/queues/{name}/resume", post(admin::queues::resume))
+        .route("/queues/{name}/jobs", delete(admin::queues::purge))
+        .route("/queues/{name}/config", put(admin::queues::configure))
+        .route("/jobs", get(admin::jobs::list))
+        .route("/jobs/{id}", get(admin::jobs::show))
+        .route("/jobs/{id}/cancel", post(jobs::cancel))
+        .route("/jobs/{id}/retry", post(admin::jobs::retry))
+        .route("/jobs/bulk/{action}", post(admin::bulk::run))
+        .route("/workers", get(admin::workers::list))
+        .route("/workers/{id}", get(admin::workers::show).delete(admin::workers::drop_stale))
+        .route("/workers/{id}/quiet", post(admin::workers::quiet))
+        .route("/workers/{id}/terminate", post(admin::workers::terminate))
+        .route("/workers/{id}/resume", post(admin::workers::resume))
+        .route("/stats", get(admin::stats::totals))
+        .route("/stats/history", get(admin::stats::history))
+        .route("/dead-letter", get(admin::dead_letter::list).delete(admin::dead_letter::purge))
+        .route("/dead-letter/{id}", get(dead_letter::show).delete(dead_letter::delete))
+        .route("/dead-letter/{id}/retry", post(dead_letter::retry))
+        .route(
+            "/system/maintenance",
+            get(admin::system::maintenance).post(admin::system::set_maintenance),
+        )
+        .route("/system/config", get(admin::system::config));
+    Router::new()
+        .route("/ojs/manifest", get(manifest::manifest))
+        .route("/health", get(system::health))
+        .route("/ready", get(system::ready))
+        .nest("/ojs/v1", v1)
+        .nest("/ojs/v1/admin", admin)
+        .fallback(system::not_found)
+        .method_not_allowed_fallback(system::method_not_allowed)
+        .layer(axum::middleware::from_fn(context::apply))
+        .with_state(app)
+}

@@ -1,0 +1,295 @@
+//! Listing jobs: filters, cursors and pages.
+
+use rota_engine::Totals;
+use rota_model::{ClassId, Millis, QueueName, Seq, State};
+use rota_store::{ListQuery, Order, Record, Selection};
+use serde_json::{Map, Value, json};
+
+use super::App;
+use super::error::ApiError;
+use super::params::Params;
+
+/// Rows that one request may look at. A page that comes to this bound is short and has a cursor.
+const MOST_ROWS: usize = 50_000;
+/// How deep pages by number go. Cursors have no such bound.
+const DEEPEST: u64 = 10_000;
+
+/// Which jobs are meant.
+#[derive(Debug, Clone)]
+pub(super) struct Filter {
+    pub queue: Option<QueueName>,
+    /// Exact, or a prefix with `*` at its end.
+    pub kind: Option<String>,
+    pub select: Selection,
+    /// The one state that was asked for, if it was one.
+    pub state: Option<State>,
+    pub since: Option<Millis>,
+    pub until: Option<Millis>,
+}
+
+impl Filter {
+    pub fn from_params(params: &Params, select: Selection) -> Result<Self, ApiError> {
+        let mut filter = Self::all(select);
+        if let Some(name) = params.get("queue") {
+            filter.set_queue(name)?;
+        }
+        if let Some(text) = params.get("state") {
+            filter.set_state(text)?;
+        }
+        filter.kind = params.get("type").map(str::to_owned);
+        filter.since = params.time("since")?;
+        filter.until = params.time("until")?;
+        Ok(filter)
+    }
+
+    pub fn all(select: Selection) -> Self {
+        Self { queue: None, kind: None, select, state: None, since: None, until: None }
+    }
+
+    pub fn set_queue(&mut self, name: &str) -> Result<(), ApiError> {
+        let queue = QueueName::parse(name).map_err(|e| {
+            ApiError::invalid_request(format!("'queue' {e}.")).detail("field", "queue")
+        })?;
+        self.queue = Some(queue);
+        Ok(())
+    }
+
+    pub fn set_state(&mut self, text: &str) -> Result<(), ApiError> {
+        let state = parse_state(text)?;
+        self.select = Selection::state(state);
+        self.state = Some(state);
+        Ok(())
+    }
+
+    /// What the store is asked for; `None` when no job can match.
+    pub async fn query(&self, app: &App) -> Result<Option<ListQuery>, ApiError> {
+        let classes = self.classes(app).await?;
+        if classes.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(None);
+        }
+        Ok(Some(ListQuery {
+            select: self.select,
+            classes,
+            since: self.since,
+            until: self.until,
+            after: None,
+            order: Order::NewestFirst,
+            limit: 0,
+            scan: MOST_ROWS,
+        }))
+    }
+
+    async fn classes(&self, app: &App) -> Result<Option<Vec<ClassId>>, ApiError> {
+        if self.queue.is_none() && self.kind.is_none() {
+            return Ok(None);
+        }
+        let (queue, kind) = (self.queue.clone(), self.kind.clone());
+        let matches = move |class: &rota_model::Class| {
+            let queue_fits = queue.as_ref().is_none_or(|queue| class.queue == *queue);
+            let kind_fits = kind.as_ref().is_none_or(|kind| match kind.strip_suffix('*') {
+                Some(prefix) => class.kind.starts_with(prefix),
+                None => *class.kind == **kind,
+            });
+            queue_fits && kind_fits
+        };
+        Ok(Some(app.handle.look(move |engine| engine.classes_where(matches)).await?))
+    }
+
+    /// How many jobs match, where a counter knows.
+    pub async fn total(&self, app: &App) -> Result<Option<u64>, ApiError> {
+        if self.kind.is_some() || self.since.is_some() || self.until.is_some() {
+            return Ok(None);
+        }
+        let queue = self.queue.clone();
+        let totals = app.handle.look(move |engine| match queue {
+            Some(queue) => engine.queue(&queue).map_or_else(Totals::default, |view| view.totals),
+            None => engine.totals(),
+        });
+        let totals = totals.await?;
+        if self.select == Selection::DEAD_LETTER {
+            return Ok(Some(totals.dead_letter()));
+        }
+        let wanted = |state: &State| self.state.is_none_or(|one| one == *state);
+        Ok(Some(State::ALL.iter().filter(|s| wanted(s)).map(|state| totals.of(*state)).sum()))
+    }
+}
+
+pub(super) fn parse_state(text: &str) -> Result<State, ApiError> {
+    State::parse(text).ok_or_else(|| {
+        let states = State::ALL.map(State::as_str).join(", ");
+        ApiError::invalid_request(format!("'{text}' is not a state."))
+            .hint(format!("One of: {states}."))
+    })
+}
+
+/// Where a page begins and how long it is.
+pub(super) struct Window {
+    limit: usize,
+    skip: usize,
+    after: Option<Seq>,
+    page: u64,
+    order: Order,
+    sort: Sort,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Created,
+    Scheduled,
+    Priority,
+}
+
+impl Window {
+    pub fn from_params(
+        params: &Params,
+        size: &str,
+        default: u64,
+        most: u64,
+    ) -> Result<Self, ApiError> {
+        let limit = match params.get(size) {
+            Some(_) => params.number(size, 1, most, default)?,
+            None => params.number("limit", 1, most, default)?,
+        };
+        let page = params.number("page", 1, u64::MAX, 1)?;
+        let offset = params.number("offset", 0, u64::MAX, 0)?;
+        let skip = (page - 1).saturating_mul(limit).saturating_add(offset);
+        if skip.saturating_add(limit) > DEEPEST {
+            return Err(ApiError::validation(
+                "page",
+                format!("Pages by number end after {DEEPEST} jobs."),
+            )
+            .hint("Follow 'next_cursor' with ?cursor=... to go on; that has no end."));
+        }
+        let after = params.get("cursor").map(parse_cursor).transpose()?;
+        let order = match params.get("order") {
+            None | Some("desc") => Order::NewestFirst,
+            Some("asc") => Order::OldestFirst,
+            Some(_) => return Err(ApiError::invalid_request("'order' must be asc or desc.")),
+        };
+        let sort = match params.get("sort") {
+            None | Some("created_at") => Sort::Created,
+            Some("scheduled_at") => Sort::Scheduled,
+            Some("priority") => Sort::Priority,
+            Some(_) => {
+                return Err(ApiError::invalid_request(
+                    "'sort' must be created_at, scheduled_at or priority.",
+                ));
+            }
+        };
+        Ok(Self { limit: limit as usize, skip: skip as usize, after, page, order, sort })
+    }
+}
+
+pub(super) struct Found {
+    pub records: Vec<Record>,
+    pub pagination: Value,
+}
+
+/// One page of the jobs that match.
+pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<Found, ApiError> {
+    let total = filter.total(app).await?;
+    let query = filter.query(app).await?;
+    let (mut records, next) = match query {
+        Some(query) if window.sort == Sort::Created => in_order(app, query, window).await?,
+        Some(query) => sorted(app, query, window).await?,
+        None => (Vec::new(), None),
+    };
+    let has_more = next.is_some();
+    records.truncate(window.limit);
+    let mut pagination = Map::new();
+    let mut put = |key: &str, value: Value| {
+        pagination.insert(key.to_owned(), value);
+    };
+    match total {
+        Some(total) => put("total", json!(total)),
+        None => put("total_known", json!(false)),
+    }
+    put("limit", json!(window.limit));
+    put("per_page", json!(window.limit));
+    put("page", json!(window.page));
+    put("offset", json!(window.skip));
+    put("has_more", json!(has_more));
+    if let Some(next) = next {
+        put("next_cursor", json!(cursor(next)));
+    }
+    Ok(Found { records, pagination: Value::Object(pagination) })
+}
+
+async fn in_order(
+    app: &App,
+    mut query: ListQuery,
+    window: &Window,
+) -> Result<(Vec<Record>, Option<Seq>), ApiError> {
+    query.after = window.after;
+    query.order = window.order;
+    // One more than wanted tells whether anything follows.
+    query.limit = window.skip + window.limit + 1;
+    let page = app.handle.list(query).await?;
+    let mut records = page.records;
+    let full = records.len() > window.skip + window.limit;
+    records.drain(..window.skip.min(records.len()));
+    if full {
+        records.truncate(window.limit);
+        let last = records.last().map(|record| record.seq);
+        return Ok((records, last));
+    }
+    Ok((records, page.next))
+}
+
+/// An order that no index has: all that match are read, if they are few enough.
+async fn sorted(
+    app: &App,
+    mut query: ListQuery,
+    window: &Window,
+) -> Result<(Vec<Record>, Option<Seq>), ApiError> {
+    query.limit = DEEPEST as usize + 1;
+    let page = app.handle.list(query).await?;
+    if page.records.len() > DEEPEST as usize || page.next.is_some() {
+        return Err(ApiError::validation(
+            "sort",
+            format!("More than {DEEPEST} jobs match, too many to sort."),
+        )
+        .hint("Narrow the filter, or sort by created_at."));
+    }
+    let mut records = page.records;
+    let sort = window.sort;
+    records.sort_by_cached_key(|record| (sort_key(record, sort), record.seq));
+    if window.order == Order::NewestFirst {
+        records.reverse();
+    }
+    let rest = records.len().saturating_sub(window.skip + window.limit);
+    records.drain(..window.skip.min(records.len()));
+    records.truncate(window.limit);
+    let next = records.last().filter(|_| rest > 0).map(|record| record.seq);
+    Ok((records, next))
+}
+
+fn sort_key(record: &Record, sort: Sort) -> i64 {
+    #[derive(serde::Deserialize)]
+    struct Keys {
+        priority: Option<i64>,
+        scheduled_at: Option<String>,
+    }
+    let text = format!("{{{}}}", String::from_utf8_lossy(&record.body.json));
+    let Ok(keys) = serde_json::from_str::<Keys>(&text) else { return 0 };
+    match sort {
+        Sort::Priority => keys.priority.unwrap_or(0),
+        Sort::Scheduled => keys
+            .scheduled_at
+            .and_then(|text| Millis::parse_rfc3339(&text).ok())
+            .map_or(record.body.created.0, |at| at.0),
+        Sort::Created => record.body.created.0,
+    }
+}
+
+fn cursor(seq: Seq) -> String {
+    format!("c{:x}", seq.0)
+}
+
+fn parse_cursor(text: &str) -> Result<Seq, ApiError> {
+    let number = text.strip_prefix('c').and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    number.map(Seq).ok_or_else(|| {
+        ApiError::invalid_request("The cursor is not one that this server gave.")
+            .hint("Use 'next_cursor' of the page before, unchanged.")
+    })
+}

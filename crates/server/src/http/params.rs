@@ -1,0 +1,96 @@
+//! Names and numbers in paths and query strings.
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+use rota_model::{CronName, JobId, Millis, QueueName, WorkerId};
+
+use super::error::ApiError;
+
+/// The `{...}` of a path, decoded. There is only ever one.
+pub(super) struct PathName(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathName {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let name = params.ok().and_then(|p| p.iter().next().map(|(_, value)| value.to_owned()));
+        name.map(Self).ok_or_else(|| ApiError::not_found("resource", parts.uri.path()))
+    }
+}
+
+impl PathName {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A name that could not be an id is the name of no job.
+    pub fn job(&self) -> Result<JobId, ApiError> {
+        JobId::parse(&self.0).map_err(|_| ApiError::not_found("job", &self.0))
+    }
+
+    pub fn queue(&self) -> Result<QueueName, ApiError> {
+        QueueName::parse(&self.0)
+            .map_err(|error| ApiError::invalid_request(format!("The queue's name {error}.")))
+    }
+
+    pub fn cron(&self) -> Result<CronName, ApiError> {
+        CronName::parse(&self.0).map_err(|_| ApiError::not_found("cron job", &self.0))
+    }
+
+    pub fn worker(&self) -> Result<WorkerId, ApiError> {
+        WorkerId::parse(&self.0).map_err(|_| ApiError::not_found("worker", &self.0))
+    }
+}
+
+/// The query string, as pairs.
+pub(super) struct Params(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let query = axum::extract::Query::<Vec<(String, String)>>::from_request_parts(parts, state);
+        match query.await {
+            Ok(query) => Ok(Self(query.0)),
+            Err(error) => {
+                Err(ApiError::invalid_request(format!("The query string is bad: {error}.")))
+            }
+        }
+    }
+}
+
+impl Params {
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| &**value).filter(|value| !value.is_empty())
+    }
+
+    /// A comma-separated list, also when the parameter is repeated.
+    pub fn list(&self, name: &str) -> Vec<String> {
+        let values = self.0.iter().filter(|(key, _)| key == name);
+        let parts = values.flat_map(|(_, value)| value.split(','));
+        parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// A whole number within bounds. More than the most is cut down to it, as lists do.
+    pub fn number(&self, name: &str, least: u64, most: u64, default: u64) -> Result<u64, ApiError> {
+        let Some(text) = self.get(name) else { return Ok(default) };
+        match text.parse::<u64>() {
+            Ok(value) if value >= least => Ok(value.min(most)),
+            _ => Err(ApiError::invalid_request(format!(
+                "'{name}' must be a whole number of at least {least}."
+            ))
+            .detail("field", name)),
+        }
+    }
+
+    pub fn time(&self, name: &str) -> Result<Option<Millis>, ApiError> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        // A plus in a query string means a space; an offset is still meant as one.
+        let text = text.replace(' ', "+");
+        Millis::parse_rfc3339(&text)
+            .map(Some)
+            .map_err(|e| ApiError::invalid_request(format!("'{name}' {e}.")).detail("field", name))
+    }
+}

@@ -1,0 +1,183 @@
+//! Ack and nack, one at a time or many in one commit.
+
+use axum::extract::State;
+use bytes::Bytes;
+use rota_engine::{Holder, Refusal, Reply, Settled};
+use rota_model::{JobId, Rejection, State as JobState, WorkerId, json};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::body::{self, Json, member};
+use super::error::{ApiError, ApiResult};
+use super::{App, Shared, failure, reply};
+use crate::runtime::{Answer, Ask, SettleAsk};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Ack,
+    Nack,
+}
+
+pub(super) async fn ack(State(app): Shared, body: Json) -> ApiResult {
+    settle(&app, &body, Kind::Ack).await
+}
+
+pub(super) async fn nack(State(app): Shared, body: Json) -> ApiResult {
+    settle(&app, &body, Kind::Nack).await
+}
+
+async fn settle(app: &App, body: &Json, kind: Kind) -> ApiResult {
+    let members = body.members()?;
+    match body::member(&members, "jobs") {
+        Some(list) => settle_many(app, list, kind).await,
+        None => {
+            let ask = parse(app, &members, kind)?;
+            let id = ask.job;
+            let mut all = send(app, vec![ask]).await?;
+            match all.pop() {
+                Some(Ok(settled)) => Ok(reply::ok(&shown(&settled, kind))),
+                Some(Err(refusal)) => Err(refused(refusal, id)),
+                None => Err(ApiError::busy("The outcome was not taken.")),
+            }
+        }
+    }
+}
+
+/// Each is answered for itself, in the order of the request.
+async fn settle_many(app: &App, list: &RawValue, kind: Kind) -> ApiResult {
+    let most = app.settings.limits.batch_jobs;
+    let list = json::elements(list).ok_or_else(|| Rejection::field("jobs", "must be an array"))?;
+    if list.is_empty() || list.len() > most {
+        let text = format!("must have from 1 to {most} entries, not {}", list.len());
+        return Err(Rejection::value("jobs", text).into());
+    }
+    let parse_at = |(i, raw): (usize, &&RawValue)| {
+        let members = json::members(raw.get(), "an entry of 'jobs'")?;
+        parse(app, &members, kind).map_err(|rejection| rejection.at_index(i))
+    };
+    let asks = list.iter().enumerate().map(parse_at).collect::<Result<Vec<_>, _>>()?;
+    let ids: Vec<JobId> = asks.iter().map(|ask| ask.job).collect();
+    let outcomes = send(app, asks).await?;
+    let settled = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    let mut results = Vec::with_capacity(ids.len());
+    for (outcome, id) in outcomes.into_iter().zip(ids) {
+        results.push(match outcome {
+            Ok(settled) => shown(&settled, kind),
+            Err(refusal) => error_of(&refused(refusal, id), id),
+        });
+    }
+    let failed = results.len() - settled;
+    Ok(reply::ok(&json!({"results": results, "succeeded": settled, "failed": failed})))
+}
+
+async fn send(app: &App, asks: Vec<SettleAsk>) -> Result<Vec<Result<Settled, Refusal>>, ApiError> {
+    match app.handle.ask(Ask::Settle(asks)).await {
+        Answer::Reply(Reply::Settled(all)) => Ok(all),
+        answer => Err(answer.into()),
+    }
+}
+
+fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<SettleAsk, Rejection> {
+    let id = member(members, "job_id").or_else(|| member(members, "id"));
+    let id = id.ok_or_else(|| Rejection::field("job_id", "is required"))?;
+    let id: String = serde_json::from_str(id.get())
+        .map_err(|_| Rejection::field("job_id", "must be a string"))?;
+    let job = JobId::parse(&id).map_err(|e| Rejection::field("job_id", e.to_string()))?;
+    let outcome = match kind {
+        Kind::Ack => Ok(result(app, members)?),
+        Kind::Nack => Err(problem(app, members)?),
+    };
+    Ok(SettleAsk { job, holder: holder(members)?, outcome })
+}
+
+fn result(app: &App, members: &json::Members<'_>) -> Result<Option<Bytes>, Rejection> {
+    let Some(raw) = member(members, "result") else { return Ok(None) };
+    let most = app.settings.limits.result_bytes;
+    if raw.get().len() > most {
+        let text = format!("'result' has {} bytes; at most {most} are kept", raw.get().len());
+        return Err(Rejection::too_large(text).hint("Store it elsewhere and return a reference."));
+    }
+    Ok(Some(Bytes::copy_from_slice(raw.get().as_bytes())))
+}
+
+fn problem(
+    app: &App,
+    members: &json::Members<'_>,
+) -> Result<(rota_engine::Failure, bool), Rejection> {
+    let raw = member(members, "error").ok_or_else(|| {
+        Rejection::field("error", "is required")
+            .hint("Say what went wrong: {\"code\", \"message\"}.")
+    })?;
+    let requeue = match member(members, "requeue") {
+        Some(raw) => serde_json::from_str(raw.get())
+            .map_err(|_| Rejection::field("requeue", "must be true or false"))?,
+        None => false,
+    };
+    Ok((failure::parse(raw, app.settings.limits.error_bytes)?, requeue))
+}
+
+fn holder(members: &json::Members<'_>) -> Result<Holder, Rejection> {
+    let worker = match member(members, "worker_id") {
+        Some(raw) => {
+            let text: String = serde_json::from_str(raw.get())
+                .map_err(|_| Rejection::field("worker_id", "must be a string"))?;
+            let id = WorkerId::parse(&text);
+            Some(id.map_err(|e| Rejection::field("worker_id", e.to_string()))?)
+        }
+        None => None,
+    };
+    let attempt = match member(members, "attempt") {
+        Some(raw) => Some(
+            serde_json::from_str(raw.get())
+                .map_err(|_| Rejection::field("attempt", "must be a whole number"))?,
+        ),
+        None => None,
+    };
+    Ok(Holder { worker, attempt })
+}
+
+fn shown(settled: &Settled, kind: Kind) -> Value {
+    let id = settled.id.to_string();
+    let mut answer = Map::new();
+    let mut put = |key: &str, value: Value| {
+        answer.insert(key.to_owned(), value);
+    };
+    put("id", json!(id));
+    put("job_id", json!(id));
+    put("state", json!(settled.state.as_str()));
+    put("attempt", json!(settled.attempt));
+    put("max_attempts", json!(settled.max_attempts));
+    if kind == Kind::Ack {
+        put("acknowledged", json!(true));
+    }
+    let at = json!(settled.at.to_string());
+    if settled.state == JobState::Discarded {
+        put("discarded_at", at.clone());
+    }
+    if settled.state.is_terminal() {
+        put("completed_at", at);
+    }
+    if let Some((next, delay_ms)) = settled.next {
+        put("next_attempt_at", json!(next.to_string()));
+        put("next_retry_at", json!(next.to_string()));
+        put("retry_delay_ms", json!(delay_ms));
+    }
+    put("job", json!({"id": id, "state": settled.state.as_str(), "attempt": settled.attempt}));
+    Value::Object(answer)
+}
+
+fn refused(refusal: Refusal, id: JobId) -> ApiError {
+    match refusal {
+        Refusal::UnknownJob => ApiError::not_found("job", &id.to_string()),
+        refusal => ApiError::from(refusal).detail("job_id", id.to_string()),
+    }
+}
+
+/// One entry's error, in the shape that it would have had by itself.
+fn error_of(error: &ApiError, id: JobId) -> Value {
+    let mut value = error.body();
+    value["job_id"] = json!(id.to_string());
+    value["id"] = json!(id.to_string());
+    value["status"] = json!(error.status().as_u16());
+    value
+}

@@ -1,0 +1,52 @@
+//! Health, and what is said where there is nothing.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use serde_json::json;
+
+use super::error::{ApiError, ApiResult};
+use super::{Shared, reply};
+
+pub(super) async fn health(State(app): Shared) -> ApiResult {
+    let started = std::time::Instant::now();
+    // Goes through the engine: an engine that does not answer is not healthy.
+    let counts = app.handle.look(|engine| (engine.active_count(), engine.worker_count())).await;
+    let latency_ms = started.elapsed().as_millis() as u64;
+    let full = app.health.is_full();
+    let (status, word, backend) = match (&counts, full) {
+        (Ok(_), false) => (StatusCode::OK, "ok", "ok"),
+        (Ok(_), true) => (StatusCode::SERVICE_UNAVAILABLE, "degraded", "full"),
+        (Err(_), _) => (StatusCode::SERVICE_UNAVAILABLE, "degraded", "unresponsive"),
+    };
+    let (active, workers) = counts.unwrap_or_default();
+    Ok(reply::json(
+        status,
+        &json!({
+            "status": word,
+            "version": "1.0",
+            "server_version": env!("CARGO_PKG_VERSION"),
+            "uptime_seconds": app.handle.clock().uptime().as_secs(),
+            "active_jobs": active,
+            "workers": workers,
+            "backend": {"type": "sqlite", "status": backend, "latency_ms": latency_ms},
+        }),
+    ))
+}
+
+pub(super) async fn ready(State(app): Shared) -> ApiResult {
+    app.handle.look(|_| ()).await?;
+    Ok(reply::ok(&json!({"status": "ready", "ready": true})))
+}
+
+pub(super) async fn not_found(request: Request) -> ApiError {
+    ApiError::not_found("path", request.uri().path())
+        .hint("All endpoints are under /ojs/v1; see /ojs/manifest.")
+}
+
+pub(super) async fn method_not_allowed(request: Request) -> ApiError {
+    ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "invalid_request",
+        format!("{} is not a method of {}.", request.method(), request.uri().path()),
+    )
+}

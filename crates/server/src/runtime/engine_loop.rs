@@ -1,0 +1,421 @@
+//! The engine thread: takes requests, lets the engine decide, and gathers what follows for the
+//! store, which commits one batch while the next is being made.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use ahash::RandomState;
+use crossbeam_channel::{Receiver, Sender, TrySendError, select};
+use rota_engine::{
+    Ack, Beat, Claimed, Command, Engine, InFlight, Nack, Refusal, Reply, Settle, Target, WaiterId,
+};
+use rota_model::JobId;
+use rota_model::envelope::NewJob;
+use rota_store::{Batch, Body, Reader, StoreError};
+use tokio::sync::oneshot;
+
+use super::ask::{Answer, Ask, Delivery, Input, SettleAsk, Unavailable};
+use super::body_cache::BodyCache;
+use super::release::Release;
+use super::resolve::Resolver;
+use super::store_loop::{Done, Work};
+use super::{Clock, Health};
+
+pub(super) struct EngineLoop<R> {
+    pub engine: Engine,
+    pub clock: Clock,
+    pub inbox: Receiver<Input>,
+    pub work: Sender<Work>,
+    pub done: Receiver<Done>,
+    pub resolver: Resolver<R>,
+    pub bodies: BodyCache,
+    pub in_flight: InFlight,
+    /// The last batch that was handed to the store.
+    pub number: u64,
+    pub batch: Batch,
+    pub release: Release,
+    pub waiting: HashMap<WaiterId, oneshot::Sender<Answer>, RandomState>,
+    pub most: usize,
+    pub health: Health,
+    pub room_checked: Instant,
+    pub on_fatal: Box<dyn Fn(&str) + Send>,
+}
+
+/// How often a full disk is looked at again.
+const ROOM_CHECK: Duration = Duration::from_secs(2);
+/// The longest sleep, so that a wall clock which was set is noticed.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1000);
+
+enum Event {
+    Inputs(Vec<Input>),
+    Done(Done),
+    Time,
+    Gone,
+}
+
+impl<R: Reader> EngineLoop<R> {
+    pub fn run(mut self) {
+        loop {
+            match self.wait() {
+                Event::Inputs(inputs) => {
+                    if self.serve(inputs) {
+                        break;
+                    }
+                }
+                Event::Done(done) => self.hear(done),
+                Event::Time => self.apply_command(Command::Tick, None),
+                Event::Gone => break,
+            }
+            self.hand_over(false);
+            self.check_room();
+        }
+        self.finish();
+    }
+
+    fn wait(&self) -> Event {
+        let sleep = self.engine.wake_in_ms().map_or(LONGEST_SLEEP, Duration::from_millis);
+        select! {
+            recv(self.done) -> done => done.map_or(Event::Gone, Event::Done),
+            recv(self.inbox) -> first => match first {
+                Ok(first) => {
+                    let mut inputs = vec![first];
+                    inputs.extend(self.inbox.try_iter().take(self.most - 1));
+                    Event::Inputs(inputs)
+                }
+                Err(_) => Event::Gone,
+            },
+            default(sleep.min(LONGEST_SLEEP)) => Event::Time,
+        }
+    }
+
+    /// Serves requests in their order; true when the last of them was the word to stop.
+    fn serve(&mut self, inputs: Vec<Input>) -> bool {
+        let asks = inputs.iter().filter_map(|input| match input {
+            Input::Ask(ask, _) | Input::Tell(ask) => Some(ask),
+            Input::Look(_) | Input::Stop => None,
+        });
+        if let Err(error) = self.resolver.prepare(asks, &self.engine) {
+            self.fatal(&error);
+        }
+        let mut stop = false;
+        for input in inputs {
+            match input {
+                Input::Ask(ask, responder) => self.ask(ask, Some(responder)),
+                Input::Tell(ask) => self.ask(ask, None),
+                Input::Look(look) => look(&self.engine),
+                Input::Stop => stop = true,
+            }
+        }
+        stop
+    }
+
+    fn ask(&mut self, ask: Ask, responder: Option<oneshot::Sender<Answer>>) {
+        if self.health.is_full() && adds_data(&ask) {
+            if let Some(responder) = responder {
+                let _ = responder.send(Answer::Unavailable(Unavailable::DiskFull));
+            }
+            return;
+        }
+        match self.command_for(ask) {
+            Ok(Prepared::Command(command)) => self.apply_command(command, responder),
+            Ok(Prepared::Partly(command, gaps)) => self.apply_with_gaps(command, &gaps, responder),
+            Ok(Prepared::Answer(reply)) => self.answer(responder, Answer::Reply(reply)),
+            Err(error) => self.fatal(&error),
+        }
+    }
+
+    fn apply_command(&mut self, command: Command, responder: Option<oneshot::Sender<Answer>>) {
+        let waiter = match &command {
+            Command::Fetch(fetch) => fetch.wait.map(|(id, _)| id),
+            _ => None,
+        };
+        let stopped = match &command {
+            Command::StopWaiting(id) => Some(*id),
+            _ => None,
+        };
+        match self.apply(command) {
+            Reply::Waiting => {
+                if let (Some(id), Some(responder)) = (waiter, responder) {
+                    self.waiting.insert(id, responder);
+                }
+            }
+            Reply::Fetched(claimed) => {
+                let jobs = self.deliveries(claimed);
+                self.answer(responder, Answer::Fetched(jobs));
+            }
+            reply => self.answer(responder, Answer::Reply(reply)),
+        }
+        if let Some(id) = stopped {
+            self.waiting.remove(&id);
+        }
+    }
+
+    /// Some of the ids meant nothing; the answers to the others go around the gaps.
+    fn apply_with_gaps(
+        &mut self,
+        command: Command,
+        gaps: &[usize],
+        responder: Option<oneshot::Sender<Answer>>,
+    ) {
+        let mut reply = self.apply(command);
+        for &gap in gaps {
+            match &mut reply {
+                Reply::Settled(all) => all.insert(gap, Err(Refusal::UnknownJob)),
+                Reply::Changed(all) => all.insert(gap, Err(Refusal::UnknownJob)),
+                _ => {}
+            }
+        }
+        self.answer(responder, Answer::Reply(reply));
+    }
+
+    fn apply(&mut self, command: Command) -> Reply {
+        let reply = self.engine.apply(self.clock.now(), fastrand::u64(..), command);
+        let mut effects = self.engine.take_effects();
+        self.in_flight.note(self.number + 1, &effects.mutations);
+        if let Reply::Enqueued(accepted) = &reply {
+            for job in accepted {
+                let body = Body { id: job.id, created: job.created, json: job.body.clone() };
+                self.bodies.insert(job.seq, body);
+            }
+        }
+        self.batch.mutations.append(&mut effects.mutations);
+        self.release.events.append(&mut effects.events);
+        for (id, claimed) in effects.woken {
+            let jobs = self.deliveries(claimed);
+            let responder = self.waiting.remove(&id);
+            self.answer(responder, Answer::Fetched(jobs));
+        }
+        reply
+    }
+
+    fn deliveries(&mut self, claimed: Vec<Claimed>) -> Vec<Delivery> {
+        let deliver = |claimed: Claimed| {
+            let body = self.bodies.take(claimed.seq);
+            if let Some(body) = &body {
+                self.resolver.note_active(body.id, claimed.seq);
+            }
+            Delivery { claimed, body }
+        };
+        claimed.into_iter().map(deliver).collect()
+    }
+
+    fn answer(&mut self, responder: Option<oneshot::Sender<Answer>>, answer: Answer) {
+        if let Some(responder) = responder {
+            self.release.answers.push((responder, answer));
+        }
+    }
+
+    /// Gives the store what has gathered, if it is free or there is enough of it.
+    fn hand_over(&mut self, now: bool) {
+        if self.batch.mutations.is_empty() && self.release.is_empty() {
+            return;
+        }
+        let work = self.take_work();
+        let enough =
+            matches!(&work, Work::Commit(batch, _) if batch.mutations.len() >= self.most * 4);
+        if now || enough {
+            self.sent(self.work.send(work).map_err(|error| error.0));
+            return;
+        }
+        match self.work.try_send(work) {
+            Ok(()) => self.sent(Ok(())),
+            Err(TrySendError::Full(work)) => self.put_back(work),
+            Err(TrySendError::Disconnected(work)) => self.sent(Err(work)),
+        }
+    }
+
+    fn take_work(&mut self) -> Work {
+        let release = std::mem::take(&mut self.release);
+        let mutations = std::mem::take(&mut self.batch.mutations);
+        if mutations.is_empty() {
+            return Work::Pass(release);
+        }
+        let batch = Batch {
+            number: self.number + 1,
+            now: self.engine.now().wall,
+            next_seq: self.engine.next_seq(),
+            mutations,
+        };
+        self.number += 1;
+        Work::Commit(batch, release)
+    }
+
+    fn put_back(&mut self, work: Work) {
+        match work {
+            Work::Commit(batch, release) => {
+                self.number -= 1;
+                self.batch.mutations = batch.mutations;
+                self.release = release;
+            }
+            Work::Pass(release) => self.release = release,
+            Work::Reload(_) | Work::CheckRoom | Work::Close => {}
+        }
+    }
+
+    fn sent(&mut self, outcome: Result<(), Work>) {
+        if let Err(Work::Commit(_, release) | Work::Pass(release)) = outcome {
+            release.fail(&Unavailable::ShuttingDown);
+        }
+    }
+
+    fn hear(&mut self, done: Done) {
+        match done {
+            Done::Committed(number) => {
+                self.in_flight.committed(number);
+                self.resolver.tidy(&self.engine);
+            }
+            Done::Full => self.rebuild(),
+            Done::Room => {
+                tracing::info!("there is room on the disk again: new jobs are accepted");
+                self.health.set_full(false);
+            }
+        }
+    }
+
+    /// A batch was not written, so the engine knows things that did not happen. Everyone who was
+    /// to be told of them is told otherwise, and the engine starts again from what is stored.
+    fn rebuild(&mut self) {
+        std::mem::take(&mut self.release).fail(&Unavailable::NotWritten);
+        self.batch.mutations.clear();
+        for (_, responder) in self.waiting.drain() {
+            let _ = responder.send(Answer::Fetched(Vec::new()));
+        }
+        let (reply, engine) = crossbeam_channel::bounded(1);
+        if self.work.send(Work::Reload(reply)).is_err() {
+            return;
+        }
+        match engine.recv() {
+            Ok(Ok((engine, loaded))) => {
+                self.engine = engine;
+                self.number = loaded.number;
+                self.in_flight = InFlight::new(fastrand::u64(..));
+                self.resolver.reset();
+                // Failures of batches that followed the first say nothing new.
+                self.done.try_iter().for_each(drop);
+            }
+            Ok(Err(error)) => self.fatal(&error),
+            Err(_) => {}
+        }
+    }
+
+    fn check_room(&mut self) {
+        if self.health.is_full() && self.room_checked.elapsed() > ROOM_CHECK {
+            self.room_checked = Instant::now();
+            let _ = self.work.try_send(Work::CheckRoom);
+        }
+    }
+
+    fn finish(mut self) {
+        for (_, responder) in self.waiting.drain() {
+            let _ = responder.send(Answer::Fetched(Vec::new()));
+        }
+        self.apply_command(Command::FlushStats, None);
+        self.hand_over(true);
+        let _ = self.work.send(Work::Close);
+    }
+
+    fn fatal(&self, error: &StoreError) {
+        (self.on_fatal)(&error.message);
+    }
+
+    fn target(&mut self, id: JobId) -> Result<Option<Target>, StoreError> {
+        self.resolver.target(id, &self.engine, &self.in_flight)
+    }
+
+    fn targets(&mut self, ids: Vec<JobId>) -> Result<(Vec<Target>, Vec<usize>), StoreError> {
+        let (mut targets, mut gaps) = (Vec::with_capacity(ids.len()), Vec::new());
+        let mut seen = Vec::with_capacity(ids.len());
+        for (i, id) in ids.into_iter().enumerate() {
+            match self.target(id)? {
+                // A job named twice is changed once.
+                Some(target) if !seen.contains(&target.seq) => {
+                    seen.push(target.seq);
+                    targets.push(target);
+                }
+                _ => gaps.push(i),
+            }
+        }
+        Ok((targets, gaps))
+    }
+
+    fn command_for(&mut self, ask: Ask) -> Result<Prepared, StoreError> {
+        let listed = |(targets, gaps), make: fn(Vec<Target>) -> Command| {
+            Prepared::Partly(make(targets), gaps)
+        };
+        Ok(match ask {
+            Ask::Enqueue(jobs) => match self.taken_id(&jobs)? {
+                Some(refusal) => Prepared::Answer(Reply::Refused(refusal)),
+                None => Prepared::Command(self.note_ids(jobs)),
+            },
+            Ask::Fetch(fetch) => Prepared::Command(Command::Fetch(fetch)),
+            Ask::Settle(all) => self.settle(all)?,
+            Ask::Beat { worker, state, jobs, visibility_ms, about } => {
+                let (jobs, _) = self.targets(jobs)?;
+                let beat = Beat { worker, state, jobs, visibility_ms, about: *about };
+                Prepared::Command(Command::Beat(beat))
+            }
+            Ask::Cancel(ids) => listed(self.targets(ids)?, Command::Cancel),
+            Ask::Retry(ids) => listed(self.targets(ids)?, Command::Retry),
+            Ask::Delete(ids) => listed(self.targets(ids)?, Command::Delete),
+            Ask::Activate(id) => match self.target(id)? {
+                Some(target) => Prepared::Command(Command::Activate(target)),
+                None => Prepared::Answer(Reply::Changed(vec![Err(Refusal::UnknownJob)])),
+            },
+            Ask::Forget(mut done) => {
+                // Jobs that something is happening to are left for the next time.
+                done.retain(|done| !self.in_flight.touches(done.seq));
+                Prepared::Command(Command::Forget(done))
+            }
+            Ask::Command(command) => Prepared::Command(command),
+        })
+    }
+
+    fn settle(&mut self, all: Vec<SettleAsk>) -> Result<Prepared, StoreError> {
+        let (mut settles, mut gaps) = (Vec::with_capacity(all.len()), Vec::new());
+        for (i, SettleAsk { job, holder, outcome }) in all.into_iter().enumerate() {
+            let Some(job) = self.target(job)? else {
+                gaps.push(i);
+                continue;
+            };
+            settles.push(match outcome {
+                Ok(result) => Settle::Ack(Ack { job, holder, result }),
+                Err((failure, requeue)) => Settle::Nack(Nack { job, holder, failure, requeue }),
+            });
+        }
+        Ok(Prepared::Partly(Command::Settle(settles), gaps))
+    }
+
+    fn taken_id(&mut self, jobs: &[NewJob]) -> Result<Option<Refusal>, StoreError> {
+        let mut own = Vec::new();
+        for (index, job) in jobs.iter().enumerate().filter(|(_, job)| job.id_given) {
+            if own.contains(&job.id) || self.target(job.id)?.is_some() {
+                return Ok(Some(Refusal::IdTaken { id: job.id, index }));
+            }
+            own.push(job.id);
+        }
+        Ok(None)
+    }
+
+    /// Ids that clients chose are known before they are in the store. The jobs will be numbered
+    /// in their order, all or none.
+    fn note_ids(&mut self, jobs: Vec<NewJob>) -> Command {
+        let first = self.engine.next_seq().0;
+        for (i, job) in jobs.iter().enumerate().filter(|(_, job)| job.id_given) {
+            let seq = rota_model::Seq(first + i as u64);
+            self.in_flight.note_id(self.number + 1, job.id, seq);
+        }
+        Command::Enqueue(jobs)
+    }
+}
+
+enum Prepared {
+    Command(Command),
+    /// With the places of ids that meant nothing, in rising order.
+    Partly(Command, Vec<usize>),
+    Answer(Reply),
+}
+
+/// Whether a request makes the data grow, rather than letting work come to its end.
+fn adds_data(ask: &Ask) -> bool {
+    matches!(ask, Ask::Enqueue(_) | Ask::Command(Command::PutCron(_)))
+}

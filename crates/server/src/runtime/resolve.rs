@@ -1,0 +1,108 @@
+//! Finding out which job an id means and where that job stands.
+
+use std::collections::HashMap;
+
+use ahash::RandomState;
+use rota_engine::{Engine, InFlight, Target};
+use rota_model::row::Place;
+use rota_model::{JobId, Seq};
+use rota_store::{Found, Reader, StoreError};
+use tokio::runtime::Handle as Tokio;
+
+use super::ask::Ask;
+
+pub(super) struct Resolver<R> {
+    reader: R,
+    tokio: Tokio,
+    /// Ids of active jobs that were fetched by this process. Only a shortcut: what is missing here
+    /// is found in the store.
+    active: HashMap<JobId, Seq, RandomState>,
+    /// What the store said for the requests at hand.
+    found: HashMap<JobId, Found, RandomState>,
+}
+
+impl<R: Reader> Resolver<R> {
+    pub fn new(reader: R, tokio: Tokio) -> Self {
+        Self { reader, tokio, active: HashMap::default(), found: HashMap::default() }
+    }
+
+    pub fn note_active(&mut self, id: JobId, seq: Seq) {
+        self.active.insert(id, seq);
+    }
+
+    /// Looks up the ids of many requests at once.
+    pub fn prepare<'a>(
+        &mut self,
+        asks: impl Iterator<Item = &'a Ask>,
+        engine: &Engine,
+    ) -> Result<(), StoreError> {
+        self.found.clear();
+        let mut ids = Vec::new();
+        for ask in asks {
+            collect_ids(ask, &mut ids);
+        }
+        ids.retain(|id| !self.is_active(*id, engine));
+        self.look_up(&ids)
+    }
+
+    /// The job behind an id, as it stands now.
+    pub fn target(
+        &mut self,
+        id: JobId,
+        engine: &Engine,
+        in_flight: &InFlight,
+    ) -> Result<Option<Target>, StoreError> {
+        if let Some(&seq) = self.active.get(&id) {
+            if let Some(live) = engine.active_job(seq) {
+                return Ok(Some(Target { seq, id, now: Place::Live(live) }));
+            }
+            self.active.remove(&id);
+            self.look_up(&[id])?;
+        }
+        let stored = self.found.get(&id);
+        let Some(seq) = stored.map(|found| found.seq).or_else(|| in_flight.seq_of(id)) else {
+            return Ok(None);
+        };
+        let place = in_flight.standing(seq, stored.map(|found| found.place.clone()));
+        Ok(place.map(|now| Target { seq, id, now }))
+    }
+
+    /// The engine was built anew: nothing that was known of active jobs counts.
+    pub fn reset(&mut self) {
+        self.active.clear();
+        self.found.clear();
+    }
+
+    /// Drops shortcuts to jobs that have ended, now and then.
+    pub fn tidy(&mut self, engine: &Engine) {
+        if self.active.len() > 1024 + 2 * engine.active_count() {
+            self.active.retain(|_, seq| engine.active_job(*seq).is_some());
+        }
+    }
+
+    fn is_active(&self, id: JobId, engine: &Engine) -> bool {
+        self.active.get(&id).is_some_and(|seq| engine.active_job(*seq).is_some())
+    }
+
+    fn look_up(&mut self, ids: &[JobId]) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let found = self.tokio.block_on(self.reader.resolve(ids))?;
+        self.found.extend(found.into_iter().flatten().map(|found| (found.id, found)));
+        Ok(())
+    }
+}
+
+fn collect_ids(ask: &Ask, ids: &mut Vec<JobId>) {
+    match ask {
+        Ask::Enqueue(jobs) => {
+            ids.extend(jobs.iter().filter(|job| job.id_given).map(|job| job.id));
+        }
+        Ask::Settle(all) => ids.extend(all.iter().map(|settle| settle.job)),
+        Ask::Beat { jobs, .. } => ids.extend(jobs),
+        Ask::Cancel(jobs) | Ask::Retry(jobs) | Ask::Delete(jobs) => ids.extend(jobs),
+        Ask::Activate(job) => ids.push(*job),
+        Ask::Fetch(_) | Ask::Forget(_) | Ask::Command(_) => {}
+    }
+}

@@ -1,0 +1,102 @@
+//! The whole server: store, engine, HTTP.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rota_engine::{Config, Retention};
+use rota_store_sqlite::{Durability as Sync, OpenError, Options as StoreOptions, SqliteStore};
+
+use crate::http::{self, App, Listener};
+use crate::runtime::{Options, Runtime, StartError};
+use crate::settings::{Durability, Settings};
+
+pub struct Server {
+    listener: Listener,
+    runtime: Runtime,
+    settings: Settings,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error("cannot listen on {address}: {cause}")]
+    Listen { address: SocketAddr, cause: std::io::Error },
+}
+
+impl Server {
+    /// Opens the data and the port. `on_fatal` is called when nothing more may be answered.
+    pub async fn open(
+        settings: Settings,
+        on_fatal: Arc<dyn Fn(&str) + Send + std::marker::Sync>,
+    ) -> Result<Self, ServeError> {
+        let listen = |cause| ServeError::Listen { address: settings.listen, cause };
+        let listener = Listener::bind(settings.listen).await.map_err(listen)?;
+        let store = SqliteStore::open(&settings.data, store_options(&settings))?;
+        let options = Options {
+            config: engine_config(&settings),
+            commands: settings.engine.commands,
+            batch: settings.engine.batch,
+            cache_bytes: settings.cache.bodies,
+            events: settings.events.capacity,
+            retention_batch: settings.retention.batch,
+            on_fatal,
+        };
+        let runtime = Runtime::start(store, options)?;
+        Ok(Self { listener, runtime, settings })
+    }
+
+    /// The address that it really listens on.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.address()
+    }
+
+    /// Serves until `stop` is done, then ends in order: requests in hand are answered, waiting
+    /// fetches released, everything is committed, and the database is closed.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let grace = self.settings.shutdown.grace;
+        let max_connections = self.settings.http.max_connections;
+        let header_timeout = self.settings.http.header_timeout;
+        let handle = self.runtime.handle();
+        let app = Arc::new(App::new(handle.clone(), self.runtime.health(), self.settings));
+        let router = http::router(app);
+        let stop = async move {
+            stop.await;
+            handle.release_waiting().await;
+        };
+        http::serve(self.listener, router, max_connections, header_timeout, stop, grace).await;
+        self.runtime.stop().await;
+    }
+}
+
+fn store_options(settings: &Settings) -> StoreOptions {
+    StoreOptions {
+        durability: match settings.durability {
+            Durability::Fsync => Sync::Fsync,
+            Durability::Os => Sync::Os,
+        },
+        reserve_bytes: settings.storage.reserve as u64,
+    }
+}
+
+fn engine_config(settings: &Settings) -> Config {
+    let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    Config {
+        visibility_ms: ms(settings.jobs.visibility_timeout),
+        max_visibility_ms: ms(settings.jobs.max_visibility_timeout),
+        timeout_ms: ms(settings.jobs.timeout),
+        heartbeat_timeout_ms: ms(settings.workers.heartbeat_timeout),
+        forget_worker_after_ms: ms(settings.workers.forget_after),
+        retention: Retention {
+            completed_ms: settings.retention.completed.map(ms),
+            cancelled_ms: settings.retention.cancelled.map(ms),
+            discarded_ms: settings.retention.discarded.map(ms),
+        },
+        max_queues: settings.limits.queues,
+        max_workers: settings.limits.workers,
+        max_crons: settings.limits.crons,
+    }
+}

@@ -1,0 +1,368 @@
+//! One step of the server, checked against the world before it and then made part of it.
+
+use std::collections::VecDeque;
+
+use rota_engine::{Claimed, Command, Fetch, Reply, Target};
+use rota_model::row::Place;
+use rota_model::{Done, Live, Millis, Seq, State};
+use rota_store::{Finish, Kind, Mutation, NewRow, Ready};
+
+use super::lifecycle::{Into, allows};
+use super::violation::{Check, Rule, Violation, ensure};
+use super::world::{Job, Waiter, World};
+use crate::known;
+use crate::runtime::Step;
+
+/// What is known while the changes of one step are looked at.
+pub(super) struct Scene<'a> {
+    pub step: &'a Step,
+    /// Maintenance was on when the step began; due things are done first.
+    pub was_frozen: bool,
+    /// The claims that the answers of this step speak of, each with the fetch it answers.
+    pub claims: VecDeque<(Fetch, &'a Claimed)>,
+    /// States of the jobs that the command names, before it.
+    pub before: Vec<(Seq, State)>,
+    /// Every state that a job came into.
+    pub moves: Vec<(Seq, State)>,
+}
+
+impl World {
+    pub fn apply(&mut self, step: &Step) -> Check {
+        self.at = step.at;
+        self.wall = self.wall.max(step.now.wall);
+        self.stepped = self.wall;
+        let was_frozen = self.maintenance;
+        let before = self.named_before(step)?;
+        self.control(step);
+        let mut scene = Scene {
+            step,
+            was_frozen,
+            claims: self.answers(step)?,
+            before,
+            moves: Vec::new(),
+        };
+        for mutation in &step.mutations {
+            self.mutate(mutation, &mut scene)?;
+        }
+        if let Some((_, claim)) = scene.claims.front() {
+            let message = format!("job {} was handed out but not claimed", claim.seq);
+            return Err(Violation::new(Rule::Reply, message));
+        }
+        self.check_reply(&scene)?;
+        self.hear(step);
+        Ok(())
+    }
+
+    fn mutate(&mut self, mutation: &Mutation, scene: &mut Scene<'_>) -> Check {
+        match mutation {
+            Mutation::Class(id, class) => {
+                self.classes.insert(*id, class.clone());
+                Ok(())
+            }
+            Mutation::DropClass(id) => {
+                self.classes.remove(id);
+                let used = self.jobs.values().any(|job| job.place.class() == *id);
+                ensure(!used, Rule::Lost, || format!("class {} is in use", id.0))
+            }
+            Mutation::Insert(row, live) => self.insert(row, live, scene),
+            Mutation::Claim(claim) => {
+                self.enter(claim.seq, Into::State(State::Active), scene)?;
+                self.claim(claim, scene)
+            }
+            Mutation::Extend {
+                seq,
+                due,
+                reserved_ms,
+            } => self.extend(*seq, *due, *reserved_ms, scene),
+            Mutation::Backoff { seq, due } => {
+                self.enter(*seq, Into::State(State::Retryable), scene)?;
+                self.back_off(*seq, *due, scene)
+            }
+            Mutation::Ready(ready) => self.ready(ready, scene),
+            Mutation::Finish(finish) => {
+                self.enter(finish.seq, Into::Ended(finish.ending), scene)?;
+                self.finish(finish, scene)
+            }
+            Mutation::Revive { seq, enqueued } => {
+                self.enter(*seq, Into::Again, scene)?;
+                self.revive(*seq, *enqueued, scene)
+            }
+            Mutation::Delete(seq) => self.delete(*seq, scene),
+            Mutation::Remove(Kind::Worker, name) => self.worker_gone(name, scene),
+            Mutation::Counts(..)
+            | Mutation::Error(_)
+            | Mutation::Put(..)
+            | Mutation::Remove(..)
+            | Mutation::History(_)
+            | Mutation::ForgetHistory(..) => Ok(()),
+        }
+    }
+
+    /// Looks the step up in the table of the lifecycle.
+    fn enter(&self, seq: Seq, into: Into, scene: &mut Scene<'_>) -> Check {
+        let from = self.jobs.get(&seq).map(Job::state);
+        ensure(allows(from, into) && from.is_some(), Rule::Transition, || {
+            format!("job {seq} went from {from:?} into {into:?}")
+        })?;
+        scene.moves.push(match into {
+            Into::State(state) => (seq, state),
+            Into::Ended(ending) => (seq, ending.state()),
+            Into::Again => (seq, State::Available),
+        });
+        Ok(())
+    }
+
+    fn insert(&mut self, row: &NewRow, live: &Live, scene: &mut Scene<'_>) -> Check {
+        let seq = row.seq;
+        let last = self.jobs.last_key_value().map(|(&seq, _)| seq);
+        let newest = last.max(self.deleted.last().copied());
+        ensure(newest.is_none_or(|n| n < seq), Rule::Order, || {
+            format!("job {seq} is not newer than {newest:?}")
+        })?;
+        let legal = allows(None, Into::State(live.state)) && live.attempt == 0;
+        ensure(legal, Rule::Transition, || format!("job {seq}: {live:?}"))?;
+        let Some(class) = self.classes.get(&row.class).cloned() else {
+            let message = format!("job {seq} has no class");
+            return Err(Violation::new(Rule::Store, message));
+        };
+        let asked = match &scene.step.command {
+            Command::Enqueue(jobs) => jobs.iter().find(|job| job.id == row.id),
+            _ => None,
+        };
+        let (start_at, run_of) = if let Some(asked) = asked {
+            let starts_later = asked.start_at.is_some_and(|at| at > self.wall);
+            let expected = match (asked.pending, starts_later) {
+                (true, _) => State::Pending,
+                (false, true) => State::Scheduled,
+                (false, false) => State::Available,
+            };
+            let kept = live.state == expected && live.expires == asked.expires && !live.held;
+            let kept = kept && *class == asked.class;
+            ensure(kept, Rule::Reply, || format!("{asked:?} became {live:?}"))?;
+            (asked.start_at, None)
+        } else {
+            (None, Some(self.cron_run(row, live, scene)?))
+        };
+        scene.moves.push((seq, live.state));
+        let job = Job {
+            id: row.id,
+            class,
+            start_at,
+            place: Place::Live(live.clone()),
+            requeues: 0,
+            lease: None,
+            run_of,
+        };
+        self.add(seq, job);
+        Ok(())
+    }
+
+    fn ready(&mut self, ready: &Ready, scene: &mut Scene<'_>) -> Check {
+        let seq = ready.seq;
+        let Some(live) = self.jobs.get(&seq).and_then(Job::live).cloned() else {
+            let message = format!("job {seq} is ready but does not live");
+            return Err(Violation::new(Rule::Transition, message));
+        };
+        if live.state == State::Available {
+            ensure(live.held && !ready.held, Rule::Transition, || {
+                format!("job {seq} was available already")
+            })?;
+            return self.set_ready(ready);
+        }
+        self.enter(seq, Into::State(State::Available), scene)?;
+        match live.state {
+            State::Pending => ensure(scene.names(seq), Rule::Unasked, || {
+                format!("nobody activated job {seq}")
+            })?,
+            State::Active => self.returned(&live, ready, scene)?,
+            _ => {
+                let due = live.due.is_some_and(|due| due <= self.wall);
+                ensure(due && !scene.was_frozen, Rule::Time, || {
+                    format!("job {seq} was not due: {live:?} at {:?}", self.wall)
+                })?;
+            }
+        }
+        self.set_ready(ready)
+    }
+
+    fn set_ready(&mut self, ready: &Ready) -> Check {
+        let wall = self.wall;
+        ensure(ready.enqueued == wall, Rule::Time, || format!("{ready:?}"))?;
+        self.change(ready.seq, |job| {
+            if let Place::Live(live) = &mut job.place {
+                live.state = State::Available;
+                live.enqueued = ready.enqueued;
+                live.attempt = ready.attempt.unwrap_or(live.attempt);
+                live.held = ready.held;
+                (live.due, live.worker, live.reserved_ms) = (None, None, 0);
+            }
+            job.lease = None;
+        });
+        Ok(())
+    }
+
+    fn finish(&mut self, finish: &Finish, scene: &Scene<'_>) -> Check {
+        let seq = finish.seq;
+        let Some(live) = self.jobs.get(&seq).and_then(Job::live).cloned() else {
+            return Ok(());
+        };
+        self.ended(&live, finish, scene)?;
+        self.change(seq, |job| {
+            job.place = Place::Done(Done {
+                seq,
+                class: live.class,
+                ending: finish.ending,
+                at: finish.at,
+                attempt: live.attempt,
+                enqueued: live.enqueued,
+                started: live.started,
+                expires: live.expires,
+                purge_at: finish.purge_at,
+                result: None,
+            });
+            (job.lease, job.run_of) = (None, None);
+        });
+        Ok(())
+    }
+
+    fn revive(&mut self, seq: Seq, enqueued: Millis, scene: &Scene<'_>) -> Check {
+        let asked = matches!(scene.step.command, Command::Retry(_)) && scene.names(seq);
+        ensure(asked, Rule::Unasked, || format!("nobody retried job {seq}"))?;
+        self.change(seq, |job| {
+            job.place = Place::Live(Live {
+                seq,
+                class: job.place.class(),
+                state: State::Available,
+                attempt: 0,
+                enqueued,
+                due: None,
+                started: None,
+                expires: None,
+                worker: None,
+                reserved_ms: 0,
+                held: false,
+            });
+            // A new life: what the first asked for is past.
+            (job.requeues, job.start_at) = (0, None);
+        });
+        Ok(())
+    }
+
+    fn delete(&mut self, seq: Seq, scene: &Scene<'_>) -> Check {
+        let Some(job) = self.jobs.get(&seq) else {
+            return Err(Violation::new(Rule::Lost, format!("job {seq} is not there")));
+        };
+        let asked = match (&scene.step.command, &job.place) {
+            (Command::Delete(_), _) => scene.names(seq) && job.state() != State::Active,
+            (Command::Forget(all), Place::Done(done)) => {
+                let overdue = done.purge_at.is_some_and(|at| at <= self.wall);
+                overdue && all.iter().any(|one| one.seq == seq)
+            }
+            _ => false,
+        };
+        ensure(asked, Rule::Lost, || format!("nobody may delete job {seq}"))?;
+        self.remove(seq);
+        Ok(())
+    }
+
+    /// The jobs that the command names are where the runtime believes them to be.
+    fn named_before(&self, step: &Step) -> Result<Vec<(Seq, State)>, Violation> {
+        let mut before = Vec::new();
+        for target in targets(&step.command) {
+            let place = self.jobs.get(&target.seq).map(|job| &job.place);
+            ensure(same(place, &target.now), Rule::Store, || {
+                format!("resolved as {:?}, but it is {place:?}", target.now)
+            })?;
+            before.push((target.seq, target.state()));
+        }
+        Ok(before)
+    }
+
+    /// Pairs every claim that is answered with the fetch that it answers.
+    fn answers<'a>(
+        &mut self,
+        step: &'a Step,
+    ) -> Result<VecDeque<(Fetch, &'a Claimed)>, Violation> {
+        let mut claims = VecDeque::new();
+        match (&step.command, &step.reply) {
+            (Command::Fetch(fetch), Reply::Fetched(all)) => {
+                claims.extend(all.iter().map(|claim| (fetch.clone(), claim)));
+            }
+            (Command::Fetch(fetch), Reply::Waiting) => {
+                let (id, ms) = fetch.wait.ok_or_else(|| {
+                    Violation::new(Rule::Waiting, "a fetch waits that did not want to")
+                })?;
+                let waiter = Waiter {
+                    fetch: fetch.clone(),
+                    deadline: step.at + ms,
+                };
+                self.waiters.insert(id, waiter);
+            }
+            (Command::StopWaiting(id), _) => {
+                // Its time may have ended in this very step.
+                if !step.woken.iter().any(|(woken, _)| woken == id) {
+                    self.waiters.remove(id);
+                }
+            }
+            _ => {}
+        }
+        for (id, all) in &step.woken {
+            let Some(waiter) = self.waiters.remove(id) else {
+                let message = format!("fetch {} is answered but does not wait", id.0);
+                return Err(Violation::new(Rule::Waiting, message));
+            };
+            let in_time = !all.is_empty() || waiter.deadline <= step.at;
+            ensure(in_time, Rule::Waiting, || {
+                format!("fetch {} was sent away too early", id.0)
+            })?;
+            claims.extend(all.iter().map(|claim| (waiter.fetch.clone(), claim)));
+        }
+        Ok(claims)
+    }
+}
+
+impl Scene<'_> {
+    /// Whether the command speaks of this job.
+    pub fn names(&self, seq: Seq) -> bool {
+        self.before.iter().any(|(named, _)| *named == seq)
+    }
+
+    pub fn state_before(&self, seq: Seq) -> Option<State> {
+        let mut named = self.before.iter();
+        named.find(|(s, _)| *s == seq).map(|&(_, state)| state)
+    }
+}
+
+/// The jobs that a command names.
+pub(super) fn targets(command: &Command) -> Vec<&Target> {
+    use rota_engine::Settle;
+    match command {
+        Command::Settle(all) => all
+            .iter()
+            .map(|settle| match settle {
+                Settle::Ack(ack) => &ack.job,
+                Settle::Nack(nack) => &nack.job,
+            })
+            .collect(),
+        Command::Beat(beat) => beat.jobs.iter().collect(),
+        Command::Activate(target) => vec![target],
+        Command::Cancel(all) | Command::Retry(all) | Command::Delete(all) => all.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Results are not part of what is looked up.
+fn same(known: Option<&Place>, resolved: &Place) -> bool {
+    match (known, resolved) {
+        (Some(Place::Done(a)), Place::Done(b)) => {
+            a == b || *a == Done { result: None, ..b.clone() }
+        }
+        (Some(Place::Live(known)), Place::Live(live)) => {
+            let excused = known::BACKOFF_KEEPS_RESERVATION && known.state == State::Retryable;
+            let reserved_ms = if excused { 0 } else { live.reserved_ms };
+            *known == Live { reserved_ms, ..live.clone() }
+        }
+        (Some(_), _) => false,
+        (None, _) => false,
+    }
+}

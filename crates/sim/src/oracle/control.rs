@@ -1,0 +1,128 @@
+//! What operators and workers have said, and what follows from it.
+
+use rota_engine::{Command, Reply};
+use rota_model::{Directive, WorkerId};
+
+use super::apply::Scene;
+use super::violation::{Check, Rule, ensure};
+use super::world::{Cron, World};
+use crate::runtime::Step;
+
+impl World {
+    /// A command takes effect before anything is handed out.
+    pub(super) fn control(&mut self, step: &Step) {
+        if matches!(step.reply, Reply::Refused(_)) {
+            return;
+        }
+        match &step.command {
+            Command::PauseQueue(name) => {
+                self.queues.entry(name.clone()).or_default().paused = true;
+            }
+            Command::ResumeQueue(name) => {
+                self.queues.entry(name.clone()).or_default().paused = false;
+            }
+            Command::ConfigureQueue(name, settings) => {
+                let queue = self.queues.entry(name.clone()).or_default();
+                queue.concurrency = settings.concurrency;
+            }
+            Command::Fetch(fetch) => {
+                if let Some(name) = &fetch.worker {
+                    self.workers.entry(name.clone()).or_default();
+                }
+            }
+            Command::Beat(beat) => {
+                let worker = self.workers.entry(beat.worker.clone()).or_default();
+                worker.concurrency = beat.about.concurrency.or(worker.concurrency);
+                worker.was_gated |= worker.concurrency.is_some();
+            }
+            Command::Register(about) => {
+                let worker = self.workers.entry(about.worker.clone()).or_default();
+                (worker.quiet, worker.concurrency) = (false, about.concurrency);
+                worker.was_gated |= worker.concurrency.is_some();
+            }
+            Command::Direct(name, directive) => {
+                if let Some(worker) = self.workers.get_mut(name) {
+                    worker.quiet = *directive != Directive::Running;
+                    worker.was_gated |= worker.quiet;
+                }
+            }
+            Command::Maintain { enabled, .. } => self.maintenance = *enabled,
+            Command::PutCron(spec) => {
+                let every = if spec.expression.starts_with("*/3") { 3 } else { 1 };
+                let cron = Cron {
+                    overlap: spec.overlap,
+                    enabled: spec.enabled,
+                    period_ms: every * 60_000,
+                    queue: spec.class.queue.clone(),
+                    settled: self.wall,
+                };
+                self.crons.insert(spec.name.clone(), cron);
+            }
+            Command::RemoveCron(name) => {
+                self.crons.remove(name);
+            }
+            Command::EnableCron(name, enabled) => {
+                let wall = self.wall;
+                if let Some(cron) = self.crons.get_mut(name) {
+                    (cron.enabled, cron.settled) = (*enabled, wall);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// After a step, its worker has been heard of; runs of a schedule that is gone are nobody's.
+    pub(super) fn hear(&mut self, step: &Step) {
+        if matches!(step.reply, Reply::Refused(_)) {
+            return;
+        }
+        let (name, beats) = match &step.command {
+            Command::Fetch(fetch) => (fetch.worker.as_ref(), false),
+            Command::Beat(beat) => (Some(&beat.worker), true),
+            Command::Register(about) => (Some(&about.worker), false),
+            Command::RemoveCron(name) => {
+                let runs = self.jobs.values_mut();
+                runs.filter(|job| job.run_of.as_ref() == Some(name))
+                    .for_each(|job| job.run_of = None);
+                (None, false)
+            }
+            _ => (None, false),
+        };
+        if let Some(worker) = name.and_then(|name| self.workers.get_mut(name)) {
+            worker.last_seen = step.at;
+            worker.beats |= beats;
+        }
+    }
+
+    pub(super) fn worker_gone(&mut self, name: &str, scene: &Scene<'_>) -> Check {
+        let silent = self.silent_for(name);
+        let asked = match &scene.step.command {
+            Command::Deregister(id) => **id == *name,
+            Command::DropStaleWorker(id) => {
+                **id == *name && silent.is_some_and(|ms| ms >= self.config.heartbeat_timeout_ms)
+            }
+            _ => false,
+        };
+        let long = silent.is_some_and(|ms| ms >= self.config.forget_worker_after_ms);
+        let idle = self.held_by.get(name).is_none_or(|jobs| jobs.is_empty());
+        ensure(asked || (long && idle), Rule::Unasked, || {
+            format!("worker {name} was removed after {silent:?} ms")
+        })?;
+        if let Some((id, _)) = self.workers.remove_entry(name) {
+            self.removed.insert(id);
+        }
+        Ok(())
+    }
+
+    /// A worker that sends heartbeats has not for too long.
+    pub(super) fn is_lost(&self, name: &WorkerId) -> bool {
+        let beats = self.workers.get(name).is_some_and(|worker| worker.beats);
+        let silent = self.silent_for(name);
+        beats && silent.is_some_and(|ms| ms >= self.config.heartbeat_timeout_ms)
+    }
+
+    pub(super) fn silent_for(&self, name: &str) -> Option<u64> {
+        let worker = self.workers.get(name)?;
+        Some(self.at.saturating_sub(worker.last_seen))
+    }
+}

@@ -1,0 +1,171 @@
+//! Who may have which job next.
+
+use rota_engine::Fetch;
+use rota_model::row::Place;
+use rota_model::{Millis, QueueName, Seq, State, WorkerId};
+use rota_store::Claim;
+
+use super::apply::Scene;
+use super::violation::{Check, Rule, Violation, ensure};
+use super::world::{Job, Lease, World};
+use crate::known;
+
+impl World {
+    /// The job that this queue would hand out now.
+    pub(super) fn next_of(&self, queue: &QueueName) -> Option<Seq> {
+        let queue = self.queues.get(queue)?;
+        let full = queue.concurrency.is_some_and(|most| queue.active >= u64::from(most));
+        if self.maintenance || queue.paused || full {
+            return None;
+        }
+        let mut ready = queue.ready.iter().map(|&(_, seq)| seq);
+        ready.find(|seq| !self.is_overdue(*seq))
+    }
+
+    /// Whether the worker may have one more.
+    pub(super) fn has_room(&self, fetch: &Fetch) -> bool {
+        let Some(name) = &fetch.worker else {
+            return true;
+        };
+        let Some(worker) = self.workers.get(name) else {
+            return true;
+        };
+        let holds = self.held_by.get(name).map_or(0, |jobs| jobs.len());
+        !worker.quiet && worker.concurrency.is_none_or(|most| holds < most as usize)
+    }
+
+    /// The engine may have lost count of what this worker holds.
+    pub(super) fn is_miscounted(&self, name: &WorkerId) -> bool {
+        known::REMOVAL_FORGETS_JOBS && self.removed.contains(name)
+    }
+
+    /// A job that this fetch could have and has not.
+    pub(super) fn could_have(&self, fetch: &Fetch) -> Option<Seq> {
+        if !self.has_room(fetch) {
+            return None;
+        }
+        fetch.queues.iter().find_map(|queue| self.next_of(queue))
+    }
+
+    pub(super) fn claim(&mut self, claim: &Claim, scene: &mut Scene<'_>) -> Check {
+        let seq = claim.seq;
+        let Some((fetch, answer)) = scene.claims.pop_front() else {
+            let message = format!("job {seq} was claimed for nobody");
+            return Err(Violation::new(Rule::Reply, message));
+        };
+        let told = (answer.seq, answer.attempt, answer.reserved_ms, &answer.worker);
+        let kept = (seq, claim.attempt, claim.reserved_ms, &claim.worker);
+        ensure(
+            told == kept && claim.worker == fetch.worker,
+            Rule::Reply,
+            || format!("claimed {claim:?} but answered {answer:?}"),
+        )?;
+        self.check_gates(seq, &fetch)?;
+        self.check_turn(seq, &fetch)?;
+        let Some(job) = self.jobs.get(&seq) else {
+            return Ok(());
+        };
+        self.check_start(seq, job, claim)?;
+        let config = &self.config;
+        let policy = &job.class.policy;
+        let asked = policy.visibility_ms.or(fetch.visibility_ms);
+        let reserved = asked.unwrap_or(config.visibility_ms).min(config.max_visibility_ms);
+        let timeout = policy.timeout_ms.unwrap_or(config.timeout_ms);
+        ensure(
+            claim.reserved_ms == reserved && answer.timeout_ms == timeout,
+            Rule::Reply,
+            || format!("reserved {claim:?} for {answer:?}, not {reserved} ms and {timeout} ms"),
+        )?;
+        let lease = Lease {
+            until: self.at + reserved,
+            times_out: self.at + timeout,
+        };
+        self.change(seq, |job| {
+            job.lease = Some(lease);
+            if let Place::Live(live) = &mut job.place {
+                live.state = State::Active;
+                live.attempt = claim.attempt;
+                live.started = Some(claim.started);
+                live.due = Some(claim.due);
+                live.reserved_ms = claim.reserved_ms;
+                live.worker.clone_from(&claim.worker);
+            }
+        });
+        Ok(())
+    }
+
+    pub(super) fn extend(
+        &mut self,
+        seq: Seq,
+        due: Millis,
+        reserved_ms: u64,
+        scene: &Scene<'_>,
+    ) -> Check {
+        let active = self.jobs.get(&seq).is_some_and(|job| job.state() == State::Active);
+        ensure(active && scene.names(seq), Rule::Unasked, || {
+            format!("nobody may extend job {seq}")
+        })?;
+        let until = self.at + reserved_ms;
+        self.change(seq, |job| {
+            if let Place::Live(live) = &mut job.place {
+                (live.due, live.reserved_ms) = (Some(due), reserved_ms);
+            }
+            if let Some(lease) = &mut job.lease {
+                lease.until = until;
+            }
+        });
+        Ok(())
+    }
+
+    fn check_gates(&self, seq: Seq, fetch: &Fetch) -> Check {
+        let gate = |holds, why: &str| {
+            ensure(holds, Rule::Gate, || format!("job {seq} was handed out: {why}"))
+        };
+        gate(!self.maintenance, "maintenance")?;
+        let excused = fetch.worker.as_ref().is_some_and(|name| self.is_miscounted(name));
+        gate(excused || self.has_room(fetch), "its worker is quieted or full")?;
+        let queue = self.jobs.get(&seq).map(|job| &job.class.queue);
+        let asked = queue.is_some_and(|queue| fetch.queues.contains(queue));
+        gate(asked, "nobody asked for its queue")?;
+        if let Some(queue) = queue.and_then(|queue| self.queues.get(queue)) {
+            let most = queue.concurrency.map_or(u64::MAX, u64::from);
+            gate(!queue.paused, "its queue is paused")?;
+            gate(queue.active < most, "its queue is at its limit")?;
+        }
+        Ok(())
+    }
+
+    /// The queues in the order asked for; in a queue the highest priority; there the oldest.
+    fn check_turn(&self, seq: Seq, fetch: &Fetch) -> Check {
+        let first = fetch.queues.iter().find_map(|queue| self.next_of(queue));
+        ensure(
+            first.is_none_or(|first| first == seq || self.is_overdue(seq)),
+            Rule::Order,
+            || format!("job {seq} was handed out before {first:?}"),
+        )
+    }
+
+    fn check_start(&self, seq: Seq, job: &Job, claim: &Claim) -> Check {
+        let Some(live) = job.live() else {
+            return Ok(());
+        };
+        let early = job.start_at.is_some_and(|at| at > self.wall);
+        ensure(!early, Rule::Time, || format!("job {seq} started early"))?;
+        let late = self.is_overdue(seq);
+        ensure(!late, Rule::Time, || format!("job {seq} started late"))?;
+        ensure(claim.started == self.wall, Rule::Time, || format!("{claim:?}"))?;
+        ensure(claim.attempt == live.attempt + 1, Rule::Attempts, || {
+            format!("job {seq} went from {} to {}", live.attempt, claim.attempt)
+        })?;
+        let most = job.max_attempts() + job.requeues;
+        ensure(claim.attempt <= most.max(1), Rule::Attempts, || {
+            format!("attempt {} of {most} of job {seq}", claim.attempt)
+        })?;
+        ensure(!live.held, Rule::Cron, || format!("job {seq} is held"))
+    }
+
+    pub(super) fn is_overdue(&self, seq: Seq) -> bool {
+        let expires = self.jobs.get(&seq).and_then(|job| job.live()?.expires);
+        expires.is_some_and(|at| at <= self.wall)
+    }
+}

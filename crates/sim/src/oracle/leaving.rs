@@ -1,0 +1,219 @@
+//! Why an execution may end, and what must follow.
+
+use rota_engine::{Command, Failure, HandlerCode, Holder, Overlap, Settle};
+use rota_model::policy::Strategy;
+use rota_model::row::Place;
+use rota_model::{Ending, Exhaustion, Live, Millis, RetryPolicy, Seq, State};
+use rota_store::{Finish, Ready};
+
+use super::apply::Scene;
+use super::violation::{Check, Rule, ensure};
+use super::world::{Job, World};
+
+/// Why an execution ended.
+enum Cause<'a> {
+    Acked,
+    Failed(&'a Failure),
+    Requeued,
+    Undelivered,
+    Cancelled,
+    /// The reservation ended, or the worker fell silent.
+    Lost,
+    TimedOut,
+}
+
+impl World {
+    /// An active job is available again.
+    pub(super) fn returned(&mut self, live: &Live, ready: &Ready, scene: &Scene<'_>) -> Check {
+        let causes = self.causes(live, scene);
+        let requeued = causes.iter().any(|cause| matches!(cause, Cause::Requeued));
+        let left = self.has_attempts_left(live);
+        let allowed = causes.iter().any(|cause| match (cause, ready.attempt) {
+            (Cause::Undelivered, Some(attempt)) => attempt + 1 == live.attempt,
+            (Cause::Requeued, None) => true,
+            (Cause::Lost, None) => left,
+            _ => false,
+        });
+        ensure(allowed && !ready.held, Rule::HandedTwice, || {
+            let lease = self.jobs.get(&live.seq).and_then(|job| job.lease);
+            format!("job {} was taken back at {}: {lease:?}", live.seq, self.at)
+        })?;
+        if requeued && let Some(job) = self.jobs.get_mut(&live.seq) {
+            job.requeues += 1;
+        }
+        Ok(())
+    }
+
+    /// An active job failed and will be retried.
+    pub(super) fn back_off(&mut self, seq: Seq, due: Millis, scene: &Scene<'_>) -> Check {
+        let Some(job) = self.jobs.get(&seq) else {
+            return Ok(());
+        };
+        let Some(live) = job.live().cloned() else {
+            return Ok(());
+        };
+        let allowed = self.causes(&live, scene).iter().any(|cause| match cause {
+            Cause::Failed(failure) => verdict(job, live.attempt, failure).is_none(),
+            Cause::TimedOut => self.has_attempts_left(&live),
+            _ => false,
+        });
+        ensure(allowed, Rule::HandedTwice, || format!("job {seq} backed off"))?;
+        let (least, most) = backoff(&job.class.policy.retry, live.attempt);
+        let delay = due.since(self.wall);
+        ensure((least..=most).contains(&delay), Rule::Time, || {
+            format!("job {seq} waits {delay} ms, not {least} to {most}")
+        })?;
+        self.change(seq, |job| {
+            if let Place::Live(live) = &mut job.place {
+                (live.state, live.due) = (State::Retryable, Some(due));
+                (live.worker, live.reserved_ms) = (None, 0);
+            }
+            job.lease = None;
+        });
+        Ok(())
+    }
+
+    /// A job has ended.
+    pub(super) fn ended(&self, live: &Live, finish: &Finish, scene: &Scene<'_>) -> Check {
+        let seq = live.seq;
+        ensure(finish.at == self.wall, Rule::Time, || format!("{finish:?}"))?;
+        if finish.ending == Ending::Expired {
+            return ensure(self.is_overdue(seq), Rule::Time, || {
+                format!("job {seq} has not expired")
+            });
+        }
+        if live.state != State::Active {
+            return ensure(self.is_cancelled(seq, scene), Rule::Unasked, || {
+                format!("nobody cancelled job {seq}")
+            });
+        }
+        let Some(job) = self.jobs.get(&seq) else {
+            return Ok(());
+        };
+        let exhausted = !self.has_attempts_left(live);
+        let by_policy = ending_of(&job.class.policy.retry);
+        let allowed = self.causes(live, scene).iter().any(|cause| match cause {
+            Cause::Acked => finish.ending == Ending::Completed,
+            Cause::Cancelled => finish.ending == Ending::Cancelled,
+            Cause::Failed(failure) => verdict(job, live.attempt, failure) == Some(finish.ending),
+            Cause::Lost | Cause::TimedOut => exhausted && finish.ending == by_policy,
+            Cause::Requeued | Cause::Undelivered => false,
+        });
+        ensure(allowed, Rule::HandedTwice, || {
+            format!("job {seq} ended as {:?} at {}: {:?}", finish.ending, self.at, job.lease)
+        })
+    }
+
+    fn causes<'a>(&self, live: &Live, scene: &Scene<'a>) -> Vec<Cause<'a>> {
+        let mut causes = Vec::new();
+        match &scene.step.command {
+            Command::Settle(all) => causes.extend(all.iter().filter_map(|one| cause(one, live))),
+            Command::Undelivered(all) if all.contains(&(live.seq, live.attempt)) => {
+                causes.push(Cause::Undelivered);
+            }
+            Command::DropStaleWorker(name) if live.worker.as_ref() == Some(name) => {
+                let silent = self.silent_for(name);
+                if silent.is_some_and(|ms| ms >= self.config.heartbeat_timeout_ms) {
+                    causes.push(Cause::Lost);
+                }
+            }
+            _ => {}
+        }
+        if self.is_cancelled(live.seq, scene) {
+            causes.push(Cause::Cancelled);
+        }
+        let lease = self.jobs.get(&live.seq).and_then(|job| job.lease);
+        if lease.is_some_and(|lease| lease.until <= self.at)
+            || live.worker.as_ref().is_some_and(|name| self.is_lost(name))
+        {
+            causes.push(Cause::Lost);
+        }
+        if lease.is_some_and(|lease| lease.times_out <= self.at) {
+            causes.push(Cause::TimedOut);
+        }
+        causes
+    }
+
+    /// By its owner, or by the next run of its schedule.
+    fn is_cancelled(&self, seq: Seq, scene: &Scene<'_>) -> bool {
+        let by_owner = matches!(scene.step.command, Command::Cancel(_)) && scene.names(seq);
+        let run_of = self.jobs.get(&seq).and_then(|job| job.run_of.as_ref());
+        let cron = run_of.and_then(|name| self.crons.get(name));
+        by_owner
+            || cron.is_some_and(|cron| {
+                cron.overlap == Overlap::CancelPrevious && cron.owes(self.wall)
+            })
+    }
+
+    fn has_attempts_left(&self, live: &Live) -> bool {
+        let job = self.jobs.get(&live.seq);
+        job.is_some_and(|job| live.attempt < job.max_attempts())
+    }
+}
+
+fn cause<'a>(settle: &'a Settle, live: &Live) -> Option<Cause<'a>> {
+    let (job, holder) = match settle {
+        Settle::Ack(ack) => (&ack.job, &ack.holder),
+        Settle::Nack(nack) => (&nack.job, &nack.holder),
+    };
+    if job.seq != live.seq || !speaks_for(holder, live) {
+        return None;
+    }
+    Some(match settle {
+        Settle::Ack(_) => Cause::Acked,
+        Settle::Nack(nack) if nack.requeue => Cause::Requeued,
+        Settle::Nack(nack) => Cause::Failed(&nack.failure),
+    })
+}
+
+/// Whoever says nothing about itself is believed.
+pub(super) fn speaks_for(holder: &Holder, live: &Live) -> bool {
+    let worker = match (&holder.worker, &live.worker) {
+        (Some(says), Some(holds)) => says == holds,
+        _ => true,
+    };
+    worker && holder.attempt.is_none_or(|attempt| attempt == live.attempt)
+}
+
+/// How a failure ends a job, if it does.
+fn verdict(job: &Job, attempt: u32, failure: &Failure) -> Option<Ending> {
+    let retry = &job.class.policy.retry;
+    let forbidden = retry.non_retryable.iter().any(|pattern| {
+        let prefix = pattern.strip_suffix('*');
+        prefix.map_or(*pattern == failure.kind, |prefix| {
+            failure.kind.starts_with(prefix) && failure.kind.len() > prefix.len()
+        })
+    });
+    match failure.code {
+        Some(HandlerCode::Discard) => Some(Ending::Discarded),
+        Some(HandlerCode::DeadLetter) => Some(Ending::DeadLetter),
+        _ if !failure.retryable || forbidden || attempt >= retry.max_attempts => {
+            Some(ending_of(retry))
+        }
+        _ => None,
+    }
+}
+
+fn ending_of(retry: &RetryPolicy) -> Ending {
+    match retry.on_exhaustion {
+        Exhaustion::Discard => Ending::Discarded,
+        Exhaustion::Unstated | Exhaustion::DeadLetter => Ending::DeadLetter,
+    }
+}
+
+/// The shortest and longest wait after this attempt.
+fn backoff(retry: &RetryPolicy, attempt: u32) -> (i64, i64) {
+    let (base, n) = (retry.initial_ms as f64, f64::from(attempt));
+    let wait = match retry.strategy {
+        Strategy::Constant => base,
+        Strategy::Linear => base * n,
+        Strategy::Exponential => base * retry.coefficient.0.powi(attempt as i32 - 1),
+        Strategy::Polynomial => base * n.powf(retry.coefficient.0),
+    };
+    let cap = retry.max_ms as f64;
+    let wait = wait.min(cap);
+    if !retry.jitter {
+        return (wait.round() as i64, wait.round() as i64);
+    }
+    ((wait * 0.5).floor() as i64, (wait * 1.5).min(cap).ceil() as i64)
+}

@@ -1,0 +1,146 @@
+//! What must be true, written from the specification and apart from the engine.
+//!
+//! The oracle sees what clients ask and are told, and the changes that the store is given. From
+//! these it keeps two worlds: one as of the last commit, which a crash goes back to, and one that
+//! includes everything decided since.
+
+mod apply;
+mod clients;
+mod control;
+mod dispatch;
+mod glance;
+mod leaving;
+mod lifecycle;
+mod replies;
+mod schedules;
+mod violation;
+mod world;
+
+use rota_engine::{Config, Engine, Now};
+use rota_model::Ending;
+use rota_model::row::Place;
+use rota_store::Counts;
+
+use crate::MemoryStore;
+use crate::runtime::{Sealed, Step};
+use clients::Clients;
+pub use violation::{Check, Rule, Violation};
+use violation::ensure;
+use world::World;
+
+pub struct Oracle {
+    tip: World,
+    committed: World,
+    clients: Clients,
+}
+
+impl Oracle {
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let world = World::new(config);
+        Self {
+            tip: world.clone(),
+            committed: world,
+            clients: Clients::default(),
+        }
+    }
+
+    /// The engine has decided; nothing of it is durable.
+    pub fn decided(&mut self, step: &Step) -> Check {
+        self.tip.apply(step)
+    }
+
+    /// After one or more decisions: what the engine shows, and what it must have done by now.
+    pub fn look(&self, engine: &Engine) -> Check {
+        self.tip.check_shown(engine)?;
+        if engine.wake_in_ms() == Some(0) {
+            return Ok(());
+        }
+        self.tip.check_nothing_owed()
+    }
+
+    /// What the engine shows, whatever may be due.
+    pub fn shown(&self, engine: &Engine) -> Check {
+        self.tip.check_shown(engine)
+    }
+
+    /// A batch is durable.
+    pub fn committed(&mut self, batch: &Sealed, store: &MemoryStore) -> Check {
+        for step in &batch.steps {
+            self.committed.apply(step)?;
+        }
+        self.check_store(store)
+    }
+
+    /// The answers of a step went out, except those of fetches that had been waiting.
+    pub fn told(&mut self, step: &Step) -> Check {
+        self.clients.told(step)?;
+        self.clients.check_kept(&self.committed)
+    }
+
+    /// A fetch that had been waiting was answered.
+    pub fn woken(
+        &mut self,
+        step: &Step,
+        waiter: rota_engine::WaiterId,
+        claims: &[rota_engine::Claimed],
+    ) -> Check {
+        self.clients.woken(step, waiter, claims)
+    }
+
+    /// Everything that was not committed is gone.
+    pub fn restarted(&mut self, at: u64, now: Now, store: &MemoryStore) -> Check {
+        self.check_store(store)?;
+        self.committed.restart(at, now);
+        self.tip = self.committed.clone();
+        Ok(())
+    }
+
+    /// Fetches that wait.
+    pub fn waiting(&self) -> impl Iterator<Item = rota_engine::WaiterId> {
+        self.tip.waiters.keys().copied()
+    }
+
+    /// Whether any job could still move by itself or be handed out.
+    #[must_use]
+    pub fn unfinished(&self) -> Vec<String> {
+        use rota_model::State::{Completed, Cancelled, Discarded, Pending};
+        let ended = |state| matches!(state, Completed | Cancelled | Discarded | Pending);
+        let jobs = self.tip.jobs.iter();
+        jobs.filter(|(_, job)| !ended(job.state()))
+            .map(|(seq, job)| format!("{seq} is {:?}", job.place))
+            .collect()
+    }
+
+    /// The store holds exactly what was committed, and counts it right.
+    fn check_store(&self, store: &MemoryStore) -> Check {
+        let world = &self.committed;
+        let same = world.jobs.keys().copied().eq(store.seqs());
+        ensure(same, Rule::Lost, || {
+            let missing = world.jobs.keys().find(|seq| store.row(**seq).is_none());
+            format!("the store holds other jobs than were committed; {missing:?} is missing")
+        })?;
+        for (seq, job) in &world.jobs {
+            let place = store.place(*seq);
+            ensure(place.as_ref() == Some(&job.place), Rule::Lost, || {
+                format!("the store holds {place:?}, not {:?}", job.place)
+            })?;
+            let id = store.row(*seq).map(|row| row.id);
+            ensure(id == Some(job.id), Rule::Lost, || format!("job {seq} is {id:?}"))?;
+        }
+        for class in store.classes() {
+            let mut counted = Counts::default();
+            for job in world.jobs.values().filter(|job| job.place.class() == class) {
+                if let Place::Done(done) = &job.place {
+                    *counted.get_mut(done.ending) += 1;
+                }
+            }
+            let kept = store.counts_of(class);
+            let right = Ending::ALL.into_iter().all(|e| kept.get(e) == counted.get(e));
+            ensure(right, Rule::Counts, || {
+                format!("class {}: {kept:?} kept, {counted:?} counted", class.0)
+            })?;
+        }
+        self.clients.check_kept(world)
+    }
+}

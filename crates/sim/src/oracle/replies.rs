@@ -1,0 +1,165 @@
+//! An answer says what happened, and nothing else.
+
+use rota_engine::{
+    BeatReply, Changed, Command, Holder, Refusal, Reply, Settle, Settled, Target,
+};
+use rota_model::{Directive, State};
+use rota_store::Mutation;
+
+use super::apply::Scene;
+use super::leaving::speaks_for;
+use super::violation::{Check, Rule, Violation, ensure};
+use super::world::World;
+
+impl World {
+    pub(super) fn check_reply(&self, scene: &Scene<'_>) -> Check {
+        let step = scene.step;
+        match (&step.command, &step.reply) {
+            (_, Reply::Refused(_)) => Ok(()),
+            (Command::Enqueue(jobs), Reply::Enqueued(accepted)) => {
+                let inserted = step.mutations.iter().filter_map(|mutation| match mutation {
+                    Mutation::Insert(row, live) => Some((row.seq, row.id, live.state)),
+                    _ => None,
+                });
+                let asked = |id| jobs.iter().any(|job| job.id == id);
+                let told = accepted.iter().map(|a| (a.seq, a.id, a.state));
+                let same = inserted.filter(|(_, id, _)| asked(*id)).eq(told);
+                ensure(same && accepted.len() == jobs.len(), Rule::Reply, || {
+                    format!("accepted {accepted:?}")
+                })
+            }
+            (Command::Fetch(fetch), Reply::Fetched(claims)) => {
+                ensure(claims.len() <= fetch.count, Rule::Reply, || "too many".into())?;
+                let missed = self.could_have(fetch).filter(|_| claims.len() < fetch.count);
+                ensure(missed.is_none(), Rule::Waiting, || {
+                    format!("a fetch did not get job {missed:?}")
+                })
+            }
+            (Command::Fetch(_), Reply::Waiting) => Ok(()),
+            (Command::Settle(words), Reply::Settled(outcomes)) => {
+                same_length(words, outcomes)?;
+                let mut both = words.iter().zip(outcomes);
+                both.try_for_each(|(word, outcome)| self.check_settled(word, outcome, scene))
+            }
+            (Command::Beat(beat), Reply::Beat(reply)) => {
+                self.check_beat(&beat.worker, &beat.jobs, reply)
+            }
+            (
+                Command::Cancel(targets) | Command::Retry(targets) | Command::Delete(targets),
+                Reply::Changed(outcomes),
+            ) => {
+                same_length(targets, outcomes)?;
+                let mut both = targets.iter().zip(outcomes);
+                both.try_for_each(|(target, outcome)| {
+                    check_changed(&step.command, target, outcome)
+                })
+            }
+            (Command::Activate(target), Reply::Changed(outcomes)) if outcomes.len() == 1 => {
+                check_changed(&step.command, target, &outcomes[0])
+            }
+            (_, Reply::Queue(_) | Reply::Cron { .. } | Reply::Maintenance(_) | Reply::Done) => {
+                Ok(())
+            }
+            (command, reply) => Err(Violation::new(
+                Rule::Reply,
+                format!("{reply:?} is no answer to {command:?}"),
+            )),
+        }
+    }
+
+    /// Whoever holds an execution is heard, and nobody else.
+    fn check_settled(
+        &self,
+        word: &Settle,
+        outcome: &Result<Settled, Refusal>,
+        scene: &Scene<'_>,
+    ) -> Check {
+        let (target, holder) = match word {
+            Settle::Ack(ack) => (&ack.job, &ack.holder),
+            Settle::Nack(nack) => (&nack.job, &nack.holder),
+        };
+        let named = scene.before.iter().filter(|(seq, _)| *seq == target.seq);
+        if named.count() > 1 {
+            return Ok(());
+        }
+        let right = match outcome {
+            Ok(settled) => {
+                holds(target, holder) && scene.moves.contains(&(target.seq, settled.state))
+            }
+            Err(Refusal::NotActive { state }) => {
+                scene.state_before(target.seq) == Some(*state) && *state != State::Active
+            }
+            Err(Refusal::NotHolder { .. }) => {
+                target.state() == State::Active && !holds(target, holder)
+            }
+            Err(_) => false,
+        };
+        ensure(right, Rule::Reply, || {
+            format!("{outcome:?} is no answer for {target:?} held by {holder:?}")
+        })
+    }
+
+    fn check_beat(
+        &self,
+        worker: &rota_model::WorkerId,
+        jobs: &[Target],
+        reply: &BeatReply,
+    ) -> Check {
+        for target in jobs {
+            let live = match &target.now {
+                rota_model::row::Place::Live(live) => Some(live),
+                rota_model::row::Place::Done(_) => None,
+            };
+            let running = live.filter(|live| live.state == State::Active);
+            let holds = running.is_some_and(|live| live.worker.as_ref().is_none_or(|w| w == worker));
+            let list = match (holds, target.state()) {
+                (true, _) => &reply.extended,
+                (false, State::Cancelled) => &reply.cancelled,
+                (false, _) => &reply.lost,
+            };
+            ensure(list.contains(&target.id), Rule::Reply, || {
+                format!("{reply:?} is no answer for {target:?}")
+            })?;
+        }
+        let quiet = self.workers.get(worker).is_some_and(|worker| worker.quiet);
+        let told = reply.extended.len() + reply.cancelled.len() + reply.lost.len();
+        let right = told == jobs.len() && quiet == (reply.directive != Directive::Running);
+        ensure(right, Rule::Reply, || format!("{reply:?}"))
+    }
+}
+
+fn holds(target: &Target, holder: &Holder) -> bool {
+    match &target.now {
+        rota_model::row::Place::Live(live) => {
+            live.state == State::Active && speaks_for(holder, live)
+        }
+        rota_model::row::Place::Done(_) => false,
+    }
+}
+
+fn check_changed(
+    command: &Command,
+    target: &Target,
+    outcome: &Result<Changed, Refusal>,
+) -> Check {
+    let state = target.state();
+    let may = match command {
+        Command::Cancel(_) => !state.is_terminal(),
+        Command::Retry(_) => matches!(state, State::Discarded | State::Cancelled),
+        Command::Delete(_) => state != State::Active,
+        _ => state == State::Pending,
+    };
+    let right = match outcome {
+        Ok(changed) => may && changed.before == state && changed.id == target.id,
+        Err(_) => !may,
+    };
+    ensure(right, Rule::Reply, || {
+        format!("{outcome:?} is no answer for {target:?}")
+    })
+}
+
+fn same_length<A, B>(asked: &[A], told: &[B]) -> Check {
+    ensure(asked.len() == told.len(), Rule::Reply, || {
+        format!("{} answers to {}", told.len(), asked.len())
+    })
+}

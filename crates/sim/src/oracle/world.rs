@@ -1,0 +1,225 @@
+//! The world as it should be: kept in plain maps, from requests and changes alone.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rota_engine::{Config, Fetch, Now, Overlap, WaiterId};
+use rota_model::row::Place;
+use rota_model::{
+    Class, ClassId, CronName, JobId, Live, Millis, QueueName, Seq, State, WorkerId,
+};
+
+/// What the documentation promises a worker after a restart.
+const GRACE_MS: u64 = 15_000;
+
+#[derive(Clone)]
+pub struct World {
+    pub config: Config,
+    pub wall: Millis,
+    /// The time of the last step, which a restart may have raised.
+    pub stepped: Millis,
+    /// The true time.
+    pub at: u64,
+    pub maintenance: bool,
+    pub classes: BTreeMap<ClassId, Arc<Class>>,
+    pub jobs: BTreeMap<Seq, Job>,
+    pub deleted: BTreeSet<Seq>,
+    pub queues: BTreeMap<QueueName, Queue>,
+    pub workers: BTreeMap<WorkerId, Worker>,
+    /// Active jobs of each worker that gave its name.
+    pub held_by: BTreeMap<WorkerId, BTreeSet<Seq>>,
+    /// Workers that were removed at least once.
+    pub removed: BTreeSet<WorkerId>,
+    pub crons: BTreeMap<CronName, Cron>,
+    pub waiters: BTreeMap<WaiterId, Waiter>,
+}
+
+#[derive(Clone)]
+pub struct Job {
+    pub id: JobId,
+    pub class: Arc<Class>,
+    /// The start that its client asked for.
+    pub start_at: Option<Millis>,
+    pub place: Place,
+    /// Executions that a worker gave back on purpose; they may exceed the attempts allowed.
+    pub requeues: u32,
+    pub lease: Option<Lease>,
+    /// The schedule that it is an unfinished run of.
+    pub run_of: Option<CronName>,
+}
+
+/// Until when a worker may count on an execution, in true time.
+#[derive(Debug, Clone, Copy)]
+pub struct Lease {
+    pub until: u64,
+    pub times_out: u64,
+}
+
+#[derive(Clone, Default)]
+pub struct Queue {
+    pub paused: bool,
+    pub concurrency: Option<u32>,
+    pub ready: BTreeSet<(Reverse<i16>, Seq)>,
+    pub active: u64,
+}
+
+#[derive(Clone, Default)]
+pub struct Worker {
+    pub quiet: bool,
+    pub concurrency: Option<u32>,
+    pub beats: bool,
+    pub last_seen: u64,
+    /// It was quieted or limited at some time.
+    pub was_gated: bool,
+}
+
+#[derive(Clone)]
+pub struct Cron {
+    pub overlap: Overlap,
+    pub enabled: bool,
+    pub period_ms: i64,
+    pub queue: QueueName,
+    /// Occurrences up to here are no longer owed.
+    pub settled: Millis,
+}
+
+#[derive(Clone)]
+pub struct Waiter {
+    pub fetch: Fetch,
+    pub deadline: u64,
+}
+
+impl Job {
+    pub fn state(&self) -> State {
+        self.place.state()
+    }
+
+    pub fn live(&self) -> Option<&Live> {
+        match &self.place {
+            Place::Live(live) => Some(live),
+            Place::Done(_) => None,
+        }
+    }
+
+    pub fn max_attempts(&self) -> u32 {
+        self.class.policy.retry.max_attempts
+    }
+
+    /// It would be handed out, were it first.
+    pub fn is_ready(&self) -> bool {
+        self.live()
+            .is_some_and(|live| live.state == State::Available && !live.held)
+    }
+
+    pub fn is_held(&self) -> bool {
+        self.live().is_some_and(|live| live.held)
+    }
+}
+
+impl World {
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            wall: Millis(i64::MIN),
+            stepped: Millis(i64::MIN),
+            at: 0,
+            maintenance: false,
+            classes: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            deleted: BTreeSet::new(),
+            queues: BTreeMap::new(),
+            workers: BTreeMap::new(),
+            held_by: BTreeMap::new(),
+            removed: BTreeSet::new(),
+            crons: BTreeMap::new(),
+            waiters: BTreeMap::new(),
+        }
+    }
+
+    pub fn add(&mut self, seq: Seq, job: Job) {
+        self.jobs.insert(seq, job);
+        self.index(seq, true);
+    }
+
+    /// Changes a job that exists.
+    pub fn change(&mut self, seq: Seq, change: impl FnOnce(&mut Job)) {
+        self.index(seq, false);
+        if let Some(job) = self.jobs.get_mut(&seq) {
+            change(job);
+        }
+        self.index(seq, true);
+    }
+
+    pub fn remove(&mut self, seq: Seq) {
+        self.index(seq, false);
+        self.jobs.remove(&seq);
+        self.deleted.insert(seq);
+    }
+
+    /// A new process, or an engine rebuilt in the old one: who waited does not any more, and
+    /// workers are given the time that the documentation promises.
+    pub fn restart(&mut self, at: u64, now: Now) {
+        self.at = at;
+        self.wall = self.stepped.max(now.wall);
+        self.waiters.clear();
+        for worker in self.workers.values_mut() {
+            worker.last_seen = at;
+        }
+        let default_timeout = self.config.timeout_ms;
+        for job in self.jobs.values_mut() {
+            let timeout = job.class.policy.timeout_ms.unwrap_or(default_timeout);
+            if let Place::Live(live) = &job.place
+                && live.state == State::Active
+            {
+                job.lease = Some(Lease::after_restart(live, timeout, at, now.wall));
+            }
+        }
+    }
+
+    fn index(&mut self, seq: Seq, present: bool) {
+        let Some(job) = self.jobs.get(&seq) else {
+            return;
+        };
+        let queue = self.queues.entry(job.class.queue.clone()).or_default();
+        let key = (Reverse(job.class.priority), seq);
+        if job.is_ready() {
+            if present {
+                queue.ready.insert(key);
+            } else {
+                queue.ready.remove(&key);
+            }
+        }
+        if job.state() != State::Active {
+            return;
+        }
+        queue.active = if present {
+            queue.active + 1
+        } else {
+            queue.active - 1
+        };
+        if let Some(worker) = job.live().and_then(|live| live.worker.clone()) {
+            let held = self.held_by.entry(worker).or_default();
+            if present {
+                held.insert(seq);
+            } else {
+                held.remove(&seq);
+            }
+        }
+    }
+}
+
+impl Lease {
+    /// What is left by the wall clock, but not less than the grace, nor more than there was.
+    fn after_restart(live: &Live, timeout_ms: u64, at: u64, wall: Millis) -> Self {
+        let reserved = live.reserved_ms;
+        let by_clock = live.due.map_or(0, |due| due.since(wall).max(0) as u64);
+        let ran = live.started.map_or(0, |s| wall.since(s).max(0) as u64);
+        let left = by_clock.max(GRACE_MS.min(reserved)).min(reserved);
+        let time_left = timeout_ms.saturating_sub(ran).max(GRACE_MS.min(timeout_ms));
+        Self {
+            until: at + left,
+            times_out: at + time_left,
+        }
+    }
+}

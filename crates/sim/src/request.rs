@@ -1,0 +1,69 @@
+//! What clients and operators ask for. Jobs are named by their ids, as from outside.
+
+use bytes::Bytes;
+use rota_engine::{
+    CronSpec, Failure, Fetch, Holder, QueueSettings, Registration, WaiterId,
+};
+use rota_model::envelope::NewJob;
+use rota_model::{CronName, Directive, JobId, QueueName, Seq, WorkerId};
+
+#[derive(Debug, Clone)]
+pub enum Request {
+    Enqueue(Vec<NewJob>),
+    Fetch(Fetch),
+    StopWaiting(WaiterId),
+    /// The connection broke before these claims could be handed over.
+    Undelivered(Vec<(Seq, u32)>),
+    Settle(Vec<Word>),
+    Beat {
+        worker: WorkerId,
+        jobs: Vec<JobId>,
+        visibility_ms: Option<u64>,
+        concurrency: Option<u32>,
+    },
+    Register(Registration),
+    Deregister(WorkerId),
+    DropStaleWorker(WorkerId),
+    Direct(WorkerId, Directive),
+    Cancel(Vec<JobId>),
+    Activate(JobId),
+    Retry(Vec<JobId>),
+    Delete(Vec<JobId>),
+    /// Remove up to this many finished jobs whose retention has passed.
+    Retain(usize),
+    PauseQueue(QueueName),
+    ResumeQueue(QueueName),
+    ConfigureQueue(QueueName, QueueSettings),
+    PutCron(Box<CronSpec>),
+    RemoveCron(CronName),
+    EnableCron(CronName, bool),
+    Maintain(bool),
+    FlushStats,
+    Tick,
+}
+
+/// A worker's word on one execution.
+#[derive(Debug, Clone)]
+pub struct Word {
+    pub job: JobId,
+    pub holder: Holder,
+    pub verdict: Verdict,
+}
+
+#[derive(Debug, Clone)]
+pub enum Verdict {
+    Ack(Option<Bytes>),
+    Nack { failure: Failure, requeue: bool },
+}
+
+/// Who asked; a waiting fetch waits under the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// Why a request never reached the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turned {
+    NotFound,
+    /// The id that the client chose is taken.
+    Duplicate,
+}

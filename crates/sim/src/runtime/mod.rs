@@ -1,0 +1,188 @@
+//! The loop around the engine, in the style of the real one but with every wait in the open:
+//! commands are applied one after another, batches are sealed, committed and reported, and the
+//! simulation decides when each of these happens and whether it fails.
+
+mod pipeline;
+mod resolve;
+mod step;
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rota_engine::{Command, Config, Engine, InFlight, Now, Restore};
+use rota_model::{Class, ClassId, Live};
+use rota_store::{Counts, Kind, Sink};
+
+use crate::MemoryStore;
+use crate::clock::Clock;
+use crate::request::{Request, Ticket, Turned};
+use crate::rng::Rng;
+use crate::sabotage::Sabotage;
+pub use pipeline::Sealed;
+pub use step::Step;
+
+/// More than this many slices of overdue things in one step is no progress.
+const MOST_SLICES: usize = 1_000;
+
+pub struct Runtime {
+    config: Config,
+    store: MemoryStore,
+    engine: Engine,
+    in_flight: InFlight,
+    entropy: Rng,
+    next_step: u64,
+    open: Sealed,
+    sealed: VecDeque<Sealed>,
+    /// Committed, but nobody has been told.
+    unreported: VecDeque<Sealed>,
+    /// Whether due things are done before the jobs of a command are looked up.
+    settle_first: bool,
+    falsify: Option<Sabotage>,
+}
+
+/// What became of a request.
+pub enum Submitted {
+    /// These steps were taken, the last of them for the request itself.
+    Applied(Vec<Rc<Step>>),
+    /// Steps that time alone took, and why the request itself did not get to the engine.
+    Turned(Vec<Rc<Step>>, Turned),
+}
+
+impl Runtime {
+    #[must_use]
+    pub fn new(
+        config: Config,
+        mut entropy: Rng,
+        settle_first: bool,
+        falsify: Option<Sabotage>,
+    ) -> Self {
+        let seed = entropy.next();
+        Self {
+            engine: Engine::new(config.clone(), seed),
+            config,
+            store: MemoryStore::default(),
+            in_flight: InFlight::new(seed),
+            entropy,
+            next_step: 0,
+            open: Sealed::numbered(1),
+            sealed: VecDeque::new(),
+            unreported: VecDeque::new(),
+            settle_first,
+            falsify,
+        }
+    }
+
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    #[must_use]
+    pub fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    #[must_use]
+    pub fn store(&self) -> &MemoryStore {
+        &self.store
+    }
+
+    #[must_use]
+    pub fn store_mut(&mut self) -> &mut MemoryStore {
+        &mut self.store
+    }
+
+    /// Lets time pass, looks up the jobs that the request names, and applies it.
+    pub fn submit(
+        &mut self,
+        clock: &Clock,
+        ticket: Ticket,
+        request: Request,
+    ) -> Result<Submitted, String> {
+        let mut steps = Vec::new();
+        if self.settle_first {
+            self.settle_time(clock, &mut steps)?;
+        }
+        match self.command_of(request, clock.now()) {
+            Err(turned) => Ok(Submitted::Turned(steps, turned)),
+            Ok(command) => {
+                steps.push(self.apply(clock, ticket, command));
+                Ok(Submitted::Applied(steps))
+            }
+        }
+    }
+
+    /// A second engine from what is committed, as a restart at this moment would make it.
+    pub fn rebuilt(&self, now: Now, seed: u64) -> Result<Engine, String> {
+        let mut sink = Restoring(Restore::new(self.config.clone(), seed, now));
+        let loaded = self.store.load(&mut sink)?;
+        sink.0.finish(loaded.next_seq, loaded.now)
+    }
+
+    /// The engine is gone, and with it all that was not committed and all that was not reported.
+    pub fn restart(&mut self, now: Now) -> Result<(), String> {
+        let seed = self.entropy.next();
+        self.engine = self.rebuilt(now, seed)?;
+        self.in_flight = InFlight::new(seed);
+        self.open = Sealed::numbered(self.store.loaded().number + 1);
+        self.sealed.clear();
+        self.unreported.clear();
+        Ok(())
+    }
+
+    /// Due things change jobs, and a job must not change between being looked up and acted upon.
+    fn settle_time(&mut self, clock: &Clock, steps: &mut Vec<Rc<Step>>) -> Result<(), String> {
+        for _ in 0..MOST_SLICES {
+            steps.push(self.apply(clock, Ticket(0), Command::Tick));
+            if self.engine.wake_in_ms() != Some(0) {
+                return Ok(());
+            }
+        }
+        Err("something stays due for ever".into())
+    }
+
+    fn apply(&mut self, clock: &Clock, ticket: Ticket, command: Command) -> Rc<Step> {
+        self.next_step += 1;
+        let now = clock.now();
+        let mut reply = self
+            .engine
+            .apply(now, self.entropy.next(), command.clone());
+        let mut effects = self.engine.take_effects();
+        if let Some(sabotage) = self.falsify {
+            sabotage.falsify(&mut effects, &mut reply);
+        }
+        let batch = self.open.number;
+        self.in_flight.note(batch, &effects.mutations);
+        self.note_given_ids(batch, &command, &reply);
+        let step = Rc::new(Step {
+            number: self.next_step,
+            ticket,
+            at: clock.elapsed(),
+            now,
+            command,
+            reply,
+            mutations: effects.mutations,
+            woken: effects.woken,
+        });
+        self.open.steps.push(step.clone());
+        step
+    }
+}
+
+struct Restoring(Restore);
+
+impl Sink for Restoring {
+    fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
+        self.0.class(id, class, counts);
+    }
+
+    fn named(&mut self, kind: Kind, name: Arc<str>, json: Bytes) {
+        self.0.named(kind, &name, &json);
+    }
+
+    fn live(&mut self, live: Live) {
+        self.0.live(live);
+    }
+}

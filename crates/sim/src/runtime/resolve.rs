@@ -1,0 +1,131 @@
+//! From ids to jobs: the store's word, corrected by what is still on its way there.
+
+use std::collections::BTreeSet;
+
+use rota_engine::{
+    Ack, Beat, Command, Nack, Now, Registration, Reply, Settle, Target,
+};
+use rota_model::envelope::NewJob;
+use rota_model::row::Place;
+use rota_model::{Done, JobId, Millis};
+
+use super::Runtime;
+use crate::request::{Request, Turned, Verdict, Word};
+
+impl Runtime {
+    pub(super) fn command_of(&self, request: Request, now: Now) -> Result<Command, Turned> {
+        Ok(match request {
+            Request::Enqueue(jobs) => Command::Enqueue(self.without_duplicates(jobs)?),
+            Request::Fetch(fetch) => Command::Fetch(fetch),
+            Request::StopWaiting(waiter) => Command::StopWaiting(waiter),
+            Request::Undelivered(claims) => Command::Undelivered(claims),
+            Request::Settle(words) => {
+                let words = words.into_iter().map(|word| self.settle_of(word));
+                Command::Settle(words.collect::<Result<_, _>>()?)
+            }
+            Request::Beat {
+                worker,
+                jobs,
+                visibility_ms,
+                concurrency,
+            } => Command::Beat(Beat {
+                about: Registration {
+                    concurrency,
+                    ..Registration::named(worker.clone())
+                },
+                worker,
+                state: None,
+                jobs: self.targets(&jobs),
+                visibility_ms,
+            }),
+            Request::Register(registration) => Command::Register(registration),
+            Request::Deregister(worker) => Command::Deregister(worker),
+            Request::DropStaleWorker(worker) => Command::DropStaleWorker(worker),
+            Request::Direct(worker, directive) => Command::Direct(worker, directive),
+            Request::Cancel(ids) => Command::Cancel(self.targets(&ids)),
+            Request::Activate(id) => Command::Activate(self.find(id).ok_or(Turned::NotFound)?),
+            Request::Retry(ids) => Command::Retry(self.targets(&ids)),
+            Request::Delete(ids) => Command::Delete(self.targets(&ids)),
+            Request::Retain(limit) => Command::Forget(self.overdue(now.wall, limit)),
+            Request::PauseQueue(queue) => Command::PauseQueue(queue),
+            Request::ResumeQueue(queue) => Command::ResumeQueue(queue),
+            Request::ConfigureQueue(queue, settings) => Command::ConfigureQueue(queue, settings),
+            Request::PutCron(spec) => Command::PutCron(spec),
+            Request::RemoveCron(name) => Command::RemoveCron(name),
+            Request::EnableCron(name, enabled) => Command::EnableCron(name, enabled),
+            Request::Maintain(enabled) => Command::Maintain {
+                enabled,
+                reason: None,
+                expected_ms: None,
+            },
+            Request::FlushStats => Command::FlushStats,
+            Request::Tick => Command::Tick,
+        })
+    }
+
+    /// The id of a job of the open batch is not in the store yet, so it is remembered.
+    pub(super) fn note_given_ids(&mut self, batch: u64, command: &Command, reply: &Reply) {
+        if let (Command::Enqueue(jobs), Reply::Enqueued(accepted)) = (command, reply) {
+            let given = jobs.iter().zip(accepted).filter(|(job, _)| job.id_given);
+            for (job, accepted) in given {
+                self.in_flight.note_id(batch, job.id, accepted.seq);
+            }
+        }
+    }
+
+    /// A job that a client may name.
+    #[must_use]
+    pub fn find(&self, id: JobId) -> Option<Target> {
+        let on_its_way = self.in_flight.seq_of(id);
+        let seq = on_its_way.or_else(|| self.store.resolve(id).map(|found| found.seq))?;
+        let now = self.in_flight.standing(seq, self.store.place(seq))?;
+        Some(Target { seq, id, now })
+    }
+
+    /// Each once, the unknown ones left out.
+    fn targets(&self, ids: &[JobId]) -> Vec<Target> {
+        let mut seen = BTreeSet::new();
+        let fresh = ids.iter().filter(|id| seen.insert(**id));
+        fresh.filter_map(|id| self.find(*id)).collect()
+    }
+
+    fn settle_of(&self, word: Word) -> Result<Settle, Turned> {
+        let job = self.find(word.job).ok_or(Turned::NotFound)?;
+        let holder = word.holder;
+        Ok(match word.verdict {
+            Verdict::Ack(result) => Settle::Ack(Ack {
+                job,
+                holder,
+                result,
+            }),
+            Verdict::Nack { failure, requeue } => Settle::Nack(Nack {
+                job,
+                holder,
+                failure,
+                requeue,
+            }),
+        })
+    }
+
+    fn without_duplicates(&self, jobs: Vec<NewJob>) -> Result<Vec<NewJob>, Turned> {
+        let mut seen = BTreeSet::new();
+        for job in jobs.iter().filter(|job| job.id_given) {
+            if !seen.insert(job.id) || self.find(job.id).is_some() {
+                return Err(Turned::Duplicate);
+            }
+        }
+        Ok(jobs)
+    }
+
+    fn overdue(&self, wall: Millis, limit: usize) -> Vec<Done> {
+        let now = self.engine.now().wall.max(wall);
+        let stored = self.store.overdue(now, limit).into_iter();
+        let standing = stored
+            .filter_map(|done| self.in_flight.standing(done.seq, Some(Place::Done(done))));
+        let still = standing.filter_map(|place| match place {
+            Place::Done(done) if done.purge_at.is_some_and(|at| at <= now) => Some(done),
+            _ => None,
+        });
+        still.collect()
+    }
+}

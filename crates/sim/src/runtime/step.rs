@@ -1,0 +1,173 @@
+//! One command, all that followed from it, and how that reads.
+
+use std::fmt;
+
+use rota_engine::{Claimed, Command, Now, Reply, Settle, Target, WaiterId};
+use rota_store::Mutation;
+
+use crate::request::Ticket;
+
+#[derive(Debug)]
+pub struct Step {
+    pub number: u64,
+    pub ticket: Ticket,
+    /// The true time of the simulation, in milliseconds.
+    pub at: u64,
+    pub now: Now,
+    pub command: Command,
+    pub reply: Reply,
+    pub mutations: Vec<Mutation>,
+    pub woken: Vec<(WaiterId, Vec<Claimed>)>,
+}
+
+impl Step {
+    /// Time passed and nothing came of it.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        matches!(self.command, Command::Tick) && self.mutations.is_empty() && self.woken.is_empty()
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (wall, mono) = (self.now.wall.0 % 100_000_000, self.now.mono);
+        write!(f, "#{} {}ms w{wall} m{mono} ", self.number, self.at)?;
+        write_command(f, &self.command)?;
+        f.write_str(" -> ")?;
+        write_reply(f, &self.reply)?;
+        for (waiter, claims) in &self.woken {
+            write!(f, " woke {}:{}", waiter.0, Jobs(claims))?;
+        }
+        f.write_str(" |")?;
+        self.mutations
+            .iter()
+            .try_for_each(|mutation| write_mutation(f, mutation))
+    }
+}
+
+struct Jobs<'a>(&'a [Claimed]);
+
+impl fmt::Display for Jobs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut jobs = self.0.iter();
+        jobs.try_for_each(|claim| write!(f, " {}/{}", claim.seq, claim.attempt))
+    }
+}
+
+fn write_targets(f: &mut fmt::Formatter<'_>, what: &str, targets: &[Target]) -> fmt::Result {
+    f.write_str(what)?;
+    targets
+        .iter()
+        .try_for_each(|target| write!(f, " {}({})", target.seq, target.state()))
+}
+
+fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
+    match command {
+        Command::Enqueue(jobs) => {
+            f.write_str("enqueue")?;
+            jobs.iter().try_for_each(|job| {
+                write!(f, " {}p{}", &*job.class.queue, job.class.priority)?;
+                if let Some(at) = job.start_at {
+                    write!(f, "@{}", at.0 % 100_000_000)?;
+                }
+                if let Some(at) = job.expires {
+                    write!(f, "<{}", at.0 % 100_000_000)?;
+                }
+                f.write_str(if job.pending { " pending" } else { "" })
+            })
+        }
+        Command::Fetch(fetch) => {
+            let worker = fetch.worker.as_deref().unwrap_or("?");
+            write!(f, "fetch {} for {worker} of {:?}", fetch.count, fetch.queues)?;
+            fetch
+                .wait
+                .map_or(Ok(()), |(id, ms)| write!(f, " wait {}:{ms}ms", id.0))
+        }
+        Command::Settle(all) => all.iter().try_for_each(|settle| match settle {
+            Settle::Ack(ack) => write!(f, "ack {} {:?} ", ack.job.seq, ack.holder),
+            Settle::Nack(nack) => write!(
+                f,
+                "nack {} {:?} {} {:?} requeue {} ",
+                nack.job.seq, nack.holder, nack.failure.kind, nack.failure.code, nack.requeue
+            ),
+        }),
+        Command::Beat(beat) => {
+            write!(f, "beat {} for {:?}ms", beat.worker, beat.visibility_ms)?;
+            write_targets(f, "", &beat.jobs)
+        }
+        Command::Register(about) => {
+            write!(f, "register {} for {:?}", about.worker, about.concurrency)
+        }
+        Command::Cancel(targets) => write_targets(f, "cancel", targets),
+        Command::Activate(target) => write!(f, "activate {}({})", target.seq, target.state()),
+        Command::Retry(targets) => write_targets(f, "retry", targets),
+        Command::Delete(targets) => write_targets(f, "delete", targets),
+        Command::Forget(done) => {
+            f.write_str("forget")?;
+            done.iter().try_for_each(|done| write!(f, " {}", done.seq))
+        }
+        Command::PutCron(spec) => write!(
+            f,
+            "cron {} '{}' {:?} enabled {}",
+            spec.name, spec.expression, spec.overlap, spec.enabled
+        ),
+        Command::Tick => f.write_str("tick"),
+        other => write!(f, "{other:?}"),
+    }
+}
+
+fn write_reply(f: &mut fmt::Formatter<'_>, reply: &Reply) -> fmt::Result {
+    match reply {
+        Reply::Enqueued(all) => all
+            .iter()
+            .try_for_each(|a| write!(f, "{}({}) ", a.seq, a.state)),
+        Reply::Fetched(claims) => write!(f, "{}", Jobs(claims)),
+        Reply::Settled(all) => all.iter().try_for_each(|one| match one {
+            Ok(settled) => write!(f, "{} ", settled.state),
+            Err(refusal) => write!(f, "{refusal:?} "),
+        }),
+        Reply::Changed(all) => all.iter().try_for_each(|one| match one {
+            Ok(changed) => write!(f, "was {} ", changed.before),
+            Err(refusal) => write!(f, "{refusal:?} "),
+        }),
+        Reply::Beat(beat) => write!(
+            f,
+            "{:?} extended {} cancelled {} lost {}",
+            beat.directive,
+            beat.extended.len(),
+            beat.cancelled.len(),
+            beat.lost.len()
+        ),
+        Reply::Queue(_) | Reply::Cron { .. } | Reply::Maintenance(_) | Reply::Done => {
+            f.write_str("done")
+        }
+        Reply::Waiting => f.write_str("waiting"),
+        Reply::Refused(refusal) => write!(f, "{refusal:?}"),
+    }
+}
+
+fn write_mutation(f: &mut fmt::Formatter<'_>, mutation: &Mutation) -> fmt::Result {
+    match mutation {
+        Mutation::Class(id, _) => write!(f, " class:{}", id.0),
+        Mutation::DropClass(id) => write!(f, " dropclass:{}", id.0),
+        Mutation::Counts(id, counts) => write!(f, " counts:{}={:?}", id.0, counts.0),
+        Mutation::Insert(row, live) => {
+            let held = if live.held { ":held" } else { "" };
+            write!(f, " insert:{}:{}{held}", row.seq, live.state)
+        }
+        Mutation::Claim(claim) => write!(f, " claim:{}/{}", claim.seq, claim.attempt),
+        Mutation::Extend {
+            seq, reserved_ms, ..
+        } => write!(f, " extend:{seq}:{reserved_ms}"),
+        Mutation::Backoff { seq, due } => write!(f, " backoff:{seq}@{}", due.0 % 100_000_000),
+        Mutation::Ready(ready) => write!(f, " ready:{}", ready.seq),
+        Mutation::Finish(finish) => write!(f, " finish:{}:{:?}", finish.seq, finish.ending),
+        Mutation::Revive { seq, .. } => write!(f, " revive:{seq}"),
+        Mutation::Delete(seq) => write!(f, " delete:{seq}"),
+        Mutation::Error(row) => write!(f, " error:{}", row.seq),
+        Mutation::Put(kind, name, _) => write!(f, " put:{kind:?}:{name}"),
+        Mutation::Remove(kind, name) => write!(f, " remove:{kind:?}:{name}"),
+        Mutation::History(row) => write!(f, " history:{}@{}", row.queue, row.at.0 % 100_000_000),
+        Mutation::ForgetHistory(..) => f.write_str(" forget-history"),
+    }
+}

@@ -1,0 +1,83 @@
+//! After the storm: with every obstacle removed, all work must get done.
+
+use rota_engine::{Fetch, Holder, QueueSettings, Reply};
+
+use super::Simulation;
+use crate::oracle::{Check, Rule, Violation};
+use crate::request::{Request, Ticket, Verdict, Word};
+use crate::workload::Delivery;
+
+const MOST_ROUNDS: u64 = 1_000;
+const FIRST_TICKET: u64 = 1 << 40;
+
+impl Simulation<'_> {
+    pub(super) fn settle_down(&mut self) -> Check {
+        self.trace.line(format_args!("settling down"));
+        self.workload.lost();
+        self.clock.correct_wall(self.runtime.engine().now().wall);
+        let mut ticket = FIRST_TICKET;
+        let mut ask = |sim: &mut Self, request| {
+            ticket += 1;
+            sim.ask(Ticket(ticket), request)
+        };
+        ask(self, Request::Maintain(false))?;
+        for queue in self.workload.profile().queues.clone() {
+            ask(self, Request::ResumeQueue(queue.clone()))?;
+            ask(self, Request::ConfigureQueue(queue, QueueSettings::default()))?;
+        }
+        for cron in self.runtime.engine().crons() {
+            ask(self, Request::RemoveCron(cron.name))?;
+        }
+        for _ in 0..MOST_ROUNDS {
+            let wake = self.runtime.engine().wake_in_ms().unwrap_or(0);
+            self.clock.pass(wake.clamp(1_000, 60_000));
+            let fetch = Request::Fetch(Fetch {
+                queues: self.workload.profile().queues.clone(),
+                count: usize::MAX,
+                worker: None,
+                pool: None,
+                visibility_ms: None,
+                wait: None,
+            });
+            let claims = ask(self, fetch)?;
+            let words: Vec<_> = claims.into_iter().map(ack).collect();
+            if !words.is_empty() {
+                ask(self, Request::Settle(words))?;
+            }
+            if self.oracle.unfinished().is_empty() {
+                return self.check_rebuild();
+            }
+        }
+        let left = self.oracle.unfinished();
+        let message = format!("{} jobs never finish; {:?}", left.len(), left.first());
+        Err(Violation::new(Rule::Lost, message))
+    }
+
+    /// A request, its commit and its answer, at once.
+    fn ask(&mut self, ticket: Ticket, request: Request) -> Result<Vec<Delivery>, Violation> {
+        self.submit(ticket, request)?;
+        let newest = self.runtime.open().steps.last().cloned();
+        while self.runtime.seal() || self.runtime.has_sealed() {
+            self.commit()?;
+        }
+        while self.runtime.newest_commit().is_some() {
+            self.report()?;
+        }
+        self.workload.lost();
+        Ok(match newest.as_ref().map(|step| &step.reply) {
+            Some(Reply::Fetched(claims)) => self.read(claims),
+            _ => Vec::new(),
+        })
+    }
+}
+
+fn ack(delivery: Delivery) -> Word {
+    Word {
+        job: delivery.id,
+        holder: Holder {
+            worker: None,
+            attempt: Some(delivery.attempt),
+        },
+        verdict: Verdict::Ack(None),
+    }
+}

@@ -1,0 +1,175 @@
+//! Clients that behave as clients do, well and badly, all drawn from one seed.
+
+mod operators;
+mod producers;
+mod profile;
+mod workers;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rota_engine::{Command, Now, Reply, WaiterId};
+use rota_model::{JobId, QueueName, Seq};
+use rota_store::Mutation;
+
+use crate::known;
+use crate::request::{Request, Ticket};
+use crate::rng::Rng;
+use crate::runtime::Step;
+pub use profile::Profile;
+use workers::Worker;
+
+/// How many job ids are remembered to be named again.
+const REMEMBERED: usize = 400;
+
+pub struct Workload {
+    rng: Rng,
+    profile: Profile,
+    next_ticket: u64,
+    /// Ids of jobs that may exist.
+    ids: Vec<JobId>,
+    workers: Vec<Worker>,
+    /// Fetches without an answer, and the worker that made each.
+    fetching: BTreeMap<Ticket, usize>,
+    /// What the runtime itself has to ask for next.
+    urgent: VecDeque<Request>,
+}
+
+/// A job as it arrives at a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    pub seq: Seq,
+    pub id: JobId,
+    pub attempt: u32,
+}
+
+impl Workload {
+    #[must_use]
+    pub fn new(mut rng: Rng) -> Self {
+        let profile = Profile::draw(&mut rng);
+        let workers = Worker::some(&mut rng, &profile);
+        Self {
+            rng,
+            profile,
+            next_ticket: 0,
+            ids: Vec::new(),
+            workers,
+            fetching: BTreeMap::new(),
+            urgent: VecDeque::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// What somebody asks for next.
+    pub fn next(&mut self, now: Now) -> (Ticket, Request) {
+        self.next_ticket += 1;
+        let ticket = Ticket(self.next_ticket);
+        if let Some(request) = self.urgent.pop_front() {
+            return (ticket, request);
+        }
+        let weights = [
+            self.profile.producing,
+            self.profile.working,
+            self.profile.operating,
+        ];
+        let request = match self.rng.weighted(weights) {
+            0 => self.produce(now),
+            1 => self.work(ticket),
+            _ => self.operate(now),
+        };
+        (ticket, request)
+    }
+
+    /// The server answered. `claims` are the jobs in the answer that could be read.
+    pub fn answered(&mut self, ticket: Ticket, reply: &Reply, claims: Vec<Delivery>) {
+        match reply {
+            Reply::Enqueued(accepted) => {
+                self.ids.extend(accepted.iter().map(|job| job.id));
+                let surplus = self.ids.len().saturating_sub(REMEMBERED);
+                self.ids.drain(..surplus);
+            }
+            Reply::Fetched(_) => self.arrived(ticket, claims),
+            Reply::Refused(_) => {
+                self.fetching.remove(&ticket);
+            }
+            _ => {}
+        }
+    }
+
+    /// A fetch that had been waiting is answered.
+    pub fn woken(&mut self, waiter: WaiterId, claims: Vec<Delivery>) {
+        self.arrived(Ticket(waiter.0), claims);
+    }
+
+    /// An operator sees the runs of schedules, which nobody enqueued.
+    pub fn saw_runs(&mut self, step: &Step) {
+        if matches!(step.command, Command::Enqueue(_)) {
+            return;
+        }
+        self.ids
+            .extend(step.mutations.iter().filter_map(|mutation| match mutation {
+                Mutation::Insert(row, _) => Some(row.id),
+                _ => None,
+            }));
+    }
+
+    /// A request did not reach the engine.
+    pub fn turned(&mut self, ticket: Ticket) {
+        self.fetching.remove(&ticket);
+    }
+
+    /// Nobody knows what became of the requests that were not answered.
+    pub fn lost(&mut self) {
+        self.fetching.clear();
+        self.urgent.clear();
+    }
+
+    fn arrived(&mut self, ticket: Ticket, claims: Vec<Delivery>) {
+        let receiver = self.fetching.remove(&ticket);
+        match receiver {
+            Some(worker) if !self.rng.percent(self.profile.broken_connections) => {
+                self.workers[worker].holding.extend(claims);
+            }
+            _ if claims.is_empty() => {}
+            _ => {
+                let claims = claims.iter().map(|claim| (claim.seq, claim.attempt));
+                self.urgent
+                    .push_back(Request::Undelivered(claims.collect()));
+            }
+        }
+    }
+
+    fn queue(&mut self) -> QueueName {
+        let queues = &self.profile.queues;
+        self.rng
+            .pick(queues)
+            .cloned()
+            .unwrap_or_else(QueueName::default_queue)
+    }
+
+    fn known_id(&mut self) -> Option<JobId> {
+        let recent = if self.rng.percent(50) { 8 } else { REMEMBERED };
+        let from = self.ids.len().saturating_sub(recent);
+        self.rng.pick(&self.ids[from..]).copied()
+    }
+
+    /// Some jobs, mostly one, now and then the same twice.
+    fn known_ids(&mut self, most: u64) -> Vec<JobId> {
+        let alone = known::HELD_TARGETS_GO_STALE && self.profile.crons;
+        let count = if alone || self.rng.percent(60) {
+            1
+        } else {
+            self.rng.between(1, most)
+        };
+        (0..count).filter_map(|_| self.known_id()).collect()
+    }
+
+    /// An id that nobody has had.
+    fn fresh_id(&mut self, now: Now) -> JobId {
+        let random = u128::from(self.rng.next()) << 64 | u128::from(self.rng.next());
+        JobId::v7(now.wall.0, random)
+    }
+}

@@ -1,0 +1,95 @@
+//! Those who watch over it all, and reach in.
+
+use rota_engine::{CronSpec, Now, Overlap, QueueSettings};
+use rota_model::cron::Schedule;
+use rota_model::{CronName, Directive, JobId, WorkerId};
+
+use super::producers::body;
+use super::Workload;
+use crate::known;
+use crate::request::Request;
+
+impl Workload {
+    pub(super) fn operate(&mut self, now: Now) -> Request {
+        let maintenance = if self.profile.maintenance { 8 } else { 0 };
+        let crons = if self.profile.crons { 20 } else { 0 };
+        let weights = [20, 12, 12, 12, 10, 14, 10, 12, 6, crons, maintenance, 2];
+        match self.rng.weighted(weights) {
+            0 => Request::Cancel(self.known_ids(5)),
+            1 => match self.known_id() {
+                Some(id) => Request::Activate(id),
+                None => Request::Tick,
+            },
+            2 => Request::Retry(self.known_ids(5)),
+            3 => Request::Delete(self.known_ids(5)),
+            4 => Request::PauseQueue(self.queue()),
+            5 => Request::ResumeQueue(self.queue()),
+            6 => self.configure(),
+            7 => Request::Retain(self.rng.between(1, 50) as usize),
+            8 => self.direct(),
+            9 => self.schedule(now),
+            10 => Request::Maintain(self.rng.percent(40)),
+            _ => Request::FlushStats,
+        }
+    }
+
+    fn configure(&mut self) -> Request {
+        let settings = QueueSettings {
+            concurrency: self.rng.one_of([None, Some(0), Some(1), Some(3)]),
+            completed_ms: self.rng.one_of([None, None, Some(1_000)]),
+            ..QueueSettings::default()
+        };
+        Request::ConfigureQueue(self.queue(), settings)
+    }
+
+    fn direct(&mut self) -> Request {
+        let worker = self.rng.below(self.profile.workers);
+        let name = WorkerId::parse(&format!("w{worker}")).expect("the name is valid");
+        match self.rng.below(4) {
+            0 => Request::DropStaleWorker(name),
+            1 => Request::Direct(name, Directive::Quiet),
+            _ => Request::Direct(name, Directive::Running),
+        }
+    }
+
+    fn schedule(&mut self, now: Now) -> Request {
+        let (name, overlap) = self.rng.one_of([
+            ("often", Overlap::Skip),
+            ("all", Overlap::Allow),
+            ("one", Overlap::CancelPrevious),
+            ("row", Overlap::Enqueue),
+        ]);
+        let name = CronName::parse(name).expect("the name is valid");
+        match self.rng.weighted([70, 10, 20]) {
+            0 => self.put_cron(name, overlap, now),
+            1 => Request::RemoveCron(name),
+            _ => Request::EnableCron(name, self.rng.percent(70)),
+        }
+    }
+
+    fn put_cron(&mut self, name: CronName, usual: Overlap, now: Now) -> Request {
+        let all = [
+            Overlap::Skip,
+            Overlap::Allow,
+            Overlap::CancelPrevious,
+            Overlap::Enqueue,
+        ];
+        let overlap = if self.rng.percent(20) && !known::OVERLAP_CHANGE_STRANDS_RUNS {
+            self.rng.one_of(all)
+        } else {
+            usual
+        };
+        let expression = self.rng.one_of(["* * * * *", "*/3 * * * *"]);
+        Request::PutCron(Box::new(CronSpec {
+            name,
+            expression: expression.into(),
+            timezone: "UTC".into(),
+            schedule: Schedule::parse(expression, "UTC").expect("the expression is valid"),
+            overlap,
+            enabled: self.rng.percent(90),
+            class: self.class(),
+            body: body(JobId::v7(now.wall.0, 0)),
+            shown: bytes::Bytes::new(),
+        }))
+    }
+}

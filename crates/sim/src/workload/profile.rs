@@ -1,0 +1,125 @@
+//! What a run is like. Each seed leaves some things out, so that others happen more.
+
+use std::sync::Arc;
+
+use rota_engine::{Config, Retention};
+use rota_model::policy::{Coefficient, Strategy};
+use rota_model::{Exhaustion, Policy, QueueName, RetryPolicy};
+
+use crate::rng::Rng;
+
+#[derive(Debug, Clone)]
+pub struct Profile {
+    pub config: Config,
+    pub queues: Vec<QueueName>,
+    pub policies: Vec<Arc<Policy>>,
+    pub priorities: Vec<i16>,
+    pub workers: u64,
+    /// Chances in proportion to each other.
+    pub producing: u64,
+    pub working: u64,
+    pub operating: u64,
+    /// The rest are chances in a hundred.
+    pub scheduled: u64,
+    pub deadlines: u64,
+    pub pending: u64,
+    pub given_ids: u64,
+    pub waiting_fetches: u64,
+    pub failures: u64,
+    pub broken_connections: u64,
+    pub crons: bool,
+    pub maintenance: bool,
+    /// In a thousand steps.
+    pub crashes: u64,
+    pub disk_full: u64,
+    pub clock_jumps: u64,
+}
+
+impl Profile {
+    pub(super) fn draw(rng: &mut Rng) -> Self {
+        Self {
+            config: config(rng),
+            queues: queues(rng),
+            policies: (0..rng.between(1, 4)).map(|_| policy(rng)).collect(),
+            priorities: if rng.percent(50) {
+                vec![0]
+            } else {
+                vec![-10, 0, 7]
+            },
+            workers: rng.between(1, 6),
+            producing: rng.between(15, 40),
+            working: rng.between(30, 70),
+            operating: rng.one_of([0, 3, 10, 25]),
+            scheduled: rng.one_of([0, 10, 40]),
+            deadlines: rng.one_of([0, 10, 40]),
+            pending: rng.one_of([0, 5, 20]),
+            given_ids: rng.one_of([0, 30]),
+            waiting_fetches: rng.one_of([0, 30, 80]),
+            failures: rng.one_of([0, 20, 50]),
+            broken_connections: rng.one_of([0, 5, 20]),
+            crons: rng.percent(50),
+            maintenance: rng.percent(50),
+            crashes: rng.one_of([0, 5, 20]),
+            disk_full: rng.one_of([0, 0, 20]),
+            clock_jumps: rng.one_of([0, 10]),
+        }
+    }
+}
+
+fn config(rng: &mut Rng) -> Config {
+    let retention = rng.one_of([None, Some(0), Some(20_000), Some(120_000)]);
+    Config {
+        visibility_ms: rng.one_of([5_000, 20_000, 60_000]),
+        max_visibility_ms: 90_000,
+        timeout_ms: rng.one_of([10_000, 40_000, 200_000]),
+        heartbeat_timeout_ms: rng.one_of([5_000, 30_000]),
+        forget_worker_after_ms: rng.one_of([40_000, 400_000]),
+        retention: Retention {
+            completed_ms: retention,
+            cancelled_ms: retention,
+            discarded_ms: retention.map(|ms| ms * 2),
+        },
+        max_queues: rng.one_of([3, 100]),
+        max_workers: rng.one_of([3, 100]),
+        max_crons: rng.one_of([1, 100]),
+    }
+}
+
+fn queues(rng: &mut Rng) -> Vec<QueueName> {
+    let names = ["default", "mail", "bulk", "later"];
+    let count = rng.between(1, names.len() as u64) as usize;
+    let parse = |name| QueueName::parse(name).expect("the names of queues are valid");
+    names[..count].iter().map(|name| parse(*name)).collect()
+}
+
+fn policy(rng: &mut Rng) -> Arc<Policy> {
+    let retry = RetryPolicy {
+        max_attempts: rng.between(1, 4) as u32,
+        initial_ms: rng.one_of([0, 100, 3_000]),
+        max_ms: rng.one_of([2_000, 60_000]),
+        coefficient: Coefficient(rng.one_of([1.0, 2.0, 3.5])),
+        strategy: rng.one_of([
+            Strategy::Constant,
+            Strategy::Linear,
+            Strategy::Exponential,
+            Strategy::Polynomial,
+        ]),
+        jitter: rng.percent(50),
+        non_retryable: if rng.percent(50) {
+            ["bad.*".into(), "gone".into()].into()
+        } else {
+            Arc::default()
+        },
+        on_exhaustion: rng.one_of([
+            Exhaustion::Unstated,
+            Exhaustion::Discard,
+            Exhaustion::DeadLetter,
+        ]),
+    };
+    Arc::new(Policy {
+        retry,
+        visibility_ms: rng.one_of([None, None, Some(3_000), Some(40_000)]),
+        timeout_ms: rng.one_of([None, None, Some(4_000), Some(60_000)]),
+        directive: None,
+    })
+}

@@ -1,0 +1,51 @@
+//! A crash, as the disk sees it: the files as they are while the store is open.
+
+mod directory;
+
+use std::fs;
+
+use directory::{Directory, block_on};
+use rota_model::{Millis, Seq};
+use rota_store::suite::Fixture;
+use rota_store::{Batch, Kind, Mutation, Store};
+
+#[test]
+fn what_was_committed_is_there_after_a_crash() {
+    let directory = Directory::new();
+    let mut store = directory.open();
+    for number in 1..=50 {
+        block_on(store.commit(&batch(number))).unwrap();
+        if number % 10 == 0 {
+            let crashed = copy(&directory);
+            let mut survivor = crashed.open();
+            block_on(survivor.commit(&batch(number + 1))).expect("it goes on where it was");
+        }
+    }
+}
+
+/// A log that ends in the middle of a write ends with the last whole commit.
+#[test]
+fn a_torn_write_is_dropped() {
+    let directory = Directory::new();
+    let mut store = directory.open();
+    for number in 1..=5 {
+        block_on(store.commit(&batch(number))).unwrap();
+    }
+    let crashed = copy(&directory);
+    let log = fs::OpenOptions::new().write(true).open(crashed.file("rota.db-wal")).unwrap();
+    log.set_len(log.metadata().unwrap().len() - 1000).unwrap();
+    block_on(crashed.open().commit(&batch(5))).expect("the fifth commit was torn");
+}
+
+fn copy(directory: &Directory) -> Directory {
+    let copy = Directory::new();
+    for name in ["rota.db", "rota.db-wal"] {
+        fs::copy(directory.file(name), copy.file(name)).unwrap();
+    }
+    copy
+}
+
+fn batch(number: u64) -> Batch {
+    let setting = Mutation::Put(Kind::Setting, "number".into(), number.to_string().into());
+    Batch { number, now: Millis(1), next_seq: Seq(0), mutations: vec![setting] }
+}

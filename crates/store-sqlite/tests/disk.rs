@@ -1,0 +1,165 @@
+//! Real small file systems: full ones and read-only ones. Mounting takes root; without it these
+//! tests say so and pass.
+
+mod directory;
+
+use std::path::Path;
+use std::process::Command;
+
+use bytes::Bytes;
+use directory::block_on;
+use rota_model::{ClassId, JobId, Live, Millis, Seq, State};
+use rota_store::{Batch, CommitError, Mutation, NewRow, Reader, Store};
+use rota_store_sqlite::{Durability, OpenError, Options, SqliteStore};
+use tempfile::TempDir;
+
+/// A tmpfs of a few MiB that is unmounted when it goes.
+struct SmallDisk {
+    dir: TempDir,
+}
+
+impl SmallDisk {
+    fn mount(mib: u32) -> Option<Self> {
+        let dir = tempfile::tempdir().unwrap();
+        let options = format!("size={mib}m");
+        if mount(&["-t", "tmpfs", "-o", &options, "tmpfs"], dir.path()) {
+            return Some(Self { dir });
+        }
+        eprintln!("skipped: mounting a tmpfs is not permitted here");
+        None
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.dir.path()).status();
+    }
+}
+
+fn mount(args: &[&str], at: &Path) -> bool {
+    Command::new("mount").args(args).arg(at).status().is_ok_and(|status| status.success())
+}
+
+fn options(reserve_bytes: u64) -> Options {
+    Options { durability: Durability::Fsync, reserve_bytes }
+}
+
+#[test]
+fn a_full_disk_is_told_apart_and_survived() {
+    let Some(disk) = SmallDisk::mount(12) else { return };
+    let mut store = SqliteStore::open(disk.path(), options(6 << 20)).unwrap();
+    assert!(store.has_reserve());
+    let mut reader = store.reader().unwrap();
+
+    let last = fill(&mut store);
+    assert!(last > 1, "something fitted");
+    // It is still full, still clean, and still the same.
+    assert!(matches!(block_on(store.commit(&batch(last + 1))), Err(CommitError::Full(_))));
+    assert!(found(&mut reader, last) && !found(&mut reader, last + 1));
+
+    assert!(store.release_reserve());
+    assert!(!store.has_reserve() && !store.release_reserve());
+    block_on(store.commit(&purge(last + 1, 1..=last))).unwrap();
+    // What was purged has made room inside the file.
+    for number in last + 2..last + 102 {
+        block_on(store.commit(&batch(number))).unwrap();
+        block_on(store.tidy()).unwrap();
+    }
+    assert!(found(&mut reader, last + 101) && !found(&mut reader, last));
+    drop(reader);
+    block_on(store.close()).unwrap();
+}
+
+/// Without room to move the log into the file, the log is where everything stays.
+#[test]
+fn a_store_on_a_full_disk_can_be_tidied_closed_and_reopened() {
+    let Some(disk) = SmallDisk::mount(4) else { return };
+    let mut store = SqliteStore::open(disk.path(), options(0)).unwrap();
+    let last = fill(&mut store);
+    block_on(store.tidy()).unwrap();
+    block_on(store.close()).unwrap();
+    let mut store = SqliteStore::open(disk.path(), options(0)).unwrap();
+    assert!(found(&mut store.reader().unwrap(), last));
+    assert!(matches!(block_on(store.commit(&batch(last + 1))), Err(CommitError::Full(_))));
+}
+
+#[test]
+fn a_full_disk_opens_without_its_reserve() {
+    let Some(disk) = SmallDisk::mount(4) else { return };
+    let mut store = SqliteStore::open(disk.path(), options(64 << 20)).unwrap();
+    assert!(!store.has_reserve() && !store.restore_reserve());
+    assert!(!disk.path().join("rota.reserve").exists(), "a part of it is of no use");
+    block_on(store.commit(&batch(1))).unwrap();
+    drop(store);
+    let store = SqliteStore::open(disk.path(), options(64 << 10)).unwrap();
+    assert!(store.has_reserve());
+    assert!(store.release_reserve() && store.restore_reserve() && store.has_reserve());
+}
+
+#[test]
+fn a_read_only_directory_is_unusable() {
+    let Some(disk) = SmallDisk::mount(4) else { return };
+    drop(SqliteStore::open(disk.path(), options(0)).unwrap());
+    if !mount(&["-o", "remount,ro", "tmpfs"], disk.path()) {
+        eprintln!("skipped: remounting is not permitted here");
+        return;
+    }
+    let error = SqliteStore::open(disk.path(), options(0)).err().expect("it is refused");
+    assert!(matches!(error, OpenError::Unusable { .. }), "{error}");
+    let message = error.to_string();
+    assert!(message.contains("rota.lock") && message.contains("Read-only"), "{message}");
+    let error = SqliteStore::open(&disk.path().join("new"), options(0)).err().expect("refused");
+    assert!(matches!(error, OpenError::Unusable { .. }), "{error}");
+}
+
+/// Commits until nothing fits any more, and tells the last batch that did.
+fn fill(store: &mut SqliteStore) -> u64 {
+    for number in 1..10_000 {
+        match block_on(store.commit(&batch(number))) {
+            Ok(()) => {}
+            Err(CommitError::Full(_)) => return number - 1,
+            Err(error) => panic!("batch {number}: {error}"),
+        }
+    }
+    panic!("the disk never fills up")
+}
+
+fn found(reader: &mut impl Reader, number: u64) -> bool {
+    block_on(reader.bodies(&[Seq(number)])).unwrap()[0].is_some()
+}
+
+fn purge(number: u64, seqs: impl Iterator<Item = u64>) -> Batch {
+    let mutations = seqs.map(|seq| Mutation::Delete(Seq(seq))).collect();
+    Batch { number, now: Millis(1), next_seq: Seq(number), mutations }
+}
+
+/// One job of 40 KiB, with the batch's number as its own.
+fn batch(number: u64) -> Batch {
+    let seq = Seq(number);
+    let new = NewRow {
+        seq,
+        id: JobId::v7(1, u128::from(number)),
+        class: ClassId(1),
+        created: Millis(1),
+        body: Bytes::from(vec![b'x'; 40 << 10]),
+    };
+    let live = Live {
+        seq,
+        class: ClassId(1),
+        state: State::Available,
+        attempt: 0,
+        enqueued: Millis(1),
+        due: None,
+        started: None,
+        expires: None,
+        worker: None,
+        reserved_ms: 0,
+        held: false,
+    };
+    let mutations = vec![Mutation::Insert(new, live)];
+    Batch { number, now: Millis(1), next_seq: Seq(number + 1), mutations }
+}
