@@ -18,11 +18,7 @@ const BEGINNING: i64 = 1_770_892_190_000;
 
 impl Default for Clock {
     fn default() -> Self {
-        Self {
-            elapsed: 0,
-            wall_offset: 0,
-            process: (0, 0),
-        }
+        Self { elapsed: 0, wall_offset: 0, process: (0, 0) }
     }
 }
 

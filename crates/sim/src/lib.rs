@@ -41,12 +41,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            steps: 600,
-            verbose: false,
-            sabotage: None,
-            settle_first: true,
-        }
+        Self { steps: 600, verbose: false, sabotage: None, settle_first: true }
     }
 }
 
@@ -73,20 +68,13 @@ pub fn run_seed(seed: u64, options: &Options) -> Result<Passed, Failed> {
     let run = AssertUnwindSafe(|| Simulation::new(seed, options, &mut trace).run());
     let violation = match catch_unwind(run) {
         Ok(Ok(())) => {
-            return Ok(Passed {
-                hash: trace.hash(),
-                lines: trace.lines(),
-            });
+            return Ok(Passed { hash: trace.hash(), lines: trace.lines() });
         }
         Ok(Err(violation)) => violation,
         Err(panic) => Violation::new(Rule::Panic, text_of(&*panic)),
     };
     let tail = trace.tail().map(str::to_owned).collect();
-    Err(Failed {
-        seed,
-        violation,
-        tail,
-    })
+    Err(Failed { seed, violation, tail })
 }
 
 /// The same run twice: both must be one and the same.

@@ -48,11 +48,7 @@ fn main() -> ExitCode {
         progress(n + 1, count, failed);
     }
     println!("{passed} passed, {failed} failed");
-    if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn run(seed: u64, arguments: &Arguments) -> Result<(), Failed> {
@@ -75,7 +71,8 @@ fn report(failure: &Failed, options: &Options) {
         failure.tail.iter().for_each(|line| println!("  {line}"));
     }
     let (seed, steps) = (failure.seed, options.steps);
-    println!("repeat with: cargo run -p rota-sim -- --seed {seed} --steps {steps}\n");
+    let hasty = if options.settle_first { "" } else { " --hasty" };
+    println!("repeat with: cargo run -p rota-sim -- --seed {seed} --steps {steps}{hasty}\n");
 }
 
 fn progress(done: u64, count: u64, failed: u64) {
@@ -92,17 +89,11 @@ fn progress(done: u64, count: u64, failed: u64) {
 
 impl Arguments {
     fn read(mut given: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut arguments = Self {
-            seeds: 100,
-            from: 1,
-            only: None,
-            options: Options::default(),
-        };
+        let mut arguments = Self { seeds: 100, from: 1, only: None, options: Options::default() };
         while let Some(name) = given.next() {
             let mut number = || {
                 let text = given.next().ok_or(format!("{name} needs a number"))?;
-                text.parse::<u64>()
-                    .map_err(|_| format!("{name} needs a number, not '{text}'"))
+                text.parse::<u64>().map_err(|_| format!("{name} needs a number, not '{text}'"))
             };
             match name.as_str() {
                 "--seeds" => arguments.seeds = number()?,

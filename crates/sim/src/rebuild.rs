@@ -21,10 +21,7 @@ pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], seed: u64) -> C
     compare("queues", &shown(first), &shown(&second))?;
     let queues: Vec<_> = first.queues().into_iter().map(|view| view.name).collect();
     for command in openings(&queues) {
-        let replies = [
-            first.apply(now, seed, command.clone()),
-            second.apply(now, seed, command),
-        ];
+        let replies = [first.apply(now, seed, command.clone()), second.apply(now, seed, command)];
         drop(replies);
     }
     for round in 0..MOST_ROUNDS {
@@ -48,11 +45,7 @@ pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], seed: u64) -> C
 
 /// Everything that stands in the way of handing out jobs is removed.
 fn openings(queues: &[QueueName]) -> Vec<Command> {
-    let maintenance = Command::Maintain {
-        enabled: false,
-        reason: None,
-        expected_ms: None,
-    };
+    let maintenance = Command::Maintain { enabled: false, reason: None, expected_ms: None };
     let mut commands = vec![maintenance];
     for queue in queues {
         commands.push(Command::ResumeQueue(queue.clone()));

@@ -1,9 +1,7 @@
 //! What clients and operators ask for. Jobs are named by their ids, as from outside.
 
 use bytes::Bytes;
-use rota_engine::{
-    CronSpec, Failure, Fetch, Holder, QueueSettings, Registration, WaiterId,
-};
+use rota_engine::{CronSpec, Failure, Fetch, Holder, QueueSettings, Registration, WaiterId};
 use rota_model::envelope::NewJob;
 use rota_model::{CronName, Directive, JobId, QueueName, Seq, WorkerId};
 

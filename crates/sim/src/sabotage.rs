@@ -76,9 +76,8 @@ fn swap_claims(mutations: &mut [Mutation], reply: &mut Reply) {
         return;
     };
     std::mem::swap(first, second);
-    let at: Vec<_> = (0..mutations.len())
-        .filter(|&i| matches!(mutations[i], Mutation::Claim(_)))
-        .collect();
+    let at: Vec<_> =
+        (0..mutations.len()).filter(|&i| matches!(mutations[i], Mutation::Claim(_))).collect();
     if let [a, b, ..] = at[..] {
         mutations.swap(a, b);
     }

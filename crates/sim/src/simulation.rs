@@ -2,6 +2,7 @@
 
 use rota_engine::{Claimed, Command, Reply, WaiterId};
 
+use crate::Options;
 use crate::clock::Clock;
 use crate::oracle::{Check, Oracle, Rule, Violation};
 use crate::rebuild;
@@ -11,7 +12,6 @@ use crate::runtime::{Runtime, Step, Submitted};
 use crate::sabotage::Sabotage;
 use crate::trace::Trace;
 use crate::workload::{Delivery, Workload};
-use crate::Options;
 
 mod faults;
 mod settling;
@@ -85,8 +85,7 @@ impl<'t> Simulation<'t> {
         let steps = match submitted {
             Submitted::Applied(steps) => steps,
             Submitted::Turned(steps, turned) => {
-                self.trace
-                    .line(format_args!("request {} turned away: {turned:?}", ticket.0));
+                self.trace.line(format_args!("request {} turned away: {turned:?}", ticket.0));
                 self.workload.turned(ticket);
                 steps
             }
@@ -96,18 +95,16 @@ impl<'t> Simulation<'t> {
                 self.trace.line(format_args!("{step}"));
             }
             self.oracle.decided(step)?;
-            self.sabotage_step(step)?;
         }
-        self.oracle.look(self.runtime.engine())
+        self.oracle.look(self.runtime.engine())?;
+        steps.last().map_or(Ok(()), |step| self.sabotage_step(step))
     }
 
     fn commit(&mut self) -> Check {
         if !self.runtime.has_sealed() {
             return Ok(());
         }
-        self.runtime
-            .commit()
-            .map_err(|problem| Violation::new(Rule::Store, problem))?;
+        self.runtime.commit().map_err(|problem| Violation::new(Rule::Store, problem))?;
         self.sabotage_store();
         let Some(batch) = self.runtime.newest_commit() else {
             return Ok(());
@@ -145,11 +142,7 @@ impl<'t> Simulation<'t> {
         let store = self.runtime.store();
         let read = |claim: &Claimed| {
             let row = store.row(claim.seq)?;
-            Some(Delivery {
-                seq: claim.seq,
-                id: row.id,
-                attempt: claim.attempt,
-            })
+            Some(Delivery { seq: claim.seq, id: row.id, attempt: claim.attempt })
         };
         claims.iter().filter_map(read).collect()
     }
@@ -183,7 +176,7 @@ impl<'t> Simulation<'t> {
                 self.runtime.engine_mut().apply(now, 0, resume);
                 Ok(())
             }
-            (Some(Sabotage::FastClock), _, Reply::Fetched(_)) => {
+            (Some(Sabotage::FastClock), _, Reply::Fetched(claims)) if !claims.is_empty() => {
                 let mut now = self.clock.now();
                 now.mono += 3_600_000;
                 self.runtime.engine_mut().apply(now, 0, Command::Tick);
@@ -204,7 +197,7 @@ impl<'t> Simulation<'t> {
 
     fn sabotage_delivery(&mut self, step: &Step) -> Check {
         match (self.sabotage, &step.reply) {
-            (Some(Sabotage::DeliverTwice), Reply::Fetched(claims)) => {
+            (Some(Sabotage::DeliverTwice), Reply::Fetched(claims)) if !claims.is_empty() => {
                 self.oracle.woken(step, WaiterId(u64::MAX), claims)
             }
             _ => Ok(()),

@@ -17,12 +17,7 @@ impl Trace {
     /// A verbose trace prints every line as it comes.
     #[must_use]
     pub fn new(verbose: bool) -> Self {
-        Self {
-            hash: 0xcbf2_9ce4_8422_2325,
-            lines: 0,
-            tail: VecDeque::with_capacity(KEPT),
-            verbose,
-        }
+        Self { hash: 0xcbf2_9ce4_8422_2325, lines: 0, tail: VecDeque::with_capacity(KEPT), verbose }
     }
 
     pub fn line(&mut self, text: fmt::Arguments<'_>) {

@@ -99,8 +99,8 @@ fn filled() -> Directory {
     let directory = Directory::new();
     let mut store = directory.open();
     let mutations = (0..400).map(insert).collect();
-    block_on(store.commit(&batch(1, mutations))).unwrap();
-    block_on(store.close()).unwrap();
+    block_on(store.commit(&batch(1, mutations))).expect("the batch commits");
+    block_on(store.close()).expect("the store closes");
     directory
 }
 

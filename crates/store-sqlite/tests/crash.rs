@@ -40,7 +40,7 @@ fn a_torn_write_is_dropped() {
 fn copy(directory: &Directory) -> Directory {
     let copy = Directory::new();
     for name in ["rota.db", "rota.db-wal"] {
-        fs::copy(directory.file(name), copy.file(name)).unwrap();
+        fs::copy(directory.file(name), copy.file(name)).expect("the file is copied");
     }
     copy
 }

@@ -20,7 +20,7 @@ struct SmallDisk {
 
 impl SmallDisk {
     fn mount(mib: u32) -> Option<Self> {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().expect("a temporary directory");
         let options = format!("size={mib}m");
         if mount(&["-t", "tmpfs", "-o", &options, "tmpfs"], dir.path()) {
             return Some(Self { dir });
@@ -129,7 +129,7 @@ fn fill(store: &mut SqliteStore) -> u64 {
 }
 
 fn found(reader: &mut impl Reader, number: u64) -> bool {
-    block_on(reader.bodies(&[Seq(number)])).unwrap()[0].is_some()
+    block_on(reader.bodies(&[Seq(number)])).expect("bodies are read")[0].is_some()
 }
 
 fn purge(number: u64, seqs: impl Iterator<Item = u64>) -> Batch {

@@ -78,7 +78,7 @@ settings! {
             "How long a fetched job stays with its worker when the fetch names no time.";
         max_visibility_timeout: Duration = Span::between(MILLISECOND, 366 * DAY), "24h",
             "Longest visibility timeout that a fetch or heartbeat may ask for.";
-        max_schedule: Duration = Span::between(MILLISECOND, 36_600 * DAY), "3660d",
+        max_schedule: Duration = Span::between(MILLISECOND, 36_600 * DAY), "36500d",
             "How far ahead a job may be scheduled.";
     }
     workers: Workers {

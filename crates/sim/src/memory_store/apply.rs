@@ -22,11 +22,7 @@ impl MemoryStore {
             }
             Mutation::Insert(row, live) => self.insert(row, live),
             Mutation::Claim(claim) => self.change(claim.seq, "claim", |live| take(live, claim)),
-            Mutation::Extend {
-                seq,
-                due,
-                reserved_ms,
-            } => self.change(*seq, "extend", |live| {
+            Mutation::Extend { seq, due, reserved_ms } => self.change(*seq, "extend", |live| {
                 live.due = Some(*due);
                 live.reserved_ms = *reserved_ms;
             }),
@@ -63,8 +59,7 @@ impl MemoryStore {
                 Ok(())
             }
             Mutation::ForgetHistory(period, before) => {
-                self.history
-                    .retain(|(p, _, at), _| p != period || at >= before);
+                self.history.retain(|(p, _, at), _| p != period || at >= before);
                 Ok(())
             }
         }
@@ -87,10 +82,7 @@ impl MemoryStore {
 
     fn finish(&mut self, finish: &Finish) -> Outcome {
         let seq = finish.seq;
-        let live = self
-            .live
-            .remove(&seq)
-            .ok_or_else(|| not_there("finish", seq))?;
+        let live = self.live.remove(&seq).ok_or_else(|| not_there("finish", seq))?;
         let done = Done {
             seq,
             class: live.class,
@@ -108,10 +100,7 @@ impl MemoryStore {
     }
 
     fn revive(&mut self, seq: Seq, enqueued: Millis) -> Outcome {
-        let done = self
-            .done
-            .remove(&seq)
-            .ok_or_else(|| not_there("revive", seq))?;
+        let done = self.done.remove(&seq).ok_or_else(|| not_there("revive", seq))?;
         self.errors.remove(&seq);
         let live = Live {
             seq,
@@ -131,10 +120,7 @@ impl MemoryStore {
     }
 
     fn delete(&mut self, seq: Seq) -> Outcome {
-        let row = self
-            .jobs
-            .remove(&seq)
-            .ok_or_else(|| not_there("delete", seq))?;
+        let row = self.jobs.remove(&seq).ok_or_else(|| not_there("delete", seq))?;
         self.ids.remove(&row.id);
         self.errors.remove(&seq);
         let (live, done) = (self.live.remove(&seq), self.done.remove(&seq));
@@ -162,11 +148,7 @@ impl MemoryStore {
     }
 
     fn change(&mut self, seq: Seq, what: &str, change: impl FnOnce(&mut Live)) -> Outcome {
-        change(
-            self.live
-                .get_mut(&seq)
-                .ok_or_else(|| not_there(what, seq))?,
-        );
+        change(self.live.get_mut(&seq).ok_or_else(|| not_there(what, seq))?);
         Ok(())
     }
 }

@@ -29,28 +29,20 @@ impl MemoryStore {
     /// Makes a batch durable. An error is a broken invariant, never an ordinary answer.
     pub fn commit(&mut self, batch: &Batch) -> Result<(), String> {
         if batch.number != self.meta.number + 1 {
-            return Err(format!(
-                "batch {} does not follow {}",
-                batch.number, self.meta.number
-            ));
+            return Err(format!("batch {} does not follow {}", batch.number, self.meta.number));
         }
         if batch.now < self.meta.now || batch.next_seq < self.meta.next_seq {
             return Err(format!("batch {} goes back", batch.number));
         }
         for mutation in &batch.mutations {
-            self.apply(mutation)
-                .map_err(|problem| format!("batch {}: {problem}", batch.number))?;
+            self.apply(mutation).map_err(|problem| format!("batch {}: {problem}", batch.number))?;
         }
         if let Some((seq, _)) = self.jobs.last_key_value()
             && *seq >= batch.next_seq
         {
             return Err(format!("job {seq} is not below {}", batch.next_seq));
         }
-        self.meta = Loaded {
-            number: batch.number,
-            now: batch.now,
-            next_seq: batch.next_seq,
-        };
+        self.meta = Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq };
         Ok(())
     }
 
@@ -89,10 +81,7 @@ impl MemoryStore {
             return Some(Place::Live(live.clone()));
         }
         let done = self.done.get(&seq)?;
-        Some(Place::Done(Done {
-            result: None,
-            ..done.clone()
-        }))
+        Some(Place::Done(Done { result: None, ..done.clone() }))
     }
 
     #[must_use]

@@ -34,13 +34,8 @@ impl World {
         let was_frozen = self.maintenance;
         let before = self.named_before(step)?;
         self.control(step);
-        let mut scene = Scene {
-            step,
-            was_frozen,
-            claims: self.answers(step)?,
-            before,
-            moves: Vec::new(),
-        };
+        let mut scene =
+            Scene { step, was_frozen, claims: self.answers(step)?, before, moves: Vec::new() };
         for mutation in &step.mutations {
             self.mutate(mutation, &mut scene)?;
         }
@@ -69,11 +64,9 @@ impl World {
                 self.enter(claim.seq, Into::State(State::Active), scene)?;
                 self.claim(claim, scene)
             }
-            Mutation::Extend {
-                seq,
-                due,
-                reserved_ms,
-            } => self.extend(*seq, *due, *reserved_ms, scene),
+            Mutation::Extend { seq, due, reserved_ms } => {
+                self.extend(*seq, *due, *reserved_ms, scene)
+            }
             Mutation::Backoff { seq, due } => {
                 self.enter(*seq, Into::State(State::Retryable), scene)?;
                 self.back_off(*seq, *due, scene)
@@ -171,9 +164,9 @@ impl World {
         }
         self.enter(seq, Into::State(State::Available), scene)?;
         match live.state {
-            State::Pending => ensure(scene.names(seq), Rule::Unasked, || {
-                format!("nobody activated job {seq}")
-            })?,
+            State::Pending => {
+                ensure(scene.names(seq), Rule::Unasked, || format!("nobody activated job {seq}"))?
+            }
             State::Active => self.returned(&live, ready, scene)?,
             _ => {
                 let due = live.due.is_some_and(|due| due <= self.wall);
@@ -279,10 +272,7 @@ impl World {
     }
 
     /// Pairs every claim that is answered with the fetch that it answers.
-    fn answers<'a>(
-        &mut self,
-        step: &'a Step,
-    ) -> Result<VecDeque<(Fetch, &'a Claimed)>, Violation> {
+    fn answers<'a>(&mut self, step: &'a Step) -> Result<VecDeque<(Fetch, &'a Claimed)>, Violation> {
         let mut claims = VecDeque::new();
         match (&step.command, &step.reply) {
             (Command::Fetch(fetch), Reply::Fetched(all)) => {
@@ -292,10 +282,7 @@ impl World {
                 let (id, ms) = fetch.wait.ok_or_else(|| {
                     Violation::new(Rule::Waiting, "a fetch waits that did not want to")
                 })?;
-                let waiter = Waiter {
-                    fetch: fetch.clone(),
-                    deadline: step.at + ms,
-                };
+                let waiter = Waiter { fetch: fetch.clone(), deadline: step.at + ms };
                 self.waiters.insert(id, waiter);
             }
             (Command::StopWaiting(id), _) => {
@@ -312,9 +299,7 @@ impl World {
                 return Err(Violation::new(Rule::Waiting, message));
             };
             let in_time = !all.is_empty() || waiter.deadline <= step.at;
-            ensure(in_time, Rule::Waiting, || {
-                format!("fetch {} was sent away too early", id.0)
-            })?;
+            ensure(in_time, Rule::Waiting, || format!("fetch {} was sent away too early", id.0))?;
             claims.extend(all.iter().map(|claim| (waiter.fetch.clone(), claim)));
         }
         Ok(claims)

@@ -104,7 +104,8 @@ impl World {
             _ => false,
         };
         let long = silent.is_some_and(|ms| ms >= self.config.forget_worker_after_ms);
-        let idle = self.held_by.get(name).is_none_or(|jobs| jobs.is_empty());
+        let held = self.held_by.get_key_value(name);
+        let idle = held.is_none_or(|(id, jobs)| jobs.is_empty() || self.is_miscounted(id));
         ensure(asked || (long && idle), Rule::Unasked, || {
             format!("worker {name} was removed after {silent:?} ms")
         })?;

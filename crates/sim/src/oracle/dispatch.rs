@@ -55,11 +55,9 @@ impl World {
         };
         let told = (answer.seq, answer.attempt, answer.reserved_ms, &answer.worker);
         let kept = (seq, claim.attempt, claim.reserved_ms, &claim.worker);
-        ensure(
-            told == kept && claim.worker == fetch.worker,
-            Rule::Reply,
-            || format!("claimed {claim:?} but answered {answer:?}"),
-        )?;
+        ensure(told == kept && claim.worker == fetch.worker, Rule::Reply, || {
+            format!("claimed {claim:?} but answered {answer:?}")
+        })?;
         self.check_gates(seq, &fetch)?;
         self.check_turn(seq, &fetch)?;
         let Some(job) = self.jobs.get(&seq) else {
@@ -71,15 +69,10 @@ impl World {
         let asked = policy.visibility_ms.or(fetch.visibility_ms);
         let reserved = asked.unwrap_or(config.visibility_ms).min(config.max_visibility_ms);
         let timeout = policy.timeout_ms.unwrap_or(config.timeout_ms);
-        ensure(
-            claim.reserved_ms == reserved && answer.timeout_ms == timeout,
-            Rule::Reply,
-            || format!("reserved {claim:?} for {answer:?}, not {reserved} ms and {timeout} ms"),
-        )?;
-        let lease = Lease {
-            until: self.at + reserved,
-            times_out: self.at + timeout,
-        };
+        ensure(claim.reserved_ms == reserved && answer.timeout_ms == timeout, Rule::Reply, || {
+            format!("reserved {claim:?} for {answer:?}, not {reserved} ms and {timeout} ms")
+        })?;
+        let lease = Lease { until: self.at + reserved, times_out: self.at + timeout };
         self.change(seq, |job| {
             job.lease = Some(lease);
             if let Place::Live(live) = &mut job.place {
@@ -138,11 +131,9 @@ impl World {
     /// The queues in the order asked for; in a queue the highest priority; there the oldest.
     fn check_turn(&self, seq: Seq, fetch: &Fetch) -> Check {
         let first = fetch.queues.iter().find_map(|queue| self.next_of(queue));
-        ensure(
-            first.is_none_or(|first| first == seq || self.is_overdue(seq)),
-            Rule::Order,
-            || format!("job {seq} was handed out before {first:?}"),
-        )
+        ensure(first.is_none_or(|first| first == seq || self.is_overdue(seq)), Rule::Order, || {
+            format!("job {seq} was handed out before {first:?}")
+        })
     }
 
     fn check_start(&self, seq: Seq, job: &Job, claim: &Claim) -> Check {

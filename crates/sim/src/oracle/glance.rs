@@ -54,9 +54,9 @@ impl World {
         };
         let due = live.due.is_some_and(|due| due <= self.wall);
         match live.state {
-            State::Active => job
-                .lease
-                .is_some_and(|lease| lease.until.max(1).min(lease.times_out) <= self.at),
+            State::Active => {
+                job.lease.is_some_and(|lease| lease.until.max(1).min(lease.times_out) <= self.at)
+            }
             _ if live.expires.is_some_and(|at| at <= self.wall) => true,
             State::Scheduled | State::Retryable => due && !self.maintenance,
             _ => false,
@@ -93,9 +93,7 @@ impl World {
             Some((*seq, live.attempt, live.worker.clone()))
         });
         let told = shown.iter().map(|view| (view.seq, view.attempt, view.worker.clone()));
-        ensure(told.eq(active), Rule::Counts, || {
-            format!("active jobs are said to be {shown:?}")
-        })?;
+        ensure(told.eq(active), Rule::Counts, || format!("active jobs are said to be {shown:?}"))?;
         for view in engine.workers() {
             let name = &view.about.worker;
             let held = self.held_by.get(name).into_iter().flatten();

@@ -140,9 +140,8 @@ impl World {
         let run_of = self.jobs.get(&seq).and_then(|job| job.run_of.as_ref());
         let cron = run_of.and_then(|name| self.crons.get(name));
         by_owner
-            || cron.is_some_and(|cron| {
-                cron.overlap == Overlap::CancelPrevious && cron.owes(self.wall)
-            })
+            || cron
+                .is_some_and(|cron| cron.overlap == Overlap::CancelPrevious && cron.owes(self.wall))
     }
 
     fn has_attempts_left(&self, live: &Live) -> bool {

@@ -13,7 +13,9 @@ pub enum Into {
 
 /// `None` is a job that does not exist yet.
 pub fn allows(from: Option<State>, into: Into) -> bool {
-    use State::{Active, Available, Cancelled, Completed, Discarded, Pending, Retryable, Scheduled};
+    use State::{
+        Active, Available, Cancelled, Completed, Discarded, Pending, Retryable, Scheduled,
+    };
     match (from, into) {
         (None, Into::State(to)) => matches!(to, Scheduled | Available | Pending),
         (Some(Scheduled | Pending | Retryable), Into::State(to)) => to == Available,

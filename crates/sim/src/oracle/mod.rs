@@ -24,8 +24,8 @@ use rota_store::Counts;
 use crate::MemoryStore;
 use crate::runtime::{Sealed, Step};
 use clients::Clients;
-pub use violation::{Check, Rule, Violation};
 use violation::ensure;
+pub use violation::{Check, Rule, Violation};
 use world::World;
 
 pub struct Oracle {
@@ -38,11 +38,7 @@ impl Oracle {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let world = World::new(config);
-        Self {
-            tip: world.clone(),
-            committed: world,
-            clients: Clients::default(),
-        }
+        Self { tip: world.clone(), committed: world, clients: Clients::default() }
     }
 
     /// The engine has decided; nothing of it is durable.
@@ -104,7 +100,7 @@ impl Oracle {
     /// Whether any job could still move by itself or be handed out.
     #[must_use]
     pub fn unfinished(&self) -> Vec<String> {
-        use rota_model::State::{Completed, Cancelled, Discarded, Pending};
+        use rota_model::State::{Cancelled, Completed, Discarded, Pending};
         let ended = |state| matches!(state, Completed | Cancelled | Discarded | Pending);
         let jobs = self.tip.jobs.iter();
         jobs.filter(|(_, job)| !ended(job.state()))

@@ -1,8 +1,6 @@
 //! An answer says what happened, and nothing else.
 
-use rota_engine::{
-    BeatReply, Changed, Command, Holder, Refusal, Reply, Settle, Settled, Target,
-};
+use rota_engine::{BeatReply, Changed, Command, Holder, Refusal, Reply, Settle, Settled, Target};
 use rota_model::{Directive, State};
 use rota_store::Mutation;
 
@@ -50,9 +48,7 @@ impl World {
             ) => {
                 same_length(targets, outcomes)?;
                 let mut both = targets.iter().zip(outcomes);
-                both.try_for_each(|(target, outcome)| {
-                    check_changed(&step.command, target, outcome)
-                })
+                both.try_for_each(|(target, outcome)| check_changed(&step.command, target, outcome))
             }
             (Command::Activate(target), Reply::Changed(outcomes)) if outcomes.len() == 1 => {
                 check_changed(&step.command, target, &outcomes[0])
@@ -60,10 +56,9 @@ impl World {
             (_, Reply::Queue(_) | Reply::Cron { .. } | Reply::Maintenance(_) | Reply::Done) => {
                 Ok(())
             }
-            (command, reply) => Err(Violation::new(
-                Rule::Reply,
-                format!("{reply:?} is no answer to {command:?}"),
-            )),
+            (command, reply) => {
+                Err(Violation::new(Rule::Reply, format!("{reply:?} is no answer to {command:?}")))
+            }
         }
     }
 
@@ -111,7 +106,8 @@ impl World {
                 rota_model::row::Place::Done(_) => None,
             };
             let running = live.filter(|live| live.state == State::Active);
-            let holds = running.is_some_and(|live| live.worker.as_ref().is_none_or(|w| w == worker));
+            let holds =
+                running.is_some_and(|live| live.worker.as_ref().is_none_or(|w| w == worker));
             let list = match (holds, target.state()) {
                 (true, _) => &reply.extended,
                 (false, State::Cancelled) => &reply.cancelled,
@@ -137,11 +133,7 @@ fn holds(target: &Target, holder: &Holder) -> bool {
     }
 }
 
-fn check_changed(
-    command: &Command,
-    target: &Target,
-    outcome: &Result<Changed, Refusal>,
-) -> Check {
+fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, Refusal>) -> Check {
     let state = target.state();
     let may = match command {
         Command::Cancel(_) => !state.is_terminal(),
@@ -153,9 +145,7 @@ fn check_changed(
         Ok(changed) => may && changed.before == state && changed.id == target.id,
         Err(_) => !may,
     };
-    ensure(right, Rule::Reply, || {
-        format!("{outcome:?} is no answer for {target:?}")
-    })
+    ensure(right, Rule::Reply, || format!("{outcome:?} is no answer for {target:?}"))
 }
 
 fn same_length<A, B>(asked: &[A], told: &[B]) -> Check {

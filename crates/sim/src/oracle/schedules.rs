@@ -44,9 +44,7 @@ impl World {
         };
         cron.settled = wall;
         let right = alone && live.held == held && live.state == State::Available;
-        ensure(right, Rule::Cron, || {
-            format!("{name} ran as {live:?} beside {earlier:?}")
-        })?;
+        ensure(right, Rule::Cron, || format!("{name} ran as {live:?} beside {earlier:?}"))?;
         Ok(name)
     }
 

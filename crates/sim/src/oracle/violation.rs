@@ -50,10 +50,7 @@ pub type Check = Result<(), Violation>;
 
 impl Violation {
     pub fn new(rule: Rule, message: impl Into<String>) -> Self {
-        Self {
-            rule,
-            message: message.into(),
-        }
+        Self { rule, message: message.into() }
     }
 }
 
@@ -65,9 +62,5 @@ impl fmt::Display for Violation {
 
 /// Objects unless it holds. The message is made only then.
 pub fn ensure(holds: bool, rule: Rule, message: impl FnOnce() -> String) -> Check {
-    if holds {
-        Ok(())
-    } else {
-        Err(Violation::new(rule, message()))
-    }
+    if holds { Ok(()) } else { Err(Violation::new(rule, message())) }
 }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use rota_engine::{Config, Fetch, Now, Overlap, WaiterId};
 use rota_model::row::Place;
-use rota_model::{
-    Class, ClassId, CronName, JobId, Live, Millis, QueueName, Seq, State, WorkerId,
-};
+use rota_model::{Class, ClassId, CronName, JobId, Live, Millis, QueueName, Seq, State, WorkerId};
 
 /// What the documentation promises a worker after a restart.
 const GRACE_MS: u64 = 15_000;
@@ -108,8 +106,7 @@ impl Job {
 
     /// It would be handed out, were it first.
     pub fn is_ready(&self) -> bool {
-        self.live()
-            .is_some_and(|live| live.state == State::Available && !live.held)
+        self.live().is_some_and(|live| live.state == State::Available && !live.held)
     }
 
     pub fn is_held(&self) -> bool {
@@ -193,11 +190,7 @@ impl World {
         if job.state() != State::Active {
             return;
         }
-        queue.active = if present {
-            queue.active + 1
-        } else {
-            queue.active - 1
-        };
+        queue.active = if present { queue.active + 1 } else { queue.active - 1 };
         if let Some(worker) = job.live().and_then(|live| live.worker.clone()) {
             let held = self.held_by.entry(worker).or_default();
             if present {
@@ -217,9 +210,6 @@ impl Lease {
         let ran = live.started.map_or(0, |s| wall.since(s).max(0) as u64);
         let left = by_clock.max(GRACE_MS.min(reserved)).min(reserved);
         let time_left = timeout_ms.saturating_sub(ran).max(GRACE_MS.min(timeout_ms));
-        Self {
-            until: at + left,
-            times_out: at + time_left,
-        }
+        Self { until: at + left, times_out: at + time_left }
     }
 }

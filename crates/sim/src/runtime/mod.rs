@@ -146,9 +146,7 @@ impl Runtime {
     fn apply(&mut self, clock: &Clock, ticket: Ticket, command: Command) -> Rc<Step> {
         self.next_step += 1;
         let now = clock.now();
-        let mut reply = self
-            .engine
-            .apply(now, self.entropy.next(), command.clone());
+        let mut reply = self.engine.apply(now, self.entropy.next(), command.clone());
         let mut effects = self.engine.take_effects();
         if let Some(sabotage) = self.falsify {
             sabotage.falsify(&mut effects, &mut reply);

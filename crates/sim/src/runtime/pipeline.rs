@@ -21,10 +21,7 @@ pub struct Sealed {
 
 impl Sealed {
     pub(super) fn numbered(number: u64) -> Self {
-        Self {
-            number,
-            ..Self::default()
-        }
+        Self { number, ..Self::default() }
     }
 }
 

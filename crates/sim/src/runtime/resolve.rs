@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rota_engine::{
-    Ack, Beat, Command, Nack, Now, Registration, Reply, Settle, Target,
-};
+use rota_engine::{Ack, Beat, Command, Nack, Now, Registration, Reply, Settle, Target};
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{Done, JobId, Millis};
@@ -23,16 +21,8 @@ impl Runtime {
                 let words = words.into_iter().map(|word| self.settle_of(word));
                 Command::Settle(words.collect::<Result<_, _>>()?)
             }
-            Request::Beat {
-                worker,
-                jobs,
-                visibility_ms,
-                concurrency,
-            } => Command::Beat(Beat {
-                about: Registration {
-                    concurrency,
-                    ..Registration::named(worker.clone())
-                },
+            Request::Beat { worker, jobs, visibility_ms, concurrency } => Command::Beat(Beat {
+                about: Registration { concurrency, ..Registration::named(worker.clone()) },
                 worker,
                 state: None,
                 jobs: self.targets(&jobs),
@@ -53,11 +43,9 @@ impl Runtime {
             Request::PutCron(spec) => Command::PutCron(spec),
             Request::RemoveCron(name) => Command::RemoveCron(name),
             Request::EnableCron(name, enabled) => Command::EnableCron(name, enabled),
-            Request::Maintain(enabled) => Command::Maintain {
-                enabled,
-                reason: None,
-                expected_ms: None,
-            },
+            Request::Maintain(enabled) => {
+                Command::Maintain { enabled, reason: None, expected_ms: None }
+            }
             Request::FlushStats => Command::FlushStats,
             Request::Tick => Command::Tick,
         })
@@ -93,17 +81,10 @@ impl Runtime {
         let job = self.find(word.job).ok_or(Turned::NotFound)?;
         let holder = word.holder;
         Ok(match word.verdict {
-            Verdict::Ack(result) => Settle::Ack(Ack {
-                job,
-                holder,
-                result,
-            }),
-            Verdict::Nack { failure, requeue } => Settle::Nack(Nack {
-                job,
-                holder,
-                failure,
-                requeue,
-            }),
+            Verdict::Ack(result) => Settle::Ack(Ack { job, holder, result }),
+            Verdict::Nack { failure, requeue } => {
+                Settle::Nack(Nack { job, holder, failure, requeue })
+            }
         })
     }
 
@@ -120,8 +101,8 @@ impl Runtime {
     fn overdue(&self, wall: Millis, limit: usize) -> Vec<Done> {
         let now = self.engine.now().wall.max(wall);
         let stored = self.store.overdue(now, limit).into_iter();
-        let standing = stored
-            .filter_map(|done| self.in_flight.standing(done.seq, Some(Place::Done(done))));
+        let standing =
+            stored.filter_map(|done| self.in_flight.standing(done.seq, Some(Place::Done(done))));
         let still = standing.filter_map(|place| match place {
             Place::Done(done) if done.purge_at.is_some_and(|at| at <= now) => Some(done),
             _ => None,

@@ -39,9 +39,7 @@ impl fmt::Display for Step {
             write!(f, " woke {}:{}", waiter.0, Jobs(claims))?;
         }
         f.write_str(" |")?;
-        self.mutations
-            .iter()
-            .try_for_each(|mutation| write_mutation(f, mutation))
+        self.mutations.iter().try_for_each(|mutation| write_mutation(f, mutation))
     }
 }
 
@@ -56,9 +54,7 @@ impl fmt::Display for Jobs<'_> {
 
 fn write_targets(f: &mut fmt::Formatter<'_>, what: &str, targets: &[Target]) -> fmt::Result {
     f.write_str(what)?;
-    targets
-        .iter()
-        .try_for_each(|target| write!(f, " {}({})", target.seq, target.state()))
+    targets.iter().try_for_each(|target| write!(f, " {}({})", target.seq, target.state()))
 }
 
 fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
@@ -79,9 +75,7 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
         Command::Fetch(fetch) => {
             let worker = fetch.worker.as_deref().unwrap_or("?");
             write!(f, "fetch {} for {worker} of {:?}", fetch.count, fetch.queues)?;
-            fetch
-                .wait
-                .map_or(Ok(()), |(id, ms)| write!(f, " wait {}:{ms}ms", id.0))
+            fetch.wait.map_or(Ok(()), |(id, ms)| write!(f, " wait {}:{ms}ms", id.0))
         }
         Command::Settle(all) => all.iter().try_for_each(|settle| match settle {
             Settle::Ack(ack) => write!(f, "ack {} {:?} ", ack.job.seq, ack.holder),
@@ -118,9 +112,7 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
 
 fn write_reply(f: &mut fmt::Formatter<'_>, reply: &Reply) -> fmt::Result {
     match reply {
-        Reply::Enqueued(all) => all
-            .iter()
-            .try_for_each(|a| write!(f, "{}({}) ", a.seq, a.state)),
+        Reply::Enqueued(all) => all.iter().try_for_each(|a| write!(f, "{}({}) ", a.seq, a.state)),
         Reply::Fetched(claims) => write!(f, "{}", Jobs(claims)),
         Reply::Settled(all) => all.iter().try_for_each(|one| match one {
             Ok(settled) => write!(f, "{} ", settled.state),
@@ -156,9 +148,7 @@ fn write_mutation(f: &mut fmt::Formatter<'_>, mutation: &Mutation) -> fmt::Resul
             write!(f, " insert:{}:{}{held}", row.seq, live.state)
         }
         Mutation::Claim(claim) => write!(f, " claim:{}/{}", claim.seq, claim.attempt),
-        Mutation::Extend {
-            seq, reserved_ms, ..
-        } => write!(f, " extend:{seq}:{reserved_ms}"),
+        Mutation::Extend { seq, reserved_ms, .. } => write!(f, " extend:{seq}:{reserved_ms}"),
         Mutation::Backoff { seq, due } => write!(f, " backoff:{seq}@{}", due.0 % 100_000_000),
         Mutation::Ready(ready) => write!(f, " ready:{}", ready.seq),
         Mutation::Finish(finish) => write!(f, " finish:{}:{:?}", finish.seq, finish.ending),

@@ -26,9 +26,7 @@ impl Simulation<'_> {
 
     fn start_over(&mut self) -> Check {
         let now = self.clock.now();
-        self.runtime
-            .restart(now)
-            .map_err(|problem| Violation::new(Rule::Rebuild, problem))?;
+        self.runtime.restart(now).map_err(|problem| Violation::new(Rule::Rebuild, problem))?;
         self.workload.lost();
         let at = self.clock.elapsed();
         self.oracle.restarted(at, now, self.runtime.store())?;

@@ -74,10 +74,7 @@ impl Simulation<'_> {
 fn ack(delivery: Delivery) -> Word {
     Word {
         job: delivery.id,
-        holder: Holder {
-            worker: None,
-            attempt: Some(delivery.attempt),
-        },
+        holder: Holder { worker: None, attempt: Some(delivery.attempt) },
         verdict: Verdict::Ack(None),
     }
 }

@@ -70,11 +70,7 @@ impl Workload {
         if let Some(request) = self.urgent.pop_front() {
             return (ticket, request);
         }
-        let weights = [
-            self.profile.producing,
-            self.profile.working,
-            self.profile.operating,
-        ];
+        let weights = [self.profile.producing, self.profile.working, self.profile.operating];
         let request = match self.rng.weighted(weights) {
             0 => self.produce(now),
             1 => self.work(ticket),
@@ -109,11 +105,10 @@ impl Workload {
         if matches!(step.command, Command::Enqueue(_)) {
             return;
         }
-        self.ids
-            .extend(step.mutations.iter().filter_map(|mutation| match mutation {
-                Mutation::Insert(row, _) => Some(row.id),
-                _ => None,
-            }));
+        self.ids.extend(step.mutations.iter().filter_map(|mutation| match mutation {
+            Mutation::Insert(row, _) => Some(row.id),
+            _ => None,
+        }));
     }
 
     /// A request did not reach the engine.
@@ -136,18 +131,14 @@ impl Workload {
             _ if claims.is_empty() => {}
             _ => {
                 let claims = claims.iter().map(|claim| (claim.seq, claim.attempt));
-                self.urgent
-                    .push_back(Request::Undelivered(claims.collect()));
+                self.urgent.push_back(Request::Undelivered(claims.collect()));
             }
         }
     }
 
     fn queue(&mut self) -> QueueName {
         let queues = &self.profile.queues;
-        self.rng
-            .pick(queues)
-            .cloned()
-            .unwrap_or_else(QueueName::default_queue)
+        self.rng.pick(queues).cloned().unwrap_or_else(QueueName::default_queue)
     }
 
     fn known_id(&mut self) -> Option<JobId> {
@@ -159,11 +150,7 @@ impl Workload {
     /// Some jobs, mostly one, now and then the same twice.
     fn known_ids(&mut self, most: u64) -> Vec<JobId> {
         let alone = known::HELD_TARGETS_GO_STALE && self.profile.crons;
-        let count = if alone || self.rng.percent(60) {
-            1
-        } else {
-            self.rng.between(1, most)
-        };
+        let count = if alone || self.rng.percent(60) { 1 } else { self.rng.between(1, most) };
         (0..count).filter_map(|_| self.known_id()).collect()
     }
 

@@ -4,8 +4,8 @@ use rota_engine::{CronSpec, Now, Overlap, QueueSettings};
 use rota_model::cron::Schedule;
 use rota_model::{CronName, Directive, JobId, WorkerId};
 
-use super::producers::body;
 use super::Workload;
+use super::producers::body;
 use crate::known;
 use crate::request::Request;
 
@@ -68,12 +68,7 @@ impl Workload {
     }
 
     fn put_cron(&mut self, name: CronName, usual: Overlap, now: Now) -> Request {
-        let all = [
-            Overlap::Skip,
-            Overlap::Allow,
-            Overlap::CancelPrevious,
-            Overlap::Enqueue,
-        ];
+        let all = [Overlap::Skip, Overlap::Allow, Overlap::CancelPrevious, Overlap::Enqueue];
         let overlap = if self.rng.percent(20) && !known::OVERLAP_CHANGE_STRANDS_RUNS {
             self.rng.one_of(all)
         } else {

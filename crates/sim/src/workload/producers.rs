@@ -11,19 +11,13 @@ const BATCH: u64 = 6;
 
 impl Workload {
     pub(super) fn produce(&mut self, now: Now) -> Request {
-        let count = if self.rng.percent(70) {
-            1
-        } else {
-            self.rng.between(2, BATCH)
-        };
+        let count = if self.rng.percent(70) { 1 } else { self.rng.between(2, BATCH) };
         Request::Enqueue((0..count).map(|_| self.new_job(now)).collect())
     }
 
     fn new_job(&mut self, now: Now) -> NewJob {
         let id_given = self.rng.percent(self.profile.given_ids);
-        let repeated = (id_given && self.rng.percent(30))
-            .then(|| self.known_id())
-            .flatten();
+        let repeated = (id_given && self.rng.percent(30)).then(|| self.known_id()).flatten();
         let id = match repeated {
             Some(id) => id,
             None => self.fresh_id(now),
@@ -43,15 +37,7 @@ impl Workload {
             let ahead = self.rng.one_of([-1_000, 0, 500, 10_000, 90_000, 900_000]);
             now.wall.saturating_add_ms(ahead)
         });
-        NewJob {
-            id,
-            id_given,
-            class: self.class(),
-            start_at,
-            expires,
-            pending,
-            body: body(id),
-        }
+        NewJob { id, id_given, class: self.class(), start_at, expires, pending, body: body(id) }
     }
 
     pub(super) fn class(&mut self) -> Class {

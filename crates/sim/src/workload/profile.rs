@@ -41,11 +41,7 @@ impl Profile {
             config: config(rng),
             queues: queues(rng),
             policies: (0..rng.between(1, 4)).map(|_| policy(rng)).collect(),
-            priorities: if rng.percent(50) {
-                vec![0]
-            } else {
-                vec![-10, 0, 7]
-            },
+            priorities: if rng.percent(50) { vec![0] } else { vec![-10, 0, 7] },
             workers: rng.between(1, 6),
             producing: rng.between(15, 40),
             working: rng.between(30, 70),

@@ -95,10 +95,7 @@ impl Workload {
     fn word(&mut self, index: usize, job: Delivery) -> Word {
         let name = self.workers[index].name.clone();
         let verdict = if self.rng.percent(self.profile.failures) {
-            Verdict::Nack {
-                failure: self.failure(),
-                requeue: self.rng.percent(20),
-            }
+            Verdict::Nack { failure: self.failure(), requeue: self.rng.percent(20) }
         } else {
             Verdict::Ack(self.rng.percent(30).then(|| "42".into()))
         };

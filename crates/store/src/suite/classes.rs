@@ -36,7 +36,7 @@ pub fn a_dropped_class_is_gone_with_its_counts<F: Fixture>(fixture: &F) {
     ]);
     driver.commit(vec![Mutation::DropClass(ClassId(1))]);
     let second = (ClassId(2), Class::clone(&class("second", 3)), Counts([8; 5]));
-    assert_eq!(driver.load().classes, [second.clone()]);
+    assert_eq!(driver.load().classes, std::slice::from_ref(&second));
     driver.commit(vec![Mutation::Class(ClassId(1), class("other", 3))]);
     let other = (ClassId(1), Class::clone(&class("other", 3)), Counts::default());
     assert_eq!(driver.load().classes, [other, second]);

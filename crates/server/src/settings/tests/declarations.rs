@@ -14,7 +14,7 @@ fn defaults_are_valid_and_typed() {
     assert_eq!(settings.log.format, LogFormat::Text);
     assert_eq!(settings.log.level, LogLevel::Info);
     assert_eq!(settings.limits.body_bytes, 16 << 20);
-    assert_eq!(settings.jobs.max_schedule, Duration::from_secs(3660 * 86_400));
+    assert_eq!(settings.jobs.max_schedule, Duration::from_secs(36_500 * 86_400));
     assert_eq!(settings.retention.completed, Some(Duration::from_secs(7 * 86_400)));
     assert!(!settings.testing.directives);
 }

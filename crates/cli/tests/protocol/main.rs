@@ -1,0 +1,6 @@
+//! The protocol, spoken to a real server.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod lifecycle;

@@ -1,0 +1,306 @@
+//! A real server on a real port, for tests to talk to.
+
+// Each test binary uses its own part of this.
+#![allow(dead_code)]
+
+use std::io::Read;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Running; killed and cleaned up when dropped.
+pub struct Server {
+    child: Child,
+    address: SocketAddr,
+    flags: Vec<String>,
+    environment: Vec<(String, String)>,
+    dir: PathBuf,
+    owned: Option<TempDir>,
+    agent: ureq::Agent,
+}
+
+/// An answer, whatever its status.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Value,
+    pub text: String,
+}
+
+impl Reply {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| &**value)
+    }
+
+    /// Fails the test with the whole answer unless the status is this one.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        self.body
+    }
+
+    #[track_caller]
+    pub fn expect_error(self, status: u16, code: &str) -> Value {
+        let body = self.expect(status);
+        assert_eq!(body["error"]["code"], code, "{body}");
+        body["error"].clone()
+    }
+}
+
+/// The binary under test: `ROTA_BIN`, or the one that cargo built beside this test.
+pub fn binary() -> PathBuf {
+    std::env::var_os("ROTA_BIN").map_or_else(|| env!("CARGO_BIN_EXE_rota").into(), PathBuf::from)
+}
+
+/// `rota` with these arguments and none of the environment's settings.
+pub fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(binary());
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("ROTA_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments);
+    command
+}
+
+impl Server {
+    /// A fresh server with a data directory of its own.
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    pub fn start_with(flags: &[&str]) -> Self {
+        Self::start_in_env(flags, &[])
+    }
+
+    pub fn start_in_env(flags: &[&str], environment: &[(&str, &str)]) -> Self {
+        let owned = TempDir::new().expect("a temporary directory");
+        let dir = owned.path().join("data");
+        let mut server = Self::start_at(&dir, flags, environment);
+        server.owned = Some(owned);
+        server
+    }
+
+    /// A server on this data directory, which is left alone when the server is dropped.
+    pub fn start_at(dir: &Path, flags: &[&str], environment: &[(&str, &str)]) -> Self {
+        let own = |text: &&str| (*text).to_owned();
+        let flags: Vec<String> = flags.iter().map(own).collect();
+        let environment: Vec<(String, String)> =
+            environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let (child, address) = launch(dir, &flags, &environment);
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_secs(60)))
+            .build();
+        let agent = config.into();
+        let dir = dir.to_owned();
+        Self { child, address, flags, environment, dir, owned: None, agent }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// `kill -9`, and wait until it is gone.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("the server can be killed");
+        self.child.wait().expect("the server was started here");
+    }
+
+    pub fn signal(&self, name: &str) {
+        let status =
+            Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status();
+        assert!(status.expect("kill runs").success());
+    }
+
+    /// Waits for it to end by itself.
+    pub fn wait(&mut self, longest: Duration) -> ExitStatus {
+        let until = Instant::now() + longest;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the server was started here") {
+                return status;
+            }
+            assert!(Instant::now() < until, "the server did not end within {longest:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// SIGTERM, and how it ended.
+    pub fn terminate(&mut self) -> ExitStatus {
+        self.signal("TERM");
+        self.wait(Duration::from_secs(30))
+    }
+
+    /// Starts again on the same data, after the old process has ended.
+    pub fn restart(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let (child, address) = launch(&self.dir, &self.flags, &self.environment);
+        (self.child, self.address) = (child, address);
+    }
+
+    pub fn get(&self, path: &str) -> Reply {
+        self.send("GET", path, &[], None)
+    }
+
+    pub fn delete(&self, path: &str) -> Reply {
+        self.send("DELETE", path, &[], None)
+    }
+
+    pub fn post(&self, path: &str, body: Value) -> Reply {
+        self.send("POST", path, &[JSON], Some(body.to_string().as_bytes()))
+    }
+
+    pub fn put(&self, path: &str, body: Value) -> Reply {
+        self.send("PUT", path, &[JSON], Some(body.to_string().as_bytes()))
+    }
+
+    /// Any request at all.
+    pub fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Reply {
+        self.try_send(method, path, headers, body).expect("the server answers")
+    }
+
+    /// The same, for servers that may be gone.
+    pub fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Result<Reply, ureq::Error> {
+        let mut request = ureq::http::Request::builder().method(method).uri(self.url(path));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(body.unwrap_or_default()).expect("a well-formed request");
+        let mut response = self.agent.run(request)?;
+        let headers = response
+            .headers()
+            .iter()
+            .map(|(name, value)| {
+                (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into())
+            })
+            .collect();
+        let status = response.status().as_u16();
+        let mut text = String::new();
+        response.body_mut().as_reader().read_to_string(&mut text)?;
+        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+        Ok(Reply { status, headers, body, text })
+    }
+
+    /// Enqueues a job and returns its id.
+    #[track_caller]
+    pub fn enqueue(&self, job: Value) -> String {
+        let body = self.post("/ojs/v1/jobs", job).expect(201);
+        body["job"]["id"].as_str().expect("a job has an id").to_owned()
+    }
+
+    /// Fetches up to `count` jobs from one queue.
+    #[track_caller]
+    pub fn fetch(&self, queue: &str, count: u32) -> Vec<Value> {
+        let ask = serde_json::json!({"queues": [queue], "count": count});
+        let body = self.post("/ojs/v1/workers/fetch", ask).expect(200);
+        body["jobs"].as_array().expect("a list of jobs").clone()
+    }
+
+    #[track_caller]
+    pub fn job(&self, id: &str) -> Value {
+        self.get(&format!("/ojs/v1/jobs/{id}")).expect(200)["job"].clone()
+    }
+
+    /// Asks until the job is in this state.
+    #[track_caller]
+    pub fn wait_for_state(&self, id: &str, state: &str) -> Value {
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            let job = self.job(id);
+            if job["state"] == state {
+                return job;
+            }
+            assert!(Instant::now() < until, "still not {state}: {job}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub const JSON: (&str, &str) = ("Content-Type", "application/openjobspec+json");
+
+/// Starts a process and waits until it answers.
+fn launch(dir: &Path, flags: &[String], environment: &[(String, String)]) -> (Child, SocketAddr) {
+    let address = free_address();
+    let child = command(&["serve"])
+        .arg("--listen")
+        .arg(address.to_string())
+        .arg("--data")
+        .arg(dir)
+        .args(flags)
+        .envs(environment.iter().map(|(k, v)| (k, v)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the server can be started");
+    wait_until_listening(child, address)
+}
+
+fn wait_until_listening(mut child: Child, address: SocketAddr) -> (Child, SocketAddr) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while std::net::TcpStream::connect(address).is_err() {
+        if let Some(status) = child.try_wait().expect("the server was started here") {
+            let mut text = String::new();
+            if let Some(mut stderr) = child.stderr.take() {
+                let _ = stderr.read_to_string(&mut text);
+            }
+            panic!("the server ended at once: {status}\n{text}");
+        }
+        assert!(Instant::now() < until, "the server does not listen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drain(&mut child);
+    (child, address)
+}
+
+/// Logs are read away, so that a chatty server never blocks on a full pipe.
+fn drain(child: &mut Child) {
+    if let Some(mut stderr) = child.stderr.take() {
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut stderr, &mut std::io::sink());
+        });
+    }
+}
+
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("a bound socket has an address")
+}

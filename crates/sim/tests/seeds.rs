@@ -1,0 +1,36 @@
+//! A few hundred runs of moderate length. `ROTA_SIM_SEEDS` sets how many, `ROTA_SIM_FROM` the
+//! first of them.
+
+use rota_sim::{Options, run_seed, run_seed_twice};
+
+const STEPS: u64 = 400;
+
+#[test]
+fn runs_hold_what_is_promised() {
+    let from = number("ROTA_SIM_FROM").unwrap_or(1);
+    let seeds = number("ROTA_SIM_SEEDS").unwrap_or(300);
+    let options = Options { steps: STEPS, ..Options::default() };
+    for seed in from..from + seeds {
+        if let Err(failed) = run_seed(seed, &options) {
+            panic!(
+                "seed {seed} failed: {}\n  {}\nrepeat with: cargo run -p rota-sim -- --seed {seed} --steps {STEPS}",
+                failed.violation,
+                failed.tail.join("\n  ")
+            );
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let options = Options { steps: STEPS, ..Options::default() };
+    for seed in 1_000..1_020 {
+        let passed = run_seed_twice(seed, &options).unwrap();
+        let other = run_seed(seed + 100_000, &options).unwrap();
+        assert_ne!(passed.hash, other.hash, "another seed is another run");
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
