@@ -18,4 +18,4 @@ pub const OVERLAP_CHANGE_STRANDS_RUNS: bool = true;
 
 /// Cancelling or deleting a run and the run held back behind it in one command handles the second
 /// as if it were still held, and leaves it in its lane.
-pub const HELD_TARGETS_GO_STALE: bool = false;
+pub const HELD_TARGETS_GO_STALE: bool = true;

@@ -71,7 +71,10 @@ pub fn run_seed(seed: u64, options: &Options) -> Result<Passed, Failed> {
             return Ok(Passed { hash: trace.hash(), lines: trace.lines() });
         }
         Ok(Err(violation)) => violation,
-        Err(panic) => Violation::new(Rule::Panic, text_of(&*panic)),
+        Err(panic) => {
+            let message = format!("{} during {:?}", text_of(&*panic), trace.undone());
+            Violation::new(Rule::Panic, message)
+        }
     };
     let tail = trace.tail().map(str::to_owned).collect();
     Err(Failed { seed, violation, tail })

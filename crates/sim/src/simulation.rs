@@ -78,10 +78,12 @@ impl<'t> Simulation<'t> {
     }
 
     fn submit(&mut self, ticket: Ticket, request: Request) -> Check {
+        self.trace.doing(&request);
         let submitted = self
             .runtime
             .submit(&self.clock, ticket, request)
             .map_err(|problem| Violation::new(Rule::Time, problem))?;
+        self.trace.done();
         let steps = match submitted {
             Submitted::Applied(steps) => steps,
             Submitted::Turned(steps, turned) => {

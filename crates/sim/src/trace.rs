@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
 
+use crate::request::Request;
+
 const KEPT: usize = 40;
 
 #[derive(Debug)]
@@ -11,13 +13,21 @@ pub struct Trace {
     lines: u64,
     tail: VecDeque<String>,
     verbose: bool,
+    /// What is being done, for when it does not come to an end.
+    doing: Option<Request>,
 }
 
 impl Trace {
     /// A verbose trace prints every line as it comes.
     #[must_use]
     pub fn new(verbose: bool) -> Self {
-        Self { hash: 0xcbf2_9ce4_8422_2325, lines: 0, tail: VecDeque::with_capacity(KEPT), verbose }
+        Self {
+            hash: 0xcbf2_9ce4_8422_2325,
+            lines: 0,
+            tail: VecDeque::with_capacity(KEPT),
+            verbose,
+            doing: None,
+        }
     }
 
     pub fn line(&mut self, text: fmt::Arguments<'_>) {
@@ -37,6 +47,21 @@ impl Trace {
             println!("{line}");
         }
         self.tail.push_back(line);
+    }
+
+    /// Remembers a request until it is [`Trace::done`].
+    pub fn doing(&mut self, request: &Request) {
+        self.doing = Some(request.clone());
+    }
+
+    pub fn done(&mut self) {
+        self.doing = None;
+    }
+
+    /// The request that was not done.
+    #[must_use]
+    pub fn undone(&self) -> Option<&Request> {
+        self.doing.as_ref()
     }
 
     /// Follows from every line so far.

@@ -37,7 +37,7 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, Fault> {
 }
 
 pub(crate) fn for_creation(conn: &Connection) -> Result<(), Fault> {
-    conn.pragma_update(None, "page_size", std::env::var("PS").map_or(4096, |s| s.parse::<i64>().unwrap()))?;
+    conn.pragma_update(None, "page_size", PAGE_BYTES)?;
     Ok(conn.pragma_update(None, "synchronous", "full")?)
 }
 
@@ -54,9 +54,9 @@ pub(crate) fn for_writing(conn: &Connection, durability: Durability) -> Result<(
         Durability::Os => "normal",
     };
     conn.pragma_update(None, "synchronous", synchronous)?;
-    conn.pragma_update(None, "cache_size", std::env::var("CS").map_or(-65536, |s| s.parse::<i64>().unwrap()))?;
+    conn.pragma_update(None, "cache_size", WRITER_CACHE)?;
     conn.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT as i64)?;
-    Ok(conn.pragma_update(None, "wal_autocheckpoint", std::env::var("AC").map_or(8192, |s| s.parse::<i64>().unwrap()))?)
+    Ok(conn.pragma_update(None, "wal_autocheckpoint", AUTOMATIC_PAGES)?)
 }
 
 pub(crate) fn for_reading(conn: &Connection) -> Result<(), Fault> {
