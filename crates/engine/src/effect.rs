@@ -35,6 +35,8 @@ pub enum Reply {
         created: bool,
     },
     Maintenance(Maintenance),
+    /// So many finished jobs were removed.
+    Forgotten(usize),
     Done,
     Refused(Refusal),
 }
@@ -53,9 +55,12 @@ pub struct Claimed {
     pub seq: Seq,
     pub attempt: u32,
     pub started: Millis,
-    /// The execution time that it has.
+    /// The execution time that it has, and whether the job itself asked for it.
     pub timeout_ms: u64,
+    pub own_timeout: bool,
+    /// Its reservation, and whether the job itself asked for it.
     pub reserved_ms: u64,
+    pub own_reservation: bool,
     pub worker: Option<WorkerId>,
 }
 

@@ -3,7 +3,7 @@
 use ahash::RandomState;
 use bytes::Bytes;
 use rota_model::mutation::{Finish, Kind, Mutation, Ready};
-use rota_model::{ClassId, Ending, ErrorRow, Live, Millis, QueueName, Seq, State};
+use rota_model::{ClassId, Ending, ErrorRow, Live, Millis, QueueName, Seq, State, WorkerId};
 
 use crate::active::{Active, Actives};
 use crate::classes::Classes;
@@ -253,14 +253,18 @@ impl Engine {
         if queue.row.settings.concurrency.is_some() && !queue.waiters.is_empty() {
             self.awake.push(ix);
         }
-        if let Some(worker) = active.worker.as_ref().and_then(|id| self.workers.get_mut(id)) {
+        if let Some(id) = &active.worker
+            && let Some(worker) = self.workers.get_mut(id)
+        {
             worker.jobs.remove(&seq);
-            // The worker may have been waiting for room.
-            let queues = worker.row.about.concurrency.map(|_| worker.row.about.queues.clone());
-            for name in queues.into_iter().flatten() {
-                self.awake.extend(self.queues.find(&name));
-            }
+            self.wake_worker(id);
         }
+    }
+
+    /// A worker may take jobs that it could not take before.
+    pub(crate) fn wake_worker(&mut self, id: &WorkerId) {
+        let queues = self.waiters.queues_of(id).filter_map(|name| self.queues.find(name));
+        self.awake.extend(queues);
     }
 
     /// Keeps the error of an execution that failed.

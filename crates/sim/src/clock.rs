@@ -4,7 +4,7 @@ use rota_engine::Now;
 use rota_model::Millis;
 
 /// The time that truly passes, and what the two clocks of a machine make of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Clock {
     elapsed: u64,
     /// How far the wall clock is from where it should be.
@@ -15,12 +15,6 @@ pub struct Clock {
 
 /// 2026-02-12T10:29:50Z, ten seconds before a minute begins.
 const BEGINNING: i64 = 1_770_892_190_000;
-
-impl Default for Clock {
-    fn default() -> Self {
-        Self { elapsed: 0, wall_offset: 0, process: (0, 0) }
-    }
-}
 
 impl Clock {
     /// Milliseconds since the run began. No clock of the server shows it.

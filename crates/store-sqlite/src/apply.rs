@@ -44,7 +44,7 @@ impl<'c> Applier<'c> {
             )?,
             delete_live: conn.prepare_cached("DELETE FROM live WHERE seq = ?1")?,
             finish: conn.prepare_cached(
-                "INSERT INTO done (seq, class, ending, at, attempt, enqueued, started, expires, \
+                "INSERT OR ROLLBACK INTO done (seq, class, ending, at, attempt, enqueued, started, expires, \
                  purge_at, result) SELECT seq, class, ?2, ?3, attempt, enqueued, started, expires, \
                  ?4, ?5 FROM live WHERE seq = ?1",
             )?,

@@ -3,4 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod dice;
 mod greeting;
+mod kill_nine;
+mod wire;

@@ -15,7 +15,7 @@ impl Engine {
     /// Retention: these have been kept long enough.
     pub(crate) fn forget(&mut self, done: &[Done]) -> Reply {
         done.iter().for_each(|done| self.delete_done(done));
-        Reply::Done
+        Reply::Forgotten(done.len())
     }
 
     fn delete_one(&mut self, target: &Target) -> Result<Changed, Refusal> {

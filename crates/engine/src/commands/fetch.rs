@@ -117,7 +117,16 @@ impl Engine {
         let event =
             EventKind::Started { job: self.job_ref(seq, class), attempt, worker: worker.clone() };
         self.emit(event);
-        Claimed { seq, attempt, started, timeout_ms, reserved_ms, worker }
+        Claimed {
+            seq,
+            attempt,
+            started,
+            timeout_ms,
+            own_timeout: policy.timeout_ms.is_some(),
+            reserved_ms,
+            own_reservation: policy.visibility_ms.is_some(),
+            worker,
+        }
     }
 
     /// The deadline of a job that has left its lane or timer has passed.

@@ -41,6 +41,7 @@ impl Engine {
         let changed = update(&mut worker.row.about, &beat.about);
         if first || changed {
             self.write_worker(&beat.worker);
+            self.wake_worker(&beat.worker);
         }
         if first {
             let at = self.now.mono.saturating_add(self.config.heartbeat_timeout_ms);

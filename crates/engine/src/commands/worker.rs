@@ -21,6 +21,7 @@ impl Engine {
         worker.row.about = about;
         worker.row.directive = None;
         self.write_worker(&id);
+        self.wake_worker(&id);
         Reply::Done
     }
 
@@ -55,6 +56,7 @@ impl Engine {
         worker.row.directive = (directive != Directive::Running).then_some(directive);
         let active = worker.jobs.len();
         self.write_worker(id);
+        self.wake_worker(id);
         if directive == Directive::Quiet {
             self.emit(EventKind::WorkerQuieted { worker: id.clone(), active });
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rota_model::QueueName;
+use rota_model::{QueueName, WorkerId};
 
 use crate::{Fetch, WaiterId};
 
@@ -10,6 +10,7 @@ use crate::{Fetch, WaiterId};
 pub(crate) struct Waiters {
     all: BTreeMap<WaiterId, Waiter>,
     by_deadline: BTreeSet<(u64, WaiterId)>,
+    by_worker: BTreeMap<WorkerId, BTreeSet<WaiterId>>,
     /// Who waits for a queue that does not exist yet.
     for_new_queue: BTreeMap<QueueName, BTreeSet<WaiterId>>,
 }
@@ -22,6 +23,9 @@ pub(crate) struct Waiter {
 impl Waiters {
     pub fn add(&mut self, id: WaiterId, fetch: Fetch, deadline: u64) {
         self.by_deadline.insert((deadline, id));
+        if let Some(worker) = &fetch.worker {
+            self.by_worker.entry(worker.clone()).or_default().insert(id);
+        }
         self.all.insert(id, Waiter { fetch, deadline });
     }
 
@@ -32,7 +36,21 @@ impl Waiters {
     pub fn remove(&mut self, id: WaiterId) -> Option<Waiter> {
         let waiter = self.all.remove(&id)?;
         self.by_deadline.remove(&(waiter.deadline, id));
+        if let Some(worker) = &waiter.fetch.worker
+            && let Some(ids) = self.by_worker.get_mut(worker)
+        {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.by_worker.remove(worker);
+            }
+        }
         Some(waiter)
+    }
+
+    /// The queues that this worker's waiting fetches are interested in.
+    pub fn queues_of(&self, worker: &WorkerId) -> impl Iterator<Item = &QueueName> {
+        let ids = self.by_worker.get(worker).into_iter().flatten();
+        ids.filter_map(|id| self.all.get(id)).flat_map(|waiter| &waiter.fetch.queues)
     }
 
     pub fn next_deadline(&self) -> Option<u64> {

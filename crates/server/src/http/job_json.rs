@@ -5,7 +5,6 @@ use rota_engine::Accepted;
 use rota_model::row::Place;
 use rota_model::{Done, Ending, Live, Millis, State};
 use rota_store::{Body, Record};
-use serde_json::value::RawValue;
 
 use crate::runtime::Delivery;
 
@@ -78,10 +77,10 @@ pub(super) fn write_delivery(
     members.time("created_at", body.created);
     members.time("enqueued_at", enqueued);
     members.time("started_at", claimed.started);
-    if !has_member(&body.json, "timeout_ms") {
+    if !claimed.own_timeout {
         members.number("timeout_ms", claimed.timeout_ms);
     }
-    if !has_member(&body.json, "visibility_timeout_ms") {
+    if !claimed.own_reservation {
         members.number("visibility_timeout_ms", claimed.reserved_ms);
     }
     if let Some(worker) = &claimed.worker {
@@ -174,18 +173,4 @@ fn retry_delay(error: &[u8]) -> Option<u64> {
         retry_delay_ms: Option<u64>,
     }
     serde_json::from_slice::<Delay>(error).ok()?.retry_delay_ms
-}
-
-/// Whether the client's part has this member at its top level.
-fn has_member(body: &[u8], name: &str) -> bool {
-    let needle = format!("\"{name}\":");
-    let found = body.windows(needle.len()).any(|window| window == needle.as_bytes());
-    // The words may stand inside the arguments; only then is a real look worth it.
-    found && parse_has_member(body, name)
-}
-
-fn parse_has_member(body: &[u8], name: &str) -> bool {
-    let text = format!("{{{}}}", String::from_utf8_lossy(body));
-    let map: Result<std::collections::HashMap<String, &RawValue>, _> = serde_json::from_str(&text);
-    map.is_ok_and(|map| map.contains_key(name))
 }

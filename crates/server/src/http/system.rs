@@ -1,16 +1,23 @@
 //! Health, and what is said where there is nothing.
 
+use std::time::Duration;
+
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use serde_json::json;
 
 use super::error::{ApiError, ApiResult};
 use super::{Shared, reply};
+use crate::runtime::Unavailable;
+
+/// How long the engine may take to answer before it counts as unresponsive.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) async fn health(State(app): Shared) -> ApiResult {
     let started = std::time::Instant::now();
     // Goes through the engine: an engine that does not answer is not healthy.
-    let counts = app.handle.look(|engine| (engine.active_count(), engine.worker_count())).await;
+    let look = app.handle.look(|engine| (engine.active_count(), engine.worker_count()));
+    let counts = tokio::time::timeout(PATIENCE, look).await.unwrap_or(Err(Unavailable::Busy));
     let latency_ms = started.elapsed().as_millis() as u64;
     let full = app.health.is_full();
     let (status, word, backend) = match (&counts, full) {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use rota_engine::{Claimed, Command, Engine, Failure, Fetch, Holder, Registration, Reply};
 use rota_model::envelope::NewJob;
-use rota_model::{Directive, Done, JobId, WorkerId};
+use rota_model::{Directive, JobId, WorkerId};
 use rota_store::Body;
 use tokio::sync::oneshot;
 
@@ -23,8 +23,8 @@ pub enum Ask {
     Activate(JobId),
     Retry(Vec<JobId>),
     Delete(Vec<JobId>),
-    /// Remove finished jobs, as the store saw them a moment ago.
-    Forget(Vec<Done>),
+    /// Remove some finished jobs whose retention has passed, at most this many.
+    Sweep(usize),
     /// A command that names no job.
     Command(Command),
 }

@@ -44,6 +44,12 @@ impl BodyCache {
         self.remove(seq)
     }
 
+    pub fn clear(&mut self) {
+        self.bodies.clear();
+        self.order.clear();
+        self.bytes = 0;
+    }
+
     fn remove(&mut self, seq: Seq) -> Option<Body> {
         let body = self.bodies.remove(&seq)?;
         self.bytes -= cost(&body);

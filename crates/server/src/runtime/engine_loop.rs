@@ -290,6 +290,8 @@ impl<R: Reader> EngineLoop<R> {
                 self.number = loaded.number;
                 self.in_flight = InFlight::new(fastrand::u64(..));
                 self.resolver.reset();
+                // Numbers of jobs that were not written will be given to others.
+                self.bodies.clear();
                 // Failures of batches that followed the first say nothing new.
                 self.done.try_iter().for_each(drop);
             }
@@ -361,9 +363,9 @@ impl<R: Reader> EngineLoop<R> {
                 Some(target) => Prepared::Command(Command::Activate(target)),
                 None => Prepared::Answer(Reply::Changed(vec![Err(Refusal::UnknownJob)])),
             },
-            Ask::Forget(mut done) => {
-                // Jobs that something is happening to are left for the next time.
-                done.retain(|done| !self.in_flight.touches(done.seq));
+            Ask::Sweep(limit) => {
+                let now = self.clock.now().wall;
+                let done = self.resolver.overdue(now, limit, &self.in_flight)?;
                 Prepared::Command(Command::Forget(done))
             }
             Ask::Command(command) => Prepared::Command(command),

@@ -112,11 +112,6 @@ impl Handle {
         self.reads.ask(|reply| Read::History { period, queue, since, until, reply }).await
     }
 
-    pub(super) async fn overdue(&self, limit: usize) -> Result<Vec<rota_model::Done>, ReadError> {
-        let now = self.clock.now().wall;
-        self.reads.ask(|reply| Read::Overdue { now, limit, reply }).await
-    }
-
     #[must_use]
     pub fn events(&self) -> &Events {
         &self.events

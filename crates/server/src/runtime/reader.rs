@@ -1,7 +1,7 @@
 //! Threads that read from the store, so that neither requests nor the engine wait for each other.
 
 use crossbeam_channel::{Receiver, Sender, TrySendError};
-use rota_model::{Done, JobId, Millis, Seq};
+use rota_model::{JobId, Millis, Seq};
 use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Reader, Record, StoreError};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::oneshot;
@@ -13,11 +13,6 @@ pub(super) enum Read {
     Records(Vec<Seq>, Responder<Vec<Option<Record>>>),
     Bodies(Vec<Seq>, Responder<Vec<Option<Body>>>),
     List(ListQuery, Responder<ListPage>),
-    Overdue {
-        now: Millis,
-        limit: usize,
-        reply: Responder<Vec<Done>>,
-    },
     History {
         period: Period,
         queue: String,
@@ -74,9 +69,6 @@ async fn serve<R: Reader>(reader: &mut R, read: Read) {
         }
         Read::List(query, reply) => {
             let _ = reply.send(reader.list(&query).await);
-        }
-        Read::Overdue { now, limit, reply } => {
-            let _ = reply.send(reader.overdue(now, limit).await);
         }
         Read::History { period, queue, since, until, reply } => {
             let _ = reply.send(reader.history(period, &queue, since, until).await);

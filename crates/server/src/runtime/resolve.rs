@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ahash::RandomState;
 use rota_engine::{Engine, InFlight, Target};
 use rota_model::row::Place;
-use rota_model::{JobId, Seq};
+use rota_model::{Done, JobId, Millis, Seq};
 use rota_store::{Found, Reader, StoreError};
 use tokio::runtime::Handle as Tokio;
 
@@ -67,6 +67,19 @@ impl<R: Reader> Resolver<R> {
         Ok(place.map(|now| Target { seq, id, now }))
     }
 
+    /// Finished jobs whose retention has passed. Jobs that something is happening to are left for
+    /// the next time.
+    pub fn overdue(
+        &mut self,
+        now: Millis,
+        limit: usize,
+        in_flight: &InFlight,
+    ) -> Result<Vec<Done>, StoreError> {
+        let mut done = self.tokio.block_on(self.reader.overdue(now, limit))?;
+        done.retain(|done| !in_flight.touches(done.seq));
+        Ok(done)
+    }
+
     /// The engine was built anew: nothing that was known of active jobs counts.
     pub fn reset(&mut self) {
         self.active.clear();
@@ -103,6 +116,6 @@ fn collect_ids(ask: &Ask, ids: &mut Vec<JobId>) {
         Ask::Beat { jobs, .. } => ids.extend(jobs),
         Ask::Cancel(jobs) | Ask::Retry(jobs) | Ask::Delete(jobs) => ids.extend(jobs),
         Ask::Activate(job) => ids.push(*job),
-        Ask::Fetch(_) | Ask::Forget(_) | Ask::Command(_) => {}
+        Ask::Fetch(_) | Ask::Sweep(_) | Ask::Command(_) => {}
     }
 }

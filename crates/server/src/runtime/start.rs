@@ -123,8 +123,8 @@ impl Runtime {
             next_waiter: Arc::new(AtomicU64::new(1)),
         };
         let threads = vec![
-            thread("rota-engine", move || engine_loop.run())?,
-            thread("rota-store", move || store_loop.run())?,
+            vital("rota-engine", &options.on_fatal, move || engine_loop.run())?,
+            vital("rota-store", &options.on_fatal, move || store_loop.run())?,
         ];
         let readers = readers
             .into_iter()
@@ -172,6 +172,20 @@ impl Runtime {
 
 fn thread(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(name.to_owned()).spawn(run)
+}
+
+/// A thread without which nothing may be answered: when it panics, that is the end.
+fn vital(
+    name: &'static str,
+    on_fatal: &Arc<dyn Fn(&str) + Send + Sync>,
+    run: impl FnOnce() + Send + 'static,
+) -> std::io::Result<JoinHandle<()>> {
+    let on_fatal = on_fatal.clone();
+    thread(name, move || {
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {
+            on_fatal(&format!("the thread {name} panicked; this is a bug"));
+        }
+    })
 }
 
 fn fatal(on_fatal: &Arc<dyn Fn(&str) + Send + Sync>) -> Box<dyn Fn(&str) + Send> {

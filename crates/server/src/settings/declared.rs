@@ -34,7 +34,7 @@ settings! {
     http: Http {
         max_connections: usize = Number::between(1, 1_000_000), "10000",
             "Most connections open at once.";
-        header_timeout: Duration = Span::between(MILLISECOND, HOUR), "10s",
+        header_timeout: Duration = Span::between(MILLISECOND, HOUR), "30s",
             "How long a client may take to send the head of a request.";
         body_timeout: Duration = Span::between(MILLISECOND, HOUR), "30s",
             "How long a client may take to send the body of a request.";

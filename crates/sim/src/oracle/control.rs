@@ -3,7 +3,7 @@
 use rota_engine::{Command, Reply};
 use rota_model::{Directive, WorkerId};
 
-use super::apply::Scene;
+use super::scene::Scene;
 use super::violation::{Check, Rule, ensure};
 use super::world::{Cron, World};
 use crate::runtime::Step;

@@ -5,7 +5,7 @@ use rota_model::row::Place;
 use rota_model::{Millis, QueueName, Seq, State, WorkerId};
 use rota_store::Claim;
 
-use super::apply::Scene;
+use super::scene::Scene;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Job, Lease, World};
 use crate::known;

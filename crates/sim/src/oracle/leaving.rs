@@ -6,7 +6,7 @@ use rota_model::row::Place;
 use rota_model::{Ending, Exhaustion, Live, Millis, RetryPolicy, Seq, State};
 use rota_store::{Finish, Ready};
 
-use super::apply::Scene;
+use super::scene::Scene;
 use super::violation::{Check, Rule, ensure};
 use super::world::{Job, World};
 

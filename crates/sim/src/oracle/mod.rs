@@ -12,6 +12,7 @@ mod glance;
 mod leaving;
 mod lifecycle;
 mod replies;
+mod scene;
 mod schedules;
 mod violation;
 mod world;

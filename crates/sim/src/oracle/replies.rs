@@ -4,8 +4,8 @@ use rota_engine::{BeatReply, Changed, Command, Holder, Refusal, Reply, Settle, S
 use rota_model::{Directive, State};
 use rota_store::Mutation;
 
-use super::apply::Scene;
 use super::leaving::speaks_for;
+use super::scene::Scene;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::World;
 

@@ -4,7 +4,7 @@ use rota_engine::Overlap;
 use rota_model::{CronName, Live, Millis, Seq, State};
 use rota_store::NewRow;
 
-use super::apply::Scene;
+use super::scene::Scene;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Cron, World};
 

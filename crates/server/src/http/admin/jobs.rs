@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::page::{self, Filter, Window};
 use crate::http::params::{Params, PathName};
-use crate::http::{Shared, dead_letter, job_json, jobs, reply};
+use crate::http::{Shared, dead_letter, job_json, jobs, queues, reply};
 use crate::runtime::Ask;
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
@@ -22,16 +22,9 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
     let record = app.handle.record(name.job()?).await?;
     let record = record.ok_or_else(|| ApiError::not_found("job", name.as_str()))?;
-    let mut out = Vec::with_capacity(record.body.json.len() + 1024);
-    job_json::write_record(&mut out, &record);
-    out.pop();
-    let mut members = job_json::Members::after_body(&mut out, b"");
-    members.raw("metadata", times(&record).to_string().as_bytes());
-    if record.errors.is_empty() {
-        members.raw("errors", b"[]");
-    }
-    out.push(b'}');
-    Ok(reply::raw(StatusCode::OK, dedup_metadata(out)))
+    let mut job = Vec::with_capacity(record.body.json.len() + 1024);
+    job_json::write_record(&mut job, &record);
+    Ok(reply::raw(StatusCode::OK, with_times(&job, &record)))
 }
 
 pub(in crate::http) async fn retry(State(app): Shared, name: PathName) -> ApiResult {
@@ -60,18 +53,26 @@ fn times(record: &Record) -> Value {
     })
 }
 
-/// A run of a schedule has `metadata` of its own; the two become one.
-fn dedup_metadata(json: Vec<u8>) -> Vec<u8> {
-    let text = String::from_utf8_lossy(&json);
-    let Ok(members) = rota_model::json::members(&text, "the job") else {
-        return merge_metadata(&json);
-    };
-    drop(members);
-    json
-}
-
-fn merge_metadata(json: &[u8]) -> Vec<u8> {
-    // The last of two equal keys wins in serde_json, and that is the one with the times.
-    let value: Value = serde_json::from_slice(json).unwrap_or_default();
-    value.to_string().into_bytes()
+/// The job with all its times under `metadata`, beside what stands there already.
+fn with_times(job: &[u8], record: &Record) -> Vec<u8> {
+    let text = String::from_utf8_lossy(job);
+    let members = rota_model::json::members(&text, "the job").unwrap_or_default();
+    let mut metadata = times(record);
+    let mut out = vec![b'{'];
+    for (key, value) in &members {
+        match (&**key, serde_json::from_str(value.get())) {
+            ("metadata", Ok(own @ Value::Object(_))) => queues::merge(&mut metadata, &own),
+            _ => {
+                rota_model::json::write_str(&mut out, key);
+                out.push(b':');
+                out.extend_from_slice(value.get().as_bytes());
+                out.push(b',');
+            }
+        }
+    }
+    if record.errors.is_empty() {
+        out.extend_from_slice(b"\"errors\":[],");
+    }
+    out.extend_from_slice(format!("\"metadata\":{metadata}}}").as_bytes());
+    out
 }

@@ -1,0 +1,120 @@
+//! What is known while one step is looked at: who asked for what, and who is answered.
+
+use std::collections::VecDeque;
+
+use rota_engine::{Claimed, Command, Fetch, Reply, Settle, Target};
+use rota_model::row::Place;
+use rota_model::{Done, Live, Seq, State};
+
+use super::violation::{Rule, Violation, ensure};
+use super::world::{Waiter, World};
+use crate::known;
+use crate::runtime::Step;
+
+/// What is known while the changes of one step are looked at.
+pub(super) struct Scene<'a> {
+    pub step: &'a Step,
+    /// Maintenance was on when the step began; due things are done first.
+    pub was_frozen: bool,
+    /// The claims that the answers of this step speak of, each with the fetch it answers.
+    pub claims: VecDeque<(Fetch, &'a Claimed)>,
+    /// States of the jobs that the command names, before it.
+    pub before: Vec<(Seq, State)>,
+    /// Every state that a job came into.
+    pub moves: Vec<(Seq, State)>,
+}
+
+impl World {
+    /// The jobs that the command names are where the runtime believes them to be.
+    pub(super) fn named_before(&self, step: &Step) -> Result<Vec<(Seq, State)>, Violation> {
+        let mut before = Vec::new();
+        for target in targets(&step.command) {
+            let place = self.jobs.get(&target.seq).map(|job| &job.place);
+            ensure(same(place, &target.now), Rule::Store, || {
+                format!("resolved as {:?}, but it is {place:?}", target.now)
+            })?;
+            before.push((target.seq, target.state()));
+        }
+        Ok(before)
+    }
+
+    /// Pairs every claim that is answered with the fetch that it answers.
+    pub(super) fn answers<'a>(
+        &mut self,
+        step: &'a Step,
+    ) -> Result<VecDeque<(Fetch, &'a Claimed)>, Violation> {
+        let mut claims = VecDeque::new();
+        match (&step.command, &step.reply) {
+            (Command::Fetch(fetch), Reply::Fetched(all)) => {
+                claims.extend(all.iter().map(|claim| (fetch.clone(), claim)));
+            }
+            (Command::Fetch(fetch), Reply::Waiting) => {
+                let (id, ms) = fetch.wait.ok_or_else(|| {
+                    Violation::new(Rule::Waiting, "a fetch waits that did not want to")
+                })?;
+                let waiter = Waiter { fetch: fetch.clone(), deadline: step.at + ms };
+                self.waiters.insert(id, waiter);
+            }
+            // Its time may have ended in this very step.
+            (Command::StopWaiting(id), _) if !step.woken.iter().any(|(woken, _)| woken == id) => {
+                self.waiters.remove(id);
+            }
+            _ => {}
+        }
+        for (id, all) in &step.woken {
+            let Some(waiter) = self.waiters.remove(id) else {
+                let message = format!("fetch {} is answered but does not wait", id.0);
+                return Err(Violation::new(Rule::Waiting, message));
+            };
+            let in_time = !all.is_empty() || waiter.deadline <= step.at;
+            ensure(in_time, Rule::Waiting, || format!("fetch {} was sent away too early", id.0))?;
+            claims.extend(all.iter().map(|claim| (waiter.fetch.clone(), claim)));
+        }
+        Ok(claims)
+    }
+}
+
+impl Scene<'_> {
+    /// Whether the command speaks of this job.
+    pub fn names(&self, seq: Seq) -> bool {
+        self.before.iter().any(|(named, _)| *named == seq)
+    }
+
+    pub fn state_before(&self, seq: Seq) -> Option<State> {
+        let mut named = self.before.iter();
+        named.find(|(s, _)| *s == seq).map(|&(_, state)| state)
+    }
+}
+
+/// The jobs that a command names.
+fn targets(command: &Command) -> Vec<&Target> {
+    match command {
+        Command::Settle(all) => all
+            .iter()
+            .map(|settle| match settle {
+                Settle::Ack(ack) => &ack.job,
+                Settle::Nack(nack) => &nack.job,
+            })
+            .collect(),
+        Command::Beat(beat) => beat.jobs.iter().collect(),
+        Command::Activate(target) => vec![target],
+        Command::Cancel(all) | Command::Retry(all) | Command::Delete(all) => all.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Results are not part of what is looked up.
+fn same(known: Option<&Place>, resolved: &Place) -> bool {
+    match (known, resolved) {
+        (Some(Place::Done(a)), Place::Done(b)) => {
+            a == b || *a == Done { result: None, ..b.clone() }
+        }
+        (Some(Place::Live(known)), Place::Live(live)) => {
+            let excused = known::BACKOFF_KEEPS_RESERVATION && known.state == State::Retryable;
+            let reserved_ms = if excused { 0 } else { live.reserved_ms };
+            *known == Live { reserved_ms, ..live.clone() }
+        }
+        (Some(_), _) => false,
+        (None, _) => false,
+    }
+}
