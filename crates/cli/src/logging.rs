@@ -1,5 +1,7 @@
 //! Log lines, for people or for machines.
 
+use std::io::IsTerminal;
+
 use rota_server::settings::{LogFormat, LogLevel, Settings};
 use tracing_subscriber::EnvFilter;
 
@@ -14,7 +16,11 @@ pub(crate) fn start(settings: &Settings) {
         LogLevel::Trace => "trace",
     };
     let filter = EnvFilter::try_from_env("ROTA_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal();
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(colours)
+        .with_writer(std::io::stderr);
     let started = match settings.log.format {
         LogFormat::Text => lines.with_target(false).try_init(),
         LogFormat::Json => lines.json().flatten_event(true).try_init(),

@@ -214,6 +214,36 @@ impl Engine {
         self.active.len()
     }
 
+    /// Jobs of these classes that wait to be fetched, in order of their numbers from `from` on,
+    /// found without looking at any other.
+    #[must_use]
+    pub fn available(
+        &self,
+        classes: &[ClassId],
+        from: Option<Seq>,
+        falling: bool,
+        limit: usize,
+    ) -> Vec<Seq> {
+        let lanes = classes.iter().filter_map(|class| self.lanes.get(*class));
+        let mut seqs: Vec<Seq> = lanes.flat_map(|lane| lane.walk(from, falling, limit)).collect();
+        seqs.sort_unstable();
+        if falling {
+            seqs.reverse();
+        }
+        seqs.truncate(limit);
+        seqs
+    }
+
+    /// Active jobs of these classes, or of all, in order of their numbers.
+    #[must_use]
+    pub fn active_seqs(&self, classes: Option<&[ClassId]>) -> Vec<Seq> {
+        let meant = |class: ClassId| classes.is_none_or(|all| all.binary_search(&class).is_ok());
+        let jobs = self.active.iter().filter(|(_, active)| meant(active.class));
+        let mut seqs: Vec<Seq> = jobs.map(|(seq, _)| seq).collect();
+        seqs.sort_unstable();
+        seqs
+    }
+
     /// The classes of which this holds, with how many finished jobs of each are kept.
     #[must_use]
     pub fn classes_where(&self, matches: impl Fn(&Class) -> bool) -> Vec<ClassId> {

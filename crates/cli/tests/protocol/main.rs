@@ -1,6 +1,41 @@
 //! The protocol, spoken to a real server.
+//!
+//! A test that is ignored as a bug asserts what should be; it is there to be enabled by the fix.
+
+// Tests fail by panicking.
+#![allow(clippy::unwrap_used)]
 
 #[path = "../support/mod.rs"]
 mod support;
 
+mod shorthand;
+
+mod ack_and_nack;
+mod admin_bulk;
+mod admin_jobs;
+mod admin_queues;
+mod admin_stats;
+mod admin_workers;
+mod batch;
+mod cron_overlap;
+mod cron_registry;
+mod cron_runs;
+mod dead_letter;
+mod envelope;
+mod events;
+mod expiry;
+mod fetch;
+mod fetch_waiting;
+mod headers;
+mod illegal_transitions;
+mod job_ids;
 mod lifecycle;
+mod maintenance;
+mod retention;
+mod retry_delays;
+mod retry_outcomes;
+mod scheduling;
+mod settle_lists;
+mod unserved;
+mod visibility;
+mod workers;

@@ -63,6 +63,28 @@ impl Fifo {
         self.blocks[index][from..].binary_search(&seq.0).is_ok()
     }
 
+    /// Numbers behind this one, rising.
+    pub fn after(&self, seq: Seq) -> impl Iterator<Item = Seq> {
+        let block = self.blocks.partition_point(|block| block.last().is_none_or(|&l| l <= seq.0));
+        let rest = self.blocks.range(block..).enumerate();
+        rest.flat_map(move |(i, numbers)| {
+            let taken = if block + i == 0 { self.taken } else { 0 };
+            let from = numbers.partition_point(|&n| n <= seq.0).max(taken);
+            numbers[from..].iter().map(|&n| Seq(n))
+        })
+    }
+
+    /// Numbers before this one, falling.
+    pub fn before(&self, seq: Seq) -> impl Iterator<Item = Seq> {
+        let blocks = self.blocks.partition_point(|block| block[0] < seq.0);
+        (0..blocks).rev().flat_map(move |i| {
+            let numbers = &self.blocks[i];
+            let taken = if i == 0 { self.taken } else { 0 };
+            let to = numbers.partition_point(|&n| n < seq.0).max(taken);
+            numbers[taken..to].iter().rev().map(|&n| Seq(n))
+        })
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = Seq> {
         let numbers = self.blocks.iter().flatten().skip(self.taken);
         numbers.map(|&seq| Seq(seq))
@@ -98,6 +120,21 @@ mod tests {
         assert_eq!((fifo.len(), fifo.first(), fifo.pop()), (0, None, None));
         fifo.push(Seq(1));
         assert_eq!(fifo.pop(), Some(Seq(1)));
+    }
+
+    #[test]
+    fn walks_from_anywhere_in_both_directions() {
+        let mut fifo: Fifo = (0..3_000).map(|n| Seq(n * 2)).collect();
+        (0..7).for_each(|_| drop(fifo.pop()));
+        for start in [0, 1, 13, 14, 15, 100, 2_047, 4_096, 5_998, 5_999, 9_000] {
+            let all: Vec<Seq> = fifo.iter().collect();
+            let after: Vec<Seq> = fifo.after(Seq(start)).collect();
+            let expected: Vec<Seq> = all.iter().copied().filter(|s| s.0 > start).collect();
+            assert_eq!(after, expected, "after {start}");
+            let before: Vec<Seq> = fifo.before(Seq(start)).collect();
+            let expected: Vec<Seq> = all.iter().rev().copied().filter(|s| s.0 < start).collect();
+            assert_eq!(before, expected, "before {start}");
+        }
     }
 
     #[test]

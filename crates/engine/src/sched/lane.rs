@@ -102,6 +102,27 @@ impl Lane {
         true
     }
 
+    /// The next jobs behind this one, or before it when `falling`, at most `limit`.
+    pub fn walk(&self, from: Option<Seq>, falling: bool, limit: usize) -> Vec<Seq> {
+        let alive = |seq: &Seq| !self.dead.contains(seq);
+        let mut seqs: Vec<Seq> = if falling {
+            let from = from.unwrap_or(Seq(u64::MAX));
+            let fresh = self.fresh.before(from).filter(alive).take(limit);
+            fresh.chain(self.returned.range(..from).rev().map(|(&s, _)| s).take(limit)).collect()
+        } else {
+            let from = from.unwrap_or(Seq(0));
+            let fresh = self.fresh.after(from).filter(alive).take(limit);
+            let behind = (std::ops::Bound::Excluded(from), std::ops::Bound::Unbounded);
+            fresh.chain(self.returned.range(behind).map(|(&s, _)| s).take(limit)).collect()
+        };
+        seqs.sort_unstable();
+        if falling {
+            seqs.reverse();
+        }
+        seqs.truncate(limit);
+        seqs
+    }
+
     fn drop_dead_head(&mut self) {
         while self.fresh.first().is_some_and(|head| self.dead.remove(&head)) {
             self.fresh.pop();

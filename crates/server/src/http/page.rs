@@ -2,7 +2,7 @@
 
 use rota_engine::Totals;
 use rota_model::{ClassId, Millis, QueueName, Seq, State};
-use rota_store::{ListQuery, Order, Record, Selection};
+use rota_store::{ListPage, ListQuery, Order, Record, Selection};
 use serde_json::{Map, Value, json};
 
 use super::App;
@@ -11,6 +11,8 @@ use super::params::Params;
 
 /// Rows that one request may look at. A page that comes to this bound is short and has a cursor.
 const MOST_ROWS: usize = 50_000;
+/// Lanes that are walked side by side for one page.
+const MOST_LANES: usize = 1_000;
 /// How deep pages by number go. Cursors have no such bound.
 const DEEPEST: u64 = 10_000;
 
@@ -224,7 +226,10 @@ async fn in_order(
     query.order = window.order;
     // One more than wanted tells whether anything follows.
     query.limit = window.skip + window.limit + 1;
-    let page = app.handle.list(query).await?;
+    let page = match from_engine(app, &query).await? {
+        Some(page) => page,
+        None => app.handle.list(query).await?,
+    };
     let mut records = page.records;
     let full = records.len() > window.skip + window.limit;
     records.drain(..window.skip.min(records.len()));
@@ -234,6 +239,39 @@ async fn in_order(
         return Ok((records, last));
     }
     Ok((records, page.next))
+}
+
+/// The engine knows active jobs, and the waiting jobs of given classes, without a scan: a few jobs
+/// of one queue are found at once among millions of another.
+async fn from_engine(app: &App, query: &ListQuery) -> Result<Option<ListPage>, ApiError> {
+    let active = query.select == Selection::state(State::Active);
+    let available = query.select == Selection::state(State::Available);
+    let few = query.classes.as_ref().is_some_and(|classes| classes.len() <= MOST_LANES);
+    let whole_time = query.since.is_none() && query.until.is_none();
+    if !whole_time || !(active || available && few) {
+        return Ok(None);
+    }
+    let (classes, after, limit) = (query.classes.clone(), query.after, query.limit);
+    let falling = query.order == Order::NewestFirst;
+    let look = app.handle.look(move |engine| {
+        if !active {
+            return engine.available(&classes.unwrap_or_default(), after, falling, limit);
+        }
+        let mut seqs = engine.active_seqs(classes.as_deref());
+        if falling {
+            seqs.reverse();
+        }
+        let follows =
+            |seq: &Seq| after.is_none_or(|after| (*seq < after) == falling && *seq != after);
+        seqs.into_iter().filter(follows).take(limit).collect()
+    });
+    let seqs = look.await?;
+    let next = seqs.last().filter(|_| seqs.len() == limit).copied();
+    let records = app.handle.records(seqs).await?;
+    // What has moved on between the look and the read is not listed any more.
+    let stayed = |record: &Record| query.select == Selection::state(record.place.state());
+    let records = records.into_iter().flatten().filter(stayed).collect();
+    Ok(Some(ListPage { records, next }))
 }
 
 /// An order that no index has: all that match are read, if they are few enough.

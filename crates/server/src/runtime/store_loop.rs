@@ -49,6 +49,10 @@ impl<S: Store> StoreLoop<S> {
     pub fn run(mut self) {
         // After a failure nothing is written until the engine has been built anew.
         let mut failed = false;
+        // Not before the first request can come in: it takes as long as the disk takes.
+        if !self.store.restore_reserve() {
+            tracing::warn!("there is no room on the disk for the reserve; free some space");
+        }
         while let Ok(work) = self.next() {
             match work {
                 None => self.tidy(),

@@ -12,7 +12,13 @@ use crate::dice::Dice;
 use crate::support::Server;
 
 const STATES: [&str; 8] = [
-    "available", "scheduled", "pending", "active", "retryable", "completed", "cancelled",
+    "available",
+    "scheduled",
+    "pending",
+    "active",
+    "retryable",
+    "completed",
+    "cancelled",
     "discarded",
 ];
 

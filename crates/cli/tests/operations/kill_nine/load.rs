@@ -59,7 +59,9 @@ impl<'w> Producer<'w> {
             let body = answer.json();
             let fate = match answer.status {
                 201 => Fate::Accepted(ids_of(&body)),
-                409 if again && choose => Fate::Accepted(chosen.iter().flatten().cloned().collect()),
+                409 if again && choose => {
+                    Fate::Accepted(chosen.iter().flatten().cloned().collect())
+                }
                 // The first try may have been written; only its own answer could tell.
                 503 if again => Fate::Unknown,
                 503 => Fate::Refused,
