@@ -1,6 +1,6 @@
 //! Jobs that are being executed, and until when.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ahash::RandomState;
 use rota_model::{ClassId, Millis, Seq, WorkerId};
@@ -9,6 +9,8 @@ pub(crate) struct Actives {
     jobs: HashMap<Seq, Active, RandomState>,
     /// By the moment at which something has to be done about them.
     by_deadline: BTreeSet<(u64, Seq)>,
+    /// By who holds them. Kept here and not with the workers, who may come and go meanwhile.
+    by_worker: BTreeMap<WorkerId, BTreeSet<Seq>>,
 }
 
 #[derive(Debug, Clone)]
@@ -35,7 +37,11 @@ impl Active {
 
 impl Actives {
     pub fn new(hasher: RandomState) -> Self {
-        Self { jobs: HashMap::with_hasher(hasher), by_deadline: BTreeSet::new() }
+        Self {
+            jobs: HashMap::with_hasher(hasher),
+            by_deadline: BTreeSet::new(),
+            by_worker: BTreeMap::new(),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -48,21 +54,48 @@ impl Actives {
 
     pub fn insert(&mut self, seq: Seq, active: Active) {
         self.by_deadline.insert((active.deadline(), seq));
+        if let Some(worker) = &active.worker {
+            match self.by_worker.get_mut(worker) {
+                Some(held) => {
+                    held.insert(seq);
+                }
+                None => {
+                    self.by_worker.insert(worker.clone(), BTreeSet::from([seq]));
+                }
+            }
+        }
         self.jobs.insert(seq, active);
     }
 
     pub fn remove(&mut self, seq: Seq) -> Option<Active> {
         let active = self.jobs.remove(&seq)?;
         self.by_deadline.remove(&(active.deadline(), seq));
+        if let Some(worker) = &active.worker
+            && let Some(held) = self.by_worker.get_mut(worker)
+        {
+            held.remove(&seq);
+            if held.is_empty() {
+                self.by_worker.remove(worker);
+            }
+        }
         Some(active)
     }
 
+    /// The jobs that a worker holds.
+    pub fn held_by(&self, worker: &WorkerId) -> impl Iterator<Item = Seq> {
+        self.by_worker.get(worker).into_iter().flatten().copied()
+    }
+
+    pub fn count_held_by(&self, worker: &WorkerId) -> usize {
+        self.by_worker.get(worker).map_or(0, BTreeSet::len)
+    }
+
     pub fn extend(&mut self, seq: Seq, until: u64, reserved_ms: u64) {
-        if let Some(mut active) = self.remove(seq) {
-            active.reserved_until = until;
-            active.reserved_ms = reserved_ms;
-            self.insert(seq, active);
-        }
+        let Some(active) = self.jobs.get_mut(&seq) else { return };
+        self.by_deadline.remove(&(active.deadline(), seq));
+        active.reserved_until = until;
+        active.reserved_ms = reserved_ms;
+        self.by_deadline.insert((active.deadline(), seq));
     }
 
     pub fn next_deadline(&self) -> Option<u64> {

@@ -246,17 +246,14 @@ impl Engine {
     }
 
     /// An active job is not active any more; what follows is up to the caller.
-    pub(crate) fn release(&mut self, seq: Seq, active: &Active) {
+    pub(crate) fn release(&mut self, active: &Active) {
         let ix = self.classes.slot(active.class).queue;
         let queue = self.queues.get_mut(ix);
         queue.leave(State::Active);
         if queue.row.settings.concurrency.is_some() && !queue.waiters.is_empty() {
             self.awake.push(ix);
         }
-        if let Some(id) = &active.worker
-            && let Some(worker) = self.workers.get_mut(id)
-        {
-            worker.jobs.remove(&seq);
+        if let Some(id) = &active.worker {
             self.wake_worker(id);
         }
     }

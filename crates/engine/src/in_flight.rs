@@ -136,6 +136,7 @@ impl Change {
             }
             (Change::Backoff { due }, Place::Live(live)) => {
                 (live.state, live.due, live.worker) = (State::Retryable, Some(*due), None);
+                live.reserved_ms = 0;
             }
             (Change::Ready(ready), Place::Live(live)) => {
                 (live.state, live.due, live.worker) = (State::Available, None, None);

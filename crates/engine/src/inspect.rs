@@ -284,7 +284,7 @@ impl Engine {
             since: worker.row.since,
             last_seen: worker.last_seen,
             beats: worker.row.beats,
-            jobs: worker.jobs.iter().copied().collect(),
+            jobs: self.active.held_by(&worker.row.about.worker).collect(),
         }
     }
 }

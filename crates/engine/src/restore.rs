@@ -102,9 +102,6 @@ impl Restore {
         let policy = &engine.classes.slot(live.class).class.policy;
         let timeout_ms = policy.timeout_ms.unwrap_or(engine.config.timeout_ms);
         let timeout_left = timeout_ms.saturating_sub(ran_ms).max(GRACE_MS.min(timeout_ms));
-        if let Some(worker) = live.worker.as_ref().and_then(|id| engine.workers.get_mut(id)) {
-            worker.jobs.insert(live.seq);
-        }
         engine.active.insert(
             live.seq,
             Active {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rota_model::{Directive, Millis, Seq, WorkerId};
+use rota_model::{Directive, Millis, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::Registration;
@@ -21,7 +21,6 @@ pub(crate) struct Worker {
     pub reported: Option<Directive>,
     pub last_seen: Millis,
     pub last_seen_mono: u64,
-    pub jobs: BTreeSet<Seq>,
     pub stale: bool,
 }
 
@@ -37,7 +36,7 @@ pub(crate) struct WorkerRow {
 
 impl Worker {
     pub fn new(row: WorkerRow, last_seen: Millis, last_seen_mono: u64) -> Self {
-        Self { row, reported: None, last_seen, last_seen_mono, jobs: BTreeSet::new(), stale: false }
+        Self { row, reported: None, last_seen, last_seen_mono, stale: false }
     }
 
     /// It was told to take no more jobs.
@@ -45,10 +44,10 @@ impl Worker {
         matches!(self.row.directive, Some(Directive::Quiet | Directive::Terminate))
     }
 
-    /// How many more jobs it may have.
-    pub fn room(&self) -> usize {
+    /// How many more jobs it may have, when it holds so many.
+    pub fn room(&self, held: usize) -> usize {
         match self.row.about.concurrency {
-            Some(most) => (most as usize).saturating_sub(self.jobs.len()),
+            Some(most) => (most as usize).saturating_sub(held),
             None => usize::MAX,
         }
     }

@@ -3,7 +3,7 @@
 use rota_model::mutation::Mutation;
 use rota_model::{Live, State};
 
-use crate::{Engine, EventKind, Now};
+use crate::{Engine, EventKind, Now, Target};
 
 /// The most due things done in one step. The rest stays due, and [`Engine::wake_in_ms`] says so.
 const SLICE: usize = 256;
@@ -70,6 +70,12 @@ impl Engine {
     fn deadline_passed(&mut self, live: &Live) {
         self.leave_waiting(live);
         self.expire(live.seq, live.class);
+    }
+
+    /// How a job waits. What is watched may have moved since it was looked up: ending one run of a
+    /// schedule sets the next one free.
+    pub(crate) fn waiting_job(&self, target: &Target) -> Option<Live> {
+        self.watch.get(target.seq).or(target.live()).cloned()
     }
 
     /// Takes a job that waits, in whatever way, out of where it waits.

@@ -13,13 +13,13 @@ impl Engine {
     fn cancel_one(&mut self, target: &Target) -> Result<Changed, Refusal> {
         let seq = target.seq;
         let (class, attempt, before) = if let Some(active) = self.active.remove(seq) {
-            self.release(seq, &active);
+            self.release(&active);
             (active.class, active.attempt, State::Active)
         } else {
-            let Some(live) = target.live() else {
+            let Some(live) = self.waiting_job(target) else {
                 return Err(Refusal::Terminal { state: target.state() });
             };
-            self.leave_waiting(live);
+            self.leave_waiting(&live);
             (live.class, live.attempt, live.state)
         };
         self.end(seq, class, Ending::Cancelled, None);

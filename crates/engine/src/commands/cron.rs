@@ -24,6 +24,9 @@ impl Engine {
             cron.row.run_count = old.row.run_count;
             cron.row.runs = old.row.runs;
             cron.plan(self.wall());
+            if spec.overlap != Overlap::Enqueue {
+                self.release_all_held(&cron);
+            }
         }
         let view = Box::new(cron.view(&spec.name));
         self.keep_cron(spec.name.clone(), cron);
@@ -34,10 +37,7 @@ impl Engine {
         let Some(cron) = self.crons.take(name) else {
             return Reply::Refused(Refusal::UnknownCron);
         };
-        // Runs that were kept back have nobody left to wait for.
-        for seq in cron.row.runs.iter().skip(1).map(|&seq| Seq(seq)) {
-            self.release_held(seq);
-        }
+        self.release_all_held(&cron);
         self.out.mutations.push(Mutation::Remove(Kind::Cron, (**name).into()));
         Reply::Cron { cron: Box::new(cron.view(name)), created: false }
     }
@@ -130,6 +130,13 @@ impl Engine {
         self.keep_cron(name, cron);
     }
 
+    /// Runs that were kept back have nobody left to wait for.
+    fn release_all_held(&mut self, cron: &Cron) {
+        for &seq in &cron.row.runs {
+            self.release_held(Seq(seq));
+        }
+    }
+
     fn release_held(&mut self, seq: Seq) {
         let Some(live) = self.watch.get_mut(seq).filter(|live| live.held) else {
             return;
@@ -143,7 +150,7 @@ impl Engine {
 
     fn cancel_run(&mut self, seq: Seq) {
         let (class, attempt, before) = if let Some(active) = self.active.remove(seq) {
-            self.release(seq, &active);
+            self.release(&active);
             (active.class, active.attempt, State::Active)
         } else {
             let Some(live) = self.watch.forget(seq) else {

@@ -24,7 +24,8 @@ impl Engine {
         }
         match &target.now {
             Place::Live(live) => {
-                self.leave_waiting(live);
+                let live = self.waiting_job(target).unwrap_or_else(|| live.clone());
+                self.leave_waiting(&live);
                 self.watch.forget(live.seq);
                 self.cron_run_over(live.seq);
                 self.classes.count_deleted(live.class);

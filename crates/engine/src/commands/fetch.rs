@@ -111,9 +111,6 @@ impl Engine {
             },
         );
         self.queues.get_mut(ix).enter(State::Active);
-        if let Some(known) = worker.as_ref().and_then(|id| self.workers.get_mut(id)) {
-            known.jobs.insert(seq);
-        }
         let event =
             EventKind::Started { job: self.job_ref(seq, class), attempt, worker: worker.clone() };
         self.emit(event);
@@ -153,9 +150,10 @@ impl Engine {
     }
 
     fn room_of(&self, fetch: &Fetch) -> usize {
-        match fetch.worker.as_ref().and_then(|id| self.workers.get(id)) {
+        let Some(id) = &fetch.worker else { return usize::MAX };
+        match self.workers.get(id) {
             Some(worker) if worker.is_quieted() => 0,
-            Some(worker) => worker.room(),
+            Some(worker) => worker.room(self.active.count_held_by(id)),
             None => usize::MAX,
         }
     }

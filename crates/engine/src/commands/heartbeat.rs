@@ -28,7 +28,7 @@ impl Engine {
                 reply.lost.push(job.id);
             }
         }
-        let active = self.workers.get(&beat.worker).map_or(0, |worker| worker.jobs.len());
+        let active = self.active.count_held_by(&beat.worker);
         self.emit(EventKind::WorkerBeat { worker: beat.worker.clone(), active });
         reply.directive = self.directive_for(&beat);
         Reply::Beat(reply)
@@ -71,11 +71,12 @@ impl Engine {
         let Some(worker) = self.workers.get(&beat.worker) else {
             return Directive::Running;
         };
-        let of_job = |seq: &Seq| {
-            let active = self.active.get(*seq)?;
+        let of_job = |seq: Seq| {
+            let active = self.active.get(seq)?;
             self.classes.slot(active.class).class.policy.directive
         };
-        let wishes = worker.jobs.iter().filter_map(of_job).chain(worker.row.directive);
+        let held = self.active.held_by(&beat.worker);
+        let wishes = held.filter_map(of_job).chain(worker.row.directive);
         wishes.max().unwrap_or(Directive::Running)
     }
 }

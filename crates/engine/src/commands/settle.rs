@@ -60,7 +60,7 @@ impl Engine {
                 continue;
             }
             if let Some(mut active) = self.active.remove(seq) {
-                self.release(seq, &active);
+                self.release(&active);
                 active.attempt -= 1;
                 self.return_to_queue(seq, &active, true);
             }
@@ -70,7 +70,7 @@ impl Engine {
 
     /// A reservation ended without a word from the worker.
     pub(crate) fn lapse(&mut self, seq: Seq, active: &Active) {
-        self.release(seq, active);
+        self.release(active);
         if active.times_out <= self.now.mono {
             let failure =
                 Failure::by_server("timeout", "the execution took longer than its timeout");
@@ -150,7 +150,7 @@ impl Engine {
             });
         }
         let active = self.active.remove(job.seq).expect("the job was just found active");
-        self.release(job.seq, &active);
+        self.release(&active);
         Ok(active)
     }
 

@@ -1,7 +1,7 @@
 //! Workers come, are told things, fall silent and go.
 
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{Directive, WorkerId};
+use rota_model::{Directive, Seq, WorkerId};
 
 use crate::worker::{Worker, WorkerRow};
 use crate::{Engine, EventKind, Failure, Refusal, Registration, Reply};
@@ -54,10 +54,10 @@ impl Engine {
             return Reply::Refused(Refusal::UnknownWorker);
         };
         worker.row.directive = (directive != Directive::Running).then_some(directive);
-        let active = worker.jobs.len();
         self.write_worker(id);
         self.wake_worker(id);
         if directive == Directive::Quiet {
+            let active = self.active.count_held_by(id);
             self.emit(EventKind::WorkerQuieted { worker: id.clone(), active });
         }
         Reply::Done
@@ -99,7 +99,7 @@ impl Engine {
         let stale_at = seen.saturating_add(self.config.heartbeat_timeout_ms);
         let forget_at = seen.saturating_add(self.config.forget_worker_after_ms);
         let mono = self.now.mono;
-        if forget_at <= mono && worker.jobs.is_empty() {
+        if forget_at <= mono && self.active.count_held_by(&id) == 0 {
             self.remove_worker(&id, "silent");
             return;
         }
@@ -122,11 +122,11 @@ impl Engine {
     }
 
     fn take_jobs_back(&mut self, id: &WorkerId) {
-        let jobs = self.workers.get(id).map(|w| w.jobs.clone()).unwrap_or_default();
+        let jobs: Vec<Seq> = self.active.held_by(id).collect();
         let failure = Failure::by_server("worker_lost", "the worker stopped sending heartbeats");
         for seq in jobs {
             if let Some(active) = self.active.remove(seq) {
-                self.release(seq, &active);
+                self.release(&active);
                 self.lose(seq, &active, &failure);
             }
         }
@@ -136,5 +136,7 @@ impl Engine {
         let since = self.workers.remove(id).map_or(self.now.wall, |worker| worker.row.since);
         self.out.mutations.push(Mutation::Remove(Kind::Worker, (**id).into()));
         self.emit(EventKind::WorkerStopped { worker: id.clone(), reason, since });
+        // What held its fetches back went with it.
+        self.wake_worker(id);
     }
 }
