@@ -18,7 +18,8 @@ pub(crate) struct Active {
     pub class: ClassId,
     pub attempt: u32,
     pub started: Millis,
-    pub started_mono: u64,
+    /// Before this process began, if it is less than nothing.
+    pub started_mono: i64,
     pub worker: Option<WorkerId>,
     pub reserved_ms: u64,
     /// Monotonic: when the reservation ends unless a heartbeat extends it.
@@ -30,6 +31,11 @@ pub(crate) struct Active {
 }
 
 impl Active {
+    /// How long the execution has taken so far.
+    pub fn ran_ms(&self, mono: u64) -> u64 {
+        i64::try_from(mono).unwrap_or(i64::MAX).saturating_sub(self.started_mono).max(0) as u64
+    }
+
     fn deadline(&self) -> u64 {
         self.reserved_until.min(self.times_out)
     }

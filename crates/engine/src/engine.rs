@@ -290,7 +290,7 @@ impl Engine {
         self.queues.get_mut(ix).stats.minute.failed += 1;
         self.total.minute.failed += 1;
         let job = self.job_ref(seq, active.class);
-        let duration_ms = self.now.mono.saturating_sub(active.started_mono);
+        let duration_ms = active.ran_ms(self.now.mono);
         let (attempt, error) = (active.attempt, failure.json.clone());
         self.emit(EventKind::Failed { job, attempt, error, duration_ms });
     }

@@ -108,7 +108,7 @@ impl Restore {
                 class: live.class,
                 attempt: live.attempt,
                 started,
-                started_mono: now.mono.saturating_sub(ran_ms),
+                started_mono: (now.mono as i64).saturating_sub(ran_ms as i64),
                 worker: live.worker,
                 reserved_ms,
                 reserved_until: now.mono.saturating_add(left),

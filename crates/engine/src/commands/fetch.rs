@@ -102,7 +102,7 @@ impl Engine {
                 class,
                 attempt,
                 started,
-                started_mono: self.now.mono,
+                started_mono: self.now.mono as i64,
                 worker: worker.clone(),
                 reserved_ms,
                 reserved_until: self.now.mono.saturating_add(reserved_ms),
@@ -137,7 +137,8 @@ impl Engine {
     /// A fetch names its worker: it is known from now on, and it stays in its pool.
     fn meet_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
         let Some(id) = &fetch.worker else {
-            return Ok(());
+            // Only a worker can be in a pool.
+            return fetch.pool.as_ref().map_or(Ok(()), |_| Err(Refusal::OtherPool { pool: None }));
         };
         self.meet(id)?;
         let worker = self.workers.get(id).expect("the worker was just met");

@@ -29,7 +29,7 @@ impl Engine {
     fn ack(&mut self, ack: Ack) -> Result<Settled, Refusal> {
         let active = self.take_active(&ack.job, &ack.holder)?;
         let seq = ack.job.seq;
-        let duration_ms = self.now.mono.saturating_sub(active.started_mono);
+        let duration_ms = active.ran_ms(self.now.mono);
         let ix = self.classes.slot(active.class).queue;
         for stats in [&mut self.queues.get_mut(ix).stats, &mut self.total] {
             stats.minute.completed += 1;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Command, CronSpec, CronView, Overlap, Refusal, Reply};
-use rota_model::cron::Schedule;
+use rota_model::cron::{CronError, Expression, Schedule, Zone};
 use rota_model::{CronName, JobId, Rejection, envelope, json};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -112,8 +112,12 @@ fn parse(app: &App, members: &json::Members<'_>) -> Result<CronSpec, ApiError> {
         Rejection::field("expression", "is required").hint("Such as \"0 9 * * *\" or \"@hourly\".")
     })?;
     let timezone = text(members, "timezone")?.unwrap_or_else(|| "UTC".to_owned());
-    let schedule = Schedule::parse(&expression, &timezone)
-        .map_err(|e| Rejection::field("expression", format!("cannot be used: {e}")))?;
+    let cannot =
+        |field, cause: CronError| Rejection::field(field, format!("cannot be used: {cause}"));
+    let schedule = Schedule {
+        expression: Expression::parse(&expression).map_err(|e| cannot("expression", e))?,
+        zone: Zone::parse(&timezone).map_err(|e| cannot("timezone", e))?,
+    };
     let overlap = match text(members, "overlap_policy")? {
         Some(word) => Overlap::parse(&word).ok_or_else(|| {
             Rejection::field("overlap_policy", "must be skip, allow, cancel_previous or enqueue")

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use rota_engine::Changed;
 use rota_model::row::Place;
 use rota_model::{Ending, JobId};
-use rota_store::{Record, Selection};
+use rota_store::Record;
 use serde_json::{Value, json};
 
 use super::error::{ApiError, ApiResult};
@@ -15,7 +15,7 @@ use super::{App, Shared, job_json, jobs, reply};
 use crate::runtime::Ask;
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let filter = Filter::from_params(&params, Selection::DEAD_LETTER)?;
+    let filter = Filter::dead_letter(&params)?;
     let window = Window::from_params(&params, "limit", 50, 200)?;
     let found = page::find(&app, &filter, &window).await?;
     Ok(reply::raw(StatusCode::OK, listing("jobs", &found.records, &found.pagination)))

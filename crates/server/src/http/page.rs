@@ -44,6 +44,18 @@ impl Filter {
         Ok(filter)
     }
 
+    /// Only jobs in the dead letter, which are all discarded.
+    pub fn dead_letter(params: &Params) -> Result<Self, ApiError> {
+        let mut filter = Self::from_params(params, Selection::DEAD_LETTER)?;
+        if filter.state.is_some_and(|state| state != State::Discarded) {
+            return Err(ApiError::invalid_request("Jobs in the dead letter are all discarded.")
+                .hint("Leave 'state' out.")
+                .detail("field", "state"));
+        }
+        (filter.select, filter.state) = (Selection::DEAD_LETTER, None);
+        Ok(filter)
+    }
+
     pub fn all(select: Selection) -> Self {
         Self { queue: None, kind: None, select, state: None, since: None, until: None }
     }

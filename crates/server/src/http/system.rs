@@ -41,7 +41,8 @@ pub(super) async fn health(State(app): Shared) -> ApiResult {
 }
 
 pub(super) async fn ready(State(app): Shared) -> ApiResult {
-    app.handle.look(|_| ()).await?;
+    let look = app.handle.look(|_| ());
+    tokio::time::timeout(PATIENCE, look).await.unwrap_or(Err(Unavailable::Busy))?;
     Ok(reply::ok(&json!({"status": "ready", "ready": true})))
 }
 

@@ -15,7 +15,7 @@ use crate::http::params::Params;
 use crate::http::{Shared, dead_letter, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let filter = Filter::from_params(&params, Selection::DEAD_LETTER)?;
+    let filter = Filter::dead_letter(&params)?;
     let window = Window::from_params(&params, "per_page", 20, 100)?;
     let found = page::find(&app, &filter, &window).await?;
     Ok(reply::raw(StatusCode::OK, dead_letter::listing("items", &found.records, &found.pagination)))

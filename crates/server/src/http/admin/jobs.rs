@@ -36,7 +36,11 @@ pub(in crate::http) async fn retry(State(app): Shared, name: PathName) -> ApiRes
 fn times(record: &Record) -> Value {
     let text = |at: Option<rota_model::Millis>| at.map(|at| at.to_string());
     let (enqueued, started, due, ended) = match &record.place {
-        Place::Live(live) => (live.enqueued, live.started, live.due, None),
+        Place::Live(live) => {
+            // An active job's timer is the end of its reservation.
+            let due = live.due.filter(|_| live.state != rota_model::State::Active);
+            (live.enqueued, live.started, due, None)
+        }
         Place::Done(done) => {
             (done.enqueued, done.started, None, Some((done.ending.state(), done.at)))
         }
