@@ -45,7 +45,7 @@ pub fn members<'a>(text: &'a str, what: &str) -> Result<Members<'a>, Rejection> 
 }
 
 /// The elements of an array, untouched.
-pub fn elements<'a>(raw: &'a RawValue) -> Option<Vec<&'a RawValue>> {
+pub fn elements(raw: &RawValue) -> Option<Vec<&RawValue>> {
     serde_json::from_str(raw.get()).ok()
 }
 

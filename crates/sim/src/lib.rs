@@ -6,7 +6,6 @@
 //! be. Start reading at [`run_seed`].
 
 mod clock;
-mod known;
 mod memory_store;
 mod oracle;
 mod rebuild;

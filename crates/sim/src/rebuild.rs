@@ -3,7 +3,6 @@
 use rota_engine::{Claimed, Command, Engine, Fetch, QueueSettings, Reply, WaiterId};
 use rota_model::QueueName;
 
-use crate::known;
 use crate::oracle::{Check, Rule, Violation};
 use crate::runtime::Runtime;
 
@@ -15,14 +14,14 @@ pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], seed: u64) -> C
     let now = runtime.engine().now();
     let mut second = runtime.rebuilt(now, seed).map_err(differ)?;
     let first = runtime.engine_mut();
+    both(first, &mut second, seed, Command::Tick);
     for id in waiting {
-        first.apply(now, seed, Command::StopWaiting(*id));
+        both(first, &mut second, seed, Command::StopWaiting(*id));
     }
     compare("queues", &shown(first), &shown(&second))?;
     let queues: Vec<_> = first.queues().into_iter().map(|view| view.name).collect();
     for command in openings(&queues) {
-        let replies = [first.apply(now, seed, command.clone()), second.apply(now, seed, command)];
-        drop(replies);
+        both(first, &mut second, seed, command);
     }
     for round in 0..MOST_ROUNDS {
         let fetch = Fetch {
@@ -41,6 +40,13 @@ pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], seed: u64) -> C
         }
     }
     compare("queues, drained", &shown(first), &shown(&second))
+}
+
+/// What is due happens to both alike.
+fn both(first: &mut Engine, second: &mut Engine, seed: u64, command: Command) {
+    let now = first.now();
+    first.apply(now, seed, command.clone());
+    second.apply(now, seed, command);
 }
 
 /// Everything that stands in the way of handing out jobs is removed.
@@ -70,10 +76,7 @@ fn shown(engine: &Engine) -> Vec<String> {
         format!("{name} {:?} {:?} {totals:?}", view.paused, view.settings)
     });
     let workers = engine.workers().into_iter().map(|view| {
-        let (about, mut jobs) = (view.about, view.jobs);
-        if known::REMOVAL_FORGETS_JOBS {
-            jobs.clear();
-        }
+        let (about, jobs) = (view.about, view.jobs);
         format!("{about:?} {:?} {} {jobs:?}", view.directive, view.beats)
     });
     let crons = engine.crons().into_iter().map(|view| format!("{view:?}"));

@@ -12,11 +12,15 @@ const WORTH_PAGES: i64 = 256;
 
 /// Moves what there is, if it is worth it, without waiting for readers.
 pub(crate) fn when_worth_it(conn: &Connection) -> Result<(), Fault> {
-    let noop = "PRAGMA wal_checkpoint(NOOP)";
-    let waiting: i64 = conn
-        .prepare_cached(noop)?
-        .query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))?;
-    if waiting >= WORTH_PAGES { now(conn) } else { Ok(()) }
+    let counted = conn
+        .prepare_cached("PRAGMA wal_checkpoint(NOOP)")?
+        .query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?));
+    match counted {
+        Ok(waiting) if waiting >= WORTH_PAGES => now(conn),
+        Ok(_) => Ok(()),
+        Err(error) if is_full(&error) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 pub(crate) fn now(conn: &Connection) -> Result<(), Fault> {
@@ -32,7 +36,11 @@ pub(crate) fn and_truncate(conn: &Connection) -> Result<(), Fault> {
 /// the log, and the next start reads it there.
 fn run(conn: &Connection, pragma: &str) -> Result<(), Fault> {
     match conn.prepare_cached(pragma)?.query_row([], |_| Ok(())) {
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => Ok(()),
+        Err(error) if is_full(&error) => Ok(()),
         moved => Ok(moved?),
     }
+}
+
+fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }

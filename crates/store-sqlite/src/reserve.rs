@@ -27,10 +27,15 @@ impl Reserve {
         fs::remove_file(&self.path).is_ok()
     }
 
-    /// Takes the space again; false when the disk has no room for it.
+    /// Takes the space again; false when the disk has no room for it and a little more. Without
+    /// the little more, what a full disk was given by releasing it would look like room.
     pub(crate) fn restore(&self) -> bool {
         if self.is_there() {
             return true;
+        }
+        let needed = self.bytes + self.bytes / 4;
+        if free_bytes(&self.path).is_some_and(|free| free < needed) {
+            return false;
         }
         let filled = self.fill();
         if filled.is_err() {
@@ -41,14 +46,33 @@ impl Reserve {
 
     fn fill(&self) -> io::Result<()> {
         let mut file = File::create(&self.path)?;
-        let noise = noise();
-        let mut left = self.bytes;
-        while left > 0 {
-            let n = left.min(CHUNK as u64) as usize;
-            file.write_all(&noise[..n])?;
-            left -= n as u64;
+        if !allocate(&file, self.bytes)? {
+            let noise = noise();
+            let mut left = self.bytes;
+            while left > 0 {
+                let n = left.min(CHUNK as u64) as usize;
+                file.write_all(&noise[..n])?;
+                left -= n as u64;
+            }
         }
         file.sync_all()
+    }
+}
+
+/// What is left on the file system, where that can be told.
+fn free_bytes(path: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(path.parent()?).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Asks for blocks without writing them, which takes no time; false where that is not possible.
+fn allocate(file: &File, bytes: u64) -> io::Result<bool> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    match fallocate(file, FallocateFlags::empty(), 0, bytes) {
+        Ok(()) => Ok(true),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

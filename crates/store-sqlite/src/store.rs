@@ -74,6 +74,14 @@ impl Store for SqliteStore {
         Ok(checkpoint::when_worth_it(&self.conn)?)
     }
 
+    fn release_reserve(&mut self) -> bool {
+        SqliteStore::release_reserve(self)
+    }
+
+    fn restore_reserve(&mut self) -> bool {
+        SqliteStore::restore_reserve(self)
+    }
+
     fn reader(&self) -> Result<SqliteReader, StoreError> {
         Ok(SqliteReader::new(open::reader(&self.path)?))
     }

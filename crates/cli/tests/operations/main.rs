@@ -4,6 +4,14 @@
 mod support;
 
 mod dice;
+mod process;
+mod small_disk;
+mod wire;
+
+mod bad_input;
+mod corrupt;
+mod full_disk;
 mod greeting;
 mod kill_nine;
-mod wire;
+mod start;
+mod stop;

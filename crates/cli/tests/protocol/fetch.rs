@@ -81,7 +81,8 @@ fn counts_and_queue_lists_have_bounds() {
     let server = Server::start();
     let fetch = |ask: Value| server.post("/ojs/v1/workers/fetch", ask);
     for count in [0, 1001] {
-        let error = fetch(json!({"queues": ["q"], "count": count})).expect_error(422, "invalid_request");
+        let error =
+            fetch(json!({"queues": ["q"], "count": count})).expect_error(422, "invalid_request");
         assert_eq!(error["details"]["field"], "count");
     }
     fetch(json!({"queues": ["q"], "count": 1000})).expect(200);
@@ -128,7 +129,9 @@ fn concurrent_fetchers_share_the_jobs_without_overlap() {
             if jobs.is_empty() {
                 return;
             }
-            seen.lock().unwrap().extend(jobs.iter().map(|job| (text(&job["id"]), job["attempt"].clone())));
+            seen.lock()
+                .unwrap()
+                .extend(jobs.iter().map(|job| (text(&job["id"]), job["attempt"].clone())));
         }
     };
     std::thread::scope(|scope| {
@@ -160,7 +163,10 @@ fn a_fetched_job_has_all_that_a_worker_needs() {
     for key in ["created_at", "enqueued_at", "started_at"] {
         assert!(job[key].is_string(), "{key} of {job}");
     }
-    assert_eq!((&job["timeout_ms"], &job["visibility_timeout_ms"]), (&json!(1_800_000), &json!(1_800_000)));
+    assert_eq!(
+        (&job["timeout_ms"], &job["visibility_timeout_ms"]),
+        (&json!(1_800_000), &json!(1_800_000))
+    );
 }
 
 #[test]

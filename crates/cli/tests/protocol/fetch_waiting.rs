@@ -107,7 +107,8 @@ fn a_wait_that_is_over_ends_with_nothing() {
 #[test]
 fn a_wait_of_more_than_thirty_seconds_is_refused() {
     let server = Server::start();
-    let fetch = |ms: u64| server.post("/ojs/v1/workers/fetch", json!({"queues": ["q"], "wait_ms": ms}));
+    let fetch =
+        |ms: u64| server.post("/ojs/v1/workers/fetch", json!({"queues": ["q"], "wait_ms": ms}));
     assert_eq!(fetch(30_001).expect_error(422, "invalid_request")["details"]["field"], "wait_ms");
     server.enqueue(job_on("q"));
     fetch(30_000).expect(200);
@@ -221,13 +222,11 @@ fn a_worker_that_gets_room_is_served_its_waiting_fetch() {
 }
 
 #[test]
-#[ignore = "bug: only the queues of the registration are looked at when a worker gets room"]
 fn a_worker_that_gets_room_is_served_from_the_queues_of_its_fetch() {
     frees_its_own_slot(json!({"concurrency": 1}));
 }
 
 #[test]
-#[ignore = "bug: resuming a worker does not serve its waiting fetch"]
 fn a_worker_that_is_resumed_is_served_its_waiting_fetch() {
     let server = Server::start();
     register(&server, "w1", json!({"queues": ["q"]}));

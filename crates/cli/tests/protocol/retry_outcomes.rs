@@ -192,9 +192,8 @@ fn an_error_must_be_an_object_of_bounded_size() {
     let queue = fresh_queue();
     let id = server.enqueue(job_with(&queue, json!({})));
     take(&server, &queue);
-    let send = |error: Value| {
-        server.post("/ojs/v1/workers/nack", json!({"job_id": id, "error": error}))
-    };
+    let send =
+        |error: Value| server.post("/ojs/v1/workers/nack", json!({"job_id": id, "error": error}));
     send(json!("boom")).expect_error(400, "invalid_request");
     send(json!({"message": 5})).expect_error(400, "invalid_request");
     send(json!({"message": "x".repeat(100_000)})).expect_error(413, "invalid_payload");

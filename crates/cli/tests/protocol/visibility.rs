@@ -46,7 +46,7 @@ fn heartbeats_extend_the_reservation() {
     let server = Server::start();
     let queue = fresh_queue();
     let id = server.enqueue(job_with(&queue, json!({})));
-    take_with(&server, &queue, json!({"worker_id": "w1", "visibility_timeout_ms": 1000}));
+    take_with(&server, &queue, json!({"worker_id": "w1", "visibility_timeout_ms": 1500}));
     let until = now_ms() + 2500;
     while now_ms() < until {
         let beat = heartbeat(&server, "w1", json!({"active_jobs": [id]})).expect(200);

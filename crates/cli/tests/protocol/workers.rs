@@ -56,7 +56,8 @@ fn a_heartbeat_tells_which_jobs_the_worker_does_not_hold() {
     let id = text(&fetch_as(&server, "w1", 1)[0]["id"]);
     ack(&server, &id);
     let unknown = crate::shorthand::NOBODY;
-    let beat = heartbeat(&server, "w1", json!({"active_jobs": [id, unknown, "rubbish"]})).expect(200);
+    let beat =
+        heartbeat(&server, "w1", json!({"active_jobs": [id, unknown, "rubbish"]})).expect(200);
     let mut lost = beat["jobs_lost"].as_array().expect("a list").clone();
     lost.sort_by_key(Value::to_string);
     let mut expected = vec![json!(id), json!(unknown)];
@@ -70,7 +71,9 @@ fn a_worker_becomes_what_the_operator_says() {
     register(&server, "w1", json!({}));
     let state = || heartbeat(&server, "w1", json!({})).expect(200)["state"].clone();
     assert_eq!(state(), "running");
-    for (action, expected) in [("quiet", "quiet"), ("terminate", "terminate"), ("resume", "running")] {
+    for (action, expected) in
+        [("quiet", "quiet"), ("terminate", "terminate"), ("resume", "running")]
+    {
         let path = format!("/ojs/v1/admin/workers/w1/{action}");
         assert_eq!(server.post(&path, json!({})).expect(200)["directive"], expected);
         assert_eq!(state(), expected);

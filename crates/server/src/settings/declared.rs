@@ -104,7 +104,7 @@ settings! {
             "Events kept in memory for readers that fall behind.";
     }
     storage: Storage {
-        reserve: usize = Size::between(0, TIB), "16MiB",
+        reserve: usize = Size::between(0, TIB), "64MiB",
             "Disk space set aside so that work can still finish on a full disk; 0 sets none aside.";
     }
     testing: Testing {

@@ -33,17 +33,14 @@ impl World {
             Command::Beat(beat) => {
                 let worker = self.workers.entry(beat.worker.clone()).or_default();
                 worker.concurrency = beat.about.concurrency.or(worker.concurrency);
-                worker.was_gated |= worker.concurrency.is_some();
             }
             Command::Register(about) => {
                 let worker = self.workers.entry(about.worker.clone()).or_default();
                 (worker.quiet, worker.concurrency) = (false, about.concurrency);
-                worker.was_gated |= worker.concurrency.is_some();
             }
             Command::Direct(name, directive) => {
                 if let Some(worker) = self.workers.get_mut(name) {
                     worker.quiet = *directive != Directive::Running;
-                    worker.was_gated |= worker.quiet;
                 }
             }
             Command::Maintain { enabled, .. } => self.maintenance = *enabled,
@@ -104,14 +101,11 @@ impl World {
             _ => false,
         };
         let long = silent.is_some_and(|ms| ms >= self.config.forget_worker_after_ms);
-        let held = self.held_by.get_key_value(name);
-        let idle = held.is_none_or(|(id, jobs)| jobs.is_empty() || self.is_miscounted(id));
+        let idle = self.held_by.get(name).is_none_or(|jobs| jobs.is_empty());
         ensure(asked || (long && idle), Rule::Unasked, || {
             format!("worker {name} was removed after {silent:?} ms")
         })?;
-        if let Some((id, _)) = self.workers.remove_entry(name) {
-            self.removed.insert(id);
-        }
+        self.workers.remove(name);
         Ok(())
     }
 

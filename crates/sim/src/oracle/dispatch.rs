@@ -2,13 +2,12 @@
 
 use rota_engine::Fetch;
 use rota_model::row::Place;
-use rota_model::{Millis, QueueName, Seq, State, WorkerId};
+use rota_model::{Millis, QueueName, Seq, State};
 use rota_store::Claim;
 
 use super::scene::Scene;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Job, Lease, World};
-use crate::known;
 
 impl World {
     /// The job that this queue would hand out now.
@@ -32,11 +31,6 @@ impl World {
         };
         let holds = self.held_by.get(name).map_or(0, |jobs| jobs.len());
         !worker.quiet && worker.concurrency.is_none_or(|most| holds < most as usize)
-    }
-
-    /// The engine may have lost count of what this worker holds.
-    pub(super) fn is_miscounted(&self, name: &WorkerId) -> bool {
-        known::REMOVAL_FORGETS_JOBS && self.removed.contains(name)
     }
 
     /// A job that this fetch could have and has not.
@@ -115,8 +109,7 @@ impl World {
             ensure(holds, Rule::Gate, || format!("job {seq} was handed out: {why}"))
         };
         gate(!self.maintenance, "maintenance")?;
-        let excused = fetch.worker.as_ref().is_some_and(|name| self.is_miscounted(name));
-        gate(excused || self.has_room(fetch), "its worker is quieted or full")?;
+        gate(self.has_room(fetch), "its worker is quieted or full")?;
         let queue = self.jobs.get(&seq).map(|job| &job.class.queue);
         let asked = queue.is_some_and(|queue| fetch.queues.contains(queue));
         gate(asked, "nobody asked for its queue")?;

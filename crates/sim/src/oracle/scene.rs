@@ -8,7 +8,6 @@ use rota_model::{Done, Live, Seq, State};
 
 use super::violation::{Rule, Violation, ensure};
 use super::world::{Waiter, World};
-use crate::known;
 use crate::runtime::Step;
 
 /// What is known while the changes of one step are looked at.
@@ -109,11 +108,7 @@ fn same(known: Option<&Place>, resolved: &Place) -> bool {
         (Some(Place::Done(a)), Place::Done(b)) => {
             a == b || *a == Done { result: None, ..b.clone() }
         }
-        (Some(Place::Live(known)), Place::Live(live)) => {
-            let excused = known::BACKOFF_KEEPS_RESERVATION && known.state == State::Retryable;
-            let reserved_ms = if excused { 0 } else { live.reserved_ms };
-            *known == Live { reserved_ms, ..live.clone() }
-        }
+        (Some(Place::Live(known)), Place::Live(live)) => known == live,
         (Some(_), _) => false,
         (None, _) => false,
     }

@@ -27,8 +27,6 @@ pub struct World {
     pub workers: BTreeMap<WorkerId, Worker>,
     /// Active jobs of each worker that gave its name.
     pub held_by: BTreeMap<WorkerId, BTreeSet<Seq>>,
-    /// Workers that were removed at least once.
-    pub removed: BTreeSet<WorkerId>,
     pub crons: BTreeMap<CronName, Cron>,
     pub waiters: BTreeMap<WaiterId, Waiter>,
 }
@@ -68,8 +66,6 @@ pub struct Worker {
     pub concurrency: Option<u32>,
     pub beats: bool,
     pub last_seen: u64,
-    /// It was quieted or limited at some time.
-    pub was_gated: bool,
 }
 
 #[derive(Clone)]
@@ -128,7 +124,6 @@ impl World {
             queues: BTreeMap::new(),
             workers: BTreeMap::new(),
             held_by: BTreeMap::new(),
-            removed: BTreeSet::new(),
             crons: BTreeMap::new(),
             waiters: BTreeMap::new(),
         }

@@ -133,6 +133,7 @@ fn write_reply(f: &mut fmt::Formatter<'_>, reply: &Reply) -> fmt::Result {
         Reply::Queue(_) | Reply::Cron { .. } | Reply::Maintenance(_) | Reply::Done => {
             f.write_str("done")
         }
+        Reply::Forgotten(count) => write!(f, "forgot {count}"),
         Reply::Waiting => f.write_str("waiting"),
         Reply::Refused(refusal) => write!(f, "{refusal:?}"),
     }

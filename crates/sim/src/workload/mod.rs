@@ -11,7 +11,6 @@ use rota_engine::{Command, Now, Reply, WaiterId};
 use rota_model::{JobId, QueueName, Seq};
 use rota_store::Mutation;
 
-use crate::known;
 use crate::request::{Request, Ticket};
 use crate::rng::Rng;
 use crate::runtime::Step;
@@ -149,8 +148,7 @@ impl Workload {
 
     /// Some jobs, mostly one, now and then the same twice.
     fn known_ids(&mut self, most: u64) -> Vec<JobId> {
-        let alone = known::HELD_TARGETS_GO_STALE && self.profile.crons;
-        let count = if alone || self.rng.percent(60) { 1 } else { self.rng.between(1, most) };
+        let count = if self.rng.percent(60) { 1 } else { self.rng.between(1, most) };
         (0..count).filter_map(|_| self.known_id()).collect()
     }
 

@@ -6,7 +6,6 @@ use rota_model::{CronName, Directive, JobId, WorkerId};
 
 use super::Workload;
 use super::producers::body;
-use crate::known;
 use crate::request::Request;
 
 impl Workload {
@@ -69,11 +68,7 @@ impl Workload {
 
     fn put_cron(&mut self, name: CronName, usual: Overlap, now: Now) -> Request {
         let all = [Overlap::Skip, Overlap::Allow, Overlap::CancelPrevious, Overlap::Enqueue];
-        let overlap = if self.rng.percent(20) && !known::OVERLAP_CHANGE_STRANDS_RUNS {
-            self.rng.one_of(all)
-        } else {
-            usual
-        };
+        let overlap = if self.rng.percent(20) { self.rng.one_of(all) } else { usual };
         let expression = self.rng.one_of(["* * * * *", "*/3 * * * *"]);
         Request::PutCron(Box::new(CronSpec {
             name,

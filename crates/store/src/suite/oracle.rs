@@ -121,7 +121,6 @@ impl Oracle {
     fn revive(&mut self, seq: Seq, enqueued: Millis) {
         let job = self.job(seq);
         let Place::Done(done) = &job.place else { panic!("job {seq} is alive") };
-        let expires = done.expires;
         let class = done.class;
         job.errors.clear();
         job.place = Place::Live(Live {
@@ -132,7 +131,7 @@ impl Oracle {
             enqueued,
             due: None,
             started: None,
-            expires,
+            expires: None,
             worker: None,
             reserved_ms: 0,
             held: false,

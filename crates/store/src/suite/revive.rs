@@ -26,7 +26,7 @@ pub fn a_revived_job_starts_over<F: Fixture>(fixture: &F) {
     assert_eq!(driver.record(1).errors.len(), 1);
     driver.commit(vec![Mutation::Revive { seq: Seq(1), enqueued: Millis(100) }]);
 
-    let revived = Live { enqueued: Millis(100), ..live };
+    let revived = Live { enqueued: Millis(100), expires: None, ..live };
     let record = driver.record(1);
     assert_eq!(record.place, Place::Live(revived.clone()));
     assert!(record.errors.is_empty(), "its errors are forgotten");

@@ -1,0 +1,257 @@
+//! A disk without room: new jobs are refused, work goes on, and nothing that was answered is lost.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::small_disk::SmallDisk;
+use crate::support::{JSON, Reply, Server};
+use crate::wire::Wire;
+
+const FLAGS: [&str; 2] = ["--storage-reserve", "2MiB"];
+const MEGABYTES: u32 = 12;
+
+#[test]
+fn a_full_disk_stops_new_jobs_and_nothing_else() {
+    let Some(disk) = SmallDisk::mount(MEGABYTES) else { return };
+    let ballast = disk.path().join("ballast");
+    fs::write(&ballast, vec![7; 3 << 20]).unwrap();
+    let mut server = Server::start_at(&disk.path().join("data"), &FLAGS, &[]);
+    let pid = server.pid();
+    let mut accepted = fill(&server);
+    assert_degraded(&server);
+    assert_all_there(&server, &accepted);
+
+    let fetched = work(&server, "POST", "/ojs/v1/workers/fetch", &fetch_of(10));
+    let jobs = fetched["jobs"].as_array().unwrap();
+    assert_eq!(jobs.len(), 10, "work can be fetched");
+    let id = |n: usize| jobs[n]["id"].clone();
+    for n in 0..6 {
+        let ack = json!({"job_id": id(n), "result": {"done": true}});
+        work(&server, "POST", "/ojs/v1/workers/ack", &ack);
+    }
+    for n in 6..9 {
+        let nack = json!({"job_id": id(n), "error": {"code": "x", "message": "failed"}});
+        work(&server, "POST", "/ojs/v1/workers/nack", &nack);
+    }
+    work(&server, "DELETE", &format!("/ojs/v1/jobs/{}", id(9).as_str().unwrap()), &Value::Null);
+    let purge = json!({"states": ["completed", "cancelled"], "confirm": true});
+    let purged = work(&server, "DELETE", "/ojs/v1/admin/queues/default/jobs", &purge);
+    assert_eq!(purged["purged_count"], 7, "{purged}");
+    accepted.retain(|known| !(0..6).chain([9]).any(|n| id(n) == **known));
+    assert_all_there(&server, &accepted);
+    assert_eq!(server.pid(), pid);
+
+    fs::remove_file(&ballast).unwrap();
+    accepted.push(wait_for_room(&server));
+    assert_eq!(server.get("/ojs/v1/health").expect(200)["status"], "ok");
+    assert_all_there(&server, &accepted);
+    assert_count(&server, accepted.len());
+    assert_eq!((server.pid(), server.terminate().code()), (pid, Some(0)));
+    server.restart();
+    assert_all_there(&server, &accepted);
+    assert_count(&server, accepted.len());
+}
+
+#[test]
+fn purging_alone_makes_room_again() {
+    let Some(disk) = SmallDisk::mount(MEGABYTES) else { return };
+    let server = Server::start_at(&disk.path().join("data"), &FLAGS, &[]);
+    let accepted = fill(&server);
+    let until = Instant::now() + Duration::from_secs(60);
+    let mut acked = 0;
+    while acked < accepted.len() {
+        let fetched = work(&server, "POST", "/ojs/v1/workers/fetch", &fetch_of(100));
+        for job in fetched["jobs"].as_array().unwrap() {
+            work(&server, "POST", "/ojs/v1/workers/ack", &json!({"job_id": job["id"]}));
+            acked += 1;
+        }
+        assert!(Instant::now() < until, "{acked} of {} jobs could be worked off", accepted.len());
+    }
+    let purge = json!({"states": ["completed"], "confirm": true});
+    let purged = work(&server, "DELETE", "/ojs/v1/admin/queues/default/jobs", &purge);
+    assert_eq!(purged["purged_count"], accepted.len() as u64);
+    // The space inside the database is free, and new jobs go there.
+    let id = wait_for_room(&server);
+    assert_eq!(server.job(&id)["state"], "available");
+    assert_count(&server, 1);
+}
+
+#[test]
+fn a_server_killed_on_a_full_disk_starts_again_with_everything() {
+    let Some(disk) = SmallDisk::mount(MEGABYTES) else { return };
+    let ballast = disk.path().join("ballast");
+    fs::write(&ballast, vec![7; 2 << 20]).unwrap();
+    let mut server = Server::start_at(&disk.path().join("data"), &FLAGS, &[]);
+    let mut accepted = fill(&server);
+    for _ in 0..3 {
+        server.kill();
+        server.restart();
+        assert_all_there(&server, &accepted);
+        let more = server.post("/ojs/v1/jobs", big_job(0));
+        match more.status {
+            201 => accepted.push(id_of(&more.body)),
+            _ => assert_refused_for_space(more),
+        }
+    }
+    fs::remove_file(&ballast).unwrap();
+    accepted.push(wait_for_room(&server));
+    assert_all_there(&server, &accepted);
+    assert_count(&server, accepted.len());
+    let fetched = work(&server, "POST", "/ojs/v1/workers/fetch", &fetch_of(5));
+    assert_eq!(fetched["jobs"].as_array().unwrap().len(), 5);
+}
+
+/// The number of a job that was not written is used again by the next one. Whoever fetches that
+/// must not be given the body of the first.
+#[test]
+fn the_body_of_a_refused_job_is_never_delivered() {
+    let Some(disk) = SmallDisk::mount(MEGABYTES) else { return };
+    let ballast = disk.path().join("ballast");
+    fs::write(&ballast, vec![7; 3 << 20]).unwrap();
+    // A cache that holds the jobs which fill the disk, and not the large one that comes after.
+    let flags = [&FLAGS[..], &["--cache-bodies", "512KiB"]].concat();
+    let server = Server::start_at(&disk.path().join("data"), &flags, &[]);
+    fill(&server);
+    fs::remove_file(&ballast).unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    let large = || json!({"type": "large", "queue": "large", "args": ["y".repeat(600 << 10)]});
+    let id = loop {
+        let reply = server.post("/ojs/v1/jobs", large());
+        if reply.status == 201 {
+            break id_of(&reply.body);
+        }
+        assert_refused_for_space(reply);
+        assert!(Instant::now() < until, "new jobs are still refused");
+        thread::sleep(Duration::from_millis(100));
+    };
+    let ask = json!({"queues": ["large"]});
+    let fetched = work(&server, "POST", "/ojs/v1/workers/fetch", &ask)["jobs"].clone();
+    let text = fetched[0].to_string();
+    assert_eq!(fetched[0]["id"], json!(id), "{}", text.chars().take(300).collect::<String>());
+    assert_eq!(fetched[0]["type"], "large");
+}
+
+/// Enqueues from several sides until there is no more room; the ids that were answered.
+fn fill(server: &Server) -> Vec<String> {
+    let address = server.address();
+    let accepted: Vec<String> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|n| scope.spawn(move || fill_from(address, n))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(accepted.len() > 100, "only {} jobs fit", accepted.len());
+    let reply = server.post("/ojs/v1/jobs", big_job(0));
+    assert_refused_for_space(reply);
+    accepted
+}
+
+fn fill_from(address: SocketAddr, n: usize) -> Vec<String> {
+    let mut wire = Wire::open(address).unwrap();
+    let mut accepted = Vec::new();
+    let mut refusals = 0;
+    while refusals < 5 {
+        assert!(accepted.len() < 5_000, "the disk does not fill");
+        let batch = n == 2;
+        let answer = if batch {
+            wire.post("/ojs/v1/jobs/batch", &json!({"jobs": [big_job(n), big_job(n), big_job(n)]}))
+        } else {
+            wire.post("/ojs/v1/jobs", &big_job(n))
+        };
+        let answer = answer.expect("the server answers");
+        let body = answer.json();
+        match answer.status {
+            201 if batch => {
+                accepted.extend(
+                    body["jobs"]
+                        .as_array()
+                        .unwrap()
+                        .iter()
+                        .map(|job| job["id"].as_str().unwrap().to_owned()),
+                );
+            }
+            201 => accepted.push(id_of(&body)),
+            status => {
+                let error = &body["error"];
+                assert_eq!((status, &error["code"]), (503, &json!("backend_error")), "{body}");
+                assert!(answer.header("retry-after").is_some(), "{answer:?}");
+                refusals += 1;
+            }
+        }
+    }
+    accepted
+}
+
+#[track_caller]
+fn assert_refused_for_space(reply: Reply) {
+    assert!(reply.header("retry-after").is_some(), "{reply:?}");
+    let error = reply.expect_error(503, "backend_error");
+    assert_eq!(error["retryable"], true, "{error}");
+    for member in ["message", "hint", "request_id"] {
+        assert!(error[member].as_str().is_some_and(|text| !text.is_empty()), "{error}");
+    }
+}
+
+#[track_caller]
+fn assert_degraded(server: &Server) {
+    let health = server.get("/ojs/v1/health");
+    let status = &health.body["status"];
+    assert_eq!((health.status, status), (503, &json!("degraded")), "{}", health.text);
+}
+
+#[track_caller]
+fn assert_all_there(server: &Server, ids: &[String]) {
+    for id in ids {
+        let found = server.get(&format!("/ojs/v1/jobs/{id}"));
+        assert_eq!((found.status, &found.body["id"]), (200, &json!(id)), "{}", found.text);
+    }
+}
+
+#[track_caller]
+fn assert_count(server: &Server, expected: usize) {
+    let stats = server.get("/ojs/v1/admin/stats").expect(200);
+    let counted: u64 = stats["jobs"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+    assert_eq!(counted, expected as u64, "{stats}");
+}
+
+fn wait_for_room(server: &Server) -> String {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let reply = server.post("/ojs/v1/jobs", json!({"type": "after", "args": []}));
+        if reply.status == 201 {
+            return id_of(&reply.body);
+        }
+        assert_refused_for_space(reply);
+        assert!(Instant::now() < until, "new jobs are still refused");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// The request that meets the wall is undone and may be sent again; then it must go through.
+#[track_caller]
+fn work(server: &Server, method: &str, path: &str, body: &Value) -> Value {
+    let until = Instant::now() + Duration::from_secs(10);
+    let text = if body.is_null() { String::new() } else { body.to_string() };
+    loop {
+        let reply = server.send(method, path, &[JSON], Some(text.as_bytes()));
+        if reply.status == 200 || Instant::now() > until {
+            return reply.expect(200);
+        }
+        assert_refused_for_space(reply);
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn fetch_of(count: usize) -> Value {
+    json!({"queues": ["default"], "count": count})
+}
+
+fn big_job(n: usize) -> Value {
+    json!({"type": "fill.disk", "args": [n, "x".repeat(8_000)]})
+}
+
+fn id_of(body: &Value) -> String {
+    body["job"]["id"].as_str().expect("a job has an id").to_owned()
+}

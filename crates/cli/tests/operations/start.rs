@@ -1,0 +1,153 @@
+//! Starting, and refusing to start.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::process::{Ended, Process};
+use crate::small_disk::SmallDisk;
+use crate::support::command;
+
+#[test]
+fn the_greeting_says_what_runs_where_and_what_to_try() {
+    let dir = TempDir::new().unwrap();
+    let data = dir.path().join("data");
+    let mut server = Process::serve(&data, &[]);
+    let address = server.address().expect("it starts");
+    let text = server.stdout();
+    assert!(text.contains(&format!("rota {}", env!("CARGO_PKG_VERSION"))), "{text}");
+    assert!(text.contains(&format!("http://{address}")), "{text}");
+    assert!(text.contains(&data.display().to_string()), "{text}");
+    let (_, example) = text.split_once("Try:").expect("there is something to try");
+    match Command::new("sh").arg("-c").arg(example).output() {
+        Ok(tried) if tried.status.code() != Some(127) => {
+            let answer: serde_json::Value = serde_json::from_slice(&tried.stdout).unwrap();
+            assert_eq!(answer["job"]["state"], "available", "{example}: {tried:?}");
+        }
+        _ => println!("there is no curl here; the example was not tried"),
+    }
+    assert_eq!(server.terminate().code, Some(0));
+}
+
+#[test]
+fn the_first_answer_comes_soon() {
+    let dir = TempDir::new().unwrap();
+    let begun = Instant::now();
+    let mut server = Process::serve(&dir.path().join("data"), &[]);
+    let answer = server.connect().get("/ojs/v1/health").unwrap();
+    println!("from the start to the first answer: {:?}", begun.elapsed());
+    assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("ok")));
+}
+
+#[test]
+fn a_second_server_on_the_same_data_is_refused() {
+    let dir = TempDir::new().unwrap();
+    let mut first = Process::serve(dir.path(), &[]);
+    let mut wire = first.connect();
+    let second = Process::serve(dir.path(), &[]).end();
+    assert_refused(&second, &[&dir.path().display().to_string(), "in use by another server"]);
+    assert!(second.stderr.contains(&first.pid().to_string()), "{}", second.stderr);
+    let job = wire.post("/ojs/v1/jobs", &json!({"type": "a", "args": []})).unwrap();
+    assert_eq!(job.status, 201, "the first is unharmed");
+    drop(first);
+    let mut third = Process::serve(dir.path(), &[]);
+    assert!(third.address().is_some(), "a lock does not outlive its process");
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let dir = TempDir::new().unwrap();
+    let data = dir.path().join("data");
+    let mut command = command(&["serve", "--listen", &address, "--data"]);
+    let ended = Process::spawn(command.arg(&data)).end();
+    assert_refused(&ended, &[&address, "in use"]);
+}
+
+#[test]
+fn a_directory_under_a_plain_file_is_named() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "just a file").unwrap();
+    for data in [file.clone(), file.join("data")] {
+        let ended = Process::serve(&data, &[]).end();
+        assert_refused(&ended, &[&file.display().to_string(), "choose another directory"]);
+    }
+    assert_eq!(fs::read(&file).unwrap(), b"just a file");
+}
+
+#[test]
+fn a_read_only_file_system_is_named() {
+    let Some(disk) = SmallDisk::mount(8) else { return };
+    let fresh = disk.path().join("fresh");
+    let used = disk.path().join("used");
+    let mut server = Process::serve(&used, &["--storage-reserve", "0"]);
+    assert!(server.address().is_some());
+    assert_eq!(server.terminate().code, Some(0));
+    disk.make_read_only();
+    for data in [fresh, used] {
+        let ended = Process::serve(&data, &["--storage-reserve", "0"]).end();
+        assert_refused(&ended, &[&data.display().to_string(), "ead-only"]);
+    }
+}
+
+#[test]
+fn a_newer_format_is_refused_and_left_as_it_is() {
+    let dir = TempDir::new().unwrap();
+    let mut server = Process::serve(dir.path(), &[]);
+    let job = json!({"type": "a", "args": ["precious"]});
+    assert_eq!(server.connect().post("/ojs/v1/jobs", &job).unwrap().status, 201);
+    assert_eq!(server.terminate().code, Some(0));
+    let path = dir.path().join("rota.db");
+    let mut bytes = fs::read(&path).unwrap();
+    // SQLite keeps the format's number here, highest byte first.
+    bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
+    fs::write(&path, &bytes).unwrap();
+    let before = files(dir.path());
+    let ended = Process::serve(dir.path(), &[]).end();
+    assert_refused(&ended, &[&path.display().to_string(), "format 99"]);
+    assert_eq!(fs::read(&path).unwrap(), bytes, "every byte is as it was");
+    assert_eq!(files(dir.path()), before);
+}
+
+#[test]
+fn it_starts_again_after_a_kill_during_the_first_moments() {
+    let dir = TempDir::new().unwrap();
+    for ms in 0..40 {
+        let server = Process::serve(dir.path(), &[]);
+        std::thread::sleep(std::time::Duration::from_millis(ms));
+        drop(server);
+    }
+    let mut server = Process::serve(dir.path(), &[]);
+    let answer = server.connect().post("/ojs/v1/jobs", &json!({"type": "a", "args": []}));
+    assert_eq!(answer.unwrap().status, 201);
+}
+
+/// The exit code, a message that names what is wrong, and no accident.
+#[track_caller]
+pub fn assert_refused(ended: &Ended, words: &[&str]) {
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    for word in words {
+        assert!(ended.stderr.contains(word), "{word} is not in: {}", ended.stderr);
+    }
+    assert!(!ended.stderr.contains("panicked at"), "{}", ended.stderr);
+    assert!(ended.stdout.is_empty(), "nothing runs, yet it says: {}", ended.stdout);
+}
+
+/// Names and sizes, except of the lock, which the last to try has signed.
+fn files(dir: &Path) -> Vec<(String, u64)> {
+    let entry = |entry: std::io::Result<fs::DirEntry>| {
+        let entry = entry.unwrap();
+        (entry.file_name().to_string_lossy().into_owned(), entry.metadata().unwrap().len())
+    };
+    let mut all: Vec<_> = fs::read_dir(dir).unwrap().map(entry).collect();
+    all.retain(|(name, _)| name != "rota.lock");
+    all.sort();
+    all
+}

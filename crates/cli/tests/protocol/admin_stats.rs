@@ -1,0 +1,105 @@
+//! Figures over all queues, and the settings in force.
+
+use serde_json::{Value, json};
+
+use crate::shorthand::{STATES, ack, job_in, job_on, register, take};
+use crate::support::Server;
+
+#[test]
+fn the_totals_count_jobs_queues_and_workers() {
+    let server = Server::start();
+    STATES.iter().for_each(|state| drop(job_in(&server, state)));
+    register(&server, "w1", json!({}));
+    let stats = server.get("/ojs/v1/admin/stats").expect(200);
+    for state in STATES {
+        assert_eq!(stats["jobs"][state], 1, "{state}: {stats}");
+    }
+    assert_eq!((&stats["queues"], &stats["workers"]), (&json!(8), &json!(1)));
+    for key in ["processed_per_minute", "failed_per_minute"] {
+        assert!(stats["throughput"][key].as_f64() > Some(0.0), "{stats}");
+    }
+    assert!(stats["uptime_seconds"].is_u64());
+}
+
+#[test]
+fn the_totals_survive_a_restart() {
+    let mut server = Server::start();
+    STATES.iter().for_each(|state| drop(job_in(&server, state)));
+    let before = server.get("/ojs/v1/admin/stats").expect(200)["jobs"].clone();
+    server.kill();
+    server.restart();
+    assert_eq!(server.get("/ojs/v1/admin/stats").expect(200)["jobs"], before);
+}
+
+fn sum(history: &Value, key: &str) -> u64 {
+    let points = history["data"].as_array().expect("points");
+    points.iter().filter_map(|point| point[key].as_u64()).sum()
+}
+
+#[test]
+fn the_history_has_a_point_for_each_period() {
+    let server = Server::start();
+    for queue in ["a", "a", "b"] {
+        let id = server.enqueue(job_on(queue));
+        take(&server, queue);
+        ack(&server, &id);
+    }
+    for period in ["1m", "5m"] {
+        let history =
+            server.get(&format!("/ojs/v1/admin/stats/history?period={period}")).expect(200);
+        assert_eq!(history["period"], period);
+        assert_eq!((sum(&history, "processed"), sum(&history, "enqueued")), (3, 3), "{history}");
+        let point = &history["data"][0];
+        for key in ["timestamp", "failed", "latency_p50_ms", "latency_p99_ms", "wait_p50_ms"] {
+            assert!(point.get(key).is_some(), "{key} of {point}");
+        }
+    }
+    let one = server.get("/ojs/v1/admin/stats/history?period=1m&queue=a").expect(200);
+    assert_eq!(sum(&one, "processed"), 2);
+    let past = "since=2020-01-01T00:00:00Z&until=2020-01-01T01:00:00Z";
+    let past = server.get(&format!("/ojs/v1/admin/stats/history?period=1m&{past}")).expect(200);
+    assert_eq!(past["data"], json!([]));
+    server.get("/ojs/v1/admin/stats/history?period=2m").expect_error(400, "invalid_request");
+    let endless = "/ojs/v1/admin/stats/history?period=1m&since=2000-01-01T00:00:00Z";
+    server.get(endless).expect_error(422, "invalid_request");
+}
+
+#[test]
+fn the_history_survives_a_restart() {
+    let mut server = Server::start();
+    let id = server.enqueue(job_on("q"));
+    take(&server, "q");
+    ack(&server, &id);
+    assert!(server.terminate().success());
+    server.restart();
+    let history = server.get("/ojs/v1/admin/stats/history?period=1m").expect(200);
+    assert_eq!(sum(&history, "processed"), 1, "{history}");
+}
+
+#[test]
+#[ignore = "bug: a second stop in one minute overwrites what the first wrote of it"]
+fn the_history_of_a_minute_survives_two_restarts() {
+    let mut server = Server::start();
+    for _ in 0..2 {
+        let id = server.enqueue(job_on("q"));
+        take(&server, "q");
+        ack(&server, &id);
+        assert!(server.terminate().success());
+        server.restart();
+    }
+    let history = server.get("/ojs/v1/admin/stats/history?period=5m").expect(200);
+    assert_eq!(sum(&history, "processed"), 2, "{history}");
+}
+
+#[test]
+fn the_settings_in_force_are_shown() {
+    let server = Server::start_with(&["--retention-completed", "3h"]);
+    let body = server.get("/ojs/v1/admin/system/config").expect(200);
+    assert_eq!(body["config"]["retention.completed"], "3h");
+    assert!(
+        body["config"]["limits.batch_jobs"].is_string()
+            || body["config"]["limits.batch_jobs"].is_number()
+    );
+    assert!(body["settings"].as_array().is_some_and(|rows| rows.len() > 20));
+    assert!(body["version"].is_string());
+}

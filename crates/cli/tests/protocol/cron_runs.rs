@@ -1,0 +1,143 @@
+//! Schedules that are due.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::shorthand::{ack, events, eventually, merged, millis, now_ms, take, text};
+use crate::support::Server;
+
+/// A schedule that fires each second into the queue `q`.
+fn each_second(server: &Server, more: Value) -> Value {
+    let body = json!({"name": "tick", "expression": "@every 1s",
+        "job_template": {"type": "tick.tock", "args": ["x"], "options": {"queue": "q"}}});
+    server.post("/ojs/v1/cron", merged(body, more)).expect(201)["cron"].clone()
+}
+
+fn cron(server: &Server) -> Value {
+    server.get("/ojs/v1/cron/tick").expect(200)["cron"].clone()
+}
+
+fn run_count(server: &Server) -> u64 {
+    cron(server)["run_count"].as_u64().expect("a count")
+}
+
+#[test]
+fn a_schedule_makes_jobs_that_know_where_they_come_from() {
+    let server = Server::start();
+    let registered = each_second(&server, json!({"overlap_policy": "allow"}));
+    let first = take(&server, "q");
+    assert!(millis(&first["created_at"]) >= millis(&registered["next_run_at"]));
+    assert_eq!((&first["type"], &first["args"]), (&json!("tick.tock"), &json!(["x"])));
+    assert_eq!(first["metadata"]["cron_name"], "tick");
+    assert_eq!(first["metadata"]["cron_triggered_at"], registered["next_run_at"]);
+    let second = take(&server, "q");
+    assert_ne!(first["id"], second["id"]);
+    for job in [&first, &second] {
+        ack(&server, &text(&job["id"]));
+    }
+    let after = cron(&server);
+    assert!(after["run_count"].as_u64() >= Some(2), "{after}");
+    assert!(millis(&after["last_run_at"]) > millis(&registered["next_run_at"]), "{after}");
+    assert!(millis(&after["next_run_at"]) > millis(&after["last_run_at"]), "{after}");
+}
+
+#[test]
+fn each_run_is_an_event() {
+    let server = Server::start();
+    each_second(&server, json!({"overlap_policy": "allow"}));
+    let job = take(&server, "q");
+    let event = events(&server, "cron.triggered").remove(0);
+    assert_eq!(event["subject"], "tick");
+    let data = &event["data"];
+    assert_eq!((&data["cron_name"], &data["job_id"]), (&json!("tick"), &job["id"]));
+    assert_eq!((&data["job_type"], &data["run_count"]), (&json!("tick.tock"), &json!(1)));
+    assert_eq!(data["scheduled_at"], job["metadata"]["cron_triggered_at"]);
+}
+
+#[test]
+#[ignore = "bug: cron events lack cron_expr"]
+fn cron_events_tell_the_expression() {
+    let server = Server::start();
+    each_second(&server, json!({}));
+    take(&server, "q");
+    let skipped = eventually("a run is skipped", || events(&server, "cron.skipped").pop());
+    let triggered = events(&server, "cron.triggered").remove(0);
+    for event in [triggered, skipped] {
+        assert_eq!(event["data"]["cron_expr"], "@every 1s", "{event}");
+    }
+}
+
+#[test]
+fn a_disabled_schedule_does_not_run() {
+    let server = Server::start();
+    each_second(&server, json!({"enabled": false}));
+    std::thread::sleep(Duration::from_millis(2200));
+    assert_eq!(run_count(&server), 0);
+    assert!(server.fetch("q", 5).is_empty());
+}
+
+#[test]
+fn a_deleted_schedule_does_not_run_and_leaves_its_jobs() {
+    let server = Server::start();
+    each_second(&server, json!({"overlap_policy": "allow"}));
+    let job = take(&server, "q");
+    server.delete("/ojs/v1/cron/tick").expect(200);
+    server.fetch("q", 100);
+    std::thread::sleep(Duration::from_millis(2200));
+    assert!(server.fetch("q", 5).is_empty());
+    ack(&server, &text(&job["id"]));
+}
+
+#[test]
+fn runs_missed_over_a_restart_are_made_up_for_once() {
+    let mut server = Server::start();
+    let body = json!({"expression": "@every 3s", "overlap_policy": "allow"});
+    let registered = each_second(&server, body);
+    server.kill();
+    // Long enough for two runs to be missed, and short of the third.
+    let due = millis(&registered["next_run_at"]);
+    std::thread::sleep(Duration::from_millis((due + 3_500 - now_ms()).max(0) as u64));
+    server.restart();
+    let caught_up = take(&server, "q");
+    assert_eq!(caught_up["metadata"]["cron_triggered_at"], registered["next_run_at"]);
+    let next = millis(&cron(&server)["next_run_at"]);
+    assert!(next > millis(&caught_up["created_at"]), "the next run is in the future");
+    let (runs, more) = (run_count(&server), server.fetch("q", 5));
+    if now_ms() < next {
+        assert_eq!((runs, more.len()), (1, 0));
+    }
+}
+
+#[test]
+fn a_schedule_and_its_count_survive_a_restart() {
+    let mut server = Server::start();
+    let body =
+        json!({"expression": "0 0 1 1 *", "timezone": "Asia/Tokyo", "overlap_policy": "enqueue"});
+    each_second(&server, body);
+    let before = cron(&server);
+    server.restart();
+    assert_eq!(cron(&server), before);
+}
+
+#[test]
+fn replacing_a_schedule_keeps_its_count() {
+    let server = Server::start();
+    each_second(&server, json!({"overlap_policy": "allow"}));
+    take(&server, "q");
+    let again = json!({"name": "tick", "expression": "@yearly", "type": "tick.tock"});
+    let replaced = server.post("/ojs/v1/cron", again).expect(200)["cron"].clone();
+    assert!(replaced["run_count"].as_u64() >= Some(1), "{replaced}");
+    assert!(replaced["last_run_at"].is_string(), "{replaced}");
+}
+
+#[test]
+fn the_admins_view_of_a_run_tells_its_schedule() {
+    let server = Server::start();
+    each_second(&server, json!({}));
+    let job = take(&server, "q");
+    let path = format!("/ojs/v1/admin/jobs/{}", text(&job["id"]));
+    let shown = server.get(&path).expect(200);
+    assert_eq!(shown["metadata"]["cron_name"], "tick", "{shown}");
+    assert!(shown["metadata"]["created_at"].is_string(), "{shown}");
+}

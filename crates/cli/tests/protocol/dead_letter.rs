@@ -1,0 +1,145 @@
+//! The dead letter: jobs that failed for good.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::shorthand::{STATES, boom, ids, job_in, job_with, nack, take, text};
+use crate::support::Server;
+
+fn dead_on(server: &Server, queue: &str) -> String {
+    let more = json!({"retry": {"max_attempts": 1, "on_exhaustion": "dead_letter"}});
+    let id = server.enqueue(job_with(queue, more));
+    take(server, queue);
+    nack(server, &id, boom());
+    id
+}
+
+fn list(server: &Server, query: &str) -> Value {
+    server.get(&format!("/ojs/v1/dead-letter{query}")).expect(200)
+}
+
+fn listed(server: &Server, query: &str) -> Vec<String> {
+    ids(list(server, query)["jobs"].as_array().expect("jobs"))
+}
+
+#[test]
+fn dead_jobs_are_listed_newest_first_and_by_queue() {
+    let server = Server::start();
+    let dead: Vec<String> = ["a", "b", "a"].iter().map(|queue| dead_on(&server, queue)).collect();
+    job_in(&server, "completed");
+    assert_eq!(listed(&server, ""), [&*dead[2], &*dead[1], &*dead[0]]);
+    assert_eq!(listed(&server, "?queue=a"), [&*dead[2], &*dead[0]]);
+    assert_eq!(list(&server, "?queue=a")["pagination"]["total"], 2);
+    assert!(listed(&server, "?queue=none").is_empty());
+    let stats = server.get("/ojs/v1/dead-letter/stats").expect(200);
+    assert_eq!((&stats["total"], &stats["by_queue"]), (&json!(3), &json!({"a": 2, "b": 1})));
+}
+
+#[test]
+fn the_list_is_walked_with_a_cursor() {
+    let server = Server::start();
+    let dead: HashSet<String> = (0..7).map(|_| dead_on(&server, "q")).collect();
+    let mut seen = Vec::new();
+    let mut query = "?limit=3".to_owned();
+    loop {
+        let page = list(&server, &query);
+        let jobs = ids(page["jobs"].as_array().expect("jobs"));
+        assert!(jobs.len() <= 3);
+        seen.extend(jobs);
+        assert_eq!(page["pagination"]["has_more"], page["pagination"]["next_cursor"].is_string());
+        match page["pagination"]["next_cursor"].as_str() {
+            Some(cursor) => query = format!("?limit=3&cursor={cursor}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen.len(), 7);
+    assert_eq!(seen.into_iter().collect::<HashSet<_>>(), dead);
+}
+
+#[test]
+fn a_dead_job_is_shown_with_its_error() {
+    let server = Server::start();
+    let id = dead_on(&server, "q");
+    let job = server.get(&format!("/ojs/v1/dead-letter/{id}")).expect(200)["job"].clone();
+    assert_eq!((&job["id"], &job["state"]), (&json!(id), &json!("discarded")));
+    assert_eq!(job["error"]["type"], "test.boom");
+}
+
+#[test]
+fn a_dead_job_gets_a_new_life() {
+    let server = Server::start();
+    let id = dead_on(&server, "q");
+    let body = server.post(&format!("/ojs/v1/dead-letter/{id}/retry"), json!({})).expect(200);
+    let job = &body["job"];
+    assert_eq!((&job["state"], &job["attempt"]), (&json!("available"), &json!(0)));
+    assert_eq!(job["previous_state"], "discarded");
+    assert!(job.get("error").is_none() && job.get("errors").is_none(), "{job}");
+    assert!(listed(&server, "").is_empty());
+    let again = take(&server, "q");
+    assert_eq!((text(&again["id"]), &again["attempt"]), (id.clone(), &json!(1)));
+    nack(&server, &id, boom());
+    assert_eq!(listed(&server, ""), [id]);
+}
+
+#[test]
+fn a_dead_job_is_deleted() {
+    let server = Server::start();
+    let id = dead_on(&server, "q");
+    let path = format!("/ojs/v1/dead-letter/{id}");
+    assert_eq!(server.delete(&path).expect(200)["deleted"], true);
+    server.get(&path).expect_error(404, "not_found");
+    server.delete(&path).expect_error(404, "not_found");
+    server.get(&format!("/ojs/v1/jobs/{id}")).expect_error(404, "not_found");
+}
+
+#[test]
+fn jobs_that_are_not_dead_are_none_of_its_business() {
+    let server = Server::start();
+    for state in STATES.iter().filter(|state| **state != "discarded") {
+        let id = job_in(&server, state);
+        let path = format!("/ojs/v1/dead-letter/{id}");
+        server.get(&path).expect_error(404, "not_found");
+        server.delete(&path).expect_error(404, "not_found");
+        server.post(&format!("{path}/retry"), json!({})).expect_error(404, "not_found");
+        assert_eq!(server.job(&id)["state"], *state);
+    }
+    let more = json!({"retry": {"max_attempts": 1, "on_exhaustion": "discard"}});
+    let id = server.enqueue(job_with("gone", more));
+    take(&server, "gone");
+    nack(&server, &id, boom());
+    server.get(&format!("/ojs/v1/dead-letter/{id}")).expect_error(404, "not_found");
+    assert!(listed(&server, "").is_empty());
+}
+
+#[test]
+fn a_state_filter_does_not_widen_the_dead_letter() {
+    let server = Server::start();
+    job_in(&server, "completed");
+    for path in ["/ojs/v1/dead-letter", "/ojs/v1/admin/dead-letter"] {
+        let reply = server.get(&format!("{path}?state=completed"));
+        reply.expect_error(400, "invalid_request");
+    }
+}
+
+#[test]
+fn an_operator_purges_the_dead_letter_when_sure() {
+    let server = Server::start();
+    let kept = job_in(&server, "completed");
+    dead_on(&server, "a");
+    dead_on(&server, "b");
+    let purge = |body: Value| {
+        let text = body.to_string();
+        let headers = [crate::support::JSON];
+        server.send("DELETE", "/ojs/v1/admin/dead-letter", &headers, Some(text.as_bytes()))
+    };
+    for body in [json!({}), json!({"confirm": false})] {
+        purge(body).expect_error(400, "invalid_request");
+    }
+    let old = json!({"confirm": true, "older_than": "2001-01-01T00:00:00Z"});
+    assert_eq!(purge(old).expect(200)["purged_count"], 0);
+    assert_eq!(purge(json!({"confirm": true, "queue": "a"})).expect(200)["purged_count"], 1);
+    assert_eq!(purge(json!({"confirm": true})).expect(200)["purged_count"], 1);
+    assert_eq!(server.get("/ojs/v1/admin/dead-letter").expect(200)["items"], json!([]));
+    assert_eq!(server.job(&kept)["state"], "completed");
+}

@@ -1,0 +1,87 @@
+//! One mutation after the other, inside the transaction of its batch.
+//!
+//! The engine has resolved everything before it decided, so a row that is missing or in the way is
+//! a broken invariant, never an ordinary answer: it is refused, and with it the whole batch.
+
+mod jobs;
+mod things;
+
+use rota_store::Mutation;
+use rusqlite::{CachedStatement, Connection, Params};
+
+use crate::fault::Fault;
+
+/// The statements of the hot path are looked up once per batch instead of once per mutation.
+pub(crate) struct Applier<'c> {
+    conn: &'c Connection,
+    insert_job: CachedStatement<'c>,
+    insert_live: CachedStatement<'c>,
+    claim: CachedStatement<'c>,
+    delete_live: CachedStatement<'c>,
+    carried: CachedStatement<'c>,
+    insert_done: CachedStatement<'c>,
+    delete_done: CachedStatement<'c>,
+    delete_job: CachedStatement<'c>,
+    has_errors: CachedStatement<'c>,
+    put_counts: CachedStatement<'c>,
+}
+
+impl<'c> Applier<'c> {
+    pub(crate) fn new(conn: &'c Connection) -> Result<Self, Fault> {
+        Ok(Self {
+            conn,
+            insert_job: conn.prepare_cached(
+                "INSERT INTO jobs (seq, id, class, created, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?,
+            insert_live: conn.prepare_cached(
+                "INSERT INTO live (seq, class, state, attempt, enqueued, due, started, expires, \
+                 worker, reserved_ms, held) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            )?,
+            claim: conn.prepare_cached(
+                "UPDATE live SET state = 3, attempt = ?2, started = ?3, due = ?4, \
+                 reserved_ms = ?5, worker = ?6 WHERE seq = ?1",
+            )?,
+            delete_live: conn.prepare_cached("DELETE FROM live WHERE seq = ?1")?,
+            carried: conn.prepare_cached(
+                "SELECT class, attempt, enqueued, started, expires FROM live WHERE seq = ?1",
+            )?,
+            insert_done: conn.prepare_cached(
+                "INSERT INTO done (seq, class, ending, at, attempt, enqueued, started, expires, \
+                 purge_at, result) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?,
+            delete_done: conn.prepare_cached("DELETE FROM done WHERE seq = ?1")?,
+            delete_job: conn.prepare_cached("DELETE FROM jobs WHERE seq = ?1")?,
+            has_errors: conn.prepare_cached("SELECT 1 FROM errors WHERE seq = ?1")?,
+            put_counts: conn.prepare_cached(
+                "INSERT INTO counts (class, completed, cancelled, dead_letter, discarded, expired) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (class) DO UPDATE SET \
+                 completed = ?2, cancelled = ?3, dead_letter = ?4, discarded = ?5, expired = ?6",
+            )?,
+        })
+    }
+
+    pub(crate) fn apply(&mut self, mutation: &Mutation) -> Result<(), Fault> {
+        match mutation {
+            Mutation::Class(id, class) => self.put_class(*id, class),
+            Mutation::DropClass(id) => self.drop_class(*id),
+            Mutation::Counts(id, counts) => self.count(*id, counts),
+            Mutation::Insert(new, live) => self.insert(new, live),
+            Mutation::Claim(claim) => self.claim(claim),
+            Mutation::Extend { seq, due, reserved_ms } => self.extend(*seq, *due, *reserved_ms),
+            Mutation::Backoff { seq, due } => self.back_off(*seq, *due),
+            Mutation::Ready(ready) => self.make_ready(ready),
+            Mutation::Finish(finish) => self.finish(finish),
+            Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
+            Mutation::Delete(seq) => self.delete(*seq),
+            Mutation::Error(row) => self.add_error(row),
+            Mutation::Put(kind, name, json) => self.put(*kind, name, json),
+            Mutation::Remove(kind, name) => self.remove(*kind, name),
+            Mutation::History(row) => self.put_history(row),
+            Mutation::ForgetHistory(period, before) => self.forget_history(*period, *before),
+        }
+    }
+
+    fn run(&self, sql: &str, params: impl Params) -> Result<usize, Fault> {
+        Ok(self.conn.prepare_cached(sql)?.execute(params)?)
+    }
+}

@@ -1,0 +1,58 @@
+//! Everything that is not a job: classes, named things and statistics.
+
+use bytes::Bytes;
+use rota_model::{Class, ClassId, Millis};
+use rota_store::{Counts, HistoryRow, Kind, Period};
+
+use super::Applier;
+use crate::fault::Fault;
+
+impl Applier<'_> {
+    pub(super) fn count(&mut self, id: ClassId, counts: &Counts) -> Result<(), Fault> {
+        let [completed, cancelled, dead_letter, discarded, expired] = counts.0.map(|n| n as i64);
+        self.put_counts.execute((id.0, completed, cancelled, dead_letter, discarded, expired))?;
+        Ok(())
+    }
+
+    pub(super) fn put_class(&self, id: ClassId, class: &Class) -> Result<(), Fault> {
+        let json = serde_json::to_string(class).map_err(|error| {
+            Fault::Refused(format!("class {} cannot be written: {error}", id.0))
+        })?;
+        self.run(
+            "INSERT INTO classes (id, json) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET json = ?2",
+            (id.0, json),
+        ).map(drop)
+    }
+
+    pub(super) fn drop_class(&self, id: ClassId) -> Result<(), Fault> {
+        self.run("DELETE FROM classes WHERE id = ?1", [id.0])?;
+        self.run("DELETE FROM counts WHERE class = ?1", [id.0]).map(drop)
+    }
+
+    pub(super) fn put(&self, kind: Kind, name: &str, json: &Bytes) -> Result<(), Fault> {
+        self.run(
+            "INSERT INTO named (kind, name, json) VALUES (?1, ?2, ?3) \
+             ON CONFLICT (kind, name) DO UPDATE SET json = ?3",
+            (kind.code(), name, &json[..]),
+        )
+        .map(drop)
+    }
+
+    pub(super) fn remove(&self, kind: Kind, name: &str) -> Result<(), Fault> {
+        self.run("DELETE FROM named WHERE kind = ?1 AND name = ?2", (kind.code(), name)).map(drop)
+    }
+
+    pub(super) fn put_history(&self, row: &HistoryRow) -> Result<(), Fault> {
+        self.run(
+            "INSERT INTO history (period, queue, at, data) VALUES (?1, ?2, ?3, ?4) \
+             ON CONFLICT (period, queue, at) DO UPDATE SET data = ?4",
+            (row.period.code(), &*row.queue, row.at.0, &row.data[..]),
+        )
+        .map(drop)
+    }
+
+    pub(super) fn forget_history(&self, period: Period, before: Millis) -> Result<(), Fault> {
+        self.run("DELETE FROM history WHERE period = ?1 AND at < ?2", (period.code(), before.0))
+            .map(drop)
+    }
+}
