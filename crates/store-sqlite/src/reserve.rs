@@ -22,6 +22,11 @@ impl Reserve {
         self.bytes == 0 || fs::metadata(&self.path).is_ok_and(|m| allocated(&m) >= self.bytes)
     }
 
+    /// The room that there must be before it counts as room again.
+    pub(crate) fn needed(&self) -> u64 {
+        self.bytes + self.bytes / 4
+    }
+
     /// Gives the space back; false when there was none to give.
     pub(crate) fn release(&self) -> bool {
         fs::remove_file(&self.path).is_ok()
@@ -33,8 +38,7 @@ impl Reserve {
         if self.is_there() {
             return true;
         }
-        let needed = self.bytes + self.bytes / 4;
-        if free_bytes(&self.path).is_some_and(|free| free < needed) {
+        if free_bytes(&self.path).is_some_and(|free| free < self.needed()) {
             return false;
         }
         let filled = self.fill();

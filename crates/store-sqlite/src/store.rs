@@ -52,6 +52,13 @@ impl SqliteStore {
         self.reserve.restore()
     }
 
+    /// Space inside the file that nothing uses.
+    fn unused_bytes(&self) -> Result<u64, Fault> {
+        let pages: i64 = self.conn.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
+        let size: i64 = self.conn.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        Ok(pages.max(0) as u64 * size.max(0) as u64)
+    }
+
     fn finish(self) -> Result<(), Fault> {
         checkpoint::and_truncate(&self.conn)?;
         self.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
@@ -78,8 +85,11 @@ impl Store for SqliteStore {
         SqliteStore::release_reserve(self)
     }
 
+    /// Pages that purged jobs left behind are as good as space on the disk: the file never shrinks,
+    /// and new jobs go there first.
     fn restore_reserve(&mut self) -> bool {
         SqliteStore::restore_reserve(self)
+            || self.unused_bytes().is_ok_and(|unused| unused >= self.reserve.needed())
     }
 
     fn reader(&self) -> Result<SqliteReader, StoreError> {
