@@ -15,7 +15,7 @@ use rota_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Overlap;
+use crate::{Now, Overlap};
 
 #[derive(Debug, Clone)]
 pub enum Command {
@@ -39,6 +39,7 @@ pub enum Command {
     DropStaleWorker(WorkerId),
     /// Tell a worker what to become at its next heartbeat.
     Direct(WorkerId, Directive),
+    /// No job may be named twice; the same holds for the lists below.
     Cancel(Vec<Target>),
     Activate(Target),
     /// Make finished jobs available again.
@@ -61,8 +62,9 @@ pub enum Command {
     },
     /// Write statistics down although their interval is not over: the process is about to end.
     FlushStats,
-    /// Let time pass.
-    Tick,
+    /// Let time pass until then, and do what has become due, a bounded amount at a time. Only this
+    /// moves time: between looking a job up and acting on it nothing may happen to it.
+    Tick(Now),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -45,6 +45,8 @@ pub enum Reply {
 pub struct Accepted {
     pub seq: Seq,
     pub id: JobId,
+    /// The client chose the id.
+    pub id_given: bool,
     pub state: State,
     pub created: Millis,
     pub body: Bytes,

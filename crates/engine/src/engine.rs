@@ -72,11 +72,10 @@ impl Engine {
         }
     }
 
-    /// Lets time pass until `now`, then does what the command says. `entropy` is the only chance
-    /// that plays a part in it.
-    pub fn apply(&mut self, now: Now, entropy: u64, command: Command) -> Reply {
+    /// Does what the command says, at the time of the last tick. `entropy` is the only chance that
+    /// plays a part in it.
+    pub fn apply(&mut self, entropy: u64, command: Command) -> Reply {
         self.entropy = Entropy(entropy);
-        self.advance(now);
         let reply = match command {
             Command::Enqueue(jobs) => self.enqueue(jobs),
             Command::Fetch(fetch) => self.fetch(fetch),
@@ -104,7 +103,10 @@ impl Engine {
                 self.maintain(enabled, reason, expected_ms)
             }
             Command::FlushStats => self.flush_stats(),
-            Command::Tick => Reply::Done,
+            Command::Tick(now) => {
+                self.advance(now);
+                Reply::Done
+            }
         };
         self.serve_waiters();
         reply

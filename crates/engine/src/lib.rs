@@ -1,6 +1,6 @@
 //! The one place where anything is decided.
 //!
-//! A deterministic state machine: `(now, command) -> effects`. It has no clock, does no I/O, draws
+//! A deterministic state machine: commands in, effects out; time is one of the commands. It has no clock, does no I/O, draws
 //! no random numbers and never waits. The same inputs give the same outputs, which is what makes a
 //! failing simulation repeatable from its seed and lets one set of rules serve every store.
 //!

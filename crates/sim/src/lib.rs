@@ -33,14 +33,11 @@ pub struct Options {
     pub verbose: bool,
     /// Something to get wrong on purpose.
     pub sabotage: Option<Sabotage>,
-    /// Look jobs up only after all that is due has been done. Without it, jobs change between
-    /// being looked up and acted upon, which the engine does not allow.
-    pub settle_first: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { steps: 600, verbose: false, sabotage: None, settle_first: true }
+        Self { steps: 600, verbose: false, sabotage: None }
     }
 }
 

@@ -11,8 +11,7 @@ Usage: rota-sim [--seeds N] [--from SEED] [--seed SEED] [--steps N]
   --seeds N     how many seeds to run (100)
   --from SEED   the first of them (1)
   --seed SEED   run just this one and print its trace
-  --steps N     how long each run is (600)
-  --hasty       look jobs up before what is due is done, which the engine does not allow";
+  --steps N     how long each run is (600)";
 
 /// One run in so many is done twice, to see that both are the same.
 const TWICE: u64 = 16;
@@ -71,8 +70,7 @@ fn report(failure: &Failed, options: &Options) {
         failure.tail.iter().for_each(|line| println!("  {line}"));
     }
     let (seed, steps) = (failure.seed, options.steps);
-    let hasty = if options.settle_first { "" } else { " --hasty" };
-    println!("repeat with: cargo run -p rota-sim -- --seed {seed} --steps {steps}{hasty}\n");
+    println!("repeat with: cargo run -p rota-sim -- --seed {seed} --steps {steps}\n");
 }
 
 fn progress(done: u64, count: u64, failed: u64) {
@@ -100,7 +98,6 @@ impl Arguments {
                 "--from" => arguments.from = number()?,
                 "--seed" => arguments.only = Some(number()?),
                 "--steps" => arguments.options.steps = number()?,
-                "--hasty" => arguments.options.settle_first = false,
                 other => return Err(format!("'{other}' is not an option")),
             }
         }

@@ -14,7 +14,8 @@ pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], seed: u64) -> C
     let now = runtime.engine().now();
     let mut second = runtime.rebuilt(now, seed).map_err(differ)?;
     let first = runtime.engine_mut();
-    both(first, &mut second, seed, Command::Tick);
+    let present = Command::Tick(first.now());
+    both(first, &mut second, seed, present);
     for id in waiting {
         both(first, &mut second, seed, Command::StopWaiting(*id));
     }
@@ -44,9 +45,8 @@ pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], seed: u64) -> C
 
 /// What is due happens to both alike.
 fn both(first: &mut Engine, second: &mut Engine, seed: u64, command: Command) {
-    let now = first.now();
-    first.apply(now, seed, command.clone());
-    second.apply(now, seed, command);
+    first.apply(seed, command.clone());
+    second.apply(seed, command);
 }
 
 /// Everything that stands in the way of handing out jobs is removed.
@@ -62,8 +62,7 @@ fn openings(queues: &[QueueName]) -> Vec<Command> {
 }
 
 fn fetched(engine: &mut Engine, fetch: Fetch, seed: u64) -> Vec<Claimed> {
-    let now = engine.now();
-    match engine.apply(now, seed, Command::Fetch(fetch)) {
+    match engine.apply(seed, Command::Fetch(fetch)) {
         Reply::Fetched(claims) => claims,
         _ => Vec::new(),
     }

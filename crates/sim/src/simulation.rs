@@ -33,7 +33,7 @@ impl<'t> Simulation<'t> {
         let workload = Workload::new(rng.fork());
         let config = workload.profile().config.clone();
         let falsify = options.sabotage;
-        let runtime = Runtime::new(config.clone(), rng.fork(), options.settle_first, falsify);
+        let runtime = Runtime::new(config.clone(), rng.fork(), falsify);
         Self {
             rng,
             clock: Clock::default(),
@@ -174,14 +174,13 @@ impl<'t> Simulation<'t> {
             }
             (Some(Sabotage::SecretResume), Command::PauseQueue(queue), _) => {
                 let resume = Command::ResumeQueue(queue.clone());
-                let now = self.clock.now();
-                self.runtime.engine_mut().apply(now, 0, resume);
+                self.runtime.engine_mut().apply(0, resume);
                 Ok(())
             }
             (Some(Sabotage::FastClock), _, Reply::Fetched(claims)) if !claims.is_empty() => {
                 let mut now = self.clock.now();
                 now.mono += 3_600_000;
-                self.runtime.engine_mut().apply(now, 0, Command::Tick);
+                self.runtime.engine_mut().apply(0, Command::Tick(now));
                 Ok(())
             }
             _ => Ok(()),

@@ -1,5 +1,8 @@
 //! Starting, stopping, failing and coming back, with real processes.
 
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -10,8 +13,12 @@ mod wire;
 
 mod bad_input;
 mod corrupt;
+mod envelope_fuzz;
 mod full_disk;
 mod greeting;
 mod kill_nine;
+mod logs;
+mod overload;
+mod settings;
 mod start;
 mod stop;

@@ -102,8 +102,8 @@ impl Process {
         let status: ExitStatus = self.child.wait().expect("it was started here");
         Ended {
             code: status.code(),
-            stdout: self.stdout.to_the_end(),
-            stderr: self.stderr.to_the_end(),
+            stdout: self.stdout.all_of_it(),
+            stderr: self.stderr.all_of_it(),
         }
     }
 
@@ -138,7 +138,7 @@ impl Words {
         self.text.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn to_the_end(&mut self) -> String {
+    fn all_of_it(&mut self) -> String {
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }

@@ -1,10 +1,11 @@
 //! Requests that race for the same job: exactly one of them wins.
 
 use std::sync::Barrier;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::shorthand::{boom, ids, job_on, job_with, take, try_ack, try_nack};
+use crate::shorthand::{NOBODY, boom, ids, job_on, job_with, take, try_ack, try_nack};
 use crate::support::Server;
 
 type Contestant<'a> = &'a (dyn Fn() -> u16 + Sync);
@@ -87,4 +88,18 @@ fn a_cancellation_and_a_fetch_leave_the_job_in_one_hand() {
         assert_eq!(server.job(&id)["state"], "cancelled");
         assert!(server.fetch("q", 1).is_empty());
     }
+}
+
+#[test]
+#[ignore = "bug: an answer may wait for the next request, or for a second"]
+fn no_answer_waits_for_the_next_request() {
+    let server = Server::start();
+    let refused = || try_ack(&server, NOBODY).status;
+    let slow = |_: &usize| {
+        let began = Instant::now();
+        assert_eq!(race(&[&refused, &refused, &refused, &refused]), [404; 4]);
+        began.elapsed() > Duration::from_millis(700)
+    };
+    let slow = (0..40).filter(slow).count();
+    assert!(slow < 4, "{slow} of 40 took a second");
 }

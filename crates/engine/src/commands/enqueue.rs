@@ -94,7 +94,7 @@ impl Engine {
             }
             _ => self.queues.get_mut(ix).enter(state),
         }
-        Accepted { seq, id: job.id, state, created, body: job.body }
+        Accepted { seq, id: job.id, id_given: job.id_given, state, created, body: job.body }
     }
 
     fn check_queues(&self, jobs: &[NewJob]) -> Result<(), Refusal> {

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use ahash::RandomState;
 use crossbeam_channel::{Receiver, Sender, TrySendError, select};
 use rota_engine::{
-    Ack, Beat, Claimed, Command, Engine, InFlight, Nack, Refusal, Reply, Settle, Target, WaiterId,
+    Ack, Beat, Claimed, Command, Engine, InFlight, Nack, Now, Refusal, Reply, Settle, Target,
+    WaiterId,
 };
 use rota_model::JobId;
 use rota_model::envelope::NewJob;
@@ -63,7 +64,7 @@ impl<R: Reader> EngineLoop<R> {
                     }
                 }
                 Event::Done(done) => self.hear(done),
-                Event::Time => self.apply_command(Command::Tick, None),
+                Event::Time => self.tick(),
                 Event::Gone => break,
             }
             self.hand_over(false);
@@ -90,6 +91,8 @@ impl<R: Reader> EngineLoop<R> {
 
     /// Serves requests in their order; true when the last of them was the word to stop.
     fn serve(&mut self, inputs: Vec<Input>) -> bool {
+        // Before anything is looked up: what is due changes jobs.
+        self.tick();
         let asks = inputs.iter().filter_map(|input| match input {
             Input::Ask(ask, _) | Input::Tell(ask) => Some(ask),
             Input::Look(_) | Input::Stop => None,
@@ -168,14 +171,27 @@ impl<R: Reader> EngineLoop<R> {
         self.answer(responder, Answer::Reply(reply));
     }
 
+    /// Lets time pass. It never goes back; when the clock was set back, it goes on at half its speed
+    /// until the clock has caught up, so that nothing that waits for a time stands still.
+    fn tick(&mut self) {
+        let (last, given) = (self.engine.now(), self.clock.now());
+        // Halves before the difference, so that many short steps add up.
+        let half = (given.mono / 2).saturating_sub(last.mono / 2);
+        let wall = given.wall.max(last.wall.saturating_add_ms(half as i64));
+        self.apply_command(Command::Tick(Now { wall, mono: given.mono }), None);
+    }
+
     fn apply(&mut self, command: Command) -> Reply {
-        let reply = self.engine.apply(self.clock.now(), fastrand::u64(..), command);
+        let reply = self.engine.apply(fastrand::u64(..), command);
         let mut effects = self.engine.take_effects();
         self.in_flight.note(self.number + 1, &effects.mutations);
         if let Reply::Enqueued(accepted) = &reply {
             for job in accepted {
                 let body = Body { id: job.id, created: job.created, json: job.body.clone() };
                 self.bodies.insert(job.seq, body);
+                if job.id_given {
+                    self.in_flight.note_id(self.number + 1, job.id, job.seq);
+                }
             }
         }
         self.batch.mutations.append(&mut effects.mutations);
@@ -347,7 +363,7 @@ impl<R: Reader> EngineLoop<R> {
         Ok(match ask {
             Ask::Enqueue(jobs) => match self.taken_id(&jobs)? {
                 Some(refusal) => Prepared::Answer(Reply::Refused(refusal)),
-                None => Prepared::Command(self.note_ids(jobs)),
+                None => Prepared::Command(Command::Enqueue(jobs)),
             },
             Ask::Fetch(fetch) => Prepared::Command(Command::Fetch(fetch)),
             Ask::Settle(all) => self.settle(all)?,
@@ -396,17 +412,6 @@ impl<R: Reader> EngineLoop<R> {
             own.push(job.id);
         }
         Ok(None)
-    }
-
-    /// Ids that clients chose are known before they are in the store. The jobs will be numbered
-    /// in their order, all or none.
-    fn note_ids(&mut self, jobs: Vec<NewJob>) -> Command {
-        let first = self.engine.next_seq().0;
-        for (i, job) in jobs.iter().enumerate().filter(|(_, job)| job.id_given) {
-            let seq = rota_model::Seq(first + i as u64);
-            self.in_flight.note_id(self.number + 1, job.id, seq);
-        }
-        Command::Enqueue(jobs)
     }
 }
 

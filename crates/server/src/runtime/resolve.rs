@@ -59,11 +59,12 @@ impl<R: Reader> Resolver<R> {
             self.active.remove(&id);
             self.look_up(&[id])?;
         }
-        let stored = self.found.get(&id);
-        let Some(seq) = stored.map(|found| found.seq).or_else(|| in_flight.seq_of(id)) else {
-            return Ok(None);
-        };
-        let place = in_flight.standing(seq, stored.map(|found| found.place.clone()));
+        let found = self.found.get(&id);
+        // An id that was freed and taken again on the way to the store means the newer job.
+        let newest = in_flight.seq_of(id).or(found.map(|found| found.seq));
+        let Some(seq) = newest else { return Ok(None) };
+        let stored = found.filter(|found| found.seq == seq).map(|found| found.place.clone());
+        let place = in_flight.standing(seq, stored);
         Ok(place.map(|now| Target { seq, id, now }))
     }
 

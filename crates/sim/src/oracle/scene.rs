@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rota_engine::{Claimed, Command, Fetch, Reply, Settle, Target};
 use rota_model::row::Place;
-use rota_model::{Done, Live, Seq, State};
+use rota_model::{Done, Seq, State};
 
 use super::violation::{Rule, Violation, ensure};
 use super::world::{Waiter, World};

@@ -38,7 +38,6 @@ pub struct Runtime {
     /// Committed, but nobody has been told.
     unreported: VecDeque<Sealed>,
     /// Whether due things are done before the jobs of a command are looked up.
-    settle_first: bool,
     falsify: Option<Sabotage>,
 }
 
@@ -52,12 +51,7 @@ pub enum Submitted {
 
 impl Runtime {
     #[must_use]
-    pub fn new(
-        config: Config,
-        mut entropy: Rng,
-        settle_first: bool,
-        falsify: Option<Sabotage>,
-    ) -> Self {
+    pub fn new(config: Config, mut entropy: Rng, falsify: Option<Sabotage>) -> Self {
         let seed = entropy.next();
         Self {
             engine: Engine::new(config.clone(), seed),
@@ -69,7 +63,6 @@ impl Runtime {
             open: Sealed::numbered(1),
             sealed: VecDeque::new(),
             unreported: VecDeque::new(),
-            settle_first,
             falsify,
         }
     }
@@ -102,9 +95,7 @@ impl Runtime {
         request: Request,
     ) -> Result<Submitted, String> {
         let mut steps = Vec::new();
-        if self.settle_first {
-            self.settle_time(clock, &mut steps)?;
-        }
+        self.settle_time(clock, &mut steps)?;
         match self.command_of(request, clock.now()) {
             Err(turned) => Ok(Submitted::Turned(steps, turned)),
             Ok(command) => {
@@ -135,7 +126,7 @@ impl Runtime {
     /// Due things change jobs, and a job must not change between being looked up and acted upon.
     fn settle_time(&mut self, clock: &Clock, steps: &mut Vec<Rc<Step>>) -> Result<(), String> {
         for _ in 0..MOST_SLICES {
-            steps.push(self.apply(clock, Ticket(0), Command::Tick));
+            steps.push(self.apply(clock, Ticket(0), Command::Tick(clock.now())));
             if self.engine.wake_in_ms() != Some(0) {
                 return Ok(());
             }
@@ -146,7 +137,7 @@ impl Runtime {
     fn apply(&mut self, clock: &Clock, ticket: Ticket, command: Command) -> Rc<Step> {
         self.next_step += 1;
         let now = clock.now();
-        let mut reply = self.engine.apply(now, self.entropy.next(), command.clone());
+        let mut reply = self.engine.apply(self.entropy.next(), command.clone());
         let mut effects = self.engine.take_effects();
         if let Some(sabotage) = self.falsify {
             sabotage.falsify(&mut effects, &mut reply);

@@ -47,7 +47,7 @@ impl Runtime {
                 Command::Maintain { enabled, reason: None, expected_ms: None }
             }
             Request::FlushStats => Command::FlushStats,
-            Request::Tick => Command::Tick,
+            Request::Tick => Command::Tick(now),
         })
     }
 

@@ -24,7 +24,9 @@ impl Step {
     /// Time passed and nothing came of it.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        matches!(self.command, Command::Tick) && self.mutations.is_empty() && self.woken.is_empty()
+        matches!(self.command, Command::Tick(_))
+            && self.mutations.is_empty()
+            && self.woken.is_empty()
     }
 }
 
@@ -105,7 +107,7 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
             "cron {} '{}' {:?} enabled {}",
             spec.name, spec.expression, spec.overlap, spec.enabled
         ),
-        Command::Tick => f.write_str("tick"),
+        Command::Tick(_) => f.write_str("tick"),
         other => write!(f, "{other:?}"),
     }
 }

@@ -1,0 +1,3 @@
+//! What fuzzing checks, apart from the fuzzer.
+
+pub mod envelope;
