@@ -5,9 +5,11 @@ use std::io::IsTerminal;
 use rota_server::settings::{LogFormat, LogLevel, Settings};
 use tracing_subscriber::EnvFilter;
 
+use crate::Failure;
+
 /// Starts logging to standard error. `ROTA_LOG` overrules the level with a filter such as
 /// `rota_server=debug`.
-pub(crate) fn start(settings: &Settings) {
+pub(crate) fn start(settings: &Settings) -> Result<(), Failure> {
     let level = match settings.log.level {
         LogLevel::Error => "error",
         LogLevel::Warn => "warn",
@@ -15,7 +17,12 @@ pub(crate) fn start(settings: &Settings) {
         LogLevel::Debug => "debug",
         LogLevel::Trace => "trace",
     };
-    let filter = EnvFilter::try_from_env("ROTA_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    let filter = match std::env::var("ROTA_LOG") {
+        Ok(text) if !text.is_empty() => EnvFilter::builder().parse(&text).map_err(|cause| {
+            Failure::usage(format!("the variable ROTA_LOG is no filter for log lines: {cause}"))
+        })?,
+        _ => EnvFilter::new(level),
+    };
     let colours = std::io::stderr().is_terminal();
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -25,7 +32,5 @@ pub(crate) fn start(settings: &Settings) {
         LogFormat::Text => lines.with_target(false).try_init(),
         LogFormat::Json => lines.json().flatten_event(true).try_init(),
     };
-    if let Err(error) = started {
-        eprintln!("rota: logging could not be started: {error}");
-    }
+    started.map_err(|error| Failure::error(format!("logging could not be started: {error}")))
 }

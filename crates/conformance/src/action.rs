@@ -52,12 +52,7 @@ impl Operation {
         self,
         request: &Map<String, Value>,
     ) -> Result<(Method, String, Option<Value>), String> {
-        let id = || {
-            request
-                .get("id")
-                .and_then(Value::as_str)
-                .ok_or("the request names no id")
-        };
+        let id = || request.get("id").and_then(Value::as_str).ok_or("the request names no id");
         Ok(match self {
             Operation::Push => post("/ojs/v1/jobs", request.clone()),
             Operation::Get => (Method::GET, format!("/ojs/v1/jobs/{}", id()?), None),
@@ -86,15 +81,9 @@ mod tests {
         let request = json!({"id": "j-1", "worker_id": "w"});
         let request = request.as_object().unwrap();
         let (method, path, body) = Operation::Get.request(request).unwrap();
-        assert_eq!(
-            (method, path.as_str(), body),
-            (Method::GET, "/ojs/v1/jobs/j-1", None)
-        );
+        assert_eq!((method, path.as_str(), body), (Method::GET, "/ojs/v1/jobs/j-1", None));
         let (method, path, body) = Operation::Ack.request(request).unwrap();
-        assert_eq!(
-            (method, path.as_str()),
-            (Method::POST, "/ojs/v1/workers/ack")
-        );
+        assert_eq!((method, path.as_str()), (Method::POST, "/ojs/v1/workers/ack"));
         assert_eq!(body, Some(json!({"job_id": "j-1", "worker_id": "w"})));
         assert!(Operation::Get.request(&Map::new()).is_err());
     }

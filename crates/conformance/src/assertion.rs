@@ -30,10 +30,8 @@ pub struct Findings {
 pub fn check(step: &Step, response: Option<&Response>, context: &Context, mode: Mode) -> Findings {
     let mut inspection = Inspection::new(step, response, context, mode);
     // The status first, since it explains most of what is wrong with the rest.
-    let (statuses, others): (Vec<_>, Vec<_>) = step
-        .expectations
-        .iter()
-        .partition(|(key, _)| key.starts_with("status"));
+    let (statuses, others): (Vec<_>, Vec<_>) =
+        step.expectations.iter().partition(|(key, _)| key.starts_with("status"));
     for (key, expected) in statuses.into_iter().chain(others) {
         if key.ends_with("_comment") {
             continue;
@@ -65,24 +63,14 @@ impl<'a> Inspection<'a> {
         mode: Mode,
     ) -> Self {
         let (problems, unknown, left_out) = Default::default();
-        Inspection {
-            step,
-            response,
-            context,
-            mode,
-            problems,
-            unknown,
-            left_out,
-        }
+        Inspection { step, response, context, mode, problems, unknown, left_out }
     }
 
     fn expectation(&mut self, key: &str, expected: &Value) {
         match key {
             "equality" | "exclusive_claim" if !self.mode.is_strict() => {
-                self.left_out.push(format!(
-                    "{}: {key} is checked in strict mode only",
-                    self.step.id
-                ));
+                self.left_out
+                    .push(format!("{}: {key} is checked in strict mode only", self.step.id));
             }
             "equality" => self.equality(expected),
             "exclusive_claim" => self.exclusive_claim(expected),
@@ -132,19 +120,13 @@ impl<'a> Inspection<'a> {
     }
 
     fn not_understood(&mut self, what: &str, why: &str) {
-        self.unknown
-            .push(format!("{}: {what}: {why}", self.step.id));
+        self.unknown.push(format!("{}: {what}: {why}", self.step.id));
     }
 
     fn conclude(self) -> Findings {
-        let mut findings = Findings {
-            problems: self.problems,
-            warnings: self.left_out,
-        };
+        let mut findings = Findings { problems: self.problems, warnings: self.left_out };
         if self.mode.is_strict() {
-            findings
-                .problems
-                .extend(self.unknown.into_iter().map(Problem::of_unknown));
+            findings.problems.extend(self.unknown.into_iter().map(Problem::of_unknown));
         } else {
             findings.warnings.extend(self.unknown);
         }

@@ -25,17 +25,10 @@ impl Case {
     pub fn parse(text: &str) -> Result<Case, String> {
         let document: Map<String, Value> =
             serde_json::from_str(text).map_err(|error| format!("cannot read the case: {error}"))?;
-        let word = |key: &str| {
-            document
-                .get(key)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let steps = document
-            .get("steps")
-            .and_then(Value::as_array)
-            .filter(|steps| !steps.is_empty());
+        let word =
+            |key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let steps =
+            document.get("steps").and_then(Value::as_array).filter(|steps| !steps.is_empty());
         let steps = steps.ok_or("the case has no steps")?;
 
         let mut unknown = keys::unknown("the case", &document, &keys::CASE);
@@ -44,12 +37,7 @@ impl Case {
             .enumerate()
             .map(|(index, step)| Step::parse(index, step, &mut unknown))
             .collect();
-        let case = Case {
-            test_id: word("test_id"),
-            name: word("name"),
-            steps: steps?,
-            unknown,
-        };
+        let case = Case { test_id: word("test_id"), name: word("name"), steps: steps?, unknown };
         case.check_references()?;
         Ok(case)
     }
@@ -66,10 +54,7 @@ impl Case {
 
     fn check_references(&self) -> Result<(), String> {
         for (index, step) in self.steps.iter().enumerate() {
-            if self.steps[..index]
-                .iter()
-                .any(|earlier| earlier.id == step.id)
-            {
+            if self.steps[..index].iter().any(|earlier| earlier.id == step.id) {
                 return Err(format!("two steps are called {:?}", step.id));
             }
         }

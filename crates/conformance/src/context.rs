@@ -16,10 +16,7 @@ pub struct Context {
 
 impl Default for Context {
     fn default() -> Self {
-        Context {
-            document: json!({"steps": {}}),
-            captured: BTreeMap::new(),
-        }
+        Context { document: json!({"steps": {}}), captured: BTreeMap::new() }
     }
 }
 

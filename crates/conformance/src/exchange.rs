@@ -47,10 +47,7 @@ pub fn perform(step: &Step, context: &Context, client: &Client, mode: Mode) -> E
 
 /// Sends as often as the step says, and stops at the first answer that is not as expected.
 fn send(step: &Step, request: Request, context: &Context, client: &Client, mode: Mode) -> Exchange {
-    let mut exchange = Exchange {
-        request: Some(request.clone()),
-        ..Exchange::default()
-    };
+    let mut exchange = Exchange { request: Some(request.clone()), ..Exchange::default() };
     for _ in 0..step.repeat {
         match client.send(&request) {
             Ok(response) => {
@@ -73,16 +70,8 @@ fn request(step: &Step, context: &Context) -> Result<Request, String> {
             operation.request(arguments.as_object().unwrap_or(&step.request))?
         }
         Action::Send(method) => {
-            let body = step
-                .body
-                .as_ref()
-                .map(|body| template::fill(body, context))
-                .transpose()?;
-            (
-                method.clone(),
-                template::fill_text(&step.path, context)?,
-                body,
-            )
+            let body = step.body.as_ref().map(|body| template::fill(body, context)).transpose()?;
+            (method.clone(), template::fill_text(&step.path, context)?, body)
         }
         _ => return Err("the step sends nothing".into()),
     };
@@ -93,10 +82,7 @@ fn request(step: &Step, context: &Context) -> Result<Request, String> {
         method,
         path,
         headers: headers.collect::<Result<_, _>>()?,
-        body: step
-            .raw_body
-            .clone()
-            .or_else(|| body.map(|body| body.to_string())),
+        body: step.raw_body.clone().or_else(|| body.map(|body| body.to_string())),
     })
 }
 
@@ -107,14 +93,6 @@ fn broken(request: Option<Request>, breakage: Breakage, why: &str) -> Exchange {
         actual: "none".into(),
         why: why.into(),
     };
-    let findings = Findings {
-        problems: vec![problem],
-        warnings: Vec::new(),
-    };
-    Exchange {
-        request,
-        response: None,
-        findings,
-        broken: Some(breakage),
-    }
+    let findings = Findings { problems: vec![problem], warnings: Vec::new() };
+    Exchange { request, response: None, findings, broken: Some(breakage) }
 }

@@ -49,10 +49,7 @@ impl Client {
             .max_idle_age(CONNECTION_REST)
             .timeout_global(Some(timeout))
             .build();
-        Client {
-            agent: config.into(),
-            base: base.trim_end_matches('/').into(),
-        }
+        Client { agent: config.into(), base: base.trim_end_matches('/').into() }
     }
 
     pub fn send(&self, request: &Request) -> Result<Response, String> {
@@ -88,12 +85,7 @@ impl Client {
 
 impl Request {
     pub fn get(path: &str) -> Request {
-        Request {
-            method: Method::GET,
-            path: path.into(),
-            headers: Vec::new(),
-            body: None,
-        }
+        Request { method: Method::GET, path: path.into(), headers: Vec::new(), body: None }
     }
 
     /// Methods that carry a body get an empty one, so that its length is told.
@@ -117,12 +109,7 @@ impl Response {
 
     #[cfg(test)]
     pub fn of_json(status: u16, json: Value) -> Response {
-        Response {
-            status,
-            headers: HeaderMap::new(),
-            text: json.to_string(),
-            json,
-        }
+        Response { status, headers: HeaderMap::new(), text: json.to_string(), json }
     }
 }
 

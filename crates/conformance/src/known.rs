@@ -70,15 +70,8 @@ mod tests {
     fn the_compiled_list_has_its_one_entry() {
         let known = Known::load(None).unwrap();
         assert_eq!(known.reasons.len(), 1);
-        assert!(
-            known
-                .reason("level-1-reliable/retry/retry-error-history-tracked.json")
-                .is_some()
-        );
-        assert_eq!(
-            known.reason("level-1-reliable/retry/retry-constant-backoff.json"),
-            None
-        );
+        assert!(known.reason("level-1-reliable/retry/retry-error-history-tracked.json").is_some());
+        assert_eq!(known.reason("level-1-reliable/retry/retry-constant-backoff.json"), None);
     }
 
     #[test]

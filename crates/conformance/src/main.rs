@@ -90,11 +90,7 @@ impl Arguments {
         };
         Options {
             only: self.only,
-            mode: if self.strict {
-                Mode::Strict
-            } else {
-                Mode::Lenient
-            },
+            mode: if self.strict { Mode::Strict } else { Mode::Lenient },
             jobs: self.jobs.map(NonZeroUsize::get),
             known: self.known,
             progress: io::stderr().is_terminal(),

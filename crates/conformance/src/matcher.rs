@@ -47,10 +47,9 @@ impl Matcher {
             Matcher::Absent => expect(present.is_none(), "should be absent"),
             Matcher::Exists => expect(present.is_some(), "should exist"),
             Matcher::Anything => Ok(()),
-            Matcher::Equal(expected) => expect(
-                actual.is_some_and(|value| same_scalar(expected, value)),
-                "is not equal",
-            ),
+            Matcher::Equal(expected) => {
+                expect(actual.is_some_and(|value| same_scalar(expected, value)), "is not equal")
+            }
             Matcher::Text(rule) => rule.check(actual),
             Matcher::Number(rule) => rule.check(actual.and_then(Value::as_f64)),
             Matcher::Kind(kind) => kind.check(actual),
@@ -74,41 +73,25 @@ fn check_any(choices: &[Matcher], actual: Option<&Value>) -> Result<(), String> 
 }
 
 fn check_members(members: &[(String, Matcher)], actual: Option<&Value>) -> Result<(), String> {
-    let object = actual
-        .filter(|value| value.is_object())
-        .ok_or("is not an object")?;
+    let object = actual.filter(|value| value.is_object()).ok_or("is not an object")?;
     members.iter().try_for_each(|(key, matcher)| {
         // Keys with dots reach into nested objects too: `ojs.federation.weights.us-east-1`.
         let found = Path::of_keys(key).find(object);
-        matcher
-            .check(found.as_ref())
-            .map_err(|why| format!("{key}: {why}"))
+        matcher.check(found.as_ref()).map_err(|why| format!("{key}: {why}"))
     })
 }
 
 fn check_elements(elements: &[Matcher], actual: &[Value]) -> Result<(), String> {
     if elements.len() != actual.len() {
-        return Err(format!(
-            "has {} elements instead of {}",
-            actual.len(),
-            elements.len()
-        ));
+        return Err(format!("has {} elements instead of {}", actual.len(), elements.len()));
     }
-    elements
-        .iter()
-        .zip(actual)
-        .enumerate()
-        .try_for_each(|(index, (matcher, value))| {
-            matcher
-                .check(Some(value))
-                .map_err(|why| format!("[{index}]: {why}"))
-        })
+    elements.iter().zip(actual).enumerate().try_for_each(|(index, (matcher, value))| {
+        matcher.check(Some(value)).map_err(|why| format!("[{index}]: {why}"))
+    })
 }
 
 fn array(actual: Option<&Value>) -> Result<&Vec<Value>, String> {
-    actual
-        .and_then(Value::as_array)
-        .ok_or_else(|| "is not an array".into())
+    actual.and_then(Value::as_array).ok_or_else(|| "is not an array".into())
 }
 
 fn holds(items: &[Value], text: &str) -> bool {

@@ -26,9 +26,7 @@ impl Path {
     /// A path of keys alone: `a.b.c`, where a dot may also belong to a key.
     pub fn of_keys(text: &str) -> Path {
         let segments = text.split('.').map(|key| Segment::Key(key.into()));
-        Path {
-            segments: segments.collect(),
-        }
+        Path { segments: segments.collect() }
     }
 
     /// The value at this path. `[*]` gives the list of all values found below it; a filter gives
@@ -46,10 +44,7 @@ fn descend(value: &Value, segments: &[Segment]) -> Option<Value> {
         Segment::Key(_) => descend_keys(value, segments),
         Segment::Index(index) => descend(value.as_array()?.get(*index)?, rest),
         Segment::Every => {
-            let found = value
-                .as_array()?
-                .iter()
-                .filter_map(|item| descend(item, rest));
+            let found = value.as_array()?.iter().filter_map(|item| descend(item, rest));
             Some(Value::Array(found.collect()))
         }
         Segment::Where { key, equals } => {
@@ -71,9 +66,7 @@ fn descend_keys(value: &Value, segments: &[Segment]) -> Option<Value> {
             joined.push('.');
         }
         joined.push_str(key);
-        let below = object
-            .get(&joined)
-            .and_then(|child| descend(child, &segments[taken + 1..]));
+        let below = object.get(&joined).and_then(|child| descend(child, &segments[taken + 1..]));
         if below.is_some() {
             return below;
         }
@@ -112,10 +105,7 @@ mod tests {
     #[test]
     fn keys_with_dots_are_found() {
         let value = json!({"meta": {"ojs.codec.encodings": ["zstd"], "ojs": {"other": 1}}});
-        assert_eq!(
-            find("$.meta.ojs.codec.encodings[0]", &value),
-            Some(json!("zstd"))
-        );
+        assert_eq!(find("$.meta.ojs.codec.encodings[0]", &value), Some(json!("zstd")));
         assert_eq!(find("$.meta.ojs.other", &value), Some(json!(1)));
         let weights = json!({"ojs.federation.weights": {"us-east-1": 60}});
         assert_eq!(
@@ -128,10 +118,7 @@ mod tests {
     fn every_collects_what_is_there() {
         let value = json!({"crons": [{"name": "a"}, {"other": 1}, {"name": "b"}]});
         assert_eq!(find("$.crons[*].name", &value), Some(json!(["a", "b"])));
-        assert_eq!(
-            find("$.crons[*].name", &json!({"crons": []})),
-            Some(json!([]))
-        );
+        assert_eq!(find("$.crons[*].name", &json!({"crons": []})), Some(json!([])));
         assert_eq!(find("$.crons[*].name", &json!({})), None);
     }
 
@@ -139,10 +126,7 @@ mod tests {
     fn a_filter_takes_the_first_match() {
         let value = json!({"jobs": [{"id": "a", "n": 1}, {"id": "b.c", "n": 2}]});
         assert_eq!(find("$.jobs[?(@.id=='b.c')].n", &value), Some(json!(2)));
-        assert_eq!(
-            find("$.jobs[?(@.id=='a')]", &value),
-            Some(json!({"id": "a", "n": 1}))
-        );
+        assert_eq!(find("$.jobs[?(@.id=='a')]", &value), Some(json!({"id": "a", "n": 1})));
         assert_eq!(find("$.jobs[?(@.id=='z')]", &value), None);
     }
 }

@@ -29,16 +29,8 @@ impl Ports {
         loop {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
             let port = listener.local_addr()?.port();
-            if self
-                .taken
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(port)
-            {
-                return Ok(Lease {
-                    port,
-                    ports: self.clone(),
-                });
+            if self.taken.lock().unwrap_or_else(PoisonError::into_inner).insert(port) {
+                return Ok(Lease { port, ports: self.clone() });
             }
             offered.push(listener);
         }
@@ -47,11 +39,7 @@ impl Ports {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.ports
-            .taken
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&self.port);
+        self.ports.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.port);
     }
 }
 

@@ -12,12 +12,7 @@ pub struct Progress {
 
 impl Progress {
     pub fn new(shown: bool, total: usize) -> Progress {
-        Progress {
-            shown,
-            total,
-            done: 0,
-            failed: 0,
-        }
+        Progress { shown, total, done: 0, failed: 0 }
     }
 
     pub fn finished(&mut self, file: &str, failed: bool) {

@@ -117,10 +117,7 @@ fn show_request(request: &Request) -> String {
 fn show_response(response: &Response) -> String {
     let mut shown = response.status.to_string();
     for (name, value) in &response.headers {
-        shown.push_str(&format!(
-            "\n{name}: {}",
-            String::from_utf8_lossy(value.as_bytes())
-        ));
+        shown.push_str(&format!("\n{name}: {}", String::from_utf8_lossy(value.as_bytes())));
     }
     if !response.text.is_empty() {
         shown.push_str(&format!("\n{}", cut(&response.text)));
@@ -164,14 +161,8 @@ mod tests {
             Report::new(cases, Vec::new(), Duration::ZERO)
         };
         use Verdict::{Fail, Known, Pass};
-        assert_eq!(
-            report(&[Pass, Fail, Pass]).closing_line(),
-            "2 passed, 1 failed"
-        );
-        assert_eq!(
-            report(&[Pass, Known]).closing_line(),
-            "1 passed, 0 failed, 1 skipped"
-        );
+        assert_eq!(report(&[Pass, Fail, Pass]).closing_line(), "2 passed, 1 failed");
+        assert_eq!(report(&[Pass, Known]).closing_line(), "1 passed, 0 failed, 1 skipped");
         assert!(report(&[Pass, Known]).is_success());
         assert!(!report(&[Fail]).is_success());
     }

@@ -54,25 +54,15 @@ fn perform_together(
         return vec![perform(step, context, client, mode)];
     }
     thread::scope(|scope| {
-        let running: Vec<_> = steps
-            .iter()
-            .map(|step| scope.spawn(|| perform(step, context, client, mode)))
-            .collect();
-        running
-            .into_iter()
-            .map(|step| step.join().expect("a step does not panic"))
-            .collect()
+        let running: Vec<_> =
+            steps.iter().map(|step| scope.spawn(|| perform(step, context, client, mode))).collect();
+        running.into_iter().map(|step| step.join().expect("a step does not panic")).collect()
     })
 }
 
 /// Keeps what later steps need, and reports what was wrong.
 fn conclude(step: &Step, exchange: Exchange, context: &mut Context, outcome: &mut Outcome) {
-    let Exchange {
-        request,
-        response,
-        findings,
-        ..
-    } = exchange;
+    let Exchange { request, response, findings, .. } = exchange;
     let mut problems = findings.problems;
     if let Some(response) = &response {
         context.record(&step.id, response);

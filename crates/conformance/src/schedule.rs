@@ -32,11 +32,7 @@ pub fn run(options: &Options) -> Result<Report, Error> {
     let selection = suite::select(&options.suites, &options.only)?;
     let started = Instant::now();
     let reports = run_all(&queue(&selection.selected), &known, options);
-    Ok(Report::new(
-        reports,
-        known.stale(&selection.all),
-        started.elapsed(),
-    ))
+    Ok(Report::new(reports, known.stale(&selection.all), started.elapsed()))
 }
 
 struct Queued<'a> {
@@ -50,10 +46,7 @@ fn queue(files: &[CaseFile]) -> Vec<Queued<'_>> {
         .iter()
         .map(|file| {
             let text = fs::read_to_string(&file.path).map_err(|error| error.to_string());
-            Queued {
-                file,
-                case: text.and_then(|text| Case::parse(&text)),
-            }
+            Queued { file, case: text.and_then(|text| Case::parse(&text)) }
         })
         .collect();
     queue.sort_by_key(|queued| {
@@ -72,17 +65,13 @@ fn run_all(queue: &[Queued<'_>], known: &Known, options: &Options) -> Vec<CaseRe
                 while let Some(queued) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let report = run_one(queued, known, options, &ports);
                     let mut finished = finished.lock().unwrap_or_else(PoisonError::into_inner);
-                    finished
-                        .1
-                        .finished(&report.file, report.verdict == Verdict::Fail);
+                    finished.1.finished(&report.file, report.verdict == Verdict::Fail);
                     finished.0.push(report);
                 }
             });
         }
     });
-    let (reports, progress) = finished
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let (reports, progress) = finished.into_inner().unwrap_or_else(PoisonError::into_inner);
     progress.clear();
     reports
 }
@@ -123,18 +112,8 @@ fn attempt(
     report: &mut CaseReport,
 ) -> Result<(), String> {
     if options.mode.is_strict() && !case.unknown.is_empty() {
-        let problems = case
-            .unknown
-            .iter()
-            .cloned()
-            .map(Problem::of_unknown)
-            .collect();
-        report.failures.push(StepFailure::new(
-            "the case as written",
-            None,
-            None,
-            problems,
-        ));
+        let problems = case.unknown.iter().cloned().map(Problem::of_unknown).collect();
+        report.failures.push(StepFailure::new("the case as written", None, None, problems));
         return Err("the case says something that is not understood".into());
     }
     report.warnings.extend(case.unknown.iter().cloned());

@@ -78,17 +78,12 @@ impl ServerProcess {
                 _ => thread::sleep(POLL),
             }
         }
-        Some(format!(
-            "the server did not end within {} s and was killed",
-            STOP_LIMIT.as_secs()
-        ))
+        Some(format!("the server did not end within {} s and was killed", STOP_LIMIT.as_secs()))
     }
 
     fn spawn(binary: &Path, ports: &Ports) -> io::Result<ServerProcess> {
         let lease = ports.lease()?;
-        let home = tempfile::Builder::new()
-            .prefix("rota-conformance-")
-            .tempdir()?;
+        let home = tempfile::Builder::new().prefix("rota-conformance-").tempdir()?;
         let data = home.path().join("data");
         fs::create_dir(&data)?;
         let log = File::create(home.path().join("log"))?;
@@ -113,10 +108,7 @@ impl ServerProcess {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return Err(NotHealthy::Exited(status));
             }
-            if client
-                .send(&health)
-                .is_ok_and(|response| response.status == 200)
-            {
+            if client.send(&health).is_ok_and(|response| response.status == 200) {
                 return Ok(());
             }
             thread::sleep(POLL);

@@ -25,16 +25,12 @@ pub struct Selection {
 /// like success.
 pub fn select(suites: &Path, only: &[String]) -> Result<Selection, Error> {
     let mut files = Vec::new();
-    collect(suites, suites, &mut files).map_err(|source| Error::Suites {
-        path: suites.into(),
-        source,
-    })?;
+    collect(suites, suites, &mut files)
+        .map_err(|source| Error::Suites { path: suites.into(), source })?;
     files.sort();
 
     let matches = |pattern: &str, file: &CaseFile| file.name.starts_with(pattern);
-    if let Some(idle) = only
-        .iter()
-        .find(|pattern| !files.iter().any(|file| matches(pattern, file)))
+    if let Some(idle) = only.iter().find(|pattern| !files.iter().any(|file| matches(pattern, file)))
     {
         return Err(Error::PatternSelectsNothing(idle.clone()));
     }
@@ -43,10 +39,7 @@ pub fn select(suites: &Path, only: &[String]) -> Result<Selection, Error> {
     if files.is_empty() {
         return Err(Error::NothingSelected(suites.into()));
     }
-    Ok(Selection {
-        selected: files,
-        all,
-    })
+    Ok(Selection { selected: files, all })
 }
 
 fn collect(root: &Path, folder: &Path, files: &mut Vec<CaseFile>) -> io::Result<()> {
@@ -54,16 +47,10 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<CaseFile>) -> io::Result<
         let path = entry?.path();
         if path.is_dir() {
             collect(root, &path, files)?;
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
+        } else if path.extension().is_some_and(|extension| extension == "json") {
             let below = path.strip_prefix(root).unwrap_or(&path);
             let parts: Vec<_> = below.iter().map(|part| part.to_string_lossy()).collect();
-            files.push(CaseFile {
-                name: parts.join("/"),
-                path,
-            });
+            files.push(CaseFile { name: parts.join("/"), path });
         }
     }
     Ok(())
@@ -75,12 +62,9 @@ mod tests {
 
     fn suites() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
-        for name in [
-            "level-0/a/one.json",
-            "level-0/b/two.json",
-            "level-1/three.json",
-            "level-1/notes.md",
-        ] {
+        for name in
+            ["level-0/a/one.json", "level-0/b/two.json", "level-1/three.json", "level-1/notes.md"]
+        {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "{}").unwrap();
@@ -91,11 +75,7 @@ mod tests {
     fn names(suites: &Path, only: &[&str]) -> Result<Vec<String>, Error> {
         let only: Vec<String> = only.iter().map(|pattern| pattern.to_string()).collect();
         let selection = select(suites, &only)?;
-        Ok(selection
-            .selected
-            .into_iter()
-            .map(|file| file.name)
-            .collect())
+        Ok(selection.selected.into_iter().map(|file| file.name).collect())
     }
 
     #[test]
@@ -104,16 +84,9 @@ mod tests {
         let suites = suites.path();
         assert_eq!(
             names(suites, &[]).unwrap(),
-            [
-                "level-0/a/one.json",
-                "level-0/b/two.json",
-                "level-1/three.json"
-            ]
+            ["level-0/a/one.json", "level-0/b/two.json", "level-1/three.json"]
         );
-        assert_eq!(
-            names(suites, &["level-0/b"]).unwrap(),
-            ["level-0/b/two.json"]
-        );
+        assert_eq!(names(suites, &["level-0/b"]).unwrap(), ["level-0/b/two.json"]);
         assert_eq!(
             names(suites, &["level-1", "level-0/a"]).unwrap(),
             ["level-0/a/one.json", "level-1/three.json"]
@@ -128,13 +101,7 @@ mod tests {
             names(suites.path(), &["level-0", "level-9"]),
             Err(Error::PatternSelectsNothing(_))
         ));
-        assert!(matches!(
-            names(empty.path(), &[]),
-            Err(Error::NothingSelected(_))
-        ));
-        assert!(matches!(
-            names(&empty.path().join("no"), &[]),
-            Err(Error::Suites { .. })
-        ));
+        assert!(matches!(names(empty.path(), &[]), Err(Error::NothingSelected(_))));
+        assert!(matches!(names(&empty.path().join("no"), &[]), Err(Error::Suites { .. })));
     }
 }

@@ -54,19 +54,13 @@ struct Reference<'a> {
 }
 
 fn next_reference(text: &str) -> Option<Reference<'_>> {
-    let found = [("{{", "}}"), ("${", "}")]
-        .into_iter()
-        .filter_map(|(open, close)| {
-            let start = text.find(open)?;
-            let inside = &text[start + open.len()..];
-            let length = inside.find(close)?;
-            let end = start + open.len() + length + close.len();
-            Some(Reference {
-                name: inside[..length].trim(),
-                start,
-                end,
-            })
-        });
+    let found = [("{{", "}}"), ("${", "}")].into_iter().filter_map(|(open, close)| {
+        let start = text.find(open)?;
+        let inside = &text[start + open.len()..];
+        let length = inside.find(close)?;
+        let end = start + open.len() + length + close.len();
+        Some(Reference { name: inside[..length].trim(), start, end })
+    });
     found.min_by_key(|reference| reference.start)
 }
 
@@ -88,10 +82,7 @@ mod tests {
         let mut context = Context::default();
         context.record(
             "step-1",
-            &Response::of_json(
-                201,
-                json!({"job": {"id": "a-1"}, "jobs": [{"id": "b", "n": 7}]}),
-            ),
+            &Response::of_json(201, json!({"job": {"id": "a-1"}, "jobs": [{"id": "b", "n": 7}]})),
         );
         context.capture("job_id", json!("c-3"));
         context
@@ -101,15 +92,9 @@ mod tests {
     fn a_whole_reference_keeps_its_type() {
         let context = context();
         let filled = |text: &str| fill(&json!(text), &context).unwrap();
-        assert_eq!(
-            filled("{{steps.step-1.response.body.job.id}}"),
-            json!("a-1")
-        );
+        assert_eq!(filled("{{steps.step-1.response.body.job.id}}"), json!("a-1"));
         assert_eq!(filled("{{steps.step-1.response.body.jobs[0].n}}"), json!(7));
-        assert_eq!(
-            filled("{{steps.step-1.response.body.jobs}}"),
-            json!([{"id": "b", "n": 7}])
-        );
+        assert_eq!(filled("{{steps.step-1.response.body.jobs}}"), json!([{"id": "b", "n": 7}]));
         assert_eq!(filled("{{steps.step-1.response.status}}"), json!(201));
         assert_eq!(filled("{{job_id}}"), json!("c-3"));
         assert_eq!(filled("${job_id}"), json!("c-3"));
@@ -121,10 +106,7 @@ mod tests {
         let text = "/jobs/${job_id}/x/{{steps.step-1.response.body.jobs[0].n}}?a={{job_id}}";
         assert_eq!(fill_text(text, &context()).unwrap(), "/jobs/c-3/x/7?a=c-3");
         let key = "$.jobs[?(@.id=='{{steps.step-1.response.body.job.id}}')].state";
-        assert_eq!(
-            fill_text(key, &context()).unwrap(),
-            "$.jobs[?(@.id=='a-1')].state"
-        );
+        assert_eq!(fill_text(key, &context()).unwrap(), "$.jobs[?(@.id=='a-1')].state");
     }
 
     #[test]
@@ -132,10 +114,7 @@ mod tests {
         let value =
             json!({"ids": ["{{job_id}}", 1], "$.x[?(@.id=='${job_id}')]": {"deep": "$ref.job_id"}});
         let filled = fill(&value, &context()).unwrap();
-        assert_eq!(
-            filled,
-            json!({"ids": ["c-3", 1], "$.x[?(@.id=='c-3')]": {"deep": "c-3"}})
-        );
+        assert_eq!(filled, json!({"ids": ["c-3", 1], "$.x[?(@.id=='c-3')]": {"deep": "c-3"}}));
     }
 
     #[test]
@@ -147,22 +126,13 @@ mod tests {
             "${none}",
             "$ref.none",
         ] {
-            assert!(
-                fill(&json!(text), &context).is_err(),
-                "{text} should not be filled"
-            );
+            assert!(fill(&json!(text), &context).is_err(), "{text} should not be filled");
         }
     }
 
     #[test]
     fn texts_without_references_stay_as_they_are() {
-        for text in [
-            "{ invalid json }",
-            "{{open",
-            "$.job.id",
-            "costs 5$",
-            "^[a-z]{2}$",
-        ] {
+        for text in ["{ invalid json }", "{{open", "$.job.id", "costs 5$", "^[a-z]{2}$"] {
             assert_eq!(fill(&json!(text), &context()).unwrap(), json!(text));
         }
     }

@@ -56,6 +56,8 @@ pub struct Accepted {
 pub struct Claimed {
     pub seq: Seq,
     pub attempt: u32,
+    /// It was available from the moment it was accepted, and no process has ended since.
+    pub fresh: bool,
     pub started: Millis,
     /// The execution time that it has, and whether the job itself asked for it.
     pub timeout_ms: u64,
@@ -227,12 +229,14 @@ pub enum EventKind {
     },
     CronTriggered {
         cron: CronName,
+        expression: Arc<str>,
         job: JobRef,
         scheduled_for: Millis,
         run_count: u64,
     },
     CronSkipped {
         cron: CronName,
+        expression: Arc<str>,
         class: Arc<Class>,
         reason: &'static str,
         existing: Option<Seq>,
@@ -244,5 +248,15 @@ pub enum EventKind {
 #[derive(Debug, Clone)]
 pub struct JobRef {
     pub seq: Seq,
+    /// Where the engine happens to know it; elsewhere it is looked up by who wants to see it.
+    pub id: Option<JobId>,
     pub class: Arc<Class>,
+}
+
+impl JobRef {
+    #[must_use]
+    pub(crate) fn named(mut self, id: JobId) -> Self {
+        self.id = Some(id);
+        self
+    }
 }

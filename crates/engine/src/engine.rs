@@ -140,7 +140,7 @@ impl Engine {
     }
 
     pub(crate) fn job_ref(&self, seq: Seq, class: ClassId) -> JobRef {
-        JobRef { seq, class: self.classes.slot(class).class.clone() }
+        JobRef { seq, id: None, class: self.classes.slot(class).class.clone() }
     }
 
     pub(crate) fn put(&mut self, kind: Kind, name: &str, row: &impl serde::Serialize) {
@@ -164,12 +164,13 @@ impl Engine {
     }
 
     /// A job is ready: it joins its lane and may be handed out. It must not be counted anywhere.
-    pub(crate) fn enter_lane(&mut self, seq: Seq, class: ClassId, attempt: u32) {
+    /// A fresh one was accepted just now, or, after a restore, has never run.
+    pub(crate) fn enter_lane(&mut self, seq: Seq, class: ClassId, attempt: u32, fresh: bool) {
         let slot = self.classes.slot(class);
         let (ix, priority) = (slot.queue, slot.class.priority);
         let lane = self.lanes.get_or_make(class);
         let was = lane.head();
-        lane.add(seq, attempt);
+        lane.add(seq, attempt, fresh);
         let is = lane.head();
         let queue = self.queues.get_mut(ix);
         queue.move_lane(class, priority, was, is);
@@ -206,7 +207,7 @@ impl Engine {
         if let Some(live) = self.watch.get_mut(seq) {
             (live.state, live.enqueued, live.due) = (State::Available, enqueued, None);
         }
-        self.enter_lane(seq, class, attempt);
+        self.enter_lane(seq, class, attempt, false);
     }
 
     /// A job that needs watching waits again, after an execution that did not finish it.

@@ -1,19 +1,20 @@
 //! Coming back from what a store holds.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rota_model::cron::Schedule;
-use rota_model::mutation::{Counts, Kind};
+use rota_model::mutation::{Counts, HistoryRow, Kind, Period};
 use rota_model::{Class, ClassId, CronName, Live, Millis, QueueName, Seq, State, WorkerId};
 use serde::de::DeserializeOwned;
 
 use crate::active::Active;
-use crate::commands::MAINTENANCE;
+use crate::commands::{ALL_QUEUES, MAINTENANCE, start_of};
 use crate::cron::{Cron, CronRow};
 use crate::sched::QueueRow;
 use crate::timers::Timer;
 use crate::worker::{Worker, WorkerRow};
-use crate::{Config, Engine, Now};
+use crate::{Config, Engine, Interval, Now};
 
 /// A worker that still runs a job is given this long to say so, even when the reservation ended
 /// while the server was down.
@@ -23,6 +24,8 @@ const GRACE_MS: u64 = 15_000;
 pub struct Restore {
     engine: Engine,
     problem: Option<String>,
+    /// Hours that ended before this start.
+    past: BTreeMap<(Millis, Arc<str>), Interval>,
 }
 
 impl Restore {
@@ -31,7 +34,7 @@ impl Restore {
     pub fn new(config: Config, seed: u64, now: Now) -> Self {
         let mut engine = Engine::new(config, seed);
         engine.now = now;
-        Self { engine, problem: None }
+        Self { engine, problem: None, past: BTreeMap::new() }
     }
 
     pub fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
@@ -70,7 +73,9 @@ impl Restore {
             (State::Scheduled | State::Retryable, Some(due)) => {
                 engine.wait_until(due, seq, Timer { class, attempt, state });
             }
-            (State::Available, _) if !live.held => engine.enter_lane(seq, class, attempt),
+            (State::Available, _) if !live.held => {
+                engine.enter_lane(seq, class, attempt, attempt == 0)
+            }
             _ => engine.queues.get_mut(ix).enter(state),
         }
         if state == State::Active {
@@ -80,10 +85,39 @@ impl Restore {
         }
     }
 
+    /// A minute of the hour in which the last commit was made. The hour that it belongs to goes on,
+    /// or is written down if it is over.
+    pub fn history(&mut self, row: &HistoryRow) {
+        let Ok(interval) = serde_json::from_slice::<Interval>(&row.data) else {
+            self.problem.get_or_insert(format!("statistics of '{}' cannot be read", row.queue));
+            return;
+        };
+        let (now, hour) = (self.engine.now.wall, start_of(row.at, Period::Hour));
+        if hour < start_of(now, Period::Hour) {
+            self.past.entry((hour, row.queue.clone())).or_default().merge(&interval);
+            return;
+        }
+        let stats = match &*row.queue {
+            ALL_QUEUES => &mut self.engine.total,
+            name => match self.engine.queues.find(name) {
+                Some(ix) => &mut self.engine.queues.get_mut(ix).stats,
+                None => return,
+            },
+        };
+        if row.at == start_of(now, Period::Minute) {
+            stats.minute.merge(&interval);
+        } else {
+            stats.hour.merge(&interval);
+        }
+    }
+
     /// The engine, as of the last commit; or what in the data makes no sense.
     pub fn finish(mut self, next_seq: Seq, last_now: Millis) -> Result<Engine, String> {
         if let Some(problem) = self.problem {
             return Err(problem);
+        }
+        for ((hour, queue), interval) in &self.past {
+            self.engine.write_interval(Period::Hour, *hour, queue, interval);
         }
         self.engine.next_seq = next_seq.max(Seq(1));
         self.engine.now.wall = self.engine.now.wall.max(last_now);

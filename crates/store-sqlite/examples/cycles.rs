@@ -17,7 +17,9 @@ use rota_model::{
     Class, ClassId, Ending, JobId, JobType, Live, Millis, Policy, QueueName, Seq, State, TenantId,
     WorkerId,
 };
-use rota_store::{Batch, Claim, Counts, Finish, Kind, Loaded, Mutation, NewRow, Sink, Store};
+use rota_store::{
+    Batch, Claim, Counts, Finish, HistoryRow, Kind, Loaded, Mutation, NewRow, Sink, Store,
+};
 use rota_store_sqlite::{Options, SqliteStore};
 
 const EPOCH: i64 = 1_700_000_000_000;
@@ -108,6 +110,7 @@ impl Sink for Count {
     fn live(&mut self, _: Live) {
         self.0 += 1;
     }
+    fn history(&mut self, _: HistoryRow) {}
 }
 
 /// Each counter is the sequence number of the next job to which that happens.

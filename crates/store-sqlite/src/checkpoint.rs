@@ -5,7 +5,16 @@ use rusqlite::{Connection, ErrorCode};
 use crate::fault::Fault;
 
 /// A commit that finds this many pages in the log moves them, which bounds the log under load.
-pub(crate) const AUTOMATIC_PAGES: u32 = 4096;
+const AUTOMATIC_PAGES: u64 = 4096;
+const FEWEST_PAGES: u64 = 64;
+
+/// The bound on the log. Moving it must be possible in the space that is kept in reserve.
+pub(crate) fn automatic_pages(reserve_bytes: u64, page_bytes: u64) -> u64 {
+    match reserve_bytes {
+        0 => AUTOMATIC_PAGES,
+        bytes => (bytes / 2 / page_bytes).clamp(FEWEST_PAGES, AUTOMATIC_PAGES),
+    }
+}
 
 /// Below this an idle moment is not worth two fsyncs.
 const WORTH_PAGES: i64 = 256;

@@ -40,7 +40,13 @@ impl Fault {
 
 impl From<Fault> for StoreError {
     fn from(fault: Fault) -> Self {
-        StoreError::new(fault.to_string())
+        match fault.code() {
+            // Without a code it is what Rota never wrote, or a value of the wrong type.
+            None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                StoreError::damaged(fault.to_string())
+            }
+            Some(_) => StoreError::new(fault.to_string()),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rota_model::{ClassId, Millis};
-use rota_store::{Counts, Kind, Loaded, Sink};
+use rota_store::{Counts, HistoryRow, Kind, Loaded, Period, Sink};
 use rusqlite::{Connection, Row};
 
 use crate::fault::Fault;
@@ -15,6 +15,7 @@ pub(crate) fn load(conn: &mut Connection, sink: &mut dyn Sink) -> Result<Loaded,
     classes(&tx, sink)?;
     named(&tx, sink)?;
     live(&tx, sink)?;
+    recent_history(&tx, loaded.now, sink)?;
     tx.commit()?;
     Ok(loaded)
 }
@@ -63,6 +64,22 @@ fn named(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
             .ok_or_else(|| Fault::Damaged(format!("a named thing has the kind {code}")))?;
         let name: Arc<str> = row.get(1)?;
         sink.named(kind, name, row::bytes(row, 2)?);
+    }
+    Ok(())
+}
+
+fn recent_history(conn: &Connection, now: Millis, sink: &mut dyn Sink) -> Result<(), Fault> {
+    let hour = now.0 - now.0.rem_euclid(Period::Hour.ms());
+    let mut statement =
+        conn.prepare_cached("SELECT queue, at, data FROM history WHERE period = ?1 AND at >= ?2")?;
+    let mut rows = statement.query((Period::Minute.code(), hour))?;
+    while let Some(row) = rows.next()? {
+        sink.history(HistoryRow {
+            period: Period::Minute,
+            at: Millis(row.get(1)?),
+            queue: row.get(0)?,
+            data: row::bytes(row, 2)?,
+        });
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::fault::Fault;
 use crate::header::{self, Look};
 use crate::lock::DirLock;
-use crate::{Durability, OpenError, checkpoint, migrate, pragma};
+use crate::{OpenError, Options, checkpoint, migrate, pragma};
 
 pub(crate) fn lock(dir: &Path) -> Result<DirLock, OpenError> {
     fs::create_dir_all(dir).map_err(|error| OpenError::unusable(dir, error))?;
@@ -16,7 +16,7 @@ pub(crate) fn lock(dir: &Path) -> Result<DirLock, OpenError> {
 }
 
 /// The caller holds the lock.
-pub(crate) fn writer(path: &Path, durability: Durability) -> Result<Connection, OpenError> {
+pub(crate) fn writer(path: &Path, options: Options) -> Result<Connection, OpenError> {
     let look = header::look(path)?;
     let at_open = |fault: Fault| fault.at_open(path);
     let mut conn = pragma::connect(path).map_err(at_open)?;
@@ -32,7 +32,7 @@ pub(crate) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
         let cause = "its file system does not support SQLite's write-ahead log";
         return Err(OpenError::unusable(path, cause));
     }
-    pragma::for_writing(&conn, durability).map_err(at_open)?;
+    pragma::for_writing(&conn, options).map_err(at_open)?;
     migrate::check_schema(&conn).map_err(at_open)?;
     Ok(conn)
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
-use crate::Durability;
-use crate::checkpoint::AUTOMATIC_PAGES;
+use crate::checkpoint::automatic_pages;
 use crate::fault::Fault;
+use crate::{Durability, Options};
 
 const PAGE_BYTES: u32 = 8192;
 /// Negative numbers are KiB. The writer's own pages are few and recent; a larger cache only makes
@@ -48,15 +48,16 @@ pub(crate) fn use_log(conn: &Connection) -> Result<bool, Fault> {
     Ok(mode == "wal")
 }
 
-pub(crate) fn for_writing(conn: &Connection, durability: Durability) -> Result<(), Fault> {
-    let synchronous = match durability {
+pub(crate) fn for_writing(conn: &Connection, options: Options) -> Result<(), Fault> {
+    let synchronous = match options.durability {
         Durability::Fsync => "full",
         Durability::Os => "normal",
     };
     conn.pragma_update(None, "synchronous", synchronous)?;
     conn.pragma_update(None, "cache_size", WRITER_CACHE)?;
     conn.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT as i64)?;
-    Ok(conn.pragma_update(None, "wal_autocheckpoint", AUTOMATIC_PAGES)?)
+    let pages = automatic_pages(options.reserve_bytes, PAGE_BYTES.into());
+    Ok(conn.pragma_update(None, "wal_autocheckpoint", pages as i64)?)
 }
 
 pub(crate) fn for_reading(conn: &Connection) -> Result<(), Fault> {

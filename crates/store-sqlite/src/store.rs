@@ -24,7 +24,7 @@ impl SqliteStore {
     pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
         let lock = open::lock(dir)?;
         let path = dir.join("rota.db");
-        let conn = open::writer(&path, options.durability)?;
+        let conn = open::writer(&path, options)?;
         let reserve = Reserve::new(dir, options.reserve_bytes);
         reserve.restore();
         Ok(Self { conn, path, reserve, _lock: lock })
@@ -43,12 +43,16 @@ impl SqliteStore {
     pub fn release_reserve(&self) -> bool {
         let released = self.reserve.release();
         // A failure here will be met again by the next commit, which can tell it.
-        let _ = checkpoint::now(&self.conn);
+        let _ = checkpoint::and_truncate(&self.conn);
         released
     }
 
     /// Tries to reserve the space again; true when it is there.
     pub fn restore_reserve(&self) -> bool {
+        if !self.reserve.is_there() {
+            // The log may hold more than is missing.
+            let _ = checkpoint::and_truncate(&self.conn);
+        }
         self.reserve.restore()
     }
 

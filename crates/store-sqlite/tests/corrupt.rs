@@ -8,7 +8,9 @@ use bytes::Bytes;
 use directory::{Directory, block_on};
 use rota_model::{Class, ClassId, JobId, Live, Millis, Seq, State};
 use rota_store::suite::Fixture;
-use rota_store::{Batch, CommitError, Counts, Kind, Loaded, Mutation, NewRow, Sink, Store};
+use rota_store::{
+    Batch, CommitError, Counts, HistoryRow, Kind, Loaded, Mutation, NewRow, Sink, Store,
+};
 use rota_store_sqlite::OpenError;
 
 #[test]
@@ -160,4 +162,5 @@ impl Sink for Ignore {
     fn class(&mut self, _: ClassId, _: Class, _: Counts) {}
     fn named(&mut self, _: Kind, _: std::sync::Arc<str>, _: Bytes) {}
     fn live(&mut self, _: Live) {}
+    fn history(&mut self, _: HistoryRow) {}
 }

@@ -3,11 +3,17 @@
 #[error("{message}")]
 pub struct StoreError {
     pub message: String,
+    /// What is stored makes no sense; reading it again will not help.
+    pub damaged: bool,
 }
 
 impl StoreError {
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self { message: message.into(), damaged: false }
+    }
+
+    pub fn damaged(message: impl Into<String>) -> Self {
+        Self { message: message.into(), damaged: true }
     }
 }
 

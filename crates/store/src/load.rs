@@ -5,13 +5,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rota_model::{Class, ClassId, Live, Millis, Seq};
 
-use crate::{Counts, Kind};
+use crate::{Counts, HistoryRow, Kind};
 
-/// Takes what a store holds, in this order: classes, named things, then living jobs by sequence.
+/// Takes what a store holds, in this order: classes, named things, living jobs by sequence, then
+/// recent statistics.
 pub trait Sink: Send {
     fn class(&mut self, id: ClassId, class: Class, counts: Counts);
     fn named(&mut self, kind: Kind, name: Arc<str>, json: Bytes);
     fn live(&mut self, live: Live);
+    /// Minutes of the hour in which the last commit was made.
+    fn history(&mut self, row: HistoryRow);
 }
 
 /// Where the last commit left off.

@@ -11,7 +11,7 @@ use crate::{Failure, given, logging};
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let settings = given::settings(matches)?;
-    logging::start(&settings);
+    logging::start(&settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -67,7 +67,6 @@ fn flipped_bytes_never_cause_an_accident() {
 
 /// Whole pages that turn to noise cannot go unnoticed by a server that reads them.
 #[test]
-#[ignore = "bug: a damaged page met by a reader is answered with 503 and Retry-After for ever"]
 fn a_page_of_noise_ends_the_server_with_its_cause() {
     let seed = Dice::seed();
     let mut dice = Dice::new(seed);

@@ -46,7 +46,6 @@ fn work_goes_on_while_new_jobs_are_refused() {
 }
 
 #[test]
-#[ignore = "bug: a log larger than the reserve uses it up on being moved, and then nothing works"]
 fn work_goes_on_with_a_small_reserve_too() {
     work_on_a_full_disk(MEGABYTES, "2MiB");
 }

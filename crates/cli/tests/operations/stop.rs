@@ -28,7 +28,6 @@ fn both_signals_end_it_well_and_leave_a_clean_directory() {
 }
 
 #[test]
-#[ignore = "bug: the readers' connections outlive the store, so SQLite leaves -shm and -wal behind"]
 fn nothing_but_the_data_itself_is_left_behind() {
     let mut server = Server::start();
     server.enqueue(json!({"type": "a", "args": []}));

@@ -133,7 +133,6 @@ fn jobs_are_sorted_by_priority_and_start() {
 }
 
 #[test]
-#[ignore = "bug: next_cursor of a sorted list leads back to its first page"]
 fn a_cursor_of_a_sorted_list_leads_on_or_is_not_given() {
     let server = Server::start();
     let sent: HashSet<String> =

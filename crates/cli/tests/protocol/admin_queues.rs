@@ -84,7 +84,6 @@ fn statistics_count_what_was_done() {
 }
 
 #[test]
-#[ignore = "bug: what a stop wrote of the minute under way is not counted after the start"]
 fn statistics_of_the_last_hour_survive_a_restart() {
     let mut server = Server::start();
     filled(&server);

@@ -77,7 +77,6 @@ fn the_history_survives_a_restart() {
 }
 
 #[test]
-#[ignore = "bug: a second stop in one minute overwrites what the first wrote of it"]
 fn the_history_of_a_minute_survives_two_restarts() {
     let mut server = Server::start();
     for _ in 0..2 {

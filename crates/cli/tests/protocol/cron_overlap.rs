@@ -144,7 +144,6 @@ fn a_run_that_is_retried_later_still_stands_in_the_way() {
 }
 
 #[test]
-#[ignore = "bug: no job.enqueued is emitted for a run that was kept back"]
 fn a_run_that_was_kept_back_is_enqueued_when_it_is_let_go() {
     let server = Server::start();
     each_second(&server, "enqueue");

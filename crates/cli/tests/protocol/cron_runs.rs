@@ -56,7 +56,6 @@ fn each_run_is_an_event() {
 }
 
 #[test]
-#[ignore = "bug: cron events lack cron_expr"]
 fn cron_events_tell_the_expression() {
     let server = Server::start();
     each_second(&server, json!({}));

@@ -106,7 +106,6 @@ fn a_cancelled_job_tells_its_story() {
 }
 
 #[test]
-#[ignore = "bug: job.expired lacks created_at and ttl_ms"]
 fn an_expired_job_tells_how_long_it_had() {
     let server = Server::start();
     let id = server.enqueue(job_with("q", json!({"expires_at": "+PT0.1S"})));
@@ -180,7 +179,6 @@ fn events_are_filtered_by_type_queue_and_job_type() {
 }
 
 #[test]
-#[ignore = "bug: events of jobs that were removed have lost their job_id and subject"]
 fn events_of_a_job_that_was_removed_still_name_it() {
     let server = Server::start();
     let id = server.enqueue(job_with("q", json!({"retry": {"max_attempts": 1}})));

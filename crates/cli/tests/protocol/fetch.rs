@@ -170,7 +170,6 @@ fn a_fetched_job_has_all_that_a_worker_needs() {
 }
 
 #[test]
-#[ignore = "bug: a fetch shows the time of creation as enqueued_at"]
 fn a_delayed_job_has_the_same_enqueued_at_in_the_fetch_as_elsewhere() {
     let server = Server::start();
     let id = server.enqueue(job_with("q", json!({"scheduled_at": "+PT0.1S"})));

@@ -91,7 +91,6 @@ fn a_cancellation_and_a_fetch_leave_the_job_in_one_hand() {
 }
 
 #[test]
-#[ignore = "bug: an answer may wait for the next request, or for a second"]
 fn no_answer_waits_for_the_next_request() {
     let server = Server::start();
     let refused = || try_ack(&server, NOBODY).status;

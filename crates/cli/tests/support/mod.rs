@@ -3,8 +3,8 @@
 // Each test binary uses its own part of this.
 #![allow(dead_code)]
 
-use std::io::Read;
-use std::net::{SocketAddr, TcpListener};
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -257,50 +257,43 @@ impl Drop for Server {
 
 pub const JSON: (&str, &str) = ("Content-Type", "application/openjobspec+json");
 
-/// Starts a process and waits until it answers.
+/// Starts a process on a port of its own choice and waits until it says which.
 fn launch(dir: &Path, flags: &[String], environment: &[(String, String)]) -> (Child, SocketAddr) {
-    let address = free_address();
-    let child = command(&["serve"])
-        .arg("--listen")
-        .arg(address.to_string())
+    let mut child = command(&["serve", "--listen", "127.0.0.1:0"])
         .arg("--data")
         .arg(dir)
         .args(flags)
         .envs(environment.iter().map(|(k, v)| (k, v)))
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the server can be started");
-    wait_until_listening(child, address)
-}
-
-fn wait_until_listening(mut child: Child, address: SocketAddr) -> (Child, SocketAddr) {
-    let until = Instant::now() + Duration::from_secs(30);
-    while std::net::TcpStream::connect(address).is_err() {
-        if let Some(status) = child.try_wait().expect("the server was started here") {
-            let mut text = String::new();
-            if let Some(mut stderr) = child.stderr.take() {
-                let _ = stderr.read_to_string(&mut text);
-            }
-            panic!("the server ended at once: {status}\n{text}");
+    let mut greeting = BufReader::new(child.stdout.take().expect("its output is piped"));
+    let address = loop {
+        let mut line = String::new();
+        if greeting.read_line(&mut line).unwrap_or(0) == 0 {
+            panic!("the server ended at once: {}", last_words(&mut child));
         }
-        assert!(Instant::now() < until, "the server does not listen");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    drain(&mut child);
+        if let Some((_, address)) = line.split_once("listening on  http://") {
+            break address.trim().parse().expect("the greeting has an address");
+        }
+    };
+    drain(greeting);
+    drain(child.stderr.take().expect("its log is piped"));
     (child, address)
 }
 
-/// Logs are read away, so that a chatty server never blocks on a full pipe.
-fn drain(child: &mut Child) {
+fn last_words(child: &mut Child) -> String {
+    let mut text = String::new();
     if let Some(mut stderr) = child.stderr.take() {
-        std::thread::spawn(move || {
-            let _ = std::io::copy(&mut stderr, &mut std::io::sink());
-        });
+        let _ = stderr.read_to_string(&mut text);
     }
+    format!("{:?}\n{text}", child.wait())
 }
 
-fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("a bound socket has an address")
+/// What nobody looks at is read away, so that a chatty server never blocks on a full pipe.
+fn drain(mut pipe: impl Read + Send + 'static) {
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+    });
 }

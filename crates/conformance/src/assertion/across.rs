@@ -27,29 +27,15 @@ impl Inspection<'_> {
         let Some(claim) = expected.as_object().and_then(Claim::parse) else {
             return self.not_understood("exclusive_claim", &format!("unknown claim {expected}"));
         };
-        let holders = claim
-            .fetches
-            .iter()
-            .filter(|jobs| claim.is_in(jobs))
-            .count();
+        let holders = claim.fetches.iter().filter(|jobs| claim.is_in(jobs)).count();
         let empty = claim.fetches.iter().filter(|jobs| jobs.is_empty()).count();
         if claim.one_has_job && holders != 1 {
             let why = format!("{holders} fetches have the job instead of 1");
-            self.problem(
-                "exclusive_claim",
-                expected,
-                Some(&json!(claim.fetches)),
-                &why,
-            );
+            self.problem("exclusive_claim", expected, Some(&json!(claim.fetches)), &why);
         }
         if claim.one_empty && empty != 1 {
             let why = format!("{empty} fetches are empty instead of 1");
-            self.problem(
-                "exclusive_claim",
-                expected,
-                Some(&json!(claim.fetches)),
-                &why,
-            );
+            self.problem("exclusive_claim", expected, Some(&json!(claim.fetches)), &why);
         }
     }
 }
@@ -63,27 +49,16 @@ struct Claim<'a> {
 
 impl<'a> Claim<'a> {
     fn parse(members: &'a Map<String, Value>) -> Option<Claim<'a>> {
-        let known = [
-            "job_id",
-            "fetches",
-            "exactly_one_has_job",
-            "exactly_one_empty",
-        ];
+        let known = ["job_id", "fetches", "exactly_one_has_job", "exactly_one_empty"];
         let flag = |key: &str| members.get(key).map_or(Some(false), Value::as_bool);
-        let fetches = members
-            .get("fetches")?
-            .as_array()?
-            .iter()
-            .map(Value::as_array);
+        let fetches = members.get("fetches")?.as_array()?.iter().map(Value::as_array);
         let claim = Claim {
             job_id: members.get("job_id")?,
             fetches: fetches.collect::<Option<_>>()?,
             one_has_job: flag("exactly_one_has_job")?,
             one_empty: flag("exactly_one_empty")?,
         };
-        unknown_keys("the claim", members, &known)
-            .is_empty()
-            .then_some(claim)
+        unknown_keys("the claim", members, &known).is_empty().then_some(claim)
     }
 
     fn is_in(&self, jobs: &[Value]) -> bool {

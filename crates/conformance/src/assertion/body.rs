@@ -43,12 +43,7 @@ impl Inspection<'_> {
             self.unknown.append(&mut inspection.unknown);
         }
         if !matched {
-            self.problem(
-                "$or",
-                expected,
-                Some(&response.json),
-                "no alternative matches",
-            );
+            self.problem("$or", expected, Some(&response.json), "no alternative matches");
         }
     }
 

@@ -8,10 +8,7 @@ use crate::matcher::Matcher;
 
 impl Inspection<'_> {
     pub(super) fn status(&mut self, expected: &Value, status: u16) {
-        match expected
-            .as_str()
-            .and_then(|text| text.strip_prefix("one_of:"))
-        {
+        match expected.as_str().and_then(|text| text.strip_prefix("one_of:")) {
             Some(list) => {
                 let choices = list.split(',').map(|choice| choice.trim().parse().ok());
                 self.among("status", expected, choices.collect(), status);
@@ -30,9 +27,7 @@ impl Inspection<'_> {
     fn among(&mut self, key: &str, expected: &Value, choices: Option<Vec<u16>>, status: u16) {
         match choices.filter(|choices| !choices.is_empty()) {
             Some(choices) => {
-                let choices = choices
-                    .into_iter()
-                    .map(|choice| Matcher::Equal(choice.into()));
+                let choices = choices.into_iter().map(|choice| Matcher::Equal(choice.into()));
                 let matcher = Matcher::OneOf(choices.collect());
                 self.apply(key, expected, &matcher, Some(&status.into()));
             }

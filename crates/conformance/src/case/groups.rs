@@ -9,11 +9,7 @@ pub(super) fn of(steps: &[Step]) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         match groups.last_mut() {
-            Some(group)
-                if steps[group.clone()]
-                    .iter()
-                    .any(|member| linked(member, step)) =>
-            {
+            Some(group) if steps[group.clone()].iter().any(|member| linked(member, step)) => {
                 group.end = index + 1;
             }
             _ => groups.push(index..index + 1),

@@ -37,21 +37,12 @@ pub const STEP: [&str; 18] = [
     "store",
 ];
 
-pub const ASSERTION: [&str; 7] = [
-    "body",
-    "equality",
-    "exclusive_claim",
-    "headers",
-    "status",
-    "status_in",
-    "status_one_of",
-];
+pub const ASSERTION: [&str; 7] =
+    ["body", "equality", "exclusive_claim", "headers", "status", "status_in", "status_one_of"];
 
 pub fn unknown(place: &str, object: &Map<String, Value>, known: &[&str]) -> Vec<String> {
     let unknown = object.keys().filter(|key| !known.contains(&key.as_str()));
-    unknown
-        .map(|key| format!("{place} has the unknown key {key:?}"))
-        .collect()
+    unknown.map(|key| format!("{place} has the unknown key {key:?}")).collect()
 }
 
 /// `body.<path>` is an expectation of its own, and a comment expects nothing.

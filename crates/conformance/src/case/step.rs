@@ -33,16 +33,10 @@ impl Step {
         unknown: &mut Vec<String>,
     ) -> Result<Step, String> {
         let step = step.as_object().ok_or("a step is not an object")?;
-        let fields = Fields {
-            step,
-            id: text(step, "id")?.unwrap_or(format!("step-{}", index + 1)),
-        };
+        let fields =
+            Fields { step, id: text(step, "id")?.unwrap_or(format!("step-{}", index + 1)) };
         let id = fields.id.clone();
-        let action = Action::named(
-            &fields
-                .text("action")?
-                .ok_or(format!("{id} has no action"))?,
-        );
+        let action = Action::named(&fields.text("action")?.ok_or(format!("{id} has no action"))?);
 
         unknown.extend(keys::unknown(&id, step, &keys::STEP));
         if let Action::Unknown(name) = &action {
@@ -52,9 +46,7 @@ impl Step {
         let strange = expectations.keys().filter(|key| !keys::is_assertion(key));
         unknown.extend(strange.map(|key| format!("{id} has the unknown assertion {key:?}")));
         if action == Action::Wait && !expectations.is_empty() {
-            unknown.push(format!(
-                "{id} waits, so its assertions have no answer to look at"
-            ));
+            unknown.push(format!("{id} waits, so its assertions have no answer to look at"));
         }
 
         Ok(Step {
@@ -91,9 +83,7 @@ impl Fields<'_> {
 
     fn number(&self, key: &str) -> Result<Option<u64>, String> {
         let number = self.step.get(key);
-        number
-            .map(|value| value.as_u64().ok_or_else(|| self.wrong(key)))
-            .transpose()
+        number.map(|value| value.as_u64().ok_or_else(|| self.wrong(key))).transpose()
     }
 
     fn object(&self, key: &str) -> Result<Map<String, Value>, String> {

@@ -32,10 +32,9 @@ impl NumberRule {
         let number = actual.ok_or("is not a number")?;
         let (fits, otherwise) = match self {
             NumberRule::Positive => (number > 0.0, "is not positive".into()),
-            NumberRule::Between(least, most) => (
-                (least..=most).contains(&number),
-                format!("is not between {least} and {most}"),
-            ),
+            NumberRule::Between(least, most) => {
+                ((least..=most).contains(&number), format!("is not between {least} and {most}"))
+            }
         };
         super::expect(fits, &otherwise)
     }

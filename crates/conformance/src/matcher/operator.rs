@@ -46,10 +46,7 @@ fn parse_one(name: &str, argument: &Value, mode: Mode) -> Result<Option<Matcher>
             .as_str()
             .and_then(|pattern| Regex::new(pattern).ok())
             .map(|pattern| Matcher::Text(TextRule::Pattern(pattern))),
-        "$gte" => argument
-            .as_f64()
-            .map(NumberRule::at_least)
-            .map(Matcher::Number),
+        "$gte" => argument.as_f64().map(NumberRule::at_least).map(Matcher::Number),
         "$lte" => argument
             .as_f64()
             .map(|most| Matcher::Number(NumberRule::Between(f64::NEG_INFINITY, most))),
@@ -61,10 +58,7 @@ fn parse_one(name: &str, argument: &Value, mode: Mode) -> Result<Option<Matcher>
 }
 
 fn parse_all(choices: &[Value], mode: Mode) -> Result<Vec<Matcher>, String> {
-    choices
-        .iter()
-        .map(|choice| Matcher::parse(choice, mode))
-        .collect()
+    choices.iter().map(|choice| Matcher::parse(choice, mode)).collect()
 }
 
 /// A length, or bounds on it: `{"$gte": 2}`.
@@ -86,8 +80,5 @@ fn between(bounds: &Map<String, Value>, least: &str, most: &str) -> Option<Numbe
         Some(value) => value.as_f64(),
         None => Some(unbounded),
     };
-    Some(NumberRule::Between(
-        bound(least, f64::NEG_INFINITY)?,
-        bound(most, f64::INFINITY)?,
-    ))
+    Some(NumberRule::Between(bound(least, f64::NEG_INFINITY)?, bound(most, f64::INFINITY)?))
 }

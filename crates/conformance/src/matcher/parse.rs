@@ -17,10 +17,8 @@ impl Matcher {
         match value {
             Value::String(text) => parse_text(text, mode),
             Value::Array(items) => {
-                let elements: Result<_, _> = items
-                    .iter()
-                    .map(|item| Matcher::parse(item, mode))
-                    .collect();
+                let elements: Result<_, _> =
+                    items.iter().map(|item| Matcher::parse(item, mode)).collect();
                 elements.map(Matcher::Elements)
             }
             Value::Object(members) if operator::is_operator(members) => {
@@ -74,9 +72,7 @@ fn parse_with_argument(text: &str, mode: Mode) -> Option<Matcher> {
     if let Some(length) = argument(text, "array:length").or(text.strip_prefix("array:length:")) {
         return Some(Matcher::Size(NumberRule::exactly(number(length)?)));
     }
-    if let Some(least) = text
-        .strip_prefix("array:min_length:")
-        .or(text.strip_prefix("array:min:"))
+    if let Some(least) = text.strip_prefix("array:min_length:").or(text.strip_prefix("array:min:"))
     {
         return Some(Matcher::Size(NumberRule::at_least(number(least)?)));
     }
@@ -92,15 +88,11 @@ fn parse_with_argument(text: &str, mode: Mode) -> Option<Matcher> {
 
 /// The inside of `name(...)`.
 fn argument<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.strip_prefix(name)?
-        .strip_prefix('(')?
-        .strip_suffix(')')
+    text.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')')
 }
 
 fn number(text: &str) -> Option<f64> {
-    f64::from_str(text.trim())
-        .ok()
-        .filter(|number| number.is_finite())
+    f64::from_str(text.trim()).ok().filter(|number| number.is_finite())
 }
 
 pub(super) fn unknown(matcher: &str) -> String {

@@ -50,15 +50,12 @@ fn is_datetime(text: &str) -> bool {
     let Some((date_and_time, zone)) = text.split_at_checked(19) else {
         return false;
     };
-    let shaped = date_and_time
-        .bytes()
-        .enumerate()
-        .all(|(at, byte)| match at {
-            4 | 7 => byte == b'-',
-            10 => byte == b'T',
-            13 | 16 => byte == b':',
-            _ => byte.is_ascii_digit(),
-        });
+    let shaped = date_and_time.bytes().enumerate().all(|(at, byte)| match at {
+        4 | 7 => byte == b'-',
+        10 => byte == b'T',
+        13 | 16 => byte == b':',
+        _ => byte.is_ascii_digit(),
+    });
     shaped && is_zone(after_fraction(zone)) && text.parse::<Timestamp>().is_ok()
 }
 

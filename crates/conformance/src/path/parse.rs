@@ -32,10 +32,7 @@ fn bracket(inside: &str) -> Option<(Segment, &str)> {
         let (filter, remaining) = filter.split_once(")]")?;
         let (key, quoted) = filter.split_once("==")?;
         let equals = quoted.trim().strip_prefix('\'')?.strip_suffix('\'')?;
-        let segment = Segment::Where {
-            key: key.trim().into(),
-            equals: equals.into(),
-        };
+        let segment = Segment::Where { key: key.trim().into(), equals: equals.into() };
         return Some((segment, remaining));
     }
     let (index, remaining) = inside.split_once(']')?;
@@ -52,16 +49,9 @@ mod tests {
 
     #[test]
     fn refuses_what_it_does_not_know() {
-        for text in [
-            "$.a[",
-            "$.a[-1]",
-            "$.a..b",
-            "$.a[?(@.n>1)]",
-            "$or",
-            "$empty",
-            "$.",
-            "$.a[?(@.id==5)]",
-        ] {
+        for text in
+            ["$.a[", "$.a[-1]", "$.a..b", "$.a[?(@.n>1)]", "$or", "$empty", "$.", "$.a[?(@.id==5)]"]
+        {
             assert!(segments(text).is_err(), "{text} should be refused");
         }
     }
@@ -73,10 +63,7 @@ mod tests {
             parsed,
             [
                 Segment::Key("jobs".into()),
-                Segment::Where {
-                    key: "id".into(),
-                    equals: "a)b".into()
-                },
+                Segment::Where { key: "id".into(), equals: "a)b".into() },
                 Segment::Key("errors".into()),
                 Segment::Index(0),
             ]

@@ -34,9 +34,7 @@ impl Display for CaseReport {
         }
         // What fails as expected needs no more than its reason.
         if self.verdict == Verdict::Fail {
-            self.failures
-                .iter()
-                .try_for_each(|failure| write!(out, "{failure}"))?;
+            self.failures.iter().try_for_each(|failure| write!(out, "{failure}"))?;
         }
         for warning in &self.warnings {
             writeln!(out, "      warning: {warning}")?;
@@ -67,6 +65,5 @@ impl Display for StepFailure {
 }
 
 fn indented(out: &mut Formatter<'_>, mark: &str, text: &str) -> Result {
-    text.lines()
-        .try_for_each(|line| writeln!(out, "      {mark}{line}"))
+    text.lines().try_for_each(|line| writeln!(out, "      {mark}{line}"))
 }

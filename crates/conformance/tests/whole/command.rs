@@ -52,15 +52,9 @@ fn the_exit_code_tells_success_from_failure_from_misuse() {
     for arguments in misuse {
         let output = command(&expecting(200), arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(
-            output.stdout.is_empty() && !output.stderr.is_empty(),
-            "{arguments:?}"
-        );
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments:?}");
     }
-    assert_eq!(
-        command(&Folder::new(), &["--url", &url]).status.code(),
-        Some(2)
-    );
+    assert_eq!(command(&Folder::new(), &["--url", &url]).status.code(), Some(2));
 }
 
 #[test]
@@ -70,14 +64,8 @@ fn json_is_one_document() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["failed"], 1);
     assert_eq!(report["cases"][0]["verdict"], "fail");
-    assert_eq!(
-        report["cases"][0]["failures"][0]["problems"][0]["actual"],
-        "200"
-    );
-    assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
-        "0 passed, 1 failed\n"
-    );
+    assert_eq!(report["cases"][0]["failures"][0]["problems"][0]["actual"], "200");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "0 passed, 1 failed\n");
 }
 
 /// A program that a test can start as a server.
@@ -96,13 +84,12 @@ fn stub_server() {
         return;
     };
     let directives = std::env::var("ROTA_TESTING_DIRECTIVES").unwrap_or_default();
-    stub::serve(
-        TcpListener::bind(listen).unwrap(),
-        move |asked: &Asked| match asked.path.as_str() {
+    stub::serve(TcpListener::bind(listen).unwrap(), move |asked: &Asked| {
+        match asked.path.as_str() {
             "/ojs/v1/health" => answer(200, "{}"),
             _ => answer(200, json!({"directives": directives})),
-        },
-    );
+        }
+    });
 }
 
 #[test]
@@ -125,24 +112,15 @@ fn each_case_has_a_server_and_a_data_folder_of_its_own() {
             itself.display()
         ),
     );
-    let output = command(
-        &folder,
-        &["--server-bin", server.to_str().unwrap(), "--strict"],
-    );
+    let output = command(&folder, &["--server-bin", server.to_str().unwrap(), "--strict"]);
     assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
 
     let seen = fs::read_to_string(seen).unwrap();
-    let servers: Vec<_> = seen
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .collect();
+    let servers: Vec<_> = seen.lines().filter_map(|line| line.split_once(' ')).collect();
     assert_eq!(servers.len(), 3);
     for (process, data) in servers {
         assert!(!Path::new(data).exists(), "{data} should be removed");
-        assert!(
-            !Path::new("/proc").join(process).exists(),
-            "{process} should have ended"
-        );
+        assert!(!Path::new("/proc").join(process).exists(), "{process} should have ended");
     }
 }
 
@@ -152,9 +130,5 @@ fn a_server_that_does_not_start_is_told_with_its_words() {
     let server = program(&folder, "echo 'no such disk' >&2; exit 3");
     let output = command(&folder, &["--server-bin", server.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        printed(&output).contains("no such disk"),
-        "{}",
-        printed(&output)
-    );
+    assert!(printed(&output).contains("no such disk"), "{}", printed(&output));
 }

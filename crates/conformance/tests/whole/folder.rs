@@ -15,18 +15,14 @@ pub struct Folder {
 
 impl Folder {
     pub fn new() -> Folder {
-        Folder {
-            home: tempfile::tempdir().unwrap(),
-        }
+        Folder { home: tempfile::tempdir().unwrap() }
     }
 
     /// A folder with one case, `level-9/case.json`.
     pub fn with_steps(steps: Value) -> Folder {
         let folder = Folder::new();
-        folder.add(
-            "level-9/case.json",
-            &json!({"test_id": "T-1", "name": "a case", "steps": steps}),
-        );
+        folder
+            .add("level-9/case.json", &json!({"test_id": "T-1", "name": "a case", "steps": steps}));
         folder
     }
 
@@ -56,10 +52,7 @@ impl Folder {
     }
 
     pub fn options(&self, url: &str, mode: Mode) -> Options {
-        Options {
-            mode,
-            ..Options::new(self.suites(), Target::Url(url.into()))
-        }
+        Options { mode, ..Options::new(self.suites(), Target::Url(url.into())) }
     }
 
     pub fn run(&self, url: &str, mode: Mode) -> Report {

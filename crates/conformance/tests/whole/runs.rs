@@ -46,10 +46,7 @@ fn a_failing_assertion_fails_the_run() {
         assert!(failure.request.as_ref().unwrap().starts_with("GET /"));
         assert!(failure.response.as_ref().unwrap().starts_with("200\n"));
         let shown = report.to_string();
-        assert!(
-            shown.contains("FAIL  level-9/case.json T-1 a case"),
-            "{shown}"
-        );
+        assert!(shown.contains("FAIL  level-9/case.json T-1 a case"), "{shown}");
         assert!(shown.ends_with("\n0 passed, 1 failed\n"), "{shown}");
     }
 }
@@ -61,10 +58,7 @@ fn an_unknown_matcher_fails_in_strict_mode_only() {
     assert!(!folder.run(&url, Mode::Strict).is_success());
     let lenient = folder.run(&url, Mode::Lenient);
     assert!(lenient.is_success());
-    assert!(
-        lenient.cases[0].warnings[0].contains("string:shouting"),
-        "{lenient}"
-    );
+    assert!(lenient.cases[0].warnings[0].contains("string:shouting"), "{lenient}");
 }
 
 #[test]
@@ -79,10 +73,7 @@ fn unknown_words_of_a_case_fail_in_strict_mode_only() {
         let folder = Folder::with_steps(json!([step]));
         assert!(!folder.run(&url, Mode::Strict).is_success(), "{step}");
         let lenient = folder.run(&url, Mode::Lenient);
-        assert!(
-            lenient.is_success() && lenient.cases[0].warnings.len() == 1,
-            "{lenient}"
-        );
+        assert!(lenient.is_success() && lenient.cases[0].warnings.len() == 1, "{lenient}");
     }
 }
 
@@ -93,10 +84,7 @@ fn selecting_nothing_is_an_error() {
         only: vec!["level-8".into()],
         ..folder.options("http://127.0.0.1:1", Mode::Lenient)
     };
-    assert!(matches!(
-        run(&options),
-        Err(Error::PatternSelectsNothing(_))
-    ));
+    assert!(matches!(run(&options), Err(Error::PatternSelectsNothing(_))));
     std::fs::remove_file(folder.suites().join("level-9/case.json")).unwrap();
     assert!(matches!(
         run(&folder.options("http://127.0.0.1:1", Mode::Lenient)),
@@ -122,32 +110,19 @@ fn a_server_that_does_not_answer_fails_the_case() {
 fn a_known_failure_does_not_fail_the_run_and_a_known_success_does() {
     let url = greeter();
     let failing = expecting(json!({"$.greeting": "goodbye"}));
-    let report = run(&Options {
-        known: Some(failing.known()),
-        ..failing.options(&url, Mode::Strict)
-    })
-    .unwrap();
+    let report =
+        run(&Options { known: Some(failing.known()), ..failing.options(&url, Mode::Strict) })
+            .unwrap();
     assert_eq!(report.closing_line(), "0 passed, 0 failed, 1 skipped");
     assert_eq!(report.cases[0].verdict, Verdict::Known);
-    assert_eq!(
-        report.cases[0].reason.as_deref(),
-        Some("it contradicts itself")
-    );
+    assert_eq!(report.cases[0].reason.as_deref(), Some("it contradicts itself"));
 
     let passing = expecting(json!({"$.greeting": "hello"}));
-    let report = run(&Options {
-        known: Some(passing.known()),
-        ..passing.options(&url, Mode::Strict)
-    })
-    .unwrap();
+    let report =
+        run(&Options { known: Some(passing.known()), ..passing.options(&url, Mode::Strict) })
+            .unwrap();
     assert_eq!(report.closing_line(), "0 passed, 1 failed");
-    assert!(
-        report.cases[0]
-            .reason
-            .as_ref()
-            .unwrap()
-            .starts_with("no longer fails")
-    );
+    assert!(report.cases[0].reason.as_ref().unwrap().starts_with("no longer fails"));
 }
 
 /// A server that gives each job a number, and remembers nothing else.
@@ -162,10 +137,7 @@ fn jobs() -> String {
                 json!({"id": id, "job": {"id": id, "sent": sent}, "as": asked.content_type}),
             )
         }
-        _ => answer(
-            200,
-            json!({"path": asked.path, "job": {"state": "available"}}),
-        ),
+        _ => answer(200, json!({"path": asked.path, "job": {"state": "available"}})),
     })
 }
 

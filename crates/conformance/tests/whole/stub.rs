@@ -20,10 +20,7 @@ pub struct Answer {
 }
 
 pub fn answer(status: u16, body: impl ToString) -> Answer {
-    Answer {
-        status,
-        body: body.to_string(),
-    }
+    Answer { status, body: body.to_string() }
 }
 
 /// Serves in the background until the test ends, and gives its address.
@@ -67,12 +64,7 @@ fn talk(stream: TcpStream, handler: &dyn Fn(&Asked) -> Answer) {
     reader.read_exact(&mut body).unwrap();
     let body = String::from_utf8(body).unwrap();
 
-    let Answer { status, body } = handler(&Asked {
-        method,
-        path,
-        content_type,
-        body,
-    });
+    let Answer { status, body } = handler(&Asked { method, path, content_type, body });
     let head = format!(
         "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n\
          content-length: {}\r\nconnection: close\r\n\r\n",

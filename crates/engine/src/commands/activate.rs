@@ -18,7 +18,7 @@ impl Engine {
             }
         };
         self.leave_waiting(live);
-        let job = self.job_ref(live.seq, live.class);
+        let job = self.job_ref(live.seq, live.class).named(target.id);
         self.emit(EventKind::Enqueued { job });
         self.make_ready(live.seq, live.class, live.attempt, false);
         Ok(Changed {

@@ -23,7 +23,7 @@ impl Engine {
             (live.class, live.attempt, live.state)
         };
         self.end(seq, class, Ending::Cancelled, None);
-        let job = self.job_ref(seq, class);
+        let job = self.job_ref(seq, class).named(target.id);
         self.emit(EventKind::Cancelled { job, attempt, before });
         Ok(Changed { id: target.id, before, after: Some(State::Cancelled), at: self.wall() })
     }

@@ -107,9 +107,10 @@ impl Engine {
         let accepted = self.accept(job, class, Origin::Run { held });
         cron.row.runs.push_back(accepted.seq.0);
         cron.row.run_count += 1;
-        let (job, run_count) = (self.job_ref(accepted.seq, class), cron.row.run_count);
-        let cron = name.clone();
-        self.emit(EventKind::CronTriggered { cron, job, scheduled_for, run_count });
+        let job = self.job_ref(accepted.seq, class).named(accepted.id);
+        let run_count = cron.row.run_count;
+        let (cron, expression) = (name.clone(), Arc::from(&*cron.row.expression));
+        self.emit(EventKind::CronTriggered { cron, expression, job, scheduled_for, run_count });
     }
 
     /// A run has ended: the next one that was kept back may go.
@@ -122,10 +123,11 @@ impl Engine {
         };
         let was_first = cron.row.runs.front() == Some(&seq.0);
         cron.row.runs.retain(|&run| run != seq.0);
-        if was_first && cron.row.overlap == Overlap::Enqueue {
-            if let Some(&next) = cron.row.runs.front() {
-                self.release_held(Seq(next));
-            }
+        if was_first
+            && cron.row.overlap == Overlap::Enqueue
+            && let Some(&next) = cron.row.runs.front()
+        {
+            self.release_held(Seq(next));
         }
         self.keep_cron(name, cron);
     }
@@ -145,6 +147,8 @@ impl Engine {
         let class = live.class;
         let ix = self.classes.slot(class).queue;
         self.queues.get_mut(ix).leave(State::Available);
+        let job = self.job_ref(seq, class);
+        self.emit(EventKind::Enqueued { job });
         self.make_ready(seq, class, 0, false);
     }
 
@@ -184,7 +188,13 @@ impl Engine {
         existing: Option<Seq>,
         scheduled_for: Millis,
     ) {
-        let (cron, class) = (name.clone(), Arc::new(cron.row.class.clone()));
-        self.emit(EventKind::CronSkipped { cron, class, reason, existing, scheduled_for });
+        self.emit(EventKind::CronSkipped {
+            cron: name.clone(),
+            expression: Arc::from(&*cron.row.expression),
+            class: Arc::new(cron.row.class.clone()),
+            reason,
+            existing,
+            scheduled_for,
+        });
     }
 }

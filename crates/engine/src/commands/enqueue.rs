@@ -83,14 +83,14 @@ impl Engine {
 
         match (state, due) {
             (State::Scheduled, Some(due)) => {
-                let job = self.job_ref(seq, class);
-                self.emit(EventKind::Scheduled { job, due });
+                let event = self.job_ref(seq, class).named(job.id);
+                self.emit(EventKind::Scheduled { job: event, due });
                 self.wait_until(due, seq, Timer { class, attempt: 0, state });
             }
             (State::Available, _) if !held => {
-                let job = self.job_ref(seq, class);
-                self.emit(EventKind::Enqueued { job });
-                self.enter_lane(seq, class, 0);
+                let event = self.job_ref(seq, class).named(job.id);
+                self.emit(EventKind::Enqueued { job: event });
+                self.enter_lane(seq, class, 0, true);
             }
             _ => self.queues.get_mut(ix).enter(state),
         }

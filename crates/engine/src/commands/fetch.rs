@@ -62,7 +62,7 @@ impl Engine {
                 self.queues.get_mut(ix).stats.minute.wait_ms.record(waited);
                 self.total.minute.wait_ms.record(waited);
             }
-            return Some(self.start(seq, class, attempt + 1, fetch));
+            return Some(self.start(seq, class, attempt + 1, fresh, fetch));
         }
     }
 
@@ -78,7 +78,14 @@ impl Engine {
         Some((popped.seq, popped.attempt, popped.fresh))
     }
 
-    fn start(&mut self, seq: Seq, class: ClassId, attempt: u32, fetch: &Fetch) -> Claimed {
+    fn start(
+        &mut self,
+        seq: Seq,
+        class: ClassId,
+        attempt: u32,
+        fresh: bool,
+        fetch: &Fetch,
+    ) -> Claimed {
         let slot = self.classes.slot(class);
         let (ix, policy) = (slot.queue, slot.class.policy.clone());
         let asked = policy.visibility_ms.or(fetch.visibility_ms);
@@ -117,6 +124,7 @@ impl Engine {
         Claimed {
             seq,
             attempt,
+            fresh: fresh && self.seq_clock.accepted_at(seq).is_some(),
             started,
             timeout_ms,
             own_timeout: policy.timeout_ms.is_some(),

@@ -17,3 +17,4 @@ mod waiting;
 mod worker;
 
 pub(crate) use maintenance::MAINTENANCE;
+pub(crate) use statistics::{ALL_QUEUES, start_of};

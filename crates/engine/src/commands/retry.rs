@@ -24,8 +24,8 @@ impl Engine {
         let ix = self.classes.slot(class).queue;
         *self.queues.get_mut(ix).done.get_mut(done.ending) -= 1;
         self.out.mutations.push(Mutation::Revive { seq, enqueued: self.wall() });
-        self.enter_lane(seq, class, 0);
-        let job = self.job_ref(seq, class);
+        self.enter_lane(seq, class, 0, false);
+        let job = self.job_ref(seq, class).named(target.id);
         self.emit(EventKind::Enqueued { job });
         Ok(Changed {
             id: target.id,

@@ -36,7 +36,7 @@ impl Engine {
             stats.minute.run_ms.record(duration_ms);
         }
         self.end(seq, active.class, Ending::Completed, ack.result);
-        let job = self.job_ref(seq, active.class);
+        let job = self.job_ref(seq, active.class).named(ack.job.id);
         self.emit(EventKind::Completed { job, attempt: active.attempt, duration_ms });
         Ok(self.settled(ack.job.id, &active, Outcome { state: State::Completed, next: None }))
     }

@@ -28,10 +28,10 @@ impl Engine {
         }
     }
 
-    /// Writes the minute under way as it is; the rest of it will be added when it closes.
+    /// Writes the minute under way as it is. A start within it goes on from there.
     pub(crate) fn flush_stats(&mut self) -> Reply {
         if let Some(minute) = self.minute {
-            self.write_intervals(minute, true);
+            self.write_intervals(minute, false);
         }
         Reply::Done
     }
@@ -74,6 +74,16 @@ impl Engine {
         }
         self.out.mutations.extend(rows.into_iter().map(Mutation::History));
     }
+
+    pub(crate) fn write_interval(
+        &mut self,
+        period: Period,
+        at: Millis,
+        queue: &str,
+        interval: &Interval,
+    ) {
+        self.out.mutations.push(Mutation::History(row(period, at, queue, interval)));
+    }
 }
 
 fn row(period: Period, at: Millis, queue: &str, interval: &Interval) -> HistoryRow {
@@ -81,6 +91,7 @@ fn row(period: Period, at: Millis, queue: &str, interval: &Interval) -> HistoryR
     HistoryRow { period, at, queue: Arc::from(queue), data: data.into() }
 }
 
-fn start_of(at: Millis, period: Period) -> Millis {
+/// The beginning of the interval that this moment belongs to.
+pub(crate) fn start_of(at: Millis, period: Period) -> Millis {
     Millis(at.0 - at.0.rem_euclid(period.ms()))
 }

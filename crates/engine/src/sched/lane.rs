@@ -66,10 +66,9 @@ impl Lane {
         }
     }
 
-    /// A job that has never run and is newer than all in the lane goes behind them; any other is
-    /// sorted in.
-    pub fn add(&mut self, seq: Seq, attempt: u32) {
-        if attempt == 0 && self.fresh.last().is_none_or(|last| last < seq) {
+    /// A fresh job is newer than all in the lane and goes behind them; any other is sorted in.
+    pub fn add(&mut self, seq: Seq, attempt: u32, fresh: bool) {
+        if fresh && self.fresh.last().is_none_or(|last| last < seq) {
             self.fresh.push(seq);
         } else {
             self.returned.insert(seq, attempt);
@@ -147,10 +146,10 @@ mod tests {
     fn returned_jobs_take_their_old_place() {
         let mut lane = Lane::default();
         for n in [2, 4, 6] {
-            lane.add(Seq(n), 0);
+            lane.add(Seq(n), 0, true);
         }
-        lane.add(Seq(3), 2);
-        lane.add(Seq(1), 0);
+        lane.add(Seq(3), 2, false);
+        lane.add(Seq(1), 0, false);
         assert_eq!((lane.len(), lane.head()), (5, Some(Seq(1))));
         assert_eq!(drain(&mut lane), [(1, 0), (2, 0), (3, 2), (4, 0), (6, 0)]);
     }
@@ -158,8 +157,8 @@ mod tests {
     #[test]
     fn removed_jobs_never_show() {
         let mut lane = Lane::default();
-        (0..1_000).for_each(|n| lane.add(Seq(n), 0));
-        lane.add(Seq(2_000), 1);
+        (0..1_000).for_each(|n| lane.add(Seq(n), 0, true));
+        lane.add(Seq(2_000), 1, false);
         for n in (0..1_000).filter(|n| n % 3 != 0) {
             assert!(lane.remove(Seq(n)));
             assert!(!lane.remove(Seq(n)), "only once");
@@ -175,7 +174,7 @@ mod tests {
     #[test]
     fn removing_the_head_uncovers_a_living_one() {
         let mut lane = Lane::default();
-        (0..4).for_each(|n| lane.add(Seq(n), 0));
+        (0..4).for_each(|n| lane.add(Seq(n), 0, true));
         assert!(lane.remove(Seq(1)) && lane.remove(Seq(0)));
         assert_eq!(lane.head(), Some(Seq(2)));
     }

@@ -21,6 +21,7 @@ const SYSTEM: &[&str] = &[
     "activated_at",
     "re_enqueued_at",
     "next_attempt_at",
+    "next_retry_at",
     "retry_delay_ms",
     "previous_state",
     "worker_id",
@@ -89,10 +90,10 @@ impl<'a> Fields<'a> {
         Ok(fields)
     }
 
-    /// An option's value, unless it is absent or null.
+    /// An option's value; null counts as not given.
     pub fn option(&self, name: &str) -> Option<&'a RawValue> {
         let slot = OPTIONS.iter().position(|o| *o == name).expect("the name of a known option");
-        self.options[slot].and_then(present)
+        self.options[slot]
     }
 
     fn place_option(
@@ -106,6 +107,9 @@ impl<'a> Fields<'a> {
             rest.push((key, value));
             return Ok(());
         };
+        if present(value).is_none() {
+            return Ok(());
+        }
         match self.options[slot] {
             Some(first) if !same_value(first, value) => Err(Rejection::field(
                 OPTIONS[slot],

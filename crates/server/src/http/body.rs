@@ -1,6 +1,6 @@
 //! Reading request bodies: bounded in size, in time and in depth.
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -45,6 +45,10 @@ impl FromRequest<Arc<App>> for Json {
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
         check_media_type(&request)?;
         let limit = app.settings.limits.body_bytes;
+        // A body that says it is too long need not be waited for.
+        if request.body().size_hint().lower() > limit as u64 {
+            return Err(too_long(limit));
+        }
         let body = read(request.into_body(), limit);
         let bytes = tokio::time::timeout(app.settings.http.body_timeout, body)
             .await
@@ -57,11 +61,7 @@ impl FromRequest<Arc<App>> for Json {
 async fn read(body: Body, limit: usize) -> Result<Bytes, ApiError> {
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(Rejection::too_large(format!("the body has more than {limit} bytes"))
-                .hint("Split the batch, or raise limits.body_bytes.")
-                .into())
-        }
+        Err(error) if error.is::<LengthLimitError>() => Err(too_long(limit)),
         Err(error) => Err(ApiError::invalid_request(format!("The body broke off: {error}."))),
     }
 }
@@ -77,6 +77,12 @@ fn check_media_type(request: &Request) -> Result<(), ApiError> {
     let shown: String = text.chars().take(100).collect();
     Err(ApiError::invalid_request(format!("The content type '{shown}' is not supported."))
         .hint("Send Content-Type: application/openjobspec+json or application/json."))
+}
+
+fn too_long(limit: usize) -> ApiError {
+    Rejection::too_large(format!("the body has more than {limit} bytes"))
+        .hint("Split the batch, or raise limits.body_bytes.")
+        .into()
 }
 
 fn timed_out() -> ApiError {

@@ -12,8 +12,12 @@ use serde_json::{Map, Value, json};
 use super::{context, reply};
 use crate::runtime::{Answer, Unavailable};
 
+/// Boxed, because it is part of nearly every result here and hardly ever made.
 #[derive(Debug)]
-pub(super) struct ApiError {
+pub(super) struct ApiError(Box<Problem>);
+
+#[derive(Debug)]
+struct Problem {
     status: StatusCode,
     code: &'static str,
     /// A second, broader word where the specification's documents differ.
@@ -31,7 +35,7 @@ pub(super) type ApiResult = Result<Response<Body>, ApiError>;
 
 impl ApiError {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Problem {
             status,
             code,
             kind: code,
@@ -41,7 +45,7 @@ impl ApiError {
             details: Map::new(),
             retry_after: None,
             beside: Map::new(),
-        }
+        }))
     }
 
     pub fn invalid_request(message: impl Into<String>) -> Self {
@@ -63,7 +67,7 @@ impl ApiError {
     pub fn validation(field: &str, message: impl Into<String>) -> Self {
         let mut error = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", message)
             .detail("field", field);
-        error.kind = "validation_error";
+        error.0.kind = "validation_error";
         error
     }
 
@@ -79,58 +83,58 @@ impl ApiError {
     }
 
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
-        self.hint = hint.into();
+        self.0.hint = hint.into();
         self
     }
 
     pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.details.insert(key.to_owned(), value.into());
+        self.0.details.insert(key.to_owned(), value.into());
         self
     }
 
     pub fn beside(mut self, key: &str, value: Value) -> Self {
-        self.beside.insert(key.to_owned(), value);
+        self.0.beside.insert(key.to_owned(), value);
         self
     }
 
     pub fn retry_after(mut self, seconds: u64) -> Self {
-        self.retryable = true;
-        self.retry_after = Some(seconds);
+        self.0.retryable = true;
+        self.0.retry_after = Some(seconds);
         self
     }
 
     pub fn kind(mut self, kind: &'static str) -> Self {
-        self.kind = kind;
+        self.0.kind = kind;
         self
     }
 
     pub fn with_code(mut self, code: &'static str) -> Self {
-        self.code = code;
+        self.0.code = code;
         self
     }
 
     pub fn status(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 
     /// The whole answer.
     pub fn body(&self) -> Value {
-        let url = format!("https://openjobspec.org/errors/{}", self.code.to_ascii_uppercase());
+        let url = format!("https://openjobspec.org/errors/{}", self.0.code.to_ascii_uppercase());
         let mut body = json!({
             "error": {
-                "code": self.code,
-                "type": self.kind,
-                "message": self.message,
-                "retryable": self.retryable,
-                "hint": self.hint,
+                "code": self.0.code,
+                "type": self.0.kind,
+                "message": self.0.message,
+                "retryable": self.0.retryable,
+                "hint": self.0.hint,
                 "docs_url": url,
                 "doc_url": url,
-                "details": self.details,
+                "details": self.0.details,
                 "request_id": context::request_id(),
             }
         });
         if let Value::Object(members) = &mut body {
-            members.extend(self.beside.clone());
+            members.extend(self.0.beside.clone());
         }
         body
     }
@@ -138,13 +142,13 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response<Body> {
-        if self.status.is_server_error() {
-            tracing::warn!(status = self.status.as_u16(), error = %self.message, "refused");
+        if self.0.status.is_server_error() {
+            tracing::warn!(status = self.0.status.as_u16(), error = %self.0.message, "refused");
         } else {
-            tracing::debug!(status = self.status.as_u16(), error = %self.message, "refused");
+            tracing::debug!(status = self.0.status.as_u16(), error = %self.0.message, "refused");
         }
-        let mut response = reply::json(self.status, &self.body());
-        if let Some(seconds) = self.retry_after {
+        let mut response = reply::json(self.0.status, &self.body());
+        if let Some(seconds) = self.0.retry_after {
             response.headers_mut().insert("retry-after", HeaderValue::from(seconds));
         }
         response
@@ -162,10 +166,10 @@ impl From<Rejection> for ApiError {
         };
         let mut error = Self::new(status, code, rejection.message);
         if matches!(rejection.kind, RejectionKind::Invalid | RejectionKind::InvalidField) {
-            error.kind = "validation_error";
+            error.0.kind = "validation_error";
         }
         if let Some(hint) = rejection.hint {
-            error.hint = hint;
+            error.0.hint = hint;
         }
         if let Some(field) = rejection.field {
             error = error.detail("field", field.into_owned());

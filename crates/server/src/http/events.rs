@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use axum::extract::State;
 use rota_engine::{Event, EventKind, JobRef};
-use rota_model::{JobId, Seq};
+use rota_model::{JobId, Millis, Seq};
 use serde_json::{Value, json};
 
 use super::error::{ApiError, ApiResult};
@@ -22,8 +22,9 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
         job_types: params.list("job_types"),
     };
     let page = app.handle.events().after(after, &filter, limit);
-    let ids = ids_of(&app, page.events.iter().map(|(_, event)| event)).await?;
-    let events: Vec<Value> = page.events.iter().map(|(id, event)| show(*id, event, &ids)).collect();
+    let known = known_jobs(&app, &page.events).await?;
+    let events: Vec<Value> =
+        page.events.iter().map(|(id, event)| show(*id, event, &known)).collect();
     let cursor = page.events.last().map(|(id, _)| *id).or(after).map(|id| format!("evt_{id}"));
     Ok(reply::ok(&json!({"events": events, "cursor": cursor, "has_more": page.has_more})))
 }
@@ -35,17 +36,28 @@ fn parse_cursor(text: &str) -> Result<JobId, ApiError> {
     })
 }
 
-/// Events know jobs by their numbers; their ids are looked up when somebody reads them.
-async fn ids_of<'a>(
-    app: &App,
-    events: impl Iterator<Item = &'a Event>,
-) -> Result<HashMap<Seq, JobId>, ApiError> {
-    let mut seqs: Vec<Seq> = events.flat_map(seqs_of).collect();
+/// What an event does not say about its job.
+#[derive(Default)]
+struct Known {
+    ids: HashMap<Seq, JobId>,
+    created: HashMap<Seq, Millis>,
+}
+
+/// The engine does not always know the id behind a number. Other events of the same job may, and
+/// the store does as long as it has the job.
+async fn known_jobs(app: &App, events: &[(JobId, Event)]) -> Result<Known, ApiError> {
+    let mut seqs: Vec<Seq> = events.iter().flat_map(|(_, event)| seqs_of(event)).collect();
     seqs.sort_unstable();
     seqs.dedup();
+    let mut known = Known { ids: app.handle.events().ids_of(&seqs), ..Known::default() };
     let bodies = app.handle.bodies(seqs.clone()).await?;
-    let known = seqs.into_iter().zip(bodies);
-    Ok(known.filter_map(|(seq, body)| Some((seq, body?.id))).collect())
+    for (seq, body) in seqs.into_iter().zip(bodies) {
+        if let Some(body) = body {
+            known.ids.insert(seq, body.id);
+            known.created.insert(seq, body.created);
+        }
+    }
+    Ok(known)
 }
 
 fn seqs_of(event: &Event) -> impl Iterator<Item = Seq> + use<> {
@@ -56,8 +68,8 @@ fn seqs_of(event: &Event) -> impl Iterator<Item = Seq> + use<> {
     job_of(&event.kind).map(|job| job.seq).into_iter().chain(existing)
 }
 
-fn show(id: JobId, event: &Event, ids: &HashMap<Seq, JobId>) -> Value {
-    let job_id = |seq: Seq| ids.get(&seq).map(ToString::to_string);
+fn show(id: JobId, event: &Event, known: &Known) -> Value {
+    let job_id = |seq: Seq| known.ids.get(&seq).map(ToString::to_string);
     let (subject, component) = match &event.kind {
         EventKind::WorkerStarted { worker }
         | EventKind::WorkerQuieted { worker, .. }
@@ -71,7 +83,7 @@ fn show(id: JobId, event: &Event, ids: &HashMap<Seq, JobId>) -> Value {
         }
         kind => (job_of(kind).and_then(|job| job_id(job.seq)), "engine"),
     };
-    let mut data = data_of(&event.kind, &job_id, event);
+    let mut data = data_of(&event.kind, &job_id, event, known);
     if let Some(job) = job_of(&event.kind) {
         describe(&mut data, job, job_id(job.seq));
     }
@@ -93,7 +105,12 @@ fn describe(data: &mut Value, job: &JobRef, id: Option<String>) {
     );
 }
 
-fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>, event: &Event) -> Value {
+fn data_of(
+    kind: &EventKind,
+    job_id: &dyn Fn(Seq) -> Option<String>,
+    event: &Event,
+    known: &Known,
+) -> Value {
     match kind {
         EventKind::Enqueued { job } => json!({"priority": job.class.priority}),
         EventKind::Scheduled { due, .. } => json!({"scheduled_at": due.to_string()}),
@@ -118,10 +135,16 @@ fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>, event: &Eve
         EventKind::Cancelled { attempt, before, .. } => {
             json!({"attempt": attempt, "previous_state": before.as_str(), "cancelled_by": "api", "reason": null})
         }
-        EventKind::Expired { deadline, .. } => json!({
-            "expired_at": event.at.to_string(),
-            "expires_at": deadline.map(|at| at.to_string()),
-        }),
+        EventKind::Expired { job, deadline } => {
+            let created = known.created.get(&job.seq);
+            let ttl_ms = deadline.zip(created).map(|(deadline, created)| deadline.since(*created));
+            json!({
+                "created_at": created.map(ToString::to_string),
+                "expired_at": event.at.to_string(),
+                "expires_at": deadline.map(|at| at.to_string()),
+                "ttl_ms": ttl_ms,
+            })
+        }
         EventKind::Extended { attempt, worker, until, .. } => {
             json!({"attempt": attempt, "worker_id": worker, "visible_until": until.to_string()})
         }
@@ -134,21 +157,27 @@ fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>, event: &Eve
         }
         EventKind::QueuePaused { queue } => json!({"queue": queue, "paused_by": "api"}),
         EventKind::QueueResumed { queue } => json!({"queue": queue, "resumed_by": "api"}),
-        EventKind::CronTriggered { cron, scheduled_for, run_count, .. } => json!({
+        EventKind::CronTriggered { cron, expression, scheduled_for, run_count, .. } => json!({
             "cron_name": cron,
+            "cron_expr": expression,
+            "cron_expression": expression,
             "scheduled_at": scheduled_for.to_string(),
             "scheduled_time": scheduled_for.to_string(),
             "actual_time": event.at.to_string(),
             "run_count": run_count,
         }),
-        EventKind::CronSkipped { cron, class, reason, existing, scheduled_for } => json!({
-            "cron_name": cron,
-            "job_type": class.kind,
-            "reason": reason,
-            "existing_job_id": existing.and_then(job_id),
-            "active_job_id": existing.and_then(job_id),
-            "scheduled_time": scheduled_for.to_string(),
-        }),
+        EventKind::CronSkipped { cron, expression, class, reason, existing, scheduled_for } => {
+            json!({
+                "cron_name": cron,
+                "cron_expr": expression,
+                "cron_expression": expression,
+                "job_type": class.kind,
+                "reason": reason,
+                "existing_job_id": existing.and_then(job_id),
+                "active_job_id": existing.and_then(job_id),
+                "scheduled_time": scheduled_for.to_string(),
+            })
+        }
     }
 }
 

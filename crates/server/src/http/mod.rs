@@ -59,7 +59,6 @@ impl App {
     }
 }
 
-#[must_use]
 pub fn router(app: Arc<App>) -> Router {
     let v1 = Router::new()
         .route("/health", get(system::health))

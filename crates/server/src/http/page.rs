@@ -203,13 +203,17 @@ pub(super) struct Found {
 pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<Found, ApiError> {
     let total = filter.total(app).await?;
     let query = filter.query(app).await?;
-    let (mut records, next) = match query {
-        Some(query) if window.sort == Sort::Created => in_order(app, query, window).await?,
-        Some(query) => sorted(app, query, window).await?,
-        None => (Vec::new(), None),
+    let (records, next, has_more) = match query {
+        Some(query) if window.sort == Sort::Created => {
+            let (records, next) = in_order(app, query, window).await?;
+            (records, next, next.is_some())
+        }
+        Some(query) => {
+            let (records, has_more) = sorted(app, query, window).await?;
+            (records, None, has_more)
+        }
+        None => (Vec::new(), None, false),
     };
-    let has_more = next.is_some();
-    records.truncate(window.limit);
     let mut pagination = Map::new();
     let mut put = |key: &str, value: Value| {
         pagination.insert(key.to_owned(), value);
@@ -286,12 +290,17 @@ async fn from_engine(app: &App, query: &ListQuery) -> Result<Option<ListPage>, A
     Ok(Some(ListPage { records, next }))
 }
 
-/// An order that no index has: all that match are read, if they are few enough.
+/// An order that no index has: all that match are read, if they are few enough. Such lists go by
+/// page numbers, and tell only whether there is another.
 async fn sorted(
     app: &App,
     mut query: ListQuery,
     window: &Window,
-) -> Result<(Vec<Record>, Option<Seq>), ApiError> {
+) -> Result<(Vec<Record>, bool), ApiError> {
+    if window.after.is_some() {
+        return Err(ApiError::invalid_request("A cursor goes only with sort=created_at.")
+            .hint("Use 'page' for other orders."));
+    }
     query.limit = DEEPEST as usize + 1;
     let page = app.handle.list(query).await?;
     if page.records.len() > DEEPEST as usize || page.next.is_some() {
@@ -310,8 +319,7 @@ async fn sorted(
     let rest = records.len().saturating_sub(window.skip + window.limit);
     records.drain(..window.skip.min(records.len()));
     records.truncate(window.limit);
-    let next = records.last().filter(|_| rest > 0).map(|record| record.seq);
-    Ok((records, next))
+    Ok((records, rest > 0))
 }
 
 fn sort_key(record: &Record, sort: Sort) -> i64 {

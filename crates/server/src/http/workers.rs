@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Command, Fetch, Refusal, Registration, Reply};
 use rota_model::{Directive, JobId, PoolName, QueueName, Rejection, WorkerId};
-use rota_store::{Body, Record};
+use rota_store::Record;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -56,26 +56,19 @@ pub(super) async fn fetch(State(app): Shared, body: Json) -> ApiResult {
     Ok(reply::raw(StatusCode::OK, deliver(&app, &jobs).await?))
 }
 
-/// Puts the answer together, reading what was not at hand.
+/// Puts the answer together, reading what was not at hand: whatever is not fresh from this process
+/// has a history.
 async fn deliver(app: &App, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
-    let again: Vec<_> =
-        jobs.iter().filter(|job| job.claimed.attempt > 1).map(|job| job.claimed.seq).collect();
-    let missing = |job: &&Delivery| job.claimed.attempt <= 1 && job.body.is_none();
-    let unread: Vec<_> = jobs.iter().filter(missing).map(|job| job.claimed.seq).collect();
-    let records = if again.is_empty() { Vec::new() } else { app.handle.records(again).await? };
-    let bodies = if unread.is_empty() { Vec::new() } else { app.handle.bodies(unread).await? };
-    let (mut records, mut bodies) = (records.into_iter(), bodies.into_iter());
+    let at_hand = |job: &Delivery| job.claimed.fresh && job.body.is_some();
+    let unread: Vec<_> =
+        jobs.iter().filter(|job| !at_hand(job)).map(|job| job.claimed.seq).collect();
+    let records = if unread.is_empty() { Vec::new() } else { app.handle.records(unread).await? };
+    let mut records = records.into_iter();
     let mut out = Vec::with_capacity(64 + jobs.len() * 512);
     out.extend_from_slice(b"{\"jobs\":[");
     for job in jobs {
-        let record: Option<Record> =
-            if job.claimed.attempt > 1 { records.next().flatten() } else { None };
-        let read: Option<Body> = match &job.body {
-            None if job.claimed.attempt <= 1 => bodies.next().flatten(),
-            _ => None,
-        };
-        let body = job.body.as_ref().or(read.as_ref()).or(record.as_ref().map(|r| &r.body));
-        let Some(body) = body else {
+        let record: Option<Record> = if at_hand(job) { None } else { records.next().flatten() };
+        let Some(body) = job.body.as_ref().or(record.as_ref().map(|record| &record.body)) else {
             // Cancelled and removed between the claim and this read.
             continue;
         };

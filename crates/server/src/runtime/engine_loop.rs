@@ -281,6 +281,8 @@ impl<R: Reader> EngineLoop<R> {
                 self.resolver.tidy(&self.engine);
             }
             Done::Full => self.rebuild(),
+            // What was put back is handed over after this.
+            Done::Free => {}
             Done::Room => {
                 tracing::info!("there is room on the disk again: new jobs are accepted");
                 self.health.set_full(false);
@@ -329,6 +331,8 @@ impl<R: Reader> EngineLoop<R> {
         }
         self.apply_command(Command::FlushStats, None);
         self.hand_over(true);
+        // The database closes in order only when nobody reads from it any more.
+        drop(self.resolver);
         let _ = self.work.send(Work::Close);
     }
 

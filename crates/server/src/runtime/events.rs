@@ -1,10 +1,10 @@
 //! The last events, in memory, for whoever asks.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
 use rota_engine::{Event, EventKind, JobRef};
-use rota_model::JobId;
+use rota_model::{JobId, Seq};
 
 /// A bounded ring. An event's id tells its place in it, so reading on costs nothing to find.
 pub struct Events {
@@ -68,6 +68,15 @@ impl Events {
             |(i, event): (usize, &Event)| (self.id_of(ring.first + i as u64, event), event.clone());
         let events = matching.by_ref().take(limit).map(take).collect();
         EventPage { events, has_more: matching.next().is_some() }
+    }
+
+    /// The ids of jobs, as far as any event in the ring tells them.
+    #[must_use]
+    pub fn ids_of(&self, seqs: &[Seq]) -> HashMap<Seq, JobId> {
+        let ring = self.lock();
+        let jobs = ring.events.iter().filter_map(|event| job_of(&event.kind));
+        let wanted = jobs.filter(|job| seqs.binary_search(&job.seq).is_ok());
+        wanted.filter_map(|job| Some((job.seq, job.id?))).collect()
     }
 
     fn id_of(&self, number: u64, event: &Event) -> JobId {

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 type Responder<T> = oneshot::Sender<Result<T, StoreError>>;
 
 pub(super) enum Read {
+    Stop,
     Record(JobId, Responder<Option<Record>>),
     Records(Vec<Seq>, Responder<Vec<Option<Record>>>),
     Bodies(Vec<Seq>, Responder<Vec<Option<Body>>>),
@@ -37,6 +38,13 @@ pub enum ReadError {
 pub(super) struct Reads(pub Sender<Read>);
 
 impl Reads {
+    /// Ends so many readers, after what they have been asked already.
+    pub fn stop(&self, readers: usize) {
+        for _ in 0..readers {
+            let _ = self.0.send(Read::Stop);
+        }
+    }
+
     pub async fn ask<T>(&self, make: impl FnOnce(Responder<T>) -> Read) -> Result<T, ReadError> {
         let (responder, answer) = oneshot::channel();
         match self.0.try_send(make(responder)) {
@@ -48,32 +56,42 @@ impl Reads {
     }
 }
 
-/// Serves reads until nobody can hand any in.
-pub(super) fn run<R: Reader>(mut reader: R, reads: &Receiver<Read>, tokio: &Tokio) {
+/// Serves reads until told to stop. Data that turns out to be damaged ends everything.
+pub(super) fn run<R: Reader>(
+    mut reader: R,
+    reads: &Receiver<Read>,
+    tokio: &Tokio,
+    on_fatal: &dyn Fn(&str),
+) {
     for read in reads {
-        tokio.block_on(serve(&mut reader, read));
+        match read {
+            Read::Stop => return,
+            read => tokio.block_on(serve(&mut reader, read, on_fatal)),
+        }
     }
 }
 
-/// An answer that nobody waits for any more is dropped.
-async fn serve<R: Reader>(reader: &mut R, read: Read) {
+async fn serve<R: Reader>(reader: &mut R, read: Read, on_fatal: &dyn Fn(&str)) {
     match read {
-        Read::Record(id, reply) => {
-            let _ = reply.send(find(reader, id).await);
-        }
-        Read::Records(seqs, reply) => {
-            let _ = reply.send(reader.records(&seqs).await);
-        }
-        Read::Bodies(seqs, reply) => {
-            let _ = reply.send(reader.bodies(&seqs).await);
-        }
-        Read::List(query, reply) => {
-            let _ = reply.send(reader.list(&query).await);
-        }
+        Read::Stop => {}
+        Read::Record(id, reply) => answer(reply, find(reader, id).await, on_fatal),
+        Read::Records(seqs, reply) => answer(reply, reader.records(&seqs).await, on_fatal),
+        Read::Bodies(seqs, reply) => answer(reply, reader.bodies(&seqs).await, on_fatal),
+        Read::List(query, reply) => answer(reply, reader.list(&query).await, on_fatal),
         Read::History { period, queue, since, until, reply } => {
-            let _ = reply.send(reader.history(period, &queue, since, until).await);
+            answer(reply, reader.history(period, &queue, since, until).await, on_fatal);
         }
     }
+}
+
+fn answer<T>(reply: Responder<T>, outcome: Result<T, StoreError>, on_fatal: &dyn Fn(&str)) {
+    if let Err(error) = &outcome
+        && error.damaged
+    {
+        on_fatal(&error.message);
+    }
+    // An answer that nobody waits for any more is dropped.
+    let _ = reply.send(outcome);
 }
 
 async fn find<R: Reader>(reader: &mut R, id: JobId) -> Result<Option<Record>, StoreError> {

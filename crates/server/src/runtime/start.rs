@@ -130,7 +130,8 @@ impl Runtime {
             .into_iter()
             .map(|reader| {
                 let (jobs, tokio) = (read_jobs.clone(), tokio.clone());
-                thread("rota-reader", move || reader::run(reader, &jobs, &tokio))
+                let on_fatal = fatal(&options.on_fatal);
+                thread("rota-reader", move || reader::run(reader, &jobs, &tokio, &on_fatal))
             })
             .collect::<Result<_, _>>()?;
         let release = tokio.spawn(release::run(releases, events, inbox));
@@ -151,12 +152,14 @@ impl Runtime {
     /// Serves what is in hand, commits it, and closes the store.
     pub async fn stop(self) {
         self.retention.abort();
-        let inbox = self.handle.inbox.clone();
-        let threads = self.threads;
+        let (inbox, reads) = (self.handle.inbox.clone(), self.handle.reads.clone());
+        let (threads, readers) = (self.threads, self.readers);
         let joined = tokio::task::spawn_blocking(move || {
+            reads.stop(readers.len());
+            let read = readers.into_iter().all(|thread| thread.join().is_ok());
             // The engine may be gone already; then there is nothing to stop.
             let _ = inbox.send(Input::Stop);
-            threads.into_iter().all(|thread| thread.join().is_ok())
+            threads.into_iter().all(|thread| thread.join().is_ok()) && read
         });
         if !joined.await.unwrap_or(false) {
             tracing::error!("a thread of the server panicked");
@@ -165,8 +168,6 @@ impl Runtime {
         if self.release.await.is_err() {
             tracing::error!("the last answers could not be given");
         }
-        drop(self.handle);
-        drop(self.readers);
     }
 }
 

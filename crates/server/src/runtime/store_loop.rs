@@ -4,7 +4,7 @@ use crossbeam_channel::{Receiver, Sender};
 use rota_engine::{Config, Engine, Restore};
 use rota_model::mutation::{Counts, Kind};
 use rota_model::{Class, ClassId, Live};
-use rota_store::{Batch, CommitError, Loaded, Sink, Store, StoreError};
+use rota_store::{Batch, CommitError, HistoryRow, Loaded, Sink, Store, StoreError};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::mpsc;
 
@@ -30,6 +30,8 @@ pub(super) enum Done {
     /// Nothing of this batch, nor of those after it, was written.
     Full,
     Room,
+    /// There is space for more work.
+    Free,
 }
 
 pub(super) struct StoreLoop<S> {
@@ -56,18 +58,22 @@ impl<S: Store> StoreLoop<S> {
         while let Ok(work) = self.next() {
             match work {
                 None => self.tidy(),
-                Some(Work::Commit(_, release)) if failed => release.fail(&Unavailable::NotWritten),
+                Some(Work::Commit(_, release) | Work::Pass(release)) if failed => {
+                    release.fail(&Unavailable::NotWritten);
+                    let _ = self.done.send(Done::Free);
+                }
                 Some(Work::Commit(batch, release)) => failed = !self.commit(&batch, release),
-                Some(Work::Pass(release)) if failed => release.fail(&Unavailable::NotWritten),
-                Some(Work::Pass(release)) => self.release(release),
+                Some(Work::Pass(release)) => {
+                    self.release(release);
+                    let _ = self.done.send(Done::Free);
+                }
                 Some(Work::Reload(reply)) => {
                     failed = false;
                     let _ = reply.send(self.load());
                 }
                 Some(Work::CheckRoom) => {
-                    if self.store.restore_reserve() {
-                        let _ = self.done.send(Done::Room);
-                    }
+                    let room = self.store.restore_reserve();
+                    let _ = self.done.send(if room { Done::Room } else { Done::Free });
                 }
                 Some(Work::Close) => break,
             }
@@ -143,5 +149,9 @@ impl Sink for Feed {
 
     fn live(&mut self, live: Live) {
         self.0.live(live);
+    }
+
+    fn history(&mut self, row: HistoryRow) {
+        self.0.history(&row);
     }
 }

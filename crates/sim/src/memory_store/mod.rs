@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_model::{Class, ClassId, Done, ErrorRow, JobId, Live, Millis, Seq};
-use rota_store::{Batch, Counts, Found, Kind, Loaded, NewRow, Period, Place, Sink};
+use rota_store::{Batch, Counts, Found, HistoryRow, Kind, Loaded, NewRow, Period, Place, Sink};
 
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
@@ -58,6 +58,13 @@ impl MemoryStore {
         }
         for live in self.live.values() {
             sink.live(live.clone());
+        }
+        let hour = self.meta.now.0 - self.meta.now.0.rem_euclid(Period::Hour.ms());
+        for ((period, queue, at), data) in &self.history {
+            if *period == Period::Minute && at.0 >= hour {
+                let (queue, data) = (queue.clone(), data.clone());
+                sink.history(HistoryRow { period: *period, at: *at, queue, data });
+            }
         }
         Ok(self.meta)
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rota_engine::{Command, Config, Engine, InFlight, Now, Restore};
 use rota_model::{Class, ClassId, Live};
-use rota_store::{Counts, Kind, Sink};
+use rota_store::{Counts, HistoryRow, Kind, Sink};
 
 use crate::MemoryStore;
 use crate::clock::Clock;
@@ -173,5 +173,9 @@ impl Sink for Restoring {
 
     fn live(&mut self, live: Live) {
         self.0.live(live);
+    }
+
+    fn history(&mut self, row: HistoryRow) {
+        self.0.history(&row);
     }
 }

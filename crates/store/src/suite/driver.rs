@@ -59,6 +59,11 @@ impl<'f, F: Fixture> Driver<'f, F> {
         self.try_commit(&batch).expect("the batch commits");
     }
 
+    pub(super) fn commit_at(&mut self, now: Millis, mutations: Vec<Mutation>) {
+        let batch = Batch { now, ..self.next_batch(mutations) };
+        self.try_commit(&batch).expect("the batch commits");
+    }
+
     pub(super) fn try_commit(&mut self, batch: &Batch) -> Result<(), CommitError> {
         self.fixture.block_on(self.store.commit(batch))?;
         self.last = Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq };
@@ -144,6 +149,7 @@ pub(super) struct Image {
     /// Sorted, since their order says nothing.
     pub(super) named: Vec<(Kind, Arc<str>, Bytes)>,
     pub(super) live: Vec<Live>,
+    pub(super) history: Vec<HistoryRow>,
 }
 
 impl Sink for Image {
@@ -160,5 +166,9 @@ impl Sink for Image {
     fn live(&mut self, live: Live) {
         assert!(self.live.last().is_none_or(|last| last.seq < live.seq), "jobs come in order");
         self.live.push(live);
+    }
+
+    fn history(&mut self, row: HistoryRow) {
+        self.history.push(row);
     }
 }

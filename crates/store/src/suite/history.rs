@@ -56,3 +56,25 @@ pub fn forgotten_history_is_gone<F: Fixture>(fixture: &F) {
         assert_eq!(driver.history(Period::Hour, queue, 0, 1000).len(), 3);
     }
 }
+
+pub fn a_load_tells_the_minutes_of_the_last_hour<F: Fixture>(fixture: &F) {
+    let hour = Period::Hour.ms();
+    let mut driver = Driver::open(fixture);
+    driver.commit_at(
+        Millis(5 * hour + 90_000),
+        vec![
+            put(Period::Minute, "a", 5 * hour - 60_000, "before"),
+            put(Period::Minute, "a", 5 * hour, "first"),
+            put(Period::Minute, "b", 5 * hour + 60_000, "second"),
+            put(Period::Hour, "a", 5 * hour, "not a minute"),
+        ],
+    );
+    let mut driver = driver.crash_and_reopen();
+    let mut told = driver.load().history;
+    told.sort_by(|a, b| a.queue.cmp(&b.queue));
+    let expected = [
+        row(Period::Minute, "a", 5 * hour, "first"),
+        row(Period::Minute, "b", 5 * hour + 60_000, "second"),
+    ];
+    assert_eq!(told, expected);
+}

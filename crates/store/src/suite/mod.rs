@@ -113,6 +113,7 @@ macro_rules! store_tests {
             jobs_without_a_purge_time_are_never_overdue
             history_is_replaced_and_read_by_range
             forgotten_history_is_gone
+            a_load_tells_the_minutes_of_the_last_hour
             a_closed_store_reopens_the_same
             a_crashed_store_reopens_the_same
             a_commit_is_visible_at_once

@@ -68,11 +68,11 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
     let rows = app.handle.history(stored, queue.clone(), Millis(first), until).await?;
     let mut points: std::collections::BTreeMap<i64, Interval> = std::collections::BTreeMap::new();
     let this_interval = now.0 - now.0.rem_euclid(stored.ms());
-    for row in &rows {
+    // The minute under way may have been written by an earlier stop; the engine has all of it.
+    for row in rows.iter().filter(|row| row.at.0 < this_interval || stored == Period::Hour) {
         let at = row.at.0 - row.at.0.rem_euclid(step_ms);
         points.entry(at).or_default().merge(&interval(&row.data));
     }
-    // What is under way is not written yet; a flush at an earlier stop may have written its part.
     if until >= now && stored == Period::Minute {
         let current = app.handle.look(move |engine| match &*queue {
             ALL_QUEUES => Some(engine.minute()),
