@@ -1,7 +1,7 @@
 //! Doing something to all jobs that match, a slice at a time.
 
 use axum::extract::State;
-use rota_engine::{Refusal, Reply};
+use rota_engine::{Changed, Refusal, Reply};
 use rota_model::row::Place;
 use rota_model::{JobId, Millis, Rejection, State as JobState};
 use rota_store::{Order, Record, Selection};
@@ -13,13 +13,15 @@ use crate::http::error::{ApiError, ApiResult};
 use crate::http::page::Filter;
 use crate::http::params::PathName;
 use crate::http::{App, Shared, reply};
-use crate::runtime::{Answer, Ask};
+use crate::runtime::{Answer, Ask, Unavailable};
 
 /// Jobs changed in one commit.
 const SLICE: usize = 200;
 /// Rows looked at for one slice.
 const SCAN: usize = 20_000;
 const MOST_ERRORS: usize = 100;
+/// For one slice.
+const TRIES: u32 = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
@@ -128,15 +130,7 @@ async fn change(
     ids: Vec<JobId>,
     outcome: &mut Outcome,
 ) -> Result<(), ApiError> {
-    let ask = match action {
-        Action::Retry => Ask::Retry(ids.clone()),
-        Action::Cancel => Ask::Cancel(ids.clone()),
-        Action::Delete => Ask::Delete(ids.clone()),
-    };
-    let results = match app.handle.ask(ask).await {
-        Answer::Reply(Reply::Changed(results)) => results,
-        answer => return Err(answer.into()),
-    };
+    let results = send(app, action, &ids).await?;
     for (result, id) in results.into_iter().zip(ids) {
         outcome.matched += 1;
         match result {
@@ -153,6 +147,29 @@ async fn change(
         }
     }
     Ok(())
+}
+
+/// A slice that could not be written did not happen, and is tried again: on a full disk the first
+/// failure is what makes room for the next try.
+async fn send(
+    app: &App,
+    action: Action,
+    ids: &[JobId],
+) -> Result<Vec<Result<Changed, Refusal>>, ApiError> {
+    let mut tries_left = TRIES;
+    loop {
+        let ask = match action {
+            Action::Retry => Ask::Retry(ids.to_vec()),
+            Action::Cancel => Ask::Cancel(ids.to_vec()),
+            Action::Delete => Ask::Delete(ids.to_vec()),
+        };
+        tries_left -= 1;
+        match app.handle.ask(ask).await {
+            Answer::Reply(Reply::Changed(results)) => return Ok(results),
+            Answer::Unavailable(Unavailable::NotWritten) if tries_left > 0 => {}
+            answer => return Err(answer.into()),
+        }
+    }
 }
 
 fn filter(action: Action, body: Option<FilterBody>) -> Result<Filter, ApiError> {
