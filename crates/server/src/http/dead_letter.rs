@@ -9,7 +9,8 @@ use rota_store::Record;
 use serde_json::{Value, json};
 
 use super::error::{ApiError, ApiResult};
-use super::page::{self, Filter, Window};
+use super::filter::Filter;
+use super::page::{self, Window};
 use super::params::{Params, PathName};
 use super::{App, Shared, job_json, jobs, reply};
 use crate::runtime::Ask;

@@ -8,6 +8,7 @@ mod dead_letter;
 mod error;
 mod events;
 mod failure;
+mod filter;
 mod job_json;
 mod jobs;
 mod listen;

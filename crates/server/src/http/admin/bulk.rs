@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::page::Filter;
+use crate::http::filter::Filter;
 use crate::http::params::PathName;
 use crate::http::{App, Shared, reply};
 use crate::runtime::{Answer, Ask, Unavailable};

@@ -10,7 +10,8 @@ use serde_json::json;
 use super::bulk::{self, Action};
 use crate::http::body::Json;
 use crate::http::error::ApiResult;
-use crate::http::page::{self, Filter, Window};
+use crate::http::filter::Filter;
+use crate::http::page::{self, Window};
 use crate::http::params::Params;
 use crate::http::{Shared, dead_letter, reply};
 

@@ -7,7 +7,8 @@ use rota_store::{Record, Selection};
 use serde_json::{Value, json};
 
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::page::{self, Filter, Window};
+use crate::http::filter::Filter;
+use crate::http::page::{self, Window};
 use crate::http::params::{Params, PathName};
 use crate::http::{Shared, dead_letter, job_json, jobs, queues, reply};
 use crate::runtime::Ask;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::bulk::{self, Action};
 use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::page::{Filter, parse_state};
+use crate::http::filter::{Filter, parse_state};
 use crate::http::params::{Params, PathName};
 use crate::http::queues::{change, counts, find, last_hour, status};
 use crate::http::{App, Shared, reply};
