@@ -1,7 +1,7 @@
 //! The command line. Every setting of the server is a flag; their declarations are the server's.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use rota_server::settings::declarations;
+use rota_server::settings::{Declaration, declarations};
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -56,12 +56,49 @@ fn with_settings(command: Command) -> Command {
         .env("ROTA_CONFIG")
         .help("A TOML file with settings");
     declarations().iter().fold(command.arg(config), |command, setting| {
-        let heading = if COMMON.contains(&setting.key) { "Options" } else { "All other settings" };
         let arg = Arg::new(setting.key)
             .long(setting.flag.trim_start_matches("--"))
-            .value_name(&*setting.accepts)
-            .help(format!("{} [default: {}]", setting.help, setting.default))
-            .help_heading(heading);
-        command.arg(arg)
+            .value_name(value_name(&setting.accepts))
+            .help(help(setting));
+        let common = COMMON.contains(&setting.key);
+        command.arg(if common { arg } else { arg.help_heading("All other settings") })
     })
+}
+
+/// A short word for what a setting takes; choices are spelt out.
+fn value_name(accepts: &str) -> String {
+    let kinds = [
+        ("a duration", "DURATION"),
+        ("a size", "SIZE"),
+        ("a whole number", "N"),
+        ("a directory", "DIR"),
+        ("an IP address", "ADDRESS"),
+    ];
+    let kind = kinds.iter().find(|(begin, _)| accepts.starts_with(begin));
+    kind.map_or_else(|| accepts.replace(", ", "|").replace(" or ", "|"), |(_, word)| (*word).into())
+}
+
+fn help(setting: &Declaration) -> String {
+    let bounds = match setting.accepts.split_once(" from ") {
+        Some((_, bounds)) => format!(" From {bounds}."),
+        None => String::new(),
+    };
+    format!("{}{bounds} [default: {}]", setting.help, setting.default)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn values_have_short_names() {
+        assert_eq!(value_name("a duration from 0 to 1h"), "DURATION");
+        assert_eq!(value_name("fsync or os"), "fsync|os");
+        assert_eq!(value_name("error, warn, info, debug or trace"), "error|warn|info|debug|trace");
+    }
 }
