@@ -192,12 +192,25 @@ impl<R: Reader> EngineLoop<R> {
         }
         self.batch.mutations.append(&mut effects.mutations);
         self.release.events.append(&mut effects.events);
-        for (id, claimed) in effects.woken {
-            let jobs = self.deliveries(claimed);
-            let responder = self.waiting.remove(&id);
-            self.answer(responder, Answer::Fetched(jobs));
-        }
+        self.wake(effects.woken);
         reply
+    }
+
+    /// Answers fetches that had been waiting. Jobs for one that is not here any more go back.
+    fn wake(&mut self, woken: Vec<(WaiterId, Vec<Claimed>)>) {
+        let mut orphans = Vec::new();
+        for (id, claimed) in woken {
+            match self.waiting.remove(&id) {
+                Some(responder) => {
+                    let jobs = self.deliveries(claimed);
+                    self.answer(Some(responder), Answer::Fetched(jobs));
+                }
+                None => orphans.extend(claimed.iter().map(|job| (job.seq, job.attempt))),
+            }
+        }
+        if !orphans.is_empty() {
+            self.apply_command(Command::Undelivered(orphans), None);
+        }
     }
 
     fn deliveries(&mut self, claimed: Vec<Claimed>) -> Vec<Delivery> {
