@@ -63,7 +63,10 @@ fn openings(queues: &[QueueName]) -> Vec<Command> {
 
 fn fetched(engine: &mut Engine, fetch: Fetch, seed: u64) -> Vec<Claimed> {
     match engine.apply(seed, Command::Fetch(fetch)) {
-        Reply::Fetched(claims) => claims,
+        // Fresh means that no process has ended since, so a rebuilt engine must differ in that.
+        Reply::Fetched(claims) => {
+            claims.into_iter().map(|c| Claimed { fresh: false, ..c }).collect()
+        }
         _ => Vec::new(),
     }
 }
