@@ -124,6 +124,11 @@ impl Engine {
     }
 
     #[must_use]
+    pub fn queue_count(&self) -> usize {
+        self.queues.len()
+    }
+
+    #[must_use]
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         self.queues.iter().for_each(|queue| totals.add(queue));
@@ -248,11 +253,6 @@ impl Engine {
     #[must_use]
     pub fn classes_where(&self, matches: impl Fn(&Class) -> bool) -> Vec<ClassId> {
         self.classes.ids().filter(|(_, slot)| matches(&slot.class)).map(|(id, _)| id).collect()
-    }
-
-    #[must_use]
-    pub fn class(&self, id: ClassId) -> Option<&Class> {
-        self.classes.contains(id).then(|| &*self.classes.slot(id).class)
     }
 
     pub(crate) fn queue_view(&self, queue: &Queue) -> QueueView {

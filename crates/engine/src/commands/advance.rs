@@ -1,6 +1,5 @@
 //! Time passes: what is due happens, a bounded amount at a time.
 
-use rota_model::mutation::Mutation;
 use rota_model::{Live, State};
 
 use crate::{Engine, EventKind, Now, Target};
@@ -90,12 +89,5 @@ impl Engine {
             (State::Available, _) if !live.held => self.leave_lane(live.seq, live.class),
             (state, _) => self.queues.get_mut(ix).leave(state),
         }
-    }
-
-    /// Keeps what is due in a minute's statistics, and forgets what is long past.
-    pub(crate) fn forget_idle_classes(&mut self) {
-        let mut dropped: Vec<Mutation> = Vec::new();
-        self.classes.drop_idle(&mut dropped);
-        self.out.mutations.append(&mut dropped);
     }
 }

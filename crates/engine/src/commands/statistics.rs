@@ -54,7 +54,7 @@ impl Engine {
                 self.out.mutations.push(Mutation::ForgetHistory(period, before));
             }
         }
-        self.forget_idle_classes();
+        self.classes.drop_idle(&mut self.out.mutations);
     }
 
     fn write_intervals(&mut self, minute: Millis, with_hour: bool) {

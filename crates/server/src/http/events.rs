@@ -49,13 +49,18 @@ async fn known_jobs(app: &App, events: &[(JobId, Event)]) -> Result<Known, ApiEr
     let mut seqs: Vec<Seq> = events.iter().flat_map(|(_, event)| seqs_of(event)).collect();
     seqs.sort_unstable();
     seqs.dedup();
-    let mut known = Known { ids: app.handle.events().ids_of(&seqs), ..Known::default() };
+    let mut known = Known::default();
     let bodies = app.handle.bodies(seqs.clone()).await?;
-    for (seq, body) in seqs.into_iter().zip(bodies) {
+    for (&seq, body) in seqs.iter().zip(&bodies) {
         if let Some(body) = body {
             known.ids.insert(seq, body.id);
             known.created.insert(seq, body.created);
         }
+    }
+    // Only jobs that are gone are worth a walk through the ring.
+    seqs.retain(|seq| !known.ids.contains_key(seq));
+    if !seqs.is_empty() {
+        known.ids.extend(app.handle.events().ids_of(&seqs));
     }
     Ok(known)
 }

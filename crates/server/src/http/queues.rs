@@ -11,8 +11,6 @@ use super::params::{Params, PathName};
 use super::{App, Shared, reply};
 use crate::runtime::Answer;
 
-const HOUR_MS: i64 = 3_600_000;
-
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let limit = params.number("limit", 1, 200, 50)? as usize;
     let offset = params.number("offset", 0, u64::MAX, 0)? as usize;
@@ -38,7 +36,7 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
 
 pub(super) async fn stats(State(app): Shared, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
-    let hour = last_hour(&app, &view).await?;
+    let hour = last_hour(&app, &view.name, view.minute.clone()).await?;
     let mut queue = summary(&view);
     let mut stats = counts(&view);
     let figures = json!({
@@ -96,17 +94,19 @@ pub(super) async fn change(app: &App, command: Command) -> Result<QueueView, Api
     }
 }
 
-/// The last sixty minutes, with the one under way.
-pub(super) async fn last_hour(app: &App, view: &QueueView) -> Result<Interval, ApiError> {
+/// The last sixty minutes of a queue, with the one under way, which only the engine has.
+pub(super) async fn last_hour(
+    app: &App,
+    queue: &str,
+    minute: Interval,
+) -> Result<Interval, ApiError> {
     let now = app.handle.clock().now().wall;
-    let since = Millis(now.0 - HOUR_MS);
-    let rows = app.handle.history(Period::Minute, view.name.to_string(), since, now).await?;
-    let mut hour = view.minute.clone();
-    let this_minute = now.0 - now.0.rem_euclid(60_000);
+    let since = Millis(now.0 - Period::Hour.ms());
+    let rows = app.handle.history(Period::Minute, queue.to_owned(), since, now).await?;
+    let mut hour = minute;
+    let this_minute = now.0 - now.0.rem_euclid(Period::Minute.ms());
     for row in rows.iter().filter(|row| row.at.0 < this_minute) {
-        if let Ok(interval) = serde_json::from_slice::<Interval>(&row.data) {
-            hour.merge(&interval);
-        }
+        hour.merge(&serde_json::from_slice(&row.data).unwrap_or_default());
     }
     Ok(hour)
 }

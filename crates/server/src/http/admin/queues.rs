@@ -169,7 +169,7 @@ fn settings_json(settings: &QueueSettings) -> Value {
 }
 
 async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
-    let hour = last_hour(app, view).await?;
+    let hour = last_hour(app, &view.name, view.minute.clone()).await?;
     let per_minute = |n: u64| n as f64 / 60.0;
     Ok(json!({
         "name": view.name,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::Params;
+use crate::http::queues::last_hour;
 use crate::http::{Shared, reply};
 
 const MOST_POINTS: i64 = 5_000;
@@ -16,19 +17,12 @@ const ALL_QUEUES: &str = "";
 
 pub(in crate::http) async fn totals(State(app): Shared) -> ApiResult {
     let look = app.handle.look(|engine| {
-        let queues = engine.queues().len();
+        let queues = engine.queue_count();
         let waiting = engine.waiting_fetches();
         (queues, engine.worker_count(), engine.totals(), engine.minute(), waiting)
     });
     let (queues, workers, totals, minute, waiting) = look.await?;
-    let now = app.handle.clock().now().wall;
-    let since = Millis(now.0 - 3_600_000);
-    let rows = app.handle.history(Period::Minute, ALL_QUEUES.to_owned(), since, now).await?;
-    let this_minute = now.0 - now.0.rem_euclid(60_000);
-    let mut hour = minute;
-    for row in rows.iter().filter(|row| row.at.0 < this_minute) {
-        hour.merge(&interval(&row.data));
-    }
+    let hour = last_hour(&app, ALL_QUEUES, minute).await?;
     let jobs: serde_json::Map<String, Value> =
         JobState::ALL.iter().map(|s| (s.as_str().to_owned(), json!(totals.of(*s)))).collect();
     Ok(reply::ok(&json!({
