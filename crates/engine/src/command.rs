@@ -10,7 +10,7 @@ use rota_model::cron::Schedule;
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{
-    Class, CronName, Directive, Done, JobId, Live, Millis, PoolName, QueueName, Seq, State,
+    Class, CronName, Directive, JobId, Live, Millis, Overdue, PoolName, QueueName, Seq, State,
     WorkerId,
 };
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ pub enum Command {
     /// Remove jobs for good, living or finished, unless they are active.
     Delete(Vec<Target>),
     /// Remove finished jobs whose retention has passed.
-    Forget(Vec<Done>),
+    Forget(Overdue),
     PauseQueue(QueueName),
     ResumeQueue(QueueName),
     ConfigureQueue(QueueName, QueueSettings),

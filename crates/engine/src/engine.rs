@@ -3,7 +3,7 @@
 use ahash::RandomState;
 use bytes::Bytes;
 use rota_model::mutation::{Finish, Kind, Mutation, Ready};
-use rota_model::{ClassId, Ending, ErrorRow, Live, Millis, QueueName, Seq, State, WorkerId};
+use rota_model::{ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq, State, WorkerId};
 
 use crate::active::{Active, Actives};
 use crate::classes::Classes;
@@ -23,6 +23,7 @@ pub struct Engine {
     pub(crate) now: Now,
     pub(crate) entropy: Entropy,
     pub(crate) next_seq: Seq,
+    pub(crate) id_key: IdKey,
     pub(crate) classes: Classes,
     pub(crate) queues: Queues,
     pub(crate) lanes: Lanes,
@@ -53,6 +54,7 @@ impl Engine {
             now: Now::default(),
             entropy: Entropy(seed),
             next_seq: Seq(1),
+            id_key: IdKey(seed),
             classes: Classes::new(hasher.clone()),
             queues: Queues::new(hasher.clone()),
             lanes: Lanes::default(),
@@ -92,7 +94,7 @@ impl Engine {
             Command::Activate(target) => self.activate(&target),
             Command::Retry(targets) => self.retry(&targets),
             Command::Delete(targets) => self.delete(&targets),
-            Command::Forget(done) => self.forget(&done),
+            Command::Forget(overdue) => self.forget(&overdue),
             Command::PauseQueue(name) => self.pause_queue(name),
             Command::ResumeQueue(name) => self.resume_queue(name),
             Command::ConfigureQueue(name, settings) => self.configure_queue(name, settings),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rota_model::cron::Schedule;
 use rota_model::mutation::{Counts, HistoryRow, Kind, Period};
-use rota_model::{Class, ClassId, CronName, Live, Millis, QueueName, Seq, State, WorkerId};
+use rota_model::{Class, ClassId, CronName, IdKey, Live, Millis, QueueName, Seq, State, WorkerId};
 use serde::de::DeserializeOwned;
 
 use crate::active::Active;
@@ -112,7 +112,12 @@ impl Restore {
     }
 
     /// The engine, as of the last commit; or what in the data makes no sense.
-    pub fn finish(mut self, next_seq: Seq, last_now: Millis) -> Result<Engine, String> {
+    pub fn finish(
+        mut self,
+        next_seq: Seq,
+        last_now: Millis,
+        id_key: IdKey,
+    ) -> Result<Engine, String> {
         if let Some(problem) = self.problem {
             return Err(problem);
         }
@@ -120,6 +125,7 @@ impl Restore {
             self.engine.write_interval(Period::Hour, *hour, queue, interval);
         }
         self.engine.next_seq = next_seq.max(Seq(1));
+        self.engine.id_key = id_key;
         self.engine.now.wall = self.engine.now.wall.max(last_now);
         self.engine.classes.collect_free();
         Ok(self.engine)

@@ -22,6 +22,21 @@ pub struct JobId(u128);
 )]
 pub struct IdError;
 
+/// Seals sequence numbers into ids. Each data directory has its own, so that an id does not tell
+/// its reader how many jobs there have been.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct IdKey(pub u64);
+
+impl fmt::Debug for IdKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IdKey")
+    }
+}
+
+/// How much of an id its sequence number takes. The 26 random bits that remain and the time keep
+/// the ids of two servers apart.
+const SEALED_BITS: u32 = 48;
+const SEALED: u64 = (1 << SEALED_BITS) - 1;
 const TEXT_LEN: usize = 36;
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 const HEX: &[u8; 16] = b"0123456789abcdef";
@@ -34,6 +49,22 @@ impl JobId {
         let rand_a = (random >> 64) & 0xfff;
         let rand_b = random & 0x3fff_ffff_ffff_ffff;
         Self(time | 0x7 << 76 | rand_a << 64 | 0b10 << 62 | rand_b)
+    }
+
+    /// This id with a sequence number in it, by which the job can be found without an index.
+    #[must_use]
+    pub fn seal(self, key: IdKey, seq: Seq) -> Self {
+        debug_assert!(seq.0 <= SEALED, "48 bits count the jobs of 89 years at 100,000 a second");
+        let rest = self.0 & !u128::from(SEALED);
+        Self(rest | u128::from((seq.0 ^ mask(key, rest)) & SEALED))
+    }
+
+    /// The number that is in this id, if it was sealed with this key; any other id gives any
+    /// number, so the job must be asked whether this is its id.
+    #[must_use]
+    pub fn unseal(self, key: IdKey) -> Seq {
+        let rest = self.0 & !u128::from(SEALED);
+        Seq((self.0 as u64 ^ mask(key, rest)) & SEALED)
     }
 
     pub fn parse(text: &str) -> Result<Self, IdError> {
@@ -86,6 +117,18 @@ impl JobId {
     }
 }
 
+fn mask(key: IdKey, rest: u128) -> u64 {
+    let half = mix((rest >> 64) as u64 ^ key.0);
+    mix(half ^ rest as u64 ^ key.0.rotate_left(32))
+}
+
+fn mix(mut z: u64) -> u64 {
+    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = Vec::with_capacity(TEXT_LEN);
@@ -118,6 +161,25 @@ mod tests {
         let late = JobId::v7(1_700_000_000_001, 0);
         assert!(early < late);
         assert_eq!(JobId::parse(&early.to_string()), Ok(early));
+    }
+
+    #[test]
+    fn a_sealed_id_gives_its_number_back_to_the_key_only() {
+        let key = IdKey(0x1234_5678_9abc_def0);
+        for seq in [0, 1, 2, 1_000_000, SEALED] {
+            let plain = JobId::v7(1_700_000_000_000, u128::from(seq) << 60 | 0x55);
+            let sealed = plain.seal(key, Seq(seq));
+            assert_eq!(JobId::parse(&sealed.to_string()), Ok(sealed));
+            assert_eq!(sealed.unseal(key), Seq(seq));
+            assert_ne!(sealed.unseal(IdKey(1)), Seq(seq));
+            assert_eq!(sealed.0 >> SEALED_BITS, plain.0 >> SEALED_BITS);
+        }
+    }
+
+    #[test]
+    fn sealed_ids_of_one_moment_differ() {
+        let plain = JobId::v7(1_700_000_000_000, 0);
+        assert_ne!(plain.seal(IdKey(7), Seq(1)), plain.seal(IdKey(7), Seq(2)));
     }
 
     #[test]

@@ -17,10 +17,10 @@ pub mod state;
 pub mod time;
 
 pub use class::{Class, ClassId};
-pub use id::{JobId, Seq};
+pub use id::{IdKey, JobId, Seq};
 pub use name::{CronName, JobType, PoolName, QueueName, TenantId, WorkerId};
 pub use policy::{Directive, Exhaustion, Policy, RetryPolicy};
 pub use reject::{Rejection, RejectionKind};
-pub use row::{Done, Ending, ErrorRow, Live};
+pub use row::{Done, Ending, ErrorRow, Live, Overdue};
 pub use state::State;
 pub use time::Millis;

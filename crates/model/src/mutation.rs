@@ -45,6 +45,8 @@ pub enum Mutation {
     },
     /// A job is gone, living or finished, with all that belongs to it.
     Delete(Seq),
+    /// No job that retention may remove at or before this time is left.
+    Swept(Millis),
     /// An execution failed.
     Error(ErrorRow),
     /// A small named thing was created or changed.
@@ -61,6 +63,8 @@ pub enum Mutation {
 pub struct NewRow {
     pub seq: Seq,
     pub id: JobId,
+    /// The client chose the id; otherwise it holds the number, sealed.
+    pub given: bool,
     pub class: ClassId,
     pub created: Millis,
     /// JSON members without braces.

@@ -70,6 +70,15 @@ impl Place {
     }
 }
 
+/// What retention may remove.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Overdue {
+    /// The longest overdue first, results left out.
+    pub jobs: Vec<Done>,
+    /// When these are gone, nothing is left that was to go at or before this time.
+    pub through: Option<Millis>,
+}
+
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]

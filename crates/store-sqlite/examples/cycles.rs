@@ -14,8 +14,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use rota_model::{
-    Class, ClassId, Ending, JobId, JobType, Live, Millis, Policy, QueueName, Seq, State, TenantId,
-    WorkerId,
+    Class, ClassId, Ending, IdKey, JobId, JobType, Live, Millis, Policy, QueueName, Seq, State,
+    TenantId, WorkerId,
 };
 use rota_store::{
     Batch, Claim, Counts, Finish, HistoryRow, Kind, Loaded, Mutation, NewRow, Sink, Store,
@@ -28,6 +28,8 @@ const CLASSES: u64 = 10;
 const WAITING: u64 = 20_000;
 const RUNNING: u64 = 1_000;
 const KEPT: u64 = 100_000;
+/// The list of what to remove is as long as it would be, though commits differ in size.
+const PURGED_AFTER: i64 = 600;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
@@ -172,6 +174,7 @@ impl Workload {
             mutations.push(Mutation::Delete(Seq(self.purged)));
             self.purged += 1;
         }
+        mutations.push(Mutation::Swept(Millis(EPOCH + self.number as i64 - PURGED_AFTER)));
         for class in 0..CLASSES as u32 {
             mutations.push(Mutation::Counts(ClassId(class), Counts([self.finished; 5])));
         }
@@ -192,7 +195,8 @@ impl Workload {
         let random = u128::from(seq.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)) << 40;
         let new = NewRow {
             seq,
-            id: JobId::v7(now.0, random),
+            id: JobId::v7(now.0, random).seal(IdKey(0), seq),
+            given: false,
             class,
             created: now,
             body: self.body.clone(),
@@ -235,7 +239,7 @@ impl Workload {
             seq,
             ending: Ending::Completed,
             at: now,
-            purge_at: Some(now.saturating_add_ms(60_000)),
+            purge_at: Some(now),
             result: None,
         })
     }

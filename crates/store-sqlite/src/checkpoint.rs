@@ -1,37 +1,49 @@
 //! Moving what was committed from the log into the file proper.
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, Row};
 
 use crate::fault::Fault;
 
-/// A commit that finds this many pages in the log moves them, which bounds the log under load.
-const AUTOMATIC_PAGES: u64 = 4096;
+/// How many pages the log holds under load, about.
+const USUAL_PAGES: u64 = 4096;
 const FEWEST_PAGES: u64 = 64;
 
 /// The bound on the log. Moving it must be possible in the space that is kept in reserve.
-pub(crate) fn automatic_pages(reserve_bytes: u64, page_bytes: u64) -> u64 {
+pub(crate) fn bound(reserve_bytes: u64, page_bytes: u64) -> u64 {
     match reserve_bytes {
-        0 => AUTOMATIC_PAGES,
-        bytes => (bytes / 2 / page_bytes).clamp(FEWEST_PAGES, AUTOMATIC_PAGES),
+        0 => USUAL_PAGES,
+        bytes => (bytes / 2 / page_bytes).clamp(FEWEST_PAGES, USUAL_PAGES),
     }
 }
 
 /// Below this an idle moment is not worth two fsyncs.
-const WORTH_PAGES: i64 = 256;
+const WORTH_PAGES: u64 = 256;
 
-/// Moves what there is, if it is worth it, without waiting for readers.
-pub(crate) fn when_worth_it(conn: &Connection) -> Result<(), Fault> {
-    let counted = conn
-        .prepare_cached("PRAGMA wal_checkpoint(NOOP)")?
-        .query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?));
-    match counted {
-        Ok(waiting) if waiting >= WORTH_PAGES => now(conn),
-        Ok(_) => Ok(()),
-        Err(error) if is_full(&error) => Ok(()),
-        Err(error) => Err(error.into()),
+/// How long the log is, and how much of it is in the file already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Log {
+    pub pages: u64,
+    pub moved: u64,
+}
+
+impl Log {
+    pub fn is_worth_moving(self) -> bool {
+        self.pages - self.moved >= WORTH_PAGES
     }
 }
 
+pub(crate) fn log(conn: &Connection) -> Result<Log, Fault> {
+    let pages = |row: &Row<'_>, column| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
+    let counted = conn
+        .prepare_cached("PRAGMA wal_checkpoint(NOOP)")?
+        .query_row([], |row| Ok(Log { pages: pages(row, 1)?, moved: pages(row, 2)? }));
+    match counted {
+        Err(error) if is_full(&error) => Ok(Log::default()),
+        counted => Ok(counted?),
+    }
+}
+
+/// Moves what there is, without waiting for readers.
 pub(crate) fn now(conn: &Connection) -> Result<(), Fault> {
     run(conn, "PRAGMA wal_checkpoint(PASSIVE)")
 }

@@ -20,9 +20,7 @@ fn write(conn: &Connection, batch: &Batch) -> Result<(), Fault> {
     run(conn, "BEGIN IMMEDIATE")?;
     follow(conn, batch)?;
     let mut applier = Applier::new(conn)?;
-    for mutation in &batch.mutations {
-        applier.apply(mutation)?;
-    }
+    applier.apply_all(&batch.mutations)?;
     drop(applier);
     run(conn, "COMMIT")
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_model::{ClassId, Millis};
+use rota_model::{ClassId, IdKey, Millis};
 use rota_store::{Counts, HistoryRow, Kind, Loaded, Period, Sink};
 use rusqlite::{Connection, Row};
 
@@ -21,13 +21,14 @@ pub(crate) fn load(conn: &mut Connection, sink: &mut dyn Sink) -> Result<Loaded,
 }
 
 pub(crate) fn meta(conn: &Connection) -> Result<Loaded, Fault> {
-    let mut statement = conn.prepare_cached("SELECT number, now, next_seq FROM meta")?;
+    let mut statement = conn.prepare_cached("SELECT number, now, next_seq, id_key FROM meta")?;
     let mut rows = statement.query([])?;
     let row = rows.next()?.ok_or_else(|| Fault::Damaged("the table meta is empty".into()))?;
     Ok(Loaded {
         number: row.get::<_, i64>(0)? as u64,
         now: Millis(row.get(1)?),
         next_seq: row::seq(row.get(2)?),
+        id_key: IdKey(row.get::<_, i64>(3)? as u64),
     })
 }
 

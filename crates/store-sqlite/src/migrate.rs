@@ -8,8 +8,11 @@ use crate::fault::Fault;
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
 
 /// Step n leads from format n - 1 to format n; a published step is never changed.
-const STEPS: [&str; 2] =
-    [include_str!("../migrations/0001_base.sql"), include_str!("../migrations/0002_history.sql")];
+const STEPS: [&str; 3] = [
+    include_str!("../migrations/0001_base.sql"),
+    include_str!("../migrations/0002_history.sql"),
+    include_str!("../migrations/0003_lists.sql"),
+];
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;
 
@@ -38,8 +41,9 @@ pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), Fault> {
 
 /// A cheap look for what every later statement relies on.
 pub(crate) fn check_schema(conn: &Connection) -> Result<(), Fault> {
-    const TABLES: [&str; 9] =
-        ["meta", "jobs", "live", "done", "errors", "classes", "counts", "named", "history"];
+    const TABLES: [&str; 10] = [
+        "meta", "jobs", "live", "done", "purge", "errors", "classes", "counts", "named", "history",
+    ];
     let mut statement =
         conn.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
     for table in TABLES {

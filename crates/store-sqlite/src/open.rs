@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use crate::fault::Fault;
 use crate::header::{self, Look};
 use crate::lock::DirLock;
+use crate::mover::Mover;
 use crate::{OpenError, Options, checkpoint, migrate, pragma};
 
 pub(crate) fn lock(dir: &Path) -> Result<DirLock, OpenError> {
@@ -35,6 +36,14 @@ pub(crate) fn writer(path: &Path, options: Options) -> Result<Connection, OpenEr
     pragma::for_writing(&conn, options).map_err(at_open)?;
     migrate::check_schema(&conn).map_err(at_open)?;
     Ok(conn)
+}
+
+/// With a connection of its own, which writes nothing but moves what others have written.
+pub(crate) fn mover(path: &Path, options: Options) -> Result<Mover, OpenError> {
+    let at_open = |fault: Fault| fault.at_open(path);
+    let conn = pragma::connect(path).map_err(at_open)?;
+    pragma::for_writing(&conn, options).map_err(at_open)?;
+    Mover::start(conn, pragma::log_bound(options)).map_err(|error| OpenError::unusable(path, error))
 }
 
 pub(crate) fn reader(path: &Path) -> Result<Connection, Fault> {

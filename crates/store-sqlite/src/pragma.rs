@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
-use crate::checkpoint::automatic_pages;
+use crate::checkpoint::bound;
 use crate::fault::Fault;
 use crate::{Durability, Options};
 
@@ -56,8 +56,13 @@ pub(crate) fn for_writing(conn: &Connection, options: Options) -> Result<(), Fau
     conn.pragma_update(None, "synchronous", synchronous)?;
     conn.pragma_update(None, "cache_size", WRITER_CACHE)?;
     conn.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT as i64)?;
-    let pages = automatic_pages(options.reserve_bytes, PAGE_BYTES.into());
-    Ok(conn.pragma_update(None, "wal_autocheckpoint", pages as i64)?)
+    // The mover does that.
+    Ok(conn.pragma_update(None, "wal_autocheckpoint", 0)?)
+}
+
+/// The log is to stay shorter than this many pages.
+pub(crate) fn log_bound(options: Options) -> u64 {
+    bound(options.reserve_bytes, PAGE_BYTES.into())
 }
 
 pub(crate) fn for_reading(conn: &Connection) -> Result<(), Fault> {

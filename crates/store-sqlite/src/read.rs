@@ -5,6 +5,7 @@ use rota_store::{Body, Found, Place, Record};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
 use crate::fault::Fault;
+use crate::load;
 use crate::row::{self, key};
 
 /// Looks up where jobs are, with each statement prepared once.
@@ -40,11 +41,18 @@ impl<'c> Places<'c> {
 }
 
 pub(crate) fn resolve(conn: &Connection, ids: &[JobId]) -> Result<Vec<Option<Found>>, Fault> {
-    let mut by_id = conn.prepare_cached("SELECT seq FROM jobs WHERE id = ?1")?;
+    let key = load::meta(conn)?.id_key;
+    let mut made = conn.prepare_cached("SELECT 1 FROM jobs WHERE seq = ?1 AND id = ?2")?;
+    let mut given = conn.prepare_cached("SELECT seq FROM jobs WHERE id = ?1 AND given = 1")?;
     let mut places = Places::new(conn)?;
     let mut resolved = Vec::with_capacity(ids.len());
     for &id in ids {
-        let seq = by_id.query_row([&id.to_bytes()[..]], |row| row.get(0)).optional()?.map(row::seq);
+        let (bytes, sealed) = (id.to_bytes(), id.unseal(key));
+        let seq = if made.exists((row::key(sealed), &bytes[..]))? {
+            Some(sealed)
+        } else {
+            given.query_row([&bytes[..]], |row| row.get(0)).optional()?.map(row::seq)
+        };
         let found = match seq {
             Some(seq) => Some(Found { seq, id, place: places.of(seq)? }),
             None => None,
@@ -84,16 +92,6 @@ pub(crate) fn records(conn: &Connection, seqs: &[Seq]) -> Result<Vec<Option<Reco
         records.push(Some(Record { seq, body, place, errors }));
     }
     Ok(records)
-}
-
-pub(crate) fn overdue(conn: &Connection, now: Millis, limit: usize) -> Result<Vec<Done>, Fault> {
-    let sql = format!(
-        "SELECT {} FROM done INDEXED BY done_purge WHERE purge_at IS NOT NULL AND purge_at <= ?1 \
-         ORDER BY purge_at, seq LIMIT ?2",
-        row::DONE
-    );
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    conn.prepare_cached(&sql)?.query_and_then((now.0, limit), row::done)?.collect()
 }
 
 fn body(by_seq: &mut CachedStatement<'_>, seq: Seq) -> Result<Option<Body>, Fault> {

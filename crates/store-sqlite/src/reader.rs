@@ -1,11 +1,11 @@
-use rota_model::{Done, JobId, Millis, Seq};
+use rota_model::{JobId, Millis, Overdue, Seq};
 use rota_store::{
     Body, Found, HistoryRow, ListPage, ListQuery, Period, Reader, Record, StoreError,
 };
 use rusqlite::Connection;
 
 use crate::fault::Fault;
-use crate::{history, list, read};
+use crate::{history, list, overdue, read};
 
 /// The reading side of the embedded store. Each call sees one consistent state, and everything
 /// that was committed before it.
@@ -46,8 +46,8 @@ impl Reader for SqliteReader {
         self.look(|conn| list::list(conn, query))
     }
 
-    async fn overdue(&mut self, now: Millis, limit: usize) -> Result<Vec<Done>, StoreError> {
-        self.look(|conn| read::overdue(conn, now, limit))
+    async fn overdue(&mut self, now: Millis, limit: usize) -> Result<Overdue, StoreError> {
+        self.look(|conn| overdue::overdue(conn, now, limit))
     }
 
     async fn history(

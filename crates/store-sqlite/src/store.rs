@@ -6,12 +6,14 @@ use rusqlite::config::DbConfig;
 
 use crate::fault::Fault;
 use crate::lock::DirLock;
+use crate::mover::{Mover, Step};
 use crate::reserve::Reserve;
 use crate::{OpenError, Options, SqliteReader, checkpoint, commit, load, open};
 
 /// The writing side of the embedded store. Its futures are ready at once: every call does its
 /// work on the calling thread.
 pub struct SqliteStore {
+    mover: Mover,
     conn: Connection,
     path: PathBuf,
     reserve: Reserve,
@@ -25,9 +27,10 @@ impl SqliteStore {
         let lock = open::lock(dir)?;
         let path = dir.join("rota.db");
         let conn = open::writer(&path, options)?;
+        let mover = open::mover(&path, options)?;
         let reserve = Reserve::new(dir, options.reserve_bytes);
         reserve.restore();
-        Ok(Self { conn, path, reserve, _lock: lock })
+        Ok(Self { mover, conn, path, reserve, _lock: lock })
     }
 
     /// Whether the space to fall back on is there; it may not be, on a disk that is nearly full.
@@ -63,7 +66,19 @@ impl SqliteStore {
         Ok(pages.max(0) as u64 * size.max(0) as u64)
     }
 
+    /// The log is moved on the side; only the last bit of it now and then takes a moment here.
+    fn keep_log_short(&mut self) -> Result<(), Fault> {
+        let log = checkpoint::log(&self.conn)?;
+        match self.mover.step(log) {
+            Step::Nothing => {}
+            Step::Wake => self.mover.wake(log),
+            Step::MoveTheRest => checkpoint::now(&self.conn)?,
+        }
+        Ok(())
+    }
+
     fn finish(self) -> Result<(), Fault> {
+        drop(self.mover);
         checkpoint::and_truncate(&self.conn)?;
         self.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         Ok(self.conn.close().map_err(|(_, error)| error)?)
@@ -78,11 +93,24 @@ impl Store for SqliteStore {
     }
 
     async fn commit(&mut self, batch: &Batch) -> Result<(), CommitError> {
-        commit::commit(&self.conn, &self.path, batch)
+        // A database whose log cannot be moved takes nothing more, before the disk is full of it.
+        if let Some(cause) = self.mover.failure() {
+            return Err(CommitError::Fatal(cause));
+        }
+        commit::commit(&self.conn, &self.path, batch)?;
+        // It is committed, so what goes wrong here is for the next one to tell.
+        if let Err(fault) = self.keep_log_short() {
+            self.mover.fail(&fault);
+        }
+        Ok(())
     }
 
     async fn tidy(&mut self) -> Result<(), StoreError> {
-        Ok(checkpoint::when_worth_it(&self.conn)?)
+        let log = checkpoint::log(&self.conn)?;
+        if log.is_worth_moving() {
+            self.mover.wake(log);
+        }
+        Ok(())
     }
 
     fn release_reserve(&mut self) -> bool {

@@ -136,6 +136,7 @@ fn insert(seq: u64) -> Mutation {
     let new = NewRow {
         seq: Seq(seq),
         id: JobId::v7(seq as i64, u128::from(seq)),
+        given: true,
         class: ClassId(1),
         created: Millis(seq as i64),
         body: Bytes::from(vec![b'x'; 200]),

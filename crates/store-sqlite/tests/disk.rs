@@ -143,6 +143,7 @@ fn batch(number: u64) -> Batch {
     let new = NewRow {
         seq,
         id: JobId::v7(1, u128::from(number)),
+        given: true,
         class: ClassId(1),
         created: Millis(1),
         body: Bytes::from(vec![b'x'; 40 << 10]),

@@ -54,7 +54,7 @@ fn a_newer_format_is_refused_and_left_alone() {
     drop(conn);
     let (before, listing) = (fs::read(&file).unwrap(), directory.listing());
     let error = refused(&directory);
-    assert!(matches!(error, OpenError::NewerFormat { found: 99, known: 2, .. }), "{error}");
+    assert!(matches!(error, OpenError::NewerFormat { found: 99, known: 3, .. }), "{error}");
     assert_eq!(fs::read(&file).unwrap(), before);
     assert_eq!(directory.listing(), listing);
 }
@@ -65,14 +65,14 @@ fn a_newer_format_that_is_still_in_the_log_is_refused_too() {
     block_on(directory.open().close()).unwrap();
     let file = directory.file("rota.db");
     let conn = Connection::open(&file).unwrap();
-    conn.pragma_update(None, "user_version", 3).unwrap();
+    conn.pragma_update(None, "user_version", 4).unwrap();
     let elsewhere = Directory::new();
     for name in ["rota.db", "rota.db-wal"] {
         fs::copy(directory.file(name), elsewhere.file(name)).unwrap();
     }
     let before = fs::read(elsewhere.file("rota.db")).unwrap();
     let error = refused(&elsewhere);
-    assert!(matches!(error, OpenError::NewerFormat { found: 3, .. }), "{error}");
+    assert!(matches!(error, OpenError::NewerFormat { found: 4, .. }), "{error}");
     assert_eq!(fs::read(elsewhere.file("rota.db")).unwrap(), before);
     drop(conn);
 }
@@ -87,7 +87,9 @@ fn an_older_format_is_migrated_with_its_data() {
          PRAGMA user_version = 1;
          UPDATE meta SET number = 7, now = 70, next_seq = 4;
          INSERT INTO jobs VALUES (3, x'00000000000070008000000000000003', 1, 30, x'2261223a31');
-         INSERT INTO live VALUES (3, 1, 1, 0, 30, NULL, NULL, NULL, NULL, 0, 0);",
+         INSERT INTO jobs VALUES (2, x'00000000000070008000000000000002', 1, 20, x'2261223a31');
+         INSERT INTO live VALUES (3, 1, 1, 0, 30, NULL, NULL, NULL, NULL, 0, 0);
+         INSERT INTO done VALUES (2, 1, 0, 40, 1, 20, 30, NULL, 60, NULL);",
     )
     .unwrap();
     drop(conn);
@@ -95,13 +97,18 @@ fn an_older_format_is_migrated_with_its_data() {
     let mut store = directory.open();
     let mut reader = store.reader().unwrap();
     let record = block_on(rota_store::Reader::records(&mut reader, &[Seq(3)])).unwrap().remove(0);
-    assert_eq!(record.unwrap().body.json, r#""a":1"#);
+    let record = record.unwrap();
+    assert_eq!(record.body.json, r#""a":1"#);
+    let found = block_on(rota_store::Reader::resolve(&mut reader, &[record.body.id])).unwrap();
+    assert_eq!(found[0].as_ref().map(|found| found.seq), Some(Seq(3)));
+    let overdue = block_on(rota_store::Reader::overdue(&mut reader, Millis(60), 9)).unwrap();
+    assert_eq!(overdue.jobs.iter().map(|job| job.seq.0).collect::<Vec<_>>(), [2]);
     let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations: vec![] };
     block_on(store.commit(&batch)).unwrap();
     drop((reader, store));
     let conn = Connection::open(directory.file("rota.db")).unwrap();
     let version: u32 = conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 2);
+    assert_eq!(version, 3);
     conn.execute("INSERT INTO history VALUES (0, 'default', 0, x'')", []).unwrap();
 }
 

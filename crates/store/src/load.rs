@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use rota_model::{Class, ClassId, Live, Millis, Seq};
+use rota_model::{Class, ClassId, IdKey, Live, Millis, Seq};
 
 use crate::{Counts, HistoryRow, Kind};
 
@@ -24,4 +24,6 @@ pub struct Loaded {
     pub number: u64,
     pub now: Millis,
     pub next_seq: Seq,
+    /// Made with the store, and the same for ever.
+    pub id_key: IdKey,
 }

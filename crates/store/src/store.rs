@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use rota_model::{Done, JobId, Millis, Seq};
+use rota_model::{JobId, Millis, Overdue, Seq};
 
 use crate::{
     Batch, Body, CommitError, Found, HistoryRow, ListPage, ListQuery, Loaded, Period, Record, Sink,
@@ -66,12 +66,12 @@ pub trait Reader: Send + 'static {
         query: &ListQuery,
     ) -> impl Future<Output = Result<ListPage, StoreError>> + Send;
 
-    /// Finished jobs whose retention has passed, the longest overdue first, results left out.
+    /// At most `limit` finished jobs whose retention has passed.
     fn overdue(
         &mut self,
         now: Millis,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<Done>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Overdue, StoreError>> + Send;
 
     /// Statistics of one queue from `since` (included) to `until` (not included), oldest first.
     fn history(

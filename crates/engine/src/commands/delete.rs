@@ -2,7 +2,7 @@
 
 use rota_model::Done;
 use rota_model::mutation::Mutation;
-use rota_model::row::Place;
+use rota_model::row::{Overdue, Place};
 
 use crate::effect::Changed;
 use crate::{Engine, Refusal, Reply, Target};
@@ -13,9 +13,12 @@ impl Engine {
     }
 
     /// Retention: these have been kept long enough.
-    pub(crate) fn forget(&mut self, done: &[Done]) -> Reply {
-        done.iter().for_each(|done| self.delete_done(done));
-        Reply::Forgotten(done.len())
+    pub(crate) fn forget(&mut self, overdue: &Overdue) -> Reply {
+        overdue.jobs.iter().for_each(|done| self.delete_done(done));
+        if let Some(through) = overdue.through {
+            self.out.mutations.push(Mutation::Swept(through));
+        }
+        Reply::Forgotten(overdue.jobs.len())
     }
 
     fn delete_one(&mut self, target: &Target) -> Result<Changed, Refusal> {

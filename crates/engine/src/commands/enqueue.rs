@@ -73,7 +73,9 @@ impl Engine {
         if live.expires.is_some() || origin != Origin::Client {
             self.watch.add(live.clone());
         }
-        let row = NewRow { seq, id: job.id, class, created, body: job.body.clone() };
+        let id = if job.id_given { job.id } else { job.id.seal(self.id_key, seq) };
+        let given = job.id_given;
+        let row = NewRow { seq, id, given, class, created, body: job.body.clone() };
         self.out.mutations.push(Mutation::Insert(row, live));
         self.classes.slot_mut(class).live += 1;
         self.seq_clock.note(seq, created);
@@ -83,18 +85,18 @@ impl Engine {
 
         match (state, due) {
             (State::Scheduled, Some(due)) => {
-                let event = self.job_ref(seq, class).named(job.id);
+                let event = self.job_ref(seq, class).named(id);
                 self.emit(EventKind::Scheduled { job: event, due });
                 self.wait_until(due, seq, Timer { class, attempt: 0, state });
             }
             (State::Available, _) if !held => {
-                let event = self.job_ref(seq, class).named(job.id);
+                let event = self.job_ref(seq, class).named(id);
                 self.emit(EventKind::Enqueued { job: event });
                 self.enter_lane(seq, class, 0, true);
             }
             _ => self.queues.get_mut(ix).enter(state),
         }
-        Accepted { seq, id: job.id, id_given: job.id_given, state, created, body: job.body }
+        Accepted { seq, id, id_given: given, state, created, body: job.body }
     }
 
     fn check_queues(&self, jobs: &[NewJob]) -> Result<(), Refusal> {

@@ -66,8 +66,8 @@ impl<R: Reader> EngineLoop<R> {
             },
             Ask::Sweep(limit) => {
                 let now = self.clock.now().wall;
-                let done = self.resolver.overdue(now, limit, &self.in_flight)?;
-                Prepared::Command(Command::Forget(done))
+                let overdue = self.resolver.overdue(now, limit, &self.in_flight)?;
+                Prepared::Command(Command::Forget(overdue))
             }
             Ask::Command(command) => Prepared::Command(command),
         })

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ahash::RandomState;
 use rota_engine::{Engine, InFlight, Target};
 use rota_model::row::Place;
-use rota_model::{Done, JobId, Millis, Seq};
+use rota_model::{JobId, Millis, Overdue, Seq};
 use rota_store::{Found, Reader, StoreError};
 use tokio::runtime::Handle as Tokio;
 
@@ -75,10 +75,14 @@ impl<R: Reader> Resolver<R> {
         now: Millis,
         limit: usize,
         in_flight: &InFlight,
-    ) -> Result<Vec<Done>, StoreError> {
-        let mut done = self.tokio.block_on(self.reader.overdue(now, limit))?;
-        done.retain(|done| !in_flight.touches(done.seq));
-        Ok(done)
+    ) -> Result<Overdue, StoreError> {
+        let mut overdue = self.tokio.block_on(self.reader.overdue(now, limit))?;
+        let found = overdue.jobs.len();
+        overdue.jobs.retain(|done| !in_flight.touches(done.seq));
+        if overdue.jobs.len() < found {
+            overdue.through = None;
+        }
+        Ok(overdue)
     }
 
     /// The engine was built anew: nothing that was known of active jobs counts.

@@ -87,7 +87,8 @@ impl<S: Store> StoreLoop<S> {
         let restore = Restore::new(self.config.clone(), self.seed, self.clock.now());
         let mut sink = Feed(restore);
         let loaded = self.tokio.block_on(self.store.load(&mut sink))?;
-        let engine = sink.0.finish(loaded.next_seq, loaded.now).map_err(StoreError::new)?;
+        let engine =
+            sink.0.finish(loaded.next_seq, loaded.now, loaded.id_key).map_err(StoreError::new)?;
         Ok((engine, loaded))
     }
 

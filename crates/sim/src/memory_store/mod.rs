@@ -42,7 +42,8 @@ impl MemoryStore {
         {
             return Err(format!("job {seq} is not below {}", batch.next_seq));
         }
-        self.meta = Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq };
+        self.meta =
+            Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq, ..self.meta };
         Ok(())
     }
 

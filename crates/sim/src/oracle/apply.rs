@@ -66,6 +66,7 @@ impl World {
                 self.revive(*seq, *enqueued, scene)
             }
             Mutation::Delete(seq) => self.delete(*seq, scene),
+            Mutation::Swept(_) => Ok(()),
             Mutation::Remove(Kind::Worker, name) => self.worker_gone(name, scene),
             Mutation::Counts(..)
             | Mutation::Error(_)
@@ -234,7 +235,7 @@ impl World {
             (Command::Delete(_), _) => scene.names(seq) && job.state() != State::Active,
             (Command::Forget(all), Place::Done(done)) => {
                 let overdue = done.purge_at.is_some_and(|at| at <= self.wall);
-                overdue && all.iter().any(|one| one.seq == seq)
+                overdue && all.jobs.iter().any(|one| one.seq == seq)
             }
             _ => false,
         };

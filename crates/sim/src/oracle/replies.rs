@@ -53,8 +53,8 @@ impl World {
             (Command::Activate(target), Reply::Changed(outcomes)) if outcomes.len() == 1 => {
                 check_changed(&step.command, target, &outcomes[0])
             }
-            (Command::Forget(done), Reply::Forgotten(count)) => {
-                ensure(done.len() == *count, Rule::Reply, || format!("forgot {count}"))
+            (Command::Forget(all), Reply::Forgotten(count)) => {
+                ensure(all.jobs.len() == *count, Rule::Reply, || format!("forgot {count}"))
             }
             (_, Reply::Queue(_) | Reply::Cron { .. } | Reply::Maintenance(_) | Reply::Done) => {
                 Ok(())

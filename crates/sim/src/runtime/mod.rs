@@ -109,7 +109,7 @@ impl Runtime {
     pub fn rebuilt(&self, now: Now, seed: u64) -> Result<Engine, String> {
         let mut sink = Restoring(Restore::new(self.config.clone(), seed, now));
         let loaded = self.store.load(&mut sink)?;
-        sink.0.finish(loaded.next_seq, loaded.now)
+        sink.0.finish(loaded.next_seq, loaded.now, loaded.id_key)
     }
 
     /// The engine is gone, and with it all that was not committed and all that was not reported.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rota_engine::{Ack, Beat, Command, Nack, Now, Registration, Reply, Settle, Target};
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
-use rota_model::{Done, JobId, Millis};
+use rota_model::{JobId, Millis, Overdue};
 
 use super::Runtime;
 use crate::request::{Request, Turned, Verdict, Word};
@@ -98,7 +98,7 @@ impl Runtime {
         Ok(jobs)
     }
 
-    fn overdue(&self, wall: Millis, limit: usize) -> Vec<Done> {
+    fn overdue(&self, wall: Millis, limit: usize) -> Overdue {
         let now = self.engine.now().wall.max(wall);
         let stored = self.store.overdue(now, limit).into_iter();
         let standing =
@@ -107,6 +107,6 @@ impl Runtime {
             Place::Done(done) if done.purge_at.is_some_and(|at| at <= now) => Some(done),
             _ => None,
         });
-        still.collect()
+        Overdue { jobs: still.collect(), through: None }
     }
 }

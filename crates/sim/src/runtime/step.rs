@@ -98,9 +98,9 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
         Command::Activate(target) => write!(f, "activate {}({})", target.seq, target.state()),
         Command::Retry(targets) => write_targets(f, "retry", targets),
         Command::Delete(targets) => write_targets(f, "delete", targets),
-        Command::Forget(done) => {
+        Command::Forget(all) => {
             f.write_str("forget")?;
-            done.iter().try_for_each(|done| write!(f, " {}", done.seq))
+            all.jobs.iter().try_for_each(|done| write!(f, " {}", done.seq))
         }
         Command::PutCron(spec) => write!(
             f,
@@ -157,6 +157,7 @@ fn write_mutation(f: &mut fmt::Formatter<'_>, mutation: &Mutation) -> fmt::Resul
         Mutation::Finish(finish) => write!(f, " finish:{}:{:?}", finish.seq, finish.ending),
         Mutation::Revive { seq, .. } => write!(f, " revive:{seq}"),
         Mutation::Delete(seq) => write!(f, " delete:{seq}"),
+        Mutation::Swept(through) => write!(f, " swept:{through}"),
         Mutation::Error(row) => write!(f, " error:{}", row.seq),
         Mutation::Put(kind, name, _) => write!(f, " put:{kind:?}:{name}"),
         Mutation::Remove(kind, name) => write!(f, " remove:{kind:?}:{name}"),

@@ -13,6 +13,7 @@ impl Applier<'_> {
         self.insert_job.execute((
             key(new.seq),
             &id[..],
+            new.given,
             new.class.0,
             new.created.0,
             &new.body[..],
@@ -97,6 +98,9 @@ impl Applier<'_> {
             finish.result.as_deref(),
         ))?;
         self.delete_live.execute([key(finish.seq)])?;
+        if let Some(at) = finish.purge_at {
+            self.will_purge(at, finish.seq);
+        }
         Ok(())
     }
 
@@ -107,23 +111,21 @@ impl Applier<'_> {
             (key(seq), enqueued.0),
         )?;
         one(changed, "revive", seq)?;
-        self.delete_done.execute([key(seq)])?;
-        self.forget_errors(seq)
+        self.delete_done.execute([key(seq), key(seq)])?;
+        self.delete_errors.execute([key(seq), key(seq)])?;
+        Ok(())
     }
 
-    pub(super) fn delete(&mut self, seq: Seq) -> Result<(), Fault> {
-        one(self.delete_job.execute([key(seq)])?, "delete", seq)?;
-        // Nearly always it is retention that deletes, and the job has finished.
-        if self.delete_done.execute([key(seq)])? == 0 {
-            one(self.delete_live.execute([key(seq)])?, "delete", seq)?;
+    /// So many jobs in a row. Nearly always it is retention that deletes, and they have finished.
+    pub(super) fn delete(&mut self, first: Seq, count: usize) -> Result<(), Fault> {
+        let range = [key(first), key(Seq(first.0 + count as u64 - 1))];
+        let mut deleted = self.delete_done.execute(range)?;
+        if deleted < count {
+            deleted += self.run("DELETE FROM live WHERE seq BETWEEN ?1 AND ?2", range)?;
         }
-        self.forget_errors(seq)
-    }
-
-    /// Most jobs have none, and looking is much cheaper than a deletion of any number of rows.
-    fn forget_errors(&mut self, seq: Seq) -> Result<(), Fault> {
-        if self.has_errors.exists([key(seq)])? {
-            self.run("DELETE FROM errors WHERE seq = ?1", [key(seq)])?;
+        self.delete_errors.execute(range)?;
+        if deleted != count || self.delete_jobs.execute(range)? != count {
+            return Err(misplaced("delete", first));
         }
         Ok(())
     }

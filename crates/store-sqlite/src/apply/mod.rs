@@ -4,8 +4,12 @@
 //! a broken invariant, never an ordinary answer: it is refused, and with it the whole batch.
 
 mod jobs;
+mod purge;
 mod things;
 
+use std::collections::BTreeMap;
+
+use rota_model::Seq;
 use rota_store::Mutation;
 use rusqlite::{CachedStatement, Connection, Params};
 
@@ -21,9 +25,11 @@ pub(crate) struct Applier<'c> {
     carried: CachedStatement<'c>,
     insert_done: CachedStatement<'c>,
     delete_done: CachedStatement<'c>,
-    delete_job: CachedStatement<'c>,
-    has_errors: CachedStatement<'c>,
+    delete_jobs: CachedStatement<'c>,
+    delete_errors: CachedStatement<'c>,
     put_counts: CachedStatement<'c>,
+    /// Jobs that ended in this batch, by when retention may remove them.
+    purges: BTreeMap<i64, String>,
 }
 
 impl<'c> Applier<'c> {
@@ -31,7 +37,8 @@ impl<'c> Applier<'c> {
         Ok(Self {
             conn,
             insert_job: conn.prepare_cached(
-                "INSERT INTO jobs (seq, id, class, created, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO jobs (seq, id, given, class, created, body) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?,
             insert_live: conn.prepare_cached(
                 "INSERT INTO live (seq, class, state, attempt, enqueued, due, started, expires, \
@@ -49,18 +56,35 @@ impl<'c> Applier<'c> {
                 "INSERT INTO done (seq, class, ending, at, attempt, enqueued, started, expires, \
                  purge_at, result) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?,
-            delete_done: conn.prepare_cached("DELETE FROM done WHERE seq = ?1")?,
-            delete_job: conn.prepare_cached("DELETE FROM jobs WHERE seq = ?1")?,
-            has_errors: conn.prepare_cached("SELECT 1 FROM errors WHERE seq = ?1")?,
+            delete_done: conn.prepare_cached("DELETE FROM done WHERE seq BETWEEN ?1 AND ?2")?,
+            delete_jobs: conn.prepare_cached("DELETE FROM jobs WHERE seq BETWEEN ?1 AND ?2")?,
+            delete_errors: conn.prepare_cached("DELETE FROM errors WHERE seq BETWEEN ?1 AND ?2")?,
             put_counts: conn.prepare_cached(
                 "INSERT INTO counts (class, completed, cancelled, dead_letter, discarded, expired) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (class) DO UPDATE SET \
                  completed = ?2, cancelled = ?3, dead_letter = ?4, discarded = ?5, expired = ?6",
             )?,
+            purges: BTreeMap::new(),
         })
     }
 
-    pub(crate) fn apply(&mut self, mutation: &Mutation) -> Result<(), Fault> {
+    /// Everything, in order; what must be done at the end of a batch is done.
+    pub(crate) fn apply_all(&mut self, mutations: &[Mutation]) -> Result<(), Fault> {
+        let mut rest = mutations;
+        while let Some((first, more)) = rest.split_first() {
+            if let Mutation::Delete(seq) = first {
+                let run = consecutive(*seq, rest);
+                self.delete(*seq, run)?;
+                rest = &rest[run..];
+            } else {
+                self.apply(first)?;
+                rest = more;
+            }
+        }
+        self.note_purges()
+    }
+
+    fn apply(&mut self, mutation: &Mutation) -> Result<(), Fault> {
         match mutation {
             Mutation::Class(id, class) => self.put_class(*id, class),
             Mutation::DropClass(id) => self.drop_class(*id),
@@ -72,7 +96,8 @@ impl<'c> Applier<'c> {
             Mutation::Ready(ready) => self.make_ready(ready),
             Mutation::Finish(finish) => self.finish(finish),
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
-            Mutation::Delete(seq) => self.delete(*seq),
+            Mutation::Delete(seq) => self.delete(*seq, 1),
+            Mutation::Swept(through) => self.sweep(*through),
             Mutation::Error(row) => self.add_error(row),
             Mutation::Put(kind, name, json) => self.put(*kind, name, json),
             Mutation::Remove(kind, name) => self.remove(*kind, name),
@@ -84,4 +109,11 @@ impl<'c> Applier<'c> {
     fn run(&self, sql: &str, params: impl Params) -> Result<usize, Fault> {
         Ok(self.conn.prepare_cached(sql)?.execute(params)?)
     }
+}
+
+/// How many of these delete one job after the other, beginning with this one.
+fn consecutive(first: Seq, mutations: &[Mutation]) -> usize {
+    let expected = (first.0..).map(Seq);
+    let in_line = |(mutation, expected): &(&Mutation, Seq)| matches!(mutation, Mutation::Delete(seq) if seq == expected);
+    mutations.iter().zip(expected).take_while(in_line).count()
 }

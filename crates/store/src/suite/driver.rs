@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use rota_model::{Class, ClassId, Done, JobId, Live, Millis, Seq};
+use rota_model::{Class, ClassId, Done, JobId, Live, Millis, Overdue, Seq};
 
 use super::Fixture;
 use crate::{
@@ -66,7 +66,8 @@ impl<'f, F: Fixture> Driver<'f, F> {
 
     pub(super) fn try_commit(&mut self, batch: &Batch) -> Result<(), CommitError> {
         self.fixture.block_on(self.store.commit(batch))?;
-        self.last = Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq };
+        self.last =
+            Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq, ..self.last };
         Ok(())
     }
 
@@ -125,6 +126,10 @@ impl<'f, F: Fixture> Driver<'f, F> {
     }
 
     pub(super) fn overdue(&mut self, now: Millis, limit: usize) -> Vec<Done> {
+        self.sweep(now, limit).jobs
+    }
+
+    pub(super) fn sweep(&mut self, now: Millis, limit: usize) -> Overdue {
         self.fixture.block_on(self.reader.overdue(now, limit)).expect("overdue jobs are read")
     }
 

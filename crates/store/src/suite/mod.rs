@@ -98,6 +98,7 @@ macro_rules! store_tests {
             a_batch_is_all_or_nothing
             contradictions_are_refused
             ids_are_resolved_in_the_order_asked_for
+            ids_that_hold_their_number_are_resolved
             bodies_are_read_by_sequence
             records_hold_everything
             lists_select_by_state
@@ -110,6 +111,8 @@ macro_rules! store_tests {
             pages_end_at_the_limit
             pages_end_at_the_scan_bound
             overdue_jobs_come_longest_overdue_first
+            a_sweep_says_how_far_it_went
+            a_job_that_lived_again_is_overdue_by_its_last_end
             jobs_without_a_purge_time_are_never_overdue
             history_is_replaced_and_read_by_range
             forgotten_history_is_gone

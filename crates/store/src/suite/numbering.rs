@@ -18,7 +18,8 @@ pub fn number_time_and_sequence_are_kept<F: Fixture>(fixture: &F) {
         };
         driver.try_commit(&batch).expect("an empty batch commits");
     }
-    let expected = Loaded { number: 3, now: Millis(3000), next_seq: Seq(30) };
+    let id_key = driver.last.id_key;
+    let expected = Loaded { number: 3, now: Millis(3000), next_seq: Seq(30), id_key };
     assert_eq!(driver.load().loaded, expected);
     let mut driver = driver.close_and_reopen();
     assert_eq!(driver.load().loaded, expected);

@@ -40,6 +40,7 @@ impl Oracle {
             Mutation::Finish(finish) => self.finish(finish),
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
             Mutation::Delete(seq) => drop(self.jobs.remove(seq)),
+            Mutation::Swept(_) => {}
             Mutation::Error(ErrorRow { seq, json, .. }) => {
                 let errors = &mut self.job(*seq).errors;
                 errors.push(json.clone());

@@ -40,6 +40,43 @@ pub fn overdue_jobs_come_longest_overdue_first<F: Fixture>(fixture: &F) {
     assert_eq!(left, [4, 6]);
 }
 
+/// A sweep goes on until nothing is left, and then the store may forget that there was anything.
+pub fn a_sweep_says_how_far_it_went<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit((0..8).map(insert).collect());
+    let finishes =
+        (0..6).map(|seq| finish_until(seq, Ending::Completed, Some(100 + seq as i64 / 2)));
+    driver.commit_at(Millis(102), finishes.collect());
+
+    let whole = driver.sweep(Millis(1000), 100);
+    assert_eq!(whole.jobs.len(), 6);
+    assert_eq!(whole.through, Some(Millis(101)), "more may still come to moment 102");
+    let part = driver.sweep(Millis(1000), 3);
+    assert_eq!((part.jobs.len(), part.through), (3, Some(Millis(100))));
+    assert_eq!(driver.sweep(Millis(1000), 1).through, None);
+
+    driver.commit_at(Millis(102), vec![finish_until(6, Ending::Completed, Some(102))]);
+    let gone = (0..4).map(|seq| Mutation::Delete(Seq(seq)));
+    driver.commit_at(Millis(103), gone.chain([Mutation::Swept(Millis(101))]).collect());
+    let mut driver = driver.crash_and_reopen();
+    let rest = driver.sweep(Millis(1000), 100);
+    assert_eq!(rest.jobs.iter().map(|job| job.seq.0).collect::<Vec<_>>(), [4, 5, 6]);
+    assert_eq!(rest.through, Some(Millis(102)));
+}
+
+pub fn a_job_that_lived_again_is_overdue_by_its_last_end<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit(vec![insert(1)]);
+    driver.commit(vec![finish_until(1, Ending::DeadLetter, Some(100))]);
+    driver.commit(vec![Mutation::Revive { seq: Seq(1), enqueued: Millis(5) }]);
+    assert!(driver.overdue(Millis(1000), 10).is_empty());
+    driver.commit(vec![finish_until(1, Ending::Completed, Some(300))]);
+    assert!(driver.overdue(Millis(299), 10).is_empty());
+    assert_eq!(driver.overdue(Millis(300), 10).len(), 1);
+    driver.commit_at(Millis(250), vec![Mutation::Swept(Millis(100))]);
+    assert_eq!(driver.overdue(Millis(300), 10).len(), 1);
+}
+
 pub fn jobs_without_a_purge_time_are_never_overdue<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit((0..3).map(insert).collect());

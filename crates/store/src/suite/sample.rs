@@ -38,6 +38,7 @@ pub(super) fn job_of(seq: u64, class: u32) -> (NewRow, Live) {
     let new = NewRow {
         seq: Seq(seq),
         id: id(seq),
+        given: true,
         class: ClassId(class),
         created: created(seq),
         body: bytes(&format!(r#""type":"sample.job","args":[{seq}]"#)),

@@ -19,7 +19,7 @@ pub fn a_commit_is_visible_at_once<F: Fixture>(fixture: &F) {
         assert!(bodies[0].is_some());
         driver.commit(vec![finish_until(seq, Ending::Completed, past)]);
         let overdue = driver.block_on(other.overdue(created(0), 10)).expect("jobs are read");
-        assert_eq!(overdue.len(), 1);
+        assert_eq!(overdue.jobs.len(), 1);
         driver.commit(vec![Mutation::Delete(Seq(seq))]);
         assert_eq!(driver.resolve(&[id(seq)]), [None]);
         let found = driver.block_on(other.resolve(&[id(seq)])).expect("ids resolve");
