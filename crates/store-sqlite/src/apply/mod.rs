@@ -10,7 +10,7 @@ mod things;
 use std::collections::BTreeMap;
 
 use rota_model::Seq;
-use rota_store::Mutation;
+use rota_store::{Claim, Finish, Mutation};
 use rusqlite::{CachedStatement, Connection, Params};
 
 use crate::fault::Fault;
@@ -20,6 +20,7 @@ pub(crate) struct Applier<'c> {
     conn: &'c Connection,
     insert_job: CachedStatement<'c>,
     insert_live: CachedStatement<'c>,
+    insert_plain: CachedStatement<'c>,
     claim: CachedStatement<'c>,
     delete_live: CachedStatement<'c>,
     carried: CachedStatement<'c>,
@@ -44,13 +45,18 @@ impl<'c> Applier<'c> {
                 "INSERT INTO live (seq, class, state, attempt, enqueued, due, started, expires, \
                  worker, reserved_ms, held) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             )?,
-            claim: conn.prepare_cached(
-                "UPDATE live SET state = 3, attempt = ?2, started = ?3, due = ?4, \
-                 reserved_ms = ?5, worker = ?6 WHERE seq = ?1",
+            insert_plain: conn.prepare_cached(
+                "INSERT INTO live (seq, class, state, attempt, enqueued, reserved_ms, held) \
+                 VALUES (?1, ?2, 1, 0, ?3, 0, 0)",
             )?,
-            delete_live: conn.prepare_cached("DELETE FROM live WHERE seq = ?1")?,
+            claim: conn.prepare_cached(
+                "UPDATE live SET state = 3, attempt = ?3, started = ?4, due = ?5, \
+                 reserved_ms = ?6, worker = ?7 WHERE seq BETWEEN ?1 AND ?2",
+            )?,
+            delete_live: conn.prepare_cached("DELETE FROM live WHERE seq BETWEEN ?1 AND ?2")?,
             carried: conn.prepare_cached(
-                "SELECT class, attempt, enqueued, started, expires FROM live WHERE seq = ?1",
+                "SELECT seq, class, attempt, enqueued, started, expires FROM live \
+                 WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq",
             )?,
             insert_done: conn.prepare_cached(
                 "INSERT INTO done (seq, class, ending, at, attempt, enqueued, started, expires, \
@@ -68,20 +74,37 @@ impl<'c> Applier<'c> {
         })
     }
 
-    /// Everything, in order; what must be done at the end of a batch is done.
+    /// Everything, as if one after the other. Claims and ends wait a little, because those of jobs
+    /// with consecutive numbers cost much less together.
     pub(crate) fn apply_all(&mut self, mutations: &[Mutation]) -> Result<(), Fault> {
-        let mut rest = mutations;
+        let (mut rest, mut later) = (mutations, Later::default());
         while let Some((first, more)) = rest.split_first() {
-            if let Mutation::Delete(seq) = first {
-                let run = consecutive(*seq, rest);
-                self.delete(*seq, run)?;
-                rest = &rest[run..];
-            } else {
-                self.apply(first)?;
-                rest = more;
+            rest = more;
+            match first {
+                Mutation::Claim(claim) => later.claims.push(claim),
+                Mutation::Finish(finish) => later.ends.push(finish),
+                Mutation::Delete(seq) => {
+                    self.catch_up(&mut later)?;
+                    let others = consecutive(*seq, more);
+                    self.delete(*seq, 1 + others)?;
+                    rest = &more[others..];
+                }
+                other => {
+                    if !concerns_no_other_job(other) {
+                        self.catch_up(&mut later)?;
+                    }
+                    self.apply(other)?;
+                }
             }
         }
+        self.catch_up(&mut later)?;
         self.note_purges()
+    }
+
+    /// A job is claimed before it ends.
+    fn catch_up(&mut self, later: &mut Later<'_>) -> Result<(), Fault> {
+        self.claim_all(&mut later.claims)?;
+        self.finish_all(&mut later.ends)
     }
 
     fn apply(&mut self, mutation: &Mutation) -> Result<(), Fault> {
@@ -90,11 +113,11 @@ impl<'c> Applier<'c> {
             Mutation::DropClass(id) => self.drop_class(*id),
             Mutation::Counts(id, counts) => self.count(*id, counts),
             Mutation::Insert(new, live) => self.insert(new, live),
-            Mutation::Claim(claim) => self.claim(claim),
+            Mutation::Claim(claim) => self.claim_all(&mut vec![claim]),
             Mutation::Extend { seq, due, reserved_ms } => self.extend(*seq, *due, *reserved_ms),
             Mutation::Backoff { seq, due } => self.back_off(*seq, *due),
             Mutation::Ready(ready) => self.make_ready(ready),
-            Mutation::Finish(finish) => self.finish(finish),
+            Mutation::Finish(finish) => self.finish_all(&mut vec![finish]),
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
             Mutation::Delete(seq) => self.delete(*seq, 1),
             Mutation::Swept(through) => self.sweep(*through),
@@ -111,9 +134,31 @@ impl<'c> Applier<'c> {
     }
 }
 
-/// How many of these delete one job after the other, beginning with this one.
+/// What has been put off.
+#[derive(Default)]
+struct Later<'m> {
+    claims: Vec<&'m Claim>,
+    ends: Vec<&'m Finish>,
+}
+
+/// Whether this changes no job that was there before, so that what was put off may wait longer.
+fn concerns_no_other_job(mutation: &Mutation) -> bool {
+    matches!(
+        mutation,
+        Mutation::Insert(..)
+            | Mutation::Class(..)
+            | Mutation::Counts(..)
+            | Mutation::Put(..)
+            | Mutation::Remove(..)
+            | Mutation::History(_)
+            | Mutation::ForgetHistory(..)
+            | Mutation::Swept(_)
+    )
+}
+
+/// How many of these delete the jobs that follow this one, without a gap.
 fn consecutive(first: Seq, mutations: &[Mutation]) -> usize {
-    let expected = (first.0..).map(Seq);
+    let expected = (first.0 + 1..).map(Seq);
     let in_line = |(mutation, expected): &(&Mutation, Seq)| matches!(mutation, Mutation::Delete(seq) if seq == expected);
     mutations.iter().zip(expected).take_while(in_line).count()
 }
