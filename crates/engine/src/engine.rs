@@ -54,7 +54,7 @@ impl Engine {
             now: Now::default(),
             entropy: Entropy(seed),
             next_seq: Seq(1),
-            id_key: IdKey(seed),
+            id_key: IdKey::default(),
             classes: Classes::new(hasher.clone()),
             queues: Queues::new(hasher.clone()),
             lanes: Lanes::default(),

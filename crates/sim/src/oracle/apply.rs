@@ -1,8 +1,9 @@
 //! One step of the server, checked against the world before it and then made part of it.
 
 use rota_engine::Command;
+use rota_model::envelope::NewJob;
 use rota_model::row::Place;
-use rota_model::{Done, Live, Millis, Seq, State};
+use rota_model::{Done, IdKey, JobId, Live, Millis, Seq, State};
 use rota_store::{Finish, Kind, Mutation, NewRow, Ready};
 
 use super::lifecycle::{Into, allows};
@@ -105,7 +106,7 @@ impl World {
             return Err(Violation::new(Rule::Store, message));
         };
         let asked = match &scene.step.command {
-            Command::Enqueue(jobs) => jobs.iter().find(|job| job.id == row.id),
+            Command::Enqueue(jobs) => jobs.iter().find(|job| is_named(job, row.seq, row.id)),
             _ => None,
         };
         let (start_at, run_of) = if let Some(asked) = asked {
@@ -243,4 +244,9 @@ impl World {
         self.remove(seq);
         Ok(())
     }
+}
+
+/// Whether this id is what the job asked for: the client's own, or one that leads to its number.
+pub(super) fn is_named(job: &NewJob, seq: Seq, id: JobId) -> bool {
+    if job.id_given { job.id == id } else { job.id.seal(IdKey::default(), seq) == id }
 }

@@ -4,6 +4,7 @@ use rota_engine::{BeatReply, Changed, Command, Holder, Refusal, Reply, Settle, S
 use rota_model::{Directive, State};
 use rota_store::Mutation;
 
+use super::apply::is_named;
 use super::leaving::speaks_for;
 use super::scene::Scene;
 use super::violation::{Check, Rule, Violation, ensure};
@@ -19,9 +20,9 @@ impl World {
                     Mutation::Insert(row, live) => Some((row.seq, row.id, live.state)),
                     _ => None,
                 });
-                let asked = |id| jobs.iter().any(|job| job.id == id);
+                let asked = |seq, id| jobs.iter().any(|job| is_named(job, seq, id));
                 let told = accepted.iter().map(|a| (a.seq, a.id, a.state));
-                let same = inserted.filter(|(_, id, _)| asked(*id)).eq(told);
+                let same = inserted.filter(|(seq, id, _)| asked(*seq, *id)).eq(told);
                 ensure(same && accepted.len() == jobs.len(), Rule::Reply, || {
                     format!("accepted {accepted:?}")
                 })
