@@ -38,7 +38,11 @@ const SYSTEM: [&str; 19] = [
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(text) = json::check(bytes, DEPTH) else { return false };
     let Ok(job) = parse(text) else { return false };
-    let whole = format!("{{{}}}", std::str::from_utf8(&job.body).expect("the fragment is UTF-8"));
+    let mut whole = Vec::new();
+    envelope::write_head(&mut whole, job.id);
+    whole.extend_from_slice(&job.body);
+    whole.push(b'}');
+    let whole = String::from_utf8(whole).expect("the fragment is UTF-8");
     let members = json::members(&whole, "the fragment").expect("an object without repeated keys");
     let mut keys = BTreeSet::new();
     for (key, value) in &members {

@@ -13,8 +13,13 @@ CREATE TABLE jobs_anew (
     body    BLOB NOT NULL
 ) STRICT;
 
--- The ids of older jobs hold nothing.
-INSERT INTO jobs_anew (seq, id, given, class, created, body) SELECT seq, id, 1, class, created, body FROM jobs;
+-- The ids of older jobs hold nothing. Their bodies began with the version and the id, which are not repeated any more.
+INSERT INTO jobs_anew (seq, id, given, class, created, body)
+SELECT seq, id, 1, class, created,
+    CASE WHEN substr(body, 1, 26) = CAST('"specversion":"1.0","id":"' AS BLOB) THEN substr(body, 65) ELSE body END
+FROM jobs;
+UPDATE named SET json = CAST(json_set(CAST(json AS TEXT), '$.body', substr(CAST(json AS TEXT) ->> '$.body', 65)) AS BLOB)
+WHERE kind = 1 AND CAST(json AS TEXT) ->> '$.body' GLOB '"specversion":"1.0","id":"*';
 DROP TABLE jobs;
 ALTER TABLE jobs_anew RENAME TO jobs;
 CREATE UNIQUE INDEX jobs_given ON jobs (id) WHERE given = 1;

@@ -101,7 +101,7 @@ impl Engine {
             start_at: None,
             expires: None,
             pending: false,
-            body: envelope::body_of_run(&cron.row.body, id, name, scheduled_for),
+            body: envelope::body_of_run(&cron.row.body, name, scheduled_for),
         };
         let held = cron.row.overlap == Overlap::Enqueue && !cron.row.runs.is_empty();
         let accepted = self.accept(job, class, Origin::Run { held });

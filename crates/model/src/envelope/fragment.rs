@@ -3,32 +3,19 @@
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use super::SPEC_VERSION;
 use super::fields::Fields;
 use super::options::Options;
-use crate::{JobId, JobType, json};
-
-/// Where the id stands in every body.
-pub(super) const ID: std::ops::Range<usize> = {
-    let start = r#""specversion":"1.0","id":""#.len();
-    start..start + 36
-};
+use crate::{JobType, json};
 
 /// JSON members, comma-separated, without braces. The order is fixed, so equal requests give
-/// equal bytes.
+/// equal bytes. The version and the id are not among them: see [`super::write_head`].
 pub(super) fn build(
-    id: JobId,
     kind: &JobType,
     args: &RawValue,
     fields: &Fields<'_>,
     options: &Options<'_>,
 ) -> Bytes {
     let mut out = Fragment(Vec::with_capacity(256 + args.get().len()));
-    out.text("specversion", SPEC_VERSION);
-    out.key("id");
-    out.0.push(b'"');
-    id.write(&mut out.0);
-    out.0.push(b'"');
     out.text("type", kind);
     out.text("queue", &options.queue);
     out.raw("args", args.get());

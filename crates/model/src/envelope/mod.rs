@@ -81,7 +81,7 @@ pub fn parse(
         None => (fresh_id, false),
     };
     let options = Options::read(&fields, rules, now)?;
-    let body = fragment::build(id, &kind, args, &fields, &options);
+    let body = fragment::build(&kind, args, &fields, &options);
     Ok(NewJob {
         id,
         id_given,
@@ -105,14 +105,19 @@ pub fn parse(
     })
 }
 
-/// The body of one run of a recurring schedule: the registered one, with an id of its own and
-/// word of where it comes from.
+/// How the JSON of a job begins; its body follows.
+pub fn write_head(out: &mut Vec<u8>, id: JobId) {
+    out.extend_from_slice(br#"{"specversion":"1.0","id":""#);
+    id.write(out);
+    out.extend_from_slice(b"\",");
+}
+
+/// The body of one run of a recurring schedule: the registered one, with word of where it comes
+/// from.
 #[must_use]
-pub fn body_of_run(body: &str, id: JobId, cron: &CronName, scheduled_for: Millis) -> Bytes {
+pub fn body_of_run(body: &str, cron: &CronName, scheduled_for: Millis) -> Bytes {
     let mut out = Vec::with_capacity(body.len() + 128);
-    out.extend_from_slice(&body.as_bytes()[..fragment::ID.start]);
-    id.write(&mut out);
-    out.extend_from_slice(&body.as_bytes()[fragment::ID.end..]);
+    out.extend_from_slice(body.as_bytes());
     out.extend_from_slice(b",\"metadata\":{\"cron_name\":");
     crate::json::write_str(&mut out, cron);
     out.extend_from_slice(b",\"cron_triggered_at\":\"");

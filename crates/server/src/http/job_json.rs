@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use rota_engine::Accepted;
+use rota_model::envelope;
 use rota_model::row::Place;
-use rota_model::{Done, Ending, Live, Millis, State};
+use rota_model::{Done, Ending, JobId, Live, Millis, State};
 use rota_store::{Body, Record};
 
 use crate::runtime::Delivery;
@@ -12,8 +13,15 @@ use crate::runtime::Delivery;
 pub(super) struct Members<'a>(&'a mut Vec<u8>);
 
 impl<'a> Members<'a> {
-    pub fn after_body(out: &'a mut Vec<u8>, body: &[u8]) -> Self {
+    /// The beginning of a job; the brace that ends it is up to the caller.
+    fn of_job(out: &'a mut Vec<u8>, id: JobId, body: &[u8]) -> Self {
+        envelope::write_head(out, id);
         out.extend_from_slice(body);
+        Self(out)
+    }
+
+    /// More of an object that has members already.
+    pub fn more(out: &'a mut Vec<u8>) -> Self {
         Self(out)
     }
 
@@ -49,8 +57,7 @@ impl<'a> Members<'a> {
 
 /// A job that was just accepted.
 pub(super) fn write_accepted(out: &mut Vec<u8>, job: &Accepted) {
-    out.push(b'{');
-    let mut members = Members::after_body(out, &job.body);
+    let mut members = Members::of_job(out, job.id, &job.body);
     members.text("state", job.state.as_str());
     members.number("attempt", 0);
     members.time("created_at", job.created);
@@ -70,8 +77,7 @@ pub(super) fn write_delivery(
         Some(Place::Live(live)) => live.enqueued,
         _ => body.created,
     };
-    out.push(b'{');
-    let mut members = Members::after_body(out, &body.json);
+    let mut members = Members::of_job(out, body.id, &body.json);
     members.text("state", State::Active.as_str());
     members.number("attempt", u64::from(claimed.attempt));
     members.time("created_at", body.created);
@@ -94,8 +100,7 @@ pub(super) fn write_delivery(
 
 /// A job as it is.
 pub(super) fn write_record(out: &mut Vec<u8>, record: &Record) {
-    out.push(b'{');
-    let mut members = Members::after_body(out, &record.body.json);
+    let mut members = Members::of_job(out, record.body.id, &record.body.json);
     members.text("state", record.place.state().as_str());
     match &record.place {
         Place::Live(live) => write_live(&mut members, live, record),

@@ -93,7 +93,7 @@ pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> Api
             out.push(b'"');
         }
     }
-    let mut members = job_json::Members::after_body(&mut out, b"");
+    let mut members = job_json::Members::more(&mut out);
     members.text("previous_state", changed.before.as_str());
     if when != "cancelled_at" {
         members.time(when, changed.at);

@@ -73,7 +73,7 @@ impl Workload {
         let request = match self.rng.weighted(weights) {
             0 => self.produce(now),
             1 => self.work(ticket),
-            _ => self.operate(now),
+            _ => self.operate(),
         };
         (ticket, request)
     }

@@ -1,15 +1,15 @@
 //! Those who watch over it all, and reach in.
 
-use rota_engine::{CronSpec, Now, Overlap, QueueSettings};
+use rota_engine::{CronSpec, Overlap, QueueSettings};
 use rota_model::cron::Schedule;
-use rota_model::{CronName, Directive, JobId, WorkerId};
+use rota_model::{CronName, Directive, WorkerId};
 
 use super::Workload;
 use super::producers::body;
 use crate::request::Request;
 
 impl Workload {
-    pub(super) fn operate(&mut self, now: Now) -> Request {
+    pub(super) fn operate(&mut self) -> Request {
         let maintenance = if self.profile.maintenance { 8 } else { 0 };
         let crons = if self.profile.crons { 20 } else { 0 };
         let weights = [20, 12, 12, 12, 10, 14, 10, 12, 6, crons, maintenance, 2];
@@ -26,7 +26,7 @@ impl Workload {
             6 => self.configure(),
             7 => Request::Retain(self.rng.between(1, 50) as usize),
             8 => self.direct(),
-            9 => self.schedule(now),
+            9 => self.schedule(),
             10 => Request::Maintain(self.rng.percent(40)),
             _ => Request::FlushStats,
         }
@@ -51,7 +51,7 @@ impl Workload {
         }
     }
 
-    fn schedule(&mut self, now: Now) -> Request {
+    fn schedule(&mut self) -> Request {
         let (name, overlap) = self.rng.one_of([
             ("often", Overlap::Skip),
             ("all", Overlap::Allow),
@@ -60,13 +60,13 @@ impl Workload {
         ]);
         let name = CronName::parse(name).expect("the name is valid");
         match self.rng.weighted([70, 10, 20]) {
-            0 => self.put_cron(name, overlap, now),
+            0 => self.put_cron(name, overlap),
             1 => Request::RemoveCron(name),
             _ => Request::EnableCron(name, self.rng.percent(70)),
         }
     }
 
-    fn put_cron(&mut self, name: CronName, usual: Overlap, now: Now) -> Request {
+    fn put_cron(&mut self, name: CronName, usual: Overlap) -> Request {
         let all = [Overlap::Skip, Overlap::Allow, Overlap::CancelPrevious, Overlap::Enqueue];
         let overlap = if self.rng.percent(20) { self.rng.one_of(all) } else { usual };
         let expression = self.rng.one_of(["* * * * *", "*/3 * * * *"]);
@@ -78,7 +78,7 @@ impl Workload {
             overlap,
             enabled: self.rng.percent(90),
             class: self.class(),
-            body: body(JobId::v7(now.wall.0, 0)),
+            body: body(),
             shown: bytes::Bytes::new(),
         }))
     }
