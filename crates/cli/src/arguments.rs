@@ -155,7 +155,8 @@ mod tests {
         grouped.retain(|name| *name != "help");
         let command = command();
         let mut all: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-        (grouped.sort_unstable(), all.sort_unstable());
+        grouped.sort_unstable();
+        all.sort_unstable();
         assert_eq!(grouped, all);
     }
 
