@@ -2,41 +2,26 @@
 
 mod arguments;
 mod commands;
+mod failure;
 mod given;
 mod logging;
+mod output;
+mod remote;
 
 use std::process::ExitCode;
 
+pub(crate) use failure::Failure;
+
 fn main() -> ExitCode {
-    let arguments = arguments::parse();
-    let outcome = match arguments.subcommand() {
-        Some(("serve", matches)) => commands::serve::run(matches),
-        Some(("config", matches)) => commands::config::run(matches),
-        _ => unreachable!("clap demands a subcommand"),
+    let (outcome, as_json) = match arguments::parse() {
+        Ok(arguments) => (commands::run(&arguments), arguments::wants_json(&arguments)),
+        Err(failure) => (Err(failure), true),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("rota: {}", failure.message);
+            failure.say(as_json);
             ExitCode::from(failure.code)
         }
-    }
-}
-
-/// Why a command ended badly.
-pub(crate) struct Failure {
-    pub message: String,
-    pub code: u8,
-}
-
-impl Failure {
-    /// Something went wrong.
-    pub fn error(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: 1 }
-    }
-
-    /// What was asked for makes no sense.
-    pub fn usage(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: 2 }
     }
 }
