@@ -34,7 +34,7 @@ Commands that talk to a server find it with --url or ROTA_URL. `rota COMMAND --h
 
 /// The commands as `rota --help` shows them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Server", &["serve", "config", "health"]),
+    ("Server", &["serve", "config", "health", "bench"]),
     ("Jobs", &["enqueue", "jobs", "dead-letter", "cron"]),
     ("Queues and workers", &["queues", "workers"]),
     ("Shell", &["completions", "help"]),

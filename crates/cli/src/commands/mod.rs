@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod bench;
 mod completions;
 mod config;
 mod confirm;
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     Cron(cron::Crons),
     DeadLetter(dead_letter::DeadLetter),
     Health(health::Health),
+    Bench(bench::Bench),
     Completions(completions::Completions),
 }
 
@@ -48,6 +50,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         Command::Cron(command) => wait_for(command.run()),
         Command::DeadLetter(command) => wait_for(command.run()),
         Command::Health(command) => wait_for(command.run()),
+        Command::Bench(command) => command.run(),
         Command::Completions(command) => command.run(),
     }
 }

@@ -1,13 +1,10 @@
-//! How many full cycles (enqueue, claim, acknowledge, and in time purge) the store thread can make
-//! durable in a second, on one thread, with nothing else in the way.
+//! The store thread alone: how many full cycles (enqueue, claim, acknowledge, and in time purge) it
+//! makes durable in a second.
 //!
-//!     cargo run --release -p rota-store-sqlite --example cycles -- [dir] [cycles] [batch] [waiting]
-//!
-//! Operations are interleaved as a busy server would: every batch holds enqueues of new jobs,
-//! claims and acknowledgements of older ones, and the purge of as many that are older still.
+//! Operations are interleaved as in a busy server: every batch holds enqueues of new jobs, claims
+//! and acknowledgements of older ones, and the purge of as many that are older still.
 
-use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
@@ -17,10 +14,11 @@ use rota_model::{
     Class, ClassId, Ending, IdKey, JobId, JobType, Live, Millis, Policy, QueueName, Seq, State,
     TenantId, WorkerId,
 };
-use rota_store::{
-    Batch, Claim, Counts, Finish, HistoryRow, Kind, Loaded, Mutation, NewRow, Sink, Store,
-};
-use rota_store_sqlite::{Options, SqliteStore};
+use rota_store::{Batch, Claim, Counts, Finish, Mutation, NewRow, Store};
+use rota_store_sqlite::{Durability, Options as StoreOptions, SqliteStore};
+
+use crate::measured::{histogram, percentiles};
+use crate::{BenchError, Line, Options, Progress};
 
 const EPOCH: i64 = 1_700_000_000_000;
 const CLASSES: u64 = 10;
@@ -30,89 +28,53 @@ const RUNNING: u64 = 1_000;
 const KEPT: u64 = 100_000;
 /// The list of what to remove is as long as it would be, though commits differ in size.
 const PURGED_AFTER: i64 = 600;
+/// Operations in a commit.
+const BATCHES: [u64; 2] = [512, 1536];
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut args = std::env::args().skip(1);
-    let dir = args.next().map_or_else(|| std::env::temp_dir().join("rota-cycles"), PathBuf::from);
-    let cycles: u64 = args.next().map_or(Ok(1_000_000), |n| n.parse())?;
-    let batch: u64 = args.next().map_or(Ok(512), |n| n.parse())?;
-    let waiting: u64 = args.next().map_or(Ok(1_000_000), |n| n.parse())?;
-    if dir.exists() {
-        return Err(format!("{} exists already", dir.display()).into());
-    }
-    let result = measure(&dir, cycles, batch).and_then(|load| reload(&dir, load, waiting));
-    std::fs::remove_dir_all(&dir)?;
-    result
+pub fn store(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
+    let home = tempfile::Builder::new().prefix("rota-bench-").tempdir_in(&options.dir)?;
+    let durability = if options.durability == "os" { Durability::Os } else { Durability::Fsync };
+    BATCHES
+        .iter()
+        .map(|batch| {
+            let dir = home.path().join(batch.to_string());
+            let store = StoreOptions { durability, ..StoreOptions::default() };
+            measure(&dir, store, *batch, options, progress)
+        })
+        .collect()
 }
 
-fn measure(dir: &Path, cycles: u64, batch: u64) -> Result<Workload, Box<dyn Error>> {
-    let mut store = SqliteStore::open(dir, Options::default())?;
-    let mut load = Workload::new()?;
-    ready(store.commit(&load.classes()))?;
+fn measure(
+    dir: &Path,
+    store: StoreOptions,
+    batch: u64,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Line, BenchError> {
+    let failed = |error: &dyn std::fmt::Display| BenchError::Server(format!("the store: {error}"));
+    let name = format!("store alone, {batch} operations a commit");
+    let mut store = SqliteStore::open(dir, store).map_err(|error| failed(&error))?;
+    let mut load = Workload::new();
+    ready(store.commit(&load.classes())).map_err(|error| failed(&error))?;
     while load.purged == 0 {
-        let filling = load.next(4096 * 3);
-        ready(store.commit(&filling))?;
+        progress.show("store: filling", load.finished as f64 / KEPT as f64, 0.0);
+        ready(store.commit(&load.next(4096 * 3))).map_err(|error| failed(&error))?;
     }
-
-    let (start, first) = (Instant::now(), load.purged);
-    let mut slowest = 0.0_f64;
-    let mut deciding = 0.0;
-    while load.purged - first < cycles {
-        let deciding_from = Instant::now();
+    let (first, mut seconds, mut times) = (load.purged, 0.0, histogram());
+    let whole = options.duration.as_secs_f64();
+    while seconds < whole {
         let next = load.next(batch);
-        deciding += deciding_from.elapsed().as_secs_f64();
         let from = Instant::now();
-        ready(store.commit(&next))?;
-        slowest = slowest.max(from.elapsed().as_secs_f64());
+        ready(store.commit(&next)).map_err(|error| failed(&error))?;
+        let took = from.elapsed();
+        seconds += took.as_secs_f64();
+        times.saturating_record(took.as_nanos() as u64);
+        let done = (load.purged - first) as f64;
+        progress.show(&name, seconds / whole, done / seconds);
     }
-    let seconds = start.elapsed().as_secs_f64() - deciding;
-    let done = load.purged - first;
-    println!(
-        "{done} cycles in batches of {batch} operations: {:.0} cycles/s",
-        done as f64 / seconds
-    );
-    println!("slowest commit {:.1} ms", slowest * 1000.0);
-    for file in ["rota.db", "rota.db-wal"] {
-        let len = std::fs::metadata(dir.join(file))?.len();
-        println!("{file} {:.1} MiB", len as f64 / f64::from(1 << 20));
-    }
-    ready(store.close())?;
-    Ok(load)
-}
-
-/// A start with that many waiting jobs.
-fn reload(dir: &Path, mut load: Workload, waiting: u64) -> Result<(), Box<dyn Error>> {
-    let mut store = SqliteStore::open(dir, Options::default())?;
-    for _ in 0..waiting / 10_000 {
-        ready(store.commit(&load.enqueue(10_000)))?;
-    }
-    ready(store.close())?;
-    let start = Instant::now();
-    let mut store = SqliteStore::open(dir, Options::default())?;
-    let opened = start.elapsed();
-    let mut count = Count(0);
-    let loaded: Loaded = ready(store.load(&mut count))?;
-    let seconds = (start.elapsed() - opened).as_secs_f64();
-    println!(
-        "opened in {:.1} ms, loaded {} jobs in {:.0} ms: {:.1} million/s (batch {})",
-        opened.as_secs_f64() * 1000.0,
-        count.0,
-        seconds * 1000.0,
-        count.0 as f64 / seconds / 1e6,
-        loaded.number,
-    );
-    Ok(ready(store.close())?)
-}
-
-struct Count(u64);
-
-impl Sink for Count {
-    fn class(&mut self, _: ClassId, _: Class, _: Counts) {}
-    fn named(&mut self, _: Kind, _: std::sync::Arc<str>, _: Bytes) {}
-    fn live(&mut self, _: Live) {
-        self.0 += 1;
-    }
-    fn history(&mut self, _: HistoryRow) {}
+    ready(store.close()).map_err(|error| failed(&error))?;
+    let rate = (load.purged - first) as f64 / seconds;
+    Ok(Line::value(&name, rate, "cycles per second").times(Some(percentiles(&times))))
 }
 
 /// Each counter is the sequence number of the next job to which that happens.
@@ -127,16 +89,16 @@ struct Workload {
 }
 
 impl Workload {
-    fn new() -> Result<Self, Box<dyn Error>> {
-        Ok(Self {
+    fn new() -> Self {
+        Self {
             number: 0,
             enqueued: 0,
             claimed: 0,
             finished: 0,
             purged: 0,
-            worker: WorkerId::parse("worker-019539a4")?,
+            worker: WorkerId::parse("worker-019539a4").expect("the name is valid"),
             body: vec![b'x'; 300].into(),
-        })
+        }
     }
 
     fn classes(&mut self) -> Batch {
@@ -149,11 +111,6 @@ impl Workload {
         };
         let mutations =
             (0..CLASSES).map(|n| Mutation::Class(ClassId(n as u32), class(n).into())).collect();
-        self.batch(mutations)
-    }
-
-    fn enqueue(&mut self, count: u64) -> Batch {
-        let mutations = (0..count).map(|_| self.insert()).collect();
         self.batch(mutations)
     }
 

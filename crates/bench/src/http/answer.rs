@@ -1,0 +1,54 @@
+//! Just enough of HTTP/1.1 to take answers apart as fast as they come.
+
+use crate::BenchError;
+
+/// Where an answer lies in the bytes that have arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub status: u16,
+    pub body: std::ops::Range<usize>,
+}
+
+/// More headers than any answer has.
+const HEADERS: usize = 32;
+
+/// The first answer in `bytes`, or `None` while it is incomplete.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Answer>, BenchError> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut response = httparse::Response::new(&mut headers);
+    let head = match response.parse(bytes) {
+        Ok(httparse::Status::Complete(len)) => len,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(error) => return Err(BenchError::wrong(format!("this is not HTTP: {error}"))),
+    };
+    let length = response
+        .headers
+        .iter()
+        .find(|header| header.name.eq_ignore_ascii_case("content-length"))
+        .and_then(|header| std::str::from_utf8(header.value).ok()?.trim().parse::<usize>().ok())
+        .ok_or_else(|| BenchError::wrong("an answer without a length"))?;
+    let status = response.code.unwrap_or_default();
+    let end = head + length;
+    Ok((bytes.len() >= end).then_some(Answer { status, body: head..end }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_complete_when_its_body_is() {
+        let text = b"HTTP/1.1 201 Created\r\ncontent-length: 5\r\nx: y\r\n\r\nhello";
+        for end in 0..text.len() {
+            assert_eq!(parse(&text[..end]).unwrap(), None, "{end}");
+        }
+        let answer = parse(text).unwrap().unwrap();
+        assert_eq!((answer.status, &text[answer.body]), (201, &b"hello"[..]));
+    }
+
+    #[test]
+    fn what_is_not_an_answer_is_an_error() {
+        assert!(parse(b"SSH-2.0-OpenSSH\r\n\r\n").is_err());
+        assert!(parse(b"HTTP/1.1 200 OK\r\n\r\n").is_err(), "no length");
+    }
+}

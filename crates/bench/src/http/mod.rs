@@ -1,0 +1,12 @@
+//! The load generator: one thread, many connections, as little between them and the server as can
+//! be, so that it is the server that is measured.
+
+mod answer;
+mod connection;
+mod drive;
+mod pace;
+mod script;
+
+pub(crate) use answer::parse as parse_answer;
+pub(crate) use drive::{Drive, drive};
+pub(crate) use script::{Request, Script};

@@ -1,0 +1,76 @@
+//! How late, at half of what the server can take.
+
+use std::time::{Duration, Instant};
+
+use crate::check::{agree, counts};
+use crate::http::{Drive, drive};
+use crate::load::{Part, Producer, Receiver};
+use crate::measured::{Measured, histogram, percentiles};
+use crate::process::Process;
+use crate::{BenchError, Line, Options, Percentiles, Progress};
+
+/// The time of an enqueue, and from there to a worker that waits, at half the most that a server
+/// can both take in and hand out.
+pub fn latency(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
+    let most = run(options, progress, "the most", options.duration / 2, None)?;
+    let rate = most.measured.per_second().min(most.handled_per_second) / 2.0;
+    let half = run(options, progress, "half of it", options.duration, Some(rate))?;
+    Ok(vec![
+        Line::value("the most, enqueue to ack", rate * 2.0, "per second"),
+        Line::rate("enqueue at half of it", &half.measured, Part::ENQUEUE),
+        Line::value("from enqueue to a waiting worker", half.handled_per_second, "per second")
+            .times(half.receipts),
+    ])
+}
+
+struct Outcome {
+    measured: Measured,
+    handled_per_second: f64,
+    receipts: Option<Percentiles>,
+}
+
+/// With a server of its own, so that no backlog of one run stands before the next.
+fn run(
+    options: &Options,
+    progress: &dyn Progress,
+    name: &str,
+    duration: Duration,
+    rate: Option<f64>,
+) -> Result<Outcome, BenchError> {
+    let home = tempfile::Builder::new().prefix("rota-bench-").tempdir_in(&options.dir)?;
+    let server = Process::serve(options, &home.path().join("data"))?;
+    let before = counts(server.address)?;
+    let producers = options.connections;
+    let (start, warm_up) = (Instant::now(), options.warm_up());
+    let mut scripts: Vec<Part> =
+        (0..producers).map(|_| Part::Producer(Producer::new(start, options.payload))).collect();
+    let receivers = options.batch_connections() * 2;
+    let receiver = |n| Part::Receiver(Receiver::new(start, start + warm_up, n));
+    scripts.extend((0..receivers).map(receiver));
+    let how = Drive {
+        name,
+        address: server.address,
+        warm_up,
+        duration,
+        pace: rate.map(|rate| (producers, rate)),
+        progress,
+    };
+    let (mut measured, scripts) = drive(&how, scripts)?;
+    // The last fetches wait a moment for jobs that do not come; that time does not count.
+    measured.seconds = measured.seconds.min(duration.as_secs_f64());
+    let (mut accepted, mut handled, mut times) = (0, 0, histogram());
+    for script in &scripts {
+        match script {
+            Part::Producer(producer) => accepted += producer.accepted,
+            Part::Receiver(receiver) => {
+                handled += receiver.handled;
+                times.add(&receiver.times).expect("all have the same bounds");
+            }
+        }
+    }
+    agree(server.address, before, accepted, handled)?;
+    server.stop()?;
+    let whole = (warm_up + duration).as_secs_f64();
+    let receipts = (!times.is_empty()).then(|| percentiles(&times));
+    Ok(Outcome { measured, handled_per_second: handled as f64 / whole, receipts })
+}

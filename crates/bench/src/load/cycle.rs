@@ -1,0 +1,76 @@
+use std::time::Instant;
+
+use super::Enqueue;
+use super::fetched::{Id, ack, acked, fetch, ids};
+use crate::BenchError;
+use crate::http::{Request, Script};
+
+/// A batch in, a batch out, acknowledged, and again.
+pub(crate) struct Cycle {
+    enqueue: Enqueue,
+    worker: String,
+    count: usize,
+    step: usize,
+    held: Vec<Id>,
+    kind: usize,
+    pub enqueued: u64,
+    pub handled: u64,
+}
+
+impl Cycle {
+    pub fn new(number: usize, payload: usize, count: usize) -> Self {
+        Self {
+            enqueue: Enqueue::in_batches(payload, count, u64::MAX),
+            worker: format!("bench-{number}"),
+            count,
+            step: 0,
+            held: Vec::new(),
+            kind: 0,
+            enqueued: 0,
+            handled: 0,
+        }
+    }
+}
+
+impl Script for Cycle {
+    fn request(&mut self, out: &mut Request<'_>, at: Instant) {
+        match self.step {
+            0 => self.enqueue.request(out, at),
+            1 => fetch(out, self.count, &self.worker, 0),
+            _ => ack(out, &self.held, &self.worker),
+        }
+    }
+
+    /// Only whole cycles count.
+    fn answer(&mut self, status: u16, body: &[u8], at: Instant) -> Result<u64, BenchError> {
+        self.kind = self.step;
+        match self.step {
+            0 => {
+                self.enqueued += self.enqueue.answer(status, body, at)?;
+                self.step = 1;
+                Ok(0)
+            }
+            1 => {
+                self.held = ids(status, body)?;
+                // Others may have been faster.
+                self.step = if self.held.is_empty() { 0 } else { 2 };
+                Ok(0)
+            }
+            _ => {
+                acked(status, body, self.held.len())?;
+                let count = self.held.len() as u64;
+                self.handled += count;
+                self.step = 0;
+                Ok(count)
+            }
+        }
+    }
+
+    fn kind(&self) -> usize {
+        self.kind
+    }
+
+    fn goes_on(&self, over: bool) -> bool {
+        !over || self.step == 2
+    }
+}

@@ -1,0 +1,60 @@
+use std::time::Instant;
+
+use super::{contains, expect, job};
+use crate::BenchError;
+use crate::http::{Request, Script};
+
+/// Enqueues jobs, one in a request or many.
+pub(crate) struct Enqueue {
+    path: &'static str,
+    body: String,
+    count: u64,
+    /// How many requests are left.
+    left: u64,
+    proof: String,
+    pub accepted: u64,
+}
+
+impl Enqueue {
+    pub fn one_by_one(payload: usize) -> Self {
+        Self {
+            path: "/ojs/v1/jobs",
+            body: job(payload),
+            count: 1,
+            left: u64::MAX,
+            proof: r#""state":"available""#.into(),
+            accepted: 0,
+        }
+    }
+
+    pub fn in_batches(payload: usize, count: usize, requests: u64) -> Self {
+        let jobs = vec![job(payload); count].join(",");
+        Self {
+            path: "/ojs/v1/jobs/batch",
+            body: format!(r#"{{"jobs":[{jobs}]}}"#),
+            count: count as u64,
+            left: requests,
+            proof: format!(r#""count":{count}}}"#),
+            accepted: 0,
+        }
+    }
+}
+
+impl Script for Enqueue {
+    fn request(&mut self, out: &mut Request<'_>, _: Instant) {
+        out.post(self.path, self.body.as_bytes());
+    }
+
+    fn answer(&mut self, status: u16, body: &[u8], _: Instant) -> Result<u64, BenchError> {
+        expect(status, 201, body)?;
+        // The proof stands at the end; what is before it was sent by ourselves.
+        contains(&body[body.len().saturating_sub(256)..], &self.proof)?;
+        self.left -= 1;
+        self.accepted += self.count;
+        Ok(self.count)
+    }
+
+    fn goes_on(&self, over: bool) -> bool {
+        !over && self.left > 0
+    }
+}

@@ -1,0 +1,127 @@
+use std::time::Instant;
+
+use hdrhistogram::Histogram;
+use memchr::memmem;
+
+use super::fetched::{Id, ack, acked, fetch, ids};
+use super::{QUEUE, contains, expect};
+use crate::BenchError;
+use crate::http::{Request, Script};
+use crate::measured::histogram;
+
+/// A producer that writes into each job when it was sent, or a worker that waits for jobs and
+/// reads that.
+pub(crate) enum Part {
+    Producer(Producer),
+    Receiver(Receiver),
+}
+
+pub(crate) struct Producer {
+    start: Instant,
+    filler: String,
+    pub accepted: u64,
+}
+
+pub(crate) struct Receiver {
+    start: Instant,
+    /// What is received before this is not counted.
+    from: Instant,
+    worker: String,
+    held: Vec<Id>,
+    kind: usize,
+    pub handled: u64,
+    /// From enqueue to receipt.
+    pub times: Histogram<u64>,
+}
+
+const SENT: &[u8] = br#""args":["#;
+const WAIT_MS: u64 = 1000;
+const MOST: usize = 10;
+
+impl Part {
+    pub const ENQUEUE: usize = 0;
+    const FETCH: usize = 1;
+    const ACK: usize = 2;
+}
+
+impl Producer {
+    pub fn new(start: Instant, payload: usize) -> Self {
+        Self { start, filler: "x".repeat(payload), accepted: 0 }
+    }
+}
+
+impl Receiver {
+    pub fn new(start: Instant, from: Instant, number: usize) -> Self {
+        let (worker, times) = (format!("bench-{number}"), histogram());
+        Self { start, from, worker, held: Vec::new(), kind: Part::FETCH, handled: 0, times }
+    }
+
+    fn note_times(&mut self, body: &[u8], at: Instant) -> Result<(), BenchError> {
+        for sent in memmem::find_iter(body, SENT) {
+            let digits = &body[sent + SENT.len()..];
+            let end = digits.iter().position(|b| !b.is_ascii_digit()).unwrap_or(0);
+            let text = std::str::from_utf8(&digits[..end]).unwrap_or_default();
+            let sent: u64 = text.parse().map_err(|_| BenchError::wrong("a job without a time"))?;
+            let since = at.duration_since(self.start).as_nanos() as u64;
+            if at >= self.from {
+                self.times.saturating_record(since.saturating_sub(sent));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Script for Part {
+    fn request(&mut self, out: &mut Request<'_>, since: Instant) {
+        match self {
+            Part::Producer(producer) => {
+                let sent = since.duration_since(producer.start).as_nanos();
+                let body = format!(
+                    r#"{{"type":"bench.job","queue":"{QUEUE}","args":[{sent},"{}"]}}"#,
+                    producer.filler
+                );
+                out.post("/ojs/v1/jobs", body.as_bytes());
+            }
+            Part::Receiver(receiver) if receiver.held.is_empty() => {
+                fetch(out, MOST, &receiver.worker, WAIT_MS);
+            }
+            Part::Receiver(receiver) => ack(out, &receiver.held, &receiver.worker),
+        }
+    }
+
+    fn answer(&mut self, status: u16, body: &[u8], at: Instant) -> Result<u64, BenchError> {
+        match self {
+            Part::Producer(producer) => {
+                expect(status, 201, body)?;
+                contains(&body[body.len().saturating_sub(256)..], r#""state":"available""#)?;
+                producer.accepted += 1;
+                Ok(1)
+            }
+            Part::Receiver(receiver) if receiver.held.is_empty() => {
+                receiver.kind = Part::FETCH;
+                receiver.held = ids(status, body)?;
+                receiver.note_times(body, at)?;
+                Ok(0)
+            }
+            Part::Receiver(receiver) => {
+                receiver.kind = Part::ACK;
+                acked(status, body, receiver.held.len())?;
+                receiver.handled += receiver.held.len() as u64;
+                receiver.held.clear();
+                Ok(0)
+            }
+        }
+    }
+
+    fn kind(&self) -> usize {
+        match self {
+            Part::Producer(_) => Part::ENQUEUE,
+            Part::Receiver(receiver) => receiver.kind,
+        }
+    }
+
+    fn goes_on(&self, over: bool) -> bool {
+        let holds = matches!(self, Part::Receiver(receiver) if !receiver.held.is_empty());
+        !over || holds
+    }
+}

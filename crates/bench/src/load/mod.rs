@@ -1,0 +1,42 @@
+//! What the connections of each measurement do.
+
+mod cycle;
+mod echo;
+mod enqueue;
+mod fetched;
+mod handling;
+mod latency;
+
+pub(crate) use cycle::Cycle;
+pub(crate) use echo::Echo;
+pub(crate) use enqueue::Enqueue;
+pub(crate) use handling::Handling;
+pub(crate) use latency::{Part, Producer, Receiver};
+
+use crate::BenchError;
+
+/// The queue that is measured in, so that a server in use is left alone.
+pub(crate) const QUEUE: &str = "rota-bench";
+
+/// A job with so many bytes of payload.
+pub(crate) fn job(payload: usize) -> String {
+    let filler = "x".repeat(payload);
+    format!(r#"{{"type":"bench.job","queue":"{QUEUE}","args":["{filler}"]}}"#)
+}
+
+/// The answer must have this status.
+fn expect(status: u16, wanted: u16, body: &[u8]) -> Result<(), BenchError> {
+    if status == wanted {
+        return Ok(());
+    }
+    let shown = String::from_utf8_lossy(&body[..body.len().min(300)]);
+    Err(BenchError::wrong(format!("an answer with status {status} instead of {wanted}: {shown}")))
+}
+
+fn contains(body: &[u8], text: &str) -> Result<(), BenchError> {
+    if memchr::memmem::find(body, text.as_bytes()).is_some() {
+        return Ok(());
+    }
+    let shown = String::from_utf8_lossy(&body[..body.len().min(300)]);
+    Err(BenchError::wrong(format!("an answer without {text}: {shown}")))
+}

@@ -1,0 +1,96 @@
+//! The server that is measured, in a process of its own.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{BenchError, Options};
+
+pub(crate) struct Process {
+    child: Child,
+    pub address: SocketAddr,
+    /// Kept open: a server whose output nobody takes might stop.
+    _output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    /// `rota serve` on this directory.
+    pub fn serve(options: &Options, data: &Path) -> Result<Self, BenchError> {
+        let mut command = Command::new(&options.binary);
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--durability"])
+            .arg(&options.durability)
+            .arg("--data")
+            .arg(data)
+            // Settings of the surroundings are not what is measured.
+            .env_remove("ROTA_CONFIG");
+        Self::start(command)
+    }
+
+    /// A bare echo, served in the same way.
+    pub fn echo(options: &Options) -> Result<Self, BenchError> {
+        let mut command = Command::new(&options.binary);
+        command.args(["bench", "echo-server"]);
+        Self::start(command)
+    }
+
+    fn start(mut command: Command) -> Result<Self, BenchError> {
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|error| {
+                BenchError::Server(format!("the server cannot be started: {error}"))
+            })?;
+        let output = child.stdout.take().expect("the output is piped");
+        let mut output = BufReader::new(output);
+        match greeting(&mut output) {
+            Some(address) => Ok(Self { child, address, _output: output }),
+            None => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(BenchError::Server("the server ended before it was ready".into()))
+            }
+        }
+    }
+
+    /// Resident memory, where the system tells.
+    pub fn memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
+    }
+
+    /// Ends it in order.
+    pub fn stop(mut self) -> Result<(), BenchError> {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            kill_process(pid, Signal::TERM).map_err(std::io::Error::from)?;
+        }
+        let status = self.child.wait()?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(BenchError::Server(format!("the server ended badly: {status}")))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn greeting(output: &mut impl BufRead) -> Option<SocketAddr> {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if output.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if let Some((_, address)) = line.split_once("http://") {
+            return address.trim().parse().ok();
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! `rota bench`: how fast the server is here.
+
+mod bar;
+mod report;
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use rota_bench::{BenchError, Line, Options, Progress};
+
+use super::job_options::duration_ms;
+use crate::Failure;
+use crate::output::{print, print_json};
+use bar::Bar;
+
+const EXAMPLES: &str = "\
+Examples:
+  rota bench                               engine, store, HTTP and latency; under a minute
+  rota bench rates --connections 64 --duration 10s
+  rota bench latency --durability os       what fsync costs
+  rota bench depth --jobs 10000000         a deep backlog: fetch, memory, restart; takes minutes
+  rota bench store --json                  for scripts
+
+A server is started for the measurement, with its data in --dir, and removed afterwards: choose the
+disk that you mean, since a directory in memory has no fsync to wait for. Every answer is checked; a
+wrong one ends the measurement with exit code 1.";
+
+/// Measure how fast the server is here
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Bench {
+    /// What to measure
+    #[arg(value_enum, value_name = "WHAT")]
+    what: Vec<What>,
+
+    /// Connections that are used at the same time
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    connections: u16,
+
+    /// How long each measurement takes
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    duration: Duration,
+
+    /// Bytes in a job's arguments
+    #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    payload: u32,
+
+    /// Jobs in a batch
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(2..=1000))]
+    batch: u16,
+
+    /// How many jobs wait in `depth`
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(10_000..=100_000_000))]
+    jobs: u64,
+
+    /// When a commit counts
+    #[arg(long, value_name = "fsync|os", default_value = "fsync", value_parser = ["fsync", "os"])]
+    durability: String,
+
+    /// Where the data is put meanwhile
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+
+    /// Measure `rates` of this server instead; leaves jobs in its queue rota-bench
+    #[arg(long, value_name = "URL", value_parser = address)]
+    server: Option<SocketAddr>,
+
+    /// Print JSON for scripts
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Claims and acks of the engine alone, without HTTP and disk
+    Engine,
+    /// Full cycles of the store thread alone
+    Store,
+    /// Enqueue, fetch and ack over HTTP, next to a bare echo
+    Rates,
+    /// How late at half of the most
+    Latency,
+    /// Fetch, memory and restart with many jobs waiting
+    Depth,
+    #[value(hide = true)]
+    EchoServer,
+}
+
+impl Bench {
+    pub fn run(self) -> Result<(), Failure> {
+        if self.what.contains(&What::EchoServer) {
+            return serve_echo();
+        }
+        let what = match (&*self.what, self.server) {
+            ([], Some(_)) => vec![What::Rates],
+            ([], None) => vec![What::Engine, What::Store, What::Rates, What::Latency],
+            (some, None) => some.to_vec(),
+            ([What::Rates], Some(_)) => vec![What::Rates],
+            (_, Some(_)) => {
+                return Err(Failure::usage("only `rates` can be measured with --server"));
+            }
+        };
+        let options = self.options()?;
+        let bar = Bar::new();
+        let mut lines = Vec::new();
+        for what in what {
+            lines.extend(self.measure(what, &options, &bar)?);
+        }
+        bar.clear();
+        if self.json {
+            return print_json(&report::json(&options, &lines));
+        }
+        print(&report::text(&options, &lines))
+    }
+
+    fn measure(
+        &self,
+        what: What,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Line>, Failure> {
+        let outcome = match what {
+            What::Engine => rota_bench::engine(options, progress),
+            What::Store => rota_bench::store(options, progress),
+            What::Rates => rota_bench::rates(options, progress),
+            What::Latency => rota_bench::latency(options, progress),
+            What::Depth => rota_bench::depth(options, self.jobs, progress),
+            What::EchoServer => Ok(Vec::new()),
+        };
+        outcome.map_err(failed)
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        let binary = std::env::current_exe()
+            .map_err(|error| Failure::error(format!("this program cannot be found: {error}")))?;
+        Ok(Options {
+            binary,
+            dir: self.dir.clone(),
+            server: self.server,
+            durability: self.durability.clone(),
+            connections: self.connections.into(),
+            duration: self.duration,
+            payload: self.payload as usize,
+            batch: self.batch.into(),
+        })
+    }
+}
+
+fn failed(error: BenchError) -> Failure {
+    let failure = Failure::error(format!("the measurement ended: {error}"));
+    match error {
+        BenchError::Wrong(_) => {
+            failure.hint("Times of wrong answers mean nothing. Look at the server's log.")
+        }
+        BenchError::Server(_) => failure,
+        BenchError::Io(_) => {
+            failure.hint("Check --dir and --server: the data must fit, and the server must answer.")
+        }
+    }
+}
+
+/// With as many threads as `rota serve` has.
+fn serve_echo() -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::error(format!("the runtime cannot be started: {e}")))?;
+    runtime.block_on(rota_bench::serve_echo()).map_err(failed)
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let ms = duration_ms(text)?;
+    if !(100..=3_600_000).contains(&ms) {
+        return Err("must be from 100ms to 1h".into());
+    }
+    Ok(Duration::from_millis(ms))
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let rest = text.strip_prefix("http://").ok_or("must begin with http://")?;
+    let host = rest.trim_end_matches('/');
+    if host.contains('/') {
+        return Err("must be http://HOST:PORT, without a path".into());
+    }
+    let mut found = host.to_socket_addrs().map_err(|error| error.to_string())?;
+    found.next().ok_or_else(|| "has no address".into())
+}
