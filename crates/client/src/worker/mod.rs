@@ -1,0 +1,53 @@
+//! A worker: takes jobs, runs a handler for each of them, and tells the server what became of it.
+//!
+//! ```no_run
+//! use rota_client::Client;
+//! use rota_client::worker::{Options, Outcome, Shutdown, Worker};
+//!
+//! # async fn example() -> Result<(), rota_client::Error> {
+//! let client = Client::new("http://127.0.0.1:8080")?;
+//! let (_trigger, shutdown) = Shutdown::new();
+//! let worker = Worker::new(client, Options::new(["email"]));
+//! worker
+//!     .run(
+//!         |job, _stop| async move {
+//!             println!("{}: {}", job.kind, job.args);
+//!             Outcome::done()
+//!         },
+//!         shutdown,
+//!     )
+//!     .await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What holds: never more jobs at once than the options say; a reservation is extended for as long as
+//! its handler runs; an outcome is repeated until the server has taken or refused it, or the
+//! reservation must have ended; a job that is not done when the worker has to end goes back.
+
+mod backoff;
+mod event;
+mod execution;
+mod handler;
+mod heart;
+mod identity;
+mod options;
+mod outcome;
+mod register;
+mod report;
+mod run;
+mod running;
+mod shutdown;
+mod stop;
+mod summary;
+
+pub use event::Event;
+pub use execution::{Ending, Finished};
+pub use handler::Handler;
+pub use options::Options;
+pub use outcome::{Failure, Outcome};
+pub use report::{Reported, Taken};
+pub use run::Worker;
+pub use shutdown::{Shutdown, Trigger};
+pub use stop::{Stop, StopReason};
+pub use summary::Summary;

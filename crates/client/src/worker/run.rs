@@ -1,0 +1,366 @@
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::backoff::Backoff;
+use super::execution::Execution;
+use super::heart::{self, Answered, Heart};
+use super::register::register;
+use super::report::may_pass;
+use super::running::{Held, Running};
+use super::shutdown::Phase;
+use super::{Event, Finished, Handler, Options, Shutdown, StopReason, Summary};
+use crate::{Client, Error, Fetch, Job, Kept, Welcome};
+
+/// Servers hand out no more at once, and take no more in a heartbeat.
+const MOST_JOBS: u32 = 1_000;
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// Between fetches to which a server answers "nothing" without having waited.
+const POLL: Duration = Duration::from_secs(1);
+/// How long a reservation lasts when nobody says so.
+const USUAL_VISIBILITY: Duration = Duration::from_secs(30);
+/// Jobs that were handed out before the server knew that no more are wanted arrive within this.
+const LAST_DELIVERY: Duration = Duration::from_millis(50);
+/// For telling the server about jobs that had to be stopped.
+const LAST_WORD: Duration = Duration::from_secs(5);
+
+type Pending<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
+type Fetched = Result<Vec<Kept<Job>>, Error>;
+
+/// A worker that has not begun yet.
+pub struct Worker {
+    client: Client,
+    options: Options,
+    tell: Box<dyn Fn(&Event<'_>) + Send + Sync>,
+}
+
+impl Worker {
+    pub fn new(client: Client, mut options: Options) -> Self {
+        options.concurrency = options.concurrency.clamp(1, MOST_JOBS);
+        options.wait = options.wait.min(LONGEST_WAIT);
+        Self { client, options, tell: Box::new(|_| ()) }
+    }
+
+    /// Calls this for everything that happens.
+    pub fn on_event(mut self, tell: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
+        self.tell = Box::new(tell);
+        self
+    }
+
+    /// Works until there is a reason to end. An error means that the server was away at the start,
+    /// or that it refuses to give this worker any jobs.
+    pub async fn run(
+        self,
+        handler: impl Handler,
+        mut shutdown: Shutdown,
+    ) -> Result<Summary, Error> {
+        let welcome = tokio::select! {
+            welcome = register(&self.client, &self.options, &*self.tell) => welcome?,
+            () = told_to_end(&mut shutdown) => return Ok(Summary::default()),
+        };
+        (self.tell)(&Event::Ready { worker_id: &self.options.id });
+        Run::new(self, Arc::new(handler), welcome.as_ref()).to_the_end(shutdown).await
+    }
+}
+
+struct Run<H> {
+    worker: Worker,
+    handler: Arc<H>,
+    phase: Phase,
+    /// By an operator.
+    quieted: bool,
+    running: Running,
+    tasks: JoinSet<Finished>,
+    heart: Heart,
+    usual_visibility: Duration,
+    taken: u64,
+    /// The last fetch found nothing, and nothing has happened since.
+    idle: bool,
+    pause: Duration,
+    asked: Instant,
+    backoff: Backoff,
+    away_since: Option<Instant>,
+    /// When the phase ends, whatever is still running.
+    deadline: Option<Instant>,
+    refused: Option<Error>,
+    summary: Summary,
+}
+
+impl<H: Handler> Run<H> {
+    fn new(worker: Worker, handler: Arc<H>, welcome: Option<&Welcome>) -> Self {
+        let visibility = welcome.and_then(|welcome| welcome.visibility_timeout_default);
+        let visibility = visibility.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        Self {
+            worker,
+            handler,
+            phase: Phase::Working,
+            quieted: false,
+            running: Running::default(),
+            tasks: JoinSet::new(),
+            heart: Heart::new(welcome),
+            usual_visibility: visibility.unwrap_or(USUAL_VISIBILITY),
+            taken: 0,
+            idle: false,
+            pause: Duration::ZERO,
+            asked: Instant::now(),
+            backoff: Backoff::default(),
+            away_since: None,
+            deadline: None,
+            refused: None,
+            summary: Summary::default(),
+        }
+    }
+
+    async fn to_the_end(mut self, mut shutdown: Shutdown) -> Result<Summary, Error> {
+        let mut fetch: Pending<Fetched> = None;
+        let mut beat: Pending<Answered> = None;
+        let mut fetch_until = None;
+        self.enter(shutdown.phase());
+        loop {
+            if fetch.is_none() && self.wants_jobs() {
+                fetch = Some(Box::pin(self.fetch()));
+            }
+            if fetch.is_none() && self.is_over() {
+                break;
+            }
+            let beat_at = self.heart.due(self.running.reservations());
+            tokio::select! {
+                Some(joined) = self.tasks.join_next_with_id() => self.finish(joined),
+                answer = ready(&mut fetch) => {
+                    fetch = None;
+                    self.fetched(answer);
+                }
+                answered = ready(&mut beat) => {
+                    beat = None;
+                    if answered.phase >= Phase::Draining && fetch_until.is_none() {
+                        fetch_until = Some(Instant::now() + LAST_DELIVERY);
+                    }
+                    self.beaten(&answered);
+                }
+                () = sleep_until(beat_at), if beat.is_none() => beat = Some(self.beat()),
+                () = shutdown.changed() => self.enter(shutdown.phase()),
+                () = moment(self.deadline) => self.deadline_passed(),
+                () = moment(fetch_until), if fetch.is_some() => fetch = None,
+            }
+        }
+        // A beat that overtakes the farewell would make the worker known again.
+        if beat.is_some() {
+            ready(&mut beat).await;
+        }
+        self.leave().await;
+        self.refused.map_or(Ok(self.summary), Err)
+    }
+
+    fn wants_jobs(&self) -> bool {
+        let waits = self.worker.options.until_idle && self.idle;
+        self.may_fetch() && !waits && self.room() > 0
+    }
+
+    fn may_fetch(&self) -> bool {
+        self.phase == Phase::Working && !self.quieted && self.left() > 0
+    }
+
+    /// Of all the jobs that it may take in its life.
+    fn left(&self) -> u64 {
+        self.worker.options.max_jobs.map_or(u64::MAX, |most| most.saturating_sub(self.taken))
+    }
+
+    fn room(&self) -> u32 {
+        let running = u32::try_from(self.running.count()).unwrap_or(u32::MAX);
+        let free = self.worker.options.concurrency.saturating_sub(running);
+        free.min(u32::try_from(self.left()).unwrap_or(u32::MAX))
+    }
+
+    fn is_over(&self) -> bool {
+        let nothing_to_do = self.worker.options.until_idle && (self.idle || !self.may_fetch());
+        let ends = self.phase >= Phase::Draining || self.left() == 0 || nothing_to_do;
+        ends && self.tasks.is_empty()
+    }
+
+    fn fetch(&mut self) -> impl Future<Output = Fetched> + Send + use<H> {
+        let options = &self.worker.options;
+        let wait = if options.until_idle { Duration::ZERO } else { options.wait };
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let fetch =
+            Fetch::from(&options.queues).worker(&options.id).count(self.room()).wait_ms(wait_ms);
+        let (client, pause) = (self.worker.client.clone(), std::mem::take(&mut self.pause));
+        self.asked = Instant::now() + pause;
+        async move {
+            sleep(pause).await;
+            client.fetch(&fetch).await
+        }
+    }
+
+    fn fetched(&mut self, answer: Fetched) {
+        match answer {
+            Ok(jobs) => {
+                self.is_back();
+                self.idle = jobs.is_empty();
+                if jobs.is_empty() {
+                    self.pause = POLL.saturating_sub(self.asked.elapsed());
+                }
+                jobs.into_iter().for_each(|job| self.take(job));
+            }
+            Err(error) if may_pass(&error) => {
+                self.pause = self.backoff.next();
+                let since = self.is_away(&error);
+                let patience = self.worker.options.connect_within;
+                let hopeless = self.worker.options.until_idle && since.elapsed() > patience;
+                if hopeless && self.tasks.is_empty() {
+                    self.give_up(error);
+                }
+            }
+            Err(error) => self.give_up(error),
+        }
+    }
+
+    fn take(&mut self, job: Kept<Job>) {
+        let job = Arc::new(job);
+        let (held, orders) = Held::new(&job, self.usual_visibility);
+        let execution = Execution {
+            client: self.worker.client.clone(),
+            worker_id: self.worker.options.id.clone(),
+            job: job.clone(),
+            handler: self.handler.clone(),
+            orders,
+            timeout: self.worker.options.timeout,
+            stop_within: self.worker.options.stop_within,
+        };
+        let task = if self.phase >= Phase::Draining {
+            self.tasks.spawn(execution.return_unstarted())
+        } else {
+            self.taken += 1;
+            (self.worker.tell)(&Event::Started(&job));
+            self.tasks.spawn(execution.run())
+        };
+        self.running.add(task.id(), held);
+    }
+
+    fn finish(&mut self, joined: Result<(Id, Finished), JoinError>) {
+        self.idle = false;
+        if self.away_since.is_none() {
+            self.pause = Duration::ZERO;
+        }
+        match joined {
+            Ok((task, finished)) => {
+                self.running.remove(task);
+                self.summary.count(&finished);
+                (self.worker.tell)(&Event::Finished(&finished));
+            }
+            Err(aborted) => {
+                self.running.remove(aborted.id());
+                self.summary.abandoned += 1;
+            }
+        }
+    }
+
+    fn beat(&mut self) -> Pin<Box<dyn Future<Output = Answered> + Send>> {
+        self.heart.beats();
+        let (client, id) = (self.worker.client.clone(), self.worker.options.id.clone());
+        Box::pin(heart::beat(client, id, self.running.ids(), self.phase))
+    }
+
+    fn beaten(&mut self, answered: &Answered) {
+        let answer = match &answered.answer {
+            Ok(answer) => answer,
+            Err(error) => {
+                if may_pass(error) {
+                    self.is_away(error);
+                }
+                return;
+            }
+        };
+        self.is_back();
+        self.running.stop(&answer.jobs_cancelled, answered.sent, StopReason::Cancelled);
+        self.running.stop(&answer.jobs_lost, answered.sent, StopReason::Lost);
+        self.running.extend(answered.sent);
+        let quieted = answer.state == "quiet";
+        if quieted != self.quieted && self.phase == Phase::Working {
+            self.quieted = quieted;
+            (self.worker.tell)(if quieted { &Event::Quieted } else { &Event::Resumed });
+        }
+        if answer.state == "terminate" {
+            self.enter(Phase::Draining);
+        }
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        if phase == self.phase || phase < self.phase && self.phase >= Phase::Draining {
+            return;
+        }
+        self.phase = phase;
+        self.heart.hurry();
+        let (now, running) = (Instant::now(), self.running.count());
+        let options = &self.worker.options;
+        if phase == Phase::Draining {
+            self.deadline = Some(now + options.grace);
+            (self.worker.tell)(&Event::Draining { running });
+        }
+        if phase == Phase::Stopping {
+            let last_word = now + options.stop_within + LAST_WORD;
+            self.deadline = Some(last_word + LAST_WORD);
+            self.running.stop_all(last_word);
+            (self.worker.tell)(&Event::Stopping { running });
+        }
+    }
+
+    fn deadline_passed(&mut self) {
+        self.deadline = None;
+        match self.phase {
+            Phase::Stopping => self.tasks.abort_all(),
+            _ => self.enter(Phase::Stopping),
+        }
+    }
+
+    fn is_away(&mut self, error: &Error) -> Instant {
+        if self.away_since.is_none() {
+            (self.worker.tell)(&Event::Away(error));
+        }
+        *self.away_since.get_or_insert_with(Instant::now)
+    }
+
+    fn is_back(&mut self) {
+        self.backoff.reset();
+        if self.away_since.take().is_some() {
+            (self.worker.tell)(&Event::Back);
+        }
+    }
+
+    fn give_up(&mut self, error: Error) {
+        self.refused = Some(error);
+        self.enter(Phase::Draining);
+    }
+
+    /// A worker that leaves jobs behind does not say goodbye: it would be forgotten, and its jobs
+    /// would stay with it until their time is over instead of returning when it is missed.
+    async fn leave(&self) {
+        if self.summary.abandoned == 0 {
+            let farewell = self.worker.client.deregister(&self.worker.options.id);
+            // Whoever does not hear it will miss the worker a little later.
+            let _ = timeout(LAST_WORD, farewell).await;
+        }
+    }
+}
+
+async fn told_to_end(shutdown: &mut Shutdown) {
+    while shutdown.phase() < Phase::Draining {
+        shutdown.changed().await;
+    }
+}
+
+async fn ready<T>(pending: &mut Pending<T>) -> T {
+    match pending {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn moment(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
