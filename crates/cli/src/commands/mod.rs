@@ -4,6 +4,7 @@ mod completions;
 mod config;
 mod health;
 mod serve;
+mod work;
 
 use clap::{ArgMatches, FromArgMatches, Subcommand};
 
@@ -15,6 +16,7 @@ use crate::remote::wait_for;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Health(health::Health),
+    Work(work::Work),
     Completions(completions::Completions),
 }
 
@@ -28,6 +30,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         Command::from_arg_matches(arguments).map_err(|error| Failure::usage(error.to_string()))?;
     match command {
         Command::Health(command) => wait_for(command.run()),
+        Command::Work(command) => wait_for(command.run()),
         Command::Completions(command) => command.run(),
     }
 }
