@@ -30,7 +30,7 @@ impl Log {
             Event::Draining { running: 0 } => "ending".to_owned(),
             Event::Draining { running } => {
                 let running = plural(*running as u64, "command", "commands");
-                format!("ending when {running} have finished; a second signal stops them")
+                format!("ending with {running} left to finish; a second signal stops at once")
             }
             Event::Stopping { running } => {
                 format!("stopping {}", plural(*running as u64, "command", "commands"))
