@@ -2,21 +2,35 @@
 
 mod completions;
 mod config;
+mod confirm;
+mod cron;
+mod dead_letter;
+mod enqueue;
 mod health;
+mod job_options;
+mod jobs;
+mod queues;
 mod serve;
 mod work;
+mod workers;
 
 use clap::{ArgMatches, FromArgMatches, Subcommand};
 
 use crate::Failure;
 use crate::remote::wait_for;
 
-/// The commands whose flags are known when this is compiled. `serve` and `config` take the settings,
-/// which are declared by the server.
+// Not a doc comment, which clap would print. Those whose flags are known when this is compiled:
+// `serve` and `config` take the settings, which the server declares.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Health(health::Health),
+    Enqueue(enqueue::Enqueue),
     Work(work::Work),
+    Jobs(jobs::Jobs),
+    Queues(queues::Queues),
+    Workers(workers::Workers),
+    Cron(cron::Crons),
+    DeadLetter(dead_letter::DeadLetter),
+    Health(health::Health),
     Completions(completions::Completions),
 }
 
@@ -29,8 +43,14 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let command =
         Command::from_arg_matches(arguments).map_err(|error| Failure::usage(error.to_string()))?;
     match command {
-        Command::Health(command) => wait_for(command.run()),
+        Command::Enqueue(command) => wait_for(command.run()),
         Command::Work(command) => wait_for(command.run()),
+        Command::Jobs(command) => wait_for(command.run()),
+        Command::Queues(command) => wait_for(command.run()),
+        Command::Workers(command) => wait_for(command.run()),
+        Command::Cron(command) => wait_for(command.run()),
+        Command::DeadLetter(command) => wait_for(command.run()),
+        Command::Health(command) => wait_for(command.run()),
         Command::Completions(command) => command.run(),
     }
 }

@@ -7,6 +7,8 @@ use crate::{Beat, Client, Error, Heartbeat, Kept, Welcome};
 
 /// What the specification advises.
 const USUAL: Duration = Duration::from_secs(5);
+/// A server that advises more hears from its worker nevertheless.
+const LONGEST: Duration = Duration::from_secs(60);
 /// Beats for jobs with very short reservations are not sent more often than this.
 const SHORTEST: Duration = Duration::from_millis(100);
 /// A beat that takes longer is of no use: the next is due.
@@ -33,7 +35,7 @@ impl Heart {
     pub fn new(welcome: Option<&Welcome>) -> Self {
         let advised = welcome.and_then(|welcome| welcome.heartbeat_interval);
         let advised = advised.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let advised = advised.filter(|advised| !advised.is_zero()).unwrap_or(USUAL);
+        let advised = advised.filter(|advised| !advised.is_zero()).unwrap_or(USUAL).min(LONGEST);
         Self { advised, last: Instant::now(), hurry: true }
     }
 
@@ -106,5 +108,6 @@ mod tests {
         for odd in [0.0, -1.0, f64::NAN] {
             assert_eq!(Heart::new(Some(&welcome(odd))).advised, USUAL);
         }
+        assert_eq!(Heart::new(Some(&welcome(1e18))).advised, LONGEST);
     }
 }

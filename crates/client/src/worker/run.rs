@@ -22,6 +22,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_secs(1);
 /// How long a reservation lasts when nobody says so.
 const USUAL_VISIBILITY: Duration = Duration::from_secs(30);
+const LONGEST_VISIBILITY: Duration = Duration::from_secs(366 * 24 * 3_600);
 /// Jobs that were handed out before the server knew that no more are wanted arrive within this.
 const LAST_DELIVERY: Duration = Duration::from_millis(50);
 /// For telling the server about jobs that had to be stopped.
@@ -93,6 +94,7 @@ impl<H: Handler> Run<H> {
     fn new(worker: Worker, handler: Arc<H>, welcome: Option<&Welcome>) -> Self {
         let visibility = welcome.and_then(|welcome| welcome.visibility_timeout_default);
         let visibility = visibility.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let visibility = visibility.unwrap_or(USUAL_VISIBILITY).min(LONGEST_VISIBILITY);
         Self {
             worker,
             handler,
@@ -101,7 +103,7 @@ impl<H: Handler> Run<H> {
             running: Running::default(),
             tasks: JoinSet::new(),
             heart: Heart::new(welcome),
-            usual_visibility: visibility.unwrap_or(USUAL_VISIBILITY),
+            usual_visibility: visibility,
             taken: 0,
             idle: false,
             pause: Duration::ZERO,

@@ -24,7 +24,7 @@ impl Group {
         while Instant::now() < until {
             let led = matches!(child.try_wait(), Ok(None));
             if !led && !self.has_members() {
-                break;
+                return self.leave_alone();
             }
             sleep(LOOK_EVERY).await;
         }
@@ -32,7 +32,7 @@ impl Group {
         self.leader = None;
     }
 
-    /// The command has ended by itself: what it left in the background is its own affair.
+    /// Whoever is left in the background is not our affair, and the number may soon be another's.
     pub fn leave_alone(&mut self) {
         self.leader = None;
     }

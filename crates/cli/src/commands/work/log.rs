@@ -4,7 +4,7 @@ use rota_client::Job;
 use rota_client::worker::{Ending, Event, Finished, Reported};
 use serde_json::{Value, json};
 
-use crate::output::{milliseconds, plural, relative, remark};
+use crate::output::{milliseconds, plural, printable, relative, remark};
 
 /// Tells people on standard error what happens, and scripts on standard output what has ended.
 pub(super) struct Log {
@@ -37,7 +37,7 @@ impl Log {
             }
         };
         if !self.quiet {
-            remark(&text);
+            remark(&printable(&text));
         }
     }
 }

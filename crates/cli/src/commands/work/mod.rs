@@ -1,12 +1,12 @@
 //! `rota work`: runs a command for each job.
 
-mod amounts;
 mod capture;
 mod child;
 mod group;
 mod log;
 mod program;
 mod signals;
+mod size;
 mod verdict;
 
 use std::ffi::OsString;
@@ -15,9 +15,10 @@ use std::time::Duration;
 use clap::Args;
 use rota_client::worker::{Options, Shutdown, Summary, Worker};
 
-use self::amounts::{duration, size};
 use self::child::Commanded;
 use self::log::Log;
+use self::size::size;
+use super::job_options::duration_ms;
 use crate::Failure;
 use crate::output::plural;
 use crate::remote::Remote;
@@ -146,6 +147,10 @@ impl Work {
         options.version = Some(concat!("rota ", env!("CARGO_PKG_VERSION")).to_owned());
         options
     }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    duration_ms(text).map(Duration::from_millis)
 }
 
 fn conclude(summary: &Summary) -> Result<(), Failure> {

@@ -1,14 +1,3 @@
-use std::time::Duration;
-
-use jiff::{Span, SpanRelativeTo, Unit};
-
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let expected = || "a duration such as 30s, 10m, 1h30m or 2d is expected".to_owned();
-    let span: Span = text.parse().map_err(|_| expected())?;
-    let seconds = span.total((Unit::Second, SpanRelativeTo::days_are_24_hours()));
-    Duration::try_from_secs_f64(seconds.map_err(|_| expected())?).map_err(|_| expected())
-}
-
 /// Bytes of `4096`, `64KiB` or `1MiB`.
 pub(super) fn size(text: &str) -> Result<usize, String> {
     let (digits, unit) = match (text.strip_suffix("KiB"), text.strip_suffix("MiB")) {

@@ -1,0 +1,98 @@
+//! `rota queues`: how much waits where, and stopping it.
+
+mod list;
+mod stats;
+
+use clap::{Args, Subcommand};
+
+use self::list::list;
+use self::stats::describe;
+use crate::Failure;
+use crate::output::{each, print, print_json};
+use crate::remote::Remote;
+
+const EXAMPLES: &str = "\
+Examples:
+  rota queues                                  all queues and their jobs by state
+  rota queues stats email                      the last hour of one
+  rota queues pause email                      hand out no more of its jobs";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  rota queues list
+  rota queues list --json | jq -r '.queues[] | select(.available > 1000) | .name'";
+
+const STATS_EXAMPLES: &str = "\
+Examples:
+  rota queues stats email
+  rota queues stats email --json | jq .stats.avg_wait_ms";
+
+const PAUSE_EXAMPLES: &str = "\
+Examples:
+  rota queues pause email reports
+
+A paused queue accepts jobs and hands out none. Jobs that run go on. It stays paused until it is
+resumed, also over a restart of the server. A queue that does not exist yet is made, and paused.";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  rota queues resume email reports";
+
+/// List, measure, pause and resume queues
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Queues {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    #[command(flatten)]
+    remote: Remote,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List all queues
+    #[command(after_help = LIST_EXAMPLES)]
+    List,
+
+    /// Show what happened in a queue during the last hour
+    #[command(after_help = STATS_EXAMPLES)]
+    Stats {
+        #[arg(value_name = "QUEUE")]
+        name: String,
+    },
+
+    /// Hand out no more jobs of queues
+    #[command(after_help = PAUSE_EXAMPLES)]
+    Pause {
+        #[arg(value_name = "QUEUE", required = true)]
+        names: Vec<String>,
+    },
+
+    /// Hand out jobs of queues again
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume {
+        #[arg(value_name = "QUEUE", required = true)]
+        names: Vec<String>,
+    },
+}
+
+impl Queues {
+    pub async fn run(self) -> Result<(), Failure> {
+        let (client, json) = (self.remote.client()?, self.remote.json);
+        match self.action.unwrap_or(Action::List) {
+            Action::List => list(&client, json).await,
+            Action::Stats { name } => {
+                let stats = client.queue_stats(&name).await?;
+                if json { print_json(&stats) } else { print(&describe(&stats)) }
+            }
+            Action::Pause { names } => {
+                each(&names, "paused", "queues", json, async |name| client.pause(name).await).await
+            }
+            Action::Resume { names } => {
+                each(&names, "resumed", "queues", json, async |name| client.resume(name).await)
+                    .await
+            }
+        }
+    }
+}
