@@ -1,5 +1,7 @@
 //! Signals and operators that end a worker.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -37,10 +39,12 @@ fn an_idle_worker_ends_at_once() {
     let bench = Bench::new();
     let work = bench.work(&["--worker-id", "w1"], "true");
     work.wait_for_words("ready     w1");
+    let told = Instant::now();
     work.signal("TERM");
     assert_eq!(work.wait().code, Some(0));
+    assert!(told.elapsed() < Duration::from_secs(15), "it has waited for a job that may come");
     let id = bench.server.enqueue(job());
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    std::thread::sleep(Duration::from_millis(200));
     assert_eq!(bench.server.job(&id)["attempt"], 0, "its fetch has ended with it");
 }
 
@@ -114,7 +118,7 @@ fn sigtstp_pauses_and_sigcont_resumes() {
     std::fs::write(bench.path("go"), "").unwrap();
     bench.server.wait_for_state(&first, "completed");
     let second = bench.server.enqueue(job());
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    std::thread::sleep(Duration::from_millis(300));
     assert_eq!(bench.server.job(&second)["state"], "available");
     work.signal("CONT");
     bench.server.wait_for_state(&second, "completed");

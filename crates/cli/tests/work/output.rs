@@ -7,7 +7,8 @@ use crate::bench::Bench;
 #[test]
 fn long_output_on_both_pipes_is_read_and_kept_in_part() {
     let bench = Bench::new();
-    let id = bench.server.enqueue(json!({"type": "a.b", "args": []}));
+    let id = bench.server.enqueue(json!({"type": "a.b", "args": ["z".repeat(500_000)]}));
+    // It reads its job only after it has printed more than a pipe holds.
     let script = "
         echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last
         head -c 3000000 /dev/zero | tr '\\0' y >&2; cat > stdin";

@@ -1,22 +1,20 @@
 //! A worker: takes jobs, runs a handler for each of them, and tells the server what became of it.
 //!
 //! ```no_run
-//! use rota_client::Client;
-//! use rota_client::worker::{Options, Outcome, Shutdown, Worker};
+//! use std::sync::Arc;
 //!
-//! # async fn example() -> Result<(), rota_client::Error> {
+//! use rota_client::worker::{Options, Outcome, Shutdown, Stop, Worker};
+//! use rota_client::{Client, Error, Job, Kept};
+//!
+//! async fn handle(job: Arc<Kept<Job>>, _stop: Stop) -> Outcome {
+//!     println!("{}: {}", job.kind, job.args);
+//!     Outcome::done()
+//! }
+//!
+//! # async fn example() -> Result<(), Error> {
 //! let client = Client::new("http://127.0.0.1:8080")?;
 //! let (_trigger, shutdown) = Shutdown::new();
-//! let worker = Worker::new(client, Options::new(["email"]));
-//! worker
-//!     .run(
-//!         |job, _stop| async move {
-//!             println!("{}: {}", job.kind, job.args);
-//!             Outcome::done()
-//!         },
-//!         shutdown,
-//!     )
-//!     .await?;
+//! Worker::new(client, Options::new(["email"])).run(handle, shutdown).await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -38,6 +36,7 @@ mod report;
 mod run;
 mod running;
 mod shutdown;
+mod start;
 mod stop;
 mod summary;
 
@@ -47,7 +46,7 @@ pub use handler::Handler;
 pub use options::Options;
 pub use outcome::{Failure, Outcome};
 pub use report::{Reported, Taken};
-pub use run::Worker;
 pub use shutdown::{Shutdown, Trigger};
+pub use start::Worker;
 pub use stop::{Stop, StopReason};
 pub use summary::Summary;

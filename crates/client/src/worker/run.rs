@@ -8,16 +8,12 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::backoff::Backoff;
 use super::execution::Execution;
 use super::heart::{self, Answered, Heart};
-use super::register::register;
 use super::report::may_pass;
 use super::running::{Held, Running};
 use super::shutdown::Phase;
-use super::{Event, Finished, Handler, Options, Shutdown, StopReason, Summary};
-use crate::{Client, Error, Fetch, Job, Kept, Welcome};
+use super::{Event, Finished, Handler, Shutdown, StopReason, Summary, Worker};
+use crate::{Error, Fetch, Job, Kept, Welcome};
 
-/// Servers hand out no more at once, and take no more in a heartbeat.
-const MOST_JOBS: u32 = 1_000;
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// Between fetches to which a server answers "nothing" without having waited.
 const POLL: Duration = Duration::from_secs(1);
 /// How long a reservation lasts when nobody says so.
@@ -31,43 +27,8 @@ const LAST_WORD: Duration = Duration::from_secs(5);
 type Pending<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
 type Fetched = Result<Vec<Kept<Job>>, Error>;
 
-/// A worker that has not begun yet.
-pub struct Worker {
-    client: Client,
-    options: Options,
-    tell: Box<dyn Fn(&Event<'_>) + Send + Sync>,
-}
-
-impl Worker {
-    pub fn new(client: Client, mut options: Options) -> Self {
-        options.concurrency = options.concurrency.clamp(1, MOST_JOBS);
-        options.wait = options.wait.min(LONGEST_WAIT);
-        Self { client, options, tell: Box::new(|_| ()) }
-    }
-
-    /// Calls this for everything that happens.
-    pub fn on_event(mut self, tell: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
-        self.tell = Box::new(tell);
-        self
-    }
-
-    /// Works until there is a reason to end. An error means that the server was away at the start,
-    /// or that it refuses to give this worker any jobs.
-    pub async fn run(
-        self,
-        handler: impl Handler,
-        mut shutdown: Shutdown,
-    ) -> Result<Summary, Error> {
-        let welcome = tokio::select! {
-            welcome = register(&self.client, &self.options, &*self.tell) => welcome?,
-            () = told_to_end(&mut shutdown) => return Ok(Summary::default()),
-        };
-        (self.tell)(&Event::Ready { worker_id: &self.options.id });
-        Run::new(self, Arc::new(handler), welcome.as_ref()).to_the_end(shutdown).await
-    }
-}
-
-struct Run<H> {
+/// A worker at work.
+pub(super) struct Run<H> {
     worker: Worker,
     handler: Arc<H>,
     phase: Phase,
@@ -91,7 +52,7 @@ struct Run<H> {
 }
 
 impl<H: Handler> Run<H> {
-    fn new(worker: Worker, handler: Arc<H>, welcome: Option<&Welcome>) -> Self {
+    pub fn new(worker: Worker, handler: Arc<H>, welcome: Option<&Welcome>) -> Self {
         let visibility = welcome.and_then(|welcome| welcome.visibility_timeout_default);
         let visibility = visibility.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let visibility = visibility.unwrap_or(USUAL_VISIBILITY).min(LONGEST_VISIBILITY);
@@ -116,7 +77,7 @@ impl<H: Handler> Run<H> {
         }
     }
 
-    async fn to_the_end(mut self, mut shutdown: Shutdown) -> Result<Summary, Error> {
+    pub async fn until_it_ends(mut self, mut shutdown: Shutdown) -> Result<Summary, Error> {
         let mut fetch: Pending<Fetched> = None;
         let mut beat: Pending<Answered> = None;
         let mut fetch_until = None;
@@ -344,12 +305,6 @@ impl<H: Handler> Run<H> {
             // Whoever does not hear it will miss the worker a little later.
             let _ = timeout(LAST_WORD, farewell).await;
         }
-    }
-}
-
-async fn told_to_end(shutdown: &mut Shutdown) {
-    while shutdown.phase() < Phase::Draining {
-        shutdown.changed().await;
     }
 }
 
