@@ -123,3 +123,18 @@ fn sigtstp_pauses_and_sigcont_resumes() {
     work.signal("CONT");
     bench.server.wait_for_state(&second, "completed");
 }
+
+#[test]
+fn a_paused_worker_does_not_wait_for_jobs_any_longer() {
+    let bench = Bench::new();
+    let work = bench.work(&[], "true");
+    work.wait_for_words("ready");
+    work.signal("TSTP");
+    work.wait_for_words("until SIGCONT");
+    std::thread::sleep(Duration::from_millis(500));
+    let id = bench.server.enqueue(job());
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(bench.server.job(&id)["state"], "available");
+    work.signal("CONT");
+    bench.server.wait_for_state(&id, "completed");
+}

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
+use crate::support::JSON;
 
 fn job() -> Value {
     json!({"type": "a.b", "args": []})
@@ -45,6 +46,19 @@ fn a_command_knows_its_job() {
     assert_eq!(stdin.lines().count(), 1);
     let given: Value = serde_json::from_str(&stdin).unwrap();
     assert_eq!((&given["id"], &given["args"]), (&json!(id), &json!(["x"])));
+}
+
+#[test]
+fn json_goes_in_and_out_on_one_line_and_otherwise_as_it_is() {
+    let bench = Bench::new();
+    let job = "{\n\"type\": \"a.b\",\n\"args\": [\n1.10\n]\n}";
+    let added = bench.server.send("POST", "/ojs/v1/jobs", &[JSON], Some(job.as_bytes()));
+    let id = added.expect(201)["job"]["id"].as_str().unwrap().to_owned();
+    bench.once(&[], r#"cat > stdin; printf '{\n "b": 1.10,\n "a": 12345678901234567890123\n}\n'"#);
+    let stdin = bench.text("stdin");
+    assert!(stdin.lines().count() == 1 && stdin.contains(r#""args":[1.10]"#), "{stdin}");
+    let text = bench.server.get(&format!("/ojs/v1/jobs/{id}")).text;
+    assert!(text.contains(r#""result":{"b":1.10,"a":12345678901234567890123}"#), "{text}");
 }
 
 #[test]

@@ -125,8 +125,12 @@ impl Report {
     }
 }
 
-/// Whether it may go away by itself: also a proxy whose server is away answers, and not in OJS.
+/// Whether it may go away by itself. Also a proxy whose server is away answers, and not in OJS.
 pub(super) fn may_pass(error: &Error) -> bool {
-    let of_proxy = matches!(error, Error::NotOjs { status: Some(500..), .. });
-    error.is_transient() || of_proxy
+    let status = match error {
+        Error::Refused(refusal) => Some(refusal.status),
+        Error::NotOjs { status, .. } => *status,
+        _ => None,
+    };
+    error.is_transient() || matches!(status, Some(429 | 500..))
 }

@@ -93,12 +93,12 @@ impl<H: Handler> Run<H> {
             tokio::select! {
                 Some(joined) = self.tasks.join_next_with_id() => self.finish(joined),
                 answer = ready(&mut fetch) => {
-                    fetch = None;
+                    (fetch, fetch_until) = (None, None);
                     self.fetched(answer);
                 }
                 answered = ready(&mut beat) => {
                     beat = None;
-                    if answered.phase >= Phase::Draining && fetch_until.is_none() {
+                    if answered.phase.min(self.phase) >= Phase::Quiet && fetch_until.is_none() {
                         fetch_until = Some(Instant::now() + LAST_DELIVERY);
                     }
                     self.beaten(&answered);
@@ -106,7 +106,9 @@ impl<H: Handler> Run<H> {
                 () = sleep_until(beat_at), if beat.is_none() => beat = Some(self.beat()),
                 () = shutdown.changed() => self.enter(shutdown.phase()),
                 () = moment(self.deadline) => self.deadline_passed(),
-                () = moment(fetch_until), if fetch.is_some() => fetch = None,
+                () = moment(fetch_until), if fetch_until.is_some() => {
+                    (fetch, fetch_until) = (None, None);
+                }
             }
         }
         // A beat that overtakes the farewell would make the worker known again.

@@ -11,6 +11,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::Instant;
 
 use super::capture::Capture;
+use super::compact::compact;
 use super::group::Group;
 use super::verdict::{self, Printed};
 use crate::output::milliseconds;
@@ -93,7 +94,6 @@ impl Commanded {
 
 /// The job as one line. A command that does not want it closes the pipe, which is no failure.
 async fn feed(mut stdin: ChildStdin, job: Arc<Kept<Job>>) {
-    if stdin.write_all(job.json().as_bytes()).await.is_ok() {
-        let _ = stdin.write_all(b"\n").await;
-    }
+    let line = compact(job.json()) + "\n";
+    let _ = stdin.write_all(line.as_bytes()).await;
 }

@@ -2,6 +2,7 @@
 
 mod capture;
 mod child;
+mod compact;
 mod group;
 mod log;
 mod program;

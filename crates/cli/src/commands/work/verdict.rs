@@ -9,6 +9,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::capture::Captured;
+use super::compact::compact;
 
 /// Servers keep errors of 64 KiB, in JSON, where a byte may take six.
 const KEPT_WITH_ERRORS: usize = 4 << 10;
@@ -69,7 +70,7 @@ fn result(stdout: &Captured) -> Option<Box<RawValue>> {
     }
     let shaped = match stdout.cut() {
         0 => match serde_json::from_str::<Box<RawValue>>(&text) {
-            Ok(json) => return Some(json),
+            Ok(json) => return RawValue::from_string(compact(json.get())).ok(),
             Err(_) => json!({"output": text}),
         },
         cut => json!({"output": text, "cut_bytes": cut}),
