@@ -29,6 +29,7 @@ mod execution;
 mod handler;
 mod heart;
 mod identity;
+mod intake;
 mod options;
 mod outcome;
 mod register;

@@ -3,19 +3,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::{Id, JoinError, JoinSet};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::backoff::Backoff;
-use super::execution::Execution;
 use super::heart::{self, Answered, Heart};
+use super::intake::Fetched;
 use super::report::may_pass;
-use super::running::{Held, Running};
+use super::running::Running;
 use super::shutdown::Phase;
 use super::{Event, Finished, Handler, Shutdown, StopReason, Summary, Worker};
-use crate::{Error, Fetch, Job, Kept, Welcome};
+use crate::{Error, Welcome};
 
-/// Between fetches to which a server answers "nothing" without having waited.
-const POLL: Duration = Duration::from_secs(1);
 /// How long a reservation lasts when nobody says so.
 const USUAL_VISIBILITY: Duration = Duration::from_secs(30);
 const LONGEST_VISIBILITY: Duration = Duration::from_secs(366 * 24 * 3_600);
@@ -25,30 +23,29 @@ const LAST_DELIVERY: Duration = Duration::from_millis(50);
 const LAST_WORD: Duration = Duration::from_secs(5);
 
 type Pending<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
-type Fetched = Result<Vec<Kept<Job>>, Error>;
 
 /// A worker at work.
 pub(super) struct Run<H> {
-    worker: Worker,
-    handler: Arc<H>,
-    phase: Phase,
+    pub(super) worker: Worker,
+    pub(super) handler: Arc<H>,
+    pub(super) phase: Phase,
     /// By an operator.
-    quieted: bool,
-    running: Running,
-    tasks: JoinSet<Finished>,
-    heart: Heart,
-    usual_visibility: Duration,
-    taken: u64,
+    pub(super) quieted: bool,
+    pub(super) running: Running,
+    pub(super) tasks: JoinSet<Finished>,
+    pub(super) heart: Heart,
+    pub(super) usual_visibility: Duration,
+    pub(super) taken: u64,
     /// The last fetch found nothing, and nothing has happened since.
-    idle: bool,
-    pause: Duration,
-    asked: Instant,
-    backoff: Backoff,
-    away_since: Option<Instant>,
+    pub(super) idle: bool,
+    pub(super) pause: Duration,
+    pub(super) asked: Instant,
+    pub(super) backoff: Backoff,
+    pub(super) away_since: Option<Instant>,
     /// When the phase ends, whatever is still running.
-    deadline: Option<Instant>,
-    refused: Option<Error>,
-    summary: Summary,
+    pub(super) deadline: Option<Instant>,
+    pub(super) refused: Option<Error>,
+    pub(super) summary: Summary,
 }
 
 impl<H: Handler> Run<H> {
@@ -119,89 +116,10 @@ impl<H: Handler> Run<H> {
         self.refused.map_or(Ok(self.summary), Err)
     }
 
-    fn wants_jobs(&self) -> bool {
-        let waits = self.worker.options.until_idle && self.idle;
-        self.may_fetch() && !waits && self.room() > 0
-    }
-
-    fn may_fetch(&self) -> bool {
-        self.phase == Phase::Working && !self.quieted && self.left() > 0
-    }
-
-    /// Of all the jobs that it may take in its life.
-    fn left(&self) -> u64 {
-        self.worker.options.max_jobs.map_or(u64::MAX, |most| most.saturating_sub(self.taken))
-    }
-
-    fn room(&self) -> u32 {
-        let running = u32::try_from(self.running.count()).unwrap_or(u32::MAX);
-        let free = self.worker.options.concurrency.saturating_sub(running);
-        free.min(u32::try_from(self.left()).unwrap_or(u32::MAX))
-    }
-
     fn is_over(&self) -> bool {
         let nothing_to_do = self.worker.options.until_idle && (self.idle || !self.may_fetch());
         let ends = self.phase >= Phase::Draining || self.left() == 0 || nothing_to_do;
         ends && self.tasks.is_empty()
-    }
-
-    fn fetch(&mut self) -> impl Future<Output = Fetched> + Send + use<H> {
-        let options = &self.worker.options;
-        let wait = if options.until_idle { Duration::ZERO } else { options.wait };
-        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-        let fetch =
-            Fetch::from(&options.queues).worker(&options.id).count(self.room()).wait_ms(wait_ms);
-        let (client, pause) = (self.worker.client.clone(), std::mem::take(&mut self.pause));
-        self.asked = Instant::now() + pause;
-        async move {
-            sleep(pause).await;
-            client.fetch(&fetch).await
-        }
-    }
-
-    fn fetched(&mut self, answer: Fetched) {
-        match answer {
-            Ok(jobs) => {
-                self.is_back();
-                self.idle = jobs.is_empty();
-                if jobs.is_empty() {
-                    self.pause = POLL.saturating_sub(self.asked.elapsed());
-                }
-                jobs.into_iter().for_each(|job| self.take(job));
-            }
-            Err(error) if may_pass(&error) => {
-                self.pause = self.backoff.next();
-                let since = self.is_away(&error);
-                let patience = self.worker.options.connect_within;
-                let hopeless = self.worker.options.until_idle && since.elapsed() > patience;
-                if hopeless && self.tasks.is_empty() {
-                    self.give_up(error);
-                }
-            }
-            Err(error) => self.give_up(error),
-        }
-    }
-
-    fn take(&mut self, job: Kept<Job>) {
-        let job = Arc::new(job);
-        let (held, orders) = Held::new(&job, self.usual_visibility);
-        let execution = Execution {
-            client: self.worker.client.clone(),
-            worker_id: self.worker.options.id.clone(),
-            job: job.clone(),
-            handler: self.handler.clone(),
-            orders,
-            timeout: self.worker.options.timeout,
-            stop_within: self.worker.options.stop_within,
-        };
-        let task = if self.phase >= Phase::Draining {
-            self.tasks.spawn(execution.return_unstarted())
-        } else {
-            self.taken += 1;
-            (self.worker.tell)(&Event::Started(&job));
-            self.tasks.spawn(execution.run())
-        };
-        self.running.add(task.id(), held);
     }
 
     fn finish(&mut self, joined: Result<(Id, Finished), JoinError>) {
@@ -280,21 +198,21 @@ impl<H: Handler> Run<H> {
         }
     }
 
-    fn is_away(&mut self, error: &Error) -> Instant {
+    pub(super) fn is_away(&mut self, error: &Error) -> Instant {
         if self.away_since.is_none() {
             (self.worker.tell)(&Event::Away(error));
         }
         *self.away_since.get_or_insert_with(Instant::now)
     }
 
-    fn is_back(&mut self) {
+    pub(super) fn is_back(&mut self) {
         self.backoff.reset();
         if self.away_since.take().is_some() {
             (self.worker.tell)(&Event::Back);
         }
     }
 
-    fn give_up(&mut self, error: Error) {
+    pub(super) fn give_up(&mut self, error: Error) {
         self.refused = Some(error);
         self.enter(Phase::Draining);
     }
