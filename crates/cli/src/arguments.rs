@@ -27,6 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   rota serve                                   start a server here
   rota enqueue email.send --args '[\"you@example.com\"]'
+  rota work --queue email -- ./send.sh         run a script for each job
   rota jobs --state discarded                  what failed for good
   rota queues                                  how much waits, and where
 
@@ -35,7 +36,7 @@ Commands that talk to a server find it with --url or ROTA_URL. `rota COMMAND --h
 /// The commands as `rota --help` shows them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Server", &["serve", "config", "health", "bench"]),
-    ("Jobs", &["enqueue", "jobs", "dead-letter", "cron"]),
+    ("Jobs", &["enqueue", "work", "jobs", "dead-letter", "cron"]),
     ("Queues and workers", &["queues", "workers"]),
     ("Shell", &["completions", "help"]),
 ];

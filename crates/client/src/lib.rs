@@ -11,6 +11,8 @@
 //! # }
 //! ```
 //!
+//! A program that runs jobs finds the loop for that in [`worker`].
+//!
 //! Every answer is typed and keeps the JSON that it came from: see [`Kept`].
 
 mod answer;
@@ -28,6 +30,7 @@ mod queues;
 mod settle;
 mod system;
 mod work;
+pub mod worker;
 mod workers;
 
 pub use client::{Builder, Client};

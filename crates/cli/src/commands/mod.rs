@@ -12,6 +12,7 @@ mod job_options;
 mod jobs;
 mod queues;
 mod serve;
+mod work;
 mod workers;
 
 use clap::{ArgMatches, FromArgMatches, Subcommand};
@@ -24,6 +25,7 @@ use crate::remote::wait_for;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Enqueue(enqueue::Enqueue),
+    Work(work::Work),
     Jobs(jobs::Jobs),
     Queues(queues::Queues),
     Workers(workers::Workers),
@@ -44,6 +46,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         Command::from_arg_matches(arguments).map_err(|error| Failure::usage(error.to_string()))?;
     match command {
         Command::Enqueue(command) => wait_for(command.run()),
+        Command::Work(command) => wait_for(command.run()),
         Command::Jobs(command) => wait_for(command.run()),
         Command::Queues(command) => wait_for(command.run()),
         Command::Workers(command) => wait_for(command.run()),

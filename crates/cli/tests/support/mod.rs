@@ -94,7 +94,7 @@ impl Server {
         let flags: Vec<String> = flags.iter().map(own).collect();
         let environment: Vec<(String, String)> =
             environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let (child, address) = launch(dir, &flags, &environment);
+        let (child, address) = launch(ANY_PORT, dir, &flags, &environment);
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(60)))
@@ -154,8 +154,16 @@ impl Server {
     pub fn restart(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let (child, address) = launch(&self.dir, &self.flags, &self.environment);
+        let (child, address) = launch(ANY_PORT, &self.dir, &self.flags, &self.environment);
         (self.child, self.address) = (child, address);
+    }
+
+    /// Starts again on the same data and port, after the old process has ended.
+    pub fn restart_on_its_port(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let listen = self.address.to_string();
+        (self.child, _) = launch(&listen, &self.dir, &self.flags, &self.environment);
     }
 
     pub fn get(&self, path: &str) -> Reply {
@@ -257,9 +265,17 @@ impl Drop for Server {
 
 pub const JSON: (&str, &str) = ("Content-Type", "application/openjobspec+json");
 
-/// Starts a process on a port of its own choice and waits until it says which.
-fn launch(dir: &Path, flags: &[String], environment: &[(String, String)]) -> (Child, SocketAddr) {
-    let mut child = command(&["serve", "--listen", "127.0.0.1:0"])
+/// The server chooses, and says which.
+const ANY_PORT: &str = "127.0.0.1:0";
+
+/// Starts a process and waits until it says where it listens.
+fn launch(
+    listen: &str,
+    dir: &Path,
+    flags: &[String],
+    environment: &[(String, String)],
+) -> (Child, SocketAddr) {
+    let mut child = command(&["serve", "--listen", listen])
         .arg("--data")
         .arg(dir)
         .args(flags)

@@ -5,8 +5,17 @@ use super::nearest::nearest;
 
 const PREFIX: &str = "ROTA_";
 
-/// Read by the command line itself, before there are any settings.
-const NOT_SETTINGS: [&str; 3] = ["ROTA_CONFIG", "ROTA_URL", "ROTA_LOG"];
+/// Read by the command line itself, before there are any settings; and what it tells the commands
+/// that it runs for jobs, which may be `rota` again.
+const NOT_SETTINGS: [&str; 7] = [
+    "ROTA_CONFIG",
+    "ROTA_URL",
+    "ROTA_LOG",
+    "ROTA_JOB_ID",
+    "ROTA_JOB_TYPE",
+    "ROTA_QUEUE",
+    "ROTA_ATTEMPT",
+];
 
 pub(super) fn read(
     environment: impl Iterator<Item = (String, String)>,

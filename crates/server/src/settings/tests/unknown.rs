@@ -51,6 +51,10 @@ fn variables_that_are_not_settings_are_left_alone() {
             ("ROTA_CONFIG", "rota.toml"),
             ("ROTA_URL", "http://127.0.0.1:8080"),
             ("ROTA_LOG", "debug"),
+            ("ROTA_JOB_ID", "x"),
+            ("ROTA_JOB_TYPE", "a.b"),
+            ("ROTA_QUEUE", "default"),
+            ("ROTA_ATTEMPT", "1"),
         ],
         ..Sources::default()
     };

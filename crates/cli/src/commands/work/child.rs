@@ -1,0 +1,99 @@
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rota_client::worker::{Failure, Handler, Outcome, Stop, StopReason};
+use rota_client::{Job, Kept};
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::Instant;
+
+use super::capture::Capture;
+use super::compact::compact;
+use super::group::Group;
+use super::verdict::{self, Printed};
+use crate::output::milliseconds;
+
+/// Runs a command for each job.
+pub(super) struct Commanded {
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+    pub url: String,
+    pub output_limit: usize,
+    pub kill_after: Duration,
+    pub no_retry_exit: u8,
+}
+
+impl Handler for Commanded {
+    async fn handle(&self, job: Arc<Kept<Job>>, mut stop: Stop) -> Outcome {
+        let began = Instant::now();
+        let mut child = match self.spawn(&job) {
+            Ok(child) => child,
+            Err(cause) => return self.not_started(&cause),
+        };
+        let mut group = Group::of(&child);
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Outcome::Stopped;
+        };
+        // All three at once: a command may print before it has read, and read nothing at all.
+        let feeding = tokio::spawn(feed(stdin, job));
+        let stdout = Capture::start(stdout, self.output_limit);
+        let stderr = Capture::start(stderr, self.output_limit);
+        let reason = tokio::select! {
+            _ = child.wait() => None,
+            reason = stop.requested() => Some(reason),
+        };
+        match reason {
+            None => group.leave_alone(),
+            Some(_) => group.stop(&mut child, self.kill_after).await,
+        }
+        let status = child.wait().await;
+        feeding.abort();
+        let printed = Printed { stdout: stdout.end().await, stderr: stderr.end().await };
+        match (reason, status) {
+            (Some(StopReason::Timeout), _) => {
+                let ran = milliseconds(began.elapsed().as_secs_f64() * 1_000.0);
+                let text = format!("its time was up; stopped after {ran}");
+                printed.keep_with(Failure::new("timeout", text)).into()
+            }
+            (Some(_), _) => Outcome::Stopped,
+            (None, Ok(status)) => verdict::of(status, &printed, self.no_retry_exit),
+            (None, Err(cause)) => self.not_started(&cause),
+        }
+    }
+}
+
+impl Commanded {
+    fn spawn(&self, job: &Job) -> std::io::Result<Child> {
+        Command::new(&self.program)
+            .args(&self.arguments)
+            .env("ROTA_JOB_ID", &job.id)
+            .env("ROTA_JOB_TYPE", &job.kind)
+            .env("ROTA_QUEUE", &job.queue)
+            .env("ROTA_ATTEMPT", job.attempt.to_string())
+            .env("ROTA_URL", &self.url)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // A group of its own, so that all of it can be stopped, and a Ctrl-C in the terminal
+            // reaches only the worker.
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+    }
+
+    fn not_started(&self, cause: &std::io::Error) -> Outcome {
+        let text = format!("{} cannot be run: {cause}", self.program.display());
+        Failure::new("not_started", text).into()
+    }
+}
+
+/// The job as one line. A command that does not want it closes the pipe, which is no failure.
+async fn feed(mut stdin: ChildStdin, job: Arc<Kept<Job>>) {
+    let line = compact(job.json()) + "\n";
+    let _ = stdin.write_all(line.as_bytes()).await;
+}

@@ -1,0 +1,56 @@
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::process::Child;
+use tokio::time::{Instant, sleep};
+
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// A command and everything that it has started, unless that has left the group on purpose.
+pub(super) struct Group {
+    leader: Option<Pid>,
+}
+
+impl Group {
+    pub fn of(child: &Child) -> Self {
+        let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        Self { leader }
+    }
+
+    /// SIGTERM to all, and SIGKILL to those that are still there after a while.
+    pub async fn stop(&mut self, child: &mut Child, kill_after: Duration) {
+        let until = Instant::now() + kill_after;
+        self.signal(Signal::TERM);
+        while Instant::now() < until {
+            let led = matches!(child.try_wait(), Ok(None));
+            if !led && !self.has_members() {
+                return self.leave_alone();
+            }
+            sleep(LOOK_EVERY).await;
+        }
+        self.signal(Signal::KILL);
+        self.leader = None;
+    }
+
+    /// Whoever is left in the background is not our affair, and the number may soon be another's.
+    pub fn leave_alone(&mut self) {
+        self.leader = None;
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(leader) = self.leader {
+            // An error means that nobody is left.
+            let _ = kill_process_group(leader, signal);
+        }
+    }
+
+    fn has_members(&self) -> bool {
+        self.leader.is_some_and(|leader| test_kill_process_group(leader).is_ok())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}

@@ -1,0 +1,18 @@
+//! `rota work` as a process, with real commands and a real server.
+
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bench;
+
+mod amounts;
+mod ending;
+mod lost_jobs;
+mod outcomes;
+mod output;
+mod refusals;
+mod server_away;
+mod timeouts;

@@ -1,0 +1,46 @@
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+const FIRST: Duration = Duration::from_millis(100);
+/// Short enough that a server which returns hears of finished jobs long before it gives them away.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Waits that grow while a server is away, spread so that workers do not return all at once.
+#[derive(Debug, Default)]
+pub(super) struct Backoff {
+    tries: u32,
+}
+
+impl Backoff {
+    pub fn next(&mut self) -> Duration {
+        let whole = FIRST.saturating_mul(1 << self.tries.min(10)).min(LONGEST);
+        self.tries += 1;
+        let half = whole / 2;
+        half + half.mul_f64(random() as f64 / u64::MAX as f64)
+    }
+
+    pub fn reset(&mut self) {
+        self.tries = 0;
+    }
+}
+
+/// Good enough for names and waits; the standard library seeds every hasher from the system.
+pub(super) fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_up_to_a_limit() {
+        let mut backoff = Backoff::default();
+        let waits: Vec<Duration> = (0..40).map(|_| backoff.next()).collect();
+        assert!(waits[0] <= FIRST);
+        assert!(waits.iter().all(|wait| *wait <= LONGEST));
+        assert!(waits[39] >= LONGEST / 2);
+        backoff.reset();
+        assert!(backoff.next() <= FIRST);
+    }
+}

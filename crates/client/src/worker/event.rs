@@ -1,0 +1,28 @@
+use super::Finished;
+use crate::{Error, Job};
+
+/// Something that whoever watches a worker may want to know.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The server knows the worker, and jobs are fetched from now on.
+    Ready {
+        worker_id: &'a str,
+    },
+    /// The server does not answer. Said once, until it is back.
+    Away(&'a Error),
+    Back,
+    /// An operator said that no more jobs are to be fetched.
+    Quieted,
+    /// An operator said that jobs are to be fetched again.
+    Resumed,
+    /// The worker ends when its running jobs are done.
+    Draining {
+        running: usize,
+    },
+    /// Running jobs are stopped and handed back.
+    Stopping {
+        running: usize,
+    },
+    Started(&'a Job),
+    Finished(&'a Finished),
+}

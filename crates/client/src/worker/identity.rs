@@ -1,0 +1,28 @@
+//! Who a worker is.
+
+use super::backoff::random;
+
+/// The host's name, if it can be told.
+pub(super) fn hostname() -> Option<String> {
+    let name = rustix::system::uname().nodename().to_str().ok()?.to_owned();
+    (!name.is_empty()).then_some(name)
+}
+
+/// A name that no other worker has, and that says where this one is.
+pub(super) fn unique() -> String {
+    let printable = |c: &char| c.is_ascii_graphic();
+    let host: String = hostname().unwrap_or_default().chars().filter(printable).take(100).collect();
+    let host = if host.is_empty() { "worker" } else { &host };
+    format!("{host}-{}-{:08x}", std::process::id(), random() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_workers_of_a_process_differ() {
+        assert_ne!(unique(), unique());
+        assert!(unique().contains(&format!("-{}-", std::process::id())));
+    }
+}
