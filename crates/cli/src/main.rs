@@ -12,6 +12,11 @@ use std::process::ExitCode;
 
 pub(crate) use failure::Failure;
 
+/// A request's memory is taken on one thread and given back on another, which the system's
+/// allocator is slow at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let (outcome, as_json) = match arguments::parse() {
         Ok(arguments) => (commands::run(&arguments), arguments::wants_json(&arguments)),

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use ahash::RandomState;
-use crossbeam_channel::{Receiver, Sender, TrySendError, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, select};
 use rota_engine::{Claimed, Command, Engine, InFlight, Now, Refusal, Reply, WaiterId};
 use rota_store::{Batch, Body, Reader, StoreError};
 use tokio::sync::oneshot;
 
 use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
 use super::body_cache::BodyCache;
+use super::pacing::Pacing;
 use super::prepare::{Prepared, adds_data};
 use super::release::Release;
 use super::resolve::Resolver;
@@ -35,6 +36,7 @@ pub(super) struct EngineLoop<R> {
     pub most: usize,
     pub health: Health,
     pub room_checked: Instant,
+    pub pacing: Pacing,
     pub on_fatal: Box<dyn Fn(&str) + Send>,
 }
 
@@ -71,6 +73,13 @@ impl<R: Reader> EngineLoop<R> {
 
     fn wait(&self) -> Event {
         let sleep = self.engine.wake_in_ms().map_or(LONGEST_SLEEP, Duration::from_millis);
+        if let Some(pause) = self.pacing.pause(Instant::now()) {
+            return match self.done.recv_timeout(pause.min(sleep)) {
+                Ok(done) => Event::Done(done),
+                Err(RecvTimeoutError::Timeout) => self.look_into_inbox(),
+                Err(RecvTimeoutError::Disconnected) => Event::Gone,
+            };
+        }
         select! {
             recv(self.done) -> done => done.map_or(Event::Gone, Event::Done),
             recv(self.inbox) -> first => match first {
@@ -83,6 +92,11 @@ impl<R: Reader> EngineLoop<R> {
             },
             default(sleep.min(LONGEST_SLEEP)) => Event::Time,
         }
+    }
+
+    fn look_into_inbox(&self) -> Event {
+        let inputs: Vec<_> = self.inbox.try_iter().take(self.most).collect();
+        if inputs.is_empty() { Event::Time } else { Event::Inputs(inputs) }
     }
 
     /// Serves requests in their order; true when the last of them was the word to stop.
@@ -230,22 +244,21 @@ impl<R: Reader> EngineLoop<R> {
         }
     }
 
-    /// Gives the store what has gathered, if it is free or there is enough of it.
+    /// Gives the store what has gathered, when it is time, or there is enough of it.
     fn hand_over(&mut self, now: bool) {
         if self.batch.mutations.is_empty() && self.release.is_empty() {
             return;
         }
-        let work = self.take_work();
-        let enough =
-            matches!(&work, Work::Commit(batch, _) if batch.mutations.len() >= self.most * 4);
-        if now || enough {
-            self.sent(self.work.send(work).map_err(|error| error.0));
+        let answers = self.release.answers.len();
+        let enough = self.batch.mutations.len() >= self.most * 4;
+        if !now && !enough && !self.pacing.is_time(answers, Instant::now()) {
             return;
         }
-        match self.work.try_send(work) {
-            Ok(()) => self.sent(Ok(())),
-            Err(TrySendError::Full(work)) => self.put_back(work),
-            Err(TrySendError::Disconnected(work)) => self.sent(Err(work)),
+        self.pacing.handed_over(answers);
+        let work = self.take_work();
+        if let Err(SendError(Work::Commit(_, release) | Work::Pass(release))) = self.work.send(work)
+        {
+            release.fail(&Unavailable::ShuttingDown);
         }
     }
 
@@ -265,33 +278,15 @@ impl<R: Reader> EngineLoop<R> {
         Work::Commit(batch, release)
     }
 
-    fn put_back(&mut self, work: Work) {
-        match work {
-            Work::Commit(batch, release) => {
-                self.number -= 1;
-                self.batch.mutations = batch.mutations;
-                self.release = release;
-            }
-            Work::Pass(release) => self.release = release,
-            Work::Reload(_) | Work::CheckRoom | Work::Close => {}
-        }
-    }
-
-    fn sent(&mut self, outcome: Result<(), Work>) {
-        if let Err(Work::Commit(_, release) | Work::Pass(release)) = outcome {
-            release.fail(&Unavailable::ShuttingDown);
-        }
-    }
-
     fn hear(&mut self, done: Done) {
         match done {
             Done::Committed(number) => {
+                self.pacing.store_is_free();
                 self.in_flight.committed(number);
                 self.resolver.tidy(&self.engine);
             }
             Done::Full => self.rebuild(),
-            // What was put back is handed over after this.
-            Done::Free => {}
+            Done::Free => self.pacing.store_is_free(),
             Done::Room => {
                 tracing::info!("there is room on the disk again: new jobs are accepted");
                 self.health.set_full(false);
@@ -307,6 +302,7 @@ impl<R: Reader> EngineLoop<R> {
         for (_, responder) in self.waiting.drain() {
             let _ = responder.send(Answer::Fetched(Vec::new()));
         }
+        self.pacing.reset();
         let (reply, engine) = crossbeam_channel::bounded(1);
         if self.work.send(Work::Reload(reply)).is_err() {
             return;

@@ -10,6 +10,7 @@ mod clock;
 mod engine_loop;
 mod events;
 mod handle;
+mod pacing;
 mod prepare;
 mod reader;
 mod release;

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use super::ask::Input;
 use super::body_cache::BodyCache;
 use super::engine_loop::EngineLoop;
+use super::pacing::Pacing;
 use super::reader::{self, Reads};
 use super::release::{self, Release};
 use super::resolve::Resolver;
@@ -113,6 +114,7 @@ impl Runtime {
             most: options.batch,
             health: health.clone(),
             room_checked: Instant::now(),
+            pacing: Pacing::default(),
             on_fatal: fatal(&options.on_fatal),
         };
         let handle = Handle {

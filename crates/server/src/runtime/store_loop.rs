@@ -30,7 +30,7 @@ pub(super) enum Done {
     /// Nothing of this batch, nor of those after it, was written.
     Full,
     Room,
-    /// There is space for more work.
+    /// Work that needed no commit is done.
     Free,
 }
 
@@ -72,8 +72,9 @@ impl<S: Store> StoreLoop<S> {
                     let _ = reply.send(self.load());
                 }
                 Some(Work::CheckRoom) => {
-                    let room = self.store.restore_reserve();
-                    let _ = self.done.send(if room { Done::Room } else { Done::Free });
+                    if self.store.restore_reserve() {
+                        let _ = self.done.send(Done::Room);
+                    }
                 }
                 Some(Work::Close) => break,
             }
