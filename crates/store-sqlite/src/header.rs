@@ -17,6 +17,9 @@ pub(crate) enum Look {
 
 const HEADER_LEN: usize = 100;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// How the file is to be written and read: 1 is by itself, 2 with a write-ahead log.
+pub(crate) const WAYS_AT: u64 = 18;
+pub(crate) const BY_ITSELF: [u8; 2] = [1, 1];
 const USER_VERSION_AT: usize = 60;
 const APPLICATION_ID_AT: usize = 68;
 
@@ -63,9 +66,14 @@ fn check_header(path: &Path, header: &[u8; HEADER_LEN]) -> Result<(), OpenError>
 /// The base of a new file is written with a rollback journal. One that is left over means that
 /// the creation was cut short, and SQLite undoes it.
 fn was_being_created(path: &Path) -> bool {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-journal");
-    fs::metadata(PathBuf::from(journal)).is_ok_and(|m| m.len() > 0)
+    fs::metadata(beside(path, "-journal")).is_ok_and(|m| m.len() > 0)
+}
+
+/// The name of a file that SQLite, or Rota, keeps beside a database.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 fn number_at(header: &[u8; HEADER_LEN], at: usize) -> u32 {

@@ -4,8 +4,14 @@
 //! that can be given back when the disk is full.
 
 mod apply;
+mod backup;
+mod bytes;
+pub mod check;
 mod checkpoint;
 mod commit;
+mod copy;
+mod copy_error;
+mod disk;
 mod error;
 mod fault;
 mod header;
@@ -16,14 +22,22 @@ mod lock;
 mod migrate;
 mod open;
 mod options;
+mod partial;
 mod pragma;
 mod read;
 mod reader;
 mod reserve;
 mod row;
+mod snapshot;
 mod store;
+mod survey;
 
+pub use backup::{Copied, backup};
+pub use copy::Stage;
+pub use copy_error::CopyError;
 pub use error::OpenError;
 pub use options::{Durability, Options};
 pub use reader::SqliteReader;
+pub use snapshot::{FORMAT, Snapshot};
 pub use store::SqliteStore;
+pub use survey::{Server, Survey, survey};

@@ -1,0 +1,40 @@
+use std::path::{Path, PathBuf};
+
+use crate::check::Damage;
+use crate::{OpenError, bytes};
+
+/// A backup was not made, or not restored. What was there before is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("{} exists already", path.display())]
+    Exists { path: PathBuf },
+    #[error("{} is a file of the data directory itself", path.display())]
+    Own { path: PathBuf },
+    /// SQLite would take it for a part of the new file.
+    #[error("{} lies beside it and belongs to another database", path.display())]
+    Beside { path: PathBuf },
+    #[error("{} is being written by another process", path.display())]
+    Busy { path: PathBuf },
+    #[error("{} is open in another program", path.display())]
+    InUse { path: PathBuf },
+    #[error("{} would take {}, and there is {} free on its disk", path.display(), bytes::in_words(*needed), bytes::in_words(*free))]
+    NoRoom { path: PathBuf, needed: u64, free: u64 },
+    #[error("the disk of {} was running out of room for the server's log, which grows while a copy is made", dir.display())]
+    Crowded { dir: PathBuf },
+    #[error("the copy of {} is damaged: {}", path.display(), listed(damages))]
+    Damaged { path: PathBuf, damages: Vec<Damage> },
+    #[error("{} cannot be written: {cause}", path.display())]
+    Failed { path: PathBuf, cause: String },
+}
+
+impl CopyError {
+    pub(crate) fn failed(path: &Path, cause: impl ToString) -> Self {
+        Self::Failed { path: path.to_owned(), cause: cause.to_string() }
+    }
+}
+
+fn listed(damages: &[Damage]) -> String {
+    damages.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
