@@ -1,7 +1,9 @@
 //! The command line. Every setting of the server is a flag; their declarations are the server's.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand};
 use rota_server::settings::{Declaration, declarations};
+
+use crate::commands;
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -21,16 +23,62 @@ Examples:
 /// The flags that are shown first; the rest stands under its own heading.
 const COMMON: &[&str] = &["listen", "data", "durability", "log.format", "log.level"];
 
+const EXAMPLES: &str = "\
+Examples:
+  rota serve                                   start a server here
+  rota health                                  is it well?
+
+Commands that talk to a server find it with --url or ROTA_URL. `rota COMMAND --help` has examples.";
+
+/// The commands as `rota --help` shows them.
+const GROUPS: &[(&str, &[&str])] =
+    &[("Server", &["serve", "config", "health"]), ("Shell", &["completions", "help"])];
+
 pub(crate) fn parse() -> ArgMatches {
     command().get_matches()
 }
 
+/// Whether the command that was given has `--json`, and it was given too.
+pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
+    match matches.subcommand() {
+        Some((_, inner)) => wants_json(inner),
+        None => matches.try_get_one::<bool>("json").ok().flatten().is_some_and(|json| *json),
+    }
+}
+
 pub(crate) fn command() -> Command {
+    let command = commands::Command::augment_subcommands(with_server_commands());
+    let groups = groups(&command);
+    command.help_template(format!(
+        "{{about}}\n\n{{usage-heading}} rota <COMMAND>\n\n{groups}\
+         Options:\n{{options}}\n\n{{after-help}}"
+    ))
+}
+
+/// clap has no groups of commands, so they are part of the template.
+fn groups(command: &Command) -> String {
+    let about = |name: &str| match command.find_subcommand(name) {
+        Some(found) => found.get_about().map(ToString::to_string).unwrap_or_default(),
+        None => "Print this, or the help of a command".to_owned(),
+    };
+    let mut out = String::new();
+    for (title, names) in GROUPS {
+        out.push_str(&format!("{title}:\n"));
+        for name in *names {
+            out.push_str(&format!("  {name:13}{}\n", about(name)));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn with_server_commands() -> Command {
     Command::new("rota")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A background-job server for software that serves many customers at once")
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .after_help(EXAMPLES)
         .subcommand(
             with_settings(Command::new("serve").about("Start the server"))
                 .after_help(SERVE_EXAMPLES),
@@ -93,6 +141,31 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_stands_in_one_group() {
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        grouped.retain(|name| *name != "help");
+        let command = command();
+        let mut all: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+        (grouped.sort_unstable(), all.sort_unstable());
+        assert_eq!(grouped, all);
+    }
+
+    #[test]
+    fn the_help_of_every_command_has_an_example() {
+        fn check(command: &Command, path: &str) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:"), "{path} has no examples");
+            assert!(help.contains(&format!("\n  {path}")), "the examples of {path} do not use it");
+            for inner in command.get_subcommands() {
+                check(inner, &format!("{path} {}", inner.get_name()));
+            }
+        }
+        for inner in command().get_subcommands() {
+            check(inner, &format!("rota {}", inner.get_name()));
+        }
     }
 
     #[test]

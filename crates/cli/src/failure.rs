@@ -1,0 +1,132 @@
+//! How a command ends badly: what is said, and the exit code.
+
+use rota_client::{Error, Refusal};
+use serde_json::{Map, Value, json};
+
+/// Something went wrong, here or in the server.
+const FAILED: u8 = 1;
+/// What was asked for makes no sense.
+const USAGE: u8 = 2;
+/// There is no server, or it is none of ours.
+const UNREACHABLE: u8 = 3;
+/// There is no such job, queue, worker or schedule.
+const MISSING: u8 = 4;
+/// The server said no.
+const REFUSED: u8 = 5;
+
+/// Why a command ended badly.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    pub code: u8,
+    /// For programs, beside the message.
+    details: Map<String, Value>,
+}
+
+impl Failure {
+    /// Something went wrong.
+    pub fn error(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, code: FAILED, details: Map::new() }
+    }
+
+    /// What was asked for makes no sense.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { code: USAGE, ..Self::error(message) }
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Several things failed; one exit code if they all have the same.
+    pub fn several(message: String, failures: &[(String, Self)]) -> Self {
+        let lines: Vec<String> = failures
+            .iter()
+            .map(|(name, failure)| format!("  {name}: {}", failure.message))
+            .collect();
+        let each = failures.iter().map(|(name, failure)| {
+            let mut shown = failure.json()["error"].take();
+            shown["id"] = json!(name);
+            shown
+        });
+        let first = failures.first().map_or(FAILED, |(_, failure)| failure.code);
+        let same = failures.iter().all(|(_, failure)| failure.code == first);
+        let mut several = Self::error(format!("{message}\n{}", lines.join("\n")))
+            .detail("failures", each.collect::<Vec<_>>());
+        several.code = if same { first } else { FAILED };
+        several
+    }
+
+    /// On standard error, for people or for programs.
+    pub fn say(&self, as_json: bool) {
+        use std::io::Write;
+        let mut text = match as_json {
+            true => self.json().to_string(),
+            false => format!("rota: {}", self.message),
+        };
+        if let (false, Some(hint)) = (as_json, &self.hint) {
+            text.push('\n');
+            text.push_str(hint);
+        }
+        // There is nobody left to tell that nobody listens.
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+
+    fn json(&self) -> Value {
+        let mut error = json!({
+            "message": self.message, "hint": self.hint, "exit_code": self.code,
+        });
+        if let Value::Object(members) = &mut error {
+            members.extend(self.details.clone());
+        }
+        json!({"error": error})
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = match &error {
+            Error::BadUrl { .. } => USAGE,
+            Error::Unreachable { .. }
+            | Error::Interrupted { .. }
+            | Error::Timeout { .. }
+            | Error::NotOjs { .. } => UNREACHABLE,
+            Error::Refused(refusal) => return refused(refusal),
+        };
+        let hint = match &error {
+            Error::Unreachable { .. } => {
+                Some("Start one with `rota serve`, or say where it is with --url or ROTA_URL.".into())
+            }
+            Error::NotOjs { .. } => Some(
+                "Check host, port and path in --url or ROTA_URL: they must be those of a job server."
+                    .into(),
+            ),
+            _ => error.hint(),
+        };
+        Self { message: error.to_string(), hint, code, details: Map::new() }
+    }
+}
+
+fn refused(refusal: &Refusal) -> Failure {
+    let no_path = refusal.details.get("resource_type").is_some_and(|what| what == "path");
+    let code = match refusal.status {
+        404 if no_path => UNREACHABLE,
+        404 => MISSING,
+        400..=499 => REFUSED,
+        _ => FAILED,
+    };
+    let hint = refusal.hint.clone();
+    let failure = Failure { message: refusal.message.clone(), hint, code, details: Map::new() };
+    failure
+        .detail("code", refusal.code.clone())
+        .detail("status", refusal.status)
+        .detail("details", refusal.details.clone())
+}

@@ -1,0 +1,37 @@
+use rota_client::{Error, Kept};
+use serde_json::json;
+
+use super::{print_json, print_line};
+use crate::Failure;
+
+/// Does the same to several things, one after another, and goes on after a failure. `verb` is what
+/// was done to each; `name` is what they are called together.
+pub(crate) async fn each<T>(
+    ids: &[String],
+    verb: &str,
+    name: &str,
+    as_json: bool,
+    mut act: impl AsyncFnMut(&str) -> Result<Kept<T>, Error>,
+) -> Result<(), Failure> {
+    let (mut done, mut failures) = (Vec::new(), Vec::new());
+    for id in ids {
+        match act(id).await {
+            Ok(changed) if as_json => done.push(changed),
+            Ok(_) => print_line(&format!("{verb} {id}"))?,
+            // Without a server the others would fail the same way, only slower.
+            Err(error) if error.refusal().is_none() => return Err(error.into()),
+            Err(error) => failures.push((id.clone(), Failure::from(error))),
+        }
+    }
+    if as_json {
+        print_json(&json!({name: done}))?;
+    }
+    match (failures.len(), ids.len()) {
+        (0, _) => Ok(()),
+        (1, 1) => Err(failures.remove(0).1),
+        (failed, all) => {
+            let message = format!("{failed} of {all} {name} could not be {verb}:");
+            Err(Failure::several(message, &failures))
+        }
+    }
+}

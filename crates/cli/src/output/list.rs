@@ -1,0 +1,89 @@
+use rota_client::{Error, Kept, Page, PageAt};
+use serde_json::json;
+
+use super::{Table, print, remark};
+use crate::Failure;
+
+/// A list that is printed page by page, so that a long one needs no memory and begins at once. As
+/// JSON it is one object: the items under the list's name, then `total` and `next_cursor`, either of
+/// them null where there is none.
+pub(crate) struct List<'a> {
+    pub name: &'a str,
+    pub as_json: bool,
+    /// How many are wanted; all of them if it is not said.
+    pub most: Option<u64>,
+    /// How many the server gives at once.
+    pub longest_page: u32,
+    pub cursor: Option<String>,
+    pub table: Table,
+    /// What people are told when there is nothing.
+    pub if_empty: &'a str,
+    /// What people are told when there is more than they wanted.
+    pub if_more: &'a str,
+}
+
+impl List<'_> {
+    pub async fn print<T>(
+        mut self,
+        cells: impl Fn(&T) -> Vec<String>,
+        mut page_at: impl AsyncFnMut(u32, Option<&PageAt>) -> Result<Page<Kept<T>>, Error>,
+    ) -> Result<(), Failure> {
+        let mut next = self.cursor.take().map(PageAt::Cursor);
+        let mut count = 0;
+        if self.as_json {
+            // Before the first byte is out: a list that cannot be had is an error and nothing else.
+            let page = page_at(self.limit(0), next.as_ref()).await?;
+            print(&format!("{{\"{}\":[", self.name))?;
+            return self.print_json(page, page_at).await;
+        }
+        loop {
+            let page = page_at(self.limit(count), next.as_ref()).await?;
+            page.items.iter().for_each(|item| self.table.row(cells(item)));
+            print(&self.table.take())?;
+            count += page.items.len() as u64;
+            next = page.next;
+            if next.is_none() || self.has_enough(count) {
+                break;
+            }
+        }
+        match (count, next) {
+            (0, _) => remark(self.if_empty),
+            (_, Some(_)) => remark(self.if_more),
+            (_, None) => {}
+        }
+        Ok(())
+    }
+
+    async fn print_json<T>(
+        self,
+        mut page: Page<Kept<T>>,
+        mut page_at: impl AsyncFnMut(u32, Option<&PageAt>) -> Result<Page<Kept<T>>, Error>,
+    ) -> Result<(), Failure> {
+        let mut count = 0;
+        loop {
+            for item in &page.items {
+                print(if count > 0 { "," } else { "" })?;
+                print(item.json())?;
+                count += 1;
+            }
+            if page.next.is_none() || self.has_enough(count) {
+                break;
+            }
+            page = page_at(self.limit(count), page.next.as_ref()).await?;
+        }
+        let cursor = match page.next {
+            Some(PageAt::Cursor(cursor)) => json!(cursor),
+            Some(PageAt::Number(_)) | None => json!(null),
+        };
+        print(&format!("],\"total\":{},\"next_cursor\":{cursor}}}\n", json!(page.total)))
+    }
+
+    fn limit(&self, count: u64) -> u32 {
+        let left = self.most.map_or(u64::MAX, |most| most - count);
+        u32::try_from(left).unwrap_or(u32::MAX).min(self.longest_page)
+    }
+
+    fn has_enough(&self, count: u64) -> bool {
+        self.most.is_some_and(|most| count >= most)
+    }
+}

@@ -1,0 +1,46 @@
+//! What commands print.
+
+mod each;
+mod list;
+mod plural;
+mod table;
+mod time;
+
+use std::io::{ErrorKind, Write};
+
+use serde::Serialize;
+
+use crate::Failure;
+
+pub(crate) use each::each;
+pub(crate) use list::List;
+pub(crate) use plural::plural;
+pub(crate) use table::Table;
+pub(crate) use time::{milliseconds, moment, relative};
+
+/// Prints to standard output as it is.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        // `rota ... | head`: whoever reads has enough, so there is nothing more to do.
+        Err(cause) if cause.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(cause) => Err(Failure::error(format!("the output cannot be written: {cause}"))),
+    }
+}
+
+pub(crate) fn print_line(text: &str) -> Result<(), Failure> {
+    print(&format!("{text}\n"))
+}
+
+/// Prints one JSON document on one line.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).map_err(|e| Failure::error(e.to_string()))?;
+    print_line(&text)
+}
+
+/// A remark for people that is not part of the result, on standard error.
+pub(crate) fn remark(text: &str) {
+    // A remark that nobody can read is no reason to fail.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

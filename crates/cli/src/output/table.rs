@@ -1,0 +1,102 @@
+/// Columns for people, aligned, without borders. Rows can be added and taken out in portions: later
+/// portions keep the widths of earlier ones.
+pub(crate) struct Table {
+    header: Vec<&'static str>,
+    widths: Vec<usize>,
+    rows: Vec<Vec<String>>,
+    /// Columns of numbers, which stand at the right.
+    right: Vec<usize>,
+    header_is_due: bool,
+}
+
+impl Table {
+    pub fn new(header: &[&'static str]) -> Self {
+        Self {
+            header: header.to_vec(),
+            widths: header.iter().map(|title| title.len()).collect(),
+            rows: Vec::new(),
+            right: Vec::new(),
+            header_is_due: true,
+        }
+    }
+
+    /// Names and their values, one below the other.
+    pub fn of_fields() -> Self {
+        Self { header_is_due: false, ..Self::new(&["", ""]) }
+    }
+
+    pub fn numbers_in(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.right = columns.into_iter().collect();
+        self
+    }
+
+    pub fn row(&mut self, cells: Vec<String>) {
+        for (width, cell) in self.widths.iter_mut().zip(&cells) {
+            *width = (*width).max(cell.chars().count());
+        }
+        self.rows.push(cells);
+    }
+
+    pub fn field(&mut self, name: &str, value: impl Into<String>) {
+        self.row(vec![name.to_owned(), value.into()]);
+    }
+
+    pub fn field_if(&mut self, name: &str, value: Option<impl Into<String>>) {
+        if let Some(value) = value {
+            self.field(name, value);
+        }
+    }
+
+    /// The rows since the last call, below the header if it was not printed yet.
+    pub fn take(&mut self) -> String {
+        let mut out = String::new();
+        let rows = std::mem::take(&mut self.rows);
+        if self.header_is_due && !rows.is_empty() {
+            let header: Vec<String> = self.header.iter().map(|title| (*title).into()).collect();
+            self.line(&mut out, &header);
+            self.header_is_due = false;
+        }
+        for row in &rows {
+            self.line(&mut out, row);
+        }
+        out
+    }
+
+    fn line(&self, out: &mut String, cells: &[String]) {
+        let mut line = String::new();
+        for (column, (cell, width)) in cells.iter().zip(&self.widths).enumerate() {
+            if column > 0 {
+                line.push_str("  ");
+            }
+            match self.right.contains(&column) {
+                true => line.push_str(&format!("{cell:>width$}")),
+                false => line.push_str(&format!("{cell:width$}")),
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn columns_are_as_wide_as_needed() {
+        let mut table = Table::new(&["NAME", "N", "NOTE"]).numbers_in([1]);
+        table.row(vec!["grüße".into(), "7".into(), String::new()]);
+        table.row(vec!["a".into(), "1200".into(), "x".into()]);
+        assert_eq!(table.take(), "NAME      N  NOTE\ngrüße     7\na      1200  x\n");
+    }
+
+    #[test]
+    fn a_second_portion_has_no_header() {
+        let mut table = Table::new(&["A"]);
+        assert_eq!(table.take(), "");
+        table.row(vec!["1".into()]);
+        assert_eq!(table.take(), "A\n1\n");
+        table.row(vec!["2".into()]);
+        assert_eq!(table.take(), "2\n");
+    }
+}

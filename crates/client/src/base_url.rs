@@ -1,0 +1,121 @@
+use std::fmt;
+
+use http::Uri;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::Error;
+
+/// Everything but what RFC 3986 leaves unreserved.
+const RESERVED: AsciiSet =
+    NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'*');
+
+/// Where the server is: scheme, host, port, and perhaps a path that a proxy strips.
+#[derive(Debug, Clone)]
+pub(crate) struct BaseUrl(String);
+
+impl BaseUrl {
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let bad = |reason: &str| Error::BadUrl { url: text.to_owned(), reason: reason.to_owned() };
+        let uri: Uri = text.trim().parse().map_err(|cause| bad(&format!("{cause}")))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => {
+                return Err(bad(
+                    "https is not supported yet; use http, or a proxy on this machine",
+                ));
+            }
+            Some(other) => return Err(bad(&format!("'{other}' is not http"))),
+            None => return Err(bad("it must begin with http://")),
+        }
+        let authority = uri.authority().ok_or_else(|| bad("it has no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(bad("a name and password in it are not supported"));
+        }
+        if uri.query().is_some() || text.contains('#') {
+            return Err(bad("it must end after the path"));
+        }
+        // People copy the address of an endpoint as often as that of the server.
+        let path = uri.path().trim_end_matches('/');
+        let path = path.strip_suffix("/ojs/v1").unwrap_or(path);
+        Ok(Self(format!("http://{authority}{path}")))
+    }
+
+    /// The address of an endpoint, from the parts of its path.
+    pub fn join<'a>(&self, parts: impl IntoIterator<Item = &'a str>) -> Endpoint {
+        let mut text = self.0.clone();
+        for part in parts {
+            text.push('/');
+            text.extend(utf8_percent_encode(part, &RESERVED));
+        }
+        Endpoint { text, has_query: false }
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+pub(crate) struct Endpoint {
+    text: String,
+    has_query: bool,
+}
+
+impl Endpoint {
+    /// Adds a parameter, if there is a value for it.
+    pub fn query(mut self, key: &str, value: Option<impl fmt::Display>) -> Self {
+        if let Some(value) = value {
+            self.text.push(if self.has_query { '&' } else { '?' });
+            self.text.push_str(key);
+            self.text.push('=');
+            self.text.extend(utf8_percent_encode(&value.to_string(), &RESERVED));
+            self.has_query = true;
+        }
+        self
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> String {
+        BaseUrl::parse(text).unwrap().to_string()
+    }
+
+    fn refused(text: &str) -> String {
+        BaseUrl::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_path_is_kept_and_that_of_the_endpoints_is_not() {
+        assert_eq!(parsed("http://h:8080"), "http://h:8080");
+        assert_eq!(parsed("http://h/jobs/"), "http://h/jobs");
+        assert_eq!(parsed("http://h/jobs/ojs/v1/"), "http://h/jobs");
+        assert_eq!(parsed("http://[::1]:8080/"), "http://[::1]:8080");
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_its_reason() {
+        assert!(refused("https://h").contains("https is not supported yet"));
+        assert!(refused("127.0.0.1:8080").contains("must begin with http://"));
+        assert!(refused("ftp://h").contains("'ftp' is not http"));
+        assert!(refused("http://me:secret@h").contains("not supported"));
+        assert!(refused("http://h/?a=b").contains("end after the path"));
+        assert!(refused("").contains("cannot be used"));
+        assert!(refused("http://a b").contains("cannot be used"));
+    }
+
+    #[test]
+    fn names_cannot_leave_their_place_in_the_path() {
+        let base = BaseUrl::parse("http://h/p").unwrap();
+        let endpoint = base.join(["queues", "../a b?#%"]).query("type", Some("é&*"));
+        assert_eq!(endpoint.as_str(), "http://h/p/queues/..%2Fa%20b%3F%23%25?type=%C3%A9%26*");
+        assert_eq!(base.join(["a"]).query("b", None::<&str>).as_str(), "http://h/p/a");
+    }
+}

@@ -1,0 +1,68 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http::Method;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::job::OneJob;
+use crate::{Client, Error, Job, JobFilter, Kept, Page, PageAt};
+
+const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How many jobs failed for good.
+#[derive(Debug, Clone, Deserialize)]
+pub struct DeadLetterStats {
+    pub total: u64,
+    #[serde(default)]
+    pub by_queue: BTreeMap<String, u64>,
+}
+
+/// How many jobs were deleted.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Purged {
+    pub purged_count: u64,
+    #[serde(default)]
+    pub failed: u64,
+}
+
+impl Client {
+    /// A page of the jobs that failed for good. The filter's state does not count.
+    pub async fn dead_letters(
+        &self,
+        filter: &JobFilter,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<Kept<Job>>, Error> {
+        let filter = JobFilter { state: None, ..filter.clone() };
+        self.listed(&["dead-letter"], &filter, limit, at).await
+    }
+
+    pub async fn dead_letter(&self, id: &str) -> Result<Kept<Job>, Error> {
+        Ok(self.get(self.at(&["dead-letter", id])).await?.read::<OneJob>()?.job)
+    }
+
+    pub async fn dead_letter_stats(&self) -> Result<Kept<DeadLetterStats>, Error> {
+        self.get(self.at(&["dead-letter", "stats"])).await?.read()
+    }
+
+    pub async fn retry_dead_letter(&self, id: &str) -> Result<Kept<Job>, Error> {
+        Ok(self.tell(self.at(&["dead-letter", id, "retry"])).await?.read::<OneJob>()?.job)
+    }
+
+    pub async fn delete_dead_letter(&self, id: &str) -> Result<(), Error> {
+        self.delete(self.at(&["dead-letter", id])).await?.read::<serde::de::IgnoredAny>()?;
+        Ok(())
+    }
+
+    /// Deletes all, or those of a queue, or those that ended before a time (RFC 3339).
+    pub async fn purge_dead_letters(
+        &self,
+        queue: Option<&str>,
+        older_than: Option<&str>,
+    ) -> Result<Kept<Purged>, Error> {
+        let body = json!({"queue": queue, "older_than": older_than, "confirm": true});
+        let endpoint = self.at(&["admin", "dead-letter"]);
+        self.send_json(Method::DELETE, endpoint, &body, PURGE_TIMEOUT).await?.read()
+    }
+}

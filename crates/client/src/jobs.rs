@@ -1,0 +1,147 @@
+use std::time::Duration;
+
+use http::Method;
+use serde::{Deserialize, Serialize};
+
+use crate::job::{ManyJobs, OneJob};
+use crate::page::Pagination;
+use crate::{Client, Error, Job, Kept, Page, PageAt};
+
+/// Changing many jobs takes its time.
+const BULK_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Which jobs are meant; what is `None` does not matter.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct JobFilter {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// Exact, or a prefix with `*` at its end.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Created at or after; RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Created before; RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Oldest first, instead of newest.
+    #[serde(skip)]
+    pub oldest_first: bool,
+}
+
+/// What became of a change of many jobs.
+#[derive(Debug, Clone, Deserialize)]
+pub struct BulkOutcome {
+    pub matched: u64,
+    pub succeeded: u64,
+    pub failed: u64,
+}
+
+#[derive(Serialize)]
+struct Batch<'a, T> {
+    jobs: &'a [T],
+}
+
+#[derive(Serialize)]
+struct Bulk<'a> {
+    filter: &'a JobFilter,
+    confirm: bool,
+}
+
+#[derive(Deserialize)]
+struct Listing {
+    #[serde(alias = "jobs")]
+    items: Vec<Kept<Job>>,
+    pagination: Pagination,
+}
+
+impl Client {
+    /// Enqueues one job: a [`NewJob`](crate::NewJob), or any JSON object that is an envelope.
+    pub async fn enqueue(&self, job: &impl Serialize) -> Result<Kept<Job>, Error> {
+        let answer = self.post(self.at(&["jobs"]), job).await?;
+        Ok(answer.read::<OneJob>()?.job)
+    }
+
+    /// Enqueues all of them or none.
+    pub async fn enqueue_batch(&self, jobs: &[impl Serialize]) -> Result<Vec<Kept<Job>>, Error> {
+        let answer = self.post(self.at(&["jobs", "batch"]), &Batch { jobs }).await?;
+        Ok(answer.read::<ManyJobs>()?.jobs)
+    }
+
+    pub async fn job(&self, id: &str) -> Result<Kept<Job>, Error> {
+        let answer = self.get(self.at(&["jobs", id])).await?;
+        Ok(answer.read::<OneJob>()?.job)
+    }
+
+    /// Cancels a job in any state that has not ended.
+    pub async fn cancel(&self, id: &str) -> Result<Kept<Job>, Error> {
+        let answer = self.delete(self.at(&["jobs", id])).await?;
+        Ok(answer.read::<OneJob>()?.job)
+    }
+
+    /// Makes a pending job available.
+    pub async fn activate(&self, id: &str) -> Result<Kept<Job>, Error> {
+        let answer = self.tell(self.at(&["jobs", id, "activate"])).await?;
+        Ok(answer.read::<OneJob>()?.job)
+    }
+
+    /// Starts a discarded or cancelled job anew.
+    pub async fn retry(&self, id: &str) -> Result<Kept<Job>, Error> {
+        let answer = self.tell(self.at(&["admin", "jobs", id, "retry"])).await?;
+        Ok(answer.read::<OneJob>()?.job)
+    }
+
+    /// A page of the jobs that match. A page may be short, even empty, and still have a next one.
+    pub async fn jobs(
+        &self,
+        filter: &JobFilter,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<Kept<Job>>, Error> {
+        self.listed(&["admin", "jobs"], filter, limit, at).await
+    }
+
+    pub(crate) async fn listed(
+        &self,
+        path: &[&str],
+        filter: &JobFilter,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<Kept<Job>>, Error> {
+        let endpoint = self
+            .at(path)
+            .query("queue", filter.queue.as_ref())
+            .query("state", filter.state.as_ref())
+            .query("type", filter.kind.as_ref())
+            .query("since", filter.since.as_ref())
+            .query("until", filter.until.as_ref())
+            .query("order", filter.oldest_first.then_some("asc"))
+            .query("limit", Some(limit))
+            .query("cursor", at.and_then(PageAt::cursor))
+            .query("page", at.and_then(PageAt::number));
+        let listing: Listing = self.get(endpoint).await?.read()?;
+        Ok(listing.pagination.page(listing.items))
+    }
+
+    /// Starts all matching jobs anew: the discarded ones, or the cancelled if the filter says so.
+    pub async fn retry_all(&self, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+        self.bulk("retry", filter).await
+    }
+
+    pub async fn cancel_all(&self, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+        self.bulk("cancel", filter).await
+    }
+
+    /// Deletes all matching jobs that have ended.
+    pub async fn delete_all(&self, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+        self.bulk("delete", filter).await
+    }
+
+    async fn bulk(&self, action: &str, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+        let endpoint = self.at(&["admin", "jobs", "bulk", action]);
+        let body = Bulk { filter, confirm: true };
+        self.send_json(Method::POST, endpoint, &body, BULK_TIMEOUT).await?.read()
+    }
+}

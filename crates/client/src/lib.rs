@@ -1,0 +1,46 @@
+//! A typed client for [Open Job Spec](https://openjobspec.org) servers over HTTP.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), rota_client::Error> {
+//! use rota_client::{Client, NewJob};
+//!
+//! let client = Client::new("http://127.0.0.1:8080")?;
+//! let job = client.enqueue(&NewJob::new("email.send").arg("you@example.com")).await?;
+//! println!("{} is {}", job.id, job.state);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Every answer is typed and keeps the JSON that it came from: see [`Kept`].
+
+mod answer;
+mod base_url;
+mod client;
+mod cron;
+mod dead_letter;
+mod error;
+mod job;
+mod jobs;
+mod kept;
+mod new_job;
+mod page;
+mod queues;
+mod settle;
+mod system;
+mod work;
+mod workers;
+
+pub use client::{Builder, Client};
+pub use cron::{Cron, NewCron, Template};
+pub use dead_letter::{DeadLetterStats, Purged};
+pub use error::{Error, Refusal};
+pub use job::{Job, JobError};
+pub use jobs::{BulkOutcome, JobFilter};
+pub use kept::Kept;
+pub use new_job::NewJob;
+pub use page::{Page, PageAt};
+pub use queues::{Counts, Figures, Queue, QueueStats};
+pub use settle::{Ack, Nack, Settled, SettledOne};
+pub use system::{Backend, Health, Implementation, Manifest};
+pub use work::{Beat, Fetch, Heartbeat, Registration, Welcome};
+pub use workers::{RemovedWorker, Worker, WorkerChange};

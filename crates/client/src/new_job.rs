@@ -1,0 +1,138 @@
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A job to be enqueued. What is not set is left to the server.
+///
+/// ```
+/// # use rota_client::NewJob;
+/// let job = NewJob::new("email.send").arg("you@example.com").queue("email").priority(10);
+/// assert_eq!(
+///     serde_json::to_string(&job).unwrap(),
+///     r#"{"type":"email.send","args":["you@example.com"],"queue":"email","priority":10}"#
+/// );
+/// ```
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct NewJob {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(rename = "type")]
+    kind: String,
+    args: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduled_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visibility_timeout_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    retry: Map<String, Value>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    meta: Map<String, Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    #[serde(skip_serializing_if = "is_false")]
+    pending: bool,
+    /// Members that have no field here.
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl NewJob {
+    pub fn new(kind: impl Into<String>) -> Self {
+        Self { kind: kind.into(), ..Self::default() }
+    }
+
+    /// Adds one argument.
+    pub fn arg(mut self, value: impl Into<Value>) -> Self {
+        self.args.push(value.into());
+        self
+    }
+
+    /// Replaces all arguments.
+    pub fn args(mut self, values: Vec<Value>) -> Self {
+        self.args = values;
+        self
+    }
+
+    /// A UUIDv7 of your own: repeating the request is then safe, and `duplicate` means success.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    pub fn queue(mut self, name: impl Into<String>) -> Self {
+        self.queue = Some(name.into());
+        self
+    }
+
+    pub fn priority(mut self, priority: i64) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// When it becomes available: RFC 3339, or from now on, such as `+PT10M`.
+    pub fn scheduled_at(mut self, time: impl Into<String>) -> Self {
+        self.scheduled_at = Some(time.into());
+        self
+    }
+
+    /// The latest start, in the same forms.
+    pub fn expires_at(mut self, time: impl Into<String>) -> Self {
+        self.expires_at = Some(time.into());
+        self
+    }
+
+    /// How long an attempt may take in all.
+    pub fn timeout_ms(mut self, ms: u64) -> Self {
+        self.timeout_ms = Some(ms);
+        self
+    }
+
+    /// How long its worker may stay silent.
+    pub fn visibility_timeout_ms(mut self, ms: u64) -> Self {
+        self.visibility_timeout_ms = Some(ms);
+        self
+    }
+
+    pub fn max_attempts(self, attempts: u32) -> Self {
+        self.retry("max_attempts", attempts)
+    }
+
+    /// One member of the retry policy, such as `backoff_strategy`.
+    pub fn retry(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.retry.insert(key.into(), value.into());
+        self
+    }
+
+    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.meta.insert(key.into(), value.into());
+        self
+    }
+
+    pub fn tag(mut self, tag: impl Into<String>) -> Self {
+        self.tags.push(tag.into());
+        self
+    }
+
+    /// It waits until it is activated.
+    pub fn pending(mut self) -> Self {
+        self.pending = true;
+        self
+    }
+
+    /// A member of the envelope that has no method here.
+    pub fn other(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.others.insert(key.into(), value.into());
+        self
+    }
+}

@@ -1,0 +1,132 @@
+use std::time::Duration;
+
+use http::Method;
+use serde::{Deserialize, Serialize};
+
+use crate::job::ManyJobs;
+use crate::{Client, Error, Job, Kept};
+
+/// Which jobs a worker would like to have.
+#[derive(Debug, Clone, Serialize)]
+pub struct Fetch {
+    /// In order of preference.
+    pub queues: Vec<String>,
+    pub count: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker_id: Option<String>,
+    /// How long the server may wait for the first job; at most 30,000.
+    pub wait_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visibility_timeout_ms: Option<u64>,
+}
+
+impl Fetch {
+    /// One job, without waiting and without a name.
+    pub fn from(queues: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            queues: queues.into_iter().map(Into::into).collect(),
+            count: 1,
+            worker_id: None,
+            wait_ms: 0,
+            visibility_timeout_ms: None,
+        }
+    }
+
+    pub fn worker(mut self, id: impl Into<String>) -> Self {
+        self.worker_id = Some(id.into());
+        self
+    }
+
+    pub fn count(mut self, count: u32) -> Self {
+        self.count = count;
+        self
+    }
+
+    pub fn wait_ms(mut self, ms: u64) -> Self {
+        self.wait_ms = ms;
+        self
+    }
+}
+
+/// What a worker says about itself.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Registration {
+    pub worker_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hostname: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+/// What a server tells a worker that registers. Seconds.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Welcome {
+    pub heartbeat_interval: Option<f64>,
+    pub heartbeat_timeout: Option<f64>,
+    pub visibility_timeout_default: Option<f64>,
+}
+
+/// A worker is alive and runs these jobs.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Beat {
+    pub worker_id: String,
+    /// The reservations of these are extended.
+    pub active_jobs: Vec<String>,
+    /// `running`, `quiet` or `terminate`: what the worker is by its own decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visibility_timeout_ms: Option<u64>,
+}
+
+/// What the server answers to a beat.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Heartbeat {
+    /// What the worker should become: `running`, `quiet` or `terminate`.
+    pub state: String,
+    #[serde(default)]
+    pub jobs_extended: Vec<String>,
+    /// To be stopped: they were cancelled.
+    #[serde(default)]
+    pub jobs_cancelled: Vec<String>,
+    /// To be stopped: they are not this worker's any more.
+    #[serde(default)]
+    pub jobs_lost: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Leaving<'a> {
+    worker_id: &'a str,
+}
+
+impl Client {
+    /// Takes jobs to work on; none if there were none within the time to wait.
+    pub async fn fetch(&self, fetch: &Fetch) -> Result<Vec<Kept<Job>>, Error> {
+        let longer = Duration::from_millis(fetch.wait_ms);
+        let endpoint = self.at(&["workers", "fetch"]);
+        let answer = self.send_json(Method::POST, endpoint, fetch, longer).await?;
+        Ok(answer.read::<ManyJobs>()?.jobs)
+    }
+
+    pub async fn heartbeat(&self, beat: &Beat) -> Result<Kept<Heartbeat>, Error> {
+        self.post(self.at(&["workers", "heartbeat"]), beat).await?.read()
+    }
+
+    pub async fn register(&self, worker: &Registration) -> Result<Kept<Welcome>, Error> {
+        self.post(self.at(&["workers", "register"]), worker).await?.read()
+    }
+
+    pub async fn deregister(&self, worker_id: &str) -> Result<(), Error> {
+        let answer = self.post(self.at(&["workers", "deregister"]), &Leaving { worker_id }).await?;
+        answer.read::<serde::de::IgnoredAny>()?;
+        Ok(())
+    }
+}
