@@ -31,8 +31,11 @@ Examples:
 Commands that talk to a server find it with --url or ROTA_URL. `rota COMMAND --help` has examples.";
 
 /// The commands as `rota --help` shows them.
-const GROUPS: &[(&str, &[&str])] =
-    &[("Server", &["serve", "config", "health"]), ("Shell", &["completions", "help"])];
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Server", &["serve", "config", "health"]),
+    ("Data", &["backup", "restore", "doctor"]),
+    ("Shell", &["completions", "help"]),
+];
 
 pub(crate) fn parse() -> ArgMatches {
     command().get_matches()

@@ -1,7 +1,9 @@
 use std::path::{Path, PathBuf};
 
+use crate::OpenError;
 use crate::check::Damage;
-use crate::{OpenError, bytes};
+
+const MIB: u64 = 1 << 20;
 
 /// A backup was not made, or not restored. What was there before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +21,7 @@ pub enum CopyError {
     Busy { path: PathBuf },
     #[error("{} is open in another program", path.display())]
     InUse { path: PathBuf },
-    #[error("{} would take {}, and there is {} free on its disk", path.display(), bytes::in_words(*needed), bytes::in_words(*free))]
+    #[error("{} needs {} MiB, and there are {} MiB free on its disk", path.display(), needed.div_ceil(MIB), free / MIB)]
     NoRoom { path: PathBuf, needed: u64, free: u64 },
     #[error("the disk of {} was running out of room for the server's log, which grows while a copy is made", dir.display())]
     Crowded { dir: PathBuf },

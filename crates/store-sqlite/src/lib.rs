@@ -5,7 +5,6 @@
 
 mod apply;
 mod backup;
-mod bytes;
 pub mod check;
 mod checkpoint;
 mod commit;

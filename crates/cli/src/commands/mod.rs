@@ -1,8 +1,12 @@
 //! One file for each command.
 
+mod backup;
 mod completions;
 mod config;
+mod copy;
+mod doctor;
 mod health;
+mod restore;
 mod serve;
 
 use clap::{ArgMatches, FromArgMatches, Subcommand};
@@ -15,6 +19,9 @@ use crate::remote::wait_for;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Health(health::Health),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
+    Doctor(doctor::Doctor),
     Completions(completions::Completions),
 }
 
@@ -28,6 +35,9 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         Command::from_arg_matches(arguments).map_err(|error| Failure::usage(error.to_string()))?;
     match command {
         Command::Health(command) => wait_for(command.run()),
+        Command::Backup(command) => command.run(),
+        Command::Restore(command) => command.run(),
+        Command::Doctor(command) => wait_for(command.run()),
         Command::Completions(command) => command.run(),
     }
 }
