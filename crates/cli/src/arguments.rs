@@ -26,13 +26,17 @@ const COMMON: &[&str] = &["listen", "data", "durability", "log.format", "log.lev
 const EXAMPLES: &str = "\
 Examples:
   rota serve                                   start a server here
-  rota health                                  is it well?
+  rota enqueue email.send --args '[\"you@example.com\"]'
+  rota jobs --state discarded                  what failed for good
+  rota queues                                  how much waits, and where
 
 Commands that talk to a server find it with --url or ROTA_URL. `rota COMMAND --help` has examples.";
 
 /// The commands as `rota --help` shows them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Server", &["serve", "config", "health"]),
+    ("Jobs", &["enqueue", "jobs", "dead-letter", "cron"]),
+    ("Queues and workers", &["queues", "workers"]),
     ("Data", &["backup", "restore", "doctor"]),
     ("Shell", &["completions", "help"]),
 ];
@@ -54,7 +58,7 @@ pub(crate) fn command() -> Command {
     let groups = groups(&command);
     command.help_template(format!(
         "{{about}}\n\n{{usage-heading}} rota <COMMAND>\n\n{groups}\
-         Options:\n{{options}}\n\n{{after-help}}"
+         Options:\n{{options}}{{after-help}}"
     ))
 }
 

@@ -18,6 +18,12 @@ pub struct DeadLetterStats {
     pub by_queue: BTreeMap<String, u64>,
 }
 
+/// A job that is gone.
+#[derive(Debug, Clone, Deserialize)]
+pub struct DeletedJob {
+    pub id: String,
+}
+
 /// How many jobs were deleted.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Purged {
@@ -50,9 +56,8 @@ impl Client {
         Ok(self.tell(self.at(&["dead-letter", id, "retry"])).await?.read::<OneJob>()?.job)
     }
 
-    pub async fn delete_dead_letter(&self, id: &str) -> Result<(), Error> {
-        self.delete(self.at(&["dead-letter", id])).await?.read::<serde::de::IgnoredAny>()?;
-        Ok(())
+    pub async fn delete_dead_letter(&self, id: &str) -> Result<Kept<DeletedJob>, Error> {
+        self.delete(self.at(&["dead-letter", id])).await?.read()
     }
 
     /// Deletes all, or those of a queue, or those that ended before a time (RFC 3339).

@@ -33,7 +33,7 @@ mod workers;
 
 pub use client::{Builder, Client};
 pub use cron::{Cron, NewCron, Template};
-pub use dead_letter::{DeadLetterStats, Purged};
+pub use dead_letter::{DeadLetterStats, DeletedJob, Purged};
 pub use error::{Error, Refusal};
 pub use job::{Job, JobError};
 pub use jobs::{BulkOutcome, JobFilter};

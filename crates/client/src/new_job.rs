@@ -1,4 +1,5 @@
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 /// A job to be enqueued. What is not set is left to the server.
@@ -17,7 +18,7 @@ pub struct NewJob {
     id: Option<String>,
     #[serde(rename = "type")]
     kind: String,
-    args: Vec<Value>,
+    args: Vec<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,12 +55,13 @@ impl NewJob {
 
     /// Adds one argument.
     pub fn arg(mut self, value: impl Into<Value>) -> Self {
-        self.args.push(value.into());
+        let raw = to_raw_value(&value.into()).expect("a JSON value is JSON");
+        self.args.push(raw);
         self
     }
 
-    /// Replaces all arguments.
-    pub fn args(mut self, values: Vec<Value>) -> Self {
+    /// Replaces all arguments by JSON that is passed on as it is.
+    pub fn args(mut self, values: Vec<Box<RawValue>>) -> Self {
         self.args = values;
         self
     }

@@ -3,21 +3,35 @@
 mod backup;
 mod completions;
 mod config;
+mod confirm;
 mod copy;
+mod cron;
+mod dead_letter;
 mod doctor;
+mod enqueue;
 mod health;
+mod job_options;
+mod jobs;
+mod queues;
 mod restore;
 mod serve;
+mod workers;
 
 use clap::{ArgMatches, FromArgMatches, Subcommand};
 
 use crate::Failure;
 use crate::remote::wait_for;
 
-/// The commands whose flags are known when this is compiled. `serve` and `config` take the settings,
-/// which are declared by the server.
+// Not a doc comment, which clap would print. Those whose flags are known when this is compiled:
+// `serve` and `config` take the settings, which the server declares.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Enqueue(enqueue::Enqueue),
+    Jobs(jobs::Jobs),
+    Queues(queues::Queues),
+    Workers(workers::Workers),
+    Cron(cron::Crons),
+    DeadLetter(dead_letter::DeadLetter),
     Health(health::Health),
     Backup(backup::Backup),
     Restore(restore::Restore),
@@ -34,6 +48,12 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let command =
         Command::from_arg_matches(arguments).map_err(|error| Failure::usage(error.to_string()))?;
     match command {
+        Command::Enqueue(command) => wait_for(command.run()),
+        Command::Jobs(command) => wait_for(command.run()),
+        Command::Queues(command) => wait_for(command.run()),
+        Command::Workers(command) => wait_for(command.run()),
+        Command::Cron(command) => wait_for(command.run()),
+        Command::DeadLetter(command) => wait_for(command.run()),
         Command::Health(command) => wait_for(command.run()),
         Command::Backup(command) => command.run(),
         Command::Restore(command) => command.run(),

@@ -1,0 +1,35 @@
+//! Asking before much is changed.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use clap::Args;
+
+use crate::Failure;
+
+#[derive(Debug, Args)]
+pub(crate) struct Confirm {
+    /// Do it without asking
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Confirm {
+    /// Fine if it was said before or is said now; `what` completes "This would ...".
+    pub fn ask(&self, what: &str) -> Result<(), Failure> {
+        if self.yes {
+            return Ok(());
+        }
+        let stdin = std::io::stdin();
+        if !stdin.is_terminal() {
+            return Err(Failure::usage(format!("this would {what}"))
+                .hint("Repeat it with --yes to do it. Nothing was changed."));
+        }
+        let _ = write!(std::io::stderr(), "This will {what}. Go on? [y/N] ");
+        let mut answer = String::new();
+        let read = stdin.lock().read_line(&mut answer);
+        match read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {
+            true => Ok(()),
+            false => Err(Failure::usage("nothing was changed")),
+        }
+    }
+}

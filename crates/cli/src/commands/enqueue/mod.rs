@@ -1,0 +1,102 @@
+//! `rota enqueue`: one job from the command line, or many from a file.
+
+mod file;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::job_options::{JobOptions, duration_ms};
+use crate::Failure;
+use crate::output::{print_json, print_line};
+use crate::remote::Remote;
+
+const EXAMPLES: &str = "\
+Examples:
+  rota enqueue email.send --args '[\"you@example.com\"]'
+  rota enqueue report.build --queue reports --priority high --in 10m
+  rota enqueue report.build --at 2027-01-01T06:00:00+01:00 --max-attempts 5
+  rota enqueue --file jobs.jsonl               one JSON object on each line, sent in batches
+  generate-jobs | rota enqueue --file -
+  rota jobs show $(rota enqueue email.send)    prints the id, and nothing else
+
+A line of a file is a job as POST /ojs/v1/jobs takes it: {\"type\": \"email.send\", \"args\": [\"a\"]}";
+
+/// Enqueue a job, or all jobs of a file
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Enqueue {
+    /// The job's type, such as email.send
+    #[arg(value_name = "TYPE", required_unless_present = "file")]
+    kind: Option<String>,
+
+    /// JSON lines instead of a single job; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "kind", "args", "queue", "priority", "max_attempts", "retry", "timeout",
+        "visibility_timeout", "meta", "tag", "at", "delay", "expires_at", "expires_in", "id",
+        "pending",
+    ])]
+    file: Option<PathBuf>,
+
+    #[command(flatten)]
+    options: JobOptions,
+
+    /// When it becomes available, such as 2027-01-01T06:00:00Z
+    #[arg(long, value_name = "TIME")]
+    at: Option<String>,
+
+    /// The same from now on, such as 10m or 2d
+    #[arg(long = "in", value_name = "DURATION", value_parser = duration_ms, conflicts_with = "at")]
+    delay: Option<u64>,
+
+    /// The latest start; a job that still waits then is discarded
+    #[arg(long, value_name = "TIME")]
+    expires_at: Option<String>,
+
+    /// The same from now on
+    #[arg(long, value_name = "DURATION", value_parser = duration_ms, conflicts_with = "expires_at")]
+    expires_in: Option<u64>,
+
+    /// An id of your own, a UUIDv7; a second job with the same id is refused
+    #[arg(long, value_name = "UUID")]
+    id: Option<String>,
+
+    /// Hold it back until it is activated
+    #[arg(long)]
+    pending: bool,
+
+    #[command(flatten)]
+    remote: Remote,
+}
+
+impl Enqueue {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.remote.client()?;
+        if let Some(path) = &self.file {
+            return file::enqueue(&client, path, self.remote.json).await;
+        }
+        let mut job = self.options.job(self.kind.as_deref().unwrap_or_default());
+        if let Some(time) = self.at.or(self.delay.map(from_now)) {
+            job = job.scheduled_at(time);
+        }
+        if let Some(time) = self.expires_at.or(self.expires_in.map(from_now)) {
+            job = job.expires_at(time);
+        }
+        if let Some(id) = self.id {
+            job = job.id(id);
+        }
+        if self.pending {
+            job = job.pending();
+        }
+        let enqueued = client.enqueue(&job).await?;
+        match self.remote.json {
+            true => print_json(&enqueued),
+            false => print_line(&enqueued.id),
+        }
+    }
+}
+
+/// Relative times are the server's to resolve: its clock is the one that counts.
+fn from_now(ms: u64) -> String {
+    format!("+PT{}.{:03}S", ms / 1_000, ms % 1_000)
+}

@@ -1,0 +1,125 @@
+//! `rota jobs cancel`, `retry` and `delete`: some jobs by their ids, or all that match.
+
+use clap::Args;
+use rota_client::{BulkOutcome, Client, Error, Job, JobFilter, Kept};
+
+use super::filter::{FilterArgs, StateArgs};
+use crate::Failure;
+use crate::commands::confirm::Confirm;
+use crate::output::{each, plural, print_json, print_line};
+
+#[derive(Debug, Args)]
+pub(crate) struct ChangeArgs {
+    /// The jobs' ids; or give filters to mean all jobs that match
+    #[arg(value_name = "ID", conflicts_with_all = ["queue", "kind", "state", "since", "until"])]
+    ids: Vec<String>,
+
+    #[command(flatten)]
+    matching: MatchingArgs,
+}
+
+/// All jobs that match.
+#[derive(Debug, Args)]
+pub(crate) struct MatchingArgs {
+    #[command(flatten)]
+    state: StateArgs,
+
+    #[command(flatten)]
+    filter: FilterArgs,
+
+    #[command(flatten)]
+    confirm: Confirm,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Change {
+    Cancel,
+    Retry,
+    Delete,
+}
+
+impl ChangeArgs {
+    pub async fn run(self, change: Change, client: &Client, json: bool) -> Result<(), Failure> {
+        if self.ids.is_empty() {
+            return self.matching.run(change, client, json).await;
+        }
+        each(&self.ids, change.past(), "jobs", json, async |id| change.one(client, id).await).await
+    }
+}
+
+impl MatchingArgs {
+    pub async fn run(self, change: Change, client: &Client, json: bool) -> Result<(), Failure> {
+        let filter = self.filter.filter(&self.state);
+        if self.filter == FilterArgs::default() && self.state == StateArgs::default() {
+            return Err(Failure::usage("no jobs are named")
+                .hint("Give their ids, or filters such as --queue NAME or --state STATE."));
+        }
+        self.confirm.ask(&format!("{} {}", change.present(), described(&filter)))?;
+        let outcome = change.all(client, &filter).await?;
+        report(&outcome, change.past(), json)
+    }
+}
+
+impl Change {
+    fn present(self) -> &'static str {
+        match self {
+            Self::Cancel => "cancel",
+            Self::Retry => "retry",
+            Self::Delete => "delete",
+        }
+    }
+
+    fn past(self) -> &'static str {
+        match self {
+            Self::Cancel => "cancelled",
+            Self::Retry => "retried",
+            Self::Delete => "deleted",
+        }
+    }
+
+    async fn one(self, client: &Client, id: &str) -> Result<Kept<Job>, Error> {
+        match self {
+            Self::Cancel => client.cancel(id).await,
+            Self::Retry => client.retry(id).await,
+            Self::Delete => unreachable!("jobs are deleted by filter only"),
+        }
+    }
+
+    async fn all(self, client: &Client, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+        match self {
+            Self::Cancel => client.cancel_all(filter).await,
+            Self::Retry => client.retry_all(filter).await,
+            Self::Delete => client.delete_all(filter).await,
+        }
+    }
+}
+
+fn report(outcome: &Kept<BulkOutcome>, verb: &str, json: bool) -> Result<(), Failure> {
+    match json {
+        true => print_json(outcome)?,
+        false => print_line(&format!("{verb} {}", plural(outcome.succeeded, "job", "jobs")))?,
+    }
+    match outcome.failed {
+        0 => Ok(()),
+        failed => {
+            Err(Failure::error(format!("{} could not be {verb}", plural(failed, "job", "jobs")))
+                .hint("They have changed meanwhile. Repeat it to take those that still match."))
+        }
+    }
+}
+
+/// `all jobs with queue=email, type=a.*`.
+fn described(filter: &JobFilter) -> String {
+    let parts = [
+        ("queue", &filter.queue),
+        ("state", &filter.state),
+        ("type", &filter.kind),
+        ("since", &filter.since),
+        ("until", &filter.until),
+    ];
+    let given: Vec<String> = parts
+        .iter()
+        .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name}={value}")))
+        .collect();
+    format!("all jobs with {}", given.join(", "))
+}

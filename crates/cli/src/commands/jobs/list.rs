@@ -1,0 +1,129 @@
+//! `rota jobs list`, and how a job looks in a list.
+
+use clap::Args;
+use rota_client::{Client, Error, Job, JobFilter, Kept, Page, PageAt};
+
+use super::filter::{FilterArgs, StateArgs};
+use crate::Failure;
+use crate::output::{List, Table, relative};
+
+const DEFAULT_LIMIT: u64 = 20;
+const LONGEST_PAGE: u32 = 100;
+
+/// Which jobs are listed, and how many.
+#[derive(Debug, Default, PartialEq, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub state: StateArgs,
+
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    #[command(flatten)]
+    pub extent: Extent,
+}
+
+/// How much of a list is shown.
+#[derive(Debug, Default, PartialEq, Args)]
+pub(crate) struct Extent {
+    /// At most so many; 20 unless told
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+
+    /// All of them
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+
+    /// Oldest first
+    #[arg(long)]
+    oldest_first: bool,
+
+    /// Go on where a list ended: its `next_cursor`
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+}
+
+impl ListArgs {
+    pub async fn print(self, client: &Client, as_json: bool) -> Result<(), Failure> {
+        let filter = self.filter.filter(&self.state);
+        print_jobs(
+            self.extent,
+            filter,
+            as_json,
+            "no jobs match; `rota jobs list --help` has the filters",
+            async |filter, limit, at| client.jobs(filter, limit, at).await,
+        )
+        .await
+    }
+}
+
+/// Prints a list of jobs, wherever it comes from.
+pub(crate) async fn print_jobs(
+    extent: Extent,
+    filter: JobFilter,
+    as_json: bool,
+    if_empty: &str,
+    page_at: impl AsyncFn(&JobFilter, u32, Option<&PageAt>) -> Result<Page<Kept<Job>>, Error>,
+) -> Result<(), Failure> {
+    let filter = JobFilter { oldest_first: extent.oldest_first, ..filter };
+    let list = List {
+        name: "jobs",
+        as_json,
+        most: (!extent.all).then_some(extent.limit.unwrap_or(DEFAULT_LIMIT)),
+        longest_page: LONGEST_PAGE,
+        cursor: extent.cursor,
+        table: Table::new(&["ID", "TYPE", "QUEUE", "STATE", "ATTEMPT", "CREATED", "DETAIL"])
+            .numbers_in([4]),
+        if_empty,
+        if_more: "there are more; --limit N shows more of them, --all shows all",
+    };
+    list.print(cells, async |limit, at| page_at(&filter, limit, at).await).await
+}
+
+fn cells(job: &Job) -> Vec<String> {
+    let attempt = match job.max_attempts {
+        Some(most) => format!("{}/{most}", job.attempt),
+        None => job.attempt.to_string(),
+    };
+    let created = job.created_at.as_deref().map(relative).unwrap_or_default();
+    vec![
+        job.id.clone(),
+        job.kind.clone(),
+        job.queue.clone(),
+        job.state.clone(),
+        attempt,
+        created,
+        detail(job),
+    ]
+}
+
+/// What matters most about a job in its state.
+fn detail(job: &Job) -> String {
+    let at = |time: &Option<String>| time.as_deref().map(relative).unwrap_or_default();
+    let error = job.error.as_ref().map(|error| {
+        let first_line = error.message.lines().next().unwrap_or_default();
+        format!(": {}", shortened(first_line))
+    });
+    let error = error.unwrap_or_default();
+    match &*job.state {
+        "scheduled" => format!("due {}", at(&job.scheduled_at)),
+        "retryable" => format!("again {}{error}", at(&job.next_attempt_at)),
+        "active" => {
+            let worker = job.worker_id.as_ref().map(|id| format!(" by {id}")).unwrap_or_default();
+            format!("started {}{worker}", at(&job.started_at))
+        }
+        "completed" => at(&job.completed_at),
+        "cancelled" => at(&job.cancelled_at),
+        "discarded" if job.expired_at.is_some() => format!("expired {}", at(&job.expired_at)),
+        "discarded" => format!("{}{error}", at(&job.discarded_at)),
+        _ => String::new(),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

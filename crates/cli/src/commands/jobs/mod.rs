@@ -1,0 +1,126 @@
+//! `rota jobs`: looking at jobs and changing them.
+
+mod change;
+mod filter;
+mod list;
+mod show;
+
+use clap::{Args, Subcommand};
+
+use self::change::{Change, ChangeArgs, MatchingArgs};
+use self::list::ListArgs;
+use crate::Failure;
+use crate::output::{each, print, print_json};
+use crate::remote::Remote;
+
+pub(crate) use filter::{FilterArgs, StateArgs, time_or_ago};
+pub(crate) use list::{Extent, print_jobs};
+pub(crate) use show::describe;
+
+const EXAMPLES: &str = "\
+Examples:
+  rota jobs                                    the newest 20
+  rota jobs --state discarded --queue email    those that failed for good
+  rota jobs show 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
+  rota jobs list --type 'email.*' --since 2h --all --json | jq -r '.jobs[].id'";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  rota jobs list --state retryable             what failed and will be tried again
+  rota jobs list --queue email --type 'email.*' --since 2h
+  rota jobs list --all --json                  {\"jobs\": [...], \"total\": N, \"next_cursor\": null}";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  rota jobs show 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
+  rota jobs show 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7 --json | jq .errors";
+
+const CANCEL_EXAMPLES: &str = "\
+Examples:
+  rota jobs cancel 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
+  rota jobs cancel --queue email --type 'email.*' --yes";
+
+const RETRY_EXAMPLES: &str = "\
+Examples:
+  rota jobs retry 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
+  rota jobs retry --state discarded --queue email --since 2h --yes";
+
+const ACTIVATE_EXAMPLES: &str = "\
+Examples:
+  rota jobs activate 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7     enqueued with --pending";
+
+const DELETE_EXAMPLES: &str = "\
+Examples:
+  rota jobs delete --state completed --until 7d --yes
+  rota jobs delete --queue email --yes         all that have ended in this queue";
+
+/// List, show, cancel and retry jobs
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Jobs {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    #[command(flatten)]
+    list: ListArgs,
+
+    #[command(flatten)]
+    remote: Remote,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List jobs, newest first
+    #[command(after_help = LIST_EXAMPLES)]
+    List(ListArgs),
+
+    /// Show all about a job
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+
+    /// Cancel jobs that have not ended
+    #[command(after_help = CANCEL_EXAMPLES)]
+    Cancel(ChangeArgs),
+
+    /// Start discarded or cancelled jobs anew
+    #[command(after_help = RETRY_EXAMPLES)]
+    Retry(ChangeArgs),
+
+    /// Make pending jobs available
+    #[command(after_help = ACTIVATE_EXAMPLES)]
+    Activate {
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<String>,
+    },
+
+    /// Delete jobs that have ended
+    #[command(after_help = DELETE_EXAMPLES)]
+    Delete(MatchingArgs),
+}
+
+impl Jobs {
+    pub async fn run(self) -> Result<(), Failure> {
+        let (client, json) = (self.remote.client()?, self.remote.json);
+        let Some(action) = self.action else { return self.list.print(&client, json).await };
+        if self.list != ListArgs::default() {
+            return Err(Failure::usage("filters stand behind the subcommand")
+                .hint("Such as: rota jobs list --state discarded"));
+        }
+        match action {
+            Action::List(list) => list.print(&client, json).await,
+            Action::Show { id } => {
+                let job = client.job(&id).await?;
+                if json { print_json(&job) } else { print(&describe(&job)) }
+            }
+            Action::Cancel(jobs) => jobs.run(Change::Cancel, &client, json).await,
+            Action::Retry(jobs) => jobs.run(Change::Retry, &client, json).await,
+            Action::Delete(jobs) => jobs.run(Change::Delete, &client, json).await,
+            Action::Activate { ids } => {
+                each(&ids, "activated", "jobs", json, async |id| client.activate(id).await).await
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `rota workers`: who works, and telling them to stop.
+
+use clap::{Args, Subcommand};
+use rota_client::{Client, Worker, WorkerChange};
+
+use crate::Failure;
+use crate::output::{List, Table, each, moment, print, print_json, relative};
+use crate::remote::Remote;
+
+const LONGEST_PAGE: u32 = 100;
+
+const EXAMPLES: &str = "\
+Examples:
+  rota workers                                 all workers and how many jobs they run
+  rota workers quiet mailer-1                  let it finish, and give it no more
+  rota workers show mailer-1                   what it is working on";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  rota workers list
+  rota workers list --json | jq -r '.workers[] | select(.state == \"stale\") | .id'";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  rota workers show mailer-1
+  rota workers show mailer-1 --json | jq -r '.active_job_ids[]'";
+
+const QUIET_EXAMPLES: &str = "\
+Examples:
+  rota workers quiet mailer-1                  then wait until it has no active jobs
+
+It is handed no jobs from now on; it is told so with its next heartbeat.";
+
+const STOP_EXAMPLES: &str = "\
+Examples:
+  rota workers stop mailer-1 mailer-2
+
+It is handed no jobs from now on, and its next heartbeat tells it to finish and exit.";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  rota workers resume mailer-1                 takes back quiet and stop";
+
+const REMOVE_EXAMPLES: &str = "\
+Examples:
+  rota workers remove mailer-1                 its jobs go back into their queues at once
+
+Only a worker that was not heard of for the heartbeat timeout can be removed.";
+
+/// List workers, quiet and stop them
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Workers {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    #[command(flatten)]
+    remote: Remote,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List all workers
+    #[command(after_help = LIST_EXAMPLES)]
+    List,
+
+    /// Show all about a worker
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show {
+        #[arg(value_name = "WORKER")]
+        id: String,
+    },
+
+    /// Let workers finish what they have, and give them no more
+    #[command(after_help = QUIET_EXAMPLES)]
+    Quiet(Ids),
+
+    /// Tell workers to finish and exit
+    #[command(after_help = STOP_EXAMPLES)]
+    Stop(Ids),
+
+    /// Take back what workers were told
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume(Ids),
+
+    /// Forget workers that are gone, and take their jobs back
+    #[command(after_help = REMOVE_EXAMPLES)]
+    Remove(Ids),
+}
+
+#[derive(Debug, Args)]
+struct Ids {
+    #[arg(value_name = "WORKER", required = true)]
+    ids: Vec<String>,
+}
+
+impl Workers {
+    pub async fn run(self) -> Result<(), Failure> {
+        let (client, json) = (self.remote.client()?, self.remote.json);
+        let change = async |workers: Ids, verb: &str, change| {
+            let act = async |id: &str| client.change_worker(id, change).await;
+            each(&workers.ids, verb, "workers", json, act).await
+        };
+        match self.action.unwrap_or(Action::List) {
+            Action::List => list(&client, json).await,
+            Action::Show { id } => {
+                let worker = client.worker(&id).await?;
+                if json { print_json(&worker) } else { print(&describe(&worker)) }
+            }
+            Action::Quiet(workers) => change(workers, "quieted", WorkerChange::Quiet).await,
+            Action::Stop(workers) => change(workers, "stopped", WorkerChange::Terminate).await,
+            Action::Resume(workers) => change(workers, "resumed", WorkerChange::Resume).await,
+            Action::Remove(workers) => {
+                let act = async |id: &str| client.remove_worker(id).await;
+                each(&workers.ids, "removed", "workers", json, act).await
+            }
+        }
+    }
+}
+
+async fn list(client: &Client, as_json: bool) -> Result<(), Failure> {
+    let header = ["WORKER", "STATE", "JOBS", "QUEUES", "HOST", "SINCE", "HEARD OF"];
+    let list = List {
+        name: "workers",
+        as_json,
+        most: None,
+        longest_page: LONGEST_PAGE,
+        cursor: None,
+        table: Table::new(&header).numbers_in([2]),
+        if_empty: "no workers; one is known from its first fetch with a worker_id on",
+        if_more: "",
+    };
+    list.print(cells, async |limit, at| client.workers(limit, at).await).await
+}
+
+fn cells(worker: &Worker) -> Vec<String> {
+    let jobs = match worker.concurrency {
+        Some(most) => format!("{}/{most}", worker.active_jobs),
+        None => worker.active_jobs.to_string(),
+    };
+    let at = |time: &Option<String>| time.as_deref().map(relative).unwrap_or_default();
+    vec![
+        worker.id.clone(),
+        worker.state.clone(),
+        jobs,
+        worker.queues.join(","),
+        worker.hostname.clone().unwrap_or_default(),
+        at(&worker.started_at),
+        at(&worker.last_seen_at),
+    ]
+}
+
+fn describe(worker: &Worker) -> String {
+    let mut table = Table::of_fields();
+    table.field("worker", &worker.id);
+    table.field("state", &worker.state);
+    table.field_if("told to be", worker.directive.as_ref().filter(|told| **told != worker.state));
+    table.field_if("host", worker.hostname.as_ref());
+    table.field_if("pid", worker.pid.map(|pid| pid.to_string()));
+    table.field_if("version", worker.version.as_ref());
+    if !worker.queues.is_empty() {
+        table.field("queues", worker.queues.join(", "));
+    }
+    if !worker.labels.is_empty() {
+        table.field("labels", worker.labels.join(", "));
+    }
+    table.field_if("concurrency", worker.concurrency.map(|most| most.to_string()));
+    table.field_if("started", worker.started_at.as_deref().map(moment));
+    table.field_if("heard of", worker.last_seen_at.as_deref().map(moment));
+    table.field("active jobs", worker.active_jobs.to_string());
+    let ids = worker.active_job_ids.iter().map(|id| format!("  {id}\n"));
+    table.take() + &ids.collect::<String>()
+}
