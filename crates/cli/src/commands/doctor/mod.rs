@@ -22,11 +22,11 @@ use report::Report;
 const EXAMPLES: &str = "\
 Examples:
   rota doctor                                   the data directory and the server here
-  rota doctor --data /var/lib/rota              another directory, whether a server runs there or not
+  rota doctor --data /var/lib/rota              another directory, in use or not
   rota doctor --url http://10.0.0.7:8080 --json another server, for scripts
   rota doctor --quick                           does not compare every index with its table
 
-Exit code 0: nothing, or only warnings. 1: there are problems. 3: the server at --url does not answer.";
+Exit code 0: nothing, or only warnings. 1: problems. 3: no answer from the server at --url.";
 
 /// Look for what is wrong with the data or the server, and tell what to do
 #[derive(Debug, Args)]
