@@ -102,7 +102,7 @@ fn damage_is_counted_and_told_with_examples() {
     tamper(&directory, "DELETE FROM live WHERE seq IN (300, 301, 302, 303, 304)", []);
     let report = look(&directory);
     let told: Vec<_> = report.damages.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["5 jobs that are neither living nor finished (300, 301, 302, ...)"]);
+    assert_eq!(told, ["jobs that are neither living nor finished: 5 (300, 301, 302, ...)"]);
 }
 
 /// The page is damaged where a depth of either kind must see it.

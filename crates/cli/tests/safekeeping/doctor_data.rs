@@ -44,7 +44,7 @@ fn a_counter_that_is_off_is_explained() {
           ok       disk         SIZE free, SIZE in reserve.
           ok       format       Format 2, as this version writes it.
           ok       file         SQLite finds every page and every index sound.
-          problem  figures      1 classes whose finished jobs are counted wrongly (class 0: 10 counted, 3 there).
+          problem  figures      Classes whose finished jobs are counted wrongly: 1 (class 0: 10 counted, 3 there).
                                 Figures are wrong, and removing these jobs may end the server. Stop the server, then bring the last backup back: `rota restore FILE --data DIR --replace`. The damaged database is kept beside it.
 
         1 problem.

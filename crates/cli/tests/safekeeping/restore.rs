@@ -55,7 +55,7 @@ fn an_old_database_is_refused_then_replaced_and_kept() {
     });
     server.restart();
     assert_eq!(fetch_all(&server).len(), 3);
-    drop(server.terminate());
+    server.terminate();
 
     // And back again, from what was set aside.
     let name = files(server.dir()).into_iter().find(|name| name.contains(".replaced-")).unwrap();

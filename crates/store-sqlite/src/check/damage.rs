@@ -89,7 +89,7 @@ impl fmt::Display for Damage {
         let examples = self.examples.join(", ");
         match self.rule {
             Rule::Structure | Rule::Unreadable => write!(f, "{phrase}: {examples}{more}"),
-            _ => write!(f, "{} {phrase} ({examples}{more})", self.count),
+            _ => write!(f, "{phrase}: {} ({examples}{more})", self.count),
         }
     }
 }

@@ -48,7 +48,7 @@ fn explain(damage: &Damage, dir: &Path) -> Finding {
         Rule::Structure | Rule::Unreadable => {
             return Finding::problem(
                 "file",
-                format!("{damage}."),
+                sentence(damage),
                 format!("Check the disk. {restore}"),
             );
         }
@@ -61,7 +61,13 @@ fn explain(damage: &Damage, dir: &Path) -> Finding {
         Rule::ErrorsWithoutJob | Rule::MalformedHistory => ("contents", "No job is affected."),
         _ => ("contents", "The server ends when it meets them."),
     };
-    Finding::problem(check, format!("{damage}."), format!("{effect} {restore}"))
+    Finding::problem(check, sentence(damage), format!("{effect} {restore}"))
+}
+
+fn sentence(damage: &Damage) -> String {
+    let text = damage.to_string();
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}.", first.to_uppercase())
 }
 
 /// Time never goes back inside the server: until the clock has caught up, it stands still.
