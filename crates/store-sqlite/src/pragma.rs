@@ -20,7 +20,7 @@ const LOG_BYTES_KEPT: u64 = 64 << 20;
 /// All statements of one side fit.
 const STATEMENTS: usize = 64;
 /// Writer and readers do not block each other; only opening and closing may meet for a moment.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection that has not touched the file yet.
 pub(crate) fn connect(path: &Path) -> Result<Connection, Fault> {

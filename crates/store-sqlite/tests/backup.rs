@@ -5,6 +5,7 @@ mod filled;
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use directory::{Directory, block_on};
 use filled::{JOBS, batch, closed, fill, insert, insert_sized, tamper};
@@ -42,6 +43,22 @@ fn what_is_only_in_the_log_is_in_the_backup() {
     std::mem::forget(fill(&directory));
     let copied = into(&directory, &directory.file("copy.db"), false).unwrap();
     assert_eq!(copied.report.census.total(), JOBS);
+}
+
+/// On a full disk, and at a stop, the server tries to empty its log. It must not wait for a backup.
+#[test]
+fn a_long_read_does_not_hold_the_server_up() {
+    let directory = Directory::new();
+    let mut store = fill(&directory);
+    let snapshot = Snapshot::of_directory(directory.path()).unwrap();
+    block_on(store.commit(&batch(2, vec![insert(JOBS)]))).unwrap();
+    let begun = Instant::now();
+    store.release_reserve();
+    store.restore_reserve();
+    block_on(store.close()).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(3), "it took {:?}", begun.elapsed());
+    drop(snapshot);
+    assert_eq!(into(&directory, &directory.file("copy.db"), false).unwrap().commit, 2);
 }
 
 #[test]
