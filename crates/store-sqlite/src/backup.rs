@@ -39,18 +39,18 @@ pub fn backup(
     // From here on the server's log is free again.
     drop(snapshot);
     tell(Stage::Checking);
-    let copied = examine(partial.path())?;
+    let copied = examine(partial.path(), &dir.join("rota.db"))?;
     refuse(dir, target, overwrite)?;
     partial.name(target)?;
     Ok(copied)
 }
 
 /// Looks at every page and every row of a copy.
-pub(crate) fn examine(path: &Path) -> Result<Copied, CopyError> {
+pub(crate) fn examine(path: &Path, original: &Path) -> Result<Copied, CopyError> {
     let copy = Snapshot::of_file(path)?;
     let report = check::check(&copy, Depth::Full);
     if let Some(damages) = report.broken() {
-        return Err(CopyError::Damaged { path: path.to_owned(), damages });
+        return Err(CopyError::Damaged { path: original.to_owned(), damages });
     }
     Ok(Copied { bytes: copy.bytes()?, format: copy.format(), commit: copy.loaded().number, report })
 }

@@ -42,7 +42,7 @@ pub fn restore(
     })?;
     drop(backup);
     tell(Stage::Checking);
-    let copied = examine(partial.path())?;
+    let copied = examine(partial.path(), file)?;
     owner::hand_over(partial.path(), if old.is_database() { &target } else { dir });
     let set_aside = old.set_aside()?;
     partial.name(&target)?;

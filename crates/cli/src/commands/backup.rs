@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use rota_store_sqlite::{Copied, CopyError, backup};
+use rota_store_sqlite::{Copied, CopyError, OpenError, backup};
 use serde_json::json;
 
 use super::copy::{self, Progress};
@@ -72,7 +72,12 @@ impl Backup {
 }
 
 fn failure(error: CopyError) -> Failure {
-    let exists = matches!(error, CopyError::Exists { .. });
-    let failure = copy::failure(error);
-    if exists { failure.hint("Choose another name, or replace it with --force.") } else { failure }
+    let hint = match &error {
+        CopyError::Exists { .. } => "Choose another name, or replace it with --force.",
+        CopyError::Damaged { .. } | CopyError::Open(OpenError::Corrupt { .. }) => {
+            "No backup was made. `rota doctor`, with the same --data, tells what to do."
+        }
+        _ => return copy::failure(error),
+    };
+    copy::failure(error).hint(hint)
 }

@@ -91,6 +91,9 @@ fn failure(error: CopyError) -> Failure {
         CopyError::Open(OpenError::Locked { .. }) => {
             "A server cannot be restored while it runs; nothing was changed."
         }
+        CopyError::Damaged { .. } | CopyError::Open(OpenError::Corrupt { .. }) => {
+            "Nothing was changed; take another backup."
+        }
         _ => return copy::failure(error),
     };
     copy::failure(error).hint(hint)
