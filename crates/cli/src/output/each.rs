@@ -17,7 +17,7 @@ pub(crate) async fn each<T>(
     for id in ids {
         match act(id).await {
             Ok(changed) if as_json => done.push(changed),
-            Ok(_) => print_line(&format!("{verb} {id}"))?,
+            Ok(_) => print_line(&format!("{id} {verb}"))?,
             // Without a server the others would fail the same way, only slower.
             Err(error) if error.refusal().is_none() => return Err(error.into()),
             Err(error) => failures.push((id.clone(), Failure::from(error))),

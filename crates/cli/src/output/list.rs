@@ -61,11 +61,13 @@ impl List<'_> {
     ) -> Result<(), Failure> {
         let mut count = 0;
         loop {
+            let mut text = String::new();
             for item in &page.items {
-                print(if count > 0 { "," } else { "" })?;
-                print(item.json())?;
+                text.push_str(if count > 0 { "," } else { "" });
+                text.push_str(item.json());
                 count += 1;
             }
+            print(&text)?;
             if page.next.is_none() || self.has_enough(count) {
                 break;
             }

@@ -15,7 +15,7 @@ use crate::Failure;
 pub(crate) use each::each;
 pub(crate) use list::List;
 pub(crate) use plural::plural;
-pub(crate) use table::Table;
+pub(crate) use table::{Table, printable};
 pub(crate) use time::{milliseconds, moment, relative};
 
 /// Prints to standard output as it is.

@@ -31,6 +31,7 @@ impl Table {
     }
 
     pub fn row(&mut self, cells: Vec<String>) {
+        let cells: Vec<String> = cells.iter().map(|cell| printable(cell)).collect();
         for (width, cell) in self.widths.iter_mut().zip(&cells) {
             *width = (*width).max(cell.chars().count());
         }
@@ -78,9 +79,21 @@ impl Table {
     }
 }
 
+/// Errors and arguments are somebody else's text: it must not steer the terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::Table;
+
+    #[test]
+    fn a_cell_cannot_steer_the_terminal() {
+        let mut table = Table::new(&["A"]);
+        table.row(vec!["\u{1b}[31mred\n".into()]);
+        assert_eq!(table.take(), "A\n\u{fffd}[31mred\u{fffd}\n");
+    }
 
     #[test]
     fn columns_are_as_wide_as_needed() {

@@ -35,15 +35,13 @@ pub(super) async fn enqueue(client: &Client, path: &Path, as_json: bool) -> Resu
     let (mut jobs, mut batches) = (0, 0);
     loop {
         let first = lines.line + 1;
-        let sent = match lines.batch() {
+        let batch = lines.batch().map_err(|failure| stopped(failure, jobs, first));
+        let sent = match batch {
             Ok(batch) if batch.is_empty() => break,
-            Ok(batch) => send(client, &batch, &name).await.map(|()| batch.len() as u64),
+            Ok(batch) => send(client, &batch, &name, jobs).await.map(|()| batch.len() as u64),
             Err(failure) => Err(failure),
         };
-        jobs += sent.map_err(|failure| {
-            progress.finish_and_clear();
-            stopped(failure, jobs, first)
-        })?;
+        jobs += sent.inspect_err(|_| progress.finish_and_clear())?;
         batches += 1;
         progress.set_position(lines.bytes);
         progress.set_message(plural(jobs, "job", "jobs"));
@@ -59,6 +57,33 @@ pub(super) async fn enqueue(client: &Client, path: &Path, as_json: bool) -> Resu
     }
 }
 
+async fn send(client: &Client, batch: &[Line], name: &str, before: u64) -> Result<(), Failure> {
+    let jobs: Vec<&RawValue> = batch.iter().map(|line| &*line.job).collect();
+    let Err(error) = client.enqueue_batch(&jobs).await else { return Ok(()) };
+    let unknown = matches!(error, Error::Interrupted { .. } | Error::Timeout { .. });
+    let index = error.refusal().and_then(|refusal| refusal.details.get("index")?.as_u64());
+    let wrong = index.and_then(|index| batch.get(usize::try_from(index).ok()?).zip(Some(index)));
+    let mut failure = Failure::from(error);
+    if let Some((line, index)) = wrong {
+        // The place in the batch is ours; people know the line.
+        let prefix = format!("job at index {index}: ");
+        let message = failure.message.strip_prefix(&prefix).unwrap_or(&failure.message);
+        failure.message = format!("line {} of {name}: {message}", line.number);
+        failure = failure.detail("line", line.number);
+    }
+    let first = batch.first().map_or(0, |line| line.number);
+    if !unknown {
+        return Err(stopped(failure, before, first));
+    }
+    let last = batch.last().map_or(0, |line| line.number);
+    let hint = format!(
+        "The lines before {first} are enqueued ({}). Whether those from {first} to {last} are is not \
+         known; look before you repeat them.",
+        plural(before, "job", "jobs")
+    );
+    Err(failure.hint(hint).detail("enqueued", before).detail("next_line", first))
+}
+
 /// A batch is accepted whole or not at all, so it is known from which line on to repeat.
 fn stopped(failure: Failure, enqueued: u64, first: u64) -> Failure {
     let why = failure.hint.as_deref().map(|hint| format!("{hint}\n")).unwrap_or_default();
@@ -71,24 +96,6 @@ fn stopped(failure: Failure, enqueued: u64, first: u64) -> Failure {
         ),
     };
     failure.hint(format!("{why}{told}")).detail("enqueued", enqueued).detail("next_line", first)
-}
-
-async fn send(client: &Client, batch: &[Line], name: &str) -> Result<(), Failure> {
-    let jobs: Vec<&RawValue> = batch.iter().map(|line| &*line.job).collect();
-    let Err(error) = client.enqueue_batch(&jobs).await else { return Ok(()) };
-    let unknown = matches!(error, Error::Interrupted { .. } | Error::Timeout { .. });
-    let index = error.refusal().and_then(|refusal| refusal.details.get("index")?.as_u64());
-    let line = index.and_then(|index| batch.get(usize::try_from(index).ok()?));
-    let mut failure = Failure::from(error);
-    if let Some(line) = line {
-        failure.message = format!("line {} of {name}: {}", line.number, failure.message);
-        failure = failure.detail("line", line.number);
-    }
-    if unknown {
-        let all = plural(batch.len() as u64, "job", "jobs");
-        failure = failure.hint(format!("Whether the last {all} arrived is not known; look first."));
-    }
-    Err(failure)
 }
 
 fn progress(bytes: Option<u64>) -> ProgressBar {

@@ -24,7 +24,10 @@ A line of a file is a job as POST /ojs/v1/jobs takes it: {\"type\": \"email.send
 
 /// Enqueue a job, or all jobs of a file
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    override_usage = "rota enqueue TYPE [OPTIONS]\n       rota enqueue --file FILE [OPTIONS]"
+)]
 pub(crate) struct Enqueue {
     /// The job's type, such as email.send
     #[arg(value_name = "TYPE", required_unless_present = "file")]

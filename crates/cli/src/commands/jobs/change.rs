@@ -39,11 +39,17 @@ pub(crate) enum Change {
 }
 
 impl ChangeArgs {
-    pub async fn run(self, change: Change, client: &Client, json: bool) -> Result<(), Failure> {
+    pub async fn run(
+        self,
+        change: Change,
+        client: &Client,
+        json: bool,
+        one: impl AsyncFnMut(&str) -> Result<Kept<Job>, Error>,
+    ) -> Result<(), Failure> {
         if self.ids.is_empty() {
             return self.matching.run(change, client, json).await;
         }
-        each(&self.ids, change.past(), "jobs", json, async |id| change.one(client, id).await).await
+        each(&self.ids, change.past(), "jobs", json, one).await
     }
 }
 
@@ -74,14 +80,6 @@ impl Change {
             Self::Cancel => "cancelled",
             Self::Retry => "retried",
             Self::Delete => "deleted",
-        }
-    }
-
-    async fn one(self, client: &Client, id: &str) -> Result<Kept<Job>, Error> {
-        match self {
-            Self::Cancel => client.cancel(id).await,
-            Self::Retry => client.retry(id).await,
-            Self::Delete => unreachable!("jobs are deleted by filter only"),
         }
     }
 

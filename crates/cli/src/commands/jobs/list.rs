@@ -112,10 +112,10 @@ fn detail(job: &Job) -> String {
             let worker = job.worker_id.as_ref().map(|id| format!(" by {id}")).unwrap_or_default();
             format!("started {}{worker}", at(&job.started_at))
         }
-        "completed" => at(&job.completed_at),
-        "cancelled" => at(&job.cancelled_at),
+        "completed" => format!("ended {}", at(&job.completed_at)),
+        "cancelled" => format!("ended {}", at(&job.cancelled_at)),
         "discarded" if job.expired_at.is_some() => format!("expired {}", at(&job.expired_at)),
-        "discarded" => format!("{}{error}", at(&job.discarded_at)),
+        "discarded" => format!("failed {}{error}", at(&job.discarded_at)),
         _ => String::new(),
     }
 }

@@ -115,8 +115,14 @@ impl Jobs {
                 let job = client.job(&id).await?;
                 if json { print_json(&job) } else { print(&describe(&job)) }
             }
-            Action::Cancel(jobs) => jobs.run(Change::Cancel, &client, json).await,
-            Action::Retry(jobs) => jobs.run(Change::Retry, &client, json).await,
+            Action::Cancel(jobs) => {
+                let one = async |id: &str| client.cancel(id).await;
+                jobs.run(Change::Cancel, &client, json, one).await
+            }
+            Action::Retry(jobs) => {
+                let one = async |id: &str| client.retry(id).await;
+                jobs.run(Change::Retry, &client, json, one).await
+            }
             Action::Delete(jobs) => jobs.run(Change::Delete, &client, json).await,
             Action::Activate { ids } => {
                 each(&ids, "activated", "jobs", json, async |id| client.activate(id).await).await

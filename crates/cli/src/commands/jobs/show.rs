@@ -3,7 +3,7 @@
 use rota_client::{Job, JobError};
 use serde_json::value::RawValue;
 
-use crate::output::{Table, milliseconds, moment};
+use crate::output::{Table, milliseconds, moment, printable};
 
 pub(crate) fn describe(job: &Job) -> String {
     let mut table = Table::of_fields();
@@ -56,6 +56,7 @@ fn describe_error(error: &JobError) -> String {
     let attempt = error.attempt.map(|n| format!("attempt {n}")).unwrap_or_default();
     let at = error.at().map(moment).unwrap_or_default();
     let kind = error.kind.as_deref().or(error.code.as_deref()).unwrap_or("error");
-    let message: String = error.message.lines().map(|line| format!("\n    {line}")).collect();
-    format!("  {attempt}  {at}  {kind}{message}\n")
+    let message: String =
+        error.message.lines().map(|line| format!("\n    {}", printable(line))).collect();
+    format!("  {attempt}  {at}  {}{message}\n", printable(kind))
 }

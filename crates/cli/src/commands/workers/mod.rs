@@ -1,13 +1,16 @@
 //! `rota workers`: who works, and telling them to stop.
 
+mod list;
+mod show;
+
 use clap::{Args, Subcommand};
-use rota_client::{Client, Worker, WorkerChange};
+use rota_client::WorkerChange;
 
+use self::list::list;
+use self::show::describe;
 use crate::Failure;
-use crate::output::{List, Table, each, moment, print, print_json, relative};
+use crate::output::{each, print, print_json};
 use crate::remote::Remote;
-
-const LONGEST_PAGE: u32 = 100;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -108,7 +111,7 @@ impl Workers {
                 if json { print_json(&worker) } else { print(&describe(&worker)) }
             }
             Action::Quiet(workers) => change(workers, "quieted", WorkerChange::Quiet).await,
-            Action::Stop(workers) => change(workers, "stopped", WorkerChange::Terminate).await,
+            Action::Stop(workers) => change(workers, "told to stop", WorkerChange::Terminate).await,
             Action::Resume(workers) => change(workers, "resumed", WorkerChange::Resume).await,
             Action::Remove(workers) => {
                 let act = async |id: &str| client.remove_worker(id).await;
@@ -116,58 +119,4 @@ impl Workers {
             }
         }
     }
-}
-
-async fn list(client: &Client, as_json: bool) -> Result<(), Failure> {
-    let header = ["WORKER", "STATE", "JOBS", "QUEUES", "HOST", "SINCE", "HEARD OF"];
-    let list = List {
-        name: "workers",
-        as_json,
-        most: None,
-        longest_page: LONGEST_PAGE,
-        cursor: None,
-        table: Table::new(&header).numbers_in([2]),
-        if_empty: "no workers; one is known from its first fetch with a worker_id on",
-        if_more: "",
-    };
-    list.print(cells, async |limit, at| client.workers(limit, at).await).await
-}
-
-fn cells(worker: &Worker) -> Vec<String> {
-    let jobs = match worker.concurrency {
-        Some(most) => format!("{}/{most}", worker.active_jobs),
-        None => worker.active_jobs.to_string(),
-    };
-    let at = |time: &Option<String>| time.as_deref().map(relative).unwrap_or_default();
-    vec![
-        worker.id.clone(),
-        worker.state.clone(),
-        jobs,
-        worker.queues.join(","),
-        worker.hostname.clone().unwrap_or_default(),
-        at(&worker.started_at),
-        at(&worker.last_seen_at),
-    ]
-}
-
-fn describe(worker: &Worker) -> String {
-    let mut table = Table::of_fields();
-    table.field("worker", &worker.id);
-    table.field("state", &worker.state);
-    table.field_if("told to be", worker.directive.as_ref().filter(|told| **told != worker.state));
-    table.field_if("host", worker.hostname.as_ref());
-    table.field_if("pid", worker.pid.map(|pid| pid.to_string()));
-    table.field_if("version", worker.version.as_ref());
-    if !worker.queues.is_empty() {
-        table.field("queues", worker.queues.join(", "));
-    }
-    if !worker.labels.is_empty() {
-        table.field("labels", worker.labels.join(", "));
-    }
-    table.field_if("concurrency", worker.concurrency.map(|most| most.to_string()));
-    table.field_if("started", worker.started_at.as_deref().map(moment));
-    table.field_if("heard of", worker.last_seen_at.as_deref().map(moment));
-    table.field("active jobs", worker.active_jobs.to_string());
-    let ids = worker.active_job_ids.iter().map(|id| format!("  {id}\n"));
-    table.take() + &ids.collect::<String>()
 }

@@ -1,13 +1,15 @@
 //! `rota queues`: how much waits where, and stopping it.
 
+mod list;
+mod stats;
+
 use clap::{Args, Subcommand};
-use rota_client::{Client, Queue, QueueStats};
 
+use self::list::list;
+use self::stats::describe;
 use crate::Failure;
-use crate::output::{List, Table, each, milliseconds, print, print_json};
+use crate::output::{each, print, print_json};
 use crate::remote::Remote;
-
-const LONGEST_PAGE: u32 = 200;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -93,73 +95,4 @@ impl Queues {
             }
         }
     }
-}
-
-async fn list(client: &Client, as_json: bool) -> Result<(), Failure> {
-    let header = [
-        "QUEUE",
-        "STATUS",
-        "AVAILABLE",
-        "ACTIVE",
-        "SCHEDULED",
-        "RETRYABLE",
-        "PENDING",
-        "COMPLETED",
-        "CANCELLED",
-        "DISCARDED",
-    ];
-    let list = List {
-        name: "queues",
-        as_json,
-        most: None,
-        longest_page: LONGEST_PAGE,
-        cursor: None,
-        table: Table::new(&header).numbers_in(2..header.len()),
-        if_empty: "no queues yet; the first job of a queue makes it",
-        if_more: "",
-    };
-    list.print(cells, async |limit, at| client.queues(limit, at).await).await
-}
-
-fn cells(queue: &Queue) -> Vec<String> {
-    let counts = &queue.counts;
-    let numbers = [
-        counts.available,
-        counts.active,
-        counts.scheduled,
-        counts.retryable,
-        counts.pending,
-        counts.completed,
-        counts.cancelled,
-        counts.discarded,
-    ];
-    let names = [queue.name.clone(), queue.status.clone()];
-    names.into_iter().chain(numbers.map(|count| count.to_string())).collect()
-}
-
-fn describe(queue: &QueueStats) -> String {
-    let (stats, counts) = (&queue.stats, &queue.stats.counts);
-    let mut table = Table::of_fields();
-    table.field("queue", &queue.name);
-    table.field("status", &queue.status);
-    let states = [
-        ("available", counts.available),
-        ("active", counts.active),
-        ("scheduled", counts.scheduled),
-        ("retryable", counts.retryable),
-        ("pending", counts.pending),
-        ("completed", counts.completed),
-        ("cancelled", counts.cancelled),
-        ("discarded", counts.discarded),
-    ];
-    for (name, count) in states {
-        table.field(name, count.to_string());
-    }
-    let mut hour = Table::of_fields();
-    hour.field_if("  enqueued", stats.enqueued_last_hour.map(|count| count.to_string()));
-    hour.field_if("  completed", stats.completed_last_hour.map(|count| count.to_string()));
-    hour.field_if("  failed attempts", stats.failed_last_hour.map(|count| count.to_string()));
-    hour.field_if("  average wait", stats.avg_wait_ms.map(milliseconds));
-    hour.field_if("  average run", stats.avg_duration_ms.map(milliseconds));
-    format!("{}\nlast hour\n{}", table.take(), hour.take())
 }

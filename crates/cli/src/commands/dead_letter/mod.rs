@@ -1,13 +1,17 @@
 //! `rota dead-letter`: jobs that failed for good.
 
-use clap::{Args, Subcommand};
-use rota_client::Client;
-use serde_json::json;
+mod list;
+mod purge;
+mod stats;
 
+use clap::{Args, Subcommand};
+
+use self::list::ListArgs;
+use self::purge::Purge;
 use super::confirm::Confirm;
-use super::jobs::{Extent, FilterArgs, StateArgs, describe, print_jobs, time_or_ago};
+use super::jobs::describe;
 use crate::Failure;
-use crate::output::{Table, each, plural, print, print_json, print_line};
+use crate::output::{each, plural, print, print_json};
 use crate::remote::Remote;
 
 const EXAMPLES: &str = "\
@@ -16,11 +20,6 @@ Examples:
   rota dead-letter --queue email --type 'email.*' --since 1d
   rota dead-letter show 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
   rota dead-letter retry 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7";
-
-const LIST_EXAMPLES: &str = "\
-Examples:
-  rota dead-letter list --queue email --all
-  rota dead-letter list --all --json | jq -r '.jobs[].id' | xargs rota dead-letter retry";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -41,11 +40,6 @@ Examples:
   rota dead-letter delete 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
   rota dead-letter delete --yes $(rota dead-letter list --json | jq -r '.jobs[].id')";
 
-const PURGE_EXAMPLES: &str = "\
-Examples:
-  rota dead-letter purge --queue email --older-than 30d --yes
-  rota dead-letter purge                       says what it would delete, and asks";
-
 /// List, retry and delete jobs that failed for good
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -60,19 +54,10 @@ pub(crate) struct DeadLetter {
     remote: Remote,
 }
 
-#[derive(Debug, Default, PartialEq, Args)]
-struct ListArgs {
-    #[command(flatten)]
-    filter: FilterArgs,
-
-    #[command(flatten)]
-    extent: Extent,
-}
-
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List jobs, newest first
-    #[command(after_help = LIST_EXAMPLES)]
+    #[command(after_help = list::EXAMPLES)]
     List(ListArgs),
 
     /// Show all about a job
@@ -104,22 +89,7 @@ enum Action {
     },
 
     /// Delete all, or those of a queue, or old ones
-    #[command(after_help = PURGE_EXAMPLES)]
     Purge(Purge),
-}
-
-#[derive(Debug, Args)]
-struct Purge {
-    /// Only jobs of this queue
-    #[arg(long, value_name = "NAME")]
-    queue: Option<String>,
-
-    /// Only jobs that failed before then: a time, or how long ago, such as 30d
-    #[arg(long, value_name = "TIME", value_parser = time_or_ago)]
-    older_than: Option<String>,
-
-    #[command(flatten)]
-    confirm: Confirm,
 }
 
 impl DeadLetter {
@@ -136,7 +106,7 @@ impl DeadLetter {
                 let job = client.dead_letter(&id).await?;
                 if json { print_json(&job) } else { print(&describe(&job)) }
             }
-            Action::Stats => stats(&client, json).await,
+            Action::Stats => stats::print(&client, json).await,
             Action::Retry { ids } => {
                 let act = async |id: &str| client.retry_dead_letter(id).await;
                 each(&ids, "retried", "jobs", json, act).await
@@ -150,60 +120,6 @@ impl DeadLetter {
                 each(&ids, "deleted", "jobs", json, act).await
             }
             Action::Purge(purge) => purge.run(&client, json).await,
-        }
-    }
-}
-
-impl ListArgs {
-    async fn print(self, client: &Client, as_json: bool) -> Result<(), Failure> {
-        let filter = self.filter.filter(&StateArgs::default());
-        print_jobs(
-            self.extent,
-            filter,
-            as_json,
-            "no jobs in the dead letter match",
-            async |filter, limit, at| client.dead_letters(filter, limit, at).await,
-        )
-        .await
-    }
-}
-
-async fn stats(client: &Client, as_json: bool) -> Result<(), Failure> {
-    let stats = client.dead_letter_stats().await?;
-    if as_json {
-        return print_json(&stats);
-    }
-    let mut table = Table::new(&["QUEUE", "JOBS"]).numbers_in([1]);
-    for (queue, count) in &stats.by_queue {
-        table.row(vec![queue.clone(), count.to_string()]);
-    }
-    print(&table.take())?;
-    print_line(&format!("{} in all", plural(stats.total, "job", "jobs")))
-}
-
-impl Purge {
-    async fn run(self, client: &Client, json: bool) -> Result<(), Failure> {
-        let stats = client.dead_letter_stats().await?;
-        let (count, place) = match &self.queue {
-            Some(queue) => {
-                (stats.by_queue.get(queue).copied().unwrap_or(0), format!(" of queue {queue}"))
-            }
-            None => (stats.total, String::new()),
-        };
-        let jobs = plural(count, "job", "jobs");
-        self.confirm.ask(&match &self.older_than {
-            Some(time) => {
-                format!(
-                    "delete those of {jobs} in the dead letter{place} that failed before {time}"
-                )
-            }
-            None => format!("delete {jobs} in the dead letter{place}"),
-        })?;
-        let purged =
-            client.purge_dead_letters(self.queue.as_deref(), self.older_than.as_deref()).await?;
-        match json {
-            true => print_json(&json!({"deleted": purged.purged_count, "failed": purged.failed})),
-            false => print_line(&format!("deleted {}", plural(purged.purged_count, "job", "jobs"))),
         }
     }
 }
