@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::finding::{Finding, Level};
 use crate::Failure;
-use crate::output::{plural, print, print_json};
+use crate::output::{plural, print, print_json, printable};
 
 /// Everything that was found, by what was looked at.
 #[derive(Debug, Default)]
@@ -74,7 +74,8 @@ impl Section {
 }
 
 fn line(out: &mut String, finding: &Finding) {
-    out.push_str(&format!("  {:8} {:12} {}\n", finding.level.word(), finding.check, finding.what));
+    let what = printable(&finding.what);
+    out.push_str(&format!("  {:8} {:12} {what}\n", finding.level.word(), finding.check));
     if let Some(advice) = &finding.advice {
         out.push_str(&format!("  {:21} {advice}\n", ""));
     }
