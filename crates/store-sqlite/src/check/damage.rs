@@ -111,9 +111,14 @@ impl Damages {
         }
     }
 
-    /// What was read, unless it could not be.
+    /// What was read, unless it could not be. SQLite says more about why, if it knows.
     pub(super) fn unless<T>(&mut self, read: Result<T, Fault>) -> Option<T> {
-        read.map_err(|fault| self.found(Rule::Unreadable, fault)).ok()
+        match read {
+            Ok(read) => return Some(read),
+            Err(_) if self.by_rule.contains_key(&Rule::Structure) => {}
+            Err(fault) => self.found(Rule::Unreadable, fault),
+        }
+        None
     }
 }
 
