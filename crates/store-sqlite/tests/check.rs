@@ -173,6 +173,16 @@ fn what_is_not_ours_or_not_there_is_refused() {
     assert!(matches!(error, OpenError::NewerFormat { found: 99, .. }), "{error}");
 }
 
+/// The header of the file may be behind the log.
+#[test]
+fn a_newer_format_that_is_only_in_the_log_is_refused() {
+    let directory = Directory::new();
+    std::mem::forget(fill(&directory));
+    tamper_format(&directory, 99);
+    let error = Snapshot::of_directory(directory.path()).err().expect("it is refused");
+    assert!(matches!(error, OpenError::NewerFormat { found: 99, .. }), "{error}");
+}
+
 /// Before the first start of a new version, the old format is there to be backed up.
 #[test]
 fn an_older_format_is_checked_as_what_it_is() {
