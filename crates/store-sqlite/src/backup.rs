@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::check::{self, Depth, Report};
 use crate::copy::{self, Stage};
+use crate::header::Ways;
 use crate::partial::{Partial, directory_of};
 use crate::{CopyError, Snapshot, disk, header};
 
@@ -32,7 +33,7 @@ pub fn backup(
     disk::demand_room(partial.path(), bytes + headroom(dir, target))?;
     same_permissions(snapshot.path(), &partial)?;
     let watch = LogWatch::begin(dir);
-    copy::copy(&snapshot, partial.path(), partial.file(), &mut |done, total| {
+    copy::copy(&snapshot, partial.path(), partial.file(), Ways::Alone, &mut |done, total| {
         tell(Stage::Copying { done, total });
         watch.look()
     })?;

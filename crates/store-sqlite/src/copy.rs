@@ -6,14 +6,14 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::fault::Fault;
-use crate::{CopyError, Snapshot, header};
+use crate::header::Ways;
+use crate::{CopyError, Snapshot};
 
 /// What a copy is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,7 @@ pub(crate) fn copy(
     from: &Snapshot,
     to: &Path,
     file: &File,
+    ways: Ways,
     watch: &mut dyn FnMut(u64, u64) -> Result<(), CopyError>,
 ) -> Result<(), CopyError> {
     let failed = |error: rusqlite::Error| CopyError::failed(to, Fault::from(error));
@@ -61,7 +62,7 @@ pub(crate) fn copy(
     }
     drop(backup);
     target.close().map_err(|(_, error)| failed(error))?;
-    stand_alone(file).map_err(write_failed)
+    ways.write(file).and_then(|()| file.sync_all()).map_err(write_failed)
 }
 
 fn open(to: &Path) -> rusqlite::Result<Connection> {
@@ -71,11 +72,4 @@ fn open(to: &Path) -> rusqlite::Result<Connection> {
     target.pragma_update(None, "journal_mode", "off")?;
     target.pragma_update(None, "synchronous", "off")?;
     Ok(target)
-}
-
-/// A file that says it has a log cannot be read where none can be made. The server changes this
-/// back when it opens the file.
-fn stand_alone(file: &File) -> io::Result<()> {
-    file.write_all_at(&header::BY_ITSELF, header::WAYS_AT)?;
-    file.sync_all()
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::OpenError;
@@ -17,11 +18,24 @@ pub(crate) enum Look {
 
 const HEADER_LEN: usize = 100;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// How the file is to be written and read: 1 is by itself, 2 with a write-ahead log.
-pub(crate) const WAYS_AT: u64 = 18;
-pub(crate) const BY_ITSELF: [u8; 2] = [1, 1];
+const WAYS_AT: u64 = 18;
 const USER_VERSION_AT: usize = 60;
 const APPLICATION_ID_AT: usize = 68;
+
+/// How a database is written and read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ways {
+    /// By itself, so that it can be read where no file can be made beside it.
+    Alone = 1,
+    /// With a write-ahead log, as a server leaves it.
+    WithLog = 2,
+}
+
+impl Ways {
+    pub(crate) fn write(self, file: &File) -> io::Result<()> {
+        file.write_all_at(&[self as u8; 2], WAYS_AT)
+    }
+}
 
 pub(crate) fn look(path: &Path) -> Result<Look, OpenError> {
     let len = match fs::metadata(path) {

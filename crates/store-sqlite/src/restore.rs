@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::backup::{Copied, examine};
 use crate::copy::{self, Stage};
+use crate::header::Ways;
 use crate::partial::Partial;
 use crate::set_aside::Old;
 use crate::{CopyError, Snapshot, disk, open, owner};
@@ -36,7 +37,7 @@ pub fn restore(
     }
     let partial = Partial::create(dir.join("rota.db.restoring"))?;
     disk::demand_room(partial.path(), backup.bytes()?)?;
-    copy::copy(&backup, partial.path(), partial.file(), &mut |done, total| {
+    copy::copy(&backup, partial.path(), partial.file(), Ways::WithLog, &mut |done, total| {
         tell(Stage::Copying { done, total });
         Ok(())
     })?;

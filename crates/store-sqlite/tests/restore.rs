@@ -26,6 +26,17 @@ fn a_backup_becomes_a_directory_that_a_server_can_use() {
     block_on(store.commit(&batch(2, vec![insert(JOBS)]))).expect("it goes on where it was");
 }
 
+/// A file without a log could not get one while somebody reads it.
+#[test]
+fn a_server_starts_on_a_restored_directory_while_it_is_checked() {
+    let (_keep, file) = backed_up();
+    let directory = Directory::new();
+    into(&directory, &file, false).unwrap();
+    let _check = Snapshot::of_directory(directory.path()).unwrap();
+    let mut store = directory.open();
+    block_on(store.commit(&batch(2, vec![insert(JOBS)]))).unwrap();
+}
+
 #[test]
 fn a_database_that_is_there_is_kept_unless_told() {
     let (_keep, file) = backed_up();

@@ -47,11 +47,7 @@ fn unusable(dir: &Path, error: &OpenError) -> Finding {
             "Correct --data; `rota serve` would create it.",
         );
     }
-    let OpenError::Unusable { path, cause, .. } = error else {
-        return Finding::problem("directory", error.to_string(), "Look at its permissions.");
-    };
-    let what = format!("{} cannot be read: {cause}.", path.display());
-    Finding::problem("directory", what, "Run this as the user that runs the server, or as root.")
+    unreadable("directory", error)
 }
 
 fn server(seen: &Survey) -> Finding {
@@ -139,10 +135,16 @@ fn unopened(dir: &Path, error: &OpenError) -> Finding {
             format!("{} cannot be read as a Rota database: {cause}.", path.display()),
             contents::restore(dir),
         ),
-        OpenError::Locked { .. } | OpenError::Unusable { .. } => Finding::problem(
-            "database",
-            format!("{error}."),
-            "Run this as the user that runs the server, or as root.",
-        ),
+        OpenError::Locked { .. } | OpenError::Unusable { .. } => unreadable("database", error),
     }
+}
+
+fn unreadable(check: &'static str, error: &OpenError) -> Finding {
+    let what = match error {
+        OpenError::Unusable { path, cause, .. } => {
+            format!("{} cannot be read: {cause}.", path.display())
+        }
+        _ => format!("{error}."),
+    };
+    Finding::problem(check, what, "Run this as the user that runs the server, or as root.")
 }
