@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand};
 use rota_server::settings::{Declaration, declarations};
 
-use crate::commands;
+use crate::{Failure, commands};
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -41,8 +41,19 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Shell", &["completions", "help"]),
 ];
 
-pub(crate) fn parse() -> ArgMatches {
-    command().get_matches()
+/// What was given. A mistake ends the process as clap does it, unless it is to be told as JSON.
+pub(crate) fn parse() -> Result<ArgMatches, Failure> {
+    command().try_get_matches().map_err(|error| {
+        let as_json = std::env::args_os().any(|argument| argument == "--json");
+        if !as_json || !error.use_stderr() {
+            error.exit();
+        }
+        let text = error.to_string();
+        // What follows the first paragraph repeats the usage.
+        let message = text.split("\n\n").next().unwrap_or_default();
+        Failure::usage(message.trim_start_matches("error: ").trim_end())
+            .hint("The command's --help has examples.")
+    })
 }
 
 /// Whether the command that was given has `--json`, and it was given too.
@@ -156,7 +167,8 @@ mod tests {
         grouped.retain(|name| *name != "help");
         let command = command();
         let mut all: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-        (grouped.sort_unstable(), all.sort_unstable());
+        grouped.sort_unstable();
+        all.sort_unstable();
         assert_eq!(grouped, all);
     }
 

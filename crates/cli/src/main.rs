@@ -14,11 +14,14 @@ use std::process::ExitCode;
 pub(crate) use failure::Failure;
 
 fn main() -> ExitCode {
-    let arguments = arguments::parse();
-    match commands::run(&arguments) {
+    let (outcome, as_json) = match arguments::parse() {
+        Ok(arguments) => (commands::run(&arguments), arguments::wants_json(&arguments)),
+        Err(failure) => (Err(failure), true),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.say(arguments::wants_json(&arguments));
+            failure.say(as_json);
             ExitCode::from(failure.code)
         }
     }

@@ -1,5 +1,6 @@
+use std::collections::BTreeMap;
+
 use rota_client::{Error, Kept};
-use serde_json::json;
 
 use super::{print_json, print_line};
 use crate::Failure;
@@ -24,7 +25,7 @@ pub(crate) async fn each<T>(
         }
     }
     if as_json {
-        print_json(&json!({name: done}))?;
+        print_json(&BTreeMap::from([(name, done)]))?;
     }
     match (failures.len(), ids.len()) {
         (0, _) => Ok(()),

@@ -30,14 +30,19 @@ fn relative_to(time: &str, now: Timestamp) -> String {
     }
 }
 
-/// The largest unit that gives at least two, so that nothing is rounded beyond use.
+/// The largest unit, and the next one while the first is small: `45s`, `2h59m`, `30d`.
 fn coarse(seconds: i64) -> String {
-    let units = [("d", 86_400), ("h", 3_600), ("m", 60)];
-    let fits = units.iter().find(|(_, length)| seconds >= 2 * length);
-    fits.map_or_else(
-        || format!("{seconds}s"),
-        |(unit, length)| format!("{}{unit}", seconds / length),
-    )
+    const UNITS: [(&str, i64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
+    let largest = UNITS.iter().position(|(_, length)| seconds >= *length).unwrap_or(3);
+    let (unit, length) = UNITS[largest];
+    let whole = seconds / length;
+    let rest = UNITS.get(largest + 1).map(|(unit, smaller)| (unit, seconds % length / smaller));
+    match rest {
+        Some((smaller, count)) if whole < 10 && count > 0 => {
+            format!("{whole}{unit}{count}{smaller}")
+        }
+        _ => format!("{whole}{unit}"),
+    }
 }
 
 #[cfg(test)]
@@ -50,10 +55,11 @@ mod tests {
         let shown = |time: &str| relative_to(time, now);
         assert_eq!(shown("2026-11-15T12:00:00.5Z"), "now");
         assert_eq!(shown("2026-11-15T11:59:50Z"), "10s ago");
-        assert_eq!(shown("2026-11-15T11:58:30Z"), "90s ago");
+        assert_eq!(shown("2026-11-15T11:58:30Z"), "1m30s ago");
         assert_eq!(shown("2026-11-15T11:50:00Z"), "10m ago");
         assert_eq!(shown("2026-11-12T12:00:00Z"), "3d ago");
         assert_eq!(shown("2026-11-15T15:00:30Z"), "in 3h");
+        assert_eq!(shown("2026-11-15T14:59:58Z"), "in 2h59m");
         assert_eq!(shown("soon"), "soon");
     }
 

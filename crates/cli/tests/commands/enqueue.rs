@@ -109,6 +109,17 @@ fn bad_arguments_are_explained() {
 }
 
 #[test]
+fn mistakes_are_told_as_json_too() {
+    let server = Server::start();
+    let error = rota(&server, &["enqueue", "a.b", "--args", "x", "--json"]).json_error(2);
+    let message = error["message"].as_str().unwrap();
+    assert!(message.starts_with("invalid value 'x' for '--args <JSON>'"), "{message}");
+    let error = rota(&server, &["enqueue", "--json"]).json_error(2);
+    assert!(error["message"].as_str().unwrap().contains("<TYPE>"), "{error}");
+    assert!(rota(&server, &["enqueue", "--json", "--help"]).printed().contains("Examples:"));
+}
+
+#[test]
 fn what_the_server_refuses_is_exit_code_5_in_its_words() {
     let server = Server::start();
     looks_like!("refused", rota(&server, &["enqueue", "a.b", "--priority", "1000"]).failed(5));

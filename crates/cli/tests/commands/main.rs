@@ -9,6 +9,7 @@ mod support;
 mod fake;
 mod run;
 
+mod client;
 mod completions;
 mod cron;
 mod dead_letter;

@@ -105,7 +105,7 @@ pub const FILTERS: &[(&str, &str)] = &[
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "[time]"),
     (r"\b(now     |\ds ago  |\d\ds ago )(?<after> *\S)", "[ago]   $after"),
     (r"\b(now|\d+s ago)", "[ago]"),
-    (r"\bin \d+[smhd]", "[in]"),
+    (r"\bin (\d+[smhd])+", "[in]"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:[port]"),
     (env!("CARGO_PKG_VERSION"), "[version]"),
 ];
