@@ -1,5 +1,8 @@
 //! Copies of a database that is in use, or not.
 
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
 mod directory;
 mod filled;
 

@@ -1,5 +1,8 @@
 //! Damage of every kind is found and told; what is sound is not slandered.
 
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
 mod directory;
 mod filled;
 

@@ -1,5 +1,8 @@
 //! Backups that come back, and what was there before.
 
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
 mod directory;
 mod filled;
 
