@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::check::{self, Depth, Report};
 use crate::copy::{self, Stage};
 use crate::header::Ways;
-use crate::partial::{Partial, directory_of};
+use crate::partial::Partial;
+use crate::place::{directory_of, is_same};
 use crate::{CopyError, Snapshot, disk, header};
 
 /// A backup that was made and checked, or was restored.
@@ -73,8 +74,7 @@ fn refuse(dir: &Path, target: &Path, overwrite: bool) -> Result<(), CopyError> {
 /// A name that the server uses in its directory.
 fn is_own(dir: &Path, target: &Path) -> bool {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let same = |a: &Path, b: &Path| matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    name.starts_with("rota.") && same(dir, directory_of(target))
+    name.starts_with("rota.") && is_same(dir, directory_of(target))
 }
 
 /// What should be left on the server's disk after the copy, for the log that grows meanwhile.

@@ -27,13 +27,17 @@ pub enum CopyError {
     Crowded { dir: PathBuf },
     #[error("the copy of {} is damaged: {}", path.display(), listed(damages))]
     Damaged { path: PathBuf, damages: Vec<Damage> },
-    #[error("{} cannot be written: {cause}", path.display())]
-    Failed { path: PathBuf, cause: String },
+    #[error("{} cannot be {what}: {cause}", path.display())]
+    Failed { path: PathBuf, what: &'static str, cause: String },
 }
 
 impl CopyError {
     pub(crate) fn failed(path: &Path, cause: impl ToString) -> Self {
-        Self::Failed { path: path.to_owned(), cause: cause.to_string() }
+        Self::Failed { path: path.to_owned(), what: "written", cause: cause.to_string() }
+    }
+
+    pub(crate) fn not_set_aside(path: &Path, cause: &std::io::Error) -> Self {
+        Self::Failed { path: path.to_owned(), what: "set aside", cause: cause.to_string() }
     }
 }
 

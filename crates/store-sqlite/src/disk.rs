@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::CopyError;
-use crate::partial::directory_of;
+use crate::place::directory_of;
 
 /// What is left on the file system of this directory, where that can be told.
 pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {

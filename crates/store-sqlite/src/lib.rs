@@ -23,6 +23,7 @@ mod open;
 mod options;
 mod owner;
 mod partial;
+mod place;
 mod pragma;
 mod read;
 mod reader;

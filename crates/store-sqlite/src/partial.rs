@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::CopyError;
+use crate::place::sync_directory_of;
 
 /// Removed when dropped, unless it was given its name.
 pub(crate) struct Partial {
@@ -51,17 +52,5 @@ impl Drop for Partial {
         if !self.is_named {
             let _ = fs::remove_file(&self.path);
         }
-    }
-}
-
-/// Without this a name may be lost with the power, though the file is not.
-pub(crate) fn sync_directory_of(path: &Path) -> std::io::Result<()> {
-    File::open(directory_of(path))?.sync_all()
-}
-
-pub(crate) fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::disk;
-use crate::partial::directory_of;
+use crate::place::directory_of;
 
 pub(crate) struct Reserve {
     path: PathBuf,

@@ -6,6 +6,7 @@ use crate::backup::{Copied, examine};
 use crate::copy::{self, Stage};
 use crate::header::Ways;
 use crate::partial::Partial;
+use crate::place::is_same;
 use crate::set_aside::Old;
 use crate::{CopyError, Snapshot, disk, open, owner};
 
@@ -48,8 +49,4 @@ pub fn restore(
     let set_aside = old.set_aside()?;
     partial.name(&target)?;
     Ok(Restored { copied, set_aside })
-}
-
-fn is_same(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -14,7 +14,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::fault::Fault;
-use crate::partial::sync_directory_of;
+use crate::place::sync_directory_of;
 use crate::{CopyError, header, pragma};
 
 /// Files that SQLite would take for parts of whatever database lies beside them.
@@ -51,8 +51,9 @@ impl Old {
         if self.is_database {
             from.insert(0, self.path.clone());
         }
-        let kept = self.link(&from).map_err(|error| CopyError::failed(&self.path, error))?;
-        self.forget_parts().map_err(|error| CopyError::failed(&self.path, error))?;
+        let failed = |error: io::Error| CopyError::not_set_aside(&self.path, &error);
+        let kept = self.link(&from).map_err(failed)?;
+        self.forget_parts().map_err(failed)?;
         Ok(kept)
     }
 

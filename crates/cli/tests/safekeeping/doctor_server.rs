@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -76,7 +77,7 @@ fn lost_workers_and_piles_of_dead_letters_are_warned_of() {
             .post("/ojs/v1/workers/nack", json!({"job_id": job["id"], "error": error}))
             .expect(200);
     }
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(500));
     let ended = doctor(&server, &["--json"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let lost = finding(&ended, "workers");
@@ -112,18 +113,20 @@ fn a_full_disk_is_a_problem_with_its_remedy() {
     let Some(disk) = crate::small_disk::SmallDisk::mount(12) else { return };
     let server = Server::start_at(&disk.path().join("data"), &["--storage-reserve", "2MiB"], &[]);
     let job = json!({"type": "a", "args": ["x".repeat(100_000)]});
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while server.get("/ojs/v1/health").status == 200 {
-        server.post("/ojs/v1/jobs", job.clone());
-        assert!(std::time::Instant::now() < until, "the disk never fills up");
-    }
-    let ended = doctor(&server, &["--json"]);
+    let mut ballast = std::fs::File::create(disk.path().join("ballast")).unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    // The server may find room once more by moving its log; that is taken too.
+    let ended = loop {
+        while server.post("/ojs/v1/jobs", job.clone()).status == 201 {}
+        while ballast.write_all(&[7; 4096]).is_ok() {}
+        let ended = doctor(&server, &["--json"]);
+        if finding(&ended, "health")["level"] == "problem" {
+            break ended;
+        }
+        assert!(Instant::now() < until, "the disk never stays full: {ended:?}");
+    };
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    let health = finding(&ended, "health");
-    assert_eq!(
-        (&health["level"], &health["what"]),
-        (&"problem".into(), &"Its disk is full: new jobs are refused.".into(),)
-    );
+    assert_eq!(finding(&ended, "health")["what"], "Its disk is full: new jobs are refused.");
     assert_eq!(finding(&ended, "disk")["level"], "problem");
 }
 
@@ -143,26 +146,78 @@ fn a_url_where_nobody_is_has_an_exit_code_of_its_own() {
 
 #[test]
 fn something_that_is_no_job_server_is_told_apart() {
+    let url = answer_with(|_| (200, "<html>It works!</html>".to_owned()));
+    let ended = doctor_at(&url);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let what = finding(&ended, "answers")["what"].clone();
+    assert!(what.as_str().unwrap().contains("does not answer as an OJS server"), "{what}");
+}
+
+#[test]
+fn another_job_server_is_asked_for_its_health_only() {
+    let url = answer_with(|path| match path {
+        "/ojs/v1/health" => (200, json!({"status": "ok"}).to_string()),
+        "/ojs/manifest" => {
+            (200, json!({"implementation": {"name": "other", "version": "7"}}).to_string())
+        }
+        path => panic!("{path} is nobody's business"),
+    });
+    let ended = doctor_at(&url);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let answers = finding(&ended, "answers");
+    assert_eq!(
+        (&answers["level"], &answers["what"]),
+        (&"warning".into(), &"other 7 answers.".into(),)
+    );
+}
+
+/// Versions differ, and it is too busy to say more: that is a finding, not the end.
+#[test]
+fn a_server_that_stops_answering_is_a_problem() {
+    let url = answer_with(|path| match path {
+        "/ojs/v1/health" => {
+            (503, json!({"status": "degraded", "backend": {"status": "unresponsive"}}).to_string())
+        }
+        "/ojs/manifest" => {
+            (200, json!({"implementation": {"name": "rota", "version": "0.0.1"}}).to_string())
+        }
+        _ => {
+            let error = json!({"code": "busy", "message": "Too many requests wait."});
+            (503, json!({"error": error}).to_string())
+        }
+    });
+    let ended = doctor_at(&url);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    for (check, level) in [("health", "problem"), ("requests", "problem"), ("version", "warning")] {
+        assert_eq!(finding(&ended, check)["level"], level, "{check}");
+    }
+}
+
+/// Something that answers every request with what is asked for here, and tells where it is.
+fn answer_with(answer: impl Fn(&str) -> (u16, String) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
-            let _ = stream.read(&mut [0; 4096]);
-            let page = "<html>It works!</html>";
+            let mut request = [0; 4096];
+            let n = stream.read(&mut request).unwrap_or(0);
+            let request = String::from_utf8_lossy(&request[..n]).into_owned();
+            let (status, body) = answer(request.split(' ').nth(1).unwrap_or_default());
             let _ = write!(
                 stream,
-                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\
-                 Connection: close\r\n\r\n{page}",
-                page.len()
+                "HTTP/1.1 {status} x\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
             );
         }
     });
+    url
+}
+
+/// With an empty data directory.
+fn doctor_at(url: &str) -> Ended {
     let dir = TempDir::new().unwrap();
     let data = dir.path().display().to_string();
-    let ended = run(&["doctor", "--data", &data, "--url", &url, "--json"], &[]);
-    assert_eq!(ended.code, Some(3), "{ended:?}");
-    let what = finding(&ended, "answers")["what"].clone();
-    assert!(what.as_str().unwrap().contains("does not answer as an OJS server"), "{what}");
+    run(&["doctor", "--data", &data, "--url", url, "--json"], &[])
 }
 
 fn doctor(server: &Server, flags: &[&str]) -> Ended {

@@ -20,13 +20,30 @@ pub(super) async fn look(client: &Client, dir: &Path) -> Result<Vec<Finding>, Er
     let mut findings = vec![who(&manifest, &health), state(&health)];
     if manifest.implementation.name == "rota" {
         findings.extend(version(&manifest));
-        let readiness = client.readiness().await?;
-        findings.extend(ready(&readiness));
-        findings.extend(clock(&readiness, Timestamp::now()));
-        findings.extend(directory(&*client.server_settings().await?, dir));
-        findings.extend(work::look(client).await?);
+        match look_closer(client, dir).await {
+            Ok(more) => findings.extend(more),
+            Err(error) => findings.push(cut_short(&error)),
+        }
     }
     Ok(findings)
+}
+
+async fn look_closer(client: &Client, dir: &Path) -> Result<Vec<Finding>, Error> {
+    let readiness = client.readiness().await?;
+    let mut findings = Vec::new();
+    findings.extend(ready(&readiness));
+    findings.extend(clock(&readiness, Timestamp::now()));
+    findings.extend(directory(&*client.server_settings().await?, dir));
+    findings.extend(work::look(client).await?);
+    Ok(findings)
+}
+
+fn cut_short(error: &Error) -> Finding {
+    Finding::problem(
+        "requests",
+        format!("It does not answer all that it is asked: {error}"),
+        "Look at the load and the disk of that machine, and at the server's log.",
+    )
 }
 
 fn who(manifest: &Manifest, health: &Health) -> Finding {
