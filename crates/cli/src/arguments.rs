@@ -38,6 +38,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Server", &["serve", "config", "health", "bench"]),
     ("Jobs", &["enqueue", "work", "jobs", "dead-letter", "cron"]),
     ("Queues and workers", &["queues", "workers"]),
+    ("Data", &["backup", "restore", "doctor"]),
     ("Shell", &["completions", "help"]),
 ];
 

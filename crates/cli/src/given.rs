@@ -16,8 +16,16 @@ pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Failure> {
         })
         .collect();
     let path = matches.get_one::<String>("config").map(PathBuf::from);
-    let file = path.as_deref().map(read).transpose()?;
-    Settings::resolve(&flags, environment()?.into_iter(), file)
+    resolve(&flags, path.as_deref())
+}
+
+/// The settings as a server that is given these flags would have them.
+pub(crate) fn resolve(
+    flags: &[(String, String)],
+    file: Option<&Path>,
+) -> Result<Settings, Failure> {
+    let file = file.map(read).transpose()?;
+    Settings::resolve(flags, environment()?.into_iter(), file)
         .map_err(|error| Failure::usage(error.to_string()))
 }
 

@@ -4,6 +4,7 @@ mod arguments;
 mod commands;
 mod failure;
 mod given;
+mod local;
 mod logging;
 mod output;
 mod remote;

@@ -10,6 +10,8 @@ pub(crate) struct Answer {
     pub status: u16,
     pub content_type: Option<String>,
     pub retry_after: Option<u64>,
+    /// When the server answered, by its own clock.
+    pub date: Option<String>,
     pub body: Bytes,
 }
 

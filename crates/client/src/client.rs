@@ -134,12 +134,13 @@ impl Client {
         })?;
         let retry_after = head.headers.get(header::RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
-        let kind = head.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
         Ok(Answer {
             url: self.url(),
             status: head.status.as_u16(),
-            content_type: kind.map(str::to_owned),
+            content_type: text(header::CONTENT_TYPE).map(str::to_owned),
             retry_after,
+            date: text(header::DATE).map(str::to_owned),
             body: body.to_bytes(),
         })
     }

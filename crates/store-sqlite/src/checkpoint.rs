@@ -1,8 +1,11 @@
 //! Moving what was committed from the log into the file proper.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, ErrorCode, Row};
 
 use crate::fault::Fault;
+use crate::pragma::PATIENCE;
 
 /// How many pages the log holds under load, about.
 const USUAL_PAGES: u64 = 4096;
@@ -48,9 +51,15 @@ pub(crate) fn now(conn: &Connection) -> Result<(), Fault> {
     run(conn, "PRAGMA wal_checkpoint(PASSIVE)")
 }
 
+/// Our own readers are gone sooner. A backup is not, and nobody should wait for it.
+const PATIENCE_WITH_READERS: Duration = Duration::from_millis(250);
+
 /// Moves everything and empties the log, unless a reader is in the way.
 pub(crate) fn and_truncate(conn: &Connection) -> Result<(), Fault> {
-    run(conn, "PRAGMA wal_checkpoint(TRUNCATE)")
+    conn.busy_timeout(PATIENCE_WITH_READERS)?;
+    let truncated = run(conn, "PRAGMA wal_checkpoint(TRUNCATE)");
+    conn.busy_timeout(PATIENCE)?;
+    truncated
 }
 
 /// On a full disk there may be no room to move anything to. That loses nothing: it is durable in

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 pub enum OpenError {
     #[error("the data directory {} is in use by another server{}; stop it, or choose another directory", dir.display(), with_pid(*pid))]
     Locked { dir: PathBuf, pid: Option<u32> },
+    #[error("there is no Rota database at {}", path.display())]
+    Nothing { path: PathBuf },
     #[error("{} cannot be used: {cause}; {advice}", path.display())]
     Unusable { path: PathBuf, cause: String, advice: &'static str },
     #[error("{} cannot be read as a Rota database: {cause}; it is left as it is: restore it from a backup, or move it away to start anew", path.display())]

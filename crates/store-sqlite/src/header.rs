@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::OpenError;
@@ -17,8 +18,24 @@ pub(crate) enum Look {
 
 const HEADER_LEN: usize = 100;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+const WAYS_AT: u64 = 18;
 const USER_VERSION_AT: usize = 60;
 const APPLICATION_ID_AT: usize = 68;
+
+/// How a database is written and read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ways {
+    /// By itself, so that it can be read where no file can be made beside it.
+    Alone = 1,
+    /// With a write-ahead log, as a server leaves it.
+    WithLog = 2,
+}
+
+impl Ways {
+    pub(crate) fn write(self, file: &File) -> io::Result<()> {
+        file.write_all_at(&[self as u8; 2], WAYS_AT)
+    }
+}
 
 pub(crate) fn look(path: &Path) -> Result<Look, OpenError> {
     let len = match fs::metadata(path) {
@@ -63,9 +80,14 @@ fn check_header(path: &Path, header: &[u8; HEADER_LEN]) -> Result<(), OpenError>
 /// The base of a new file is written with a rollback journal. One that is left over means that
 /// the creation was cut short, and SQLite undoes it.
 fn was_being_created(path: &Path) -> bool {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-journal");
-    fs::metadata(PathBuf::from(journal)).is_ok_and(|m| m.len() > 0)
+    fs::metadata(beside(path, "-journal")).is_ok_and(|m| m.len() > 0)
+}
+
+/// The name of a file that SQLite, or Rota, keeps beside a database.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 fn number_at(header: &[u8; HEADER_LEN], at: usize) -> u32 {

@@ -4,8 +4,13 @@
 //! that can be given back when the disk is full.
 
 mod apply;
+mod backup;
+pub mod check;
 mod checkpoint;
 mod commit;
+mod copy;
+mod copy_error;
+mod disk;
 mod error;
 mod fault;
 mod header;
@@ -18,14 +23,27 @@ mod mover;
 mod open;
 mod options;
 mod overdue;
+mod owner;
+mod partial;
+mod place;
 mod pragma;
 mod read;
 mod reader;
 mod reserve;
+mod restore;
 mod row;
+mod set_aside;
+mod snapshot;
 mod store;
+mod survey;
 
+pub use backup::{Copied, backup};
+pub use copy::Stage;
+pub use copy_error::CopyError;
 pub use error::OpenError;
 pub use options::{Durability, Options};
 pub use reader::SqliteReader;
+pub use restore::{Restored, restore};
+pub use snapshot::{FORMAT, Snapshot};
 pub use store::SqliteStore;
+pub use survey::{Server, Survey, survey};

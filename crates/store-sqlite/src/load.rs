@@ -7,7 +7,7 @@ use rota_store::{Counts, HistoryRow, Kind, Loaded, Period, Sink};
 use rusqlite::{Connection, Row};
 
 use crate::fault::Fault;
-use crate::row;
+use crate::{migrate, row};
 
 pub(crate) fn load(conn: &mut Connection, sink: &mut dyn Sink) -> Result<Loaded, Fault> {
     let tx = conn.transaction()?;
@@ -21,7 +21,19 @@ pub(crate) fn load(conn: &mut Connection, sink: &mut dyn Sink) -> Result<Loaded,
 }
 
 pub(crate) fn meta(conn: &Connection) -> Result<Loaded, Fault> {
-    let mut statement = conn.prepare_cached("SELECT number, now, next_seq, id_key FROM meta")?;
+    read_meta(conn, "SELECT number, now, next_seq, id_key FROM meta")
+}
+
+/// Of a file in this format, which may be older than ours: such a file is looked at, not used.
+pub(crate) fn meta_of(conn: &Connection, format: u32) -> Result<Loaded, Fault> {
+    if format >= migrate::SEALED_IDS {
+        return meta(conn);
+    }
+    read_meta(conn, "SELECT number, now, next_seq, 0 FROM meta")
+}
+
+fn read_meta(conn: &Connection, sql: &str) -> Result<Loaded, Fault> {
+    let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let row = rows.next()?.ok_or_else(|| Fault::Damaged("the table meta is empty".into()))?;
     Ok(Loaded {

@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::OpenError;
 
@@ -22,7 +23,7 @@ impl DirLock {
             .truncate(false)
             .open(&path)
             .map_err(unusable)?;
-        match file.try_lock() {
+        match try_for_a_moment(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(OpenError::Locked { dir: dir.to_owned(), pid: read_pid(&mut file) });
@@ -34,7 +35,21 @@ impl DirLock {
     }
 }
 
-fn read_pid(file: &mut File) -> Option<u32> {
+/// Whoever looks whether a server is running holds the lock for an instant.
+fn try_for_a_moment(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
+            other => return other,
+        }
+    }
+    file.try_lock()
+}
+
+const TRIES: u32 = 10;
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+
+pub(crate) fn read_pid(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(32).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()

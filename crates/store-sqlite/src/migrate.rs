@@ -16,6 +16,9 @@ const STEPS: [&str; 3] = [
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;
 
+/// Since this format, ids hold numbers and retention has its list.
+pub(crate) const SEALED_IDS: u32 = 3;
+
 pub(crate) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
     Ok(!conn.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?)
 }

@@ -20,7 +20,7 @@ const LOG_BYTES_KEPT: u64 = 64 << 20;
 /// All statements of one side fit.
 const STATEMENTS: usize = 64;
 /// Writer and readers do not block each other; only opening and closing may meet for a moment.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection that has not touched the file yet.
 pub(crate) fn connect(path: &Path) -> Result<Connection, Fault> {
@@ -28,12 +28,16 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, Fault> {
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
+    for_any_use(&conn)?;
+    Ok(conn)
+}
+
+pub(crate) fn for_any_use(conn: &Connection) -> Result<(), Fault> {
     conn.busy_timeout(PATIENCE)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     // Dropping a connection must be quick and leave the file as a crash would.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    conn.pragma_update(None, "temp_store", "memory")?;
-    Ok(conn)
+    Ok(conn.pragma_update(None, "temp_store", "memory")?)
 }
 
 pub(crate) fn for_creation(conn: &Connection) -> Result<(), Fault> {

@@ -5,6 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::disk;
+use crate::place::directory_of;
+
 pub(crate) struct Reserve {
     path: PathBuf,
     bytes: u64,
@@ -38,7 +41,8 @@ impl Reserve {
         if self.is_there() {
             return true;
         }
-        if free_bytes(&self.path).is_some_and(|free| free < self.needed()) {
+        let free = disk::free_bytes(directory_of(&self.path));
+        if free.is_some_and(|free| free < self.needed()) {
             return false;
         }
         let filled = self.fill();
@@ -61,12 +65,6 @@ impl Reserve {
         }
         file.sync_all()
     }
-}
-
-/// What is left on the file system, where that can be told.
-fn free_bytes(path: &Path) -> Option<u64> {
-    let stat = rustix::fs::statvfs(path.parent()?).ok()?;
-    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
 /// Asks for blocks without writing them, which takes no time; false where that is not possible.

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use directory::block_on;
 use rota_model::{ClassId, JobId, Live, Millis, Seq, State};
 use rota_store::{Batch, CommitError, Mutation, NewRow, Reader, Store};
-use rota_store_sqlite::{Durability, OpenError, Options, SqliteStore};
+use rota_store_sqlite::{CopyError, Durability, OpenError, Options, SqliteStore, backup, restore};
 use tempfile::TempDir;
 
 /// A tmpfs of a few MiB that is unmounted when it goes.
@@ -114,6 +114,59 @@ fn a_read_only_directory_is_unusable() {
     assert!(message.contains("rota.lock") && message.contains("Read-only"), "{message}");
     let error = SqliteStore::open(&disk.path().join("new"), options(0)).err().expect("refused");
     assert!(matches!(error, OpenError::Unusable { .. }), "{error}");
+}
+
+/// What a server writes while a copy is made stays in its log. A backup gives up before that log
+/// has filled the disk.
+#[test]
+fn a_backup_gives_way_to_a_log_that_needs_the_room() {
+    let Some(disk) = SmallDisk::mount(40) else { return };
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut store = SqliteStore::open(disk.path(), options(1 << 20)).unwrap();
+    for number in 1..=300 {
+        block_on(store.commit(&batch(number))).unwrap();
+    }
+    block_on(store.tidy()).unwrap();
+    let mut number = 300;
+    let target = elsewhere.path().join("copy.db");
+    let outcome = backup(disk.path(), &target, false, &mut |_| {
+        for _ in 0..60 {
+            number += 1;
+            block_on(store.commit(&batch(number))).expect("the server is never refused");
+        }
+    });
+    assert!(matches!(outcome, Err(CopyError::Crowded { .. })), "{outcome:?}");
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0, "nothing is left of it");
+    block_on(store.commit(&batch(number + 1))).unwrap();
+}
+
+/// A copy of the file of a stopped server, on a medium where SQLite can put nothing beside it.
+#[test]
+fn a_file_on_a_read_only_medium_is_restored() {
+    let Some(disk) = SmallDisk::mount(4) else { return };
+    let mut store = SqliteStore::open(disk.path(), options(0)).unwrap();
+    block_on(store.commit(&batch(1))).unwrap();
+    block_on(store.close()).unwrap();
+    if !mount(&["-o", "remount,ro", "tmpfs"], disk.path()) {
+        eprintln!("skipped: remounting is not permitted here");
+        return;
+    }
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = disk.path().join("rota.db");
+    let restored = restore(&file, elsewhere.path(), false, &mut |_| {}).unwrap();
+    assert_eq!(restored.copied.commit, 1);
+}
+
+/// A disk that is full is no reason to have no backup of what is on it.
+#[test]
+fn a_full_disk_can_be_backed_up_to_another() {
+    let Some(disk) = SmallDisk::mount(12) else { return };
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut store = SqliteStore::open(disk.path(), options(0)).unwrap();
+    let last = fill(&mut store);
+    let target = elsewhere.path().join("copy.db");
+    let copied = backup(disk.path(), &target, false, &mut |_| {}).unwrap();
+    assert_eq!(copied.commit, last);
 }
 
 /// Commits until nothing fits any more, and tells the last batch that did.

@@ -1,16 +1,20 @@
 //! One file for each command.
 
+mod backup;
 mod bench;
 mod completions;
 mod config;
 mod confirm;
+mod copy;
 mod cron;
 mod dead_letter;
+mod doctor;
 mod enqueue;
 mod health;
 mod job_options;
 mod jobs;
 mod queues;
+mod restore;
 mod serve;
 mod work;
 mod workers;
@@ -32,6 +36,9 @@ pub(crate) enum Command {
     Cron(cron::Crons),
     DeadLetter(dead_letter::DeadLetter),
     Health(health::Health),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
+    Doctor(doctor::Doctor),
     Bench(bench::Bench),
     Completions(completions::Completions),
 }
@@ -53,6 +60,9 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         Command::Cron(command) => wait_for(command.run()),
         Command::DeadLetter(command) => wait_for(command.run()),
         Command::Health(command) => wait_for(command.run()),
+        Command::Backup(command) => command.run(),
+        Command::Restore(command) => command.run(),
+        Command::Doctor(command) => wait_for(command.run()),
         Command::Bench(command) => command.run(),
         Command::Completions(command) => command.run(),
     }

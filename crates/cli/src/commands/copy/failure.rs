@@ -1,0 +1,27 @@
+use rota_store_sqlite::{CopyError, OpenError};
+
+use crate::Failure;
+
+/// Why a copy failed, with what to do where that is the same for both commands.
+pub(in crate::commands) fn failure(error: CopyError) -> Failure {
+    let hint = match &error {
+        CopyError::Open(OpenError::Corrupt { path, cause }) => {
+            return Failure::error(format!("{} is not a Rota database: {cause}", path.display()));
+        }
+        CopyError::Open(_) | CopyError::Failed { .. } => None,
+        CopyError::Own { .. } => Some("Choose a file outside of the data directory."),
+        CopyError::Beside { .. } => Some("Move it away, or choose another name."),
+        CopyError::Busy { .. } => Some("Wait for the other one to end, or choose another name."),
+        CopyError::InUse { .. } => Some("Close that program first; nothing was changed."),
+        CopyError::NoRoom { .. } => Some("Free some space, or choose another disk."),
+        CopyError::Crowded { .. } => {
+            Some("Free some space there, or try again when the server has less to do.")
+        }
+        CopyError::Exists { .. } | CopyError::Damaged { .. } => None,
+    };
+    let failure = Failure::error(error.to_string());
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

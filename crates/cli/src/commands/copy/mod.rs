@@ -1,0 +1,9 @@
+//! What `backup` and `restore` have in common.
+
+mod failure;
+mod progress;
+mod summary;
+
+pub(super) use failure::failure;
+pub(super) use progress::Progress;
+pub(super) use summary::{describe, json, warn};

@@ -1,0 +1,115 @@
+//! A glance at queues and workers: whether work is being done.
+
+use rota_client::{Client, Error, Totals};
+
+use super::finding::Finding;
+use crate::output::plural;
+
+/// More queues or workers than this are not looked at one by one.
+const MOST_PAGES: usize = 20;
+const PER_PAGE: u32 = 100;
+/// Some jobs always fail; this many are waiting for somebody to look.
+const MANY_DEAD: u64 = 100;
+const NAMED: usize = 5;
+
+pub(super) async fn look(client: &Client) -> Result<Vec<Finding>, Error> {
+    let totals = client.totals().await?;
+    let mut findings = Vec::new();
+    findings.extend(maintenance(client).await?);
+    findings.extend(nobody_works(&totals));
+    findings.extend(paused(client).await?);
+    findings.extend(lost_workers(client).await?);
+    findings.extend(dead_letters(client).await?);
+    if findings.is_empty() {
+        let waiting = plural(totals.jobs.available, "job", "jobs");
+        let workers = plural(totals.workers, "worker", "workers");
+        let what = format!("{waiting} waiting, {} active, {workers}.", totals.jobs.active);
+        findings.push(Finding::ok("work", what));
+    }
+    Ok(findings)
+}
+
+async fn maintenance(client: &Client) -> Result<Option<Finding>, Error> {
+    let now = client.maintenance().await?;
+    Ok(now.maintenance.then(|| {
+        let reason = now.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        Finding::warning(
+            "maintenance",
+            format!("It is in maintenance and hands out no jobs{reason}."),
+            "End it when the work is done; it does not end by itself.",
+        )
+    }))
+}
+
+fn nobody_works(totals: &Totals) -> Option<Finding> {
+    let waiting = totals.jobs.available;
+    let nobody = totals.workers == 0 && totals.waiting_fetches == 0 && totals.jobs.active == 0;
+    (waiting > 0 && nobody).then(|| {
+        let what = match waiting {
+            1 => "1 job waits, and no worker is there.".to_owned(),
+            _ => format!("{} wait, and no worker is there.", plural(waiting, "job", "jobs")),
+        };
+        Finding::warning("workers", what, "Start a worker, or look why yours does not fetch.")
+    })
+}
+
+async fn paused(client: &Client) -> Result<Option<Finding>, Error> {
+    let (mut names, mut next) = (Vec::new(), None);
+    for _ in 0..MOST_PAGES {
+        let page = client.queues(PER_PAGE, next.as_ref()).await?;
+        let paused = page.items.iter().filter(|queue| queue.status == "paused");
+        names.extend(paused.map(|queue| queue.name.clone()));
+        next = page.next;
+        if next.is_none() {
+            break;
+        }
+    }
+    Ok((!names.is_empty()).then(|| {
+        Finding::warning(
+            "queues",
+            format!("Paused, so that their jobs wait: {}.", some(&names)),
+            "Let one go on with `rota queues resume NAME`, unless it is meant to wait.",
+        )
+    }))
+}
+
+async fn lost_workers(client: &Client) -> Result<Option<Finding>, Error> {
+    let (mut names, mut next) = (Vec::new(), None);
+    for _ in 0..MOST_PAGES {
+        let page = client.workers(PER_PAGE, next.as_ref()).await?;
+        let lost = page.items.iter().filter(|worker| worker.state == "stale");
+        names.extend(lost.map(|worker| worker.id.clone()));
+        next = page.next;
+        if next.is_none() {
+            break;
+        }
+    }
+    Ok((!names.is_empty()).then(|| {
+        Finding::warning(
+            "workers",
+            format!("Not heard of for too long: {}.", some(&names)),
+            "Look at the machines that they ran on. They are forgotten by themselves after a while.",
+        )
+    }))
+}
+
+async fn dead_letters(client: &Client) -> Result<Option<Finding>, Error> {
+    let stats = client.dead_letter_stats().await?;
+    let worst = stats.by_queue.iter().max_by_key(|(_, count)| **count);
+    Ok((stats.total >= MANY_DEAD).then(|| {
+        let most = worst.map(|(name, n)| format!(", {n} of them in {name}")).unwrap_or_default();
+        Finding::warning(
+            "dead letter",
+            format!("{} failed for good{most}.", plural(stats.total, "job", "jobs")),
+            "Look at their errors with `rota dead-letter list`; retry or delete them.",
+        )
+    }))
+}
+
+fn some(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}

@@ -1,0 +1,108 @@
+//! Everything that is not a job: classes and their counts, named things, statistics.
+
+use std::collections::{HashMap, HashSet};
+
+use rota_model::{Class, ClassId};
+use rota_store::{Counts, Kind, Period};
+use rusqlite::Connection;
+use serde_json::value::RawValue;
+
+use super::damage::{Damages, Rule};
+use crate::Snapshot;
+use crate::fault::Fault;
+
+pub(super) struct Classes {
+    known: HashSet<ClassId>,
+    counts: HashMap<ClassId, Counts>,
+}
+
+impl Classes {
+    pub(super) fn read(conn: &Connection, damages: &mut Damages) -> Result<Self, Fault> {
+        Ok(Self { known: known(conn, damages)?, counts: counts(conn)? })
+    }
+
+    pub(super) fn contains(&self, id: ClassId) -> bool {
+        self.known.contains(&id)
+    }
+
+    pub(super) fn counts(&self, id: ClassId) -> Counts {
+        self.counts.get(&id).copied().unwrap_or_default()
+    }
+
+    pub(super) fn counted(&self) -> impl Iterator<Item = ClassId> {
+        self.counts.keys().copied()
+    }
+}
+
+fn known(conn: &Connection, damages: &mut Damages) -> Result<HashSet<ClassId>, Fault> {
+    let mut statement = conn.prepare("SELECT id, json FROM classes")?;
+    let mut rows = statement.query([])?;
+    let mut known = HashSet::new();
+    while let Some(row) = rows.next()? {
+        let id = ClassId(row.get(0)?);
+        known.insert(id);
+        let json = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+        if serde_json::from_str::<Class>(json).is_err() {
+            damages.found(Rule::MalformedClass, id.0);
+        }
+    }
+    Ok(known)
+}
+
+fn counts(conn: &Connection) -> Result<HashMap<ClassId, Counts>, Fault> {
+    let mut statement = conn.prepare(
+        "SELECT class, completed, cancelled, dead_letter, discarded, expired FROM counts",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut counts = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let mut of_class = Counts::default();
+        for (i, count) in of_class.0.iter_mut().enumerate() {
+            *count = row.get::<_, i64>(1 + i)? as u64;
+        }
+        counts.insert(ClassId(row.get(0)?), of_class);
+    }
+    Ok(counts)
+}
+
+pub(super) fn check(snapshot: &Snapshot, damages: &mut Damages) -> Result<(), Fault> {
+    named(snapshot.conn(), damages)?;
+    if snapshot.format() >= FIRST_WITH_HISTORY {
+        history(snapshot.conn(), damages)?;
+    }
+    Ok(())
+}
+
+const FIRST_WITH_HISTORY: u32 = 2;
+
+fn named(conn: &Connection, damages: &mut Damages) -> Result<(), Fault> {
+    let mut statement = conn.prepare("SELECT kind, name, json FROM named")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (kind, name): (u8, String) = (row.get(0)?, row.get(1)?);
+        let json = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        if Kind::from_code(kind).is_none() || !is_json(json) {
+            damages.found(Rule::MalformedNamed, name);
+        }
+    }
+    Ok(())
+}
+
+fn history(conn: &Connection, damages: &mut Damages) -> Result<(), Fault> {
+    let mut statement = conn.prepare("SELECT period, queue, at, data FROM history")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (period, queue, at): (u8, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let data = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
+        let known = [Period::Minute, Period::Hour].into_iter().find(|p| p.code() == period);
+        let begins = known.is_some_and(|period| at.rem_euclid(period.ms()) == 0);
+        if !begins || !is_json(data) {
+            damages.found(Rule::MalformedHistory, format!("'{queue}' at {at}"));
+        }
+    }
+    Ok(())
+}
+
+fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<&RawValue>(bytes).is_ok()
+}

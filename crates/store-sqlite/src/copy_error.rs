@@ -1,0 +1,46 @@
+use std::path::{Path, PathBuf};
+
+use crate::OpenError;
+use crate::check::Damage;
+
+const MIB: u64 = 1 << 20;
+
+/// A backup was not made, or not restored. What was there before is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("{} exists already", path.display())]
+    Exists { path: PathBuf },
+    #[error("{} is a file of the data directory itself", path.display())]
+    Own { path: PathBuf },
+    /// SQLite would take it for a part of the new file.
+    #[error("{} lies beside it and belongs to another database", path.display())]
+    Beside { path: PathBuf },
+    #[error("{} is being written by another process", path.display())]
+    Busy { path: PathBuf },
+    #[error("{} is open in another program", path.display())]
+    InUse { path: PathBuf },
+    #[error("{} needs {} MiB, and there are {} MiB free on its disk", path.display(), needed.div_ceil(MIB), free / MIB)]
+    NoRoom { path: PathBuf, needed: u64, free: u64 },
+    #[error("the disk of {} was running out of room for the server's log, which grows while a copy is made", dir.display())]
+    Crowded { dir: PathBuf },
+    #[error("the copy of {} is damaged: {}", path.display(), listed(damages))]
+    Damaged { path: PathBuf, damages: Vec<Damage> },
+    #[error("{} cannot be {what}: {cause}", path.display())]
+    Failed { path: PathBuf, what: &'static str, cause: String },
+}
+
+impl CopyError {
+    pub(crate) fn failed(path: &Path, cause: impl ToString) -> Self {
+        Self::Failed { path: path.to_owned(), what: "written", cause: cause.to_string() }
+    }
+
+    pub(crate) fn not_set_aside(path: &Path, cause: &std::io::Error) -> Self {
+        Self::Failed { path: path.to_owned(), what: "set aside", cause: cause.to_string() }
+    }
+}
+
+fn listed(damages: &[Damage]) -> String {
+    damages.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

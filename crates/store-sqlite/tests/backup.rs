@@ -1,0 +1,197 @@
+//! Copies of a database that is in use, or not.
+
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
+mod directory;
+mod filled;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use directory::{Directory, block_on};
+use filled::{JOBS, batch, closed, fill, insert, insert_sized, tamper};
+use rota_store::Store;
+use rota_store_sqlite::check::{Depth, check};
+use rota_store_sqlite::{Copied, CopyError, OpenError, Snapshot, Stage, backup};
+use tempfile::TempDir;
+
+#[test]
+fn a_backup_is_one_sound_file_of_one_moment() {
+    let directory = Directory::new();
+    let mut store = fill(&directory);
+    block_on(store.commit(&batch(2, vec![insert_sized(JOBS, 20 << 20)]))).unwrap();
+    let elsewhere = TempDir::new().unwrap();
+    let target = elsewhere.path().join("copy.db");
+    let mut next = 3;
+    let mut last_seen = None;
+    let copied = backup(directory.path(), &target, false, &mut |stage| {
+        // A server that writes all the time.
+        block_on(store.commit(&batch(next, vec![insert(JOBS + next)]))).unwrap();
+        next += 1;
+        assert!(next < 100, "it starts over and over");
+        last_seen = Some(stage);
+    })
+    .unwrap();
+    assert!(next > 5 && last_seen == Some(Stage::Checking));
+    assert_eq!((copied.commit, copied.report.census.total()), (2, JOBS + 1));
+    assert_eq!(copied.bytes, fs::metadata(&target).unwrap().len());
+    assert_eq!(files(elsewhere.path()), ["copy.db"]);
+    assert_eq!(check(&Snapshot::of_file(&target).unwrap(), Depth::Full).damages, []);
+    let header = fs::read(&target).unwrap();
+    assert_eq!(header[18..20], [1, 1], "any SQLite can read it where nothing can be written");
+}
+
+#[test]
+fn what_is_only_in_the_log_is_in_the_backup() {
+    let directory = Directory::new();
+    std::mem::forget(fill(&directory));
+    let copied = into(&directory, &directory.file("copy.db"), false).unwrap();
+    assert_eq!(copied.report.census.total(), JOBS);
+}
+
+/// On a full disk, and at a stop, the server tries to empty its log. It must not wait for a backup.
+#[test]
+fn a_long_read_does_not_hold_the_server_up() {
+    let directory = Directory::new();
+    let mut store = fill(&directory);
+    let snapshot = Snapshot::of_directory(directory.path()).unwrap();
+    block_on(store.commit(&batch(2, vec![insert(JOBS)]))).unwrap();
+    let begun = Instant::now();
+    store.release_reserve();
+    store.restore_reserve();
+    block_on(store.close()).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(3), "it took {:?}", begun.elapsed());
+    drop(snapshot);
+    assert_eq!(into(&directory, &directory.file("copy.db"), false).unwrap().commit, 2);
+}
+
+#[test]
+fn progress_leads_to_the_end() {
+    let directory = Directory::new();
+    let mut store = fill(&directory);
+    block_on(store.commit(&batch(2, vec![insert_sized(JOBS, 20 << 20)]))).unwrap();
+    let mut steps = Vec::new();
+    let target = directory.file("copy.db");
+    let copied = backup(directory.path(), &target, false, &mut |stage| steps.push(stage)).unwrap();
+    assert!(steps.len() > 3, "{steps:?}");
+    assert_eq!(steps.pop(), Some(Stage::Checking));
+    let all = copied.bytes;
+    assert_eq!(steps.pop(), Some(Stage::Copying { done: all, total: all }));
+    let Stage::Copying { done, .. } = steps[0] else { panic!("{steps:?}") };
+    assert!(done > 0 && done < all);
+}
+
+#[test]
+fn a_file_that_is_there_is_kept_unless_told() {
+    let directory = closed();
+    let target = directory.file("copy.db");
+    fs::write(&target, "precious").unwrap();
+    let error = into(&directory, &target, false).unwrap_err();
+    assert!(matches!(error, CopyError::Exists { .. }), "{error}");
+    assert_eq!(fs::read(&target).unwrap(), b"precious");
+    into(&directory, &target, true).unwrap();
+    assert_eq!(Snapshot::of_file(&target).unwrap().loaded().number, 1);
+}
+
+/// Even a file that appears while the copy is made.
+#[test]
+fn a_file_that_appears_meanwhile_is_kept() {
+    let directory = closed();
+    let target = directory.file("copy.db");
+    let error = backup(directory.path(), &target, false, &mut |_| {
+        fs::write(&target, "precious").unwrap();
+    });
+    assert!(matches!(error, Err(CopyError::Exists { .. })));
+    assert_eq!(fs::read(&target).unwrap(), b"precious");
+    assert!(!directory.file("copy.db.partial").exists());
+}
+
+#[test]
+fn the_files_of_the_server_are_never_a_target() {
+    let directory = closed();
+    for name in ["rota.db", "rota.db-wal", "rota.lock", "rota.reserve"] {
+        let error = into(&directory, &directory.file(name), true).unwrap_err();
+        assert!(matches!(error, CopyError::Own { .. }), "{name}: {error}");
+    }
+    assert_eq!(Snapshot::of_directory(directory.path()).unwrap().loaded().number, 1);
+}
+
+/// SQLite would read the log of another database into the backup.
+#[test]
+fn a_log_beside_the_target_is_in_the_way() {
+    let directory = closed();
+    fs::write(directory.file("copy.db-wal"), "another's").unwrap();
+    let error = into(&directory, &directory.file("copy.db"), true).unwrap_err();
+    assert!(matches!(error, CopyError::Beside { .. }), "{error}");
+}
+
+#[test]
+fn what_an_earlier_attempt_left_is_no_obstacle_and_another_backup_is() {
+    let directory = closed();
+    let target = directory.file("copy.db");
+    let partial = directory.file("copy.db.partial");
+    fs::write(&partial, vec![b'x'; 1 << 20]).unwrap();
+    let other = fs::File::open(&partial).unwrap();
+    other.lock().unwrap();
+    let error = into(&directory, &target, false).unwrap_err();
+    assert!(matches!(error, CopyError::Busy { .. }), "{error}");
+    assert!(partial.exists(), "it is the other's");
+    drop(other);
+    into(&directory, &target, false).unwrap();
+    assert!(!partial.exists());
+}
+
+#[test]
+fn nothing_to_back_up_is_said_and_nothing_created() {
+    let directory = Directory::new();
+    let error = into(&directory, &directory.file("copy.db"), false).unwrap_err();
+    assert!(matches!(error, CopyError::Open(OpenError::Nothing { .. })), "{error}");
+    assert!(directory.listing().is_empty());
+}
+
+#[test]
+fn a_damaged_database_gets_no_backup() {
+    let directory = closed();
+    let file = directory.file("rota.db");
+    let mut bytes = fs::read(&file).unwrap();
+    let last = bytes.len() - 8192;
+    bytes[last..last + 12].iter_mut().for_each(|byte| *byte ^= 0xa5);
+    fs::write(&file, &bytes).unwrap();
+    let error = into(&directory, &directory.file("copy.db"), false).unwrap_err();
+    assert!(matches!(error, CopyError::Damaged { .. }), "{error}");
+    assert_eq!(directory.listing(), ["rota.db", "rota.lock", "rota.reserve"]);
+}
+
+/// A wrong figure is no reason to have no backup at all.
+#[test]
+fn wrong_figures_are_backed_up_and_told() {
+    let directory = closed();
+    tamper(&directory, "UPDATE counts SET completed = 77 WHERE class = 1", []);
+    let copied = into(&directory, &directory.file("copy.db"), false).unwrap();
+    assert_eq!(copied.report.damages.len(), 1);
+}
+
+#[test]
+fn who_could_not_read_the_database_cannot_read_the_backup() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = closed();
+    let private = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(directory.file("rota.db"), private).unwrap();
+    into(&directory, &directory.file("copy.db"), false).unwrap();
+    let mode = fs::metadata(directory.file("copy.db")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+fn into(directory: &Directory, target: &Path, overwrite: bool) -> Result<Copied, CopyError> {
+    backup(directory.path(), target, overwrite, &mut |_| {})
+}
+
+fn files(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,262 @@
+//! Damage of every kind is found and told; what is sound is not slandered.
+
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
+mod directory;
+mod filled;
+
+use std::fs;
+
+use directory::{Directory, block_on};
+use filled::{JOBS, batch, closed, fill, insert, tamper};
+use rota_model::State;
+use rota_store::Store;
+use rota_store_sqlite::check::{Depth, Report, check};
+use rota_store_sqlite::{OpenError, Server, Snapshot, survey};
+
+#[test]
+fn a_sound_database_is_found_sound_and_counted() {
+    let directory = closed();
+    let report = look(&directory);
+    assert_eq!(report.damages, []);
+    let census = &report.census;
+    assert_eq!(census.total(), JOBS);
+    assert_eq!((census.of(State::Active), census.of(State::Scheduled)), (20, 10));
+    assert_eq!((census.of(State::Completed), census.of(State::Cancelled)), (12, 12));
+    assert_eq!(census.of(State::Discarded), 36);
+}
+
+#[test]
+fn looking_leaves_a_closed_directory_as_it_was() {
+    let directory = closed();
+    let (before, listing) = (fs::read(directory.file("rota.db")).unwrap(), directory.listing());
+    look(&directory);
+    assert_eq!(directory.listing(), listing);
+    assert_eq!(fs::read(directory.file("rota.db")).unwrap(), before);
+}
+
+/// What a crash left in the log is looked at, and left there for the server to recover.
+#[test]
+fn looking_after_a_crash_sees_the_log_and_leaves_it() {
+    let directory = Directory::new();
+    std::mem::forget(fill(&directory));
+    let log = fs::read(directory.file("rota.db-wal")).unwrap();
+    assert!(!log.is_empty());
+    assert_eq!(look(&directory).census.total(), JOBS);
+    assert_eq!(fs::read(directory.file("rota.db-wal")).unwrap(), log);
+}
+
+#[test]
+fn a_snapshot_does_not_see_what_is_written_meanwhile() {
+    let directory = Directory::new();
+    let mut store = fill(&directory);
+    let snapshot = Snapshot::of_directory(directory.path()).unwrap();
+    block_on(store.commit(&batch(2, vec![insert(JOBS)]))).expect("the server is not disturbed");
+    assert_eq!(snapshot.loaded().number, 1);
+    assert_eq!(check(&snapshot, Depth::Full).census.total(), JOBS);
+    drop(snapshot);
+    assert_eq!(look(&directory).census.total(), JOBS + 1);
+}
+
+#[test]
+fn each_broken_rule_is_named() {
+    let cases = [
+        ("DELETE FROM live WHERE seq = 90", "job_without_state"),
+        ("DELETE FROM done WHERE seq = 10", "job_without_state"),
+        (
+            "INSERT INTO live (seq, class, state, attempt, enqueued, reserved_ms, held) \
+             SELECT seq, class, 1, 0, 0, 0, 0 FROM done WHERE seq = 10",
+            "living_and_finished",
+        ),
+        ("DELETE FROM jobs WHERE seq = 90", "living_without_job"),
+        ("DELETE FROM jobs WHERE seq = 10", "finished_without_job"),
+        ("UPDATE errors SET seq = 999999 WHERE seq = 100", "errors_without_job"),
+        ("UPDATE jobs SET id = x'00' WHERE seq = 90", "malformed_job"),
+        ("UPDATE live SET state = 77 WHERE seq = 90", "malformed_living"),
+        ("UPDATE live SET state = 4 WHERE seq = 90", "malformed_living"),
+        ("UPDATE done SET ending = 9 WHERE seq = 10", "malformed_finished"),
+        ("UPDATE live SET due = NULL WHERE state = 3", "missing_timer"),
+        ("UPDATE live SET class = 1 WHERE seq = 91", "another_class"),
+        ("UPDATE jobs SET given = 0 WHERE seq = 90", "anothers_id"),
+        ("UPDATE done SET purge_at = 12345 WHERE seq = 10", "kept_for_ever"),
+        ("DELETE FROM classes WHERE id = 2", "unknown_class"),
+        ("UPDATE meta SET next_seq = 100", "number_not_given_yet"),
+        ("UPDATE counts SET completed = completed + 1 WHERE class = 1", "counts"),
+        ("DELETE FROM counts WHERE class = 1", "counts"),
+        ("INSERT INTO counts VALUES (7, 1, 0, 0, 0, 0)", "counts"),
+        ("UPDATE classes SET json = '{' WHERE id = 1", "malformed_class"),
+        ("UPDATE named SET json = x'7b' WHERE name = 'mail'", "malformed_named"),
+        ("UPDATE named SET kind = 9 WHERE name = 'mail'", "malformed_named"),
+        ("UPDATE history SET at = at + 1", "malformed_history"),
+        ("UPDATE history SET period = 9", "malformed_history"),
+    ];
+    for (sql, expected) in cases {
+        let directory = closed();
+        tamper(&directory, sql, []);
+        let report = look(&directory);
+        let codes: Vec<_> = report.damages.iter().map(|damage| damage.rule.code()).collect();
+        assert!(codes.contains(&expected), "{sql}: {codes:?}");
+        assert_eq!(report.broken(), None, "{sql}: the file itself is whole");
+    }
+}
+
+#[test]
+fn damage_is_counted_and_told_with_examples() {
+    let directory = closed();
+    tamper(&directory, "DELETE FROM live WHERE seq IN (300, 301, 302, 303, 304)", []);
+    let report = look(&directory);
+    let told: Vec<_> = report.damages.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["jobs that are neither living nor finished: 5 (300, 301, 302, ...)"]);
+}
+
+/// The page is damaged where a depth of either kind must see it.
+#[test]
+fn a_damaged_page_is_found() {
+    for depth in [Depth::Quick, Depth::Full] {
+        let directory = closed();
+        let file = directory.file("rota.db");
+        let mut bytes = fs::read(&file).unwrap();
+        let pages = bytes.len() / 8192;
+        let mut found = 0;
+        for page in 1..pages {
+            let header = page * 8192..page * 8192 + 12;
+            let whole = bytes[header.clone()].to_vec();
+            bytes[header.clone()].iter_mut().for_each(|byte| *byte ^= 0xa5);
+            fs::write(&file, &bytes).unwrap();
+            let snapshot = Snapshot::of_directory(directory.path());
+            found += usize::from(match snapshot {
+                Ok(snapshot) => check(&snapshot, depth).broken().is_some(),
+                Err(error) => matches!(error, OpenError::Corrupt { .. }),
+            });
+            bytes[header].copy_from_slice(&whole);
+        }
+        assert_eq!(found, pages - 1, "{depth:?}: every page but the first was damaged once");
+    }
+}
+
+/// Only the full check compares an index with its table.
+#[test]
+fn an_index_that_lies_is_found() {
+    let directory = closed();
+    let file = directory.file("rota.db");
+    let root = |name: &str| -> i64 {
+        let conn = rusqlite::Connection::open(&file).unwrap();
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+        conn.query_row(sql, [name], |row| row.get(0)).unwrap()
+    };
+    let conn = rusqlite::Connection::open(&file).unwrap();
+    conn.execute("DELETE FROM live WHERE state IN (0, 2, 5)", []).unwrap();
+    drop(conn);
+    let (rare, purge) = (root("done_rare") as usize - 1, root("live_rare") as usize - 1);
+    let mut bytes = fs::read(&file).unwrap();
+    // The empty index in place of the full one: sound in itself, and wrong.
+    let empty = bytes[purge * 8192..(purge + 1) * 8192].to_vec();
+    bytes[rare * 8192..(rare + 1) * 8192].copy_from_slice(&empty);
+    fs::write(&file, &bytes).unwrap();
+    let report = look(&directory);
+    let broken = report.broken().expect("the index does not fit its table");
+    assert!(broken[0].to_string().contains("done_rare"), "{}", broken[0]);
+}
+
+#[test]
+fn what_is_not_ours_or_not_there_is_refused() {
+    let directory = Directory::new();
+    let refused = || Snapshot::of_directory(directory.path()).err().expect("it is refused");
+    assert!(matches!(refused(), OpenError::Nothing { .. }));
+    assert!(directory.listing().is_empty(), "looking creates nothing");
+
+    fs::write(directory.file("rota.db"), b"not a database").unwrap();
+    assert!(matches!(refused(), OpenError::Corrupt { .. }));
+    fs::remove_file(directory.file("rota.db")).unwrap();
+
+    let conn = rusqlite::Connection::open(directory.file("rota.db")).unwrap();
+    conn.execute_batch("CREATE TABLE jobs (anything); PRAGMA user_version = 1").unwrap();
+    drop(conn);
+    assert!(refused().to_string().contains("another program"));
+
+    let directory = closed();
+    tamper_format(&directory, 99);
+    let error = Snapshot::of_directory(directory.path()).err().expect("it is refused");
+    assert!(matches!(error, OpenError::NewerFormat { found: 99, .. }), "{error}");
+}
+
+/// The header of the file may be behind the log.
+#[test]
+fn a_newer_format_that_is_only_in_the_log_is_refused() {
+    let directory = Directory::new();
+    std::mem::forget(fill(&directory));
+    tamper_format(&directory, 99);
+    let error = Snapshot::of_directory(directory.path()).err().expect("it is refused");
+    assert!(matches!(error, OpenError::NewerFormat { found: 99, .. }), "{error}");
+}
+
+/// Before the first start of a new version, the old format is there to be backed up.
+#[test]
+fn an_older_format_is_checked_as_what_it_is() {
+    let directory = Directory::new();
+    let conn = rusqlite::Connection::open(directory.file("rota.db")).unwrap();
+    conn.execute_batch(include_str!("../migrations/0001_base.sql")).unwrap();
+    conn.execute_batch(
+        r#"PRAGMA application_id = 0x526f7461;
+         PRAGMA user_version = 1;
+         UPDATE meta SET number = 7, now = 70, next_seq = 4;
+         INSERT INTO jobs VALUES (3, x'00000000000070008000000000000003', 1, 30, x'22');
+         INSERT INTO live VALUES (3, 1, 1, 0, 30, NULL, NULL, NULL, NULL, 0, 0);"#,
+    )
+    .unwrap();
+    let newer = rusqlite::Connection::open(closed().file("rota.db")).unwrap();
+    let sql = "SELECT json FROM classes WHERE id = 1";
+    let class: String = newer.query_row(sql, [], |row| row.get(0)).unwrap();
+    conn.execute("INSERT INTO classes VALUES (1, ?1)", [class]).unwrap();
+    drop(conn);
+    let snapshot = Snapshot::of_directory(directory.path()).unwrap();
+    assert_eq!(snapshot.format(), 1);
+    assert_eq!(check(&snapshot, Depth::Full).damages, []);
+}
+
+#[test]
+fn a_survey_tells_who_is_there_and_takes_no_lock() {
+    let directory = Directory::new();
+    assert_eq!(survey(directory.path()).unwrap().server, Server::Stopped);
+    assert!(directory.listing().is_empty(), "looking creates nothing");
+    let store = fill(&directory);
+    let seen = survey(directory.path()).unwrap();
+    assert_eq!(seen.server, Server::Running { pid: Some(std::process::id()) });
+    assert_eq!(seen.reserve_bytes, 64 << 10);
+    assert!(seen.log_bytes > 0 && seen.database_bytes > 0 && seen.free_bytes.is_some());
+    block_on(store.close()).unwrap();
+    assert_eq!(survey(directory.path()).unwrap().server, Server::Stopped);
+    fs::write(directory.file("rota.db.restoring"), b"x").unwrap();
+    assert_eq!(survey(directory.path()).unwrap().remains, ["rota.db.restoring"]);
+    assert!(survey(&directory.path().join("missing")).is_err());
+}
+
+/// Somebody who only looks must not keep a server from starting.
+#[test]
+fn a_server_starts_while_others_look() {
+    let directory = closed();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    survey(directory.path()).unwrap();
+                    std::thread::sleep(std::time::Duration::from_micros(50));
+                }
+            });
+        }
+        let started = (0..50).filter(|_| directory.try_open().is_ok()).count();
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(started, 50);
+    });
+}
+
+fn look(directory: &Directory) -> Report {
+    check(&Snapshot::of_directory(directory.path()).unwrap(), Depth::Full)
+}
+
+fn tamper_format(directory: &Directory, format: u32) {
+    let conn = rusqlite::Connection::open(directory.file("rota.db")).unwrap();
+    conn.pragma_update(None, "user_version", format).unwrap();
+}

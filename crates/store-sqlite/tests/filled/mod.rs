@@ -1,0 +1,141 @@
+//! A database with some of everything, sound in every respect.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rota_model::{
+    Class, ClassId, Ending, ErrorRow, JobId, JobType, Live, Millis, Policy, QueueName, Seq, State,
+    TenantId,
+};
+use rota_store::suite::Fixture;
+use rota_store::{Batch, Claim, Counts, Finish, HistoryRow, Kind, Mutation, NewRow, Period, Store};
+use rota_store_sqlite::SqliteStore;
+use rusqlite::{Connection, Params};
+
+use crate::directory::{Directory, block_on};
+
+pub const JOBS: u64 = 400;
+
+/// A store that was closed in order.
+pub fn closed() -> Directory {
+    let directory = Directory::new();
+    block_on(fill(&directory).close()).expect("the store closes");
+    directory
+}
+
+/// A store that is open, as a server has it.
+pub fn fill(directory: &Directory) -> SqliteStore {
+    let mut store = directory.open();
+    let mut mutations = vec![
+        Mutation::Class(ClassId(1), class("mail")),
+        Mutation::Class(ClassId(2), class("files")),
+        Mutation::Put(Kind::Queue, "mail".into(), Bytes::from_static(b"{}")),
+        Mutation::History(HistoryRow {
+            period: Period::Minute,
+            at: Millis(1_699_999_980_000),
+            queue: "mail".into(),
+            data: Bytes::from_static(b"{\"n\":1}"),
+        }),
+    ];
+    mutations.extend((0..JOBS).map(insert));
+    mutations.extend((0..60).map(finish));
+    mutations.extend((60..80).map(claim));
+    mutations.extend((100..105).map(|seq| {
+        Mutation::Error(ErrorRow { seq: Seq(seq), attempt: 1, json: Bytes::from_static(b"{}") })
+    }));
+    mutations.extend(counts());
+    block_on(store.commit(&batch(1, mutations))).expect("the batch commits");
+    store
+}
+
+pub fn batch(number: u64, mutations: Vec<Mutation>) -> Batch {
+    Batch { number, now: Millis(1_700_000_000_000), next_seq: Seq(JOBS + 1000), mutations }
+}
+
+pub fn insert(seq: u64) -> Mutation {
+    insert_sized(seq, 200)
+}
+
+pub fn insert_sized(seq: u64, bytes: usize) -> Mutation {
+    let class = class_of(seq);
+    let new = NewRow {
+        seq: Seq(seq),
+        id: JobId::v7(seq as i64, u128::from(seq)),
+        given: true,
+        class,
+        created: Millis(seq as i64),
+        body: Bytes::from(vec![b'x'; bytes]),
+    };
+    let scheduled = (200..210).contains(&seq);
+    let live = Live {
+        seq: Seq(seq),
+        class,
+        state: if scheduled { State::Scheduled } else { State::Available },
+        attempt: 0,
+        enqueued: Millis(seq as i64),
+        due: scheduled.then_some(Millis(1)),
+        started: None,
+        expires: None,
+        worker: None,
+        reserved_ms: 0,
+        held: false,
+    };
+    Mutation::Insert(new, live)
+}
+
+/// Changes a closed database behind the server's back.
+pub fn tamper(directory: &Directory, sql: &str, params: impl Params) {
+    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    assert!(conn.execute(sql, params).unwrap() > 0, "{sql} changes something");
+}
+
+fn class_of(seq: u64) -> ClassId {
+    ClassId(1 + (seq % 2) as u32)
+}
+
+fn class(queue: &str) -> Arc<Class> {
+    Arc::new(Class {
+        queue: QueueName::parse(queue).unwrap(),
+        kind: JobType::parse("sample.job").unwrap(),
+        tenant: TenantId::default_tenant(),
+        priority: 0,
+        policy: Arc::new(Policy::default()),
+    })
+}
+
+fn ending(seq: u64) -> Ending {
+    Ending::ALL[(seq % 5) as usize]
+}
+
+fn finish(seq: u64) -> Mutation {
+    Mutation::Finish(Finish {
+        seq: Seq(seq),
+        ending: ending(seq),
+        at: Millis(1),
+        purge_at: None,
+        result: None,
+    })
+}
+
+fn claim(seq: u64) -> Mutation {
+    Mutation::Claim(Claim {
+        seq: Seq(seq),
+        attempt: 1,
+        started: Millis(1),
+        due: Millis(2),
+        reserved_ms: 1,
+        worker: None,
+    })
+}
+
+fn counts() -> [Mutation; 2] {
+    [1, 2].map(|class| {
+        let mut counts = Counts::default();
+        for seq in (0..60).filter(|seq| class_of(*seq) == ClassId(class)) {
+            *counts.get_mut(ending(seq)) += 1;
+        }
+        Mutation::Counts(ClassId(class), counts)
+    })
+}

@@ -1,0 +1,238 @@
+//! Backups that come back, and what was there before.
+
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
+mod directory;
+mod filled;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use directory::{Directory, block_on};
+use filled::{JOBS, batch, closed, fill, insert};
+use rota_store::Store;
+use rota_store::suite::Fixture;
+use rota_store_sqlite::check::{Depth, check};
+use rota_store_sqlite::{CopyError, OpenError, Restored, Snapshot, backup, restore};
+use tempfile::TempDir;
+
+#[test]
+fn a_backup_becomes_a_directory_that_a_server_can_use() {
+    let (_keep, file) = backed_up();
+    let directory = Directory::new();
+    let new = directory.path().join("a/b");
+    let restored = restore(&file, &new, false, &mut |_| {}).unwrap();
+    assert_eq!((restored.copied.commit, restored.copied.report.census.total()), (1, JOBS));
+    assert_eq!(restored.set_aside, Vec::<PathBuf>::new());
+    let mut store = rota_store_sqlite::SqliteStore::open(&new, directory::small()).unwrap();
+    block_on(store.commit(&batch(2, vec![insert(JOBS)]))).expect("it goes on where it was");
+}
+
+/// A file without a log could not get one while somebody reads it.
+#[test]
+fn a_server_starts_on_a_restored_directory_while_it_is_checked() {
+    let (_keep, file) = backed_up();
+    let directory = Directory::new();
+    into(&directory, &file, false).unwrap();
+    let _check = Snapshot::of_directory(directory.path()).unwrap();
+    let mut store = directory.open();
+    block_on(store.commit(&batch(2, vec![insert(JOBS)]))).unwrap();
+}
+
+#[test]
+fn a_database_that_is_there_is_kept_unless_told() {
+    let (_keep, file) = backed_up();
+    let directory = other();
+    let before = fs::read(directory.file("rota.db")).unwrap();
+    let error = into(&directory, &file, false).unwrap_err();
+    assert!(matches!(error, CopyError::Exists { .. }), "{error}");
+    assert_eq!(fs::read(directory.file("rota.db")).unwrap(), before);
+    assert!(!directory.file("rota.db.restoring").exists());
+
+    let restored = into(&directory, &file, true).unwrap();
+    let [aside] = &restored.set_aside[..] else { panic!("{restored:?}") };
+    assert!(aside.file_name().unwrap().to_string_lossy().starts_with("rota.db.replaced-2"));
+    assert_eq!(jobs_in(aside), 1, "the old database is whole");
+    assert_eq!(jobs_in(&directory.file("rota.db")), JOBS);
+}
+
+/// The old log must reach the old database and never the new one.
+#[test]
+fn the_log_of_a_crash_stays_with_its_own_database() {
+    let (_keep, file) = backed_up();
+    let directory = Directory::new();
+    crash_in(&directory);
+    let restored = into(&directory, &file, true).unwrap();
+    let [aside] = &restored.set_aside[..] else { panic!("{restored:?}") };
+    assert_eq!(jobs_in(aside), 1, "what was only in the log is there");
+    assert!(!directory.file("rota.db-wal").exists() && !directory.file("rota.db-shm").exists());
+    assert_eq!(sound_jobs(&directory), JOBS);
+}
+
+#[test]
+fn a_log_that_lost_its_database_is_set_aside() {
+    let (_keep, file) = backed_up();
+    let directory = Directory::new();
+    crash_in(&directory);
+    fs::remove_file(directory.file("rota.db")).unwrap();
+    let log = fs::read(directory.file("rota.db-wal")).unwrap();
+    let restored = into(&directory, &file, false).unwrap();
+    let [aside] = &restored.set_aside[..] else { panic!("{restored:?}") };
+    assert_eq!(fs::read(aside).unwrap(), log);
+    assert_eq!(sound_jobs(&directory), JOBS);
+}
+
+/// The usual reason to restore: the old one cannot even be opened.
+#[test]
+fn a_ruin_is_set_aside_with_its_log() {
+    let (_keep, file) = backed_up();
+    let directory = Directory::new();
+    crash_in(&directory);
+    fs::write(directory.file("rota.db"), vec![7; 20_000]).unwrap();
+    let log = fs::read(directory.file("rota.db-wal")).unwrap();
+    let restored = into(&directory, &file, true).unwrap();
+    let [ruin, its_log] = &restored.set_aside[..] else { panic!("{restored:?}") };
+    assert_eq!(fs::read(ruin).unwrap(), vec![7; 20_000]);
+    assert_eq!(fs::read(its_log).unwrap(), log);
+    assert_eq!(its_log.to_string_lossy(), format!("{}-wal", ruin.display()));
+    assert_eq!(sound_jobs(&directory), JOBS);
+}
+
+/// A journal of a creation that was cut short would be played back into the new file.
+#[test]
+fn a_journal_is_set_aside_too() {
+    let (_keep, file) = backed_up();
+    let directory = Directory::new();
+    fs::write(directory.file("rota.db-journal"), vec![7; 4096]).unwrap();
+    let restored = into(&directory, &file, false).unwrap();
+    assert_eq!(restored.set_aside.len(), 1);
+    assert!(!directory.file("rota.db-journal").exists());
+    assert_eq!(sound_jobs(&directory), JOBS);
+}
+
+#[test]
+fn what_was_set_aside_can_be_restored_again() {
+    let (_keep, file) = backed_up();
+    let directory = other();
+    let aside = into(&directory, &file, true).unwrap().set_aside.remove(0);
+    let again = into(&directory, &aside, true).unwrap();
+    assert_eq!(sound_jobs(&directory), 1);
+    assert_ne!(again.set_aside[0], aside, "nothing is overwritten");
+    assert_eq!(jobs_in(&again.set_aside[0]), JOBS);
+}
+
+#[test]
+fn the_directory_of_a_server_is_refused() {
+    let (_keep, file) = backed_up();
+    let directory = Directory::new();
+    let mut store = directory.open();
+    let error = into(&directory, &file, true).unwrap_err();
+    assert!(matches!(error, CopyError::Open(OpenError::Locked { .. })), "{error}");
+    block_on(store.commit(&batch(1, vec![insert(0)]))).expect("the server is not disturbed");
+}
+
+#[test]
+fn a_database_open_elsewhere_is_refused() {
+    let (_keep, file) = backed_up();
+    let directory = Directory::new();
+    crash_in(&directory);
+    let reader = Snapshot::of_directory(directory.path()).unwrap();
+    let error = into(&directory, &file, true).unwrap_err();
+    assert!(matches!(error, CopyError::InUse { .. }), "{error}");
+    drop(reader);
+    assert_eq!(sound_jobs(&directory), 1);
+}
+
+#[test]
+fn what_is_no_sound_backup_changes_nothing() {
+    let (_keep, file) = backed_up();
+    let directory = other();
+    let before = (fs::read(directory.file("rota.db")).unwrap(), directory.listing());
+    let whole = fs::read(&file).unwrap();
+    let mut newer = whole.clone();
+    newer[60..64].copy_from_slice(&99u32.to_be_bytes());
+    let mut foreign = whole.clone();
+    foreign[68..72].fill(0);
+    let mut damaged = whole.clone();
+    let last = whole.len() - 8192;
+    damaged[last..last + 12].iter_mut().for_each(|byte| *byte ^= 0xa5);
+    let cut = whole[..whole.len() / 2].to_vec();
+    for bytes in [b"nonsense".to_vec(), newer, foreign, damaged, cut, Vec::new()] {
+        fs::write(&file, bytes).unwrap();
+        into(&directory, &file, true).expect_err("it is refused");
+        let after = (fs::read(directory.file("rota.db")).unwrap(), directory.listing());
+        assert_eq!(after, before);
+    }
+    fs::remove_file(&file).unwrap();
+    into(&directory, &file, true).expect_err("there is nothing");
+    into(&directory, &directory.file("rota.db"), true).expect_err("that is the same file");
+    assert_eq!((fs::read(directory.file("rota.db")).unwrap(), directory.listing()), before);
+}
+
+/// A copy that somebody made by hand, with its log beside it.
+#[test]
+fn a_backup_with_a_log_is_restored_with_it() {
+    let crashed = Directory::new();
+    std::mem::forget(fill(&crashed));
+    let directory = Directory::new();
+    into(&directory, &crashed.file("rota.db"), false).unwrap();
+    assert_eq!(sound_jobs(&directory), JOBS);
+}
+
+#[test]
+fn the_new_file_belongs_to_whom_the_old_one_did() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let (_keep, file) = backed_up();
+    let directory = other();
+    let old = directory.file("rota.db");
+    if chown(&old, Some(4242), Some(4242)).is_err() {
+        println!("skipped: only an administrator can give files away");
+        return;
+    }
+    fs::set_permissions(&old, fs::Permissions::from_mode(0o640)).unwrap();
+    into(&directory, &file, true).unwrap();
+    let new = fs::metadata(&old).unwrap();
+    assert_eq!((new.uid(), new.gid(), new.mode() & 0o777), (4242, 4242, 0o640));
+}
+
+fn into(directory: &Directory, file: &Path, replace: bool) -> Result<Restored, CopyError> {
+    restore(file, directory.path(), replace, &mut |_| {})
+}
+
+fn backed_up() -> (TempDir, PathBuf) {
+    let keep = TempDir::new().unwrap();
+    let file = keep.path().join("copy.db");
+    backup(closed().path(), &file, false, &mut |_| {}).unwrap();
+    (keep, file)
+}
+
+/// A database with a single job.
+fn other() -> Directory {
+    let directory = Directory::new();
+    let mut store = directory.open();
+    block_on(store.commit(&batch(1, vec![insert(0)]))).unwrap();
+    block_on(store.close()).unwrap();
+    directory
+}
+
+/// A database with a single job that is only in the log; the process that wrote it has gone.
+fn crash_in(directory: &Directory) {
+    let living = Directory::new();
+    let mut store = living.open();
+    block_on(store.commit(&batch(1, vec![insert(0)]))).unwrap();
+    for name in ["rota.db", "rota.db-wal"] {
+        fs::copy(living.file(name), directory.file(name)).unwrap();
+    }
+    fs::write(directory.file("rota.db-shm"), vec![9; 32 << 10]).unwrap();
+}
+
+fn jobs_in(file: &Path) -> u64 {
+    check(&Snapshot::of_file(file).unwrap(), Depth::Full).census.total()
+}
+
+fn sound_jobs(directory: &Directory) -> u64 {
+    let report = check(&Snapshot::of_directory(directory.path()).unwrap(), Depth::Full);
+    assert_eq!(report.broken(), None);
+    report.census.total()
+}
