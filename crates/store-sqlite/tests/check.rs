@@ -205,9 +205,10 @@ fn an_older_format_is_checked_as_what_it_is() {
          INSERT INTO live VALUES (3, 1, 1, 0, 30, NULL, NULL, NULL, NULL, 0, 0);"#,
     )
     .unwrap();
-    let newer = rusqlite::Connection::open(closed().file("rota.db")).unwrap();
+    let newer = closed();
+    let theirs = rusqlite::Connection::open(newer.file("rota.db")).unwrap();
     let sql = "SELECT json FROM classes WHERE id = 1";
-    let class: String = newer.query_row(sql, [], |row| row.get(0)).unwrap();
+    let class: String = theirs.query_row(sql, [], |row| row.get(0)).unwrap();
     conn.execute("INSERT INTO classes VALUES (1, ?1)", [class]).unwrap();
     drop(conn);
     let snapshot = Snapshot::of_directory(directory.path()).unwrap();
