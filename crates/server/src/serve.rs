@@ -62,12 +62,12 @@ impl Server {
         let header_timeout = self.settings.http.header_timeout;
         let handle = self.runtime.handle();
         let app = Arc::new(App::new(handle.clone(), self.runtime.health(), self.settings));
-        let router = http::router(app);
+        let entrance = http::entrance(app);
         let stop = async move {
             stop.await;
             handle.release_waiting().await;
         };
-        http::serve(self.listener, router, max_connections, header_timeout, stop, grace).await;
+        http::serve(self.listener, entrance, max_connections, header_timeout, stop, grace).await;
         self.runtime.stop().await;
     }
 }

@@ -1,23 +1,35 @@
 //! Reading request bodies: bounded in size, in time and in depth.
 
-use axum::body::{Body, HttpBody};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use axum::body::HttpBody;
 use axum::extract::{FromRequest, Request};
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Incoming;
 use rota_model::json::{self, Members};
 use rota_model::{Rejection, json as model_json};
 use serde_json::value::RawValue;
-use std::sync::Arc;
 
 use super::App;
 use super::error::ApiError;
+use crate::settings::Settings;
 
 /// A JSON body that has been read and checked, not parsed.
 pub(super) struct Json(Bytes);
 
 impl Json {
+    pub fn of(headers: &HeaderMap, bytes: Bytes, app: &App) -> Result<Self, ApiError> {
+        check_media_type(headers)?;
+        model_json::check(&bytes, app.settings.limits.json_depth)?;
+        Ok(Self(bytes))
+    }
+
     /// The text. Its encoding and nesting are known to be good.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
@@ -43,22 +55,38 @@ impl FromRequest<Arc<App>> for Json {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
-        check_media_type(&request)?;
-        let limit = app.settings.limits.body_bytes;
-        // A body that says it is too long need not be waited for.
-        if request.body().size_hint().lower() > limit as u64 {
-            return Err(too_long(limit));
-        }
-        let body = read(request.into_body(), limit);
-        let bytes = tokio::time::timeout(app.settings.http.body_timeout, body)
-            .await
-            .map_err(|_| timed_out())??;
-        model_json::check(&bytes, app.settings.limits.json_depth)?;
-        Ok(Self(bytes))
+        let (head, body) = request.into_parts();
+        // It is all there already.
+        Self::of(&head.headers, collect(body, usize::MAX).await?, app)
     }
 }
 
-async fn read(body: Body, limit: usize) -> Result<Bytes, ApiError> {
+/// A whole body.
+pub(super) async fn read(body: Incoming, settings: &Settings) -> Result<Bytes, ApiError> {
+    let limit = settings.limits.body_bytes;
+    // A body that says it is too long need not be waited for.
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_long(limit));
+    }
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    let mut reading = pin!(collect(body, limit));
+    // Nearly always it came together with the head, and then there is no need for a timer.
+    let at_once = poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await;
+    match at_once {
+        Poll::Ready(read) => read,
+        Poll::Pending => tokio::time::timeout(settings.http.body_timeout, reading)
+            .await
+            .map_err(|_| timed_out())?,
+    }
+}
+
+async fn collect<B>(body: B, limit: usize) -> Result<Bytes, ApiError>
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_long(limit)),
@@ -66,8 +94,8 @@ async fn read(body: Body, limit: usize) -> Result<Bytes, ApiError> {
     }
 }
 
-fn check_media_type(request: &Request) -> Result<(), ApiError> {
-    let Some(given) = request.headers().get(CONTENT_TYPE) else { return Ok(()) };
+fn check_media_type(headers: &HeaderMap) -> Result<(), ApiError> {
+    let Some(given) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let text = given.to_str().unwrap_or_default();
     let essence = text.split(';').next().unwrap_or_default().trim();
     let known = ["application/openjobspec+json", "application/json"];

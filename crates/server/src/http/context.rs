@@ -1,16 +1,18 @@
-//! What every request has: an id, a version, and a line in the log.
+//! What every request has: an id, a version, a body that is complete, and a line in the log.
 
-use std::future::Future;
+use std::sync::Arc;
 
+use axum::Router;
 use axum::body::Body;
-use axum::extract::Request;
-use axum::http::{HeaderValue, Response};
-use axum::middleware::Next;
+use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse;
+use hyper::body::Incoming;
 use rota_model::JobId;
+use tower::Service;
 use tracing::Instrument;
 
 use super::error::ApiError;
+use super::{App, body, express};
 
 const LONGEST_ID: usize = 128;
 const VERSIONS: [&str; 3] = ["1.0", "1", "1.0.0"];
@@ -24,37 +26,60 @@ pub(super) fn request_id() -> String {
     REQUEST_ID.try_with(|id| id.to_str().unwrap_or_default().to_owned()).unwrap_or_default()
 }
 
-pub(super) async fn apply(request: Request, next: Next) -> Response<Body> {
-    let id = id_of(&request);
-    let span = tracing::info_span!(
-        "request",
-        id = id.to_str().unwrap_or_default(),
-        method = %request.method(),
-        path = request.uri().path(),
-    );
-    let mut response = REQUEST_ID.scope(id.clone(), answer(request, next)).instrument(span).await;
-    let headers = response.headers_mut();
-    headers.insert("ojs-version", HeaderValue::from_static("1.0"));
-    headers.insert("x-request-id", id);
-    response
+/// Where requests come in. Not a layer of the router, which would cost an allocation or two more for
+/// each request.
+#[derive(Clone)]
+pub struct Entrance {
+    app: Arc<App>,
+    router: Router,
 }
 
-fn answer(request: Request, next: Next) -> impl Future<Output = Response<Body>> {
-    let refusal = refusal_of(&request);
-    async move {
-        match refusal {
-            Some(error) => error.into_response(),
-            None => {
-                let response = next.run(request).await;
-                tracing::debug!(status = response.status().as_u16(), "answered");
-                response
-            }
+impl Entrance {
+    pub(super) fn new(app: Arc<App>, router: Router) -> Self {
+        Self { app, router }
+    }
+
+    pub(super) async fn serve(self, request: Request<Incoming>) -> Response<Body> {
+        let id = id_of(&request);
+        let span = tracing::debug_span!(
+            "request",
+            id = id.to_str().unwrap_or_default(),
+            method = %request.method(),
+            path = request.uri().path(),
+        );
+        let mut response =
+            REQUEST_ID.scope(id.clone(), self.answer(request)).instrument(span).await;
+        let headers = response.headers_mut();
+        headers.insert("ojs-version", HeaderValue::from_static("1.0"));
+        headers.insert("x-request-id", id);
+        response
+    }
+
+    async fn answer(mut self, request: Request<Incoming>) -> Response<Body> {
+        if let Some(error) = refusal_of(&request) {
+            return error.into_response();
         }
+        let (head, body) = request.into_parts();
+        // All of it, whether it is wanted or not: what is left of it when the answer goes out would
+        // end the connection.
+        let body = match body::read(body, &self.app.settings).await {
+            Ok(body) => body,
+            Err(error) => return error.into_response(),
+        };
+        let response = match express::lane(&head) {
+            Some(lane) => lane.take(self.app, &head, body).await,
+            None => {
+                let answer = self.router.call(Request::from_parts(head, Body::from(body))).await;
+                answer.unwrap_or_else(|never| match never {})
+            }
+        };
+        tracing::debug!(status = response.status().as_u16(), "answered");
+        response
     }
 }
 
 /// Headers that ask for something which is not served.
-fn refusal_of(request: &Request) -> Option<ApiError> {
+fn refusal_of<B>(request: &Request<B>) -> Option<ApiError> {
     let headers = request.headers();
     if let Some(version) = headers.get("ojs-version")
         && !version.to_str().is_ok_and(|version| VERSIONS.contains(&version.trim()))
@@ -72,7 +97,7 @@ fn refusal_of(request: &Request) -> Option<ApiError> {
 }
 
 /// The client's own id, if it is fit to be logged and sent back.
-fn id_of(request: &Request) -> HeaderValue {
+fn id_of<B>(request: &Request<B>) -> HeaderValue {
     let given = request.headers().get("x-request-id");
     let fit = |id: &&HeaderValue| {
         let bytes = id.as_bytes();

@@ -30,6 +30,13 @@ impl<'a> Members<'a> {
         rota_model::json::write_str(self.0, value);
     }
 
+    pub fn id(&mut self, key: &str, value: JobId) {
+        self.key(key);
+        self.0.push(b'"');
+        value.write(self.0);
+        self.0.push(b'"');
+    }
+
     pub fn number(&mut self, key: &str, value: u64) {
         self.key(key);
         self.0.extend_from_slice(value.to_string().as_bytes());

@@ -1,16 +1,18 @@
 //! Accepting connections: bounded in number, slow ones cut off, all of them ended in order.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+
+use super::Entrance;
 
 pub struct Listener {
     listener: TcpListener,
@@ -29,7 +31,7 @@ impl Listener {
 /// Serves until `stop` is done; then lets the requests in hand end, for `grace` at the longest.
 pub async fn serve(
     listener: Listener,
-    router: Router,
+    entrance: Entrance,
     max_connections: usize,
     header_timeout: Duration,
     stop: impl Future<Output = ()>,
@@ -50,7 +52,11 @@ pub async fn serve(
             accepted = accept(&listener.listener) => accepted,
             () = &mut stop => break,
         };
-        let service = TowerToHyperService::new(router.clone());
+        let entrance = entrance.clone();
+        let service = service_fn(move |request| {
+            let entrance = entrance.clone();
+            async move { Ok::<_, Infallible>(entrance.serve(request).await) }
+        });
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
             if let Err(error) = connection.await {

@@ -7,6 +7,7 @@ mod cron;
 mod dead_letter;
 mod error;
 mod events;
+mod express;
 mod failure;
 mod filter;
 mod job_json;
@@ -29,6 +30,7 @@ use axum::routing::{delete, get, post, put};
 use rota_model::TenantId;
 use rota_model::envelope::Rules;
 
+pub use context::Entrance;
 pub use listen::{Listener, serve};
 
 use crate::runtime::{Handle, Health};
@@ -60,7 +62,11 @@ impl App {
     }
 }
 
-pub fn router(app: Arc<App>) -> Router {
+pub fn entrance(app: Arc<App>) -> Entrance {
+    Entrance::new(app.clone(), router(app))
+}
+
+fn router(app: Arc<App>) -> Router {
     let v1 = Router::new()
         .route("/health", get(system::health))
         .route("/jobs", post(jobs::enqueue))
@@ -123,6 +129,5 @@ pub fn router(app: Arc<App>) -> Router {
         .nest("/ojs/v1/admin", admin)
         .fallback(system::not_found)
         .method_not_allowed_fallback(system::method_not_allowed)
-        .layer(axum::middleware::from_fn(context::apply))
         .with_state(app)
 }

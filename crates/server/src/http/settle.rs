@@ -1,16 +1,21 @@
 //! Ack and nack, one at a time or many in one commit.
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use bytes::Bytes;
 use rota_engine::{Holder, Refusal, Reply, Settled};
 use rota_model::{JobId, Rejection, State as JobState, WorkerId, json};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::body::{self, Json, member};
 use super::error::{ApiError, ApiResult};
+use super::job_json::Members;
 use super::{App, Shared, failure, reply};
 use crate::runtime::{Answer, Ask, SettleAsk};
+
+/// About what one answer takes.
+const ANSWER_BYTES: usize = 384;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -35,7 +40,11 @@ async fn settle(app: &App, body: &Json, kind: Kind) -> ApiResult {
             let id = ask.job;
             let mut all = send(app, vec![ask]).await?;
             match all.pop() {
-                Some(Ok(settled)) => Ok(reply::ok(&shown(&settled, kind))),
+                Some(Ok(settled)) => {
+                    let mut out = Vec::with_capacity(ANSWER_BYTES);
+                    write_settled(&mut out, &settled, kind);
+                    Ok(reply::raw(StatusCode::OK, out))
+                }
                 Some(Err(refusal)) => Err(refused(refusal, id)),
                 None => Err(ApiError::busy("The outcome was not taken.")),
             }
@@ -59,15 +68,23 @@ async fn settle_many(app: &App, list: &RawValue, kind: Kind) -> ApiResult {
     let ids: Vec<JobId> = asks.iter().map(|ask| ask.job).collect();
     let outcomes = send(app, asks).await?;
     let settled = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-    let mut results = Vec::with_capacity(ids.len());
-    for (outcome, id) in outcomes.into_iter().zip(ids) {
-        results.push(match outcome {
-            Ok(settled) => shown(&settled, kind),
-            Err(refusal) => error_of(&refused(refusal, id), id),
-        });
+    let failed = outcomes.len() - settled;
+    let mut out = Vec::with_capacity(64 + outcomes.len() * ANSWER_BYTES);
+    out.extend_from_slice(b"{\"results\":[");
+    for (i, (outcome, id)) in outcomes.into_iter().zip(ids).enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        match outcome {
+            Ok(settled) => write_settled(&mut out, &settled, kind),
+            Err(refusal) => {
+                let error = error_of(&refused(refusal, id), id);
+                out.extend_from_slice(error.to_string().as_bytes());
+            }
+        }
     }
-    let failed = results.len() - settled;
-    Ok(reply::ok(&json!({"results": results, "succeeded": settled, "failed": failed})))
+    out.extend_from_slice(format!("],\"succeeded\":{settled},\"failed\":{failed}}}").as_bytes());
+    Ok(reply::raw(StatusCode::OK, out))
 }
 
 async fn send(app: &App, asks: Vec<SettleAsk>) -> Result<Vec<Result<Settled, Refusal>>, ApiError> {
@@ -136,34 +153,38 @@ fn holder(members: &json::Members<'_>) -> Result<Holder, Rejection> {
     Ok(Holder { worker, attempt })
 }
 
-fn shown(settled: &Settled, kind: Kind) -> Value {
-    let id = settled.id.to_string();
-    let mut answer = Map::new();
-    let mut put = |key: &str, value: Value| {
-        answer.insert(key.to_owned(), value);
-    };
-    put("id", json!(id));
-    put("job_id", json!(id));
-    put("state", json!(settled.state.as_str()));
-    put("attempt", json!(settled.attempt));
-    put("max_attempts", json!(settled.max_attempts));
+/// Written by hand: these are answered by the hundred.
+fn write_settled(out: &mut Vec<u8>, settled: &Settled, kind: Kind) {
+    let state = settled.state.as_str();
+    out.extend_from_slice(b"{\"id\":\"");
+    settled.id.write(out);
+    out.push(b'"');
+    let mut members = Members::more(out);
+    members.id("job_id", settled.id);
+    members.text("state", state);
+    members.number("attempt", u64::from(settled.attempt));
+    members.number("max_attempts", u64::from(settled.max_attempts));
     if kind == Kind::Ack {
-        put("acknowledged", json!(true));
+        members.raw("acknowledged", b"true");
     }
-    let at = json!(settled.at.to_string());
     if settled.state == JobState::Discarded {
-        put("discarded_at", at.clone());
+        members.time("discarded_at", settled.at);
     }
     if settled.state.is_terminal() {
-        put("completed_at", at);
+        members.time("completed_at", settled.at);
     }
     if let Some((next, delay_ms)) = settled.next {
-        put("next_attempt_at", json!(next.to_string()));
-        put("next_retry_at", json!(next.to_string()));
-        put("retry_delay_ms", json!(delay_ms));
+        members.time("next_attempt_at", next);
+        members.time("next_retry_at", next);
+        members.number("retry_delay_ms", delay_ms);
     }
-    put("job", json!({"id": id, "state": settled.state.as_str(), "attempt": settled.attempt}));
-    Value::Object(answer)
+    members.raw("job", b"{\"id\":\"");
+    settled.id.write(out);
+    out.push(b'"');
+    let mut members = Members::more(out);
+    members.text("state", state);
+    members.number("attempt", u64::from(settled.attempt));
+    out.extend_from_slice(b"}}");
 }
 
 fn refused(refusal: Refusal, id: JobId) -> ApiError {

@@ -3,8 +3,8 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Command, Fetch, Refusal, Registration, Reply};
-use rota_model::{Directive, JobId, PoolName, QueueName, Rejection, WorkerId};
-use rota_store::Record;
+use rota_model::{Directive, JobId, PoolName, QueueName, Rejection, Seq, WorkerId};
+use rota_store::{Body, Record};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -56,29 +56,44 @@ pub(super) async fn fetch(State(app): Shared, body: Json) -> ApiResult {
     Ok(reply::raw(StatusCode::OK, deliver(&app, &jobs).await?))
 }
 
-/// Puts the answer together, reading what was not at hand: whatever is not fresh from this process
+/// Puts the answer together, reading what was not at hand: a body, or everything about a job that
 /// has a history.
 async fn deliver(app: &App, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
-    let at_hand = |job: &Delivery| job.claimed.fresh && job.body.is_some();
-    let unread: Vec<_> =
-        jobs.iter().filter(|job| !at_hand(job)).map(|job| job.claimed.seq).collect();
-    let records = if unread.is_empty() { Vec::new() } else { app.handle.records(unread).await? };
-    let mut records = records.into_iter();
-    let mut out = Vec::with_capacity(64 + jobs.len() * 512);
+    let seqs = |wanted: fn(&Delivery) -> bool| -> Vec<Seq> {
+        jobs.iter().filter(|job| wanted(job)).map(|job| job.claimed.seq).collect()
+    };
+    let mut bodies = app.handle.bodies(seqs(lacks_body)).await?.into_iter();
+    let mut records = app.handle.records(seqs(has_history)).await?.into_iter();
+    let (mut out, mut learnt) = (Vec::with_capacity(64 + jobs.len() * 512), Vec::new());
     out.extend_from_slice(b"{\"jobs\":[");
     for job in jobs {
-        let record: Option<Record> = if at_hand(job) { None } else { records.next().flatten() };
-        let Some(body) = job.body.as_ref().or(record.as_ref().map(|record| &record.body)) else {
+        let record: Option<Record> = if has_history(job) { records.next().flatten() } else { None };
+        let read: Option<Body> = if lacks_body(job) { bodies.next().flatten() } else { None };
+        let read = read.as_ref().or(record.as_ref().map(|record| &record.body));
+        let Some(body) = job.body.as_ref().or(read) else {
             // Cancelled and removed between the claim and this read.
             continue;
         };
+        if job.body.is_none() {
+            learnt.push((body.id, job.claimed.seq));
+        }
         if out.last() == Some(&b'}') {
             out.push(b',');
         }
         job_json::write_delivery(&mut out, job, body, record.as_ref());
     }
     out.extend_from_slice(b"]}");
+    app.handle.tell_ids(learnt);
     Ok(out)
+}
+
+/// Whatever is not fresh from this process may have run before.
+fn has_history(job: &Delivery) -> bool {
+    !job.claimed.fresh
+}
+
+fn lacks_body(job: &Delivery) -> bool {
+    job.claimed.fresh && job.body.is_none()
 }
 
 #[derive(Deserialize)]

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use rota_engine::{Claimed, Command, Engine, Failure, Fetch, Holder, Registration, Reply};
 use rota_model::envelope::NewJob;
-use rota_model::{Directive, JobId, WorkerId};
+use rota_model::{Directive, JobId, Seq, WorkerId};
 use rota_store::Body;
 use tokio::sync::oneshot;
 
@@ -68,6 +68,8 @@ pub(super) enum Input {
     Ask(Ask, oneshot::Sender<Answer>),
     /// Nobody waits for an answer.
     Tell(Ask),
+    /// The ids of active jobs.
+    Ids(Vec<(JobId, Seq)>),
     /// Look, without changing anything.
     Look(Box<dyn FnOnce(&Engine) + Send>),
     Stop,

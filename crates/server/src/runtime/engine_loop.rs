@@ -103,9 +103,15 @@ impl<R: Reader> EngineLoop<R> {
     fn serve(&mut self, inputs: Vec<Input>) -> bool {
         // Before anything is looked up: what is due changes jobs.
         self.tick();
+        // And before that, what need not be looked up.
+        for input in &inputs {
+            if let Input::Ids(ids) = input {
+                ids.iter().for_each(|(id, seq)| self.resolver.note_active(*id, *seq));
+            }
+        }
         let asks = inputs.iter().filter_map(|input| match input {
             Input::Ask(ask, _) | Input::Tell(ask) => Some(ask),
-            Input::Look(_) | Input::Stop => None,
+            Input::Ids(_) | Input::Look(_) | Input::Stop => None,
         });
         if let Err(error) = self.resolver.prepare(asks, &self.engine) {
             self.fatal(&error);
@@ -115,6 +121,7 @@ impl<R: Reader> EngineLoop<R> {
             match input {
                 Input::Ask(ask, responder) => self.ask(ask, Some(responder)),
                 Input::Tell(ask) => self.ask(ask, None),
+                Input::Ids(_) => {}
                 Input::Look(look) => look(&self.engine),
                 Input::Stop => stop = true,
             }

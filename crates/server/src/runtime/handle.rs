@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_channel::{Sender, TrySendError};
 use rota_engine::{Command, Engine, Fetch, Reply, WaiterId};
-use rota_model::{Millis, Seq};
+use rota_model::{JobId, Millis, Seq};
 use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Record, StoreError};
 use tokio::sync::oneshot;
 
@@ -86,15 +86,30 @@ impl Handle {
         }
     }
 
+    /// What active jobs are called, which was found out while their answer was put together: then
+    /// the engine thread need not look them up when their worker speaks of them.
+    pub fn tell_ids(&self, ids: Vec<(JobId, Seq)>) {
+        if !ids.is_empty() {
+            // A full inbox is no harm: they will be looked up.
+            let _ = self.inbox.try_send(Input::Ids(ids));
+        }
+    }
+
     pub async fn records(&self, seqs: Vec<Seq>) -> Result<Vec<Option<Record>>, ReadError> {
+        if seqs.is_empty() {
+            return Ok(Vec::new());
+        }
         self.reads.ask(|reply| Read::Records(seqs, reply)).await
     }
 
-    pub async fn record(&self, id: rota_model::JobId) -> Result<Option<Record>, ReadError> {
+    pub async fn record(&self, id: JobId) -> Result<Option<Record>, ReadError> {
         self.reads.ask(|reply| Read::Record(id, reply)).await
     }
 
     pub async fn bodies(&self, seqs: Vec<Seq>) -> Result<Vec<Option<Body>>, ReadError> {
+        if seqs.is_empty() {
+            return Ok(Vec::new());
+        }
         self.reads.ask(|reply| Read::Bodies(seqs, reply)).await
     }
 
