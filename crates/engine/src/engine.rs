@@ -15,7 +15,10 @@ use crate::stats::{SeqClock, Stats};
 use crate::timers::{Timer, Timers};
 use crate::watch::Watch;
 use crate::worker::Workers;
-use crate::{Command, Config, Effects, Event, EventKind, Failure, JobRef, Now, Refusal, Reply};
+use crate::{
+    Claimed, Command, Config, Effects, Event, EventKind, Failure, JobRef, Now, Refusal, Reply,
+    WaiterId,
+};
 
 /// All that decisions are made from. Everything in it can be rebuilt from a store.
 pub struct Engine {
@@ -118,6 +121,19 @@ impl Engine {
     pub fn take_effects(&mut self) -> Effects {
         self.classes.write_counts(&mut self.out.mutations);
         std::mem::take(&mut self.out)
+    }
+
+    /// The same, added to what there is already: no memory is taken for it. The fetches that were
+    /// woken are given back.
+    pub fn move_effects(
+        &mut self,
+        mutations: &mut Vec<Mutation>,
+        events: &mut Vec<Event>,
+    ) -> Vec<(WaiterId, Vec<Claimed>)> {
+        self.classes.write_counts(&mut self.out.mutations);
+        mutations.append(&mut self.out.mutations);
+        events.append(&mut self.out.events);
+        std::mem::take(&mut self.out.woken)
     }
 
     /// The number that the next job gets.

@@ -200,8 +200,9 @@ impl<R: Reader> EngineLoop<R> {
 
     fn apply(&mut self, command: Command) -> Reply {
         let reply = self.engine.apply(fastrand::u64(..), command);
-        let mut effects = self.engine.take_effects();
-        self.in_flight.note(self.number + 1, &effects.mutations);
+        let before = self.batch.mutations.len();
+        let woken = self.engine.move_effects(&mut self.batch.mutations, &mut self.release.events);
+        self.in_flight.note(self.number + 1, &self.batch.mutations[before..]);
         if let Reply::Enqueued(accepted) = &reply {
             for job in accepted {
                 let body = Body { id: job.id, created: job.created, json: job.body.clone() };
@@ -211,9 +212,9 @@ impl<R: Reader> EngineLoop<R> {
                 }
             }
         }
-        self.batch.mutations.append(&mut effects.mutations);
-        self.release.events.append(&mut effects.events);
-        self.wake(effects.woken);
+        if !woken.is_empty() {
+            self.wake(woken);
+        }
         reply
     }
 
@@ -256,12 +257,12 @@ impl<R: Reader> EngineLoop<R> {
         if self.batch.mutations.is_empty() && self.release.is_empty() {
             return;
         }
-        let answers = self.release.answers.len();
         let enough = self.batch.mutations.len() >= self.most * 4;
-        if !now && !enough && !self.pacing.is_time(answers, Instant::now()) {
+        let present = Instant::now();
+        if !now && !enough && !self.pacing.is_time(present) {
             return;
         }
-        self.pacing.handed_over(answers);
+        self.pacing.handed_over(self.release.answers.len(), present);
         let work = self.take_work();
         if let Err(SendError(Work::Commit(_, release) | Work::Pass(release))) = self.work.send(work)
         {

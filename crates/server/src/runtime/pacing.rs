@@ -1,16 +1,15 @@
 //! When the engine thread looks at its inbox, and when it hands over what has gathered.
 //!
-//! A commit costs the same for one change as for fifty, and being woken costs more than most
+//! A commit costs nearly the same for one change as for fifty, and being woken costs more than most
 //! decisions. So while the store is busy the inbox is looked at now and then instead of at every
-//! request; and a batch in a crowd waits for as much company as the last one had, for a moment at
-//! the most. A client that is alone never waits.
+//! request, and in a crowd commits keep a little distance. A client that is alone never waits.
 
 use std::time::{Duration, Instant};
 
 /// How often the inbox is looked at while the store is busy.
-const GLANCE: Duration = Duration::from_micros(150);
-/// The longest that a batch waits for company.
-const GATHERING: Duration = Duration::from_micros(400);
+const GLANCE: Duration = Duration::from_micros(400);
+/// From one hand-over to the next, in a crowd.
+const DISTANCE: Duration = Duration::from_micros(1000);
 /// So many answers in a batch are a crowd.
 const CROWD: usize = 8;
 
@@ -18,10 +17,8 @@ const CROWD: usize = 8;
 pub(super) struct Pacing {
     /// Batches that the store has and has not finished.
     busy: usize,
-    /// How many were answered by the last batch.
-    company: usize,
-    /// When the batch that is being gathered began.
-    since: Option<Instant>,
+    /// When there is a crowd, the next hand-over waits until then.
+    not_before: Option<Instant>,
 }
 
 impl Pacing {
@@ -30,26 +27,19 @@ impl Pacing {
         if self.busy > 0 {
             return Some(GLANCE);
         }
-        let since = self.since?;
-        let left = GATHERING.saturating_sub(now.duration_since(since));
-        Some(left.clamp(Duration::from_micros(20), GLANCE))
+        let left = self.not_before?.saturating_duration_since(now);
+        (!left.is_zero()).then_some(left)
     }
 
-    /// Whether to hand over a batch with so many answers now.
-    pub fn is_time(&mut self, answers: usize, now: Instant) -> bool {
-        if self.busy > 0 {
-            return false;
-        }
-        let since = *self.since.get_or_insert(now);
-        self.company < CROWD
-            || answers >= self.company - self.company / 4
-            || now.duration_since(since) >= GATHERING
+    /// Whether to hand over what has gathered now.
+    pub fn is_time(&self, now: Instant) -> bool {
+        self.busy == 0 && self.not_before.is_none_or(|not_before| now >= not_before)
     }
 
-    pub fn handed_over(&mut self, answers: usize) {
+    /// A batch with so many answers went to the store.
+    pub fn handed_over(&mut self, answers: usize, now: Instant) {
         self.busy += 1;
-        self.company = answers;
-        self.since = None;
+        self.not_before = (answers >= CROWD).then(|| now + DISTANCE);
     }
 
     pub fn store_is_free(&mut self) {
@@ -71,23 +61,23 @@ mod tests {
         let (mut pacing, now) = (Pacing::default(), Instant::now());
         for _ in 0..3 {
             assert_eq!(pacing.pause(now), None);
-            assert!(pacing.is_time(1, now));
-            pacing.handed_over(1);
+            assert!(pacing.is_time(now));
+            pacing.handed_over(1, now);
             assert_eq!(pacing.pause(now), Some(GLANCE));
-            assert!(!pacing.is_time(1, now), "the store is busy");
+            assert!(!pacing.is_time(now), "the store is busy");
             pacing.store_is_free();
         }
     }
 
     #[test]
-    fn a_crowd_waits_for_its_company_but_not_for_long() {
+    fn in_a_crowd_hand_overs_keep_their_distance() {
         let (mut pacing, now) = (Pacing::default(), Instant::now());
-        pacing.handed_over(64);
+        pacing.handed_over(CROWD, now);
         pacing.store_is_free();
-        assert!(!pacing.is_time(1, now));
-        assert!(pacing.pause(now).is_some());
-        assert!(!pacing.is_time(47, now));
-        assert!(pacing.is_time(48, now), "most are here");
-        assert!(pacing.is_time(2, now + GATHERING), "it has been long enough");
+        let soon = now + DISTANCE / 2;
+        assert!(!pacing.is_time(soon));
+        assert_eq!(pacing.pause(soon), Some(DISTANCE / 2));
+        assert!(pacing.is_time(now + DISTANCE));
+        assert_eq!(pacing.pause(now + DISTANCE), None);
     }
 }
