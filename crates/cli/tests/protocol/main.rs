@@ -32,6 +32,7 @@ mod illegal_transitions;
 mod job_ids;
 mod lifecycle;
 mod maintenance;
+mod many_lines;
 mod races;
 mod retention;
 mod retry_delays;

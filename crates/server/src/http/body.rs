@@ -54,7 +54,7 @@ impl FromRequest<Arc<App>> for Json {
             .await
             .map_err(|_| timed_out())??;
         model_json::check(&bytes, app.settings.limits.json_depth)?;
-        Ok(Self(bytes))
+        Ok(Self(json::on_one_line(&bytes).map_or(bytes, Bytes::from)))
     }
 }
 
