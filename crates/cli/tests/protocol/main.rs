@@ -33,6 +33,7 @@ mod job_ids;
 mod lifecycle;
 mod maintenance;
 mod many_lines;
+mod missing;
 mod races;
 mod retention;
 mod retry_delays;
