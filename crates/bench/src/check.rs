@@ -1,12 +1,13 @@
 //! The server's own counts, which must agree with what was measured.
 
+use std::fmt;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use serde_json::Value;
 
 use crate::BenchError;
-use crate::http::parse_answer;
+use crate::http::{PATIENCE, connect, parse_answer};
 use crate::load::QUEUE;
 
 /// Jobs of the queue that is measured in.
@@ -17,20 +18,30 @@ pub(crate) struct Counts {
     pub completed: u64,
 }
 
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { available, active, completed } = self;
+        write!(f, "{available} available, {active} active, {completed} completed")
+    }
+}
+
+/// Longer than any answer that is asked for here.
+const MOST: u64 = 1 << 20;
+
 pub(crate) fn counts(address: SocketAddr) -> Result<Counts, BenchError> {
-    let (status, body) = get(address, &format!("/ojs/v1/queues/{QUEUE}/stats"))?;
+    let path = format!("/ojs/v1/queues/{QUEUE}/stats");
+    let (status, body) = get(address, &path)?;
+    let wrong = |what: String| BenchError::wrong(what).answering(&format!("GET {path}"));
     match status {
         200 => {}
         // Nothing has been enqueued yet.
         404 => return Ok(Counts::default()),
-        _ => return Err(BenchError::wrong(format!("the statistics have status {status}"))),
+        _ => return Err(wrong(format!("status {status} instead of 200"))),
     }
     let json: Value = serde_json::from_slice(&body)
-        .map_err(|error| BenchError::wrong(format!("the statistics are not JSON: {error}")))?;
+        .map_err(|error| wrong(format!("this is no JSON: {error}")))?;
     let count = |name: &str| {
-        json["stats"][name]
-            .as_u64()
-            .ok_or_else(|| BenchError::wrong(format!("the statistics do not tell {name}")))
+        json["stats"][name].as_u64().ok_or_else(|| wrong(format!("no count of {name}")))
     };
     Ok(Counts {
         available: count("available")?,
@@ -47,22 +58,30 @@ pub(crate) fn agree(
     handled: u64,
 ) -> Result<(), BenchError> {
     let now = counts(address)?;
-    let expected = Counts {
-        available: before.available + enqueued - handled,
-        active: before.active,
-        completed: before.completed + handled,
+    let Some(available) = (before.available + enqueued).checked_sub(handled) else {
+        return Err(BenchError::wrong("more jobs were handed out than there were"));
     };
+    let expected =
+        Counts { available, active: before.active, completed: before.completed + handled };
     if now == expected {
         return Ok(());
     }
-    Err(BenchError::wrong(format!("the server counts {now:?}; expected were {expected:?}")))
+    Err(BenchError::wrong(format!("the server counts {now}; it was seen to have {expected}")))
 }
 
 pub(crate) fn get(address: SocketAddr, path: &str) -> Result<(u16, Vec<u8>), BenchError> {
-    let mut stream = TcpStream::connect(address)?;
-    write!(stream, "GET {path} HTTP/1.1\r\nhost: bench\r\nconnection: close\r\n\r\n")?;
+    let stream = connect(address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    ask(stream, path).map_err(|error| error.answering(&format!("GET {path}")))
+}
+
+fn ask(mut stream: TcpStream, path: &str) -> Result<(u16, Vec<u8>), BenchError> {
     let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes)?;
-    let answer = parse_answer(&bytes)?.ok_or_else(|| BenchError::wrong("half an answer"))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: bench\r\nconnection: close\r\n\r\n")
+        .and_then(|()| stream.take(MOST).read_to_end(&mut bytes))
+        .map_err(|error| BenchError::wrong(format!("the connection broke: {error}")))?;
+    let answer = parse_answer(&bytes)?;
+    let answer = answer.ok_or_else(|| BenchError::wrong("the server closed the connection"))?;
     Ok((answer.status, bytes[answer.body].to_vec()))
 }

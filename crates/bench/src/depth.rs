@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::check::{agree, counts, get};
-use crate::http::{Drive, drive};
+use crate::http::{Drive, PATIENCE, drive};
 use crate::load::{Enqueue, Handling};
 use crate::process::Process;
 use crate::{BenchError, Line, Options, Percentiles, Progress};
@@ -11,6 +11,9 @@ use crate::{BenchError, Line, Options, Percentiles, Progress};
 const SHALLOW: u64 = 1_000;
 /// Fetches are timed one after the other, on one connection, so that nothing but depth differs.
 const FETCHES: u64 = 500;
+/// Jobs in a request that fills, and about how many bytes it may have.
+const BATCH: u64 = 500;
+const BATCH_BYTES: u64 = 1 << 20;
 
 /// With so many jobs waiting, against a thousand.
 pub fn depth(
@@ -27,7 +30,8 @@ pub fn depth(
     let shallow = bench.fetches(&server, "fetch, few waiting")?;
     bench.fill(&server, jobs / 2, "filling the first half")?;
     let half = server.memory();
-    bench.fill(&server, jobs / 2, "filling the second half")?;
+    let rest = jobs - jobs / 2;
+    bench.fill(&server, rest, "filling the second half")?;
     let full = server.memory();
     // Both ways of reading the oldest bodies from the disk are warm.
     bench.fetches(&server, "warming up")?;
@@ -56,7 +60,7 @@ pub fn depth(
         Line::value(&format!("restart with {found} waiting"), restart, "s"),
     ];
     if let (Some(half), Some(full)) = (half, full) {
-        let each = (full.saturating_sub(half)) as f64 / (jobs / 2).max(1) as f64;
+        let each = full.saturating_sub(half) as f64 / rest as f64;
         lines.push(Line::value("memory for each further waiting job", each, "bytes"));
     }
     Ok(lines)
@@ -69,20 +73,14 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn fill(&self, server: &Process, jobs: u64, name: &str) -> Result<(), BenchError> {
-        const BATCH: u64 = 500;
         let before = counts(server.address)?;
-        let connections = self.options.batch_connections() as u64;
-        let each = jobs / connections;
-        let mut scripts = Vec::new();
-        for n in 0..connections {
-            let share = if n == 0 { each + jobs % connections } else { each };
-            let size = BATCH.min(share.max(1));
-            let requests = share / size;
-            scripts.push(Enqueue::in_batches(self.options.payload, size as usize, requests));
-        }
-        let (_, scripts) = drive(&self.how(server, name), scripts)?;
-        let accepted = scripts.iter().map(|script| script.accepted).sum();
-        agree(server.address, before, accepted, 0)
+        let Options { payload, .. } = *self.options;
+        let scripts = shares(jobs, self.options.batch_connections() as u64, payload)
+            .into_iter()
+            .map(|(size, requests)| Enqueue::in_batches(payload, size as usize, requests))
+            .collect();
+        drive(&self.how(server, name), scripts)?;
+        agree(server.address, before, jobs, 0)
     }
 
     fn fetches(&self, server: &Process, name: &str) -> Result<Percentiles, BenchError> {
@@ -101,7 +99,36 @@ impl Bench<'_> {
             // The scripts end by themselves.
             duration: Duration::from_secs(24 * 3600),
             pace: None,
+            patience: PATIENCE,
             progress: self.progress,
+        }
+    }
+}
+
+/// Exactly so many jobs: for each connection the size of its batches and their number. What is left
+/// over is a batch of its own.
+fn shares(jobs: u64, connections: u64, payload: usize) -> Vec<(u64, u64)> {
+    let size = (BATCH_BYTES / (payload as u64 + 100)).clamp(1, BATCH);
+    let (requests, rest) = (jobs / size, jobs % size);
+    let each = |n| requests / connections + u64::from(n < requests % connections);
+    let mut shares: Vec<_> = (0..connections).map(|n| (size, each(n))).collect();
+    shares.push((rest, u64::from(rest > 0)));
+    shares.retain(|(_, requests)| *requests > 0);
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_jobs_as_were_asked_for_are_filled_in() {
+        for jobs in [1, 499, 500, 1_000, 5_000, 12_345] {
+            for (connections, payload) in [(1, 0), (8, 200), (1250, 100_000)] {
+                let shares = shares(jobs, connections, payload);
+                let all: u64 = shares.iter().map(|(size, requests)| size * requests).sum();
+                assert_eq!(all, jobs, "{connections} connections, {payload} bytes");
+            }
         }
     }
 }

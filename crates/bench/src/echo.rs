@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::routing::post;
 use bytes::Bytes;
 
@@ -18,6 +19,9 @@ pub async fn serve_echo() -> Result<(), BenchError> {
     let address = axum::serve::Listener::local_addr(&listener)?;
     println!("listening on  http://{address}");
     std::io::stdout().flush()?;
-    let router = Router::new().route("/echo", post(|body: Bytes| async { body }));
+    // As large as the batches that it is compared with.
+    let router = Router::new()
+        .route("/echo", post(|body: Bytes| async { body }))
+        .layer(DefaultBodyLimit::disable());
     Ok(axum::serve(listener, router).await?)
 }

@@ -22,7 +22,7 @@ pub fn engine(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, B
     let mut bench = Bench::new()?;
     let filling = Instant::now();
     while bench.waiting < WAITING {
-        progress.show("engine: filling", bench.waiting as f64 / WAITING as f64, 0.0);
+        progress.show("engine: filling", bench.waiting as f64 / WAITING as f64, 0.0)?;
         bench.enqueue(10_000)?;
     }
     let enqueued = bench.waiting as f64 / filling.elapsed().as_secs_f64();
@@ -33,7 +33,7 @@ pub fn engine(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, B
             "engine: claim and ack",
             seconds / whole,
             handled as f64 / f64::max(seconds, 0.001),
-        );
+        )?;
         let start = Instant::now();
         for _ in 0..1000 {
             handled += bench.handle(AT_ONCE)?;

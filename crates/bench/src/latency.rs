@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::check::{agree, counts};
-use crate::http::{Drive, drive};
+use crate::http::{Drive, PATIENCE, drive};
 use crate::load::{Part, Producer, Receiver};
 use crate::measured::{Measured, histogram, percentiles};
 use crate::process::Process;
@@ -13,6 +13,10 @@ use crate::{BenchError, Line, Options, Percentiles, Progress};
 /// can both take in and hand out.
 pub fn latency(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
     let most = run(options, progress, "the most", options.duration / 2, None)?;
+    // What nobody received has no rate, and half of it no pace.
+    if most.receipts.is_none() {
+        return Err(BenchError::TooShort("from enqueue to a waiting worker".into()));
+    }
     let rate = most.measured.per_second().min(most.handled_per_second) / 2.0;
     let half = run(options, progress, "half of it", options.duration, Some(rate))?;
     Ok(vec![
@@ -45,7 +49,9 @@ fn run(
     let mut scripts: Vec<Part> =
         (0..producers).map(|_| Part::Producer(Producer::new(start, options.payload))).collect();
     let receivers = options.batch_connections() * 2;
-    let receiver = |n| Part::Receiver(Receiver::new(start, start + warm_up, n));
+    // A job that came late counts too; but at full speed all that came in would take too long.
+    let drains = rate.is_some();
+    let receiver = |n| Part::Receiver(Receiver::new(start, start + warm_up, drains, n));
     scripts.extend((0..receivers).map(receiver));
     let how = Drive {
         name,
@@ -53,6 +59,7 @@ fn run(
         warm_up,
         duration,
         pace: rate.map(|rate| (producers, rate)),
+        patience: PATIENCE,
         progress,
     };
     let (mut measured, scripts) = drive(&how, scripts)?;

@@ -2,6 +2,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::BenchError;
+
 /// What to measure with.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -34,8 +36,9 @@ impl Options {
     }
 }
 
-/// Told how far a measurement is, a few times a second.
+/// Told how far a measurement is, a few times a second; an error from it ends the measurement, and
+/// with it all that was started for it.
 pub trait Progress {
     /// `part` of the whole, from 0 to 1; `rate` in operations per second so far.
-    fn show(&self, name: &str, part: f64, rate: f64);
+    fn show(&self, name: &str, part: f64, rate: f64) -> Result<(), BenchError>;
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -24,9 +25,13 @@ impl Process {
             .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--durability"])
             .arg(&options.durability)
             .arg("--data")
-            .arg(data)
-            // Settings of the surroundings are not what is measured.
-            .env_remove("ROTA_CONFIG");
+            .arg(data);
+        // Settings of the surroundings are not what is measured.
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"ROTA_") {
+                command.env_remove(name);
+            }
+        }
         Self::start(command)
     }
 
@@ -38,10 +43,13 @@ impl Process {
     }
 
     fn start(mut command: Command) -> Result<Self, BenchError> {
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|error| {
-                BenchError::Server(format!("the server cannot be started: {error}"))
-            })?;
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            // A signal from the terminal is for the measurement, which then ends its servers.
+            .process_group(0)
+            .spawn()
+            .map_err(|error| BenchError::Server(format!("it cannot be started: {error}")))?;
         let output = child.stdout.take().expect("the output is piped");
         let mut output = BufReader::new(output);
         match greeting(&mut output) {

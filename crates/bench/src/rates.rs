@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::check::{Counts, agree, counts};
-use crate::http::{Drive, Script, drive};
+use crate::http::{Drive, PATIENCE, Script, drive};
 use crate::load::{Cycle, Echo, Enqueue, Handling, job};
 use crate::measured::Measured;
 use crate::process::Process;
@@ -15,21 +15,24 @@ const ROUNDS: u32 = 3;
 
 /// Enqueue, fetch and ack, one by one and in batches.
 pub fn rates(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
-    let home = tempfile::Builder::new().prefix("rota-bench-").tempdir_in(&options.dir)?;
-    let own = match options.server {
-        Some(_) => None,
-        None => Some(Process::serve(options, &home.path().join("data"))?),
-    };
-    let address = options.server.or(own.as_ref().map(|own| own.address));
-    let address = address.expect("there is a server, given or our own");
-    let echo = Process::echo(options)?;
-    let start = counts(address)?;
-    let bench = Bench { options, progress, address, echo: echo.address, start };
-    let lines = bench.run()?;
-    if let Some(own) = own {
-        own.stop()?;
+    if let Some(given) = options.server {
+        return rates_of(given, options, progress);
     }
+    let home = tempfile::Builder::new().prefix("rota-bench-").tempdir_in(&options.dir)?;
+    let own = Process::serve(options, &home.path().join("data"))?;
+    let lines = rates_of(own.address, options, progress)?;
+    own.stop()?;
     Ok(lines)
+}
+
+fn rates_of(
+    address: SocketAddr,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Vec<Line>, BenchError> {
+    let start = counts(address)?;
+    let echo = Process::echo(options)?;
+    Bench { options, progress, address, echo: echo.address, start }.run()
 }
 
 struct Bench<'a> {
@@ -118,7 +121,8 @@ impl Bench<'_> {
     ) -> Result<(Measured, Vec<S>), BenchError> {
         let warm_up = self.options.warm_up().min(duration / 4);
         let progress = self.progress;
-        drive(&Drive { name, address, warm_up, duration, pace: None, progress }, scripts)
+        let patience = PATIENCE;
+        drive(&Drive { name, address, warm_up, duration, pace: None, patience, progress }, scripts)
     }
 }
 

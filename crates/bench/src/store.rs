@@ -57,7 +57,7 @@ fn measure(
     let mut load = Workload::new();
     ready(store.commit(&load.classes())).map_err(|error| failed(&error))?;
     while load.purged == 0 {
-        progress.show("store: filling", load.finished as f64 / KEPT as f64, 0.0);
+        progress.show("store: filling", load.finished as f64 / KEPT as f64, 0.0)?;
         ready(store.commit(&load.next(4096 * 3))).map_err(|error| failed(&error))?;
     }
     let (first, mut seconds, mut times) = (load.purged, 0.0, histogram());
@@ -70,7 +70,7 @@ fn measure(
         seconds += took.as_secs_f64();
         times.saturating_record(took.as_nanos() as u64);
         let done = (load.purged - first) as f64;
-        progress.show(&name, seconds / whole, done / seconds);
+        progress.show(&name, seconds / whole, done / seconds)?;
     }
     ready(store.close()).map_err(|error| failed(&error))?;
     let rate = (load.purged - first) as f64 / seconds;

@@ -36,6 +36,11 @@ impl Failure {
         Self { code: USAGE, ..Self::error(message) }
     }
 
+    /// There is no server, or it is none of ours.
+    pub fn unreachable(message: impl Into<String>) -> Self {
+        Self { code: UNREACHABLE, ..Self::error(message) }
+    }
+
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

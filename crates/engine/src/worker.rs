@@ -39,9 +39,9 @@ impl Worker {
         Self { row, reported: None, last_seen, last_seen_mono, stale: false }
     }
 
-    /// It was told to take no more jobs.
+    /// It was told to take no more jobs, or says that it takes none.
     pub fn is_quieted(&self) -> bool {
-        matches!(self.row.directive, Some(Directive::Quiet | Directive::Terminate))
+        self.row.directive.max(self.reported) > Some(Directive::Running)
     }
 
     /// How many more jobs it may have, when it holds so many.

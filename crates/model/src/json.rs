@@ -1,5 +1,7 @@
 //! JSON from outside: bounded before it is parsed, and read without being copied.
 
+mod one_line;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -8,6 +10,8 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::Rejection;
+
+pub use one_line::on_one_line;
 
 /// The members of a JSON object in their order, the values untouched.
 pub type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;

@@ -15,6 +15,7 @@ pub enum Request {
     Settle(Vec<Word>),
     Beat {
         worker: WorkerId,
+        state: Option<Directive>,
         jobs: Vec<JobId>,
         visibility_ms: Option<u64>,
         concurrency: Option<u32>,

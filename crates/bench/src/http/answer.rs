@@ -9,8 +9,10 @@ pub(crate) struct Answer {
     pub body: std::ops::Range<usize>,
 }
 
-/// More headers than any answer has.
+/// More headers than any answer has, and more bytes.
 const HEADERS: usize = 32;
+const MOST_HEAD: usize = 64 << 10;
+const MOST_BODY: usize = 1 << 30;
 
 /// The first answer in `bytes`, or `None` while it is incomplete.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Answer>, BenchError> {
@@ -18,7 +20,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Answer>, BenchError> {
     let mut response = httparse::Response::new(&mut headers);
     let head = match response.parse(bytes) {
         Ok(httparse::Status::Complete(len)) => len,
-        Ok(httparse::Status::Partial) => return Ok(None),
+        Ok(httparse::Status::Partial) if bytes.len() < MOST_HEAD => return Ok(None),
+        Ok(httparse::Status::Partial) => return Err(BenchError::wrong("an answer without end")),
         Err(error) => return Err(BenchError::wrong(format!("this is not HTTP: {error}"))),
     };
     let length = response
@@ -27,6 +30,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Answer>, BenchError> {
         .find(|header| header.name.eq_ignore_ascii_case("content-length"))
         .and_then(|header| std::str::from_utf8(header.value).ok()?.trim().parse::<usize>().ok())
         .ok_or_else(|| BenchError::wrong("an answer without a length"))?;
+    if length > MOST_BODY {
+        return Err(BenchError::wrong(format!("an answer of {length} bytes")));
+    }
     let status = response.code.unwrap_or_default();
     let end = head + length;
     Ok((bytes.len() >= end).then_some(Answer { status, body: head..end }))
@@ -50,5 +56,9 @@ mod tests {
     fn what_is_not_an_answer_is_an_error() {
         assert!(parse(b"SSH-2.0-OpenSSH\r\n\r\n").is_err());
         assert!(parse(b"HTTP/1.1 200 OK\r\n\r\n").is_err(), "no length");
+        let huge = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", usize::MAX);
+        assert!(parse(huge.as_bytes()).is_err(), "too long");
+        let endless = "x: y\r\n".repeat(MOST_HEAD);
+        assert!(parse(format!("HTTP/1.1 200 OK\r\n{endless}").as_bytes()).is_err());
     }
 }

@@ -1,7 +1,6 @@
 //! One connection: a request out, an answer in, and again.
 
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
 use std::time::Instant;
 
 use mio::net::TcpStream;
@@ -31,14 +30,13 @@ pub(super) struct Finished {
 }
 
 impl<S: Script> Connection<S> {
-    /// Connects, and waits for it: connecting is not what is measured.
+    /// On a stream that is connected: connecting is not what is measured.
     pub fn open(
-        address: SocketAddr,
+        stream: std::net::TcpStream,
         script: S,
         registry: &Registry,
         token: Token,
     ) -> Result<Self, BenchError> {
-        let stream = std::net::TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         let mut stream = TcpStream::from_std(stream);
@@ -70,11 +68,11 @@ impl<S: Script> Connection<S> {
     pub fn flush(&mut self) -> Result<(), BenchError> {
         while self.written < self.output.len() {
             match self.stream.write(&self.output[self.written..]) {
-                Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+                Ok(0) => return Err(self.wrong("nothing can be sent")),
                 Ok(n) => self.written += n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(self.wrong(format!("the connection broke: {error}"))),
             }
         }
         Ok(())
@@ -87,11 +85,11 @@ impl<S: Script> Connection<S> {
                 self.input.resize(self.input.len() * 2, 0);
             }
             match self.stream.read(&mut self.input[self.filled..]) {
-                Ok(0) => return Err(BenchError::wrong("the server closed a connection")),
+                Ok(0) => return Err(self.wrong("the server closed the connection")),
                 Ok(n) => self.filled += n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(self.wrong(format!("the connection broke: {error}"))),
             }
             if let Some(finished) = self.finish()? {
                 return Ok(Some(finished));
@@ -100,15 +98,32 @@ impl<S: Script> Connection<S> {
     }
 
     fn finish(&mut self) -> Result<Option<Finished>, BenchError> {
-        let Some(answer) = answer::parse(&self.input[..self.filled])? else { return Ok(None) };
+        let answer = answer::parse(&self.input[..self.filled]);
+        let Some(answer) = answer.map_err(|error| error.answering(&self.question()))? else {
+            return Ok(None);
+        };
         if answer.body.end != self.filled {
-            return Err(BenchError::wrong("more was answered than was asked"));
+            return Err(self.wrong("more was answered than was asked"));
         }
-        let since =
-            self.since.take().ok_or_else(|| BenchError::wrong("an answer to no question"))?;
+        let Some(since) = self.since.take() else {
+            return Err(self.wrong("it was answered twice"));
+        };
         let at = Instant::now();
-        let operations = self.script.answer(answer.status, &self.input[answer.body], at)?;
+        let operations = self
+            .script
+            .answer(answer.status, &self.input[answer.body], at)
+            .map_err(|error| error.answering(&self.question()))?;
         self.filled = 0;
         Ok(Some(Finished { kind: self.script.kind(), operations, since, at }))
+    }
+
+    fn wrong(&self, what: impl Into<String>) -> BenchError {
+        BenchError::wrong(what).answering(&self.question())
+    }
+
+    /// Method and path of what was asked last.
+    fn question(&self) -> String {
+        let line = self.output.split(|byte| *byte == b'\r').next().unwrap_or_default();
+        String::from_utf8_lossy(line).trim_end_matches(" HTTP/1.1").to_owned()
     }
 }

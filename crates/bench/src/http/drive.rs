@@ -1,10 +1,12 @@
 //! Lets many connections play their parts for a while.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token, Waker};
 
+use super::connect::connect;
 use super::connection::{Connection, Finished};
 use super::pace::{Pace, Ticker};
 use super::script::Script;
@@ -21,12 +23,12 @@ pub(crate) struct Drive<'a> {
     pub duration: Duration,
     /// Requests per second of the first `paced` connections, which else go as fast as they can.
     pub pace: Option<(usize, f64)>,
+    /// When nothing at all is answered for so long, the server hangs.
+    pub patience: Duration,
     pub progress: &'a dyn Progress,
 }
 
 const WAKE: Token = Token(usize::MAX);
-/// When nothing at all happens for so long, the server hangs.
-const SILENCE: Duration = Duration::from_secs(30);
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 
 /// Runs the scripts, each on a connection of its own, and gives them back.
@@ -37,7 +39,8 @@ pub(crate) fn drive<S: Script>(
     let mut poll = Poll::new()?;
     let mut connections = Vec::with_capacity(scripts.len());
     for (i, script) in scripts.into_iter().enumerate() {
-        connections.push(Connection::open(how.address, script, poll.registry(), Token(i))?);
+        let stream = connect(how.address, how.patience)?;
+        connections.push(Connection::open(stream, script, poll.registry(), Token(i))?);
     }
     let start = Instant::now();
     let ticker = match how.pace {
@@ -59,7 +62,11 @@ pub(crate) fn drive<S: Script>(
     }
     let mut events = Events::with_capacity(1024);
     while connections.iter().any(|connection| !connection.is_idle()) || run.waits_for_pace() {
-        poll.poll(&mut events, Some(Duration::from_millis(100)))?;
+        match poll.poll(&mut events, Some(Duration::from_millis(100))) {
+            // A signal came, about which the progress knows.
+            Err(error) if error.kind() == ErrorKind::Interrupted => events.clear(),
+            other => other?,
+        }
         for event in &events {
             if event.token() == WAKE {
                 continue;
@@ -80,6 +87,9 @@ pub(crate) fn drive<S: Script>(
     }
     drop(ticker);
     let Run { mut measured, from, last, .. } = run;
+    if measured.operations == 0 {
+        return Err(BenchError::TooShort(how.name.into()));
+    }
     measured.seconds = last.saturating_duration_since(from).as_secs_f64();
     Ok((measured, connections.into_iter().map(|connection| connection.script).collect()))
 }
@@ -105,18 +115,19 @@ impl Run<'_> {
         i: usize,
         now: Instant,
     ) -> Result<(), BenchError> {
-        if !connections[i].script.goes_on(now >= self.until) {
+        let pace = self.pace.as_mut().filter(|(paced, _)| i < *paced);
+        // What was due in time is sent, however late.
+        let begins = pace.as_ref().map_or(now, |(_, pace)| pace.due());
+        if !connections[i].script.goes_on(begins >= self.until) {
             return Ok(());
         }
-        match &mut self.pace {
-            Some((paced, pace)) if i < *paced => match pace.next(now) {
-                Some(due) => connections[i].send(due),
-                None => {
-                    self.free.push(i);
-                    Ok(())
-                }
-            },
-            _ => connections[i].send(now),
+        match pace {
+            Some((_, pace)) if pace.due() <= now => connections[i].send(pace.release()),
+            Some(_) => {
+                self.free.push(i);
+                Ok(())
+            }
+            None => connections[i].send(now),
         }
     }
 
@@ -124,24 +135,16 @@ impl Run<'_> {
     fn release<S: Script>(&mut self, connections: &mut [Connection<S>]) -> Result<(), BenchError> {
         let Some((_, pace)) = &mut self.pace else { return Ok(()) };
         let now = Instant::now();
-        if now >= self.until {
-            self.free.clear();
-            return Ok(());
-        }
-        while let Some(due) = pace.next(now) {
-            match self.free.pop() {
-                Some(i) => connections[i].send(due)?,
-                None => {
-                    pace.put_back(due);
-                    break;
-                }
-            }
+        while pace.due() <= now && pace.due() < self.until {
+            let Some(i) = self.free.pop() else { break };
+            connections[i].send(pace.release())?;
         }
         Ok(())
     }
 
     fn waits_for_pace(&self) -> bool {
-        !self.free.is_empty() && Instant::now() < self.until
+        let due = self.pace.as_ref().map(|(_, pace)| pace.due());
+        !self.free.is_empty() && due.is_some_and(|due| due < self.until)
     }
 
     fn record(&mut self, finished: &Finished) {
@@ -154,8 +157,11 @@ impl Run<'_> {
 
     fn show(&mut self) -> Result<(), BenchError> {
         let now = Instant::now();
-        if now.duration_since(self.last.max(self.from.min(now))) > SILENCE {
-            return Err(BenchError::wrong("the server has not answered for 30 seconds"));
+        let silence = now.saturating_duration_since(self.last);
+        if silence > self.how.patience {
+            let seconds = self.how.patience.as_secs_f64();
+            let said = format!("{}: nothing was answered for {seconds} s", self.how.name);
+            return Err(BenchError::wrong(said));
         }
         if now.duration_since(self.shown) >= SHOW_EVERY {
             self.shown = now;
@@ -163,8 +169,54 @@ impl Run<'_> {
             let left = self.until.saturating_duration_since(now).as_secs_f64();
             let seconds = now.saturating_duration_since(self.from).as_secs_f64();
             let rate = self.measured.operations as f64 / seconds.max(0.001);
-            self.how.progress.show(self.how.name, (1.0 - left / whole).clamp(0.0, 1.0), rate);
+            self.how.progress.show(self.how.name, (1.0 - left / whole).clamp(0.0, 1.0), rate)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::super::script::Request;
+    use super::*;
+
+    struct Silent;
+
+    impl Progress for Silent {
+        fn show(&self, _: &str, _: f64, _: f64) -> Result<(), BenchError> {
+            Ok(())
+        }
+    }
+
+    struct Ask;
+
+    impl Script for Ask {
+        fn request(&mut self, out: &mut Request<'_>, _: Instant) {
+            out.post("/", b"{}");
+        }
+
+        fn answer(&mut self, _: u16, _: &[u8], _: Instant) -> Result<u64, BenchError> {
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_server_that_hangs_is_not_waited_for_without_end() {
+        // Connections are taken by the system, and nobody ever reads from them.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let how = Drive {
+            name: "asking",
+            address: listener.local_addr().unwrap(),
+            warm_up: Duration::ZERO,
+            duration: Duration::from_secs(60),
+            pace: None,
+            patience: Duration::from_millis(200),
+            progress: &Silent,
+        };
+        let outcome = drive(&how, vec![Ask, Ask]);
+        let said = outcome.err().expect("it does not answer").to_string();
+        assert!(said.ends_with("asking: nothing was answered for 0.2 s"), "{said}");
     }
 }

@@ -1,7 +1,6 @@
 //! A steady rate of requests, whatever the server does: a request that could not be sent in time
 //! because all connections were waiting counts from when it should have been sent.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -14,29 +13,26 @@ pub(super) struct Pace {
     start: Instant,
     per_second: f64,
     released: u64,
-    due: VecDeque<Instant>,
 }
 
 impl Pace {
     pub fn new(start: Instant, per_second: f64) -> Self {
-        Self { start, per_second, released: 0, due: VecDeque::new() }
+        Self { start, per_second, released: 0 }
     }
 
-    /// The moment from which the next request counts, if one is due by now.
-    pub fn next(&mut self, now: Instant) -> Option<Instant> {
-        let ticks = now.duration_since(self.start).as_nanos() / TICK.as_nanos();
-        let moment = self.start + TICK * u32::try_from(ticks).unwrap_or(u32::MAX);
-        let total = moment.duration_since(self.start).as_secs_f64() * self.per_second;
-        while (self.released as f64) < total.floor() {
-            self.released += 1;
-            self.due.push_back(moment);
-        }
-        self.due.pop_front()
+    /// The moment from which the next request counts, past or future: that of its tick, even if
+    /// nobody asked then.
+    pub fn due(&self) -> Instant {
+        let seconds = (self.released + 1) as f64 / self.per_second;
+        let ticks = (seconds / TICK.as_secs_f64()).ceil();
+        self.start + TICK * (ticks as u32)
     }
 
-    /// A moment that was taken and could not be used.
-    pub fn put_back(&mut self, moment: Instant) {
-        self.due.push_front(moment);
+    /// Takes it.
+    pub fn release(&mut self) -> Instant {
+        let due = self.due();
+        self.released += 1;
+        due
     }
 }
 
@@ -83,10 +79,17 @@ mod tests {
         let start = Instant::now();
         let mut pace = Pace::new(start, 2000.0);
         let at = |ms| start + Duration::from_millis(ms);
-        assert_eq!(pace.next(at(1)), Some(at(1)));
-        assert_eq!(pace.next(at(1)), Some(at(1)));
-        assert_eq!(pace.next(at(1)), None);
-        assert_eq!(pace.next(at(2)), Some(at(2)));
-        assert_eq!(pace.next(at(50)), Some(at(2)), "the other of the second tick");
+        let ticks = [1, 1, 2, 2, 3, 3].map(at);
+        // It does not matter when they are taken.
+        assert_eq!(ticks.map(|_| pace.release()), ticks);
+        assert_eq!(pace.due(), at(4));
+    }
+
+    #[test]
+    fn a_slow_pace_is_kept_too() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start, 0.5);
+        assert_eq!(pace.release(), start + Duration::from_secs(2));
+        assert_eq!(pace.release(), start + Duration::from_secs(4));
     }
 }

@@ -51,7 +51,7 @@ impl Script for Cycle {
                 Ok(0)
             }
             1 => {
-                self.held = ids(status, body)?;
+                self.held = ids(status, body, self.count)?;
                 // Others may have been faster.
                 self.step = if self.held.is_empty() { 0 } else { 2 };
                 Ok(0)

@@ -20,8 +20,8 @@ pub(super) fn fetch(out: &mut Request<'_>, count: usize, worker: &str, wait_ms: 
     out.post("/ojs/v1/workers/fetch", body.as_bytes());
 }
 
-/// The ids of the jobs that were handed out.
-pub(super) fn ids(status: u16, body: &[u8]) -> Result<Vec<Id>, BenchError> {
+/// The ids of the jobs that were handed out, of `count` that were asked for.
+pub(super) fn ids(status: u16, body: &[u8], count: usize) -> Result<Vec<Id>, BenchError> {
     expect(status, 200, body)?;
     contains(&body[..body.len().min(16)], r#"{"jobs":["#)?;
     let mut ids = Vec::new();
@@ -29,6 +29,13 @@ pub(super) fn ids(status: u16, body: &[u8]) -> Result<Vec<Id>, BenchError> {
         let id = body.get(at + HEAD.len()..at + HEAD.len() + ID);
         let id = id.and_then(|id| id.try_into().ok());
         ids.push(id.ok_or_else(|| BenchError::wrong("a job without an id"))?);
+    }
+    if ids.len() > count {
+        return Err(BenchError::wrong(format!("{} jobs instead of {count}", ids.len())));
+    }
+    // An answer that is not understood must not pass for an empty queue.
+    if ids.is_empty() {
+        contains(body, r#"{"jobs":[]}"#)?;
     }
     Ok(ids)
 }

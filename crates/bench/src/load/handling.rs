@@ -45,7 +45,7 @@ impl Script for Handling {
     fn answer(&mut self, status: u16, body: &[u8], _: Instant) -> Result<u64, BenchError> {
         if self.held.is_empty() {
             self.kind = Self::FETCH;
-            self.held = ids(status, body)?;
+            self.held = ids(status, body, self.count)?;
             self.is_empty = self.held.is_empty();
             self.left = self.left.saturating_sub(self.held.len() as u64);
             return Ok(0);

@@ -1,4 +1,4 @@
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use memchr::memmem;
@@ -24,10 +24,13 @@ pub(crate) struct Producer {
 
 pub(crate) struct Receiver {
     start: Instant,
-    /// What is received before this is not counted.
+    /// Jobs that were sent before this are not counted.
     from: Instant,
+    /// Whether it goes on until all has been received.
+    drains: bool,
     worker: String,
     held: Vec<Id>,
+    is_empty: bool,
     kind: usize,
     pub handled: u64,
     /// From enqueue to receipt.
@@ -51,9 +54,18 @@ impl Producer {
 }
 
 impl Receiver {
-    pub fn new(start: Instant, from: Instant, number: usize) -> Self {
-        let (worker, times) = (format!("bench-{number}"), histogram());
-        Self { start, from, worker, held: Vec::new(), kind: Part::FETCH, handled: 0, times }
+    pub fn new(start: Instant, from: Instant, drains: bool, number: usize) -> Self {
+        Self {
+            start,
+            from,
+            drains,
+            worker: format!("bench-{number}"),
+            held: Vec::new(),
+            is_empty: false,
+            kind: Part::FETCH,
+            handled: 0,
+            times: histogram(),
+        }
     }
 
     fn note_times(&mut self, body: &[u8], at: Instant) -> Result<(), BenchError> {
@@ -62,9 +74,10 @@ impl Receiver {
             let end = digits.iter().position(|b| !b.is_ascii_digit()).unwrap_or(0);
             let text = std::str::from_utf8(&digits[..end]).unwrap_or_default();
             let sent: u64 = text.parse().map_err(|_| BenchError::wrong("a job without a time"))?;
-            let since = at.duration_since(self.start).as_nanos() as u64;
-            if at >= self.from {
-                self.times.saturating_record(since.saturating_sub(sent));
+            let sent = self.start + Duration::from_nanos(sent);
+            if sent >= self.from {
+                let took = at.saturating_duration_since(sent);
+                self.times.saturating_record(took.as_nanos().try_into().unwrap_or(u64::MAX));
             }
         }
         Ok(())
@@ -99,7 +112,8 @@ impl Script for Part {
             }
             Part::Receiver(receiver) if receiver.held.is_empty() => {
                 receiver.kind = Part::FETCH;
-                receiver.held = ids(status, body)?;
+                receiver.held = ids(status, body, MOST)?;
+                receiver.is_empty = receiver.held.is_empty();
                 receiver.note_times(body, at)?;
                 Ok(0)
             }
@@ -121,7 +135,9 @@ impl Script for Part {
     }
 
     fn goes_on(&self, over: bool) -> bool {
-        let holds = matches!(self, Part::Receiver(receiver) if !receiver.held.is_empty());
-        !over || holds
+        match self {
+            Part::Receiver(it) if over => !it.held.is_empty() || (it.drains && !it.is_empty),
+            _ => !over,
+        }
     }
 }

@@ -30,7 +30,7 @@ fn expect(status: u16, wanted: u16, body: &[u8]) -> Result<(), BenchError> {
         return Ok(());
     }
     let shown = String::from_utf8_lossy(&body[..body.len().min(300)]);
-    Err(BenchError::wrong(format!("an answer with status {status} instead of {wanted}: {shown}")))
+    Err(BenchError::wrong(format!("status {status} instead of {wanted}: {shown}")))
 }
 
 fn contains(body: &[u8], text: &str) -> Result<(), BenchError> {
@@ -38,5 +38,5 @@ fn contains(body: &[u8], text: &str) -> Result<(), BenchError> {
         return Ok(());
     }
     let shown = String::from_utf8_lossy(&body[..body.len().min(300)]);
-    Err(BenchError::wrong(format!("an answer without {text}: {shown}")))
+    Err(BenchError::wrong(format!("no {text} in {shown}")))
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 
 /// An address where nobody listens: the port was free a moment ago.
 pub fn nobody() -> String {
@@ -34,15 +35,69 @@ pub fn answering_some(most: usize, head: &'static str, body: &'static str) -> St
     url
 }
 
-fn read_request(stream: &TcpStream) {
+/// What a server says to a request.
+pub enum Said {
+    /// Status and body.
+    Answer(u16, String),
+    Bytes(&'static str),
+    /// Nothing; it hangs up.
+    Nothing,
+}
+
+/// A server that keeps its connections and asks this what to say to path and body.
+pub fn conversing(say: impl Fn(&str, &str) -> Said + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let say = Arc::new(say);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (stream, say) = (stream.unwrap(), say.clone());
+            std::thread::spawn(move || converse(&stream, &*say));
+        }
+    });
+    url
+}
+
+fn converse(mut stream: &TcpStream, say: &dyn Fn(&str, &str) -> Said) {
+    while let Some(request) = read_request(stream) {
+        let sent = match say(&request.path, &request.body) {
+            Said::Answer(status, body) => {
+                let length = body.len();
+                let answer =
+                    format!("HTTP/1.1 {status} So\r\nContent-Length: {length}\r\n\r\n{body}");
+                stream.write_all(answer.as_bytes())
+            }
+            Said::Bytes(bytes) => stream.write_all(bytes.as_bytes()),
+            Said::Nothing => return,
+        };
+        if sent.is_err() || request.closes {
+            return;
+        }
+    }
+}
+
+struct Request {
+    path: String,
+    body: String,
+    closes: bool,
+}
+
+fn read_request(stream: &TcpStream) -> Option<Request> {
     let mut reader = BufReader::new(stream);
-    let mut length = 0;
+    let mut first = String::new();
+    reader.read_line(&mut first).ok()?;
+    let path = first.split(' ').nth(1)?.to_owned();
+    let (mut length, mut closes) = (0, false);
     let mut line = String::new();
     while reader.read_line(&mut line).unwrap_or(0) > 2 {
-        if let Some((_, value)) = line.to_ascii_lowercase().split_once("content-length:") {
+        line.make_ascii_lowercase();
+        if let Some((_, value)) = line.split_once("content-length:") {
             length = value.trim().parse().unwrap();
         }
+        closes |= line.trim() == "connection: close";
         line.clear();
     }
-    let _ = std::io::copy(&mut reader.take(length), &mut std::io::sink());
+    let mut body = String::new();
+    reader.take(length).read_to_string(&mut body).ok()?;
+    Some(Request { path, body, closes })
 }

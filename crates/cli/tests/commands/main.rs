@@ -9,6 +9,9 @@ mod support;
 mod fake;
 mod run;
 
+mod bench;
+mod bench_ending;
+mod bench_wrong;
 mod client;
 mod completions;
 mod cron;

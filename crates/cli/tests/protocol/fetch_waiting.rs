@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{eventually, ids, job_on, job_with, merged, now_ms, register, take, text};
+use crate::shorthand::{
+    eventually, heartbeat, ids, job_on, job_with, merged, now_ms, register, take, text,
+};
 use crate::support::Server;
 
 /// A fetch on a connection of its own, which may be read or dropped.
@@ -236,5 +238,17 @@ fn a_worker_that_is_resumed_is_served_its_waiting_fetch() {
     let fetch = Waiting::open(&server, &ask);
     wait_until_waiting(&server, 1);
     server.post("/ojs/v1/admin/workers/w1/resume", json!({})).expect(200);
+    assert_eq!(ids(&fetch.jobs()), [id]);
+}
+
+#[test]
+fn a_waiting_fetch_of_a_worker_that_pauses_waits_until_it_goes_on() {
+    let server = Server::start();
+    let fetch = Waiting::open(&server, &merged(long(), json!({"worker_id": "w1"})));
+    wait_until_waiting(&server, 1);
+    heartbeat(&server, "w1", json!({"state": "quiet"})).expect(200);
+    let id = server.enqueue(job_on("q"));
+    assert_eq!((waiting(&server), &server.job(&id)["state"]), (1, &json!("available")));
+    heartbeat(&server, "w1", json!({"state": "running"})).expect(200);
     assert_eq!(ids(&fetch.jobs()), [id]);
 }

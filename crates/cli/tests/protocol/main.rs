@@ -32,6 +32,8 @@ mod illegal_transitions;
 mod job_ids;
 mod lifecycle;
 mod maintenance;
+mod many_lines;
+mod missing;
 mod races;
 mod retention;
 mod retry_delays;

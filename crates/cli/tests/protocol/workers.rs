@@ -98,6 +98,33 @@ fn a_quieted_worker_gets_nothing_and_may_finish() {
 }
 
 #[test]
+fn a_worker_that_says_it_is_quiet_gets_nothing_until_it_runs_again() {
+    let server = Server::start();
+    let sent: Vec<String> = (0..3).map(|_| server.enqueue(job_on("q"))).collect();
+    let says = |state: &str| heartbeat(&server, "w1", json!({"state": state})).expect(200);
+    for (state, count) in [("quiet", 0), ("running", 1), ("terminate", 0), ("running", 1)] {
+        says(state);
+        // A heartbeat that does not speak of it changes nothing.
+        heartbeat(&server, "w1", json!({})).expect(200);
+        assert_eq!(fetch_as(&server, "w1", 1).len(), count, "{state}");
+    }
+    server.post("/ojs/v1/admin/workers/w1/quiet", json!({})).expect(200);
+    says("running");
+    assert!(fetch_as(&server, "w1", 1).is_empty(), "the operator has not changed his mind");
+    server.post("/ojs/v1/admin/workers/w1/resume", json!({})).expect(200);
+    assert_eq!(ids(&fetch_as(&server, "w1", 1)), sent[2..]);
+}
+
+#[test]
+fn a_worker_that_registers_again_has_said_nothing_yet() {
+    let server = Server::start();
+    server.enqueue(job_on("q"));
+    heartbeat(&server, "w1", json!({"state": "terminate"})).expect(200);
+    register(&server, "w1", json!({}));
+    assert_eq!(fetch_as(&server, "w1", 1).len(), 1);
+}
+
+#[test]
 fn a_directive_survives_a_restart() {
     let mut server = Server::start();
     register(&server, "w1", json!({}));

@@ -36,11 +36,15 @@ impl Engine {
 
     fn note_beat(&mut self, beat: &Beat) {
         let worker = self.workers.get_mut(&beat.worker).expect("the worker was just met");
+        let was_quieted = worker.is_quieted();
         worker.reported = beat.state.or(worker.reported);
+        let resumes = was_quieted && !worker.is_quieted();
         let first = !std::mem::replace(&mut worker.row.beats, true);
         let changed = update(&mut worker.row.about, &beat.about);
         if first || changed {
             self.write_worker(&beat.worker);
+        }
+        if first || changed || resumes {
             self.wake_worker(&beat.worker);
         }
         if first {

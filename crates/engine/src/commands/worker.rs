@@ -19,7 +19,7 @@ impl Engine {
             return Reply::Refused(Refusal::OtherPool { pool: Some(known.to_string()) });
         }
         worker.row.about = about;
-        worker.row.directive = None;
+        (worker.row.directive, worker.reported) = (None, None);
         self.write_worker(&id);
         self.wake_worker(&id);
         Reply::Done

@@ -27,7 +27,7 @@ impl Json {
     pub fn of(headers: &HeaderMap, bytes: Bytes, app: &App) -> Result<Self, ApiError> {
         check_media_type(headers)?;
         model_json::check(&bytes, app.settings.limits.json_depth)?;
-        Ok(Self(bytes))
+        Ok(Self(json::on_one_line(&bytes).map_or(bytes, Bytes::from)))
     }
 
     /// The text. Its encoding and nesting are known to be good.

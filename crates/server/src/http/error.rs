@@ -55,7 +55,7 @@ impl ApiError {
     pub fn not_found(what: &'static str, name: &str) -> Self {
         let shown: String = name.chars().take(200).collect();
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("There is no {what} '{shown}'."))
-            .hint("Check the name; finished jobs are removed when their retention has passed.")
+            .hint(where_to_look(what))
             .detail("resource_type", what.replace(' ', "_"))
             .detail("resource_id", shown)
     }
@@ -290,5 +290,21 @@ impl From<Answer> for ApiError {
                 "The server gave an answer that does not fit the request.",
             ),
         }
+    }
+}
+
+/// Why something may not be there.
+fn where_to_look(what: &str) -> &'static str {
+    match what {
+        "job" | "dead letter job" => {
+            "Check the name; finished jobs are removed when their retention has passed."
+        }
+        "queue" => "Check the name; a queue is there from its first job on.",
+        "worker" => {
+            "Check the name; a worker is known once it has registered, fetched or sent a heartbeat, \
+             and forgotten when it leaves or is silent for long."
+        }
+        "cron job" => "Check the name; GET /ojs/v1/cron lists all schedules.",
+        _ => "Check the name.",
     }
 }

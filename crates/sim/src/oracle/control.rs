@@ -33,10 +33,14 @@ impl World {
             Command::Beat(beat) => {
                 let worker = self.workers.entry(beat.worker.clone()).or_default();
                 worker.concurrency = beat.about.concurrency.or(worker.concurrency);
+                if let Some(state) = beat.state {
+                    worker.says_quiet = state != Directive::Running;
+                }
             }
             Command::Register(about) => {
                 let worker = self.workers.entry(about.worker.clone()).or_default();
-                (worker.quiet, worker.concurrency) = (false, about.concurrency);
+                (worker.quiet, worker.says_quiet) = (false, false);
+                worker.concurrency = about.concurrency;
             }
             Command::Direct(name, directive) => {
                 if let Some(worker) = self.workers.get_mut(name) {

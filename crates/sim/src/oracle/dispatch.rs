@@ -30,7 +30,8 @@ impl World {
             return true;
         };
         let holds = self.held_by.get(name).map_or(0, |jobs| jobs.len());
-        !worker.quiet && worker.concurrency.is_none_or(|most| holds < most as usize)
+        let quiet = worker.quiet || worker.says_quiet;
+        !quiet && worker.concurrency.is_none_or(|most| holds < most as usize)
     }
 
     /// A job that this fetch could have and has not.

@@ -62,7 +62,10 @@ pub struct Queue {
 
 #[derive(Clone, Default)]
 pub struct Worker {
+    /// An operator wants it so.
     pub quiet: bool,
+    /// It says so itself; the server remembers that only while it runs.
+    pub says_quiet: bool,
     pub concurrency: Option<u32>,
     pub beats: bool,
     pub last_seen: u64,
@@ -156,7 +159,7 @@ impl World {
         self.wall = self.stepped.max(now.wall);
         self.waiters.clear();
         for worker in self.workers.values_mut() {
-            worker.last_seen = at;
+            (worker.last_seen, worker.says_quiet) = (at, false);
         }
         let default_timeout = self.config.timeout_ms;
         for job in self.jobs.values_mut() {

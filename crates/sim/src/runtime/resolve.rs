@@ -21,13 +21,15 @@ impl Runtime {
                 let words = words.into_iter().map(|word| self.settle_of(word));
                 Command::Settle(words.collect::<Result<_, _>>()?)
             }
-            Request::Beat { worker, jobs, visibility_ms, concurrency } => Command::Beat(Beat {
-                about: Registration { concurrency, ..Registration::named(worker.clone()) },
-                worker,
-                state: None,
-                jobs: self.targets(&jobs),
-                visibility_ms,
-            }),
+            Request::Beat { worker, state, jobs, visibility_ms, concurrency } => {
+                Command::Beat(Beat {
+                    about: Registration { concurrency, ..Registration::named(worker.clone()) },
+                    worker,
+                    state,
+                    jobs: self.targets(&jobs),
+                    visibility_ms,
+                })
+            }
             Request::Register(registration) => Command::Register(registration),
             Request::Deregister(worker) => Command::Deregister(worker),
             Request::DropStaleWorker(worker) => Command::DropStaleWorker(worker),

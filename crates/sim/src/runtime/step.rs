@@ -3,6 +3,7 @@
 use std::fmt;
 
 use rota_engine::{Claimed, Command, Now, Reply, Settle, Target, WaiterId};
+use rota_model::Directive;
 use rota_store::Mutation;
 
 use crate::request::Ticket;
@@ -88,7 +89,8 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
             ),
         }),
         Command::Beat(beat) => {
-            write!(f, "beat {} for {:?}ms", beat.worker, beat.visibility_ms)?;
+            let state = beat.state.map_or("", Directive::as_str);
+            write!(f, "beat {} {state} for {:?}ms", beat.worker, beat.visibility_ms)?;
             write_targets(f, "", &beat.jobs)
         }
         Command::Register(about) => {

@@ -1,7 +1,7 @@
 //! Those who run jobs: diligent, slow, forgetful, and back from the dead.
 
 use rota_engine::{Failure, Fetch, HandlerCode, Holder, Registration, WaiterId};
-use rota_model::WorkerId;
+use rota_model::{Directive, WorkerId};
 
 use super::{Delivery, Profile, Workload};
 use crate::request::{Request, Ticket, Verdict, Word};
@@ -136,8 +136,14 @@ impl Workload {
         if let Some(forgotten) = self.rng.pick(&worker.forgotten) {
             jobs.push(forgotten.id);
         }
+        // It tires seldom, and not for long.
+        let state = match self.rng.percent(8) {
+            true => self.rng.one_of([Some(Directive::Quiet), Some(Directive::Terminate)]),
+            false => self.rng.one_of([None, Some(Directive::Running)]),
+        };
         Request::Beat {
             worker: name,
+            state,
             jobs,
             visibility_ms: self.rng.one_of([None, None, Some(500), Some(30_000)]),
             concurrency: self.rng.one_of([None, None, None, Some(1), Some(5)]),

@@ -2,6 +2,7 @@
 
 mod bar;
 mod report;
+mod signals;
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -103,12 +104,12 @@ impl Bench {
             }
         };
         let options = self.options()?;
-        let bar = Bar::new();
-        let mut lines = Vec::new();
-        for what in what {
-            lines.extend(self.measure(what, &options, &bar)?);
-        }
+        let bar = Bar::new(signals::listen()?);
+        let measured: Result<Vec<_>, _> =
+            what.into_iter().map(|what| self.measure(what, &options, &bar)).collect();
+        // Also when it failed: its line must not stand before what is said then.
         bar.clear();
+        let lines = measured?.concat();
         if self.json {
             return print_json(&report::json(&options, &lines));
         }
@@ -154,10 +155,13 @@ fn failed(error: BenchError) -> Failure {
         BenchError::Wrong(_) => {
             failure.hint("Times of wrong answers mean nothing. Look at the server's log.")
         }
-        BenchError::Server(_) => failure,
+        BenchError::Away(..) => Failure::unreachable(error.to_string())
+            .hint("Start it, or leave --server out: then one is started for the measurement."),
+        BenchError::TooShort(_) => failure.hint("Choose a longer --duration."),
         BenchError::Io(_) => {
-            failure.hint("Check --dir and --server: the data must fit, and the server must answer.")
+            failure.hint("Check --dir, where the data must fit, and the limit of open files.")
         }
+        BenchError::Server(_) | BenchError::Stopped => failure,
     }
 }
 
@@ -184,6 +188,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     if host.contains('/') {
         return Err("must be http://HOST:PORT, without a path".into());
     }
-    let mut found = host.to_socket_addrs().map_err(|error| error.to_string())?;
-    found.next().ok_or_else(|| "has no address".into())
+    let found = host.to_socket_addrs().map_err(|error| error.to_string())?;
+    // Servers listen on IPv4 unless told otherwise, also where `localhost` is first of all IPv6.
+    found.min_by_key(SocketAddr::is_ipv6).ok_or_else(|| "has no address".into())
 }

@@ -1,0 +1,161 @@
+//! `rota bench` measures, says what it found, and leaves nothing behind.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::run::{FILTERS, Ran};
+use crate::support::command;
+
+/// Short, and with its data in a directory of its own, which must be empty in the end.
+fn bench(arguments: &[&str]) -> Ran {
+    let dir = TempDir::new().unwrap();
+    let ran = command(&["bench", "--duration", "300ms", "--connections", "4", "--batch", "20"])
+        .args(arguments)
+        .arg("--dir")
+        .arg(dir.path())
+        // No matter what a server in use is told.
+        .env("ROTA_LIMITS_BATCH_JOBS", "1")
+        .output()
+        .expect("rota runs")
+        .into();
+    let left: Vec<_> = dir.path().read_dir().unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    ran
+}
+
+/// What was found, without the numbers.
+macro_rules! reports {
+    ($name:literal, $text:expr) => {
+        let mut filters = FILTERS.to_vec();
+        filters.push((r"(?m)(^|\s)\d[\d,]*(\.\d+)?", "${1}N"));
+        filters.push((" {2,}", "  "));
+        insta::with_settings!({ filters => filters, omit_expression => true }, {
+            insta::assert_snapshot!($name, $text);
+        })
+    };
+}
+
+#[track_caller]
+fn results(report: &Value) -> &[Value] {
+    let results = report["results"].as_array().unwrap();
+    for result in results {
+        assert!(result["name"].is_string(), "{result}");
+        assert!(result["unit"].is_string(), "{result}");
+        assert!(result["value"].as_f64().unwrap() >= 0.0, "{result}");
+    }
+    results
+}
+
+#[track_caller]
+fn named<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let found = results(report).iter().find(|result| result["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {report}"))
+}
+
+#[track_caller]
+fn assert_times(result: &Value) {
+    let times = ["p50_ms", "p99_ms", "p999_ms", "max_ms"].map(|name| result[name].as_f64());
+    let times = times.map(|time| time.unwrap_or_else(|| panic!("a time is missing: {result}")));
+    assert!(times[0] > 0.0 && times.is_sorted(), "{result}");
+}
+
+#[test]
+fn engine() {
+    reports!("bench_engine", bench(&["engine"]).printed());
+}
+
+#[test]
+fn store() {
+    reports!("bench_store", bench(&["store"]).printed());
+}
+
+#[test]
+fn rates() {
+    reports!("bench_rates", bench(&["rates"]).printed());
+}
+
+#[test]
+fn latency() {
+    reports!("bench_latency", bench(&["latency"]).printed());
+}
+
+#[test]
+fn depth() {
+    reports!("bench_depth", bench(&["depth", "--jobs", "10000"]).printed());
+}
+
+#[test]
+fn several_are_one_report() {
+    let report = bench(&["engine", "store", "--durability", "os", "--json"]).json();
+    assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(report["durability"], "os");
+    assert_eq!(report["connections"], 4);
+    assert_eq!(report["payload_bytes"], 200);
+    assert_eq!(report["batch"], 20);
+    assert_eq!(report["seconds_each"], 0.3);
+    assert!(report["cores"].as_u64().unwrap() > 0);
+    assert_eq!(results(&report).len(), 4);
+    assert!(named(&report, "engine alone, claim and ack")["p50_ms"].is_null());
+    let store = named(&report, "store alone, 512 operations a commit");
+    assert_eq!(store["unit"], "cycles per second");
+    assert_times(store);
+}
+
+#[test]
+fn rates_as_json_have_times_and_a_baseline() {
+    let report = bench(&["rates", "--json"]).json();
+    let enqueue = named(&report, "enqueue");
+    assert_eq!(enqueue["unit"], "per second");
+    assert_times(enqueue);
+    let echo = named(&report, "bare echo");
+    let ratio = enqueue["value"].as_f64().unwrap() / echo["value"].as_f64().unwrap();
+    assert_eq!(enqueue["ratio"]["of"], "the echo");
+    assert!((enqueue["ratio"]["value"].as_f64().unwrap() - ratio).abs() < 1e-9, "{enqueue}");
+    for result in results(&report) {
+        assert!(result["value"].as_f64().unwrap() > 0.0, "{result}");
+    }
+    assert_times(named(&report, "  fetch"));
+    assert_times(named(&report, "  ack"));
+}
+
+#[test]
+fn latency_as_json_is_at_half_of_the_most() {
+    let report = bench(&["latency", "--json"]).json();
+    let rate = |name| named(&report, name)["value"].as_f64().unwrap();
+    let (most, half) = (rate("the most, enqueue to ack"), rate("enqueue at half of it"));
+    assert!((half / most - 0.5).abs() < 0.1, "{report}");
+    assert_times(named(&report, "enqueue at half of it"));
+    assert_times(named(&report, "from enqueue to a waiting worker"));
+}
+
+#[test]
+fn depth_as_json_says_how_many_wait() {
+    let report = bench(&["depth", "--jobs", "10001", "--json"]).json();
+    // A thousand more, and three times 500 were fetched.
+    let deep = named(&report, "fetch with 9501 waiting, median");
+    assert_times(deep);
+    assert_eq!(deep["value"], deep["p50_ms"]);
+    assert_eq!(deep["ratio"]["of"], "that with 1,000");
+    assert_eq!(named(&report, "restart with 9501 waiting")["unit"], "s");
+    assert_eq!(named(&report, "memory for each further waiting job")["unit"], "bytes");
+}
+
+#[test]
+fn the_baseline_answers_with_what_it_was_sent() {
+    let mut echo = command(&["bench", "echo-server"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(echo.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let url = format!("{}/echo", line.trim().trim_start_matches("listening on  "));
+    let every_byte: Vec<u8> = (0..=255).collect();
+    let large = vec![b'x'; 5 << 20];
+    for body in [b"".as_slice(), b"{ \"a\": [1.0,\r\n\t2] }", &every_byte, &large] {
+        let answer = ureq::post(&url).send(body).unwrap();
+        let echoed = answer.into_body().with_config().limit(10 << 20).read_to_vec().unwrap();
+        assert!(echoed == body, "{} bytes became {}", body.len(), echoed.len());
+    }
+    echo.kill().unwrap();
+    echo.wait().unwrap();
+}
