@@ -11,7 +11,7 @@ const GLANCE: Duration = Duration::from_micros(400);
 /// From one hand-over to the next, in a crowd.
 const DISTANCE: Duration = Duration::from_micros(1000);
 /// So many answers in a batch are a crowd.
-const CROWD: usize = 8;
+const CROWD: usize = 16;
 
 #[derive(Default)]
 pub(super) struct Pacing {
