@@ -58,15 +58,20 @@ pub(crate) fn agree(
     handled: u64,
 ) -> Result<(), BenchError> {
     let now = counts(address)?;
-    let Some(available) = (before.available + enqueued).checked_sub(handled) else {
-        return Err(BenchError::wrong("more jobs were handed out than there were"));
-    };
-    let expected =
-        Counts { available, active: before.active, completed: before.completed + handled };
+    let expected = expected(before, enqueued, handled)?;
     if now == expected {
         return Ok(());
     }
     Err(BenchError::wrong(format!("the server counts {now}; it was seen to have {expected}")))
+}
+
+fn expected(before: Counts, enqueued: u64, handled: u64) -> Result<Counts, BenchError> {
+    match (before.available + enqueued).checked_sub(handled) {
+        Some(available) => {
+            Ok(Counts { available, active: before.active, completed: before.completed + handled })
+        }
+        None => Err(BenchError::wrong("more jobs were handed out than there were")),
+    }
 }
 
 pub(crate) fn get(address: SocketAddr, path: &str) -> Result<(u16, Vec<u8>), BenchError> {
@@ -84,4 +89,17 @@ fn ask(mut stream: TcpStream, path: &str) -> Result<(u16, Vec<u8>), BenchError> 
     let answer = parse_answer(&bytes)?;
     let answer = answer.ok_or_else(|| BenchError::wrong("the server closed the connection"))?;
     Ok((answer.status, bytes[answer.body].to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_can_be_handed_out_than_there_were() {
+        let before = Counts { available: 2, active: 1, completed: 5 };
+        let after = expected(before, 3, 4).unwrap();
+        assert_eq!(after, Counts { available: 1, active: 1, completed: 9 });
+        assert!(expected(before, 3, 6).is_err());
+    }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::check::{agree, counts};
 use crate::http::{Drive, PATIENCE, drive};
-use crate::load::{Part, Producer, Receiver};
+use crate::load::{Echo, Part, Producer, Receiver, job};
 use crate::measured::{Measured, histogram, percentiles};
 use crate::process::Process;
 use crate::{BenchError, Line, Options, Percentiles, Progress};
@@ -19,12 +19,31 @@ pub fn latency(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, 
     }
     let rate = most.measured.per_second().min(most.handled_per_second) / 2.0;
     let half = run(options, progress, "half of it", options.duration, Some(rate))?;
+    let echo = echo(options, progress, rate)?;
     Ok(vec![
         Line::value("the most, enqueue to ack", rate * 2.0, "per second"),
+        Line::rate("bare echo at half of it", &echo, 0),
         Line::rate("enqueue at half of it", &half.measured, Part::ENQUEUE),
         Line::value("from enqueue to a waiting worker", half.handled_per_second, "per second")
             .times(half.receipts),
     ])
+}
+
+/// How late a machine is that has nothing to do but answer.
+fn echo(options: &Options, progress: &dyn Progress, rate: f64) -> Result<Measured, BenchError> {
+    let server = Process::echo(options)?;
+    let connections = options.connections;
+    let how = Drive {
+        name: "bare echo at half of it",
+        address: server.address,
+        warm_up: options.warm_up(),
+        duration: options.duration,
+        pace: Some((connections, rate)),
+        patience: PATIENCE,
+        progress,
+    };
+    let scripts = (0..connections).map(|_| Echo { body: job(options.payload) }).collect();
+    Ok(drive(&how, scripts)?.0)
 }
 
 struct Outcome {

@@ -4,6 +4,9 @@
 //! written. While the mover moves, the log grows; so the mover goes again over what is new until
 //! little is left, and the writer moves that little itself, between two commits.
 
+use std::fmt::Display;
+use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +15,6 @@ use std::thread::{self, JoinHandle};
 use rusqlite::Connection;
 
 use crate::checkpoint::{self, Log};
-use crate::fault::Fault;
 
 /// So few pages are moved between two commits and hardly noticed.
 const FEW: u64 = 128;
@@ -25,6 +27,8 @@ pub(crate) struct Mover {
     long: u64,
     /// The log as it was when the mover was last woken.
     woken_at: Log,
+    /// Kept open: SQLite's locks on a file end when any handle to it is closed.
+    _file: File,
 }
 
 #[derive(Default)]
@@ -34,8 +38,8 @@ struct Shared {
 }
 
 impl Shared {
-    fn fail(&self, fault: &Fault) {
-        let cause = format!("the log cannot be moved into the file: {fault}");
+    fn fail(&self, cause: &dyn Display) {
+        let cause = format!("the log cannot be moved into the file: {cause}");
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(cause);
     }
 }
@@ -50,14 +54,17 @@ pub(crate) enum Step {
 
 impl Mover {
     /// Starts moving a log of `bound` pages early enough for it to be done by then.
-    pub fn start(conn: Connection, bound: u64) -> std::io::Result<Self> {
+    pub fn start(conn: Connection, path: &Path, bound: u64) -> std::io::Result<Self> {
+        let file = File::open(path)?;
         let (wake, woken) = sync_channel(1);
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
-        let run = move || run(&conn, &woken, &theirs);
+        let own = file.try_clone()?;
+        let run = move || run(&conn, &own, &woken, &theirs);
         let thread = thread::Builder::new().name("rota-checkpoint".into()).spawn(run)?;
         let long = bound / 2;
-        Ok(Self { wake: Some(wake), shared, thread: Some(thread), long, woken_at: Log::default() })
+        let woken_at = Log::default();
+        Ok(Self { wake: Some(wake), shared, thread: Some(thread), long, woken_at, _file: file })
     }
 
     pub fn step(&self, log: Log) -> Step {
@@ -78,8 +85,8 @@ impl Mover {
         self.shared.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub fn fail(&self, fault: &Fault) {
-        self.shared.fail(fault);
+    pub fn fail(&self, cause: &dyn Display) {
+        self.shared.fail(cause);
     }
 
     fn is_moving(&self) -> bool {
@@ -98,10 +105,14 @@ impl Drop for Mover {
     }
 }
 
-fn run(conn: &Connection, woken: &Receiver<()>, shared: &Shared) {
+fn run(conn: &Connection, file: &File, woken: &Receiver<()>, shared: &Shared) {
     for () in woken {
+        // SQLite flushes the file only when nothing is left to move, which is up to the writer.
+        // Flushed here, there is little left for the writer to wait for.
         if let Err(fault) = checkpoint::now(conn) {
             shared.fail(&fault);
+        } else if let Err(error) = file.sync_data() {
+            shared.fail(&error);
         }
         shared.moving.store(false, Ordering::Release);
     }

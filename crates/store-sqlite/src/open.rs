@@ -43,7 +43,8 @@ pub(crate) fn mover(path: &Path, options: Options) -> Result<Mover, OpenError> {
     let at_open = |fault: Fault| fault.at_open(path);
     let conn = pragma::connect(path).map_err(at_open)?;
     pragma::for_writing(&conn, options).map_err(at_open)?;
-    Mover::start(conn, pragma::log_bound(options)).map_err(|error| OpenError::unusable(path, error))
+    Mover::start(conn, path, pragma::log_bound(options))
+        .map_err(|error| OpenError::unusable(path, error))
 }
 
 pub(crate) fn reader(path: &Path) -> Result<Connection, Fault> {

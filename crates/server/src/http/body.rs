@@ -11,7 +11,6 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Incoming;
 use rota_model::json::{self, Members};
 use rota_model::{Rejection, json as model_json};
 use serde_json::value::RawValue;
@@ -56,13 +55,18 @@ impl FromRequest<Arc<App>> for Json {
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
-        // It is all there already.
-        Self::of(&head.headers, collect(body, usize::MAX).await?, app)
+        check_media_type(&head.headers)?;
+        // Nearly always it is all there already.
+        Self::of(&head.headers, read(body, &app.settings).await?, app)
     }
 }
 
 /// A whole body.
-pub(super) async fn read(body: Incoming, settings: &Settings) -> Result<Bytes, ApiError> {
+pub(super) async fn read<B>(body: B, settings: &Settings) -> Result<Bytes, ApiError>
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     let limit = settings.limits.body_bytes;
     // A body that says it is too long need not be waited for.
     if body.size_hint().lower() > limit as u64 {

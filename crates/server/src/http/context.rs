@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::header::EXPECT;
 use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse;
 use hyper::body::Incoming;
@@ -55,11 +56,15 @@ impl Entrance {
         response
     }
 
-    async fn answer(mut self, request: Request<Incoming>) -> Response<Body> {
+    async fn answer(self, request: Request<Incoming>) -> Response<Body> {
         if let Some(error) = refusal_of(&request) {
             return error.into_response();
         }
         let (head, body) = request.into_parts();
+        // This client sends its body only to who wants it.
+        if head.headers.contains_key(EXPECT) {
+            return self.route(Request::from_parts(head, Body::new(body))).await;
+        }
         // All of it, whether it is wanted or not: what is left of it when the answer goes out would
         // end the connection.
         let body = match body::read(body, &self.app.settings).await {
@@ -68,13 +73,14 @@ impl Entrance {
         };
         let response = match express::lane(&head) {
             Some(lane) => lane.take(self.app, &head, body).await,
-            None => {
-                let answer = self.router.call(Request::from_parts(head, Body::from(body))).await;
-                answer.unwrap_or_else(|never| match never {})
-            }
+            None => self.route(Request::from_parts(head, Body::from(body))).await,
         };
         tracing::debug!(status = response.status().as_u16(), "answered");
         response
+    }
+
+    async fn route(mut self, request: Request<Body>) -> Response<Body> {
+        self.router.call(request).await.unwrap_or_else(|never| match never {})
     }
 }
 

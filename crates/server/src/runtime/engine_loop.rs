@@ -2,18 +2,20 @@
 //! store, which commits one batch while the next is being made.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ahash::RandomState;
-use crossbeam_channel::{Receiver, RecvTimeoutError, SendError, Sender, select};
 use rota_engine::{Claimed, Command, Engine, InFlight, Now, Refusal, Reply, WaiterId};
 use rota_store::{Batch, Body, Reader, StoreError};
 use tokio::sync::oneshot;
 
 use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
 use super::body_cache::BodyCache;
+use super::mailbox::{Mail, Mailbox};
 use super::pacing::Pacing;
 use super::prepare::{Prepared, adds_data};
+use super::queue::Queue;
 use super::release::Release;
 use super::resolve::Resolver;
 use super::store_loop::{Done, Work};
@@ -22,9 +24,8 @@ use super::{Clock, Health};
 pub(super) struct EngineLoop<R> {
     pub engine: Engine,
     pub clock: Clock,
-    pub inbox: Receiver<Input>,
-    pub work: Sender<Work>,
-    pub done: Receiver<Done>,
+    pub mailbox: Arc<Mailbox>,
+    pub work: Arc<Queue<Work>>,
     pub resolver: Resolver<R>,
     pub bodies: BodyCache,
     pub in_flight: InFlight,
@@ -45,25 +46,17 @@ const ROOM_CHECK: Duration = Duration::from_secs(2);
 /// The longest sleep, so that a wall clock which was set is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1000);
 
-enum Event {
-    Inputs(Vec<Input>),
-    Done(Done),
-    Time,
-    Gone,
-}
-
 impl<R: Reader> EngineLoop<R> {
     pub fn run(mut self) {
         loop {
             match self.wait() {
-                Event::Inputs(inputs) => {
+                Mail::Inputs(inputs) => {
                     if self.serve(inputs) {
                         break;
                     }
                 }
-                Event::Done(done) => self.hear(done),
-                Event::Time => self.tick(),
-                Event::Gone => break,
+                Mail::News(done) => self.hear(done),
+                Mail::Nothing => self.tick(),
             }
             self.hand_over(false);
             self.check_room();
@@ -71,32 +64,10 @@ impl<R: Reader> EngineLoop<R> {
         self.finish();
     }
 
-    fn wait(&self) -> Event {
+    fn wait(&self) -> Mail {
         let sleep = self.engine.wake_in_ms().map_or(LONGEST_SLEEP, Duration::from_millis);
-        if let Some(pause) = self.pacing.pause(Instant::now()) {
-            return match self.done.recv_timeout(pause.min(sleep)) {
-                Ok(done) => Event::Done(done),
-                Err(RecvTimeoutError::Timeout) => self.look_into_inbox(),
-                Err(RecvTimeoutError::Disconnected) => Event::Gone,
-            };
-        }
-        select! {
-            recv(self.done) -> done => done.map_or(Event::Gone, Event::Done),
-            recv(self.inbox) -> first => match first {
-                Ok(first) => {
-                    let mut inputs = vec![first];
-                    inputs.extend(self.inbox.try_iter().take(self.most - 1));
-                    Event::Inputs(inputs)
-                }
-                Err(_) => Event::Gone,
-            },
-            default(sleep.min(LONGEST_SLEEP)) => Event::Time,
-        }
-    }
-
-    fn look_into_inbox(&self) -> Event {
-        let inputs: Vec<_> = self.inbox.try_iter().take(self.most).collect();
-        if inputs.is_empty() { Event::Time } else { Event::Inputs(inputs) }
+        let pause = self.pacing.pause(Instant::now());
+        self.mailbox.wait(pause, sleep.min(LONGEST_SLEEP), self.most)
     }
 
     /// Serves requests in their order; true when the last of them was the word to stop.
@@ -264,8 +235,7 @@ impl<R: Reader> EngineLoop<R> {
         }
         self.pacing.handed_over(self.release.answers.len(), present);
         let work = self.take_work();
-        if let Err(SendError(Work::Commit(_, release) | Work::Pass(release))) = self.work.send(work)
-        {
+        if let Err(Work::Commit(_, release) | Work::Pass(release)) = self.work.push(work) {
             release.fail(&Unavailable::ShuttingDown);
         }
     }
@@ -311,8 +281,8 @@ impl<R: Reader> EngineLoop<R> {
             let _ = responder.send(Answer::Fetched(Vec::new()));
         }
         self.pacing.reset();
-        let (reply, engine) = crossbeam_channel::bounded(1);
-        if self.work.send(Work::Reload(reply)).is_err() {
+        let (reply, engine) = std::sync::mpsc::channel();
+        if self.work.push(Work::Reload(reply)).is_err() {
             return;
         }
         match engine.recv() {
@@ -324,7 +294,7 @@ impl<R: Reader> EngineLoop<R> {
                 // Numbers of jobs that were not written will be given to others.
                 self.bodies.clear();
                 // Failures of batches that followed the first say nothing new.
-                self.done.try_iter().for_each(drop);
+                self.mailbox.forget_news();
             }
             Ok(Err(error)) => self.fatal(&error),
             Err(_) => {}
@@ -334,7 +304,7 @@ impl<R: Reader> EngineLoop<R> {
     fn check_room(&mut self) {
         if self.health.is_full() && self.room_checked.elapsed() > ROOM_CHECK {
             self.room_checked = Instant::now();
-            let _ = self.work.try_send(Work::CheckRoom);
+            let _ = self.work.try_push(Work::CheckRoom);
         }
     }
 
@@ -346,7 +316,8 @@ impl<R: Reader> EngineLoop<R> {
         self.hand_over(true);
         // The database closes in order only when nobody reads from it any more.
         drop(self.resolver);
-        let _ = self.work.send(Work::Close);
+        let _ = self.work.push(Work::Close);
+        self.mailbox.close();
     }
 
     fn fatal(&self, error: &StoreError) {

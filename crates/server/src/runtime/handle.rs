@@ -3,20 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_channel::{Sender, TrySendError};
 use rota_engine::{Command, Engine, Fetch, Reply, WaiterId};
 use rota_model::{JobId, Millis, Seq};
 use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Record, StoreError};
 use tokio::sync::oneshot;
 
 use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
+use super::mailbox::Mailbox;
+use super::queue::Refused;
 use super::reader::{Read, ReadError, Reads};
 use super::{Clock, Events};
 
 /// Cheap to clone; every connection has one.
 #[derive(Clone)]
 pub struct Handle {
-    pub(super) inbox: Sender<Input>,
+    pub(super) mailbox: Arc<Mailbox>,
     pub(super) reads: Reads,
     pub(super) events: Arc<Events>,
     pub(super) clock: Clock,
@@ -27,10 +28,10 @@ impl Handle {
     /// Asks, and waits until the answer may be given: until what it says is committed.
     pub async fn ask(&self, ask: Ask) -> Answer {
         let (responder, answer) = oneshot::channel();
-        match self.inbox.try_send(Input::Ask(ask, responder)) {
+        match self.mailbox.put(Input::Ask(ask, responder)) {
             Ok(()) => answer.await.unwrap_or(Answer::Unavailable(Unavailable::ShuttingDown)),
-            Err(TrySendError::Full(_)) => Answer::Unavailable(Unavailable::Busy),
-            Err(TrySendError::Disconnected(_)) => Answer::Unavailable(Unavailable::ShuttingDown),
+            Err(Refused::Full) => Answer::Unavailable(Unavailable::Busy),
+            Err(Refused::Closed) => Answer::Unavailable(Unavailable::ShuttingDown),
         }
     }
 
@@ -50,7 +51,7 @@ impl Handle {
         if wait_ms > 0 {
             let id = WaiterId(self.next_waiter.fetch_add(1, Ordering::Relaxed));
             fetch.wait = Some((id, wait_ms));
-            guard = Some(StopWaiting { id, inbox: self.inbox.clone(), armed: true });
+            guard = Some(StopWaiting { id, mailbox: self.mailbox.clone(), armed: true });
         }
         let answer = self.ask(Ask::Fetch(fetch)).await;
         if let Some(guard) = &mut guard {
@@ -79,10 +80,10 @@ impl Handle {
             // The asker may be gone; then nobody wants to know.
             let _ = responder.send(look(engine));
         });
-        match self.inbox.try_send(Input::Look(boxed)) {
+        match self.mailbox.put(Input::Look(boxed)) {
             Ok(()) => answer.await.map_err(|_| Unavailable::ShuttingDown),
-            Err(TrySendError::Full(_)) => Err(Unavailable::Busy),
-            Err(TrySendError::Disconnected(_)) => Err(Unavailable::ShuttingDown),
+            Err(Refused::Full) => Err(Unavailable::Busy),
+            Err(Refused::Closed) => Err(Unavailable::ShuttingDown),
         }
     }
 
@@ -90,8 +91,8 @@ impl Handle {
     /// the engine thread need not look them up when their worker speaks of them.
     pub fn tell_ids(&self, ids: Vec<(JobId, Seq)>) {
         if !ids.is_empty() {
-            // A full inbox is no harm: they will be looked up.
-            let _ = self.inbox.try_send(Input::Ids(ids));
+            // A full mailbox is no harm: they will be looked up.
+            let _ = self.mailbox.put(Input::Ids(ids));
         }
     }
 
@@ -141,15 +142,15 @@ impl Handle {
 /// Tells the engine when a waiting client has gone.
 struct StopWaiting {
     id: WaiterId,
-    inbox: Sender<Input>,
+    mailbox: Arc<Mailbox>,
     armed: bool,
 }
 
 impl Drop for StopWaiting {
     fn drop(&mut self) {
         if self.armed {
-            // A full inbox is no harm: the wait ends by itself, and what is handed to it returns.
-            let _ = self.inbox.try_send(Input::Tell(Ask::Command(Command::StopWaiting(self.id))));
+            // A full mailbox is no harm: the wait ends by itself, and what is handed to it returns.
+            let _ = self.mailbox.put(Input::Tell(Ask::Command(Command::StopWaiting(self.id))));
         }
     }
 }

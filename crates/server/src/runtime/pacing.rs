@@ -7,9 +7,9 @@
 use std::time::{Duration, Instant};
 
 /// How often the inbox is looked at while the store is busy.
-const GLANCE: Duration = Duration::from_micros(400);
+const GLANCE: Duration = Duration::from_micros(200);
 /// From one hand-over to the next, in a crowd.
-const DISTANCE: Duration = Duration::from_micros(1000);
+const DISTANCE: Duration = Duration::from_micros(600);
 /// So many answers in a batch are a crowd.
 const CROWD: usize = 16;
 

@@ -1,10 +1,14 @@
 //! Threads that read from the store, so that neither requests nor the engine wait for each other.
 
-use crossbeam_channel::{Receiver, Sender, TrySendError};
+use std::sync::Arc;
+use std::time::Duration;
+
 use rota_model::{JobId, Millis, Seq};
 use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Reader, Record, StoreError};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::oneshot;
+
+use super::queue::{Popped, Queue, Refused};
 
 type Responder<T> = oneshot::Sender<Result<T, StoreError>>;
 
@@ -35,22 +39,22 @@ pub enum ReadError {
 
 /// Where reads are handed in.
 #[derive(Clone)]
-pub(super) struct Reads(pub Sender<Read>);
+pub(super) struct Reads(pub Arc<Queue<Read>>);
 
 impl Reads {
     /// Ends so many readers, after what they have been asked already.
     pub fn stop(&self, readers: usize) {
         for _ in 0..readers {
-            let _ = self.0.send(Read::Stop);
+            let _ = self.0.push(Read::Stop);
         }
     }
 
     pub async fn ask<T>(&self, make: impl FnOnce(Responder<T>) -> Read) -> Result<T, ReadError> {
         let (responder, answer) = oneshot::channel();
-        match self.0.try_send(make(responder)) {
+        match self.0.try_push(make(responder)) {
             Ok(()) => {}
-            Err(TrySendError::Full(_)) => return Err(ReadError::Busy),
-            Err(TrySendError::Disconnected(_)) => return Err(ReadError::ShuttingDown),
+            Err(Refused::Full) => return Err(ReadError::Busy),
+            Err(Refused::Closed) => return Err(ReadError::ShuttingDown),
         }
         answer.await.map_err(|_| ReadError::ShuttingDown)?.map_err(ReadError::Store)
     }
@@ -59,14 +63,15 @@ impl Reads {
 /// Serves reads until told to stop. Data that turns out to be damaged ends everything.
 pub(super) fn run<R: Reader>(
     mut reader: R,
-    reads: &Receiver<Read>,
+    reads: &Queue<Read>,
     tokio: &Tokio,
     on_fatal: &dyn Fn(&str),
 ) {
-    for read in reads {
-        match read {
-            Read::Stop => return,
-            read => tokio.block_on(serve(&mut reader, read, on_fatal)),
+    loop {
+        match reads.pop(Duration::MAX) {
+            Popped::Item(Read::Stop) | Popped::Closed => return,
+            Popped::Item(read) => tokio.block_on(serve(&mut reader, read, on_fatal)),
+            Popped::Nothing => {}
         }
     }
 }

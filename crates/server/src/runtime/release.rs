@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crossbeam_channel::Sender;
 use rota_engine::{Command, Event};
 use rota_model::Seq;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Events;
 use super::ask::{Answer, Ask, Input};
+use super::mailbox::Mailbox;
 
 /// Answers and events that wait for a commit.
 #[derive(Default)]
@@ -35,7 +35,7 @@ impl Release {
 pub(super) async fn run(
     mut committed: mpsc::UnboundedReceiver<Release>,
     events: Arc<Events>,
-    inbox: Sender<Input>,
+    mailbox: Arc<Mailbox>,
 ) {
     while let Some(release) = committed.recv().await {
         events.publish(release.events);
@@ -46,17 +46,17 @@ pub(super) async fn run(
                 undelivered.extend(claims);
             }
         }
-        give_back(undelivered, &inbox);
+        give_back(undelivered, &mailbox);
     }
 }
 
 /// The client had gone before its jobs arrived: they go back, as if nobody had asked.
-fn give_back(claims: Vec<(Seq, u32)>, inbox: &Sender<Input>) {
+fn give_back(claims: Vec<(Seq, u32)>, mailbox: &Mailbox) {
     if claims.is_empty() {
         return;
     }
     tracing::debug!(jobs = claims.len(), "a client left before its jobs arrived; they go back");
-    let told = inbox.try_send(Input::Tell(Ask::Command(Command::Undelivered(claims))));
+    let told = mailbox.put(Input::Tell(Ask::Command(Command::Undelivered(claims))));
     if told.is_err() {
         // The reservation will end by itself.
         tracing::warn!("jobs of a departed client stay reserved: the server is too busy");

@@ -14,7 +14,9 @@ use tokio::sync::mpsc;
 use super::ask::Input;
 use super::body_cache::BodyCache;
 use super::engine_loop::EngineLoop;
+use super::mailbox::Mailbox;
 use super::pacing::Pacing;
+use super::queue::Queue;
 use super::reader::{self, Reads};
 use super::release::{self, Release};
 use super::resolve::Resolver;
@@ -77,10 +79,9 @@ impl Runtime {
         let clock = Clock::start();
         let health = Health::default();
         let seed = fastrand::u64(..);
-        let (inbox, inputs) = crossbeam_channel::bounded(options.commands);
-        let (work, works) = crossbeam_channel::bounded(1);
-        let (done, dones) = crossbeam_channel::unbounded();
-        let (reads, read_jobs) = crossbeam_channel::bounded(READS_WAITING);
+        let mailbox = Arc::new(Mailbox::new(options.commands));
+        let work = Arc::new(Queue::new(1));
+        let reads = Arc::new(Queue::new(READS_WAITING));
         let (committed, releases) = mpsc::unbounded_channel::<Release>();
         let events = Arc::new(Events::new(options.events, fastrand::u16(..)));
         let resolver = Resolver::new(store.reader()?, tokio.clone());
@@ -91,8 +92,8 @@ impl Runtime {
             clock,
             config: options.config,
             seed,
-            work: works,
-            done,
+            work: work.clone(),
+            mailbox: mailbox.clone(),
             committed,
             health: health.clone(),
             on_fatal: fatal(&options.on_fatal),
@@ -101,9 +102,8 @@ impl Runtime {
         let engine_loop = EngineLoop {
             engine,
             clock,
-            inbox: inputs,
+            mailbox: mailbox.clone(),
             work,
-            done: dones,
             resolver,
             bodies: BodyCache::new(options.cache_bytes),
             in_flight: InFlight::new(seed),
@@ -118,8 +118,8 @@ impl Runtime {
             on_fatal: fatal(&options.on_fatal),
         };
         let handle = Handle {
-            inbox: inbox.clone(),
-            reads: Reads(reads),
+            mailbox: mailbox.clone(),
+            reads: Reads(reads.clone()),
             events: events.clone(),
             clock,
             next_waiter: Arc::new(AtomicU64::new(1)),
@@ -131,12 +131,12 @@ impl Runtime {
         let readers = readers
             .into_iter()
             .map(|reader| {
-                let (jobs, tokio) = (read_jobs.clone(), tokio.clone());
+                let (reads, tokio) = (reads.clone(), tokio.clone());
                 let on_fatal = fatal(&options.on_fatal);
-                thread("rota-reader", move || reader::run(reader, &jobs, &tokio, &on_fatal))
+                thread("rota-reader", move || reader::run(reader, &reads, &tokio, &on_fatal))
             })
             .collect::<Result<_, _>>()?;
-        let release = tokio.spawn(release::run(releases, events, inbox));
+        let release = tokio.spawn(release::run(releases, events, mailbox));
         let retention = tokio.spawn(retention::run(handle.clone(), options.retention_batch));
         Ok(Self { handle, health, threads, readers, release, retention })
     }
@@ -154,13 +154,13 @@ impl Runtime {
     /// Serves what is in hand, commits it, and closes the store.
     pub async fn stop(self) {
         self.retention.abort();
-        let (inbox, reads) = (self.handle.inbox.clone(), self.handle.reads.clone());
+        let (mailbox, reads) = (self.handle.mailbox.clone(), self.handle.reads.clone());
         let (threads, readers) = (self.threads, self.readers);
         let joined = tokio::task::spawn_blocking(move || {
             reads.stop(readers.len());
             let read = readers.into_iter().all(|thread| thread.join().is_ok());
             // The engine may be gone already; then there is nothing to stop.
-            let _ = inbox.send(Input::Stop);
+            let _ = mailbox.put(Input::Stop);
             threads.into_iter().all(|thread| thread.join().is_ok()) && read
         });
         if !joined.await.unwrap_or(false) {

@@ -1,6 +1,9 @@
 //! The store thread: commits one batch after another.
 
-use crossbeam_channel::{Receiver, Sender};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
 use rota_engine::{Config, Engine, Restore};
 use rota_model::mutation::{Counts, Kind};
 use rota_model::{Class, ClassId, Live};
@@ -9,6 +12,8 @@ use tokio::runtime::Handle as Tokio;
 use tokio::sync::mpsc;
 
 use super::ask::Unavailable;
+use super::mailbox::Mailbox;
+use super::queue::{Popped, Queue};
 use super::release::Release;
 use super::{Clock, Health};
 
@@ -34,14 +39,17 @@ pub(super) enum Done {
     Free,
 }
 
+/// Without work for so long, the store tidies up.
+const IDLE: Duration = Duration::from_millis(500);
+
 pub(super) struct StoreLoop<S> {
     pub store: S,
     pub tokio: Tokio,
     pub clock: Clock,
     pub config: Config,
     pub seed: u64,
-    pub work: Receiver<Work>,
-    pub done: Sender<Done>,
+    pub work: Arc<Queue<Work>>,
+    pub mailbox: Arc<Mailbox>,
     pub committed: mpsc::UnboundedSender<Release>,
     pub health: Health,
     pub on_fatal: Box<dyn Fn(&str) + Send>,
@@ -55,30 +63,38 @@ impl<S: Store> StoreLoop<S> {
         if !self.store.restore_reserve() {
             tracing::warn!("there is no room on the disk for the reserve; free some space");
         }
-        while let Ok(work) = self.next() {
+        loop {
+            let work = match self.work.pop(IDLE) {
+                Popped::Item(work) => work,
+                Popped::Nothing => {
+                    self.tidy();
+                    continue;
+                }
+                Popped::Closed => break,
+            };
             match work {
-                None => self.tidy(),
-                Some(Work::Commit(_, release) | Work::Pass(release)) if failed => {
+                Work::Commit(_, release) | Work::Pass(release) if failed => {
                     release.fail(&Unavailable::NotWritten);
-                    let _ = self.done.send(Done::Free);
+                    self.mailbox.tell(Done::Free);
                 }
-                Some(Work::Commit(batch, release)) => failed = !self.commit(&batch, release),
-                Some(Work::Pass(release)) => {
+                Work::Commit(batch, release) => failed = !self.commit(&batch, release),
+                Work::Pass(release) => {
                     self.release(release);
-                    let _ = self.done.send(Done::Free);
+                    self.mailbox.tell(Done::Free);
                 }
-                Some(Work::Reload(reply)) => {
+                Work::Reload(reply) => {
                     failed = false;
                     let _ = reply.send(self.load());
                 }
-                Some(Work::CheckRoom) => {
+                Work::CheckRoom => {
                     if self.store.restore_reserve() {
-                        let _ = self.done.send(Done::Room);
+                        self.mailbox.tell(Done::Room);
                     }
                 }
-                Some(Work::Close) => break,
+                Work::Close => break,
             }
         }
+        self.work.close();
         if let Err(error) = self.tokio.block_on(self.store.close()) {
             tracing::error!(%error, "the database was not closed in order; the next start recovers it");
         }
@@ -93,20 +109,11 @@ impl<S: Store> StoreLoop<S> {
         Ok((engine, loaded))
     }
 
-    /// The next work, or `None` when there has been none for a while.
-    fn next(&self) -> Result<Option<Work>, ()> {
-        match self.work.recv_timeout(std::time::Duration::from_millis(500)) {
-            Ok(work) => Ok(Some(work)),
-            Err(crossbeam_channel::RecvTimeoutError::Timeout) => Ok(None),
-            Err(crossbeam_channel::RecvTimeoutError::Disconnected) => Err(()),
-        }
-    }
-
     fn commit(&mut self, batch: &Batch, release: Release) -> bool {
         match self.tokio.block_on(self.store.commit(batch)) {
             Ok(()) => {
                 self.release(release);
-                let _ = self.done.send(Done::Committed(batch.number));
+                self.mailbox.tell(Done::Committed(batch.number));
                 true
             }
             Err(CommitError::Full(cause)) => {
@@ -114,7 +121,7 @@ impl<S: Store> StoreLoop<S> {
                 self.health.set_full(true);
                 self.store.release_reserve();
                 release.fail(&Unavailable::NotWritten);
-                let _ = self.done.send(Done::Full);
+                self.mailbox.tell(Done::Full);
                 false
             }
             Err(CommitError::Fatal(cause)) => {
