@@ -1,7 +1,6 @@
 //! A wrong answer ends a measurement; it is never a fast one.
 
 use std::sync::Mutex;
-use std::time::Duration;
 
 use serde_json::json;
 
