@@ -89,7 +89,7 @@ impl Store for SqliteStore {
     type Reader = SqliteReader;
 
     async fn load(&mut self, sink: &mut dyn Sink) -> Result<Loaded, StoreError> {
-        Ok(load::load(&mut self.conn, sink)?)
+        Ok(load::load(&mut self.conn, &self.path, sink)?)
     }
 
     async fn commit(&mut self, batch: &Batch) -> Result<(), CommitError> {
