@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use rota_model::{
-    Class, ClassId, Ending, IdKey, JobId, JobType, Live, Millis, Policy, QueueName, Seq, State,
-    TenantId, WorkerId,
+    Class, ClassId, Ending, IdKey, JobId, JobType, Live, Millis, Policy, QueueName, Seq, TenantId,
+    WorkerId,
 };
 use rota_store::{Batch, Claim, Counts, Finish, Mutation, NewRow, Store};
 use rota_store_sqlite::{Durability, Options as StoreOptions, SqliteStore};
@@ -158,20 +158,7 @@ impl Workload {
             created: now,
             body: self.body.clone(),
         };
-        let live = Live {
-            seq,
-            class,
-            state: State::Available,
-            attempt: 0,
-            enqueued: now,
-            due: None,
-            started: None,
-            expires: None,
-            worker: None,
-            reserved_ms: 0,
-            held: false,
-        };
-        Mutation::Insert(new, live)
+        Mutation::Insert(new, Live::ready(seq, class, now))
     }
 
     fn claim(&mut self) -> Mutation {

@@ -145,7 +145,7 @@ impl Change {
             }
             (Change::Finish(finish), Place::Live(live)) => return Some(ended(live, finish)),
             (Change::Revive { enqueued }, Place::Done(done)) => {
-                return Some(Place::Live(revived(done, *enqueued)));
+                return Some(Place::Live(Live::ready(done.seq, done.class, *enqueued)));
             }
             _ => {}
         }
@@ -166,20 +166,4 @@ fn ended(live: &Live, finish: &Finish) -> Place {
         purge_at: finish.purge_at,
         result: None,
     })
-}
-
-fn revived(done: &Done, enqueued: Millis) -> Live {
-    Live {
-        seq: done.seq,
-        class: done.class,
-        state: State::Available,
-        attempt: 0,
-        enqueued,
-        due: None,
-        started: None,
-        expires: None,
-        worker: None,
-        reserved_ms: 0,
-        held: false,
-    }
 }

@@ -29,6 +29,26 @@ pub struct Live {
     pub held: bool,
 }
 
+impl Live {
+    /// A job that is ready, and about which there is nothing else to say.
+    #[must_use]
+    pub fn ready(seq: Seq, class: ClassId, enqueued: Millis) -> Self {
+        Self {
+            seq,
+            class,
+            state: State::Available,
+            attempt: 0,
+            enqueued,
+            due: None,
+            started: None,
+            expires: None,
+            worker: None,
+            reserved_ms: 0,
+            held: false,
+        }
+    }
+}
+
 /// A job that has finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {

@@ -6,7 +6,7 @@ use std::fs;
 
 use bytes::Bytes;
 use directory::{Directory, block_on};
-use rota_model::{Class, ClassId, JobId, Live, Millis, Seq, State};
+use rota_model::{Class, ClassId, JobId, Live, Millis, Seq};
 use rota_store::suite::Fixture;
 use rota_store::{
     Batch, CommitError, Counts, HistoryRow, Kind, Loaded, Mutation, NewRow, Sink, Store,
@@ -141,19 +141,7 @@ fn insert(seq: u64) -> Mutation {
         created: Millis(seq as i64),
         body: Bytes::from(vec![b'x'; 200]),
     };
-    let live = Live {
-        seq: Seq(seq),
-        class: ClassId(1),
-        state: State::Available,
-        attempt: 0,
-        enqueued: Millis(seq as i64),
-        due: None,
-        started: None,
-        expires: None,
-        worker: None,
-        reserved_ms: 0,
-        held: false,
-    };
+    let live = Live::ready(Seq(seq), ClassId(1), Millis(seq as i64));
     Mutation::Insert(new, live)
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use bytes::Bytes;
 use directory::block_on;
-use rota_model::{ClassId, JobId, Live, Millis, Seq, State};
+use rota_model::{ClassId, JobId, Live, Millis, Seq};
 use rota_store::{Batch, CommitError, Mutation, NewRow, Reader, Store};
 use rota_store_sqlite::{CopyError, Durability, OpenError, Options, SqliteStore, backup, restore};
 use tempfile::TempDir;
@@ -201,19 +201,7 @@ fn batch(number: u64) -> Batch {
         created: Millis(1),
         body: Bytes::from(vec![b'x'; 40 << 10]),
     };
-    let live = Live {
-        seq,
-        class: ClassId(1),
-        state: State::Available,
-        attempt: 0,
-        enqueued: Millis(1),
-        due: None,
-        started: None,
-        expires: None,
-        worker: None,
-        reserved_ms: 0,
-        held: false,
-    };
+    let live = Live::ready(seq, ClassId(1), Millis(1));
     let mutations = vec![Mutation::Insert(new, live)];
     Batch { number, now: Millis(1), next_seq: Seq(number + 1), mutations }
 }

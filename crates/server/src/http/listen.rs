@@ -9,10 +9,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 
 use super::Entrance;
+
+/// Connections that may wait to be accepted. When all clients of a large service come back at the
+/// same moment, the system resets those that do not fit.
+const BACKLOG: u32 = 4096;
 
 pub struct Listener {
     listener: TcpListener,
@@ -20,7 +24,14 @@ pub struct Listener {
 
 impl Listener {
     pub async fn bind(address: SocketAddr) -> std::io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address).await? })
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        // A server that starts again need not wait for the connections of the one before it.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        Ok(Self { listener: socket.listen(BACKLOG)? })
     }
 
     pub fn address(&self) -> std::io::Result<SocketAddr> {

@@ -1,6 +1,6 @@
 //! A job's life.
 
-use rota_model::{ErrorRow, Live, Millis, Seq, State};
+use rota_model::{ErrorRow, Live, Millis, Seq};
 use rota_store::{Claim, ERRORS_KEPT, Finish, NewRow, Ready};
 
 use super::Applier;
@@ -168,15 +168,9 @@ impl Applier<'_> {
     }
 }
 
-/// As most jobs are when they are accepted: ready, with nothing to be said about them.
+/// As most jobs are when they are accepted.
 fn is_plain(live: &Live) -> bool {
-    let Live { state, attempt, due, started, expires, worker, reserved_ms, held, .. } = live;
-    *state == State::Available
-        && (*attempt, *reserved_ms, *held) == (0, 0, false)
-        && due.is_none()
-        && started.is_none()
-        && expires.is_none()
-        && worker.is_none()
+    *live == Live::ready(live.seq, live.class, live.enqueued)
 }
 
 /// Whether the second claim differs from the first only in that it is of the next job.

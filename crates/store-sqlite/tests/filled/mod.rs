@@ -70,17 +70,9 @@ pub fn insert_sized(seq: u64, bytes: usize) -> Mutation {
     };
     let scheduled = (200..210).contains(&seq);
     let live = Live {
-        seq: Seq(seq),
-        class,
         state: if scheduled { State::Scheduled } else { State::Available },
-        attempt: 0,
-        enqueued: Millis(seq as i64),
         due: scheduled.then_some(Millis(1)),
-        started: None,
-        expires: None,
-        worker: None,
-        reserved_ms: 0,
-        held: false,
+        ..Live::ready(Seq(seq), class, Millis(seq as i64))
     };
     Mutation::Insert(new, live)
 }

@@ -43,19 +43,7 @@ pub(super) fn job_of(seq: u64, class: u32) -> (NewRow, Live) {
         created: created(seq),
         body: bytes(&format!(r#""type":"sample.job","args":[{seq}]"#)),
     };
-    let live = Live {
-        seq: Seq(seq),
-        class: ClassId(class),
-        state: State::Available,
-        attempt: 0,
-        enqueued: created(seq),
-        due: None,
-        started: None,
-        expires: None,
-        worker: None,
-        reserved_ms: 0,
-        held: false,
-    };
+    let live = Live::ready(Seq(seq), ClassId(class), created(seq));
     (new, live)
 }
 
