@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::check::{agree, counts, get};
 use crate::http::{Drive, PATIENCE, drive};
-use crate::load::{Enqueue, Handling};
+use crate::load::{Enqueue, Handling, Tally};
 use crate::process::Process;
 use crate::{BenchError, Line, Options, Percentiles, Progress};
 
@@ -87,7 +87,7 @@ impl Bench<'_> {
         let before = counts(server.address)?;
         let how = self.how(server, name);
         let (measured, scripts) = drive(&how, vec![Handling::new(0, 1, FETCHES)])?;
-        agree(server.address, before, 0, scripts[0].handled)?;
+        agree(server.address, before, 0, scripts[0].handled())?;
         measured.times(Handling::FETCH).ok_or_else(|| BenchError::wrong("nothing was fetched"))
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::check::{Counts, agree, counts};
 use crate::http::{Drive, PATIENCE, Script, drive};
-use crate::load::{Cycle, Echo, Enqueue, Handling, job};
+use crate::load::{Cycle, Echo, Enqueue, Handling, Tally, batch_of, job};
 use crate::measured::Measured;
 use crate::process::Process;
 use crate::{BenchError, Line, Options, Progress};
@@ -32,7 +32,8 @@ fn rates_of(
 ) -> Result<Vec<Line>, BenchError> {
     let start = counts(address)?;
     let echo = Process::echo(options)?;
-    Bench { options, progress, address, echo: echo.address, start }.run()
+    let (enqueued, handled) = (0, 0);
+    Bench { options, progress, address, echo: echo.address, start, enqueued, handled }.run()
 }
 
 struct Bench<'a> {
@@ -41,75 +42,92 @@ struct Bench<'a> {
     address: SocketAddr,
     echo: SocketAddr,
     start: Counts,
+    /// What has been done to the server so far.
+    enqueued: u64,
+    handled: u64,
 }
 
 impl Bench<'_> {
-    fn run(&self) -> Result<Vec<Line>, BenchError> {
-        let (mut lines, mut enqueued, mut handled) = (Vec::new(), 0, 0);
-        let Options { connections, payload, batch, duration, .. } = *self.options;
-        let few = self.options.batch_connections();
-
+    fn run(mut self) -> Result<Vec<Line>, BenchError> {
         // First, while nothing waits: a job is fetched soon after it came, as in ordinary days.
-        let name = format!("full cycles, {batch} in a request");
-        let scripts = (0..few).map(|n| Cycle::new(n, payload, batch)).collect();
-        let (measured, scripts) = self.drive(&name, self.address, duration, scripts)?;
-        enqueued += scripts.iter().map(|script| script.enqueued).sum::<u64>();
-        handled += scripts.iter().map(|script| script.handled).sum::<u64>();
-        agree(self.address, self.start, enqueued, handled)?;
-        lines.push(Line::rate(&name, &measured, 0).times(None));
+        let mut lines = self.cycles()?;
+        lines.extend(self.one_by_one()?);
+        lines.extend(self.in_batches()?);
+        Ok(lines)
+    }
 
-        let echo_of = |body: String| move || Echo { body: body.clone() };
+    fn cycles(&mut self) -> Result<Vec<Line>, BenchError> {
+        let Options { payload, batch, duration, .. } = *self.options;
+        let name = format!("full cycles, {batch} in a request");
+        let few = self.options.batch_connections();
+        let scripts = (0..few).map(|n| Cycle::new(n, payload, batch)).collect();
+        let measured = self.serve(&name, duration, scripts)?;
+        Ok(vec![Line::rate(&name, &measured, 0).times(None)])
+    }
+
+    fn one_by_one(&mut self) -> Result<Vec<Line>, BenchError> {
+        let Options { connections, payload, duration, .. } = *self.options;
         let (mut echoes, mut singles) = (Measured::new(), Measured::new());
         let turn = duration / ROUNDS;
         for _ in 0..ROUNDS {
-            let scripts = many(connections, echo_of(job(payload)));
-            echoes.add(self.drive("bare echo", self.echo, turn, scripts)?.0);
+            echoes.add(self.echo("bare echo", connections, &job(payload))?);
             let scripts = many(connections, || Enqueue::one_by_one(payload));
-            let (measured, scripts) = self.drive("enqueue", self.address, turn, scripts)?;
-            singles.add(measured);
-            enqueued += scripts.iter().map(|script| script.accepted).sum::<u64>();
-            agree(self.address, self.start, enqueued, handled)?;
+            singles.add(self.serve("enqueue", turn, scripts)?);
         }
-        let base = echoes.per_second();
-        lines.push(Line::rate("bare echo", &echoes, 0));
-        let ratio = singles.per_second() / base;
-        lines.push(Line::rate("enqueue", &singles, 0).against("the echo", ratio));
-
         let workers = (0..connections).map(|n| Handling::new(n, 1, u64::MAX)).collect();
-        let (measured, scripts) = self.drive("fetch and ack", self.address, duration, workers)?;
-        handled += scripts.iter().map(|script| script.handled).sum::<u64>();
-        agree(self.address, self.start, enqueued, handled)?;
-        // Two requests each.
-        let ratio = 2.0 * measured.per_second() / base;
-        let fetch = measured.times(Handling::FETCH);
-        let line = Line::rate("fetch and ack", &measured, Handling::ACK).times(None);
-        lines.push(line.against("the echo", ratio));
-        lines.push(Line::value("  fetch", measured.per_second(), "per second").times(fetch));
-        let ack = measured.times(Handling::ACK);
-        lines.push(Line::value("  ack", measured.per_second(), "per second").times(ack));
+        let handling = self.serve("fetch and ack", duration, workers)?;
+        let (base, rate) = (echoes.per_second(), handling.per_second());
+        let part = |name, kind| Line::value(name, rate, "per second").times(handling.times(kind));
+        Ok(vec![
+            Line::rate("bare echo", &echoes, 0),
+            Line::rate("enqueue", &singles, 0).against("the echo", singles.per_second() / base),
+            // Two requests each.
+            Line::value("fetch and ack", rate, "per second").against("the echo", 2.0 * rate / base),
+            part("  fetch", Handling::FETCH),
+            part("  ack", Handling::ACK),
+        ])
+    }
 
-        let all = format!(r#"{{"jobs":[{}]}}"#, vec![job(payload); batch].join(","));
-        let name = format!("bare echo of {batch} jobs");
-        let (echoes, _) = self.drive(&name, self.echo, turn, many(few, echo_of(all)))?;
+    fn in_batches(&mut self) -> Result<Vec<Line>, BenchError> {
+        let Options { payload, batch, duration, .. } = *self.options;
+        let few = self.options.batch_connections();
+        let echo_name = format!("bare echo of {batch} jobs");
+        let echoes = self.echo(&echo_name, few, &batch_of(payload, batch))?;
         let base = echoes.per_second() * batch as f64;
-        lines.push(Line { value: base, ..Line::rate(&name, &echoes, 0) });
 
-        let name = format!("enqueue, {batch} in a request");
+        let enqueue_name = format!("enqueue, {batch} in a request");
         let scripts = many(few, || Enqueue::in_batches(payload, batch, u64::MAX));
-        let (measured, scripts) = self.drive(&name, self.address, duration, scripts)?;
-        enqueued += scripts.iter().map(|script| script.accepted).sum::<u64>();
-        agree(self.address, self.start, enqueued, handled)?;
-        let ratio = measured.per_second() / base;
-        lines.push(Line::rate(&name, &measured, 0).against("its echo", ratio));
+        let enqueue = self.serve(&enqueue_name, duration, scripts)?;
 
-        let name = format!("fetch and ack, {batch} in a request");
+        let handling_name = format!("fetch and ack, {batch} in a request");
         let workers = (0..few).map(|n| Handling::new(n, batch, u64::MAX)).collect();
-        let (measured, scripts) = self.drive(&name, self.address, duration, workers)?;
-        handled += scripts.iter().map(|script| script.handled).sum::<u64>();
-        agree(self.address, self.start, enqueued, handled)?;
-        lines.push(Line::rate(&name, &measured, Handling::FETCH));
+        let handling = self.serve(&handling_name, duration, workers)?;
+        let ratio = enqueue.per_second() / base;
+        Ok(vec![
+            Line { value: base, ..Line::rate(&echo_name, &echoes, 0) },
+            Line::rate(&enqueue_name, &enqueue, 0).against("its echo", ratio),
+            Line::rate(&handling_name, &handling, Handling::FETCH),
+        ])
+    }
 
-        Ok(lines)
+    /// Measures the baseline with this body, for a turn.
+    fn echo(&self, name: &str, connections: usize, body: &str) -> Result<Measured, BenchError> {
+        let scripts = many(connections, || Echo { body: body.to_owned() });
+        Ok(self.drive(name, self.echo, self.options.duration / ROUNDS, scripts)?.0)
+    }
+
+    /// Measures the server, whose own counts must agree with what was seen.
+    fn serve<S: Script + Tally>(
+        &mut self,
+        name: &str,
+        duration: Duration,
+        scripts: Vec<S>,
+    ) -> Result<Measured, BenchError> {
+        let (measured, scripts) = self.drive(name, self.address, duration, scripts)?;
+        self.enqueued += scripts.iter().map(Tally::enqueued).sum::<u64>();
+        self.handled += scripts.iter().map(Tally::handled).sum::<u64>();
+        agree(self.address, self.start, self.enqueued, self.handled)?;
+        Ok(measured)
     }
 
     fn drive<S: Script>(

@@ -41,6 +41,11 @@ impl Failure {
         Self { code: UNREACHABLE, ..Self::error(message) }
     }
 
+    /// Filters of a list were given, and then something other than the list was asked for.
+    pub fn misplaced_filters(example: &str) -> Self {
+        Self::usage("filters stand behind the subcommand").hint(format!("Such as: {example}"))
+    }
+
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

@@ -119,8 +119,9 @@ impl Engine {
 
     /// What has followed from the commands since the last call.
     pub fn take_effects(&mut self) -> Effects {
-        self.classes.write_counts(&mut self.out.mutations);
-        std::mem::take(&mut self.out)
+        let mut effects = Effects::default();
+        effects.woken = self.move_effects(&mut effects.mutations, &mut effects.events);
+        effects
     }
 
     /// The same, added to what there is already: no memory is taken for it. The fetches that were

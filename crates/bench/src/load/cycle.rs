@@ -1,7 +1,7 @@
 use std::time::Instant;
 
-use super::Enqueue;
 use super::fetched::{Id, ack, acked, fetch, ids};
+use super::{Enqueue, Tally};
 use crate::BenchError;
 use crate::http::{Request, Script};
 
@@ -13,8 +13,7 @@ pub(crate) struct Cycle {
     step: usize,
     held: Vec<Id>,
     kind: usize,
-    pub enqueued: u64,
-    pub handled: u64,
+    handled: u64,
 }
 
 impl Cycle {
@@ -26,7 +25,6 @@ impl Cycle {
             step: 0,
             held: Vec::new(),
             kind: 0,
-            enqueued: 0,
             handled: 0,
         }
     }
@@ -46,7 +44,7 @@ impl Script for Cycle {
         self.kind = self.step;
         match self.step {
             0 => {
-                self.enqueued += self.enqueue.answer(status, body, at)?;
+                self.enqueue.answer(status, body, at)?;
                 self.step = 1;
                 Ok(0)
             }
@@ -72,5 +70,15 @@ impl Script for Cycle {
 
     fn goes_on(&self, over: bool) -> bool {
         !over || self.step == 2
+    }
+}
+
+impl Tally for Cycle {
+    fn enqueued(&self) -> u64 {
+        self.enqueue.enqueued()
+    }
+
+    fn handled(&self) -> u64 {
+        self.handled
     }
 }

@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use super::{contains, expect, job};
+use super::{Tally, batch_of, contains, expect, job};
 use crate::BenchError;
 use crate::http::{Request, Script};
 
@@ -12,7 +12,7 @@ pub(crate) struct Enqueue {
     /// How many requests are left.
     left: u64,
     proof: String,
-    pub accepted: u64,
+    accepted: u64,
 }
 
 impl Enqueue {
@@ -28,10 +28,9 @@ impl Enqueue {
     }
 
     pub fn in_batches(payload: usize, count: usize, requests: u64) -> Self {
-        let jobs = vec![job(payload); count].join(",");
         Self {
             path: "/ojs/v1/jobs/batch",
-            body: format!(r#"{{"jobs":[{jobs}]}}"#),
+            body: batch_of(payload, count),
             count: count as u64,
             left: requests,
             proof: format!(r#""count":{count}}}"#),
@@ -56,5 +55,11 @@ impl Script for Enqueue {
 
     fn goes_on(&self, over: bool) -> bool {
         !over && self.left > 0
+    }
+}
+
+impl Tally for Enqueue {
+    fn enqueued(&self) -> u64 {
+        self.accepted
     }
 }

@@ -1,5 +1,6 @@
 use std::time::Instant;
 
+use super::Tally;
 use super::fetched::{Id, ack, acked, fetch, ids};
 use crate::BenchError;
 use crate::http::{Request, Script};
@@ -12,7 +13,7 @@ pub(crate) struct Handling {
     kind: usize,
     /// How many jobs it may still take.
     left: u64,
-    pub handled: u64,
+    handled: u64,
     is_empty: bool,
 }
 
@@ -64,5 +65,11 @@ impl Script for Handling {
 
     fn goes_on(&self, over: bool) -> bool {
         !self.held.is_empty() || (!over && !self.is_empty && self.left > 0)
+    }
+}
+
+impl Tally for Handling {
+    fn handled(&self) -> u64 {
+        self.handled
     }
 }

@@ -24,6 +24,22 @@ pub(crate) fn job(payload: usize) -> String {
     format!(r#"{{"type":"bench.job","queue":"{QUEUE}","args":["{filler}"]}}"#)
 }
 
+/// The body of a request with so many of them.
+pub(crate) fn batch_of(payload: usize, count: usize) -> String {
+    format!(r#"{{"jobs":[{}]}}"#, vec![job(payload); count].join(","))
+}
+
+/// What a script has done to the server.
+pub(crate) trait Tally {
+    fn enqueued(&self) -> u64 {
+        0
+    }
+
+    fn handled(&self) -> u64 {
+        0
+    }
+}
+
 /// The answer must have this status.
 fn expect(status: u16, wanted: u16, body: &[u8]) -> Result<(), BenchError> {
     if status == wanted {

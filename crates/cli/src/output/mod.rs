@@ -14,7 +14,7 @@ use crate::Failure;
 
 pub(crate) use each::each;
 pub(crate) use list::List;
-pub(crate) use plural::plural;
+pub(crate) use plural::{grouped, plural};
 pub(crate) use table::{Table, printable};
 pub(crate) use time::{milliseconds, moment, relative};
 

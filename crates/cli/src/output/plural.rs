@@ -3,7 +3,8 @@ pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-fn grouped(count: u64) -> String {
+/// `12,000`.
+pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
     for (place, digit) in digits.chars().enumerate() {

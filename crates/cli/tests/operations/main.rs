@@ -6,10 +6,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+use support::{process, small_disk, wire};
+
 mod dice;
-mod process;
-mod small_disk;
-mod wire;
 
 mod bad_input;
 mod corrupt;

@@ -6,16 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-// Each test binary uses its own part of these.
-#[path = "../operations/process.rs"]
-#[allow(dead_code)]
-mod process;
-#[path = "../operations/small_disk.rs"]
-#[allow(dead_code)]
-mod small_disk;
-#[path = "../operations/wire.rs"]
-#[allow(dead_code)]
-mod wire;
+use support::{process, small_disk, wire};
 
 mod backup;
 mod doctor_data;

@@ -3,6 +3,10 @@
 // Each test binary uses its own part of this.
 #![allow(dead_code)]
 
+pub mod process;
+pub mod small_disk;
+pub mod wire;
+
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

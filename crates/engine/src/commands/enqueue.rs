@@ -58,17 +58,11 @@ impl Engine {
             (false, None) => State::Available,
         };
         let live = Live {
-            seq,
-            class,
             state,
-            attempt: 0,
-            enqueued: created,
             due: if state == State::Scheduled { due } else { None },
-            started: None,
             expires: job.expires,
-            worker: None,
-            reserved_ms: 0,
             held,
+            ..Live::ready(seq, class, created)
         };
         if live.expires.is_some() || origin != Origin::Client {
             self.watch.add(live.clone());

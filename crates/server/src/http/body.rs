@@ -25,6 +25,10 @@ pub(super) struct Json(Bytes);
 impl Json {
     pub fn of(headers: &HeaderMap, bytes: Bytes, app: &App) -> Result<Self, ApiError> {
         check_media_type(headers)?;
+        Self::checked(bytes, app)
+    }
+
+    fn checked(bytes: Bytes, app: &App) -> Result<Self, ApiError> {
         model_json::check(&bytes, app.settings.limits.json_depth)?;
         Ok(Self(json::on_one_line(&bytes).map_or(bytes, Bytes::from)))
     }
@@ -57,7 +61,7 @@ impl FromRequest<Arc<App>> for Json {
         let (head, body) = request.into_parts();
         check_media_type(&head.headers)?;
         // Nearly always it is all there already.
-        Self::of(&head.headers, read(body, &app.settings).await?, app)
+        Self::checked(read(body, &app.settings).await?, app)
     }
 }
 

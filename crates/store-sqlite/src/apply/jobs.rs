@@ -139,17 +139,21 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// So many jobs in a row. Nearly always it is retention that deletes, and they have finished.
-    pub(super) fn delete(&mut self, first: Seq, count: usize) -> Result<(), Fault> {
-        let range = [key(first), key(Seq(first.0 + count as u64 - 1))];
-        let mut deleted = self.delete_done.execute(range)?;
-        if deleted < count {
-            deleted += self.delete_live.execute(range)?;
+    /// Deletes many jobs. Nearly always it is retention that deletes, and they have finished.
+    pub(super) fn delete_all(&mut self, deletions: &mut Vec<Seq>) -> Result<(), Fault> {
+        deletions.sort_unstable();
+        for run in deletions.chunk_by(|a, b| a.0 + 1 == b.0) {
+            let range = [key(run[0]), key(run[run.len() - 1])];
+            let mut deleted = self.delete_done.execute(range)?;
+            if deleted < run.len() {
+                deleted += self.delete_live.execute(range)?;
+            }
+            self.delete_errors.execute(range)?;
+            if deleted != run.len() || self.delete_jobs.execute(range)? != run.len() {
+                return Err(misplaced("delete", run[0]));
+            }
         }
-        self.delete_errors.execute(range)?;
-        if deleted != count || self.delete_jobs.execute(range)? != count {
-            return Err(misplaced("delete", first));
-        }
+        deletions.clear();
         Ok(())
     }
 

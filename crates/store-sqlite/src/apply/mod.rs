@@ -74,59 +74,48 @@ impl<'c> Applier<'c> {
         })
     }
 
-    /// Everything, as if one after the other. Claims and ends wait a little, because those of jobs
-    /// with consecutive numbers cost much less together.
+    /// Everything, as if one after the other. Claims, ends and deletions wait a little, because
+    /// those of jobs with consecutive numbers cost much less together.
     pub(crate) fn apply_all(&mut self, mutations: &[Mutation]) -> Result<(), Fault> {
-        let (mut rest, mut later) = (mutations, Later::default());
-        while let Some((first, more)) = rest.split_first() {
-            rest = more;
-            match first {
-                Mutation::Claim(claim) => later.claims.push(claim),
-                Mutation::Finish(finish) => later.ends.push(finish),
-                Mutation::Delete(seq) => {
-                    self.catch_up(&mut later)?;
-                    let others = consecutive(*seq, more);
-                    self.delete(*seq, 1 + others)?;
-                    rest = &more[others..];
-                }
-                other => {
-                    if !concerns_no_other_job(other) {
-                        self.catch_up(&mut later)?;
-                    }
-                    self.apply(other)?;
-                }
+        let mut later = Later::default();
+        for mutation in mutations {
+            if must_not_overtake(mutation, &later) {
+                self.catch_up(&mut later)?;
             }
+            self.apply(mutation, &mut later)?;
         }
         self.catch_up(&mut later)?;
         self.note_purges()
     }
 
-    /// A job is claimed before it ends.
+    /// A job is claimed before it ends, and ends before it is deleted.
     fn catch_up(&mut self, later: &mut Later<'_>) -> Result<(), Fault> {
         self.claim_all(&mut later.claims)?;
-        self.finish_all(&mut later.ends)
+        self.finish_all(&mut later.ends)?;
+        self.delete_all(&mut later.deletions)
     }
 
-    fn apply(&mut self, mutation: &Mutation) -> Result<(), Fault> {
+    fn apply<'m>(&mut self, mutation: &'m Mutation, later: &mut Later<'m>) -> Result<(), Fault> {
         match mutation {
-            Mutation::Class(id, class) => self.put_class(*id, class),
-            Mutation::DropClass(id) => self.drop_class(*id),
-            Mutation::Counts(id, counts) => self.count(*id, counts),
-            Mutation::Insert(new, live) => self.insert(new, live),
-            Mutation::Claim(claim) => self.claim_all(&mut vec![claim]),
-            Mutation::Extend { seq, due, reserved_ms } => self.extend(*seq, *due, *reserved_ms),
-            Mutation::Backoff { seq, due } => self.back_off(*seq, *due),
-            Mutation::Ready(ready) => self.make_ready(ready),
-            Mutation::Finish(finish) => self.finish_all(&mut vec![finish]),
-            Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
-            Mutation::Delete(seq) => self.delete(*seq, 1),
-            Mutation::Swept(through) => self.sweep(*through),
-            Mutation::Error(row) => self.add_error(row),
-            Mutation::Put(kind, name, json) => self.put(*kind, name, json),
-            Mutation::Remove(kind, name) => self.remove(*kind, name),
-            Mutation::History(row) => self.put_history(row),
-            Mutation::ForgetHistory(period, before) => self.forget_history(*period, *before),
+            Mutation::Claim(claim) => later.claims.push(claim),
+            Mutation::Finish(finish) => later.ends.push(finish),
+            Mutation::Delete(seq) => later.deletions.push(*seq),
+            Mutation::Class(id, class) => self.put_class(*id, class)?,
+            Mutation::DropClass(id) => self.drop_class(*id)?,
+            Mutation::Counts(id, counts) => self.count(*id, counts)?,
+            Mutation::Insert(new, live) => self.insert(new, live)?,
+            Mutation::Extend { seq, due, reserved_ms } => self.extend(*seq, *due, *reserved_ms)?,
+            Mutation::Backoff { seq, due } => self.back_off(*seq, *due)?,
+            Mutation::Ready(ready) => self.make_ready(ready)?,
+            Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued)?,
+            Mutation::Swept(through) => self.sweep(*through)?,
+            Mutation::Error(row) => self.add_error(row)?,
+            Mutation::Put(kind, name, json) => self.put(*kind, name, json)?,
+            Mutation::Remove(kind, name) => self.remove(*kind, name)?,
+            Mutation::History(row) => self.put_history(row)?,
+            Mutation::ForgetHistory(period, before) => self.forget_history(*period, *before)?,
         }
+        Ok(())
     }
 
     fn run(&self, sql: &str, params: impl Params) -> Result<usize, Fault> {
@@ -139,26 +128,30 @@ impl<'c> Applier<'c> {
 struct Later<'m> {
     claims: Vec<&'m Claim>,
     ends: Vec<&'m Finish>,
+    deletions: Vec<Seq>,
 }
 
-/// Whether this changes no job that was there before, so that what was put off may wait longer.
-fn concerns_no_other_job(mutation: &Mutation) -> bool {
-    matches!(
-        mutation,
-        Mutation::Insert(..)
-            | Mutation::Class(..)
-            | Mutation::Counts(..)
-            | Mutation::Put(..)
-            | Mutation::Remove(..)
-            | Mutation::History(_)
-            | Mutation::ForgetHistory(..)
-            | Mutation::Swept(_)
-    )
-}
-
-/// How many of these delete the jobs that follow this one, without a gap.
-fn consecutive(first: Seq, mutations: &[Mutation]) -> usize {
-    let expected = (first.0 + 1..).map(Seq);
-    let in_line = |(mutation, expected): &(&Mutation, Seq)| matches!(mutation, Mutation::Delete(seq) if seq == expected);
-    mutations.iter().zip(expected).take_while(in_line).count()
+/// Whether this may concern a job for which something was put off. A new job does only where it
+/// takes the place of a deleted one, and a job is not claimed or ended again without being made
+/// ready or revived in between.
+fn must_not_overtake(mutation: &Mutation, later: &Later<'_>) -> bool {
+    match mutation {
+        Mutation::Insert(..) => !later.deletions.is_empty(),
+        Mutation::DropClass(_)
+        | Mutation::Extend { .. }
+        | Mutation::Backoff { .. }
+        | Mutation::Ready(_)
+        | Mutation::Revive { .. }
+        | Mutation::Error(_) => true,
+        Mutation::Claim(_)
+        | Mutation::Finish(_)
+        | Mutation::Delete(_)
+        | Mutation::Class(..)
+        | Mutation::Counts(..)
+        | Mutation::Swept(_)
+        | Mutation::Put(..)
+        | Mutation::Remove(..)
+        | Mutation::History(_)
+        | Mutation::ForgetHistory(..) => false,
+    }
 }

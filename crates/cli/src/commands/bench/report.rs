@@ -3,7 +3,7 @@
 use rota_bench::{Line, Options};
 use serde_json::{Value, json};
 
-use crate::output::Table;
+use crate::output::{Table, grouped};
 
 pub(super) fn json(options: &Options, lines: &[Line]) -> Value {
     json!({
@@ -57,15 +57,7 @@ fn number(value: f64) -> String {
     if value < 100.0 {
         return format!("{value:.2}");
     }
-    let digits = format!("{value:.0}");
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    grouped(value.round() as u64)
 }
 
 fn milliseconds(ms: f64) -> String {

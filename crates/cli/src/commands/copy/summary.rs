@@ -4,13 +4,14 @@ use rota_store_sqlite::Copied;
 use rota_store_sqlite::check::Damage;
 use serde_json::{Map, Value, json};
 
-use crate::output::{Table, plural, remark};
+use crate::output::{Table, grouped, plural, remark};
 
 /// The rows that describe a copy.
 pub(in crate::commands) fn describe(copied: &Copied, table: &mut Table) {
     let census = &copied.report.census;
     let states = State::ALL.into_iter().filter(|state| census.of(*state) > 0);
-    let states: Vec<String> = states.map(|state| format!("{} {state}", census.of(state))).collect();
+    let states: Vec<String> =
+        states.map(|state| format!("{} {state}", grouped(census.of(state)))).collect();
     let jobs = plural(census.total(), "job", "jobs");
     let jobs = if states.is_empty() { jobs } else { format!("{jobs}: {}", states.join(", ")) };
     table.field("jobs", jobs);

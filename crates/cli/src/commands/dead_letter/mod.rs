@@ -97,8 +97,7 @@ impl DeadLetter {
         let (client, json) = (self.remote.client()?, self.remote.json);
         let Some(action) = self.action else { return self.list.print(&client, json).await };
         if self.list != ListArgs::default() {
-            return Err(Failure::usage("filters stand behind the subcommand")
-                .hint("Such as: rota dead-letter list --queue email"));
+            return Err(Failure::misplaced_filters("rota dead-letter list --queue email"));
         }
         match action {
             Action::List(list) => list.print(&client, json).await,

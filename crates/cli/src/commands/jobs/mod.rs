@@ -106,8 +106,7 @@ impl Jobs {
         let (client, json) = (self.remote.client()?, self.remote.json);
         let Some(action) = self.action else { return self.list.print(&client, json).await };
         if self.list != ListArgs::default() {
-            return Err(Failure::usage("filters stand behind the subcommand")
-                .hint("Such as: rota jobs list --state discarded"));
+            return Err(Failure::misplaced_filters("rota jobs list --state discarded"));
         }
         match action {
             Action::List(list) => list.print(&client, json).await,

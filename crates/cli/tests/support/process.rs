@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::support::command;
-use crate::wire::Wire;
+use super::command;
+use super::wire::Wire;
 
 /// Killed when dropped.
 pub struct Process {
