@@ -6,7 +6,6 @@
 
 use std::fmt::Display;
 use std::fs::File;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,8 +26,6 @@ pub(crate) struct Mover {
     long: u64,
     /// The log as it was when the mover was last woken.
     woken_at: Log,
-    /// Kept open: SQLite's locks on a file end when any handle to it is closed.
-    _file: File,
 }
 
 #[derive(Default)]
@@ -54,17 +51,15 @@ pub(crate) enum Step {
 
 impl Mover {
     /// Starts moving a log of `bound` pages early enough for it to be done by then.
-    pub fn start(conn: Connection, path: &Path, bound: u64) -> std::io::Result<Self> {
-        let file = File::open(path)?;
+    /// `file` is the database's, to be flushed.
+    pub fn start(conn: Connection, file: Arc<File>, bound: u64) -> std::io::Result<Self> {
         let (wake, woken) = sync_channel(1);
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
-        let own = file.try_clone()?;
-        let run = move || run(&conn, &own, &woken, &theirs);
+        let run = move || run(&conn, &file, &woken, &theirs);
         let thread = thread::Builder::new().name("rota-checkpoint".into()).spawn(run)?;
         let long = bound / 2;
-        let woken_at = Log::default();
-        Ok(Self { wake: Some(wake), shared, thread: Some(thread), long, woken_at, _file: file })
+        Ok(Self { wake: Some(wake), shared, thread: Some(thread), long, woken_at: Log::default() })
     }
 
     pub fn step(&self, log: Log) -> Step {

@@ -1,7 +1,8 @@
 //! From a directory to a connection that the store can rely on.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
@@ -39,11 +40,11 @@ pub(crate) fn writer(path: &Path, options: Options) -> Result<Connection, OpenEr
 }
 
 /// With a connection of its own, which writes nothing but moves what others have written.
-pub(crate) fn mover(path: &Path, options: Options) -> Result<Mover, OpenError> {
+pub(crate) fn mover(path: &Path, file: Arc<File>, options: Options) -> Result<Mover, OpenError> {
     let at_open = |fault: Fault| fault.at_open(path);
     let conn = pragma::connect(path).map_err(at_open)?;
     pragma::for_writing(&conn, options).map_err(at_open)?;
-    Mover::start(conn, path, pragma::log_bound(options))
+    Mover::start(conn, file, pragma::log_bound(options))
         .map_err(|error| OpenError::unusable(path, error))
 }
 

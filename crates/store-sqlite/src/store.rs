@@ -1,4 +1,6 @@
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rota_store::{Batch, CommitError, Loaded, Sink, Store, StoreError};
 use rusqlite::Connection;
@@ -17,7 +19,9 @@ pub struct SqliteStore {
     conn: Connection,
     path: PathBuf,
     reserve: Reserve,
-    // Last, so that it is let go of after the connection.
+    // These last, so that they are let go of after the connection: SQLite's locks on a file end
+    // when any handle to it is closed.
+    _file: Arc<File>,
     _lock: DirLock,
 }
 
@@ -27,10 +31,12 @@ impl SqliteStore {
         let lock = open::lock(dir)?;
         let path = dir.join("rota.db");
         let conn = open::writer(&path, options)?;
-        let mover = open::mover(&path, options)?;
+        let file = File::open(&path).map_err(|error| OpenError::unusable(&path, error))?;
+        let file = Arc::new(file);
+        let mover = open::mover(&path, file.clone(), options)?;
         let reserve = Reserve::new(dir, options.reserve_bytes);
         reserve.restore();
-        Ok(Self { mover, conn, path, reserve, _lock: lock })
+        Ok(Self { mover, conn, path, reserve, _file: file, _lock: lock })
     }
 
     /// Whether the space to fall back on is there; it may not be, on a disk that is nearly full.
