@@ -28,7 +28,9 @@ pub enum Mutation {
         reserved_ms: u64,
     },
     /// An active job failed and will be retried when it is due: it is retryable.
-    Backoff {
+    Backoff(Backoff),
+    /// A job that was available may start when it is due: it is scheduled. All else stays.
+    Postpone {
         seq: Seq,
         due: Millis,
     },
@@ -56,6 +58,10 @@ pub enum Mutation {
     History(HistoryRow),
     /// Statistics that begin before this are gone.
     ForgetHistory(Period, Millis),
+    /// What this batch did to counters that are kept apart from the jobs: one entry, under the batch's number.
+    Journal(Bytes),
+    /// Entries of batches before this one are not needed any more.
+    TrimJournal(u64),
 }
 
 /// The part of a job that is written once.
@@ -82,11 +88,28 @@ pub struct Claim {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backoff {
+    pub seq: Seq,
+    pub due: Millis,
+    /// Set when an execution does not count.
+    pub undo: Option<Undo>,
+}
+
+/// An execution that does not count, because it was never delivered or ended at a limit elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Undo {
+    /// The attempts that are left without it.
+    pub attempt: u32,
+    /// How often the job has ended at a limit elsewhere.
+    pub pauses: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
     pub seq: Seq,
     pub enqueued: Millis,
-    /// Set when an execution that was never delivered does not count.
-    pub attempt: Option<u32>,
+    /// Set when an execution does not count.
+    pub undo: Option<Undo>,
     /// Kept back until the previous run of its schedule has finished.
     pub held: bool,
 }
@@ -134,10 +157,29 @@ pub enum Kind {
     Cron = 1,
     Worker = 2,
     Setting = 3,
+    /// What an operator said about a tenant.
+    Tenant = 4,
+    Pool = 5,
+    /// What an operator or a handler said about a limit.
+    Limit = 6,
+    /// What a tenant's counters were when they were last written out.
+    TenantState = 7,
+    /// The same of a limit.
+    LimitState = 8,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Queue, Kind::Cron, Kind::Worker, Kind::Setting];
+    pub const ALL: [Kind; 9] = [
+        Kind::Queue,
+        Kind::Cron,
+        Kind::Worker,
+        Kind::Setting,
+        Kind::Tenant,
+        Kind::Pool,
+        Kind::Limit,
+        Kind::TenantState,
+        Kind::LimitState,
+    ];
 
     #[must_use]
     pub fn code(self) -> u8 {

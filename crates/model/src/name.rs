@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+/// Legal although it does not match the pattern of tenants, so that nobody else can be called so.
+const DEFAULT_TENANT: &str = "_default";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NameError(&'static str);
@@ -82,12 +85,17 @@ name!(
     CronName,
     check_cron
 );
+name!(
+    /// What a limit is counted by: an API, a customer, a queue.
+    LimitKey,
+    check_limit_key
+);
 
 impl TenantId {
     /// The tenant of jobs that name none.
     #[must_use]
     pub fn default_tenant() -> Self {
-        Self("_default".into())
+        Self(DEFAULT_TENANT.into())
     }
 }
 
@@ -96,6 +104,55 @@ impl QueueName {
     #[must_use]
     pub fn default_queue() -> Self {
         Self("default".into())
+    }
+
+    /// The queue of this name that belongs to one tenant alone. No name from outside has a slash in
+    /// it, so none can mean another tenant's queue.
+    #[must_use]
+    pub fn in_namespace(&self, tenant: &TenantId) -> Self {
+        Self(format!("{tenant}/{self}").into())
+    }
+
+    /// The name as its tenant knows it.
+    #[must_use]
+    pub fn local(&self) -> &str {
+        self.0.split_once('/').map_or(&self.0, |(_, name)| name)
+    }
+
+    /// The tenant that the queue belongs to, if it belongs to one alone.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.0.split_once('/').map(|(tenant, _)| tenant)
+    }
+
+    /// Reads a name back that was written by [`fmt::Display`].
+    pub fn stored(text: &str) -> Result<Self, NameError> {
+        if let Some((tenant, name)) = text.split_once('/') {
+            check_tenant(tenant)?;
+            check_queue(name)?;
+            return Ok(Self(text.into()));
+        }
+        Self::parse(text)
+    }
+}
+
+impl LimitKey {
+    /// The key under which a queue as a whole is limited.
+    #[must_use]
+    pub fn of_queue(queue: &QueueName) -> Self {
+        Self(format!("queue:{queue}").into())
+    }
+
+    /// The key under which a job type is limited.
+    #[must_use]
+    pub fn of_type(kind: &JobType) -> Self {
+        Self(format!("type:{kind}").into())
+    }
+
+    /// Reads a key back that was written by [`fmt::Display`].
+    #[must_use]
+    pub fn stored(text: &str) -> Self {
+        Self(text.into())
     }
 }
 
@@ -140,11 +197,27 @@ fn check_type(text: &str) -> Result<(), NameError> {
 }
 
 fn check_tenant(text: &str) -> Result<(), NameError> {
-    let inner = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_' || b == b'.';
-    if (1..=128).contains(&text.len()) && text.bytes().all(inner) {
+    if text == DEFAULT_TENANT || is_key(text, 128) {
         return Ok(());
     }
-    Err(NameError("must be 1 to 128 letters, digits, '-', '_' and '.'"))
+    Err(NameError(
+        "must be 1 to 128 letters, digits, '.', '_', ':' and '-', starting with a letter or digit",
+    ))
+}
+
+fn check_limit_key(text: &str) -> Result<(), NameError> {
+    if is_key(text, 200) {
+        return Ok(());
+    }
+    Err(NameError(
+        "must be 1 to 200 letters, digits, '.', '_', ':' and '-', starting with a letter or digit",
+    ))
+}
+
+fn is_key(text: &str, longest: usize) -> bool {
+    let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
+    let starts_well = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
+    starts_well && text.len() <= longest && text.bytes().all(inner)
 }
 
 fn check_worker(text: &str) -> Result<(), NameError> {
@@ -179,6 +252,28 @@ mod tests {
         {
             assert!(JobType::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn tenants_and_limit_keys() {
+        for good in ["_default", "acme", "0", "tenant:acme-corp", "A.b_c", &"t".repeat(128)] {
+            assert!(TenantId::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", "_x", "-a", ":a", "a b", "a/b", "ü", &"t".repeat(129)] {
+            assert!(TenantId::parse(bad).is_err(), "{bad}");
+        }
+        assert!(LimitKey::parse("tenant:acme:api:stripe").is_ok());
+        assert!(LimitKey::parse("_default").is_err());
+    }
+
+    #[test]
+    fn a_tenants_own_queue_cannot_be_named_from_outside() {
+        let queue = QueueName::parse("email").unwrap();
+        let own = queue.in_namespace(&TenantId::parse("acme").unwrap());
+        assert_eq!((own.local(), own.namespace()), ("email", Some("acme")));
+        assert_eq!(QueueName::stored(&own), Ok(own.clone()));
+        assert!(QueueName::parse(&own).is_err());
+        assert_eq!((queue.local(), queue.namespace()), ("email", None));
     }
 
     #[test]

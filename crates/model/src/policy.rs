@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::RateLimit;
+
 /// The rules of a job's execution. Interned: most jobs share a handful.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Policy {
@@ -17,6 +19,9 @@ pub struct Policy {
     /// What the worker that runs it is told. Only conformance runs use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directive: Option<Directive>,
+    /// How often and how many at once may start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<RateLimit>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

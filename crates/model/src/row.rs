@@ -27,12 +27,16 @@ pub struct Live {
     pub reserved_ms: u64,
     /// Ready, but kept back until the previous run of its schedule has finished.
     pub held: bool,
+    /// The size of its body.
+    pub bytes: u32,
+    /// How often it has ended at a limit elsewhere, which is no attempt.
+    pub pauses: u32,
 }
 
 impl Live {
     /// A job that is ready, and about which there is nothing else to say.
     #[must_use]
-    pub fn ready(seq: Seq, class: ClassId, enqueued: Millis) -> Self {
+    pub fn ready(seq: Seq, class: ClassId, enqueued: Millis, bytes: u32) -> Self {
         Self {
             seq,
             class,
@@ -45,6 +49,8 @@ impl Live {
             worker: None,
             reserved_ms: 0,
             held: false,
+            bytes,
+            pauses: 0,
         }
     }
 }
@@ -54,6 +60,8 @@ impl Live {
 pub struct Done {
     pub seq: Seq,
     pub class: ClassId,
+    /// The size of its body.
+    pub bytes: u32,
     pub ending: Ending,
     pub at: Millis,
     pub attempt: u32,

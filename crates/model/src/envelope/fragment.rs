@@ -12,6 +12,7 @@ use crate::{JobType, json};
 pub(super) fn build(
     kind: &JobType,
     args: &RawValue,
+    meta: &str,
     fields: &Fields<'_>,
     options: &Options<'_>,
 ) -> Bytes {
@@ -19,10 +20,10 @@ pub(super) fn build(
     out.text("type", kind);
     out.text("queue", &options.queue);
     out.raw("args", args.get());
-    out.raw("meta", fields.meta.map_or("{}", RawValue::get));
+    out.raw("meta", meta);
     out.raw("priority", &options.priority.to_string());
     out.raw("max_attempts", &options.retry.max_attempts.to_string());
-    for name in ["timeout", "visibility_timeout", "retry", "tags"] {
+    for name in ["timeout", "visibility_timeout", "retry", "rate_limit", "tags"] {
         out.optional(name, fields.option(name));
     }
     out.optional("schema", fields.schema);

@@ -7,6 +7,7 @@
 mod fields;
 mod fragment;
 mod options;
+mod owner;
 mod retry;
 
 use bytes::Bytes;
@@ -14,9 +15,12 @@ use serde_json::value::RawValue;
 
 pub use retry::parse_retry;
 
-use crate::{Class, CronName, JobId, JobType, Millis, Policy, QueueName, Rejection, TenantId};
+use crate::{
+    Class, CronName, JobId, JobType, Millis, Policy, QueueName, Rejection, Scope, TenantId,
+};
 use fields::Fields;
 use options::Options;
+use owner::Owner;
 
 /// The version of the specification that is spoken here.
 pub const SPEC_VERSION: &str = "1.0";
@@ -47,16 +51,41 @@ pub struct Rules {
     pub max_visibility_ms: u64,
     /// Whether `metadata.test_directive` is honoured.
     pub test_directives: bool,
+    pub tenancy: Tenancy,
+}
+
+/// How a job comes to its tenant, and what follows from that.
+#[derive(Debug, Clone)]
+pub struct Tenancy {
+    /// The tenant of jobs that name none; without one they are refused.
+    pub default: Option<TenantId>,
+    /// `meta.tenant_id` is read.
+    pub in_body: bool,
+    /// Queues exist for each tenant apart.
+    pub namespaced: bool,
+    /// Who shares a limit's counters when the job does not say.
+    pub limit_scope: Scope,
+}
+
+impl Default for Tenancy {
+    fn default() -> Self {
+        Self {
+            default: Some(TenantId::default_tenant()),
+            in_body: true,
+            namespaced: false,
+            limit_scope: Scope::Global,
+        }
+    }
 }
 
 /// Reads one envelope. `text` must have passed [`crate::json::check`]; `fresh_id` is used when
-/// the client brings none.
+/// the client brings none; `caller` is the tenant of the request, if it has one.
 pub fn parse(
     text: &str,
     rules: &Rules,
     now: Millis,
     fresh_id: JobId,
-    tenant: &TenantId,
+    caller: Option<&TenantId>,
 ) -> Result<NewJob, Rejection> {
     if text.len() > rules.max_job_bytes {
         return Err(Rejection::too_large(format!(
@@ -80,8 +109,14 @@ pub fn parse(
         ),
         None => (fresh_id, false),
     };
+    let owner = Owner::of(fields.meta, &rules.tenancy, caller)?;
     let options = Options::read(&fields, rules, now)?;
-    let body = fragment::build(&kind, args, &fields, &options);
+    let body = fragment::build(&kind, args, &owner.meta, &fields, &options);
+    let tenant = owner.tenant;
+    let queue = match rules.tenancy.namespaced {
+        true => options.queue.in_namespace(&tenant),
+        false => options.queue,
+    };
     Ok(NewJob {
         id,
         id_given,
@@ -89,15 +124,16 @@ pub fn parse(
         expires: options.expires.as_ref().map(|w| w.at),
         pending: options.pending,
         class: Class {
-            queue: options.queue,
+            queue,
             kind,
-            tenant: tenant.clone(),
+            tenant,
             priority: options.priority,
             policy: Policy {
                 retry: options.retry,
                 visibility_ms: options.visibility_ms,
                 timeout_ms: options.timeout_ms,
                 directive: options.directive,
+                limit: options.limit,
             }
             .into(),
         },

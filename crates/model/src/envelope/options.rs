@@ -6,8 +6,9 @@ use serde_json::value::RawValue;
 
 use super::fields::Fields;
 use super::{Rules, queue_name, retry, string, wrong_type};
+use crate::limit::parse_rate_limit;
 use crate::time::parse_when;
-use crate::{Directive, Millis, QueueName, Rejection, RetryPolicy, json};
+use crate::{Directive, Millis, QueueName, RateLimit, Rejection, RetryPolicy, json};
 
 const PRIORITIES: std::ops::RangeInclusive<i64> = -100..=100;
 const LONGEST_TIMEOUT_MS: u64 = 366 * 24 * 3_600_000;
@@ -22,6 +23,7 @@ pub(super) struct Options<'a> {
     pub expires: Option<Time<'a>>,
     pub pending: bool,
     pub directive: Option<Directive>,
+    pub limit: Option<RateLimit>,
 }
 
 /// A point in time, with the text to show for it: what the client wrote, unless that was relative.
@@ -33,11 +35,13 @@ pub(super) struct Time<'a> {
 impl<'a> Options<'a> {
     pub fn read(fields: &Fields<'a>, rules: &Rules, now: Millis) -> Result<Self, Rejection> {
         refuse_unserved(fields)?;
+        let queue = match fields.option("queue") {
+            Some(raw) => queue_name(raw, "queue")?,
+            None => QueueName::default_queue(),
+        };
         let options = Self {
-            queue: match fields.option("queue") {
-                Some(raw) => queue_name(raw, "queue")?,
-                None => QueueName::default_queue(),
-            },
+            limit: rate_limit(fields, &queue, rules)?,
+            queue,
             priority: fields.option("priority").map_or(Ok(0), priority)?,
             retry: fields
                 .option("retry")
@@ -66,15 +70,30 @@ impl<'a> Options<'a> {
 }
 
 fn refuse_unserved(fields: &Fields<'_>) -> Result<(), Rejection> {
-    for (name, what) in [("unique", "unique jobs"), ("rate_limit", "rate limits")] {
-        if fields.option(name).is_some() {
-            return Err(Rejection::unsupported(
-                name,
-                format!("asks for {what}, which this server does not serve yet"),
-            ));
-        }
+    match fields.option("unique") {
+        None => Ok(()),
+        Some(_) => Err(Rejection::unsupported(
+            "unique",
+            "asks for unique jobs, which this server does not serve yet",
+        )),
     }
-    Ok(())
+}
+
+fn rate_limit(
+    fields: &Fields<'_>,
+    queue: &QueueName,
+    rules: &Rules,
+) -> Result<Option<RateLimit>, Rejection> {
+    let Some(raw) = fields.option("rate_limit") else { return Ok(None) };
+    let value = serde_json::from_str(raw.get())
+        .map_err(|_| wrong_type(raw, "rate_limit", "a JSON object"))?;
+    let limit = parse_rate_limit(&value, queue, rules.tenancy.limit_scope)?;
+    Ok((!limit.numbers.is_empty() || fields_name_a_key(&value)).then_some(limit))
+}
+
+/// A limit without numbers says nothing by itself, but an operator may have limited its key.
+fn fields_name_a_key(value: &serde_json::Value) -> bool {
+    value.get("key").is_some_and(|key| !key.is_null())
 }
 
 fn priority(raw: &RawValue) -> Result<i16, Rejection> {

@@ -10,12 +10,13 @@ fn rules() -> Rules {
         max_schedule_ms: 3_660 * 86_400_000 * 10,
         max_visibility_ms: 86_400_000,
         test_directives: false,
+        tenancy: Tenancy::default(),
     }
 }
 
 fn read(text: &str) -> Result<NewJob, Rejection> {
     let text = json::check(text.as_bytes(), 100)?;
-    parse(text, &rules(), NOW, JobId::v7(NOW.0, 7), &TenantId::default_tenant())
+    parse(text, &rules(), NOW, JobId::v7(NOW.0, 7), None)
 }
 
 fn accepted(body: &Value) -> (NewJob, Value) {
@@ -137,9 +138,7 @@ fn values_that_make_no_sense_are_named() {
 
 #[test]
 fn features_that_are_not_served_are_refused() {
-    for (name, value) in
-        [("unique", json!({"keys": ["type"]})), ("rate_limit", json!({"key": "k"}))]
-    {
+    for (name, value) in [("unique", json!({"keys": ["type"]}))] {
         let error = refused(json!({"type": "a", "args": [], name: value}));
         assert_eq!(error.kind, RejectionKind::Unsupported, "{error}");
     }
@@ -170,7 +169,7 @@ fn directives_are_read_only_when_the_server_allows_them() {
             .to_string();
     assert_eq!(read(&text).unwrap().class.policy.directive, None);
     let rules = Rules { test_directives: true, ..rules() };
-    let job = parse(&text, &rules, NOW, JobId::v7(0, 0), &TenantId::default_tenant()).unwrap();
+    let job = parse(&text, &rules, NOW, JobId::v7(0, 0), None).unwrap();
     assert_eq!(job.class.policy.directive, Some(crate::Directive::Quiet));
 }
 
@@ -184,4 +183,67 @@ fn a_run_of_a_schedule_tells_its_origin() {
     assert_eq!((&shown["args"], &shown["meta"]), (&json!(["x"]), &json!({"k": 1})));
     assert_eq!(shown["metadata"]["cron_name"], "nightly");
     assert_eq!(shown["metadata"]["cron_triggered_at"], NOW.to_string());
+}
+
+fn owned(body: &Value, rules: &Rules, caller: Option<&str>) -> Result<(NewJob, Value), Rejection> {
+    let caller = caller.map(|id| TenantId::parse(id).unwrap());
+    let job = parse(&body.to_string(), rules, NOW, JobId::v7(0, 0), caller.as_ref())?;
+    let text = format!("{{{}}}", std::str::from_utf8(&job.body).unwrap());
+    Ok((job, serde_json::from_str(&text).unwrap()))
+}
+
+#[test]
+fn the_tenant_comes_from_the_body_the_caller_or_the_default() {
+    let job = |meta: Value| json!({"type": "t", "args": [], "meta": meta});
+    let (own, shown) = owned(&job(json!({"tenant_id": "acme", "a": 1})), &rules(), None).unwrap();
+    assert_eq!((&*own.class.tenant, &shown["meta"]["a"]), ("acme", &json!(1)));
+    let (own, shown) = owned(&job(json!({"a": 1})), &rules(), Some("acme")).unwrap();
+    assert_eq!(&*own.class.tenant, "acme");
+    assert_eq!(shown["meta"], json!({"tenant_id": "acme", "a": 1}));
+    let (own, shown) = owned(&job(json!({"tenant_id": null})), &rules(), Some("acme")).unwrap();
+    assert_eq!((&*own.class.tenant, &shown["meta"]), ("acme", &json!({"tenant_id": "acme"})));
+    let (own, shown) = owned(&job(json!({})), &rules(), None).unwrap();
+    assert_eq!((&*own.class.tenant, &shown["meta"]), ("_default", &json!({})));
+    assert!(owned(&job(json!({"tenant_id": "acme"})), &rules(), Some("acme")).is_ok());
+    for (meta, caller) in [
+        (json!({"tenant_id": "acme"}), Some("beta")),
+        (json!({"tenant_id": "-acme"}), None),
+        (json!({"tenant_id": ""}), None),
+        (json!({"tenant_id": 5}), None),
+    ] {
+        let rejection = owned(&job(meta), &rules(), caller).unwrap_err();
+        assert_eq!(rejection.field.as_deref(), Some("meta.tenant_id"));
+        assert_eq!(rejection.kind, RejectionKind::InvalidField);
+    }
+}
+
+#[test]
+fn a_key_with_an_escape_in_it_is_the_same_key() {
+    let text = r#"{"type":"t","args":[],"meta":{"tenant\u005fid":"acme"}}"#;
+    let job = parse(text, &rules(), NOW, JobId::v7(0, 0), None).unwrap();
+    assert_eq!(&*job.class.tenant, "acme");
+    let beta = TenantId::parse("beta").unwrap();
+    assert!(parse(text, &rules(), NOW, JobId::v7(0, 0), Some(&beta)).is_err());
+}
+
+#[test]
+fn without_a_default_a_tenant_is_required_and_namespaces_keep_queues_apart() {
+    let mut strict = rules();
+    strict.tenancy = Tenancy { default: None, namespaced: true, ..Tenancy::default() };
+    let body = json!({"type": "t", "args": [], "queue": "email"});
+    let rejection = owned(&body, &strict, None).unwrap_err();
+    assert_eq!(rejection.kind, RejectionKind::Invalid);
+    let (job, shown) = owned(&body, &strict, Some("acme")).unwrap();
+    assert_eq!((&*job.class.queue, &shown["queue"]), ("acme/email", &json!("email")));
+}
+
+#[test]
+fn a_limit_is_part_of_the_policy_and_shown_as_given() {
+    let limit = json!({"key": "stripe", "concurrency": 2});
+    let body = json!({"type": "t", "args": [], "options": {"rate_limit": limit}});
+    let (job, shown) = owned(&body, &rules(), None).unwrap();
+    assert_eq!(job.class.policy.limit.as_ref().unwrap().numbers.concurrency, Some(2));
+    assert_eq!(shown["rate_limit"], limit);
+    let body = json!({"type": "t", "args": [], "rate_limit": {"concurrency": null}});
+    assert!(owned(&body, &rules(), None).unwrap().0.class.policy.limit.is_none());
 }

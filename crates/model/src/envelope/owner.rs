@@ -1,0 +1,77 @@
+//! Whose job it is.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::{Tenancy, string};
+use crate::{Rejection, RejectionKind, TenantId, json};
+
+const FIELD: &str = "meta.tenant_id";
+
+pub(super) struct Owner<'a> {
+    pub tenant: TenantId,
+    /// The job's `meta`, with the tenant of the request in it.
+    pub meta: Cow<'a, str>,
+}
+
+impl<'a> Owner<'a> {
+    pub fn of(
+        meta: Option<&'a RawValue>,
+        rules: &Tenancy,
+        caller: Option<&TenantId>,
+    ) -> Result<Self, Rejection> {
+        let meta = meta.map_or("{}", RawValue::get);
+        let named = if rules.in_body { named_in(meta)? } else { None };
+        match (named, caller) {
+            (Some(named), Some(caller)) if named != *caller => Err(Rejection::field(
+                FIELD,
+                format!("is '{named}', but the request comes from the tenant '{caller}'"),
+            )
+            .hint("Give the tenant once, or the same twice.")),
+            (Some(tenant), _) => Ok(Self { tenant, meta: meta.into() }),
+            (None, Some(caller)) => {
+                Ok(Self { tenant: caller.clone(), meta: with_tenant(meta, caller)?.into() })
+            }
+            (None, None) => match &rules.default {
+                Some(default) => Ok(Self { tenant: default.clone(), meta: meta.into() }),
+                None => Err(Rejection::value(FIELD, "is required: every job has a tenant here")
+                    .hint("Send it in 'meta' or in the header X-OJS-Tenant.")),
+            },
+        }
+    }
+}
+
+fn named_in(meta: &str) -> Result<Option<TenantId>, Rejection> {
+    // Nearly no job has an escape in a key of its `meta`, and many have no tenant in it.
+    if !meta.contains("tenant_id") && !meta.contains('\\') {
+        return Ok(None);
+    }
+    for (key, value) in json::members(meta, "'meta'")? {
+        if key == "tenant_id" && value.get() != "null" {
+            let text = string(value, FIELD)?;
+            return TenantId::parse(&text)
+                .map(Some)
+                .map_err(|e| Rejection::field(FIELD, e.to_string()));
+        }
+    }
+    Ok(None)
+}
+
+fn with_tenant(meta: &str, tenant: &TenantId) -> Result<String, Rejection> {
+    let mut out = Vec::with_capacity(meta.len() + tenant.len() + 20);
+    out.extend_from_slice(b"{\"tenant_id\":");
+    json::write_str(&mut out, tenant);
+    for (key, value) in json::members(meta, "'meta'")? {
+        // A null says nothing, and no key may stand twice.
+        if key != "tenant_id" {
+            out.push(b',');
+            json::write_str(&mut out, &key);
+            out.push(b':');
+            out.extend_from_slice(value.get().as_bytes());
+        }
+    }
+    out.push(b'}');
+    String::from_utf8(out)
+        .map_err(|_| Rejection::new(RejectionKind::Malformed, "'meta' is not UTF-8"))
+}

@@ -1,0 +1,148 @@
+//! Reading a tenant's configuration, whole or in part.
+
+use serde_json::{Map, Value};
+
+use super::{Quota, TenantConfig, Weight};
+use crate::Rejection;
+use crate::limit::parse_rate;
+
+const MOST_BOOST: i64 = 1_000;
+/// Members that say something else about a tenant than its configuration.
+const BESIDES: [&str; 3] = ["tenant_id", "reason", "limits"];
+
+impl TenantConfig {
+    /// Takes over the fields that are given, at the top and inside `limits`; null takes one away.
+    pub fn merge(&mut self, members: &Map<String, Value>) -> Result<(), Rejection> {
+        if let Some(limits) = members.get("limits").filter(|v| !v.is_null()) {
+            let Value::Object(limits) = limits else {
+                return Err(Rejection::field("limits", "must be an object"));
+            };
+            for (name, value) in limits {
+                self.set(name, value)?;
+            }
+        }
+        let own = members.iter().filter(|(name, _)| !BESIDES.contains(&name.as_str()));
+        for (name, value) in own {
+            self.set(name, value)?;
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), Rejection> {
+        match name {
+            "max_concurrency" | "concurrency" => {
+                self.max_concurrency = optional(value, |v| whole(v, name))?;
+            }
+            "max_queue_depth" => self.max_queue_depth = optional(value, |v| whole(v, name))?,
+            "max_scheduled" => self.max_scheduled = optional(value, |v| whole(v, name))?,
+            "max_enqueue_rate" => {
+                self.max_enqueue_rate = optional(value, |v| parse_rate(v, name))?;
+            }
+            "fairness_weight" | "weight" => self.weight = optional(value, |v| weight(v, name))?,
+            "priority_boost" => {
+                let boost = optional(value, |v| within(v, name, MOST_BOOST))?;
+                self.priority_boost = boost.unwrap_or(0) as i32;
+            }
+            "max_priority" => {
+                self.max_priority = optional(value, |v| within(v, name, 100))?.map(|n| n as i16);
+            }
+            "quota" => self.quota = optional(value, quota)?,
+            _ => {
+                return Err(Rejection::value(name.to_owned(), "is not a field of a tenant").hint(
+                    "Known are limits (max_concurrency, max_enqueue_rate, max_queue_depth, max_scheduled), \
+                     fairness_weight, priority_boost, max_priority, quota and reason.",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn optional<T>(
+    value: &Value,
+    read: impl FnOnce(&Value) -> Result<T, Rejection>,
+) -> Result<Option<T>, Rejection> {
+    if value.is_null() { Ok(None) } else { read(value).map(Some) }
+}
+
+fn whole<T: TryFrom<u64>>(value: &Value, field: &str) -> Result<T, Rejection> {
+    let number = value.as_u64().and_then(|n| T::try_from(n).ok());
+    number.ok_or_else(|| {
+        Rejection::value(
+            field.to_owned(),
+            format!("must be a whole number of at least 0, not {value}"),
+        )
+    })
+}
+
+fn within(value: &Value, field: &str, most: i64) -> Result<i64, Rejection> {
+    let number = value.as_i64().filter(|n| (-most..=most).contains(n));
+    number.ok_or_else(|| {
+        Rejection::value(field.to_owned(), format!("must be a whole number from -{most} to {most}"))
+    })
+}
+
+/// A weight as JSON has it.
+pub(crate) fn weight(value: &Value, field: &str) -> Result<Weight, Rejection> {
+    let weight = value.as_f64().and_then(Weight::new);
+    weight.ok_or_else(|| {
+        Rejection::value(
+            field.to_owned(),
+            format!("must be a number from 0.01 to 1000, not {value}"),
+        )
+    })
+}
+
+fn quota(value: &Value) -> Result<Quota, Rejection> {
+    [Quota::Hard, Quota::Soft]
+        .into_iter()
+        .find(|quota| value.as_str() == Some(quota.as_str()))
+        .ok_or_else(|| Rejection::value("quota", "must be 'hard' or 'soft'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn merged(value: Value) -> Result<TenantConfig, Rejection> {
+        let mut config = TenantConfig { max_scheduled: Some(1), ..TenantConfig::default() };
+        config.merge(value.as_object().unwrap())?;
+        Ok(config)
+    }
+
+    #[test]
+    fn the_documents_object_is_read() {
+        let config = merged(json!({
+            "tenant_id": "acme-corp",
+            "limits": {"max_concurrency": 20, "max_enqueue_rate": {"limit": 1000, "period": "PT1M"},
+                       "max_queue_depth": 50000, "max_scheduled": 10000},
+            "fairness_weight": 10, "priority_boost": 0, "reason": "because",
+        }));
+        let config = config.unwrap();
+        assert_eq!((config.max_concurrency, config.max_queue_depth), (Some(20), Some(50_000)));
+        assert_eq!(config.weight.unwrap().value(), 10.0);
+    }
+
+    #[test]
+    fn fields_merge_and_null_takes_away() {
+        let config = merged(json!({"max_concurrency": 5})).unwrap();
+        assert_eq!((config.max_concurrency, config.max_scheduled), (Some(5), Some(1)));
+        assert_eq!(merged(json!({"max_scheduled": null})).unwrap().max_scheduled, None);
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        for (bad, field) in [
+            (json!({"fairness_weight": 0}), "fairness_weight"),
+            (json!({"fairness_weight": 1000.5}), "fairness_weight"),
+            (json!({"max_concurrency": -1}), "max_concurrency"),
+            (json!({"max_concurency": 1}), "max_concurency"),
+            (json!({"priority_boost": 1001}), "priority_boost"),
+            (json!({"quota": "medium"}), "quota"),
+            (json!({"limits": 5}), "limits"),
+        ] {
+            assert_eq!(merged(bad).unwrap_err().field.as_deref(), Some(field));
+        }
+    }
+}
