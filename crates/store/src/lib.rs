@@ -18,7 +18,7 @@ pub use list::{ListPage, ListQuery, Order, Selection};
 pub use load::{Loaded, Sink};
 pub use record::{Body, ERRORS_KEPT, Found, Record};
 pub use rota_model::mutation::{
-    Claim, Counts, Finish, HistoryRow, Kind, Mutation, NewRow, Period, Ready,
+    Backoff, Claim, Counts, Finish, HistoryRow, Kind, Mutation, NewRow, Period, Ready, Undo,
 };
 pub use rota_model::row::Place;
 pub use store::{Reader, Store};

@@ -7,14 +7,16 @@ use rota_model::{Class, ClassId, IdKey, Live, Millis, Seq};
 
 use crate::{Counts, HistoryRow, Kind};
 
-/// Takes what a store holds, in this order: classes, named things, living jobs by sequence, then
-/// recent statistics.
+/// Takes what a store holds, in this order: classes, named things, living jobs by sequence, recent
+/// statistics, then the journal.
 pub trait Sink: Send {
     fn class(&mut self, id: ClassId, class: Class, counts: Counts);
     fn named(&mut self, kind: Kind, name: Arc<str>, json: Bytes);
     fn live(&mut self, live: Live);
     /// Minutes of the hour in which the last commit was made.
     fn history(&mut self, row: HistoryRow);
+    /// What the batch of this number wrote, the oldest first.
+    fn journal(&mut self, number: u64, data: Bytes);
 }
 
 /// Where the last commit left off.

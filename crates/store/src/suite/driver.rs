@@ -155,25 +155,42 @@ pub(super) struct Image {
     pub(super) named: Vec<(Kind, Arc<str>, Bytes)>,
     pub(super) live: Vec<Live>,
     pub(super) history: Vec<HistoryRow>,
+    pub(super) journal: Vec<(u64, Bytes)>,
 }
 
 impl Sink for Image {
     fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
         assert!(self.named.is_empty() && self.live.is_empty(), "classes come first");
+        self.expect_no_journal();
         self.classes.push((id, class, counts));
     }
 
     fn named(&mut self, kind: Kind, name: Arc<str>, json: Bytes) {
         assert!(self.live.is_empty(), "named things come before jobs");
+        self.expect_no_journal();
         self.named.push((kind, name, json));
     }
 
     fn live(&mut self, live: Live) {
         assert!(self.live.last().is_none_or(|last| last.seq < live.seq), "jobs come in order");
+        self.expect_no_journal();
         self.live.push(live);
     }
 
     fn history(&mut self, row: HistoryRow) {
+        self.expect_no_journal();
         self.history.push(row);
+    }
+
+    fn journal(&mut self, number: u64, data: Bytes) {
+        let last = self.journal.last().map(|(last, _)| *last);
+        assert!(last.is_none_or(|last| last < number), "entries come in order");
+        self.journal.push((number, data));
+    }
+}
+
+impl Image {
+    fn expect_no_journal(&self) {
+        assert!(self.journal.is_empty(), "the journal comes last");
     }
 }

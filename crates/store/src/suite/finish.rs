@@ -31,6 +31,7 @@ pub fn finishing_carries_over_what_the_job_had<F: Fixture>(fixture: &F) {
         let done = Done {
             seq: Seq(seq),
             class: job(seq).1.class,
+            bytes: job(seq).1.bytes,
             ending: Ending::Completed,
             at: Millis(8),
             attempt: 4,

@@ -5,7 +5,7 @@ use rota_model::{ClassId, JobId, Live, Millis, Seq, State};
 
 use super::Fixture;
 use super::driver::{Driver, Image};
-use super::sample::{bytes, everything, job, worker};
+use super::sample::{bytes, everything, job, size, worker};
 use crate::{Found, ListQuery, Loaded, Mutation, NewRow, Place};
 
 pub fn a_new_store_is_empty<F: Fixture>(fixture: &F) {
@@ -35,6 +35,8 @@ pub fn every_field_of_a_job_is_kept<F: Fixture>(fixture: &F) {
         worker: Some(worker("worker_019539a4/~!")),
         reserved_ms: 15,
         held: true,
+        bytes: size(&full.body),
+        pauses: 16,
     };
     let jobs = [(bare, bare_live), (full, full_live)];
     driver.commit(jobs.iter().cloned().map(|(new, live)| Mutation::Insert(new, live)).collect());
@@ -61,11 +63,13 @@ pub fn extreme_values_are_kept<F: Fixture>(fixture: &F) {
             started: Some(Millis(0)),
             expires: Some(Millis(-1)),
             worker: Some(worker("w")),
+            bytes: 0,
             ..job(0).1
         },
     );
     // Sequence numbers are positive numbers of 63 bits.
     let high_seq = Seq(i64::MAX as u64 - 1);
+    let body = bytes("\"\u{0}\u{fffd}😀\":null");
     let high = (
         NewRow {
             seq: high_seq,
@@ -73,7 +77,7 @@ pub fn extreme_values_are_kept<F: Fixture>(fixture: &F) {
             given: true,
             class: ClassId(u32::MAX),
             created: Millis(i64::MAX),
-            body: bytes("\"\u{0}\u{fffd}😀\":null"),
+            body: body.clone(),
         },
         Live {
             seq: high_seq,
@@ -85,6 +89,8 @@ pub fn extreme_values_are_kept<F: Fixture>(fixture: &F) {
             expires: Some(Millis(i64::MAX)),
             worker: Some(worker(&"~".repeat(255))),
             reserved_ms: u64::MAX,
+            bytes: size(&body),
+            pauses: u32::MAX,
             ..job(0).1
         },
     );

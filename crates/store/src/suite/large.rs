@@ -5,14 +5,15 @@ use rota_model::{Ending, Seq};
 
 use super::Fixture;
 use super::driver::Driver;
-use super::sample::{claim, everything, finish, id, insert, job};
+use super::sample::{claim, everything, finish, id, insert, job, size};
 use crate::{Finish, ListQuery, Mutation, Place, Selection};
 
 pub fn a_long_body_is_kept<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let long: Bytes = (0..1 << 20).map(|i: u32| (i.wrapping_mul(31) >> 3) as u8).collect();
-    let (mut new, live) = job(1);
+    let (mut new, mut live) = job(1);
     new.body = long.clone();
+    live.bytes = size(&long);
     driver.commit(vec![Mutation::Insert(new, live), insert(2)]);
     driver.commit(vec![Mutation::Finish(Finish {
         seq: Seq(1),

@@ -15,6 +15,7 @@ mod errors;
 mod finish;
 mod history;
 mod insert;
+mod journal;
 mod large;
 mod list_by;
 mod list_pages;
@@ -30,6 +31,8 @@ mod reopen;
 mod resolve;
 mod revive;
 mod sample;
+mod sizes;
+mod together;
 mod visible;
 mod working;
 
@@ -44,6 +47,7 @@ pub use errors::*;
 pub use finish::*;
 pub use history::*;
 pub use insert::*;
+pub use journal::*;
 pub use large::*;
 pub use list_by::*;
 pub use list_pages::*;
@@ -57,6 +61,8 @@ pub use refused::*;
 pub use reopen::*;
 pub use resolve::*;
 pub use revive::*;
+pub use sizes::*;
+pub use together::*;
 pub use visible::*;
 pub use working::*;
 
@@ -84,6 +90,10 @@ macro_rules! store_tests {
             an_extension_moves_the_reservation
             a_failed_job_backs_off
             a_job_becomes_ready_again
+            an_execution_that_does_not_count_is_undone
+            a_ready_job_is_postponed
+            a_batch_may_claim_postpone_and_undo
+            the_size_of_a_body_is_told_everywhere
             finishing_carries_over_what_the_job_had
             every_ending_is_kept
             a_revived_job_starts_over
@@ -93,6 +103,9 @@ macro_rules! store_tests {
             classes_and_counts_are_kept
             a_dropped_class_is_gone_with_its_counts
             named_things_of_each_kind_are_kept_apart
+            journal_entries_are_kept_under_their_batch
+            a_trim_removes_earlier_entries
+            a_batch_has_at_most_one_journal_entry
             number_time_and_sequence_are_kept
             a_batch_that_does_not_follow_is_refused
             a_batch_is_all_or_nothing

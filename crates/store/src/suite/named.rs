@@ -30,6 +30,11 @@ pub fn named_things_of_each_kind_are_kept_apart<F: Fixture>(fixture: &F) {
     let thing = |kind, name: &str, json: &str| -> (Kind, Arc<str>, Bytes) {
         (kind, name.into(), bytes(json))
     };
+    // Those that came later, and that nothing was done to.
+    let untouched = Kind::ALL[4..].iter().flat_map(|kind| {
+        let json = format!(r#"{{"kind":{}}}"#, kind.code());
+        [thing(*kind, "same", &json), thing(*kind, "Ünï / 名", "{}")]
+    });
     let expected = [
         thing(Kind::Queue, "same", r#"{"kind":0}"#),
         thing(Kind::Queue, "Ünï / 名", "{}"),
@@ -39,6 +44,7 @@ pub fn named_things_of_each_kind_are_kept_apart<F: Fixture>(fixture: &F) {
         thing(Kind::Setting, "same", r#"{"kind":3}"#),
         thing(Kind::Setting, "Ünï / 名", "{}"),
     ];
+    let expected: Vec<_> = expected.into_iter().chain(untouched).collect();
     assert_eq!(driver.load().named, expected);
     assert_eq!(driver.crash_and_reopen().load().named, expected);
 }

@@ -6,11 +6,18 @@ use bytes::Bytes;
 use rota_model::row::Place;
 use rota_model::{Done, Ending, ErrorRow, Live, Millis, Seq, State};
 
-use crate::{Body, Claim, ERRORS_KEPT, Finish, ListQuery, Mutation, NewRow, Order, Ready, Record};
+use super::sample::size;
+use crate::{
+    Backoff, Body, Claim, ERRORS_KEPT, Finish, ListQuery, Mutation, NewRow, Order, Ready, Record,
+    Undo,
+};
 
 #[derive(Default)]
 pub(super) struct Oracle {
+    /// The batch that is being applied.
+    number: u64,
     jobs: BTreeMap<Seq, Job>,
+    journal: BTreeMap<u64, Bytes>,
 }
 
 struct Job {
@@ -20,6 +27,15 @@ struct Job {
 }
 
 impl Oracle {
+    pub(super) fn begin_batch(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
+    pub(super) fn journal(&self) -> Vec<(u64, Bytes)> {
+        self.journal.iter().map(|(number, data)| (*number, data.clone())).collect()
+    }
+
     pub(super) fn apply(&mut self, mutation: &Mutation) {
         match mutation {
             Mutation::Insert(new, live) => {
@@ -32,8 +48,10 @@ impl Oracle {
                 live.due = Some(*due);
                 live.reserved_ms = *reserved_ms;
             }),
-            Mutation::Backoff { seq, due } => self.change(*seq, |live| {
-                let_go(live, State::Retryable);
+            Mutation::Backoff(backoff) => self.change(backoff.seq, |live| back_off(live, *backoff)),
+            Mutation::Postpone { seq, due } => self.change(*seq, |live| {
+                assert_eq!(live.state, State::Available, "job {seq} is postponed");
+                live.state = State::Scheduled;
                 live.due = Some(*due);
             }),
             Mutation::Ready(ready) => self.change(ready.seq, |live| make_ready(live, *ready)),
@@ -46,7 +64,12 @@ impl Oracle {
                 errors.push(json.clone());
                 errors.drain(..errors.len().saturating_sub(ERRORS_KEPT));
             }
-            other => panic!("the oracle knows only jobs, not {other:?}"),
+            Mutation::Journal(data) => {
+                let before = self.journal.insert(self.number, data.clone());
+                assert_eq!(before, None, "a batch has one entry");
+            }
+            Mutation::TrimJournal(before) => self.journal = self.journal.split_off(before),
+            other => panic!("the oracle knows only jobs and the journal, not {other:?}"),
         }
     }
 
@@ -108,6 +131,7 @@ impl Oracle {
         job.place = Place::Done(Done {
             seq: finish.seq,
             class: live.class,
+            bytes: size(&job.new.body),
             ending: finish.ending,
             at: finish.at,
             attempt: live.attempt,
@@ -125,6 +149,8 @@ impl Oracle {
         let class = done.class;
         job.errors.clear();
         job.place = Place::Live(Live {
+            bytes: size(&job.new.body),
+            pauses: 0,
             seq,
             class,
             state: State::Available,
@@ -153,8 +179,21 @@ fn make_ready(live: &mut Live, ready: Ready) {
     let_go(live, State::Available);
     live.due = None;
     live.enqueued = ready.enqueued;
-    live.attempt = ready.attempt.unwrap_or(live.attempt);
     live.held = ready.held;
+    take_back(live, ready.undo);
+}
+
+fn back_off(live: &mut Live, backoff: Backoff) {
+    let_go(live, State::Retryable);
+    live.due = Some(backoff.due);
+    take_back(live, backoff.undo);
+}
+
+fn take_back(live: &mut Live, undo: Option<Undo>) {
+    if let Some(Undo { attempt, pauses }) = undo {
+        live.attempt = attempt;
+        live.pauses = pauses;
+    }
 }
 
 fn let_go(live: &mut Live, state: State) {

@@ -5,8 +5,8 @@ use rota_model::{ClassId, Ending, ErrorRow, Millis, Seq, State};
 use super::Fixture;
 use super::driver::Driver;
 use super::oracle::Oracle;
-use super::sample::{bytes, created, everything, insert_of, worker};
-use crate::{Claim, Finish, ListQuery, Mutation, Order, Place, Ready, Selection};
+use super::sample::{bytes, created, everything, insert_of, size, worker};
+use crate::{Backoff, Claim, Finish, ListQuery, Mutation, Order, Place, Ready, Selection, Undo};
 
 const SEED: u64 = 0x0b5e_55ed;
 const BATCHES: usize = 300;
@@ -17,15 +17,20 @@ pub fn random_walks_match_the_oracle<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let mut oracle = Oracle::default();
     let mut next_seq = 1;
-    for number in 0..BATCHES {
+    for _ in 0..BATCHES {
+        let number = oracle.begin_batch();
         let mut mutations = Vec::new();
-        for _ in 0..dice.below(12) {
-            let mutation = step(&mut dice, &oracle, &mut next_seq);
+        let (length, entry) = (dice.below(12), dice.below(12));
+        for n in 0..length {
+            let mutation = match n == entry {
+                true => Mutation::Journal(bytes(&dice.below(1_000_000).to_string())),
+                false => step(&mut dice, &oracle, &mut next_seq, number),
+            };
             oracle.apply(&mutation);
             mutations.push(mutation);
         }
         driver.commit(mutations);
-        if number % 20 == 0 {
+        if number % 20 == 1 {
             driver = match dice.below(3) {
                 0 => driver.close_and_reopen(),
                 1 => driver.crash_and_reopen(),
@@ -38,15 +43,20 @@ pub fn random_walks_match_the_oracle<F: Fixture>(fixture: &F) {
 }
 
 /// Something that the engine might do next.
-fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64) -> Mutation {
+fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64, number: u64) -> Mutation {
     let (live, done) = (oracle.live(), oracle.done());
+    if dice.below(100) == 0 {
+        return Mutation::TrimJournal(number.saturating_sub(dice.below(10)));
+    }
     if dice.below(3) == 0 || live.is_empty() {
-        let Mutation::Insert(new, mut live) = insert_of(*next_seq, dice.below(4) as u32) else {
+        let Mutation::Insert(mut new, mut live) = insert_of(*next_seq, dice.below(4) as u32) else {
             unreachable!("an insertion inserts")
         };
         *next_seq += 1 + dice.below(3);
         let states = [State::Available, State::Scheduled, State::Pending];
         live.state = states[dice.below(3) as usize];
+        new.body = bytes(&"x".repeat(dice.below(400) as usize));
+        live.bytes = size(&new.body);
         live.expires = (dice.below(4) == 0).then(|| Millis(dice.below(1000) as i64));
         return Mutation::Insert(new, live);
     }
@@ -58,9 +68,10 @@ fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64) -> Mutation {
             _ => Mutation::Delete(done.seq),
         };
     }
-    let seq = dice.one_of(&live).map(|live| live.seq).expect("some job lives");
+    let job = dice.one_of(&live).expect("some job lives");
+    let seq = job.seq;
     let time = Millis(dice.below(100_000) as i64);
-    match dice.below(8) {
+    match dice.below(9) {
         0 | 1 => Mutation::Claim(Claim {
             seq,
             attempt: dice.below(20) as u32,
@@ -70,15 +81,16 @@ fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64) -> Mutation {
             worker: (dice.below(2) == 0).then(|| worker("worker-1")),
         }),
         2 => Mutation::Extend { seq, due: time, reserved_ms: dice.below(1000) },
-        3 => Mutation::Backoff { seq, due: time },
+        3 => Mutation::Backoff(Backoff { seq, due: time, undo: undo(dice) }),
         4 => Mutation::Ready(Ready {
             seq,
             enqueued: time,
-            attempt: (dice.below(2) == 0).then_some(7),
+            undo: undo(dice),
             held: dice.below(2) == 0,
         }),
         5 => Mutation::Error(ErrorRow { seq, attempt: 1, json: bytes(&time.0.to_string()) }),
         6 if dice.below(4) == 0 => Mutation::Delete(seq),
+        7 if job.state == State::Available => Mutation::Postpone { seq, due: time },
         _ => Mutation::Finish(Finish {
             seq,
             ending: Ending::ALL[dice.below(5) as usize],
@@ -89,8 +101,14 @@ fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64) -> Mutation {
     }
 }
 
+fn undo(dice: &mut Dice) -> Option<Undo> {
+    let undo = Undo { attempt: dice.below(20) as u32, pauses: dice.below(5) as u32 };
+    (dice.below(2) == 0).then_some(undo)
+}
+
 fn agree<F: Fixture>(driver: &mut Driver<'_, F>, oracle: &Oracle, dice: &mut Dice, next_seq: u64) {
-    assert_eq!(driver.load().live, oracle.live());
+    let image = driver.load();
+    assert_eq!((image.live, image.journal), (oracle.live(), oracle.journal()));
     let seqs: Vec<_> = (0..next_seq).map(Seq).collect();
     let expected: Vec<_> = seqs.iter().map(|seq| oracle.record(*seq)).collect();
     assert_eq!(driver.records(&seqs), expected);

@@ -30,6 +30,7 @@ pub fn records_hold_everything<F: Fixture>(fixture: &F) {
     let done = Place::Done(Done {
         seq: Seq(3),
         class: job(3).1.class,
+        bytes: job(3).1.bytes,
         ending: Ending::Completed,
         at: created(9),
         attempt: 0,

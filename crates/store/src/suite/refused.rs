@@ -1,19 +1,20 @@
 //! What the engine never asks for: a store that is asked all the same must not go along.
 
-use rota_model::{Ending, Millis, Seq};
+use rota_model::{Ending, Millis, Seq, State};
 
 use super::Fixture;
 use super::driver::Driver;
-use super::sample::{claim, finish, insert, job, ready};
+use super::sample::{back_off, claim, finish, insert, insert_in, job, postpone, ready};
 use crate::{CommitError, Mutation};
 
 pub fn contradictions_are_refused<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit(vec![insert(1), insert(2), finish(2, Ending::Completed)]);
+    driver.commit(vec![insert_in(3, State::Scheduled), insert_in(4, State::Active)]);
     let before = driver.load();
     let same_id = {
         let (mut new, mut live) = job(1);
-        (new.seq, live.seq) = (Seq(5), Seq(5));
+        (new.seq, live.seq) = (Seq(8), Seq(8));
         Mutation::Insert(new, live)
     };
     let same_seq = {
@@ -28,7 +29,11 @@ pub fn contradictions_are_refused<F: Fixture>(fixture: &F) {
         ("claiming an unknown job", claim(9)),
         ("claiming a finished job", claim(2)),
         ("extending an unknown job", Mutation::Extend { seq: Seq(9), due: now, reserved_ms: 1 }),
-        ("backing off a finished job", Mutation::Backoff { seq: Seq(2), due: now }),
+        ("backing off a finished job", back_off(2, 1, None)),
+        ("postponing an unknown job", postpone(9, 1)),
+        ("postponing a finished job", postpone(2, 1)),
+        ("postponing a job that is scheduled", postpone(3, 1)),
+        ("postponing a job that is active", postpone(4, 1)),
         ("readying a finished job", ready(2, 1)),
         ("finishing an unknown job", finish(9, Ending::Completed)),
         ("finishing a finished job", finish(2, Ending::Completed)),

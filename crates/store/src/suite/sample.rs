@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_model::{
-    Class, ClassId, Ending, ErrorRow, JobId, JobType, Live, Millis, Policy, QueueName, RetryPolicy,
-    Seq, State, TenantId, WorkerId,
+    Class, ClassId, Ending, ErrorRow, JobId, JobType, LimitKey, LimitNumbers, Live, Millis,
+    OnLimit, Policy, QueueName, Rate, RateLimit, RetryPolicy, Scope, Seq, State, TenantId,
+    WorkerId,
 };
 
-use crate::{Claim, Finish, ListQuery, Mutation, NewRow, Order, Ready, Selection};
+use crate::{Backoff, Claim, Finish, ListQuery, Mutation, NewRow, Order, Ready, Selection, Undo};
 
 /// When the first sample job was created; each later one came a millisecond after.
 pub(super) const EPOCH: i64 = 1_700_000_000_000;
@@ -29,6 +30,10 @@ pub(super) fn worker(name: &str) -> WorkerId {
     WorkerId::parse(name).expect("the name of a sample worker is valid")
 }
 
+pub(super) fn size(body: &Bytes) -> u32 {
+    body.len().try_into().expect("a sample body is short")
+}
+
 /// An available job of class 1.
 pub(super) fn job(seq: u64) -> (NewRow, Live) {
     job_of(seq, 1)
@@ -43,7 +48,7 @@ pub(super) fn job_of(seq: u64, class: u32) -> (NewRow, Live) {
         created: created(seq),
         body: bytes(&format!(r#""type":"sample.job","args":[{seq}]"#)),
     };
-    let live = Live::ready(Seq(seq), ClassId(class), created(seq));
+    let live = Live::ready(Seq(seq), ClassId(class), created(seq), size(&new.body));
     (new, live)
 }
 
@@ -77,7 +82,15 @@ pub(super) fn claim(seq: u64) -> Mutation {
 }
 
 pub(super) fn ready(seq: u64, enqueued: i64) -> Mutation {
-    Mutation::Ready(Ready { seq: Seq(seq), enqueued: Millis(enqueued), attempt: None, held: false })
+    Mutation::Ready(Ready { seq: Seq(seq), enqueued: Millis(enqueued), undo: None, held: false })
+}
+
+pub(super) fn postpone(seq: u64, due: i64) -> Mutation {
+    Mutation::Postpone { seq: Seq(seq), due: Millis(due) }
+}
+
+pub(super) fn back_off(seq: u64, due: i64, undo: Option<Undo>) -> Mutation {
+    Mutation::Backoff(Backoff { seq: Seq(seq), due: Millis(due), undo })
 }
 
 pub(super) fn finish(seq: u64, ending: Ending) -> Mutation {
@@ -113,8 +126,23 @@ pub(super) fn class(queue: &str, max_attempts: u32) -> Arc<Class> {
         kind: JobType::parse("sample.job").expect("the sample type is valid"),
         tenant: TenantId::parse("Acme_1").expect("the sample tenant is valid"),
         priority: -7,
-        policy: Arc::new(Policy { retry, timeout_ms: Some(u64::MAX), ..Policy::default() }),
+        policy: Arc::new(Policy {
+            retry,
+            timeout_ms: Some(u64::MAX),
+            limit: Some(limit()),
+            ..Policy::default()
+        }),
     })
+}
+
+fn limit() -> RateLimit {
+    let rate = Rate { limit: u32::MAX, period_ms: u64::MAX };
+    RateLimit {
+        key: LimitKey::parse("sample-key").expect("the sample key is valid"),
+        numbers: LimitNumbers { concurrency: Some(0), rate: Some(rate), throttle: None },
+        on_limit: OnLimit::Reschedule,
+        scope: Scope::Tenant,
+    }
 }
 
 /// Everything, oldest first, in one long page.

@@ -4,8 +4,8 @@ use rota_model::{Live, Millis, Seq, State};
 
 use super::Fixture;
 use super::driver::Driver;
-use super::sample::{job, ready, worker};
-use crate::{Claim, Mutation, Ready};
+use super::sample::{back_off, everything, job, postpone, ready, worker};
+use crate::{Claim, ListQuery, Mutation, Ready, Selection, Undo};
 
 pub fn a_claim_sets_what_it_names<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -35,7 +35,7 @@ pub fn an_extension_moves_the_reservation<F: Fixture>(fixture: &F) {
 pub fn a_failed_job_backs_off<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let before = start(&mut driver, running);
-    driver.commit(vec![Mutation::Backoff { seq: Seq(1), due: Millis(700) }]);
+    driver.commit(vec![back_off(1, 700, None)]);
     let waiting = Live {
         state: State::Retryable,
         due: Some(Millis(700)),
@@ -52,11 +52,13 @@ pub fn a_failed_job_backs_off<F: Fixture>(fixture: &F) {
 pub fn a_job_becomes_ready_again<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let before = start(&mut driver, running);
-    let hold = Ready { seq: Seq(1), enqueued: Millis(60), attempt: Some(0), held: true };
+    let undo = Undo { attempt: 0, pauses: 3 };
+    let hold = Ready { seq: Seq(1), enqueued: Millis(60), undo: Some(undo), held: true };
     driver.commit(vec![Mutation::Ready(hold)]);
     let held = Live {
         state: State::Available,
         attempt: 0,
+        pauses: 3,
         enqueued: Millis(60),
         due: None,
         worker: None,
@@ -65,8 +67,50 @@ pub fn a_job_becomes_ready_again<F: Fixture>(fixture: &F) {
         ..before
     };
     expect(&mut driver, &held);
-    driver.commit(vec![Mutation::Ready(Ready { attempt: None, held: false, ..hold })]);
+    driver.commit(vec![Mutation::Ready(Ready { undo: None, held: false, ..hold })]);
     expect(&mut driver, &Live { held: false, ..held });
+}
+
+pub fn an_execution_that_does_not_count_is_undone<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    let before = start(&mut driver, running);
+    driver.commit(vec![back_off(1, 700, Some(Undo { attempt: 0, pauses: 1 }))]);
+    let paused = Live {
+        state: State::Retryable,
+        attempt: 0,
+        pauses: 1,
+        due: Some(Millis(700)),
+        worker: None,
+        reserved_ms: 0,
+        ..before
+    };
+    expect(&mut driver, &paused);
+    // Nothing but another undoing forgets its pauses.
+    driver.commit(vec![ready(1, 700), claim(None)]);
+    driver.commit(vec![back_off(1, 900, None)]);
+    let failed = Live { attempt: 2, due: Some(Millis(900)), enqueued: Millis(700), ..paused };
+    expect(&mut driver, &failed);
+}
+
+pub fn a_ready_job_is_postponed<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    let before = start(&mut driver, |live| {
+        live.attempt = 4;
+        live.pauses = 2;
+        live.started = Some(Millis(50));
+        live.expires = Some(Millis(99));
+        live.held = true;
+    });
+    driver.commit(vec![postpone(1, 700)]);
+    let later = Live { state: State::Scheduled, due: Some(Millis(700)), ..before };
+    expect(&mut driver, &later);
+    let scheduled = ListQuery { select: Selection::state(State::Scheduled), ..everything() };
+    assert_eq!(driver.list_all(&scheduled), [1]);
+    driver.commit(vec![ready(1, 800)]);
+    let enqueued = Millis(800);
+    let ready = Live { state: State::Available, enqueued, due: None, held: false, ..later };
+    expect(&mut driver, &ready);
+    assert!(driver.list_all(&scheduled).is_empty());
 }
 
 fn claim(name: Option<&str>) -> Mutation {

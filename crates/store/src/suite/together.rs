@@ -1,0 +1,67 @@
+//! Jobs that change hands more than once within a batch: all happens in the order that was decided.
+
+use rota_model::{Ending, Live, Millis, Seq, State};
+
+use super::Fixture;
+use super::driver::Driver;
+use super::sample::{back_off, claim, finish, insert, job, postpone, ready};
+use crate::{Mutation, Place, Undo};
+
+pub fn a_batch_may_claim_postpone_and_undo<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit((0..8).map(insert).collect());
+    let undo = Some(Undo { attempt: 0, pauses: 1 });
+    driver.commit(vec![
+        claim(0),
+        postpone(1, 500),
+        claim(2),
+        insert(8),
+        postpone(8, 508),
+        // Claimed, given back and put off.
+        claim(3),
+        ready(3, 30),
+        postpone(3, 503),
+        // Claimed, ended at a limit, ready again and claimed again.
+        claim(4),
+        back_off(4, 504, undo),
+        ready(4, 40),
+        claim(4),
+        // Put off, and ended all the same.
+        postpone(5, 505),
+        finish(5, Ending::Cancelled),
+        // Ended, and lives again for later.
+        finish(6, Ending::DeadLetter),
+        Mutation::Revive { seq: Seq(6), enqueued: Millis(60) },
+        postpone(6, 506),
+        // Put off, and gone.
+        postpone(7, 507),
+        Mutation::Delete(Seq(7)),
+    ]);
+    let mut driver = driver.crash_and_reopen();
+    let active = |seq| {
+        let Mutation::Claim(claim) = claim(seq) else { unreachable!("a claim claims") };
+        Live {
+            state: State::Active,
+            attempt: claim.attempt,
+            started: Some(claim.started),
+            due: Some(claim.due),
+            reserved_ms: claim.reserved_ms,
+            worker: claim.worker,
+            ..job(seq).1
+        }
+    };
+    let later =
+        |seq| Live { state: State::Scheduled, due: Some(Millis(500 + seq as i64)), ..job(seq).1 };
+    let expected = [
+        active(0),
+        later(1),
+        active(2),
+        Live { attempt: 1, started: active(3).started, enqueued: Millis(30), ..later(3) },
+        Live { pauses: 1, enqueued: Millis(40), ..active(4) },
+        Live { enqueued: Millis(60), ..later(6) },
+        later(8),
+    ];
+    assert_eq!(driver.load().live, expected);
+    assert!(matches!(driver.record(5).place, Place::Done(_)));
+    assert_eq!(driver.records(&[Seq(7)]), [None]);
+}
