@@ -20,7 +20,7 @@ fn write(conn: &Connection, batch: &Batch) -> Result<(), Fault> {
     run(conn, "BEGIN IMMEDIATE")?;
     follow(conn, batch)?;
     let mut applier = Applier::new(conn)?;
-    applier.apply_all(&batch.mutations)?;
+    applier.apply_all(batch)?;
     drop(applier);
     run(conn, "COMMIT")
 }

@@ -23,6 +23,7 @@ pub(crate) fn load(
     named(&tx, sink)?;
     live(path, sink)?;
     recent_history(&tx, loaded.now, sink)?;
+    journal(&tx, sink)?;
     tx.commit()?;
     Ok(loaded)
 }
@@ -100,6 +101,15 @@ fn recent_history(conn: &Connection, now: Millis, sink: &mut dyn Sink) -> Result
             queue: row.get(0)?,
             data: row::bytes(row, 2)?,
         });
+    }
+    Ok(())
+}
+
+fn journal(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
+    let mut statement = conn.prepare_cached("SELECT number, data FROM journal ORDER BY number")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        sink.journal(row.get::<_, i64>(0)? as u64, row::bytes(row, 1)?);
     }
     Ok(())
 }

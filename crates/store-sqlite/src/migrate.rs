@@ -8,16 +8,20 @@ use crate::fault::Fault;
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
 
 /// Step n leads from format n - 1 to format n; a published step is never changed.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
+    include_str!("../migrations/0004_limits.sql"),
 ];
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;
 
 /// Since this format, ids hold numbers and retention has its list.
 pub(crate) const SEALED_IDS: u32 = 3;
+
+/// Since this format, living jobs tell their size and there is a journal.
+pub(crate) const LIMITS: u32 = 4;
 
 pub(crate) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
     Ok(!conn.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?)
@@ -44,8 +48,9 @@ pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), Fault> {
 
 /// A cheap look for what every later statement relies on.
 pub(crate) fn check_schema(conn: &Connection) -> Result<(), Fault> {
-    const TABLES: [&str; 10] = [
+    const TABLES: [&str; 11] = [
         "meta", "jobs", "live", "done", "purge", "errors", "classes", "counts", "named", "history",
+        "journal",
     ];
     let mut statement =
         conn.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;

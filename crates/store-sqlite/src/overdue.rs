@@ -14,10 +14,12 @@ pub(crate) fn overdue(conn: &Connection, now: Millis, limit: usize) -> Result<Ov
     let settled_before = load::meta(conn)?.now;
     let mut moments =
         conn.prepare_cached("SELECT at, seqs FROM purge WHERE at <= ?1 ORDER BY at LIMIT ?2")?;
+    // The lookup of the sizes brings in pages that the deletion needs soon after.
     let sql = format!(
-        "SELECT {} FROM done WHERE seq IN (SELECT value FROM json_each('[' || ?1 || ']')) \
+        "SELECT {}, {} FROM done WHERE seq IN (SELECT value FROM json_each('[' || ?1 || ']')) \
          AND purge_at <= ?2 ORDER BY seq LIMIT ?3",
-        row::DONE
+        row::DONE,
+        row::DONE_BYTES
     );
     let mut jobs = conn.prepare_cached(&sql)?;
     let mut overdue = Overdue::default();

@@ -17,7 +17,7 @@ pub(crate) struct Places<'c> {
 impl<'c> Places<'c> {
     pub(crate) fn new(conn: &'c Connection) -> Result<Self, Fault> {
         let live = format!("SELECT {} FROM live WHERE seq = ?1", row::LIVE);
-        let done = format!("SELECT {} FROM done WHERE seq = ?1", row::DONE);
+        let done = format!("SELECT {}, {} FROM done WHERE seq = ?1", row::DONE, row::DONE_BYTES);
         Ok(Self { live: conn.prepare_cached(&live)?, done: conn.prepare_cached(&done)? })
     }
 

@@ -19,8 +19,8 @@ pub(crate) fn when(at: Option<Millis>) -> Option<i64> {
     at.map(|at| at.0)
 }
 
-pub(crate) const LIVE: &str =
-    "seq, class, state, attempt, enqueued, due, started, expires, worker, reserved_ms, held";
+pub(crate) const LIVE: &str = "seq, class, state, attempt, enqueued, due, started, expires, \
+     worker, reserved_ms, held, bytes, pauses";
 
 pub(crate) fn live(row: &Row<'_>) -> Result<Live, Fault> {
     let state: u8 = row.get(2)?;
@@ -38,12 +38,18 @@ pub(crate) fn live(row: &Row<'_>) -> Result<Live, Fault> {
         worker: worker(row, 8)?,
         reserved_ms: row.get::<_, i64>(9)? as u64,
         held: row.get(10)?,
+        bytes: row.get(11)?,
+        pauses: row.get(12)?,
     })
 }
 
-/// With `NULL` in place of the result where it is not wanted: reading it may cost many pages.
+/// Without the result: reading it may cost many pages. The size of the body follows as one more
+/// column.
 pub(crate) const DONE: &str =
     "seq, class, ending, at, attempt, enqueued, started, expires, purge_at";
+
+/// That size: one lookup, which reads nothing of the body itself.
+pub(crate) const DONE_BYTES: &str = "(SELECT length(body) FROM jobs WHERE jobs.seq = done.seq)";
 
 pub(crate) fn done(row: &Row<'_>) -> Result<Done, Fault> {
     let ending: u8 = row.get(2)?;
@@ -58,6 +64,7 @@ pub(crate) fn done(row: &Row<'_>) -> Result<Done, Fault> {
         started: millis(row, 6)?,
         expires: millis(row, 7)?,
         purge_at: millis(row, 8)?,
+        bytes: row.get(9)?,
         result: None,
     })
 }

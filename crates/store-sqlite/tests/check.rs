@@ -77,6 +77,8 @@ fn each_broken_rule_is_named() {
         ("UPDATE live SET state = 4 WHERE seq = 90", "malformed_living"),
         ("UPDATE done SET ending = 9 WHERE seq = 10", "malformed_finished"),
         ("UPDATE live SET due = NULL WHERE state = 3", "missing_timer"),
+        ("UPDATE live SET bytes = bytes + 1 WHERE seq = 90", "another_size"),
+        ("UPDATE jobs SET body = x'22' WHERE seq = 90", "another_size"),
         ("UPDATE live SET class = 1 WHERE seq = 91", "another_class"),
         ("UPDATE jobs SET given = 0 WHERE seq = 90", "anothers_id"),
         ("UPDATE done SET purge_at = 12345 WHERE seq = 10", "kept_for_ever"),
@@ -90,6 +92,8 @@ fn each_broken_rule_is_named() {
         ("UPDATE named SET kind = 9 WHERE name = 'mail'", "malformed_named"),
         ("UPDATE history SET at = at + 1", "malformed_history"),
         ("UPDATE history SET period = 9", "malformed_history"),
+        ("UPDATE journal SET number = 2", "journal_ahead"),
+        ("UPDATE journal SET number = 0", "journal_ahead"),
     ];
     for (sql, expected) in cases {
         let directory = closed();

@@ -141,7 +141,7 @@ fn insert(seq: u64) -> Mutation {
         created: Millis(seq as i64),
         body: Bytes::from(vec![b'x'; 200]),
     };
-    let live = Live::ready(Seq(seq), ClassId(1), Millis(seq as i64));
+    let live = Live::ready(Seq(seq), ClassId(1), Millis(seq as i64), 200);
     Mutation::Insert(new, live)
 }
 
@@ -152,4 +152,5 @@ impl Sink for Ignore {
     fn named(&mut self, _: Kind, _: std::sync::Arc<str>, _: Bytes) {}
     fn live(&mut self, _: Live) {}
     fn history(&mut self, _: HistoryRow) {}
+    fn journal(&mut self, _: u64, _: Bytes) {}
 }

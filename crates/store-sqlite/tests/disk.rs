@@ -201,7 +201,7 @@ fn batch(number: u64) -> Batch {
         created: Millis(1),
         body: Bytes::from(vec![b'x'; 40 << 10]),
     };
-    let live = Live::ready(seq, ClassId(1), Millis(1));
+    let live = Live::ready(seq, ClassId(1), Millis(1), 40 << 10);
     let mutations = vec![Mutation::Insert(new, live)];
     Batch { number, now: Millis(1), next_seq: Seq(number + 1), mutations }
 }

@@ -1,7 +1,7 @@
 //! A job's life.
 
 use rota_model::{ErrorRow, Live, Millis, Seq};
-use rota_store::{Claim, ERRORS_KEPT, Finish, NewRow, Ready};
+use rota_store::{Backoff, Claim, ERRORS_KEPT, Finish, NewRow, Ready};
 
 use super::Applier;
 use crate::fault::Fault;
@@ -19,7 +19,12 @@ impl Applier<'_> {
             &new.body[..],
         ))?;
         if is_plain(live) {
-            self.insert_plain.execute((key(live.seq), live.class.0, live.enqueued.0))?;
+            self.insert_plain.execute((
+                key(live.seq),
+                live.class.0,
+                live.enqueued.0,
+                live.bytes,
+            ))?;
             return Ok(());
         }
         self.insert_live.execute((
@@ -34,6 +39,8 @@ impl Applier<'_> {
             live.worker.as_deref(),
             live.reserved_ms as i64,
             live.held,
+            live.bytes,
+            live.pauses,
         ))?;
         Ok(())
     }
@@ -68,19 +75,36 @@ impl Applier<'_> {
         one(changed, "extend", seq)
     }
 
-    pub(super) fn back_off(&self, seq: Seq, due: Millis) -> Result<(), Fault> {
+    pub(super) fn back_off(&self, backoff: &Backoff) -> Result<(), Fault> {
+        let Backoff { seq, due, undo } = *backoff;
         let changed = self.run(
-            "UPDATE live SET state = 5, due = ?2, worker = NULL, reserved_ms = 0 WHERE seq = ?1",
-            (key(seq), due.0),
+            "UPDATE live SET state = 5, due = ?2, attempt = coalesce(?3, attempt), \
+             pauses = coalesce(?4, pauses), worker = NULL, reserved_ms = 0 WHERE seq = ?1",
+            (key(seq), due.0, undo.map(|undo| undo.attempt), undo.map(|undo| undo.pauses)),
         )?;
         one(changed, "back off", seq)
+    }
+
+    pub(super) fn postpone(&self, seq: Seq, due: Millis) -> Result<(), Fault> {
+        let changed = self.run(
+            "UPDATE live SET state = 0, due = ?2 WHERE seq = ?1 AND state = 1",
+            (key(seq), due.0),
+        )?;
+        one(changed, "postpone", seq)
     }
 
     pub(super) fn make_ready(&self, ready: &Ready) -> Result<(), Fault> {
         let changed = self.run(
             "UPDATE live SET state = 1, enqueued = ?2, attempt = coalesce(?3, attempt), \
-             held = ?4, due = NULL, worker = NULL, reserved_ms = 0 WHERE seq = ?1",
-            (key(ready.seq), ready.enqueued.0, ready.attempt, ready.held),
+             pauses = coalesce(?4, pauses), held = ?5, due = NULL, worker = NULL, reserved_ms = 0 \
+             WHERE seq = ?1",
+            (
+                key(ready.seq),
+                ready.enqueued.0,
+                ready.undo.map(|undo| undo.attempt),
+                ready.undo.map(|undo| undo.pauses),
+                ready.held,
+            ),
         )?;
         one(changed, "make ready", ready.seq)
     }
@@ -129,8 +153,9 @@ impl Applier<'_> {
 
     pub(super) fn revive(&mut self, seq: Seq, enqueued: Millis) -> Result<(), Fault> {
         let changed = self.run(
-            "INSERT INTO live (seq, class, state, attempt, enqueued, reserved_ms, held) \
-             SELECT seq, class, 1, 0, ?2, 0, 0 FROM done WHERE seq = ?1",
+            "INSERT INTO live (seq, class, state, attempt, enqueued, reserved_ms, held, bytes) \
+             SELECT seq, done.class, 1, 0, ?2, 0, 0, length(body) FROM done JOIN jobs USING (seq) \
+             WHERE seq = ?1",
             (key(seq), enqueued.0),
         )?;
         one(changed, "revive", seq)?;
@@ -174,7 +199,7 @@ impl Applier<'_> {
 
 /// As most jobs are when they are accepted.
 fn is_plain(live: &Live) -> bool {
-    *live == Live::ready(live.seq, live.class, live.enqueued)
+    *live == Live::ready(live.seq, live.class, live.enqueued, live.bytes)
 }
 
 /// Whether the second claim differs from the first only in that it is of the next job.

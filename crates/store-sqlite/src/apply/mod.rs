@@ -10,7 +10,7 @@ mod things;
 use std::collections::BTreeMap;
 
 use rota_model::Seq;
-use rota_store::{Claim, Finish, Mutation};
+use rota_store::{Batch, Claim, Finish, Mutation};
 use rusqlite::{CachedStatement, Connection, Params};
 
 use crate::fault::Fault;
@@ -18,6 +18,7 @@ use crate::fault::Fault;
 /// The statements of the hot path are looked up once per batch instead of once per mutation.
 pub(crate) struct Applier<'c> {
     conn: &'c Connection,
+    number: u64,
     insert_job: CachedStatement<'c>,
     insert_live: CachedStatement<'c>,
     insert_plain: CachedStatement<'c>,
@@ -37,17 +38,19 @@ impl<'c> Applier<'c> {
     pub(crate) fn new(conn: &'c Connection) -> Result<Self, Fault> {
         Ok(Self {
             conn,
+            number: 0,
             insert_job: conn.prepare_cached(
                 "INSERT INTO jobs (seq, id, given, class, created, body) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?,
             insert_live: conn.prepare_cached(
                 "INSERT INTO live (seq, class, state, attempt, enqueued, due, started, expires, \
-                 worker, reserved_ms, held) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                 worker, reserved_ms, held, bytes, pauses) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             )?,
             insert_plain: conn.prepare_cached(
-                "INSERT INTO live (seq, class, state, attempt, enqueued, reserved_ms, held) \
-                 VALUES (?1, ?2, 1, 0, ?3, 0, 0)",
+                "INSERT INTO live (seq, class, state, attempt, enqueued, reserved_ms, held, bytes) \
+                 VALUES (?1, ?2, 1, 0, ?3, 0, 0, ?4)",
             )?,
             claim: conn.prepare_cached(
                 "UPDATE live SET state = 3, attempt = ?3, started = ?4, due = ?5, \
@@ -76,9 +79,10 @@ impl<'c> Applier<'c> {
 
     /// Everything, as if one after the other. Claims, ends and deletions wait a little, because
     /// those of jobs with consecutive numbers cost much less together.
-    pub(crate) fn apply_all(&mut self, mutations: &[Mutation]) -> Result<(), Fault> {
+    pub(crate) fn apply_all(&mut self, batch: &Batch) -> Result<(), Fault> {
+        self.number = batch.number;
         let mut later = Later::default();
-        for mutation in mutations {
+        for mutation in &batch.mutations {
             if must_not_overtake(mutation, &later) {
                 self.catch_up(&mut later)?;
             }
@@ -105,7 +109,8 @@ impl<'c> Applier<'c> {
             Mutation::Counts(id, counts) => self.count(*id, counts)?,
             Mutation::Insert(new, live) => self.insert(new, live)?,
             Mutation::Extend { seq, due, reserved_ms } => self.extend(*seq, *due, *reserved_ms)?,
-            Mutation::Backoff { seq, due } => self.back_off(*seq, *due)?,
+            Mutation::Backoff(backoff) => self.back_off(backoff)?,
+            Mutation::Postpone { seq, due } => self.postpone(*seq, *due)?,
             Mutation::Ready(ready) => self.make_ready(ready)?,
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued)?,
             Mutation::Swept(through) => self.sweep(*through)?,
@@ -114,6 +119,8 @@ impl<'c> Applier<'c> {
             Mutation::Remove(kind, name) => self.remove(*kind, name)?,
             Mutation::History(row) => self.put_history(row)?,
             Mutation::ForgetHistory(period, before) => self.forget_history(*period, *before)?,
+            Mutation::Journal(data) => self.write_journal(data)?,
+            Mutation::TrimJournal(before) => self.trim_journal(*before)?,
         }
         Ok(())
     }
@@ -133,25 +140,29 @@ struct Later<'m> {
 
 /// Whether this may concern a job for which something was put off. A new job does only where it
 /// takes the place of a deleted one, and a job is not claimed or ended again without being made
-/// ready or revived in between.
+/// ready or revived in between. Nor is one postponed, which must be available: so what a fetch
+/// postpones on its way does not tear apart what it claims.
 fn must_not_overtake(mutation: &Mutation, later: &Later<'_>) -> bool {
     match mutation {
         Mutation::Insert(..) => !later.deletions.is_empty(),
         Mutation::DropClass(_)
         | Mutation::Extend { .. }
-        | Mutation::Backoff { .. }
+        | Mutation::Backoff(_)
         | Mutation::Ready(_)
         | Mutation::Revive { .. }
         | Mutation::Error(_) => true,
         Mutation::Claim(_)
         | Mutation::Finish(_)
         | Mutation::Delete(_)
+        | Mutation::Postpone { .. }
         | Mutation::Class(..)
         | Mutation::Counts(..)
         | Mutation::Swept(_)
         | Mutation::Put(..)
         | Mutation::Remove(..)
         | Mutation::History(_)
-        | Mutation::ForgetHistory(..) => false,
+        | Mutation::ForgetHistory(..)
+        | Mutation::Journal(_)
+        | Mutation::TrimJournal(_) => false,
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that is not a job: classes, named things and statistics.
+//! Everything that is not a job: classes, named things, statistics and the journal.
 
 use bytes::Bytes;
 use rota_model::{Class, ClassId, Millis};
@@ -54,5 +54,19 @@ impl Applier<'_> {
     pub(super) fn forget_history(&self, period: Period, before: Millis) -> Result<(), Fault> {
         self.run("DELETE FROM history WHERE period = ?1 AND at < ?2", (period.code(), before.0))
             .map(drop)
+    }
+
+    /// A second entry of a batch finds its place taken.
+    pub(super) fn write_journal(&self, data: &Bytes) -> Result<(), Fault> {
+        self.run(
+            "INSERT INTO journal (number, data) VALUES (?1, ?2)",
+            (self.number as i64, &data[..]),
+        )
+        .map(drop)
+    }
+
+    pub(super) fn trim_journal(&self, before: u64) -> Result<(), Fault> {
+        let before = i64::try_from(before).unwrap_or(i64::MAX);
+        self.run("DELETE FROM journal WHERE number < ?1", [before]).map(drop)
     }
 }

@@ -17,6 +17,7 @@ pub enum Rule {
     MalformedLiving,
     MalformedFinished,
     MissingTimer,
+    AnotherSize,
     AnothersId,
     KeptForEver,
     UnknownClass,
@@ -26,6 +27,7 @@ pub enum Rule {
     MalformedClass,
     MalformedNamed,
     MalformedHistory,
+    JournalAhead,
 }
 
 impl Rule {
@@ -60,6 +62,9 @@ impl Rule {
             Rule::MissingTimer => {
                 ("missing_timer", "active, scheduled or retryable jobs without a time")
             }
+            Rule::AnotherSize => {
+                ("another_size", "living jobs whose size is not that of their body")
+            }
             Rule::AnothersId => ("anothers_id", "jobs that cannot be found by their id"),
             Rule::KeptForEver => {
                 ("kept_for_ever", "finished jobs that retention does not know about")
@@ -71,10 +76,14 @@ impl Rule {
             }
             Rule::Counts => ("counts", "classes whose finished jobs are counted wrongly"),
             Rule::MalformedClass => ("malformed_class", "classes that cannot be read"),
-            Rule::MalformedNamed => {
-                ("malformed_named", "queues, schedules, workers or settings that cannot be read")
-            }
+            Rule::MalformedNamed => (
+                "malformed_named",
+                "queues, schedules, workers, settings, tenants, pools or limits that cannot be read",
+            ),
             Rule::MalformedHistory => ("malformed_history", "statistics that cannot be read"),
+            Rule::JournalAhead => {
+                ("journal_ahead", "entries of the journal of commits that were not made yet")
+            }
         }
     }
 }

@@ -22,10 +22,16 @@ pub(super) fn check(
     let conn = snapshot.conn();
     let is_old = snapshot.format() < migrate::SEALED_IDS;
     let given = if is_old { "1" } else { "given" };
+    let (bytes, living) = if snapshot.format() < migrate::LIMITS {
+        ("NULL", "(SELECT *, 0 AS bytes, 0 AS pauses FROM live)")
+    } else {
+        ("length(body)", "live")
+    };
     let mut jobs =
-        conn.prepare(&format!("SELECT seq, class, id, {given} FROM jobs ORDER BY seq"))?;
-    let mut live = conn.prepare(&format!("SELECT {} FROM live ORDER BY seq", row::LIVE))?;
-    let mut done = conn.prepare(&format!("SELECT {} FROM done ORDER BY seq", row::DONE))?;
+        conn.prepare(&format!("SELECT seq, class, id, {given}, {bytes} FROM jobs ORDER BY seq"))?;
+    let mut live = conn.prepare(&format!("SELECT {} FROM {living} ORDER BY seq", row::LIVE))?;
+    // A finished job has no size of its own that could be wrong.
+    let mut done = conn.prepare(&format!("SELECT {}, 0 FROM done ORDER BY seq", row::DONE))?;
     let mut errors = conn.prepare("SELECT DISTINCT seq FROM errors ORDER BY seq")?;
     let mut jobs = Cursor::over(jobs.query([])?, job)?;
     let mut live = Cursor::over(live.query([])?, row::live)?;
@@ -68,12 +74,19 @@ struct Job {
     class: ClassId,
     id: JobId,
     given: bool,
+    /// Where living jobs tell it too.
+    bytes: Option<u32>,
 }
 
 fn job(row: &Row<'_>) -> Result<Job, Fault> {
     let id = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
     let id = id.try_into().map_err(|_| Fault::Damaged(format!("an id has {} bytes", id.len())))?;
-    Ok(Job { class: ClassId(row.get(1)?), id: JobId::from_bytes(id), given: row.get(3)? })
+    Ok(Job {
+        class: ClassId(row.get(1)?),
+        id: JobId::from_bytes(id),
+        given: row.get(3)?,
+        bytes: row.get(4)?,
+    })
 }
 
 struct Judge<'a> {
@@ -104,9 +117,10 @@ impl Judge<'_> {
             self.damages.found(Rule::AnothersId, seq);
         }
         let place = live.as_ref().map(|live| live.class).or(done.as_ref().map(|done| done.class));
+        let bytes = job.as_ref().and_then(|job| job.bytes);
         self.class(seq, job.map(|job| job.class), place);
         if let Some(live) = live {
-            self.living(&live);
+            self.living(&live, bytes);
         }
         if let Some(done) = done {
             let listed = |at| self.listed.as_ref().is_none_or(|listed| listed.has(seq, at));
@@ -141,11 +155,14 @@ impl Judge<'_> {
         }
     }
 
-    fn living(&mut self, live: &Live) {
+    fn living(&mut self, live: &Live, bytes: Option<u32>) {
         self.census.living[usize::from(live.state.code())] += 1;
         let needs_time = matches!(live.state, State::Active | State::Scheduled | State::Retryable);
         if needs_time && live.due.is_none() {
             self.damages.found(Rule::MissingTimer, live.seq);
+        }
+        if bytes.is_some_and(|bytes| bytes != live.bytes) {
+            self.damages.found(Rule::AnotherSize, live.seq);
         }
     }
 

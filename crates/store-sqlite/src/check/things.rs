@@ -1,4 +1,4 @@
-//! Everything that is not a job: classes and their counts, named things, statistics.
+//! Everything that is not a job: classes and their counts, named things, statistics, the journal.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use serde_json::value::RawValue;
 
 use super::damage::{Damages, Rule};
-use crate::Snapshot;
 use crate::fault::Fault;
+use crate::{Snapshot, migrate};
 
 pub(super) struct Classes {
     known: HashSet<ClassId>,
@@ -70,6 +70,9 @@ pub(super) fn check(snapshot: &Snapshot, damages: &mut Damages) -> Result<(), Fa
     if snapshot.format() >= FIRST_WITH_HISTORY {
         history(snapshot.conn(), damages)?;
     }
+    if snapshot.format() >= migrate::LIMITS {
+        journal(snapshot, damages)?;
+    }
     Ok(())
 }
 
@@ -98,6 +101,21 @@ fn history(conn: &Connection, damages: &mut Damages) -> Result<(), Fault> {
         let begins = known.is_some_and(|period| at.rem_euclid(period.ms()) == 0);
         if !begins || !is_json(data) {
             damages.found(Rule::MalformedHistory, format!("'{queue}' at {at}"));
+        }
+    }
+    Ok(())
+}
+
+fn journal(snapshot: &Snapshot, damages: &mut Damages) -> Result<(), Fault> {
+    // The data is read too, so that a page that cannot be is met here and not at the next start.
+    let mut statement = snapshot.conn().prepare("SELECT number, data FROM journal")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let number: i64 = row.get(0)?;
+        row.get_ref(1)?;
+        let made = 1..=snapshot.loaded().number;
+        if !u64::try_from(number).is_ok_and(|number| made.contains(&number)) {
+            damages.found(Rule::JournalAhead, number);
         }
     }
     Ok(())

@@ -32,6 +32,7 @@ pub fn fill(directory: &Directory) -> SqliteStore {
         Mutation::Class(ClassId(1), class("mail")),
         Mutation::Class(ClassId(2), class("files")),
         Mutation::Put(Kind::Queue, "mail".into(), Bytes::from_static(b"{}")),
+        Mutation::Put(Kind::LimitState, "a limit".into(), Bytes::from_static(b"{}")),
         Mutation::History(HistoryRow {
             period: Period::Minute,
             at: Millis(1_699_999_980_000),
@@ -46,6 +47,7 @@ pub fn fill(directory: &Directory) -> SqliteStore {
         Mutation::Error(ErrorRow { seq: Seq(seq), attempt: 1, json: Bytes::from_static(b"{}") })
     }));
     mutations.extend(counts());
+    mutations.push(Mutation::Journal(Bytes::from_static(b"entry")));
     block_on(store.commit(&batch(1, mutations))).expect("the batch commits");
     store
 }
@@ -72,7 +74,7 @@ pub fn insert_sized(seq: u64, bytes: usize) -> Mutation {
     let live = Live {
         state: if scheduled { State::Scheduled } else { State::Available },
         due: scheduled.then_some(Millis(1)),
-        ..Live::ready(Seq(seq), class, Millis(seq as i64))
+        ..Live::ready(Seq(seq), class, Millis(seq as i64), bytes as u32)
     };
     Mutation::Insert(new, live)
 }
