@@ -19,8 +19,8 @@ pub(crate) fn commit(conn: &Connection, path: &Path, batch: &Batch) -> Result<()
 fn write(conn: &Connection, batch: &Batch) -> Result<(), Fault> {
     run(conn, "BEGIN IMMEDIATE")?;
     follow(conn, batch)?;
-    let mut applier = Applier::new(conn)?;
-    applier.apply_all(batch)?;
+    let mut applier = Applier::new(conn, batch.number)?;
+    applier.apply_all(&batch.mutations)?;
     drop(applier);
     run(conn, "COMMIT")
 }

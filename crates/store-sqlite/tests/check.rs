@@ -195,31 +195,6 @@ fn a_newer_format_that_is_only_in_the_log_is_refused() {
     assert!(matches!(error, OpenError::NewerFormat { found: 99, .. }), "{error}");
 }
 
-/// Before the first start of a new version, the old format is there to be backed up.
-#[test]
-fn an_older_format_is_checked_as_what_it_is() {
-    let directory = Directory::new();
-    let conn = rusqlite::Connection::open(directory.file("rota.db")).unwrap();
-    conn.execute_batch(include_str!("../migrations/0001_base.sql")).unwrap();
-    conn.execute_batch(
-        r#"PRAGMA application_id = 0x526f7461;
-         PRAGMA user_version = 1;
-         UPDATE meta SET number = 7, now = 70, next_seq = 4;
-         INSERT INTO jobs VALUES (3, x'00000000000070008000000000000003', 1, 30, x'22');
-         INSERT INTO live VALUES (3, 1, 1, 0, 30, NULL, NULL, NULL, NULL, 0, 0);"#,
-    )
-    .unwrap();
-    let newer = closed();
-    let theirs = rusqlite::Connection::open(newer.file("rota.db")).unwrap();
-    let sql = "SELECT json FROM classes WHERE id = 1";
-    let class: String = theirs.query_row(sql, [], |row| row.get(0)).unwrap();
-    conn.execute("INSERT INTO classes VALUES (1, ?1)", [class]).unwrap();
-    drop(conn);
-    let snapshot = Snapshot::of_directory(directory.path()).unwrap();
-    assert_eq!(snapshot.format(), 1);
-    assert_eq!(check(&snapshot, Depth::Full).damages, []);
-}
-
 #[test]
 fn a_survey_tells_who_is_there_and_takes_no_lock() {
     let directory = Directory::new();

@@ -1,7 +1,7 @@
-//! A job's life.
+//! A job's life: where it begins, is claimed and ends.
 
 use rota_model::{ErrorRow, Live, Millis, Seq};
-use rota_store::{Backoff, Claim, ERRORS_KEPT, Finish, NewRow, Ready};
+use rota_store::{Claim, ERRORS_KEPT, Finish, NewRow};
 
 use super::Applier;
 use crate::fault::Fault;
@@ -65,48 +65,6 @@ impl Applier<'_> {
         }
         claims.clear();
         Ok(())
-    }
-
-    pub(super) fn extend(&self, seq: Seq, due: Millis, reserved_ms: u64) -> Result<(), Fault> {
-        let changed = self.run(
-            "UPDATE live SET due = ?2, reserved_ms = ?3 WHERE seq = ?1",
-            (key(seq), due.0, reserved_ms as i64),
-        )?;
-        one(changed, "extend", seq)
-    }
-
-    pub(super) fn back_off(&self, backoff: &Backoff) -> Result<(), Fault> {
-        let Backoff { seq, due, undo } = *backoff;
-        let changed = self.run(
-            "UPDATE live SET state = 5, due = ?2, attempt = coalesce(?3, attempt), \
-             pauses = coalesce(?4, pauses), worker = NULL, reserved_ms = 0 WHERE seq = ?1",
-            (key(seq), due.0, undo.map(|undo| undo.attempt), undo.map(|undo| undo.pauses)),
-        )?;
-        one(changed, "back off", seq)
-    }
-
-    pub(super) fn postpone(&self, seq: Seq, due: Millis) -> Result<(), Fault> {
-        let changed = self.run(
-            "UPDATE live SET state = 0, due = ?2 WHERE seq = ?1 AND state = 1",
-            (key(seq), due.0),
-        )?;
-        one(changed, "postpone", seq)
-    }
-
-    pub(super) fn make_ready(&self, ready: &Ready) -> Result<(), Fault> {
-        let changed = self.run(
-            "UPDATE live SET state = 1, enqueued = ?2, attempt = coalesce(?3, attempt), \
-             pauses = coalesce(?4, pauses), held = ?5, due = NULL, worker = NULL, reserved_ms = 0 \
-             WHERE seq = ?1",
-            (
-                key(ready.seq),
-                ready.enqueued.0,
-                ready.undo.map(|undo| undo.attempt),
-                ready.undo.map(|undo| undo.pauses),
-                ready.held,
-            ),
-        )?;
-        one(changed, "make ready", ready.seq)
     }
 
     /// Ends many jobs, those with consecutive numbers together: they are read and deleted in one
@@ -210,7 +168,7 @@ fn follows(first: &Claim, second: &Claim) -> bool {
         && (*reserved_ms, worker) == (first.reserved_ms, &first.worker)
 }
 
-fn one(changed: usize, what: &str, seq: Seq) -> Result<(), Fault> {
+pub(super) fn one(changed: usize, what: &str, seq: Seq) -> Result<(), Fault> {
     if changed == 1 { Ok(()) } else { Err(misplaced(what, seq)) }
 }
 

@@ -6,11 +6,12 @@
 mod jobs;
 mod purge;
 mod things;
+mod waiting;
 
 use std::collections::BTreeMap;
 
 use rota_model::Seq;
-use rota_store::{Batch, Claim, Finish, Mutation};
+use rota_store::{Claim, Finish, Mutation};
 use rusqlite::{CachedStatement, Connection, Params};
 
 use crate::fault::Fault;
@@ -18,6 +19,7 @@ use crate::fault::Fault;
 /// The statements of the hot path are looked up once per batch instead of once per mutation.
 pub(crate) struct Applier<'c> {
     conn: &'c Connection,
+    /// The batch's, under which its journal is kept.
     number: u64,
     insert_job: CachedStatement<'c>,
     insert_live: CachedStatement<'c>,
@@ -35,10 +37,10 @@ pub(crate) struct Applier<'c> {
 }
 
 impl<'c> Applier<'c> {
-    pub(crate) fn new(conn: &'c Connection) -> Result<Self, Fault> {
+    pub(crate) fn new(conn: &'c Connection, number: u64) -> Result<Self, Fault> {
         Ok(Self {
             conn,
-            number: 0,
+            number,
             insert_job: conn.prepare_cached(
                 "INSERT INTO jobs (seq, id, given, class, created, body) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -79,10 +81,9 @@ impl<'c> Applier<'c> {
 
     /// Everything, as if one after the other. Claims, ends and deletions wait a little, because
     /// those of jobs with consecutive numbers cost much less together.
-    pub(crate) fn apply_all(&mut self, batch: &Batch) -> Result<(), Fault> {
-        self.number = batch.number;
+    pub(crate) fn apply_all(&mut self, mutations: &[Mutation]) -> Result<(), Fault> {
         let mut later = Later::default();
-        for mutation in &batch.mutations {
+        for mutation in mutations {
             if must_not_overtake(mutation, &later) {
                 self.catch_up(&mut later)?;
             }

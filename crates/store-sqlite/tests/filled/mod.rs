@@ -89,7 +89,7 @@ fn class_of(seq: u64) -> ClassId {
     ClassId(1 + (seq % 2) as u32)
 }
 
-fn class(queue: &str) -> Arc<Class> {
+pub fn class(queue: &str) -> Arc<Class> {
     Arc::new(Class {
         queue: QueueName::parse(queue).unwrap(),
         kind: JobType::parse("sample.job").unwrap(),

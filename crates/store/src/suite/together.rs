@@ -13,7 +13,7 @@ pub fn a_batch_may_claim_postpone_and_undo<F: Fixture>(fixture: &F) {
     let undo = Some(Undo { attempt: 0, pauses: 1 });
     driver.commit(vec![
         claim(0),
-        postpone(1, 500),
+        postpone(1, 501),
         claim(2),
         insert(8),
         postpone(8, 508),

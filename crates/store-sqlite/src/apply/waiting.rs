@@ -1,0 +1,53 @@
+//! A living job between its claims: each changes one row where it lies.
+
+use rota_model::{Millis, Seq};
+use rota_store::{Backoff, Ready};
+
+use super::Applier;
+use super::jobs::one;
+use crate::fault::Fault;
+use crate::row::key;
+
+impl Applier<'_> {
+    pub(super) fn extend(&self, seq: Seq, due: Millis, reserved_ms: u64) -> Result<(), Fault> {
+        let changed = self.run(
+            "UPDATE live SET due = ?2, reserved_ms = ?3 WHERE seq = ?1",
+            (key(seq), due.0, reserved_ms as i64),
+        )?;
+        one(changed, "extend", seq)
+    }
+
+    pub(super) fn back_off(&self, backoff: &Backoff) -> Result<(), Fault> {
+        let Backoff { seq, due, undo } = *backoff;
+        let changed = self.run(
+            "UPDATE live SET state = 5, due = ?2, attempt = coalesce(?3, attempt), \
+             pauses = coalesce(?4, pauses), worker = NULL, reserved_ms = 0 WHERE seq = ?1",
+            (key(seq), due.0, undo.map(|undo| undo.attempt), undo.map(|undo| undo.pauses)),
+        )?;
+        one(changed, "back off", seq)
+    }
+
+    pub(super) fn postpone(&self, seq: Seq, due: Millis) -> Result<(), Fault> {
+        let changed = self.run(
+            "UPDATE live SET state = 0, due = ?2 WHERE seq = ?1 AND state = 1",
+            (key(seq), due.0),
+        )?;
+        one(changed, "postpone", seq)
+    }
+
+    pub(super) fn make_ready(&self, ready: &Ready) -> Result<(), Fault> {
+        let changed = self.run(
+            "UPDATE live SET state = 1, enqueued = ?2, attempt = coalesce(?3, attempt), \
+             pauses = coalesce(?4, pauses), held = ?5, due = NULL, worker = NULL, reserved_ms = 0 \
+             WHERE seq = ?1",
+            (
+                key(ready.seq),
+                ready.enqueued.0,
+                ready.undo.map(|undo| undo.attempt),
+                ready.undo.map(|undo| undo.pauses),
+                ready.held,
+            ),
+        )?;
+        one(changed, "make ready", ready.seq)
+    }
+}

@@ -1,0 +1,133 @@
+//! Files of every older format: looked at as what they are, and migrated with all that they hold.
+
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
+mod directory;
+mod filled;
+
+use bytes::Bytes;
+use directory::{Directory, block_on};
+use rota_model::{Live, Millis, Seq, State};
+use rota_store::suite::Fixture;
+use rota_store::{Batch, Mutation, Place, Reader, Store};
+use rota_store_sqlite::check::{Depth, check};
+use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
+use rusqlite::Connection;
+
+const STEPS: [&str; 3] = [
+    include_str!("../migrations/0001_base.sql"),
+    include_str!("../migrations/0002_history.sql"),
+    include_str!("../migrations/0003_lists.sql"),
+];
+
+/// Before the first start of a new version, the old format is there to be backed up.
+#[test]
+fn an_older_format_is_checked_as_what_it_is() {
+    for format in 1..FORMAT {
+        let directory = older(format);
+        let snapshot = Snapshot::of_directory(directory.path()).unwrap();
+        assert_eq!(snapshot.format(), format);
+        assert_eq!(check(&snapshot, Depth::Full).damages, [], "format {format}");
+    }
+}
+
+#[test]
+fn an_older_format_is_migrated_with_its_data() {
+    for format in 1..FORMAT {
+        let directory = older(format);
+        let store = directory.open();
+        let mut reader = store.reader().unwrap();
+        let record = block_on(reader.records(&[Seq(3)])).unwrap().remove(0).unwrap();
+        assert_eq!(record.body.json, r#""a":1"#);
+        let found = block_on(reader.resolve(&[record.body.id])).unwrap();
+        assert_eq!(found[0].as_ref().map(|found| found.seq), Some(Seq(3)));
+        let overdue = block_on(reader.overdue(Millis(60), 9)).unwrap();
+        let told: Vec<_> = overdue.jobs.iter().map(|job| (job.seq.0, job.bytes)).collect();
+        assert_eq!(told, [(2, 5)]);
+        drop((reader, store));
+        assert_sound(&directory);
+
+        let conn = Connection::open(directory.file("rota.db")).unwrap();
+        let cron: Vec<u8> = conn.query_row("SELECT json FROM named", [], |row| row.get(0)).unwrap();
+        assert_eq!(cron, br#"{"at":5,"body":"\"type\":\"x\""}"#);
+        conn.execute("INSERT INTO history VALUES (0, 'default', 0, x'')", []).unwrap();
+    }
+}
+
+/// A job that was there before has its size and no pauses, and can do all that a new one can.
+#[test]
+fn jobs_of_an_older_format_tell_their_size() {
+    for format in 1..FORMAT {
+        let directory = older(format);
+        let mut store = directory.open();
+        let long = live(&mut store, 1);
+        assert_eq!((long.state, long.bytes, long.pauses), (State::Active, 20_000, 0));
+        let short = live(&mut store, 3);
+        assert_eq!((short.state, short.bytes, short.pauses), (State::Available, 5, 0));
+        let mutations = vec![
+            Mutation::Postpone { seq: Seq(3), due: Millis(90) },
+            Mutation::Journal(Bytes::from_static(b"entry")),
+        ];
+        let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
+        block_on(store.commit(&batch)).unwrap();
+        let later = Live { state: State::Scheduled, due: Some(Millis(90)), ..short };
+        assert_eq!(live(&mut store, 3), later);
+        block_on(store.close()).unwrap();
+        assert_sound(&directory);
+    }
+}
+
+/// Damage is for the doctor to tell; it does not keep a file from being migrated.
+#[test]
+fn a_living_job_without_a_body_is_migrated_too() {
+    let directory = older(3);
+    filled::tamper(&directory, "DELETE FROM jobs WHERE seq = 1", []);
+    block_on(directory.open().close()).unwrap();
+    let snapshot = Snapshot::of_directory(directory.path()).unwrap();
+    let report = check(&snapshot, Depth::Full);
+    let codes: Vec<_> = report.damages.iter().map(|damage| damage.rule.code()).collect();
+    assert_eq!(codes, ["living_without_job"]);
+}
+
+/// A sound file as this format was: made in the first one, and taken there by its own steps.
+fn older(format: u32) -> Directory {
+    let directory = Directory::new();
+    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    conn.execute_batch(STEPS[0]).unwrap();
+    conn.execute_batch(
+        r#"PRAGMA application_id = 0x526f7461;
+         UPDATE meta SET number = 7, now = 70, next_seq = 4;
+         INSERT INTO jobs VALUES (3, x'00000000000070008000000000000003', 1, 30, CAST(
+           '"specversion":"1.0","id":"00000000-0000-7000-8000-000000000003","a":1' AS BLOB));
+         INSERT INTO named VALUES (1, 'nightly', CAST(json_object('at', 5, 'body',
+           '"specversion":"1.0","id":"00000000-0000-7000-8000-000000000000","type":"x"') AS BLOB));
+         INSERT INTO jobs VALUES (2, x'00000000000070008000000000000002', 1, 20, x'2261223a31');
+         INSERT INTO jobs VALUES (1, x'00000000000070008000000000000001', 1, 10, zeroblob(20000));
+         INSERT INTO live VALUES (3, 1, 1, 0, 30, NULL, NULL, NULL, NULL, 0, 0);
+         INSERT INTO live VALUES (1, 1, 3, 1, 10, 50, 15, NULL, 'worker-1', 35, 0);
+         INSERT INTO done VALUES (2, 1, 0, 40, 1, 20, 30, NULL, 60, NULL);
+         INSERT INTO counts VALUES (1, 1, 0, 0, 0, 0);"#,
+    )
+    .unwrap();
+    let class = serde_json::to_string(&*filled::class("mail")).unwrap();
+    conn.execute("INSERT INTO classes VALUES (1, ?1)", [class]).unwrap();
+    for step in &STEPS[1..format as usize] {
+        conn.execute_batch(step).unwrap();
+    }
+    conn.pragma_update(None, "user_version", format).unwrap();
+    directory
+}
+
+fn assert_sound(directory: &Directory) {
+    let snapshot = Snapshot::of_directory(directory.path()).unwrap();
+    assert_eq!(snapshot.format(), FORMAT);
+    assert_eq!(check(&snapshot, Depth::Full).damages, []);
+}
+
+fn live(store: &mut SqliteStore, seq: u64) -> Live {
+    let mut reader = store.reader().unwrap();
+    let record = block_on(reader.records(&[Seq(seq)])).unwrap().remove(0).unwrap();
+    let Place::Live(live) = record.place else { panic!("job {seq} lives") };
+    live
+}
