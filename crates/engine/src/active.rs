@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ahash::RandomState;
-use rota_model::{ClassId, Millis, Seq, WorkerId};
+use rota_model::{ClassId, Millis, PoolName, Seq, WorkerId};
+
+use crate::sched::Size;
 
 pub(crate) struct Actives {
     jobs: HashMap<Seq, Active, RandomState>,
@@ -17,6 +19,8 @@ pub(crate) struct Actives {
 pub(crate) struct Active {
     pub class: ClassId,
     pub attempt: u32,
+    pub pauses: u32,
+    pub size: Size,
     pub started: Millis,
     /// Before this process began, if it is less than nothing.
     pub started_mono: i64,
@@ -28,6 +32,9 @@ pub(crate) struct Active {
     pub times_out: u64,
     /// The deadline it had while it waited, for when it returns.
     pub expires: Option<Millis>,
+    pub pool: Option<PoolName>,
+    /// What its tenant was charged for it in advance.
+    pub charged: u64,
 }
 
 impl Active {

@@ -6,7 +6,9 @@ use ahash::RandomState;
 use rota_model::mutation::{Counts, Mutation};
 use rota_model::{Class, ClassId, Ending};
 
-use crate::sched::QueueIx;
+use crate::limit::GateIx;
+use crate::sched::{QueueIx, ShardIx};
+use crate::tenant::TenantIx;
 
 type Map<K, V> = std::collections::HashMap<K, V, RandomState>;
 
@@ -23,10 +25,22 @@ pub(crate) struct Classes {
 pub(crate) struct Slot {
     pub class: Arc<Class>,
     pub queue: QueueIx,
+    pub tenant: TenantIx,
+    pub shard: ShardIx,
+    /// Limits that its jobs must pass, besides those of its queue and tenant.
+    pub gates: Box<[GateIx]>,
     pub done: Counts,
     /// Jobs that live.
     pub live: u64,
     dirty: bool,
+}
+
+/// Where the jobs of a class belong.
+pub(crate) struct Home {
+    pub queue: QueueIx,
+    pub tenant: TenantIx,
+    pub shard: ShardIx,
+    pub gates: Box<[GateIx]>,
 }
 
 impl Classes {
@@ -45,20 +59,22 @@ impl Classes {
     }
 
     /// Takes in a class that [`Classes::find`] does not know.
-    pub fn add(&mut self, class: Class, queue: QueueIx) -> (ClassId, Arc<Class>) {
+    pub fn add(&mut self, class: Class, home: Home) -> (ClassId, Arc<Class>) {
         let id = self.free.pop().unwrap_or(ClassId(self.slots.len() as u32));
         let class = Arc::new(class);
-        self.put(id, class.clone(), queue, Counts::default());
+        self.put(id, class.clone(), home, Counts::default());
         (id, class)
     }
 
-    pub fn put(&mut self, id: ClassId, class: Arc<Class>, queue: QueueIx, done: Counts) {
+    pub fn put(&mut self, id: ClassId, class: Arc<Class>, home: Home, done: Counts) {
         let index = id.0 as usize;
         if self.slots.len() <= index {
             self.slots.resize_with(index + 1, || None);
         }
         self.by_class.insert(class.clone(), id);
-        self.slots[index] = Some(Slot { class, queue, done, live: 0, dirty: false });
+        let Home { queue, tenant, shard, gates } = home;
+        self.slots[index] =
+            Some(Slot { class, queue, tenant, shard, gates, done, live: 0, dirty: false });
         self.idle.push(id);
     }
 
@@ -129,10 +145,11 @@ impl Classes {
         }
     }
 
-    /// Forgets classes that have no job left. Done now and then, not at once, so that a queue
-    /// which keeps running empty does not write its class again and again.
-    pub fn drop_idle(&mut self, out: &mut Vec<Mutation>) {
+    /// Forgets classes that have no job left, and gives them back. Done now and then, not at once,
+    /// so that a queue which keeps running empty does not write its class again and again.
+    pub fn drop_idle(&mut self, out: &mut Vec<Mutation>) -> Vec<(ClassId, Slot)> {
         self.write_counts(out);
+        let mut dropped = Vec::new();
         for id in std::mem::take(&mut self.idle) {
             let Some(slot) = &self.slots[id.0 as usize] else {
                 continue;
@@ -140,10 +157,11 @@ impl Classes {
             if slot.live == 0 && slot.done.total() == 0 {
                 let class = slot.class.clone();
                 self.by_class.remove(&class);
-                self.slots[id.0 as usize] = None;
+                dropped.extend(self.slots[id.0 as usize].take().map(|slot| (id, slot)));
                 self.free.push(id);
                 out.push(Mutation::DropClass(id));
             }
         }
+        dropped
     }
 }

@@ -3,6 +3,7 @@
 //! Commands that name a job which need not be in memory carry a [`Target`]: what the store and the
 //! decisions still on their way to it say about that job right now.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,17 +11,17 @@ use rota_model::cron::Schedule;
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{
-    Class, CronName, Directive, JobId, Live, Millis, Overdue, PoolName, QueueName, Seq, State,
-    WorkerId,
+    Class, CronName, Directive, JobId, LimitKey, LimitNumbers, Live, Millis, Overdue, PoolConfig,
+    PoolName, QueueName, QueueStrategy, Seq, State, TenantConfig, TenantId, Weight, WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Now, Overlap};
+use crate::{Bounds, Now, Overlap};
 
 #[derive(Debug, Clone)]
 pub enum Command {
-    /// Accept jobs, all or none.
-    Enqueue(Vec<NewJob>),
+    /// Accept jobs, all or none, now or when there is room for them.
+    Enqueue(Enqueue),
     /// Give a worker jobs, now or when the first arrives.
     Fetch(Fetch),
     /// A waiting fetch gave up.
@@ -51,6 +52,20 @@ pub enum Command {
     PauseQueue(QueueName),
     ResumeQueue(QueueName),
     ConfigureQueue(QueueName, QueueSettings),
+    /// Hand out no more of a tenant's jobs in a queue, or do so again.
+    PauseShard(TenantId, QueueName),
+    ResumeShard(TenantId, QueueName),
+    PutTenant(TenantId, TenantChange),
+    /// Forget what was said about a tenant, and the tenant itself when the configuration does not name it.
+    /// It must have no living jobs.
+    DeleteTenant(TenantId, Option<String>),
+    /// End an automatic throttle.
+    ReleaseTenant(TenantId, Option<String>),
+    PutPool(PoolName, Box<PoolConfig>),
+    RemovePool(PoolName),
+    PutLimit(Box<PutLimit>),
+    /// Forget everything that was said about a limit.
+    ClearLimit(LimitKey, Option<TenantId>),
     PutCron(Box<CronSpec>),
     RemoveCron(CronName),
     EnableCron(CronName, bool),
@@ -71,15 +86,55 @@ pub enum Command {
 pub struct WaiterId(pub u64);
 
 #[derive(Debug, Clone)]
+pub struct Enqueue {
+    pub jobs: Vec<NewJob>,
+    /// Wait this long for room, under this name, where the queue lets enqueues wait.
+    pub wait: Option<(WaiterId, u64)>,
+}
+
+#[derive(Debug, Clone)]
 pub struct Fetch {
-    /// In order of preference.
+    /// In order of preference; none means those of the pool.
     pub queues: Vec<QueueName>,
     pub count: usize,
     pub worker: Option<WorkerId>,
     pub pool: Option<PoolName>,
+    /// Only jobs of this tenant.
+    pub tenant: Option<TenantId>,
+    /// Counts where no pool says otherwise.
+    pub preference: Option<Preference>,
     pub visibility_ms: Option<u64>,
     /// Wait this long for the first job, under this name.
     pub wait: Option<(WaiterId, u64)>,
+}
+
+/// How a worker would like its queues to be served.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preference {
+    pub strategy: QueueStrategy,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<QueueName, Weight>,
+}
+
+/// What is said about a tenant through the API.
+#[derive(Debug, Clone)]
+pub struct TenantChange {
+    pub config: TenantConfig,
+    /// What was done, for the log of changes.
+    pub what: &'static str,
+    pub reason: Option<String>,
+}
+
+/// What is said about a limit. What is absent stays as it is.
+#[derive(Debug, Clone)]
+pub struct PutLimit {
+    pub key: LimitKey,
+    pub tenant: Option<TenantId>,
+    /// Other numbers: until then, or for good.
+    pub numbers: Option<(LimitNumbers, Option<Millis>)>,
+    /// Nothing starts until then; the past ends a pause.
+    pub paused_until: Option<Millis>,
+    pub reason: Option<String>,
 }
 
 /// Who says that an execution has ended.
@@ -117,6 +172,8 @@ pub struct Failure {
     pub kind: Arc<str>,
     pub code: Option<HandlerCode>,
     pub retryable: bool,
+    /// The handler met a limit elsewhere, which lasts until then.
+    pub limited_until: Option<Millis>,
     /// JSON members (type, message, ...) without braces.
     pub json: Bytes,
 }
@@ -180,6 +237,8 @@ pub struct Registration {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<PoolName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preference: Option<Preference>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
@@ -200,6 +259,8 @@ pub struct QueueSettings {
     pub cancelled_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discarded_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
 }
 
 /// A recurring schedule, checked and ready.
@@ -230,6 +291,7 @@ impl Registration {
             concurrency: None,
             labels: Vec::new(),
             pool: None,
+            preference: None,
             version: None,
             started_at: None,
             metadata: None,
@@ -242,7 +304,13 @@ impl Failure {
     pub(crate) fn by_server(kind: &'static str, message: &str) -> Self {
         let json =
             format!(r#""type":"{kind}","code":"{kind}","message":"{message}","retryable":true"#);
-        Self { kind: kind.into(), code: None, retryable: true, json: json.into() }
+        Self {
+            kind: kind.into(),
+            code: None,
+            retryable: true,
+            limited_until: None,
+            json: json.into(),
+        }
     }
 }
 

@@ -1,4 +1,9 @@
-use rota_model::Ending;
+use std::collections::BTreeMap;
+
+use rota_model::{
+    Ending, LimitKey, LimitNumbers, PoolConfig, PoolName, Starvation, TenantConfig, TenantId,
+    Weight,
+};
 
 /// What an operator may set. Fixed for the life of an engine.
 #[derive(Debug, Clone)]
@@ -17,6 +22,115 @@ pub struct Config {
     pub max_queues: usize,
     pub max_workers: usize,
     pub max_crons: usize,
+    pub max_pools: usize,
+    /// Distinct limits that the living jobs of one tenant may wait for: each is a lane of its own.
+    pub max_keys_per_tenant: u32,
+    /// The longest that a handler may pause a key.
+    pub longest_pause_ms: u64,
+    /// How often a job may end at a limit elsewhere before that counts as its failure.
+    pub most_pauses: u32,
+    /// The step by which jobs are put off that wait for a slot of unknown end.
+    pub reschedule_ms: u64,
+    /// A limit that all tenants share must have been declared by an operator.
+    pub global_keys_declared: bool,
+    pub fairness: Fairness,
+    pub noisy: Noisy,
+    pub starvation: Starvation,
+    /// What the configuration says; what is said through the API wins.
+    pub tenants: BTreeMap<TenantId, TenantConfig>,
+    pub pools: BTreeMap<PoolName, PoolConfig>,
+    pub limits: BTreeMap<LimitKey, LimitNumbers>,
+}
+
+/// How tenants share a queue.
+#[derive(Debug, Clone)]
+pub struct Fairness {
+    /// Otherwise jobs go in the order in which they came.
+    pub enabled: bool,
+    pub strategy: FairStrategy,
+    pub cost: Cost,
+    pub priority_scope: PriorityScope,
+    pub default_weight: Weight,
+    pub weights: BTreeMap<TenantId, Weight>,
+    /// For tenants without their own, where each has its own.
+    pub default_concurrency: u32,
+}
+
+impl Fairness {
+    #[must_use]
+    pub fn weight_of(&self, tenant: &TenantId) -> Weight {
+        self.weights.get(tenant).copied().unwrap_or(self.default_weight)
+    }
+}
+
+impl Default for Fairness {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            strategy: FairStrategy::Weighted,
+            cost: Cost::Job,
+            priority_scope: PriorityScope::Global,
+            default_weight: Weight::ONE,
+            weights: BTreeMap::new(),
+            default_concurrency: 10,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FairStrategy {
+    RoundRobin,
+    Weighted,
+    /// Each tenant has a concurrency of its own.
+    Strict,
+}
+
+/// What a tenant's share is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    Job,
+    /// The time that jobs take.
+    Runtime,
+}
+
+/// Among whose jobs a priority decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PriorityScope {
+    Global,
+    Tenant,
+}
+
+/// When a tenant is held to be noisy, and what follows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noisy {
+    pub detect: bool,
+    pub throttle: bool,
+    /// Times the median depth of tenants that have jobs waiting.
+    pub depth_ratio: f64,
+    /// Times the average rate of tenants that enqueue.
+    pub rate_ratio: f64,
+    /// Part of all active jobs.
+    pub active_share: f64,
+    /// Times the average part of executions that fail.
+    pub error_ratio: f64,
+    /// What is left of the weight.
+    pub factor: f64,
+    pub throttle_ms: u64,
+}
+
+impl Default for Noisy {
+    fn default() -> Self {
+        Self {
+            detect: true,
+            throttle: false,
+            depth_ratio: 10.0,
+            rate_ratio: 5.0,
+            active_share: 0.5,
+            error_ratio: 3.0,
+            factor: 0.2,
+            throttle_ms: 300_000,
+        }
+    }
 }
 
 /// How long finished jobs are kept; `None` keeps them for ever.
@@ -56,6 +170,18 @@ impl Default for Config {
             max_queues: 10_000,
             max_workers: 100_000,
             max_crons: 10_000,
+            max_pools: 1_000,
+            max_keys_per_tenant: 10_000,
+            longest_pause_ms: 60 * MINUTE,
+            most_pauses: 100,
+            reschedule_ms: 1_000,
+            global_keys_declared: false,
+            fairness: Fairness::default(),
+            noisy: Noisy::default(),
+            starvation: Starvation::default(),
+            tenants: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            limits: BTreeMap::new(),
         }
     }
 }

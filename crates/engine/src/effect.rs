@@ -5,25 +5,31 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_model::mutation::Mutation;
-use rota_model::{Class, CronName, Directive, JobId, Millis, QueueName, Seq, State, WorkerId};
+use rota_model::{
+    Class, CronName, Directive, JobId, LimitKey, Millis, PoolName, QueueName, QueueStrategy, Seq,
+    State, TenantId, WorkerId,
+};
 
-use crate::{CronView, Maintenance, QueueView, WaiterId};
+use crate::{
+    Backpressure, CronView, LimitView, Maintenance, PoolView, QueueView, Strategy, TenantView,
+    Throttle, WaiterId,
+};
 
 /// Collected over any number of commands, taken by the runtime for one commit.
 #[derive(Debug, Default)]
 pub struct Effects {
     pub mutations: Vec<Mutation>,
-    /// Fetches that had been waiting and are now answered.
-    pub woken: Vec<(WaiterId, Vec<Claimed>)>,
+    /// Fetches and enqueues that had been waiting and are now answered.
+    pub woken: Vec<(WaiterId, Reply)>,
     pub events: Vec<Event>,
 }
 
 /// The answer to a command.
 #[derive(Debug)]
 pub enum Reply {
-    Enqueued(Vec<Accepted>),
+    Enqueued(Admission),
     Fetched(Vec<Claimed>),
-    /// The fetch waits; its answer will be among [`Effects::woken`].
+    /// The fetch or enqueue waits; its answer will be among [`Effects::woken`].
     Waiting,
     Settled(Vec<Result<Settled, Refusal>>),
     Beat(BeatReply),
@@ -35,10 +41,47 @@ pub enum Reply {
         created: bool,
     },
     Maintenance(Maintenance),
+    /// A tenant as it is now, and whether it is new.
+    Tenant {
+        tenant: Box<TenantView>,
+        created: bool,
+    },
+    Pool {
+        pool: Box<PoolView>,
+        created: bool,
+    },
+    Limit(Box<LimitView>),
     /// So many finished jobs were removed.
     Forgotten(usize),
     Done,
     Refused(Refusal),
+}
+
+/// Jobs that were accepted, and what their sender should know.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Admission {
+    pub jobs: Vec<Accepted>,
+    /// Limits that were crossed although they only warn.
+    pub over_quota: Vec<&'static str>,
+    /// The fullest bounded queue among those that are nearly full.
+    pub pressure: Option<Pressure>,
+    /// How the limit of the last limited job stands.
+    pub limit: Option<LimitGlance>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pressure {
+    pub depth: u64,
+    pub bound: u64,
+    pub ratio: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitGlance {
+    pub limit: u64,
+    pub remaining: u64,
+    /// When there will be more room, as far as that is known.
+    pub resets: Millis,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,6 +186,48 @@ pub enum Refusal {
     TooManyCrons {
         limit: usize,
     },
+    TooManyPools {
+        limit: usize,
+    },
+    /// The tenant's living jobs wait for too many different limits.
+    TooManyKeys {
+        tenant: TenantId,
+        limit: u32,
+    },
+    /// A limit that all tenants share was not declared.
+    UndeclaredKey {
+        key: LimitKey,
+    },
+    TenantLimit {
+        tenant: TenantId,
+        limit: &'static str,
+        current: u64,
+        maximum: u64,
+        /// `None`: it will never fit.
+        retry_ms: Option<u64>,
+    },
+    QueueFull {
+        queue: QueueName,
+        tenant: Option<TenantId>,
+        /// In jobs, or in bytes.
+        depth: u64,
+        bound: u64,
+        in_bytes: bool,
+        strategy: Backpressure,
+        retry_ms: Option<u64>,
+    },
+    UnknownPool,
+    /// These queues are not among the pool's.
+    NotInPool {
+        pool: PoolName,
+        queue: QueueName,
+    },
+    UnknownTenant,
+    TenantHasJobs {
+        living: u64,
+    },
+    NotThrottled,
+    UnknownLimit,
 }
 
 #[derive(Debug, Clone)]
@@ -221,11 +306,14 @@ pub enum EventKind {
         reason: &'static str,
         since: Millis,
     },
+    /// For one tenant, or for all.
     QueuePaused {
         queue: QueueName,
+        tenant: Option<TenantId>,
     },
     QueueResumed {
         queue: QueueName,
+        tenant: Option<TenantId>,
     },
     CronTriggered {
         cron: CronName,
@@ -233,6 +321,87 @@ pub enum EventKind {
         job: JobRef,
         scheduled_for: Millis,
         run_count: u64,
+    },
+    TenantCreated {
+        tenant: TenantId,
+    },
+    TenantLimitExceeded {
+        tenant: TenantId,
+        limit: &'static str,
+        current: u64,
+        maximum: u64,
+        /// The job was admitted all the same.
+        soft: bool,
+    },
+    TenantThrottled {
+        tenant: TenantId,
+        reason: &'static str,
+        /// Nothing was done about it: it was only noticed.
+        throttle: Option<Throttle>,
+    },
+    TenantThrottleReleased {
+        tenant: TenantId,
+        reason: &'static str,
+    },
+    LimitExceeded {
+        key: LimitKey,
+        tenant: Option<TenantId>,
+        class: Arc<Class>,
+        strategy: Strategy,
+        limit: u64,
+        current: u64,
+    },
+    LimitReleased {
+        key: LimitKey,
+        tenant: Option<TenantId>,
+        strategy: Strategy,
+        job: JobRef,
+    },
+    LimitDropped {
+        key: LimitKey,
+        tenant: Option<TenantId>,
+        job: JobRef,
+    },
+    LimitAdjusted {
+        key: LimitKey,
+        tenant: Option<TenantId>,
+        until: Option<Millis>,
+        reason: Arc<str>,
+    },
+    QueueStarved {
+        queue: QueueName,
+        for_ms: u64,
+        available: u64,
+    },
+    PoolOverloaded {
+        pool: PoolName,
+        active: u64,
+        waiting: u64,
+    },
+    PoolRebalanced {
+        pool: PoolName,
+        previous: Option<QueueStrategy>,
+        new: QueueStrategy,
+    },
+    QueueNearlyFull {
+        queue: QueueName,
+        depth: u64,
+        bound: u64,
+    },
+    QueueRejected {
+        queue: QueueName,
+        depth: u64,
+        bound: u64,
+        class: Arc<Class>,
+    },
+    QueueDropped {
+        queue: QueueName,
+        job: JobRef,
+    },
+    QueueCleared {
+        queue: QueueName,
+        depth: u64,
+        bound: u64,
     },
     CronSkipped {
         cron: CronName,

@@ -2,22 +2,30 @@
 
 use ahash::RandomState;
 use bytes::Bytes;
-use rota_model::mutation::{Finish, Kind, Mutation, Ready};
+use rota_model::mutation::{Finish, Kind, Mutation, Ready, Undo};
 use rota_model::{ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq, State, WorkerId};
 
+use std::collections::VecDeque;
+
 use crate::active::{Active, Actives};
+use crate::blocked::Blocked;
 use crate::classes::Classes;
 use crate::command::later;
 use crate::cron::Crons;
 use crate::inspect::Maintenance;
-use crate::sched::{Lanes, QueueIx, QueueRow, Queues, Waiters};
+use crate::journal::Journal;
+use crate::limit::{GateIx, Limits, Partition};
+use crate::noise::Noise;
+use crate::pool::Pools;
+use crate::runtimes::Runtimes;
+use crate::sched::{Lanes, QueueIx, QueueRow, Queues, Rotations, Shards, Turns, Waiters, Waiting};
 use crate::stats::{SeqClock, Stats};
+use crate::tenant::{Tally, Tenants};
 use crate::timers::{Timer, Timers};
 use crate::watch::Watch;
 use crate::worker::Workers;
 use crate::{
-    Claimed, Command, Config, Effects, Event, EventKind, Failure, JobRef, Now, Refusal, Reply,
-    WaiterId,
+    Command, Config, Effects, Event, EventKind, Failure, JobRef, Now, Refusal, Reply, WaiterId,
 };
 
 /// All that decisions are made from. Everything in it can be rebuilt from a store.
@@ -34,6 +42,15 @@ pub struct Engine {
     pub(crate) timers: Timers,
     pub(crate) watch: Watch,
     pub(crate) workers: Workers,
+    pub(crate) tenants: Tenants,
+    pub(crate) shards: Shards,
+    pub(crate) turns: Turns,
+    pub(crate) limits: Limits,
+    pub(crate) pools: Pools,
+    pub(crate) rotations: Rotations,
+    pub(crate) runtimes: Runtimes,
+    pub(crate) noise: Noise,
+    pub(crate) journal: Journal,
     pub(crate) crons: Crons,
     pub(crate) waiters: Waiters,
     /// Fetches may not wait any more.
@@ -44,6 +61,14 @@ pub struct Engine {
     pub(crate) seq_clock: SeqClock,
     /// Queues that may have a job for a waiting fetch.
     pub(crate) awake: Vec<QueueIx>,
+    /// Gates at which something has changed.
+    pub(crate) unsettled: Vec<GateIx>,
+    /// Bounded queues that a job has left.
+    pub(crate) relieved: Vec<QueueIx>,
+    /// Lanes whose jobs are dropped or put off, because they would start and may not.
+    pub(crate) sweeps: VecDeque<ClassId>,
+    /// Enqueues that wait for room.
+    pub(crate) blocked: Blocked,
     pub(crate) out: Effects,
 }
 
@@ -52,7 +77,7 @@ impl Engine {
     #[must_use]
     pub fn new(config: Config, seed: u64) -> Self {
         let hasher = RandomState::with_seeds(seed, seed ^ 0x9e37_79b9_7f4a_7c15, !seed, 0x51_7c_c1);
-        Self {
+        let mut engine = Self {
             config,
             now: Now::default(),
             entropy: Entropy(seed),
@@ -63,8 +88,17 @@ impl Engine {
             lanes: Lanes::default(),
             active: Actives::new(hasher.clone()),
             timers: Timers::default(),
-            watch: Watch::new(hasher),
+            watch: Watch::new(hasher.clone()),
             workers: Workers::default(),
+            tenants: Tenants::default(),
+            shards: Shards::new(hasher.clone()),
+            turns: Turns::default(),
+            limits: Limits::new(hasher.clone()),
+            pools: Pools::default(),
+            rotations: Rotations::default(),
+            runtimes: Runtimes::new(hasher.clone()),
+            noise: Noise::default(),
+            journal: Journal::default(),
             crons: Crons::default(),
             waiters: Waiters::default(),
             closing: false,
@@ -73,8 +107,14 @@ impl Engine {
             minute: None,
             seq_clock: SeqClock::default(),
             awake: Vec::new(),
+            unsettled: Vec::new(),
+            relieved: Vec::new(),
+            sweeps: VecDeque::new(),
+            blocked: Blocked::default(),
             out: Effects::default(),
-        }
+        };
+        engine.take_over_configuration();
+        engine
     }
 
     /// Does what the command says, at the time of the last tick. `entropy` is the only chance that
@@ -82,7 +122,7 @@ impl Engine {
     pub fn apply(&mut self, entropy: u64, command: Command) -> Reply {
         self.entropy = Entropy(entropy);
         let reply = match command {
-            Command::Enqueue(jobs) => self.enqueue(jobs),
+            Command::Enqueue(enqueue) => self.enqueue(enqueue),
             Command::Fetch(fetch) => self.fetch(fetch),
             Command::StopWaiting(waiter) => self.stop_waiting(waiter),
             Command::EndWaiting => self.end_waiting(),
@@ -107,12 +147,23 @@ impl Engine {
             Command::Maintain { enabled, reason, expected_ms } => {
                 self.maintain(enabled, reason, expected_ms)
             }
+            Command::PauseShard(tenant, queue) => self.pause_shard(&tenant, &queue, true),
+            Command::ResumeShard(tenant, queue) => self.pause_shard(&tenant, &queue, false),
+            Command::PutTenant(tenant, change) => self.put_tenant(&tenant, change),
+            Command::DeleteTenant(tenant, reason) => self.delete_tenant(&tenant, reason),
+            Command::ReleaseTenant(tenant, reason) => self.release_tenant(&tenant, reason),
+            Command::PutPool(name, pool) => self.put_pool(name, *pool),
+            Command::RemovePool(name) => self.remove_pool(&name),
+            Command::PutLimit(put) => self.put_limit(*put),
+            Command::ClearLimit(key, tenant) => self.clear_limit(key, tenant),
             Command::FlushStats => self.flush_stats(),
             Command::Tick(now) => {
                 self.advance(now);
                 Reply::Done
             }
         };
+        self.settle_gates();
+        self.relieve_queues();
         self.serve_waiters();
         reply
     }
@@ -130,7 +181,7 @@ impl Engine {
         &mut self,
         mutations: &mut Vec<Mutation>,
         events: &mut Vec<Event>,
-    ) -> Vec<(WaiterId, Vec<Claimed>)> {
+    ) -> Vec<(WaiterId, Reply)> {
         self.classes.write_counts(&mut self.out.mutations);
         mutations.append(&mut self.out.mutations);
         events.append(&mut self.out.events);
@@ -179,54 +230,36 @@ impl Engine {
         self.put(Kind::Queue, name, &row);
         let ix = self.queues.add(name.clone(), row);
         self.queues.get_mut(ix).waiters = self.waiters.queue_created(name);
+        self.rearrange_queue(name);
         Ok(ix)
     }
 
-    /// A job is ready: it joins its lane and may be handed out. It must not be counted anywhere.
-    /// A fresh one was accepted just now, or, after a restore, has never run.
-    pub(crate) fn enter_lane(&mut self, seq: Seq, class: ClassId, attempt: u32, fresh: bool) {
-        let slot = self.classes.slot(class);
-        let (ix, priority) = (slot.queue, slot.class.priority);
-        let lane = self.lanes.get_or_make(class);
-        let was = lane.head();
-        lane.add(seq, attempt, fresh);
-        let is = lane.head();
-        let queue = self.queues.get_mut(ix);
-        queue.move_lane(class, priority, was, is);
-        queue.enter(State::Available);
-        if !queue.waiters.is_empty() {
-            self.awake.push(ix);
+    /// What the configuration says about tenants, pools and limits.
+    fn take_over_configuration(&mut self) {
+        for (id, config) in self.config.tenants.clone() {
+            let ix = self.tenants.add(id, Millis(0));
+            self.tenants.get_mut(ix).file = Some(config);
+        }
+        for (name, pool) in self.config.pools.clone() {
+            self.pools.put_file(name, pool);
+        }
+        for (key, numbers) in self.config.limits.clone() {
+            let ix = self.limits.get_or_make(&Partition { key, tenant: None });
+            let row = &mut self.limits.limit_mut(ix).row;
+            (row.declared, row.from_file) = (Some(numbers), true);
         }
     }
 
-    /// Takes a waiting job out of its lane.
-    pub(crate) fn leave_lane(&mut self, seq: Seq, class: ClassId) {
-        let slot = self.classes.slot(class);
-        let (ix, priority) = (slot.queue, slot.class.priority);
-        let Some(lane) = self.lanes.get_mut(class) else {
-            debug_assert!(false, "an available job is in its lane");
-            return;
-        };
-        let was = lane.head();
-        let found = lane.remove(seq);
-        debug_assert!(found, "an available job is in its lane");
-        let is = lane.head();
-        self.lanes.remove_if_empty(class);
-        let queue = self.queues.get_mut(ix);
-        queue.move_lane(class, priority, was, is);
-        queue.leave(State::Available);
-    }
-
     /// A job that had left the lanes is available again.
-    pub(crate) fn make_ready(&mut self, seq: Seq, class: ClassId, attempt: u32, undo: bool) {
+    pub(crate) fn make_ready(&mut self, seq: Seq, class: ClassId, job: Waiting, undo: bool) {
         let enqueued = self.wall();
-        let attempt_change = undo.then_some(attempt);
-        let ready = Ready { seq, enqueued, attempt: attempt_change, held: false };
+        let undo = undo.then_some(Undo { attempt: job.attempt, pauses: job.pauses });
+        let ready = Ready { seq, enqueued, undo, held: false };
         self.out.mutations.push(Mutation::Ready(ready));
         if let Some(live) = self.watch.get_mut(seq) {
             (live.state, live.enqueued, live.due) = (State::Available, enqueued, None);
         }
-        self.enter_lane(seq, class, attempt, false);
+        self.enter_lane(seq, class, Waiting { fresh: false, ..job });
     }
 
     /// A job that needs watching waits again, after an execution that did not finish it.
@@ -250,6 +283,8 @@ impl Engine {
                 worker: None,
                 reserved_ms: 0,
                 held: false,
+                bytes: active.size.bytes() as u32,
+                pauses: active.pauses,
             });
         }
     }
@@ -269,11 +304,20 @@ impl Engine {
 
     /// An active job is not active any more; what follows is up to the caller.
     pub(crate) fn release(&mut self, active: &Active) {
-        let ix = self.classes.slot(active.class).queue;
-        let queue = self.queues.get_mut(ix);
-        queue.leave(State::Active);
+        self.count_out(active.class, State::Active, active.size);
+        self.release_limits(active.class);
+        let (ix, tenant) =
+            (self.classes.slot(active.class).queue, self.classes.slot(active.class).tenant);
+        let queue = self.queues.get(ix);
         if queue.row.settings.concurrency.is_some() && !queue.waiters.is_empty() {
             self.awake.push(ix);
+        }
+        if !self.tenants.get(tenant).parked.is_empty() && !self.is_at_cap(tenant) {
+            self.reseat_tenant(tenant);
+        }
+        self.correct_charge(active);
+        if let Some(pool) = &active.pool {
+            self.leave_pool(pool);
         }
         if let Some(id) = &active.worker {
             self.wake_worker(id);
@@ -308,9 +352,12 @@ impl Engine {
         json.push(b'}');
         let row = ErrorRow { seq, attempt: active.attempt, json: json.into() };
         self.out.mutations.push(Mutation::Error(row));
-        let ix = self.classes.slot(active.class).queue;
+        let slot = self.classes.slot(active.class);
+        let (ix, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         self.queues.get_mut(ix).stats.minute.failed += 1;
         self.total.minute.failed += 1;
+        self.shards.get_mut(shard).totals.failed += 1;
+        self.tally(tenant, Tally { failed: 1, ..Tally::default() });
         let job = self.job_ref(seq, active.class);
         let duration_ms = active.ran_ms(self.now.mono);
         let (attempt, error) = (active.attempt, failure.json.clone());
@@ -319,8 +366,7 @@ impl Engine {
 
     /// Lets a job wait until it is due.
     pub(crate) fn wait_until(&mut self, due: Millis, seq: Seq, timer: Timer) {
-        let ix = self.classes.slot(timer.class).queue;
-        self.queues.get_mut(ix).enter(timer.state);
+        self.count_in(timer.class, timer.state, timer.size);
         self.timers.add(due, seq, timer);
     }
 

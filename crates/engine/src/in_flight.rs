@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use ahash::RandomState;
-use rota_model::mutation::{Claim, Finish, Mutation, Ready};
+use rota_model::mutation::{Backoff, Claim, Finish, Mutation, Ready, Undo};
 use rota_model::row::Place;
 use rota_model::{Done, JobId, Live, Millis, Seq, State};
 
@@ -29,7 +29,8 @@ enum Change {
     Insert(Live),
     Claim(Claim),
     Extend { due: Millis, reserved_ms: u64 },
-    Backoff { due: Millis },
+    Backoff(Backoff),
+    Postpone { due: Millis },
     Ready(Ready),
     Finish(Finish),
     Revive { enqueued: Millis },
@@ -104,7 +105,8 @@ fn change_of(mutation: &Mutation) -> Option<(Seq, Change)> {
         Mutation::Insert(row, live) => (row.seq, Change::Insert(live.clone())),
         Mutation::Claim(claim) => (claim.seq, Change::Claim(claim.clone())),
         &Mutation::Extend { seq, due, reserved_ms } => (seq, Change::Extend { due, reserved_ms }),
-        &Mutation::Backoff { seq, due } => (seq, Change::Backoff { due }),
+        Mutation::Backoff(backoff) => (backoff.seq, Change::Backoff(*backoff)),
+        &Mutation::Postpone { seq, due } => (seq, Change::Postpone { due }),
         Mutation::Ready(ready) => (ready.seq, Change::Ready(*ready)),
         Mutation::Finish(finish) => {
             (finish.seq, Change::Finish(Finish { result: None, ..finish.clone() }))
@@ -134,18 +136,22 @@ impl Change {
             (Change::Extend { due, reserved_ms }, Place::Live(live)) => {
                 (live.due, live.reserved_ms) = (Some(*due), *reserved_ms);
             }
-            (Change::Backoff { due }, Place::Live(live)) => {
-                (live.state, live.due, live.worker) = (State::Retryable, Some(*due), None);
+            (Change::Backoff(backoff), Place::Live(live)) => {
+                (live.state, live.due, live.worker) = (State::Retryable, Some(backoff.due), None);
                 live.reserved_ms = 0;
+                undo(live, backoff.undo);
+            }
+            (Change::Postpone { due }, Place::Live(live)) => {
+                (live.state, live.due) = (State::Scheduled, Some(*due));
             }
             (Change::Ready(ready), Place::Live(live)) => {
                 (live.state, live.due, live.worker) = (State::Available, None, None);
                 (live.enqueued, live.held, live.reserved_ms) = (ready.enqueued, ready.held, 0);
-                live.attempt = ready.attempt.unwrap_or(live.attempt);
+                undo(live, ready.undo);
             }
             (Change::Finish(finish), Place::Live(live)) => return Some(ended(live, finish)),
             (Change::Revive { enqueued }, Place::Done(done)) => {
-                return Some(Place::Live(Live::ready(done.seq, done.class, *enqueued)));
+                return Some(Place::Live(Live::ready(done.seq, done.class, *enqueued, done.bytes)));
             }
             _ => {}
         }
@@ -153,10 +159,17 @@ impl Change {
     }
 }
 
+fn undo(live: &mut Live, undo: Option<Undo>) {
+    if let Some(undo) = undo {
+        (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
+    }
+}
+
 fn ended(live: &Live, finish: &Finish) -> Place {
     Place::Done(Done {
         seq: live.seq,
         class: live.class,
+        bytes: live.bytes,
         ending: finish.ending,
         at: finish.at,
         attempt: live.attempt,

@@ -7,6 +7,7 @@
 //! Start reading at [`Command`] and [`Effects`].
 
 mod active;
+mod blocked;
 mod classes;
 mod clock;
 mod command;
@@ -17,26 +18,38 @@ mod effect;
 mod engine;
 mod in_flight;
 mod inspect;
+mod journal;
+mod limit;
+mod noise;
+mod pool;
 mod restore;
+mod runtimes;
 mod sched;
 mod stats;
+mod tenant;
 mod timers;
 mod watch;
 mod worker;
 
 pub use clock::Now;
 pub use command::{
-    Ack, Beat, Command, CronSpec, Failure, Fetch, HandlerCode, Holder, Nack, QueueSettings,
-    Registration, Settle, Target, WaiterId,
+    Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, Preference,
+    PutLimit, QueueSettings, Registration, Settle, Target, TenantChange, WaiterId,
 };
-pub use config::{Config, Retention};
+pub use config::{Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};
 pub use effect::{
-    Accepted, BeatReply, Changed, Claimed, Effects, Event, EventKind, JobRef, Refusal, Reply,
-    Settled,
+    Accepted, Admission, BeatReply, Changed, Claimed, Effects, Event, EventKind, JobRef,
+    LimitGlance, Pressure, Refusal, Reply, Settled,
 };
 pub use engine::Engine;
 pub use in_flight::InFlight;
-pub use inspect::{ActiveView, Maintenance, QueueView, Totals, WorkerState, WorkerView};
+pub use inspect::{
+    ActiveView, Explained, LimitView, Maintenance, PoolView, QueueShare, QueueView, Reason,
+    ShardView, ShareView, TenantView, Totals, WorkerState, WorkerView,
+};
+pub use limit::Strategy;
 pub use restore::Restore;
+pub use sched::{Backpressure, Bounds, ShardTotals};
 pub use stats::{Histogram, Interval};
+pub use tenant::{Change, Origin, Tally, Throttle};

@@ -5,13 +5,20 @@ use std::sync::Arc;
 
 use rota_model::cron::Schedule;
 use rota_model::mutation::{Counts, HistoryRow, Kind, Period};
-use rota_model::{Class, ClassId, CronName, IdKey, Live, Millis, QueueName, Seq, State, WorkerId};
+use rota_model::{
+    Class, ClassId, CronName, IdKey, Live, Millis, PoolName, QueueName, Seq, State, TenantId,
+    WorkerId,
+};
 use serde::de::DeserializeOwned;
 
 use crate::active::Active;
 use crate::commands::{ALL_QUEUES, MAINTENANCE, start_of};
 use crate::cron::{Cron, CronRow};
-use crate::sched::QueueRow;
+use crate::journal::Entry;
+use crate::limit::{LimitRow, LimitState, Partition};
+use crate::pool::PoolRow;
+use crate::sched::{QueueRow, Size, Waiting};
+use crate::tenant::{TenantIx, TenantRow, TenantState};
 use crate::timers::Timer;
 use crate::worker::{Worker, WorkerRow};
 use crate::{Config, Engine, Interval, Now};
@@ -26,6 +33,9 @@ pub struct Restore {
     problem: Option<String>,
     /// Hours that ended before this start.
     past: BTreeMap<(Millis, Arc<str>), Interval>,
+    tenant_states: Vec<(TenantIx, TenantState)>,
+    limit_states: Vec<(Partition, LimitState)>,
+    entries: Vec<(u64, Entry)>,
 }
 
 impl Restore {
@@ -34,17 +44,32 @@ impl Restore {
     pub fn new(config: Config, seed: u64, now: Now) -> Self {
         let mut engine = Engine::new(config, seed);
         engine.now = now;
-        Self { engine, problem: None, past: BTreeMap::new() }
+        Self {
+            engine,
+            problem: None,
+            past: BTreeMap::new(),
+            tenant_states: Vec::new(),
+            limit_states: Vec::new(),
+            entries: Vec::new(),
+        }
     }
 
     pub fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
+        // Tenants come after the classes and would be written again otherwise.
         let ix = match self.engine.queues.find(&class.queue) {
             Some(ix) => ix,
             None => self.engine.queues.add(class.queue.clone(), unwritten_queue(self.engine.now)),
         };
+        if self.engine.tenants.find(&class.tenant).is_none() {
+            self.engine.tenants.add(class.tenant.clone(), self.engine.now.wall);
+        }
+        let tenant = self.engine.tenants.find(&class.tenant).expect("the tenant was just added");
+        self.engine.tenants.get_mut(tenant).written = true;
+        let home = self.engine.home_of(&class);
         let done = &mut self.engine.queues.get_mut(ix).done;
         done.0.iter_mut().zip(counts.0).for_each(|(sum, n)| *sum += n);
-        self.engine.classes.put(id, Arc::new(class), ix, counts);
+        self.engine.classes.put(id, Arc::new(class), home, counts);
+        self.engine.settle_in(id);
     }
 
     pub fn named(&mut self, kind: Kind, name: &str, json: &[u8]) {
@@ -53,6 +78,11 @@ impl Restore {
             Kind::Cron => self.cron(name, json),
             Kind::Worker => self.worker(name, json),
             Kind::Setting => self.setting(name, json),
+            Kind::Tenant => self.tenant(name, json),
+            Kind::Pool => self.pool(name, json),
+            Kind::Limit => self.limit(name, json),
+            Kind::TenantState => self.tenant_state(name, json),
+            Kind::LimitState => self.limit_state(name, json),
         };
         if let Err(problem) = outcome {
             self.problem.get_or_insert(format!("{kind:?} '{name}' cannot be read: {problem}"));
@@ -68,15 +98,17 @@ impl Restore {
         }
         let (seq, class, attempt, state) = (live.seq, live.class, live.attempt, live.state);
         engine.classes.slot_mut(class).live += 1;
-        let ix = engine.classes.slot(class).queue;
+        let waiting = Waiting::of(&live);
+        let Waiting { pauses, size, .. } = waiting;
         match (state, live.due) {
             (State::Scheduled | State::Retryable, Some(due)) => {
-                engine.wait_until(due, seq, Timer { class, attempt, state });
+                engine.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
             }
             (State::Available, _) if !live.held => {
-                engine.enter_lane(seq, class, attempt, attempt == 0)
+                let fresh = attempt == 0 && pauses == 0;
+                engine.enter_lane(seq, class, Waiting { fresh, ..waiting });
             }
-            _ => engine.queues.get_mut(ix).enter(state),
+            _ => engine.count_in(class, state, size),
         }
         if state == State::Active {
             self.active(live);
@@ -111,24 +143,124 @@ impl Restore {
         }
     }
 
+    /// What a batch did to counters. Batches come in rising order, after everything else.
+    pub fn journal(&mut self, number: u64, data: &[u8]) {
+        match serde_json::from_slice(data) {
+            Ok(entry) => self.entries.push((number, entry)),
+            Err(e) => {
+                self.problem.get_or_insert(format!("journal entry {number} cannot be read: {e}"));
+            }
+        }
+    }
+
     /// The engine, as of the last commit; or what in the data makes no sense.
     pub fn finish(
         mut self,
         next_seq: Seq,
         last_now: Millis,
         id_key: IdKey,
+        number: u64,
     ) -> Result<Engine, String> {
         if let Some(problem) = self.problem {
             return Err(problem);
-        }
-        for ((hour, queue), interval) in &self.past {
-            self.engine.write_interval(Period::Hour, *hour, queue, interval);
         }
         self.engine.next_seq = next_seq.max(Seq(1));
         self.engine.id_key = id_key;
         self.engine.now.wall = self.engine.now.wall.max(last_now);
         self.engine.classes.collect_free();
+        self.bring_counters_back(number);
         Ok(self.engine)
+    }
+
+    /// Counters are brought back last: by then it is known what they count for, and the time.
+    fn bring_counters_back(&mut self, number: u64) {
+        let engine = &mut self.engine;
+        let now = engine.now;
+        for (partition, state) in &self.limit_states {
+            let ix = engine.limits.get_or_make(partition);
+            engine.limits.limit_mut(ix).restore(state, now);
+            engine.journal.complete_to(&partition.name(), state.as_of);
+        }
+        for (ix, state) in std::mem::take(&mut self.tenant_states) {
+            let offset = now.wall.0 - now.mono as i64;
+            let id = engine.tenants.get(ix).id.clone();
+            engine.journal.complete_to(&id, state.as_of);
+            engine.tenants.get_mut(ix).counters = Some(Box::new(state.counters));
+            for (at, n) in state.enqueued {
+                engine.count_enqueued(ix, n, at - offset);
+            }
+            for (queue, level, tag) in state.turns {
+                engine.remember_turn(ix, &queue, level, tag);
+            }
+        }
+        for (number, entry) in std::mem::take(&mut self.entries) {
+            engine.replay(number, &entry);
+        }
+        engine.journal.end_replay(number);
+        engine.find_places_anew();
+        engine.out = Default::default();
+        for ((hour, queue), interval) in &self.past {
+            engine.write_interval(Period::Hour, *hour, queue, interval);
+        }
+    }
+
+    fn tenant(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
+        let row: TenantRow = parse(json)?;
+        let id = TenantId::parse(name).map_err(|e| e.to_string())?;
+        let engine = &mut self.engine;
+        let ix = match engine.tenants.find(&id) {
+            Some(ix) => ix,
+            None => engine.tenants.add(id, row.created),
+        };
+        if let Some(throttle) = &row.throttle {
+            engine.tenants.ends.insert((throttle.until, ix));
+        }
+        for (queue, since) in &row.paused {
+            let shard = engine.queues.find(queue).and_then(|queue| engine.shards.find(queue, ix));
+            if let Some(shard) = shard {
+                engine.shards.get_mut(shard).paused = Some(*since);
+            }
+        }
+        let tenant = engine.tenants.get_mut(ix);
+        (tenant.row, tenant.written) = (row, true);
+        Ok(())
+    }
+
+    fn pool(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
+        let row: PoolRow = parse(json)?;
+        let name = PoolName::parse(name).map_err(|e| e.to_string())?;
+        self.engine.pools.put_api(name, row.config);
+        Ok(())
+    }
+
+    fn limit(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
+        let row: LimitRow = parse(json)?;
+        let partition = Partition::parse(name).ok_or("it is not the name of a limit")?;
+        let engine = &mut self.engine;
+        let ix = engine.limits.get_or_make(&partition);
+        let ends = [row.hold.as_ref().map(|h| h.until), row.replaced.map(|r| r.expires)];
+        ends.into_iter().flatten().for_each(|at| engine.limits.ends_at(ix, at));
+        let known = &mut engine.limits.limit_mut(ix).row;
+        let declared = row.declared.or(known.declared);
+        let from_file = row.declared.is_none() && known.from_file;
+        *known = LimitRow { declared, from_file, ..row };
+        if partition.tenant.is_none() {
+            engine.rearrange(&partition.key);
+        }
+        Ok(())
+    }
+
+    fn tenant_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
+        let state: TenantState = parse(json)?;
+        let ix = self.engine.tenants.find(name).ok_or("there is no such tenant")?;
+        self.tenant_states.push((ix, state));
+        Ok(())
+    }
+
+    fn limit_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
+        let partition = Partition::parse(name).ok_or("it is not the name of a limit")?;
+        self.limit_states.push((partition, parse(json)?));
+        Ok(())
     }
 
     fn active(&mut self, live: Live) {
@@ -142,11 +274,15 @@ impl Restore {
         let policy = &engine.classes.slot(live.class).class.policy;
         let timeout_ms = policy.timeout_ms.unwrap_or(engine.config.timeout_ms);
         let timeout_left = timeout_ms.saturating_sub(ran_ms).max(GRACE_MS.min(timeout_ms));
+        let worker = live.worker.as_ref().and_then(|id| engine.workers.get(id));
+        let pool = worker.and_then(|worker| worker.row.about.pool.clone());
         engine.active.insert(
             live.seq,
             Active {
                 class: live.class,
                 attempt: live.attempt,
+                pauses: live.pauses,
+                size: Size::of(u64::from(live.bytes)),
                 started,
                 started_mono: (now.mono as i64).saturating_sub(ran_ms as i64),
                 worker: live.worker,
@@ -154,19 +290,28 @@ impl Restore {
                 reserved_until: now.mono.saturating_add(left),
                 times_out: now.mono.saturating_add(timeout_left),
                 expires: live.expires,
+                pool: pool.clone(),
+                charged: engine.cost_of(live.class),
             },
         );
+        engine.count_active(live.class);
+        if let Some(pool) = pool.and_then(|name| engine.pools.get_mut(&name)) {
+            pool.active += 1;
+        }
     }
 
     fn queue(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
         let row: QueueRow = parse(json)?;
-        let name = QueueName::parse(name).map_err(|e| e.to_string())?;
-        match self.engine.queues.find(&name) {
-            Some(ix) => self.engine.queues.get_mut(ix).row = row,
-            None => {
-                self.engine.queues.add(name, row);
+        let name = QueueName::stored(name).map_err(|e| e.to_string())?;
+        let ix = match self.engine.queues.find(&name) {
+            Some(ix) => {
+                self.engine.queues.get_mut(ix).row = row;
+                ix
             }
-        }
+            None => self.engine.queues.add(name.clone(), row),
+        };
+        self.engine.keep_heads(ix);
+        self.engine.rearrange_queue(&name);
         Ok(())
     }
 

@@ -12,6 +12,8 @@ pub struct Interval {
     pub completed: u64,
     /// Executions that failed, whether they are retried or not.
     pub failed: u64,
+    #[serde(default)]
+    pub dispatched: u64,
     /// Execution times in milliseconds.
     pub run_ms: Histogram,
     /// Time from acceptance to the first start, in milliseconds.
@@ -23,6 +25,7 @@ impl Interval {
         self.enqueued += other.enqueued;
         self.completed += other.completed;
         self.failed += other.failed;
+        self.dispatched += other.dispatched;
         self.run_ms.merge(&other.run_ms);
         self.wait_ms.merge(&other.wait_ms);
     }
@@ -37,6 +40,8 @@ impl Interval {
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     pub minute: Interval,
+    /// The minute before it.
+    pub last: Interval,
     /// Closed minutes of the hour under way.
     pub hour: Interval,
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use rota_model::{ClassId, Millis, Seq, State};
 
+use crate::sched::Size;
+
 #[derive(Default)]
 pub(crate) struct Timers(BTreeMap<(Millis, Seq), Timer>);
 
@@ -11,6 +13,8 @@ pub(crate) struct Timers(BTreeMap<(Millis, Seq), Timer>);
 pub(crate) struct Timer {
     pub class: ClassId,
     pub attempt: u32,
+    pub pauses: u32,
+    pub size: Size,
     pub state: State,
 }
 

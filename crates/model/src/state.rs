@@ -16,6 +16,10 @@ pub enum State {
 }
 
 impl State {
+    /// The states in which a job waits, in one way or another.
+    pub const WAITING: [State; 4] =
+        [State::Scheduled, State::Available, State::Pending, State::Retryable];
+
     pub const ALL: [State; 8] = [
         State::Scheduled,
         State::Available,

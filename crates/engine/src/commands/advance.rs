@@ -2,6 +2,9 @@
 
 use rota_model::{Live, State};
 
+use crate::limit::GateIx;
+use crate::sched::{Size, Waiting};
+use crate::timers::Timer;
 use crate::{Engine, EventKind, Now, Target};
 
 /// The most due things done in one step. The rest stays due, and [`Engine::wake_in_ms`] says so.
@@ -11,13 +14,22 @@ impl Engine {
     /// How long until something is due by itself; 0 when something is due now.
     #[must_use]
     pub fn wake_in_ms(&self) -> Option<u64> {
-        let mono =
-            [self.active.next_deadline(), self.workers.next_check(), self.waiters.next_deadline()];
+        let mono = [
+            self.active.next_deadline(),
+            self.workers.next_check(),
+            self.waiters.next_deadline(),
+            self.blocked.next_deadline(),
+            self.limits.next_timer(),
+            self.noise.next_look(),
+            (!self.sweeps.is_empty()).then_some(0),
+        ];
         let frozen = self.maintenance.enabled();
         let wall = [
             if frozen { None } else { self.timers.next() },
             if frozen { None } else { self.crons.next() },
             self.watch.next_deadline(),
+            self.limits.next_end(),
+            self.tenants.ends.first().map(|&(at, _)| at),
             self.minute.map(|minute| minute.saturating_add_ms(60_000)),
         ];
         let in_mono = mono.into_iter().flatten().map(|at| at.saturating_sub(self.now.mono));
@@ -30,6 +42,8 @@ impl Engine {
         self.now.mono = self.now.mono.max(now.mono);
         self.roll_statistics();
         self.end_waits();
+        self.end_blocks(self.now.mono);
+        self.listen_for_noise();
         let mut left = SLICE;
         while left > 0 && self.do_one_due_thing() {
             left -= 1;
@@ -49,20 +63,43 @@ impl Engine {
             self.deadline_passed(&live);
             return true;
         }
+        if let Some(gate) = self.limits.pop_timer(self.now.mono) {
+            self.gate_may_open(gate);
+            return true;
+        }
+        if let Some(limit) = self.limits.pop_end(self.now.wall) {
+            self.end_of_words(limit);
+            return true;
+        }
+        if self.end_due_throttle(self.now.wall) || self.sweep_one() {
+            return true;
+        }
         !self.maintenance.enabled() && (self.promote_one() || self.trigger_one_cron())
+    }
+
+    fn gate_may_open(&mut self, gate: GateIx) {
+        self.unsettled.push(gate);
+        let limit = self.limits.limit(self.limits.gate(gate).limit);
+        let queue = limit.partition.key.strip_prefix("queue:");
+        if let Some(ix) = queue.and_then(|name| self.queues.find(name))
+            && self.queues.get(ix).gate == Some(gate)
+        {
+            self.awake.push(ix);
+        }
     }
 
     fn promote_one(&mut self) -> bool {
         let Some((seq, timer)) = self.timers.pop_due(self.now.wall) else {
             return false;
         };
-        let ix = self.classes.slot(timer.class).queue;
-        self.queues.get_mut(ix).leave(timer.state);
+        self.count_out(timer.class, timer.state, timer.size);
         if timer.state == State::Scheduled {
             let job = self.job_ref(seq, timer.class);
             self.emit(EventKind::Enqueued { job });
         }
-        self.make_ready(seq, timer.class, timer.attempt, false);
+        let Timer { attempt, pauses, size, .. } = timer;
+        let job = Waiting { attempt, pauses, size, fresh: false };
+        self.make_ready(seq, timer.class, job, false);
         true
     }
 
@@ -79,15 +116,15 @@ impl Engine {
 
     /// Takes a job that waits, in whatever way, out of where it waits.
     pub(crate) fn leave_waiting(&mut self, live: &Live) {
-        let ix = self.classes.slot(live.class).queue;
+        let size = Size::of(u64::from(live.bytes));
         match (live.state, live.due) {
             (State::Scheduled | State::Retryable, Some(due)) => {
                 let found = self.timers.remove(due, live.seq);
                 debug_assert!(found, "a job that waits for a time has a timer");
-                self.queues.get_mut(ix).leave(live.state);
+                self.count_out(live.class, live.state, size);
             }
             (State::Available, _) if !live.held => self.leave_lane(live.seq, live.class),
-            (state, _) => self.queues.get_mut(ix).leave(state),
+            (state, _) => self.count_out(live.class, state, size),
         }
     }
 }

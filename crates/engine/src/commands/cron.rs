@@ -8,6 +8,7 @@ use rota_model::{CronName, Ending, JobId, Millis, Seq, State};
 
 use super::enqueue::Origin;
 use crate::cron::{Cron, Overlap};
+use crate::sched::Waiting;
 use crate::{CronSpec, Engine, EventKind, Refusal, Reply};
 
 impl Engine {
@@ -87,22 +88,16 @@ impl Engine {
             self.skip_run(name, cron, "too_many_queues", None, scheduled_for);
             return;
         };
+        let job = self.run_of(name, cron, scheduled_for);
+        if self.admits(std::slice::from_ref(&job)).is_err() {
+            self.skip_run(name, cron, "quota_exceeded", None, scheduled_for);
+            return;
+        }
         if cron.row.overlap == Overlap::CancelPrevious {
             for seq in std::mem::take(&mut cron.row.runs) {
                 self.cancel_run(Seq(seq));
             }
         }
-        let random = u128::from(self.entropy.next()) << 64 | u128::from(self.entropy.next());
-        let id = JobId::v7(self.wall().0, random);
-        let job = NewJob {
-            id,
-            id_given: false,
-            class: cron.row.class.clone(),
-            start_at: None,
-            expires: None,
-            pending: false,
-            body: envelope::body_of_run(&cron.row.body, name, scheduled_for),
-        };
         let held = cron.row.overlap == Overlap::Enqueue && !cron.row.runs.is_empty();
         let accepted = self.accept(job, class, Origin::Run { held });
         cron.row.runs.push_back(accepted.seq.0);
@@ -111,6 +106,20 @@ impl Engine {
         let run_count = cron.row.run_count;
         let (cron, expression) = (name.clone(), Arc::from(&*cron.row.expression));
         self.emit(EventKind::CronTriggered { cron, expression, job, scheduled_for, run_count });
+    }
+
+    fn run_of(&mut self, name: &CronName, cron: &Cron, scheduled_for: Millis) -> NewJob {
+        let random = u128::from(self.entropy.next()) << 64 | u128::from(self.entropy.next());
+        let id = JobId::v7(self.wall().0, random);
+        NewJob {
+            id,
+            id_given: false,
+            class: cron.row.class.clone(),
+            start_at: None,
+            expires: None,
+            pending: false,
+            body: envelope::body_of_run(&cron.row.body, name, scheduled_for),
+        }
     }
 
     /// A run has ended: the next one that was kept back may go.
@@ -144,12 +153,11 @@ impl Engine {
             return;
         };
         live.held = false;
-        let class = live.class;
-        let ix = self.classes.slot(class).queue;
-        self.queues.get_mut(ix).leave(State::Available);
+        let (class, waiting) = (live.class, Waiting::of(live));
+        self.count_out(class, State::Available, waiting.size);
         let job = self.job_ref(seq, class);
         self.emit(EventKind::Enqueued { job });
-        self.make_ready(seq, class, 0, false);
+        self.make_ready(seq, class, waiting, false);
     }
 
     fn cancel_run(&mut self, seq: Seq) {

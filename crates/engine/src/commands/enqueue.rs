@@ -4,8 +4,12 @@ use rota_model::envelope::NewJob;
 use rota_model::mutation::{Mutation, NewRow};
 use rota_model::{Class, ClassId, Live, Seq, State};
 
+use super::admit::Obstacle;
+use crate::classes::Home;
+use crate::sched::{Size, Waiting};
+use crate::tenant::Tally;
 use crate::timers::Timer;
-use crate::{Accepted, Engine, EventKind, Refusal, Reply};
+use crate::{Accepted, Admission, Engine, Enqueue, EventKind, Refusal, Reply};
 
 /// Where a job comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,30 +23,98 @@ pub(crate) enum Origin {
 
 impl Engine {
     /// All jobs or none: everything that could refuse one is asked before the first is accepted.
-    pub(crate) fn enqueue(&mut self, jobs: Vec<NewJob>) -> Reply {
-        let mut classes = Vec::with_capacity(jobs.len());
+    pub(crate) fn enqueue(&mut self, enqueue: Enqueue) -> Reply {
+        let jobs = enqueue.jobs;
         if let Err(refusal) = self.check_queues(&jobs) {
             return Reply::Refused(refusal);
         }
+        let mut rooms = 0;
+        let over = loop {
+            match (self.admits(&jobs), enqueue.wait) {
+                (Ok(over), _) => break over,
+                (Err(Obstacle::MakeRoom(queue, n)), _) if rooms < 1_000 => {
+                    rooms += 1;
+                    if !self.make_room(&queue, n) {
+                        // Nothing that waits to be fetched is left to drop.
+                        break Vec::new();
+                    }
+                }
+                (Err(Obstacle::Wait(_)), Some((id, ms))) if ms > 0 && !self.closing => {
+                    self.block(id, jobs, ms);
+                    return Reply::Waiting;
+                }
+                (Err(Obstacle::Wait(refusal)), _) => {
+                    if let Refusal::QueueFull { queue, depth, bound, .. } = &refusal {
+                        self.reject(queue, *depth, *bound, &jobs);
+                    }
+                    return Reply::Refused(refusal);
+                }
+                (Err(Obstacle::No(refusal)), _) => return Reply::Refused(refusal),
+                (Err(Obstacle::MakeRoom(..)), _) => break Vec::new(),
+            }
+        };
+        match self.accept_all(jobs) {
+            Reply::Enqueued(admission) => {
+                Reply::Enqueued(Admission { over_quota: over, ..admission })
+            }
+            reply => reply,
+        }
+    }
+
+    pub(super) fn accept_all(&mut self, jobs: Vec<NewJob>) -> Reply {
+        let mut classes = Vec::with_capacity(jobs.len());
         for job in &jobs {
             match self.class_id(&job.class) {
                 Ok(class) => classes.push(class),
                 Err(refusal) => return Reply::Refused(refusal),
             }
         }
+        let mut queues: Vec<_> = classes.iter().map(|id| self.classes.slot(*id).queue).collect();
+        queues.dedup();
+        let limited =
+            jobs.iter().zip(&classes).rev().find(|(job, _)| job.class.policy.limit.is_some());
+        let limit = limited.and_then(|(_, class)| self.glance_at_limit(*class));
         let accept = |(job, class)| self.accept(job, class, Origin::Client);
-        Reply::Enqueued(jobs.into_iter().zip(classes).map(accept).collect())
+        let jobs = jobs.into_iter().zip(classes).map(accept).collect();
+        let pressure = self.pressure_of(&queues);
+        Reply::Enqueued(Admission { jobs, over_quota: Vec::new(), pressure, limit })
     }
 
-    /// Interns the class, making its queue where it is new.
+    /// Interns the class, making its queue and meeting its tenant where they are new.
     pub(crate) fn class_id(&mut self, class: &Class) -> Result<ClassId, Refusal> {
         if let Some(id) = self.classes.find(class) {
             return Ok(id);
         }
-        let ix = self.queue_ix(&class.queue)?;
-        let (id, class) = self.classes.add(class.clone(), ix);
+        self.queue_ix(&class.queue)?;
+        let home = self.home_of(class);
+        let (id, class) = self.classes.add(class.clone(), home);
+        self.settle_in(id);
         self.out.mutations.push(Mutation::Class(id, class));
         Ok(id)
+    }
+
+    /// Where the jobs of a class belong. Its queue is there.
+    pub(crate) fn home_of(&mut self, class: &Class) -> Home {
+        let queue = self.queues.find(&class.queue).expect("the queue of a class is made first");
+        let tenant = self.meet_tenant(&class.tenant);
+        let (shard, new) = self.shards.get_or_make(queue, tenant);
+        if new {
+            let paused = &self.tenants.get(tenant).row.paused;
+            let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
+            self.shards.get_mut(shard).paused = since;
+            self.tenants.get_mut(tenant).shards.push(shard);
+            self.queues.get_mut(queue).shards.push(shard);
+        }
+        Home { queue, tenant, shard, gates: self.gates_of(class) }
+    }
+
+    /// A class is known to its tenant.
+    pub(crate) fn settle_in(&mut self, id: ClassId) {
+        let slot = self.classes.slot(id);
+        let (tenant, limited) = (slot.tenant, slot.class.policy.limit.is_some());
+        let tenant = self.tenants.get_mut(tenant);
+        tenant.classes.push(id);
+        tenant.keys += u32::from(limited);
     }
 
     /// Takes in one job.
@@ -57,12 +129,13 @@ impl Engine {
             (false, Some(_)) => State::Scheduled,
             (false, None) => State::Available,
         };
+        let size = Size::of(job.body.len() as u64);
         let live = Live {
             state,
             due: if state == State::Scheduled { due } else { None },
             expires: job.expires,
             held,
-            ..Live::ready(seq, class, created)
+            ..Live::ready(seq, class, created, job.body.len() as u32)
         };
         if live.expires.is_some() || origin != Origin::Client {
             self.watch.add(live.clone());
@@ -73,22 +146,26 @@ impl Engine {
         self.out.mutations.push(Mutation::Insert(row, live));
         self.classes.slot_mut(class).live += 1;
         self.seq_clock.note(seq, created);
-        let ix = self.classes.slot(class).queue;
+        let slot = self.classes.slot(class);
+        let (ix, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         self.queues.get_mut(ix).stats.minute.enqueued += 1;
         self.total.minute.enqueued += 1;
+        self.shards.get_mut(shard).totals.enqueued += 1;
+        self.tally(tenant, Tally { enqueued: 1, ..Tally::default() });
+        self.count_enqueued(tenant, 1, self.now.mono as i64);
 
         match (state, due) {
             (State::Scheduled, Some(due)) => {
                 let event = self.job_ref(seq, class).named(id);
                 self.emit(EventKind::Scheduled { job: event, due });
-                self.wait_until(due, seq, Timer { class, attempt: 0, state });
+                self.wait_until(due, seq, Timer { class, attempt: 0, pauses: 0, size, state });
             }
             (State::Available, _) if !held => {
                 let event = self.job_ref(seq, class).named(id);
                 self.emit(EventKind::Enqueued { job: event });
-                self.enter_lane(seq, class, 0, true);
+                self.enter_lane(seq, class, Waiting::fresh(size));
             }
-            _ => self.queues.get_mut(ix).enter(state),
+            _ => self.count_in(class, state, size),
         }
         Accepted { seq, id, id_given: given, state, created, body: job.body }
     }

@@ -5,7 +5,9 @@ use rota_model::{ClassId, Ending, Seq, State};
 
 use crate::active::Active;
 use crate::command::later;
-use crate::sched::QueueIx;
+use crate::limit::{Closed, GateIx};
+use crate::sched::{QueueIx, Seat, ShardIx, TurnIx, Waiting};
+use crate::tenant::Tally;
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
 
 impl Engine {
@@ -23,7 +25,7 @@ impl Engine {
         }
     }
 
-    /// As many jobs as there are, up to what was asked for and what the worker has room for.
+    /// As many jobs as there are, up to what was asked for and what worker and pool have room for.
     /// Each is a decision of its own.
     pub(crate) fn claim_for(&mut self, fetch: &Fetch) -> Vec<Claimed> {
         let mut claimed = Vec::new();
@@ -31,63 +33,106 @@ impl Engine {
             return claimed;
         }
         let most = fetch.count.min(self.room_of(fetch));
-        for name in &fetch.queues {
-            let Some(ix) = self.queues.find(name) else {
-                continue;
-            };
-            while claimed.len() < most {
-                let Some(job) = self.claim_next(ix, fetch) else {
-                    break;
-                };
-                claimed.push(job);
-            }
+        let Some(plan) = self.plan(fetch) else { return claimed };
+        self.note_asked(&plan);
+        while claimed.len() < most {
+            let Some(job) = self.claim_by(&plan, fetch) else { break };
+            claimed.push(job);
         }
         claimed
     }
 
-    fn claim_next(&mut self, ix: QueueIx, fetch: &Fetch) -> Option<Claimed> {
+    /// The next job of a queue for this fetch.
+    pub(crate) fn claim_next(&mut self, ix: QueueIx, fetch: &Fetch) -> Option<Claimed> {
+        let only = match &fetch.tenant {
+            Some(id) => Some(self.shards.find(ix, self.tenants.find(id)?)?),
+            None => None,
+        };
         loop {
-            let queue = self.queues.get(ix);
-            if !queue.may_dispatch() {
+            self.settle_gates();
+            if !self.queues.get(ix).may_dispatch() || !self.queue_is_open(ix) {
                 return None;
             }
-            let class = queue.next_lane()?;
-            let (seq, attempt, fresh) = self.pop_lane(ix, class)?;
-            if self.watch.is_over(seq, self.wall()) {
-                self.expire(seq, class);
+            let turn = match only {
+                Some(shard) => self.first_turn_of(shard)?,
+                None => self.first_turn(ix)?,
+            };
+            if self.is_at_cap(self.tenant_of(turn)) {
+                self.seat(turn);
                 continue;
             }
-            if fresh && let Some(accepted) = self.seq_clock.accepted_at(seq) {
-                let waited = self.wall().0.saturating_sub(accepted.0).max(0) as u64;
-                self.queues.get_mut(ix).stats.minute.wait_ms.record(waited);
-                self.total.minute.wait_ms.record(waited);
+            let &(_, _, class) = self.turns.get(turn).lanes.first()?;
+            if let Some((gate, closed)) = self.closed_gate(class) {
+                self.turn_away(class, turn, gate, closed);
+                continue;
             }
-            return Some(self.start(seq, class, attempt + 1, fresh, fetch));
+            let (seq, job) = self.pop_lane(class)?;
+            if self.watch.is_over(seq, self.wall()) {
+                self.expire(seq, class);
+                self.seat(turn);
+                continue;
+            }
+            let cost = self.cost_of(class);
+            self.charge(turn, cost);
+            self.count_dispatch(ix, class, seq, &job);
+            let claimed = self.start(seq, class, &job, cost, fetch);
+            self.journal.turn(self.tenant_of(turn), turn);
+            self.seat(turn);
+            return Some(claimed);
         }
     }
 
-    fn pop_lane(&mut self, ix: QueueIx, class: ClassId) -> Option<(Seq, u32, bool)> {
-        let priority = self.classes.slot(class).class.priority;
-        let lane = self.lanes.get_mut(class)?;
-        let popped = lane.pop()?;
-        let is = lane.head();
-        self.lanes.remove_if_empty(class);
+    fn first_turn(&self, ix: QueueIx) -> Option<TurnIx> {
+        let queue = self.queues.get(ix);
+        let level = queue.levels.get(queue.open.last()?)?;
+        level.ring.first().map(|&(_, turn)| turn)
+    }
+
+    /// One tenant's turn that comes first.
+    fn first_turn_of(&self, shard: ShardIx) -> Option<TurnIx> {
+        let turns = self.shards.get(shard).turns.iter();
+        let served = turns.filter(|(_, turn)| matches!(self.turns.get(*turn).seat, Seat::Ring(_)));
+        served.max_by_key(|(level, _)| *level).map(|&(_, turn)| turn)
+    }
+
+    /// A lane whose turn it is may not start its job.
+    fn turn_away(&mut self, class: ClassId, turn: TurnIx, gate: GateIx, closed: Closed) {
+        self.leave_its_turn(class);
+        if self.waits_at_limits(class) {
+            self.park(class, gate, turn, Some(closed));
+        } else {
+            self.sweep(class, gate, &closed);
+        }
+        self.seat(turn);
+    }
+
+    fn count_dispatch(&mut self, ix: QueueIx, class: ClassId, seq: Seq, job: &Waiting) {
+        let tenant = self.classes.slot(class).tenant;
+        self.tally(tenant, Tally { started: 1, ..Tally::default() });
         let queue = self.queues.get_mut(ix);
-        queue.move_lane(class, priority, Some(popped.seq), is);
-        queue.leave(State::Available);
-        Some((popped.seq, popped.attempt, popped.fresh))
+        queue.dispatched += 1;
+        queue.stats.minute.dispatched += 1;
+        self.total.minute.dispatched += 1;
+        if job.fresh
+            && let Some(accepted) = self.seq_clock.accepted_at(seq)
+        {
+            let waited = self.wall().0.saturating_sub(accepted.0).max(0) as u64;
+            self.queues.get_mut(ix).stats.minute.wait_ms.record(waited);
+            self.total.minute.wait_ms.record(waited);
+        }
     }
 
     fn start(
         &mut self,
         seq: Seq,
         class: ClassId,
-        attempt: u32,
-        fresh: bool,
+        job: &Waiting,
+        charged: u64,
         fetch: &Fetch,
     ) -> Claimed {
+        let (attempt, fresh) = (job.attempt + 1, job.fresh);
         let slot = self.classes.slot(class);
-        let (ix, policy) = (slot.queue, slot.class.policy.clone());
+        let policy = slot.class.policy.clone();
         let asked = policy.visibility_ms.or(fetch.visibility_ms);
         let reserved_ms =
             asked.unwrap_or(self.config.visibility_ms).min(self.config.max_visibility_ms);
@@ -103,11 +148,15 @@ impl Engine {
             worker: worker.clone(),
         }));
         let expires = self.watch.forget(seq).and_then(|live| live.expires);
+        self.use_limits(class);
+        let pool = self.enter_pool(fetch, class);
         self.active.insert(
             seq,
             Active {
                 class,
                 attempt,
+                pauses: job.pauses,
+                size: job.size,
                 started,
                 started_mono: self.now.mono as i64,
                 worker: worker.clone(),
@@ -115,9 +164,11 @@ impl Engine {
                 reserved_until: self.now.mono.saturating_add(reserved_ms),
                 times_out: self.now.mono.saturating_add(timeout_ms),
                 expires,
+                pool,
+                charged,
             },
         );
-        self.queues.get_mut(ix).enter(State::Active);
+        self.count_in(class, State::Active, job.size);
         let event =
             EventKind::Started { job: self.job_ref(seq, class), attempt, worker: worker.clone() };
         self.emit(event);
@@ -144,26 +195,31 @@ impl Engine {
 
     /// A fetch names its worker: it is known from now on, and it stays in its pool.
     fn meet_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
-        let Some(id) = &fetch.worker else {
-            // Only a worker can be in a pool.
-            return fetch.pool.as_ref().map_or(Ok(()), |_| Err(Refusal::OtherPool { pool: None }));
+        if let Some(id) = &fetch.worker {
+            self.meet(id)?;
+            self.join_pool(id, fetch.pool.as_ref())?;
+        }
+        let Some(name) = self.pool_of(fetch) else { return Ok(()) };
+        let Some(pool) = self.pools.get(&name) else {
+            return Err(Refusal::UnknownPool);
         };
-        self.meet(id)?;
-        let worker = self.workers.get(id).expect("the worker was just met");
-        match (&worker.row.about.pool, &fetch.pool) {
-            (known, Some(named)) if known.as_ref() != Some(named) => {
-                Err(Refusal::OtherPool { pool: known.as_ref().map(|pool| pool.to_string()) })
-            }
-            _ => Ok(()),
+        let stranger = fetch.queues.iter().find(|queue| !pool.config().queues.contains(queue));
+        match stranger {
+            Some(queue) => Err(Refusal::NotInPool { pool: name.clone(), queue: queue.clone() }),
+            None => Ok(()),
         }
     }
 
     fn room_of(&self, fetch: &Fetch) -> usize {
-        let Some(id) = &fetch.worker else { return usize::MAX };
-        match self.workers.get(id) {
+        let pool = self.pool_of(fetch).and_then(|name| self.pools.get(&name));
+        let in_pool =
+            pool.map_or(usize::MAX, |pool| usize::try_from(pool.room()).unwrap_or(usize::MAX));
+        let Some(id) = &fetch.worker else { return in_pool };
+        let own = match self.workers.get(id) {
             Some(worker) if worker.is_quieted() => 0,
             Some(worker) => worker.room(self.active.count_held_by(id)),
             None => usize::MAX,
-        }
+        };
+        own.min(in_pool)
     }
 }

@@ -1,18 +1,25 @@
 //! One file for each command.
 
 mod activate;
+mod admit;
 mod advance;
+mod backpressure;
 mod cancel;
 mod cron;
 mod delete;
 mod enqueue;
 mod fetch;
 mod heartbeat;
+mod limit;
+mod limited;
 mod maintenance;
+mod pool;
 mod queue;
 mod retry;
 mod settle;
 mod statistics;
+mod sweep;
+mod tenant;
 mod waiting;
 mod worker;
 

@@ -12,13 +12,16 @@ impl Engine {
         self.change_queue(&name, |queue| {
             let changed = queue.paused.is_none();
             queue.paused.get_or_insert(now);
-            changed.then(|| EventKind::QueuePaused { queue: name.clone() })
+            changed.then(|| EventKind::QueuePaused { queue: name.clone(), tenant: None })
         })
     }
 
     pub(crate) fn resume_queue(&mut self, name: QueueName) -> Reply {
         self.change_queue(&name, |queue| {
-            queue.paused.take().map(|_| EventKind::QueueResumed { queue: name.clone() })
+            queue
+                .paused
+                .take()
+                .map(|_| EventKind::QueueResumed { queue: name.clone(), tenant: None })
         })
     }
 
@@ -45,6 +48,8 @@ impl Engine {
         if let Some(event) = event {
             self.emit(event);
         }
+        self.keep_heads(ix);
+        self.relieved.push(ix);
         self.wake(ix);
         Reply::Queue(Box::new(self.queue_view(self.queues.get(ix))))
     }

@@ -5,6 +5,7 @@ use rota_model::row::Place;
 use rota_model::{Ending, State};
 
 use crate::effect::Changed;
+use crate::sched::{Size, Waiting};
 use crate::{Engine, EventKind, Refusal, Reply, Target};
 
 impl Engine {
@@ -24,7 +25,8 @@ impl Engine {
         let ix = self.classes.slot(class).queue;
         *self.queues.get_mut(ix).done.get_mut(done.ending) -= 1;
         self.out.mutations.push(Mutation::Revive { seq, enqueued: self.wall() });
-        self.enter_lane(seq, class, 0, false);
+        let size = Size::of(u64::from(done.bytes));
+        self.enter_lane(seq, class, Waiting { fresh: false, ..Waiting::fresh(size) });
         let job = self.job_ref(seq, class).named(target.id);
         self.emit(EventKind::Enqueued { job });
         Ok(Changed {

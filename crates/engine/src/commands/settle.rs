@@ -1,10 +1,12 @@
 //! Executions that ended: acknowledged, failed, or lost.
 
-use rota_model::mutation::Mutation;
+use rota_model::mutation::{Backoff, Mutation, Undo};
 use rota_model::{ClassId, Ending, Exhaustion, JobId, Millis, Seq, State};
 
 use crate::active::Active;
 use crate::command::later;
+use crate::sched::Waiting;
+use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{
     Ack, Engine, EventKind, Failure, HandlerCode, Holder, Nack, Refusal, Reply, Settle, Settled,
@@ -31,6 +33,10 @@ impl Engine {
         let seq = ack.job.seq;
         let duration_ms = active.ran_ms(self.now.mono);
         let ix = self.classes.slot(active.class).queue;
+        let (shard, tenant) =
+            (self.classes.slot(active.class).shard, self.classes.slot(active.class).tenant);
+        self.shards.get_mut(shard).totals.completed += 1;
+        self.tally(tenant, Tally { completed: 1, ..Tally::default() });
         for stats in [&mut self.queues.get_mut(ix).stats, &mut self.total] {
             stats.minute.completed += 1;
             stats.minute.run_ms.record(duration_ms);
@@ -44,13 +50,44 @@ impl Engine {
     fn nack(&mut self, nack: Nack) -> Result<Settled, Refusal> {
         let active = self.take_active(&nack.job, &nack.holder)?;
         let seq = nack.job.seq;
-        let outcome = if nack.requeue {
+        let paused = match nack.failure.limited_until {
+            Some(until) if !nack.requeue => self.pause(seq, &active, &nack.failure, until),
+            _ => None,
+        };
+        let outcome = if let Some(outcome) = paused {
+            outcome
+        } else if nack.requeue {
             self.record_failure(seq, &active, &nack.failure, None);
             self.return_to_queue(seq, &active, false)
         } else {
             self.fail(seq, &active, &nack.failure)
         };
         Ok(self.settled(nack.job.id, &active, outcome))
+    }
+
+    /// The handler met a limit elsewhere. The execution does not count, and what the job's key
+    /// stands for is left alone until then; without a key the job alone waits. `None` when the job
+    /// has done nothing but this for too often: then it is a failure like any other.
+    fn pause(
+        &mut self,
+        seq: Seq,
+        active: &Active,
+        failure: &Failure,
+        until: Millis,
+    ) -> Option<Outcome> {
+        if active.pauses >= self.config.most_pauses {
+            return None;
+        }
+        self.record_failure(seq, active, failure, None);
+        let mut anew = active.clone();
+        (anew.attempt, anew.pauses) = (active.attempt - 1, active.pauses + 1);
+        if self.pause_key(active.class, until, &failure.kind).is_some() {
+            return Some(self.return_to_queue(seq, &anew, true));
+        }
+        let due = until.min(later(self.wall(), self.config.longest_pause_ms)).max(self.wall());
+        let undo = Some(Undo { attempt: anew.attempt, pauses: anew.pauses });
+        let wait_ms = due.since(self.wall()).max(0) as u64;
+        Some(self.back_off(seq, &anew, failure, due, undo, wait_ms))
     }
 
     /// Claims that nobody received: as if they had not been.
@@ -109,7 +146,8 @@ impl Engine {
         let Some((ending, reason)) = verdict else {
             let delay_ms = policy.retry.delay_ms(active.attempt, self.entropy.next());
             self.record_failure(seq, active, failure, Some(delay_ms));
-            return self.back_off(seq, active, failure, delay_ms);
+            let due = later(self.wall(), delay_ms);
+            return self.back_off(seq, active, failure, due, None, delay_ms);
         };
         self.record_failure(seq, active, failure, None);
         self.end(seq, active.class, ending, None);
@@ -119,12 +157,20 @@ impl Engine {
         Outcome { state: State::Discarded, next: None }
     }
 
-    fn back_off(&mut self, seq: Seq, active: &Active, failure: &Failure, delay_ms: u64) -> Outcome {
+    fn back_off(
+        &mut self,
+        seq: Seq,
+        active: &Active,
+        failure: &Failure,
+        due: Millis,
+        undo: Option<Undo>,
+        delay_ms: u64,
+    ) -> Outcome {
         let (class, attempt, state) = (active.class, active.attempt, State::Retryable);
-        let due = later(self.wall(), delay_ms);
-        self.out.mutations.push(Mutation::Backoff { seq, due });
+        self.out.mutations.push(Mutation::Backoff(Backoff { seq, due, undo }));
         self.watch_again(seq, active, state, Some(due));
-        self.wait_until(due, seq, Timer { class, attempt, state });
+        let (pauses, size) = (active.pauses, active.size);
+        self.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
         let job = self.job_ref(seq, class);
         let error = failure.json.clone();
         self.emit(EventKind::Retrying { job, attempt, next: due, error });
@@ -133,7 +179,9 @@ impl Engine {
 
     fn return_to_queue(&mut self, seq: Seq, active: &Active, undo: bool) -> Outcome {
         self.watch_again(seq, active, State::Available, None);
-        self.make_ready(seq, active.class, active.attempt, undo);
+        let Active { attempt, pauses, size, .. } = *active;
+        let job = Waiting { attempt, pauses, size, fresh: false };
+        self.make_ready(seq, active.class, job, undo);
         Outcome { state: State::Available, next: None }
     }
 

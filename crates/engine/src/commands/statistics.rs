@@ -40,7 +40,8 @@ impl Engine {
         let hour_over = start_of(closed, Period::Hour) < start_of(now, Period::Hour);
         self.write_intervals(closed, hour_over);
         let clear = |stats: &mut Stats| {
-            stats.hour.merge(&std::mem::take(&mut stats.minute));
+            stats.last = std::mem::take(&mut stats.minute);
+            stats.hour.merge(&stats.last);
             if hour_over {
                 stats.hour = Interval::default();
             }
@@ -54,7 +55,20 @@ impl Engine {
                 self.out.mutations.push(Mutation::ForgetHistory(period, before));
             }
         }
-        self.classes.drop_idle(&mut self.out.mutations);
+        self.forget_idle_classes();
+    }
+
+    fn forget_idle_classes(&mut self) {
+        for (id, slot) in self.classes.drop_idle(&mut self.out.mutations) {
+            let tenant = self.tenants.get_mut(slot.tenant);
+            tenant.classes.retain(|class| *class != id);
+            tenant.keys -= u32::from(slot.class.policy.limit.is_some());
+            for gate in slot.gates {
+                let limit = self.limits.gate(gate).limit;
+                self.limits.leave_gate(gate);
+                self.sweep_limit(limit);
+            }
+        }
     }
 
     fn write_intervals(&mut self, minute: Millis, with_hour: bool) {

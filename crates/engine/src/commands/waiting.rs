@@ -5,6 +5,7 @@ use crate::{Engine, Fetch, Reply, WaiterId};
 
 impl Engine {
     pub(crate) fn start_waiting(&mut self, id: WaiterId, fetch: Fetch, ms: u64) {
+        let fetch = self.with_queues(fetch);
         for name in &fetch.queues {
             match self.queues.find(name) {
                 Some(ix) => {
@@ -17,8 +18,19 @@ impl Engine {
         self.waiters.add(id, fetch, deadline);
     }
 
+    /// A fetch that names no queue waits for those of its pool.
+    fn with_queues(&self, mut fetch: Fetch) -> Fetch {
+        if fetch.queues.is_empty()
+            && let Some(pool) = self.pool_of(&fetch).and_then(|name| self.pools.get(&name))
+        {
+            fetch.queues = pool.config().queues.clone();
+        }
+        fetch
+    }
+
     pub(crate) fn stop_waiting(&mut self, id: WaiterId) -> Reply {
         self.remove_waiter(id);
+        self.unblock(id);
         Reply::Done
     }
 
@@ -26,8 +38,9 @@ impl Engine {
         self.closing = true;
         while let Some(id) = self.waiters.expired(u64::MAX) {
             self.remove_waiter(id);
-            self.out.woken.push((id, Vec::new()));
+            self.out.woken.push((id, Reply::Fetched(Vec::new())));
         }
+        self.end_blocks(u64::MAX);
         Reply::Done
     }
 
@@ -35,7 +48,7 @@ impl Engine {
     pub(crate) fn end_waits(&mut self) {
         while let Some(id) = self.waiters.expired(self.now.mono) {
             self.remove_waiter(id);
-            self.out.woken.push((id, Vec::new()));
+            self.out.woken.push((id, Reply::Fetched(Vec::new())));
         }
     }
 
@@ -43,7 +56,8 @@ impl Engine {
     pub(crate) fn serve_waiters(&mut self) {
         while let Some(ix) = self.awake.pop() {
             let mut last = None;
-            while self.queues.get(ix).next_lane().is_some() {
+            self.settle_gates();
+            while !self.queues.get(ix).open.is_empty() {
                 let from = last.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
                 let waiters = &self.queues.get(ix).waiters;
                 let Some(&id) = waiters.range((from, std::ops::Bound::Unbounded)).next() else {
@@ -63,7 +77,7 @@ impl Engine {
         let claimed = self.claim_for(&fetch);
         if !claimed.is_empty() {
             self.remove_waiter(id);
-            self.out.woken.push((id, claimed));
+            self.out.woken.push((id, Reply::Fetched(claimed)));
         }
     }
 

@@ -12,13 +12,12 @@ impl Engine {
         if let Err(refusal) = self.meet(&id) {
             return Reply::Refused(refusal);
         }
-        let worker = self.workers.get_mut(&id).expect("the worker was just met");
-        if let (Some(known), Some(named)) = (&worker.row.about.pool, &about.pool)
-            && known != named
-        {
-            return Reply::Refused(Refusal::OtherPool { pool: Some(known.to_string()) });
+        if let Err(refusal) = self.join_pool(&id, about.pool.as_ref()) {
+            return Reply::Refused(refusal);
         }
-        worker.row.about = about;
+        let worker = self.workers.get_mut(&id).expect("the worker was just met");
+        let pool = worker.row.about.pool.take();
+        worker.row.about = Registration { pool, ..about };
         (worker.row.directive, worker.reported) = (None, None);
         self.write_worker(&id);
         self.wake_worker(&id);

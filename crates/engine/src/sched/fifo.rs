@@ -1,17 +1,40 @@
-//! A FIFO of sequence numbers that costs eight bytes for each, whatever its length.
+//! A FIFO of sequence numbers and sizes that costs eight bytes for each job, whatever its length.
 
 use std::collections::VecDeque;
 
 use rota_model::Seq;
 
+use super::size::Size;
+
 const SMALLEST: usize = 4;
 const LARGEST: usize = 1024;
+
+/// A job as it is kept here: its number in the upper 48 bits, its size in the lower 16.
+#[derive(Clone, Copy)]
+struct Entry(u64);
+
+const SIZE_BITS: u32 = 16;
+
+impl Entry {
+    fn new(seq: Seq, size: Size) -> Self {
+        debug_assert!(seq.0 >> (64 - SIZE_BITS) == 0, "a job's number has 48 bits");
+        Self(seq.0 << SIZE_BITS | u64::from(size.code()))
+    }
+
+    fn seq(self) -> Seq {
+        Seq(self.0 >> SIZE_BITS)
+    }
+
+    fn size(self) -> Size {
+        Size::from_code(self.0 as u16)
+    }
+}
 
 /// Blocks of growing size: a short FIFO stays small, and a long one never copies what it holds nor
 /// reserves a doubled buffer for it.
 #[derive(Default)]
 pub(crate) struct Fifo {
-    blocks: VecDeque<Vec<u64>>,
+    blocks: VecDeque<Vec<Entry>>,
     /// How much of the first block has been taken.
     taken: usize,
     len: usize,
@@ -23,78 +46,88 @@ impl Fifo {
     }
 
     /// Appends a number greater than all before it.
-    pub fn push(&mut self, seq: Seq) {
+    pub fn push(&mut self, seq: Seq, size: Size) {
         debug_assert!(self.last().is_none_or(|last| last < seq), "a FIFO is in order");
         let full = self.blocks.back().is_none_or(|block| block.len() == block.capacity());
         if full {
             let size = (self.len / 2).clamp(SMALLEST, LARGEST);
             self.blocks.push_back(Vec::with_capacity(size));
         }
-        self.blocks.back_mut().expect("a block was just made sure of").push(seq.0);
+        self.blocks.back_mut().expect("a block was just made sure of").push(Entry::new(seq, size));
         self.len += 1;
     }
 
     pub fn first(&self) -> Option<Seq> {
-        self.blocks.front().map(|block| Seq(block[self.taken]))
+        self.blocks.front().map(|block| block[self.taken].seq())
     }
 
     pub fn last(&self) -> Option<Seq> {
-        self.blocks.back().and_then(|block| block.last()).map(|&seq| Seq(seq))
+        self.blocks.back().and_then(|block| block.last()).map(|entry| entry.seq())
     }
 
-    pub fn pop(&mut self) -> Option<Seq> {
+    pub fn pop(&mut self) -> Option<(Seq, Size)> {
         let block = self.blocks.front()?;
-        let seq = Seq(block[self.taken]);
+        let entry = block[self.taken];
         self.taken += 1;
         self.len -= 1;
         if self.taken == block.len() {
             self.blocks.pop_front();
             self.taken = 0;
         }
-        Some(seq)
+        Some((entry.seq(), entry.size()))
     }
 
-    pub fn contains(&self, seq: Seq) -> bool {
-        let after = self.blocks.partition_point(|block| block[0] <= seq.0);
-        let Some(index) = after.checked_sub(1) else {
-            return false;
-        };
+    /// A job's size, if it is here.
+    pub fn find(&self, seq: Seq) -> Option<Size> {
+        let after = self.blocks.partition_point(|block| block[0].seq() <= seq);
+        let index = after.checked_sub(1)?;
         let from = if index == 0 { self.taken } else { 0 };
-        self.blocks[index][from..].binary_search(&seq.0).is_ok()
+        let numbers = &self.blocks[index][from..];
+        let found = numbers.binary_search_by_key(&seq, |entry| entry.seq()).ok()?;
+        Some(numbers[found].size())
+    }
+
+    /// How many stand before this one.
+    pub fn rank(&self, seq: Seq) -> usize {
+        let after = self.blocks.partition_point(|block| block[0].seq() < seq);
+        let Some(last) = after.checked_sub(1) else { return 0 };
+        let whole: usize = self.blocks.range(..last).map(Vec::len).sum();
+        (whole + self.blocks[last].partition_point(|e| e.seq() < seq)).saturating_sub(self.taken)
     }
 
     /// Numbers behind this one, rising.
     pub fn after(&self, seq: Seq) -> impl Iterator<Item = Seq> {
-        let block = self.blocks.partition_point(|block| block.last().is_none_or(|&l| l <= seq.0));
+        let block =
+            self.blocks.partition_point(|block| block.last().is_none_or(|l| l.seq() <= seq));
         let rest = self.blocks.range(block..).enumerate();
         rest.flat_map(move |(i, numbers)| {
             let taken = if block + i == 0 { self.taken } else { 0 };
-            let from = numbers.partition_point(|&n| n <= seq.0).max(taken);
-            numbers[from..].iter().map(|&n| Seq(n))
+            let from = numbers.partition_point(|n| n.seq() <= seq).max(taken);
+            numbers[from..].iter().map(|n| n.seq())
         })
     }
 
     /// Numbers before this one, falling.
     pub fn before(&self, seq: Seq) -> impl Iterator<Item = Seq> {
-        let blocks = self.blocks.partition_point(|block| block[0] < seq.0);
+        let blocks = self.blocks.partition_point(|block| block[0].seq() < seq);
         (0..blocks).rev().flat_map(move |i| {
             let numbers = &self.blocks[i];
             let taken = if i == 0 { self.taken } else { 0 };
-            let to = numbers.partition_point(|&n| n < seq.0).max(taken);
-            numbers[taken..to].iter().rev().map(|&n| Seq(n))
+            let to = numbers.partition_point(|n| n.seq() < seq).max(taken);
+            numbers[taken..to].iter().rev().map(|n| n.seq())
         })
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = Seq> {
-        let numbers = self.blocks.iter().flatten().skip(self.taken);
-        numbers.map(|&seq| Seq(seq))
+    pub fn iter(&self) -> impl Iterator<Item = (Seq, Size)> {
+        let entries = self.blocks.iter().flatten().skip(self.taken);
+        entries.map(|entry| (entry.seq(), entry.size()))
     }
 }
 
-impl FromIterator<Seq> for Fifo {
-    fn from_iter<I: IntoIterator<Item = Seq>>(seqs: I) -> Self {
+impl FromIterator<(Seq, Size)> for Fifo {
+    fn from_iter<I: IntoIterator<Item = (Seq, Size)>>(jobs: I) -> Self {
         let mut fifo = Fifo::default();
-        seqs.into_iter().for_each(|seq| fifo.push(seq));
+        jobs.into_iter().for_each(|(seq, size)| fifo.push(seq, size));
         fifo
     }
 }
@@ -103,33 +136,40 @@ impl FromIterator<Seq> for Fifo {
 mod tests {
     use super::*;
 
+    fn fifo(seqs: impl IntoIterator<Item = u64>) -> Fifo {
+        seqs.into_iter().map(|n| (Seq(n), Size::of(n))).collect()
+    }
+
     #[test]
     fn keeps_order_over_many_blocks() {
-        let mut fifo: Fifo = (0..10_000).map(|n| Seq(n * 3)).collect();
+        let mut fifo = fifo((0..10_000).map(|n| n * 3));
         for n in 0..5_000 {
             assert_eq!(fifo.first(), Some(Seq(n * 3)));
-            assert_eq!(fifo.pop(), Some(Seq(n * 3)));
+            assert_eq!(fifo.pop(), Some((Seq(n * 3), Size::of(n * 3))));
         }
         assert_eq!(fifo.len(), 5_000);
-        assert!(!fifo.contains(Seq(4_999 * 3)), "taken");
-        assert!(fifo.contains(Seq(5_000 * 3)) && fifo.contains(Seq(9_999 * 3)));
-        assert!(!fifo.contains(Seq(5_000 * 3 + 1)) && !fifo.contains(Seq(40_000)));
+        assert!(fifo.find(Seq(4_999 * 3)).is_none(), "taken");
+        assert_eq!(fifo.find(Seq(5_000 * 3)), Some(Size::of(15_000)));
+        assert!(fifo.find(Seq(9_999 * 3)).is_some());
+        assert!(fifo.find(Seq(5_000 * 3 + 1)).is_none() && fifo.find(Seq(40_000)).is_none());
         assert_eq!(fifo.iter().count(), 5_000);
-        assert_eq!(fifo.iter().last(), fifo.last());
+        assert_eq!(fifo.iter().last().map(|(seq, _)| seq), fifo.last());
+        assert_eq!((fifo.rank(Seq(15_000)), fifo.rank(Seq(15_001))), (0, 1));
+        assert_eq!((fifo.rank(Seq(29_997)), fifo.rank(Seq(90_000))), (4_999, 5_000));
         while fifo.pop().is_some() {}
         assert_eq!((fifo.len(), fifo.first(), fifo.pop()), (0, None, None));
-        fifo.push(Seq(1));
-        assert_eq!(fifo.pop(), Some(Seq(1)));
+        fifo.push(Seq(1), Size::of(7));
+        assert_eq!(fifo.pop(), Some((Seq(1), Size::of(7))));
     }
 
     #[test]
     fn walks_from_anywhere_in_both_directions() {
-        let mut fifo: Fifo = (0..3_000).map(|n| Seq(n * 2)).collect();
+        let mut fifo = fifo((0..3_000).map(|n| n * 2));
         for _ in 0..7 {
             fifo.pop();
         }
         for start in [0, 1, 13, 14, 15, 100, 2_047, 4_096, 5_998, 5_999, 9_000] {
-            let all: Vec<Seq> = fifo.iter().collect();
+            let all: Vec<Seq> = fifo.iter().map(|(seq, _)| seq).collect();
             let after: Vec<Seq> = fifo.after(Seq(start)).collect();
             let expected: Vec<Seq> = all.iter().copied().filter(|s| s.0 > start).collect();
             assert_eq!(after, expected, "after {start}");
@@ -142,9 +182,7 @@ mod tests {
     #[test]
     fn a_short_one_is_small_and_a_long_one_costs_eight_bytes_each() {
         let bytes = |fifo: &Fifo| fifo.blocks.iter().map(|b| b.capacity() * 8).sum::<usize>();
-        let short: Fifo = [Seq(1)].into_iter().collect();
-        assert!(bytes(&short) <= 64);
-        let long: Fifo = (0..1_000_000).map(Seq).collect();
-        assert!(bytes(&long) < 8_100_000);
+        assert!(bytes(&fifo([1])) <= 64);
+        assert!(bytes(&fifo(0..1_000_000)) < 8_100_000);
     }
 }

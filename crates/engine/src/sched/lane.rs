@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rota_model::{ClassId, Seq};
+use rota_model::{ClassId, Live, Seq};
 
 use super::fifo::Fifo;
+use super::size::Size;
+use super::turn::TurnIx;
+use crate::limit::GateIx;
 
 /// All non-empty lanes.
 #[derive(Default)]
@@ -15,18 +18,46 @@ pub(crate) struct Lanes(Vec<Option<Box<Lane>>>);
 #[derive(Default)]
 pub(crate) struct Lane {
     fresh: Fifo,
-    /// With the attempts they have behind them.
-    returned: BTreeMap<Seq, u32>,
+    returned: BTreeMap<Seq, Waiting>,
     /// Jobs in `fresh` that were cancelled or removed. The head is never one of them.
     dead: BTreeSet<Seq>,
+    pub place: Place,
 }
 
-pub(crate) struct Popped {
-    pub seq: Seq,
+/// Where a lane that has jobs stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Place {
+    #[default]
+    Nowhere,
+    /// Among the lanes that its tenant may be served from, under this head.
+    Turn(TurnIx, Seq),
+    /// Behind a gate, in the group of this turn.
+    Lot(GateIx, TurnIx),
+    /// Its jobs are being dropped or rescheduled, a slice at a time.
+    Sweep(GateIx),
+}
+
+/// What is known of a job that waits in a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Waiting {
     /// The attempts it has behind it.
     pub attempt: u32,
+    /// How often it has ended at a limit elsewhere.
+    pub pauses: u32,
+    pub size: Size,
     /// It has waited here since it was accepted.
     pub fresh: bool,
+}
+
+impl Waiting {
+    pub fn fresh(size: Size) -> Self {
+        Self { attempt: 0, pauses: 0, size, fresh: true }
+    }
+
+    pub fn of(live: &Live) -> Self {
+        let size = Size::of(u64::from(live.bytes));
+        Self { attempt: live.attempt, pauses: live.pauses, size, fresh: false }
+    }
 }
 
 impl Lanes {
@@ -44,6 +75,12 @@ impl Lanes {
             self.0.resize_with(index + 1, || None);
         }
         self.0[index].get_or_insert_default()
+    }
+
+    /// The classes that have a lane.
+    pub fn classes(&self) -> impl Iterator<Item = ClassId> {
+        let all = self.0.iter().enumerate();
+        all.filter(|(_, lane)| lane.is_some()).map(|(i, _)| ClassId(i as u32))
     }
 
     pub fn remove_if_empty(&mut self, class: ClassId) {
@@ -67,38 +104,45 @@ impl Lane {
     }
 
     /// A fresh job is newer than all in the lane and goes behind them; any other is sorted in.
-    pub fn add(&mut self, seq: Seq, attempt: u32, fresh: bool) {
-        if fresh && self.fresh.last().is_none_or(|last| last < seq) {
-            self.fresh.push(seq);
+    pub fn add(&mut self, seq: Seq, job: Waiting) {
+        if job.fresh && self.fresh.last().is_none_or(|last| last < seq) {
+            self.fresh.push(seq, job.size);
         } else {
-            self.returned.insert(seq, attempt);
+            self.returned.insert(seq, Waiting { fresh: false, ..job });
         }
     }
 
     /// Takes the oldest job.
-    pub fn pop(&mut self) -> Option<Popped> {
+    pub fn pop(&mut self) -> Option<(Seq, Waiting)> {
         let seq = self.head()?;
-        if let Some(attempt) = self.returned.remove(&seq) {
-            return Some(Popped { seq, attempt, fresh: false });
+        if let Some(job) = self.returned.remove(&seq) {
+            return Some((seq, job));
         }
-        self.fresh.pop();
+        let (_, size) = self.fresh.pop()?;
         self.drop_dead_head();
-        Some(Popped { seq, attempt: 0, fresh: true })
+        Some((seq, Waiting::fresh(size)))
     }
 
-    /// Takes a job out of the middle; false when it is not here.
-    pub fn remove(&mut self, seq: Seq) -> bool {
-        if self.returned.remove(&seq).is_some() {
-            return true;
+    /// How many jobs stand before this one.
+    pub fn rank(&self, seq: Seq) -> usize {
+        let dead = self.dead.range(..seq).count();
+        self.fresh.rank(seq) - dead + self.returned.range(..seq).count()
+    }
+
+    /// Takes a job out of the middle; `None` when it is not here.
+    pub fn remove(&mut self, seq: Seq) -> Option<Size> {
+        if let Some(job) = self.returned.remove(&seq) {
+            return Some(job.size);
         }
-        if !self.fresh.contains(seq) || !self.dead.insert(seq) {
-            return false;
+        let size = self.fresh.find(seq)?;
+        if !self.dead.insert(seq) {
+            return None;
         }
         self.drop_dead_head();
         if self.dead.len() > 64 && self.dead.len() * 2 > self.fresh.len() {
             self.compact();
         }
-        true
+        Some(size)
     }
 
     /// The next jobs behind this one, or before it when `falling`, at most `limit`.
@@ -130,7 +174,7 @@ impl Lane {
 
     fn compact(&mut self) {
         let dead = std::mem::take(&mut self.dead);
-        self.fresh = self.fresh.iter().filter(|seq| !dead.contains(seq)).collect();
+        self.fresh = self.fresh.iter().filter(|(seq, _)| !dead.contains(seq)).collect();
     }
 }
 
@@ -138,44 +182,53 @@ impl Lane {
 mod tests {
     use super::*;
 
-    fn drain(lane: &mut Lane) -> Vec<(u64, u32)> {
-        std::iter::from_fn(|| lane.pop().map(|p| (p.seq.0, p.attempt))).collect()
+    fn fresh(n: u64) -> (Seq, Waiting) {
+        (Seq(n), Waiting::fresh(Size::of(n)))
+    }
+
+    fn returned(n: u64, attempt: u32) -> (Seq, Waiting) {
+        (Seq(n), Waiting { attempt, pauses: 0, size: Size::of(n), fresh: false })
+    }
+
+    fn lane(jobs: impl IntoIterator<Item = (Seq, Waiting)>) -> Lane {
+        let mut lane = Lane::default();
+        jobs.into_iter().for_each(|(seq, job)| lane.add(seq, job));
+        lane
+    }
+
+    fn drain(lane: &mut Lane) -> Vec<(u64, u32, u64)> {
+        let next = || lane.pop().map(|(seq, job)| (seq.0, job.attempt, job.size.bytes()));
+        std::iter::from_fn(next).collect()
     }
 
     #[test]
     fn returned_jobs_take_their_old_place() {
-        let mut lane = Lane::default();
-        for n in [2, 4, 6] {
-            lane.add(Seq(n), 0, true);
-        }
-        lane.add(Seq(3), 2, false);
-        lane.add(Seq(1), 0, false);
+        let mut lane = lane([fresh(2), fresh(4), fresh(6), returned(3, 2), returned(1, 0)]);
         assert_eq!((lane.len(), lane.head()), (5, Some(Seq(1))));
-        assert_eq!(drain(&mut lane), [(1, 0), (2, 0), (3, 2), (4, 0), (6, 0)]);
+        assert_eq!((lane.rank(Seq(1)), lane.rank(Seq(4)), lane.rank(Seq(6))), (0, 3, 4));
+        let expected = [(1, 0, 1), (2, 0, 2), (3, 2, 3), (4, 0, 4), (6, 0, 6)];
+        assert_eq!(drain(&mut lane), expected);
     }
 
     #[test]
     fn removed_jobs_never_show() {
-        let mut lane = Lane::default();
-        (0..1_000).for_each(|n| lane.add(Seq(n), 0, true));
-        lane.add(Seq(2_000), 1, false);
+        let mut lane = lane((0..1_000).map(fresh).chain([returned(2_000, 1)]));
         for n in (0..1_000).filter(|n| n % 3 != 0) {
-            assert!(lane.remove(Seq(n)));
-            assert!(!lane.remove(Seq(n)), "only once");
+            assert_eq!(lane.remove(Seq(n)), Some(Size::of(n)));
+            assert!(lane.remove(Seq(n)).is_none(), "only once");
         }
-        assert!(lane.remove(Seq(2_000)));
-        assert!(!lane.remove(Seq(5_000)));
-        let left: Vec<_> = (0..1_000).filter(|n| n % 3 == 0).map(|n| (n, 0)).collect();
-        assert_eq!(lane.len(), left.len());
+        assert!(lane.remove(Seq(2_000)).is_some());
+        assert!(lane.remove(Seq(5_000)).is_none());
+        let left: Vec<_> = (0..1_000).filter(|n| n % 3 == 0).map(|n| (n, 0, n)).collect();
+        assert_eq!((lane.len(), lane.rank(Seq(999))), (left.len(), left.len() - 1));
         assert_eq!(drain(&mut lane), left);
         assert_eq!(lane.len(), 0);
     }
 
     #[test]
     fn removing_the_head_uncovers_a_living_one() {
-        let mut lane = Lane::default();
-        (0..4).for_each(|n| lane.add(Seq(n), 0, true));
-        assert!(lane.remove(Seq(1)) && lane.remove(Seq(0)));
+        let mut lane = lane((0..4).map(fresh));
+        assert!(lane.remove(Seq(1)).is_some() && lane.remove(Seq(0)).is_some());
         assert_eq!(lane.head(), Some(Seq(2)));
     }
 }

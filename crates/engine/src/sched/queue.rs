@@ -1,4 +1,4 @@
-//! Queues: their lanes in dispatch order, their settings, and their counts.
+//! Queues: their turns in dispatch order, their settings, and their counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,6 +7,8 @@ use rota_model::mutation::Counts;
 use rota_model::{ClassId, Millis, QueueName, Seq, State};
 use serde::{Deserialize, Serialize};
 
+use super::{Level, ShardIx, Size};
+use crate::limit::GateIx;
 use crate::stats::Stats;
 use crate::{QueueSettings, WaiterId};
 
@@ -21,13 +23,78 @@ pub(crate) struct Queues {
 pub(crate) struct Queue {
     pub row: QueueRow,
     pub name: QueueName,
-    /// Non-empty lanes by priority, then by the age of their heads.
-    levels: BTreeMap<i16, BTreeSet<(Seq, ClassId)>>,
+    /// By effective priority. A level stays once it is there, so that its round goes on.
+    pub levels: BTreeMap<i32, Level>,
+    /// Levels with somebody to serve.
+    pub open: BTreeSet<i32>,
+    pub shards: Vec<ShardIx>,
+    /// The limit on the queue as a whole.
+    pub gate: Option<GateIx>,
     /// Living jobs by state.
     live: [u64; State::ALL.len()],
+    /// Of the jobs that wait.
+    pub bytes: u64,
     pub done: Counts,
     pub waiters: BTreeSet<WaiterId>,
+    /// Enqueues that wait for room, the first first.
+    pub blocked: BTreeSet<WaiterId>,
+    /// All non-empty lanes by their heads, kept while the oldest job may have to go.
+    pub heads: Option<BTreeSet<(Seq, ClassId)>>,
+    /// It was said that the queue is nearly full.
+    pub warned: bool,
     pub stats: Stats,
+    /// Dispatches by pool are kept elsewhere; these are all of them, since the process began.
+    pub dispatched: u64,
+    pub starved: u64,
+    /// When a worker last asked for it, in monotonic time.
+    pub asked_at: Option<u64>,
+    pub rejected: u64,
+    pub dropped: u64,
+}
+
+/// How much a queue may hold, and what happens beyond that. Zero is no bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    #[serde(default)]
+    pub max_depth: u64,
+    #[serde(default)]
+    pub max_bytes: u64,
+    /// The same for each tenant's part.
+    #[serde(default)]
+    pub tenant_max_depth: u64,
+    #[serde(default)]
+    pub tenant_max_bytes: u64,
+    pub strategy: Backpressure,
+    /// In thousandths of a bound.
+    pub warn_at: u32,
+}
+
+/// What happens to a job that does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backpressure {
+    #[default]
+    Reject,
+    Block,
+    DropOldest,
+}
+
+impl Backpressure {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Backpressure::Reject => "reject",
+            Backpressure::Block => "block",
+            Backpressure::DropOldest => "drop_oldest",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Backpressure::Reject, Backpressure::Block, Backpressure::DropOldest]
+            .into_iter()
+            .find(|strategy| strategy.as_str() == text)
+    }
 }
 
 /// What is kept of a queue on disk.
@@ -60,10 +127,22 @@ impl Queues {
             row,
             name,
             levels: BTreeMap::new(),
+            open: BTreeSet::new(),
+            shards: Vec::new(),
+            gate: None,
             live: [0; State::ALL.len()],
+            bytes: 0,
             done: Counts::default(),
             waiters: BTreeSet::new(),
+            blocked: BTreeSet::new(),
+            heads: None,
+            warned: false,
             stats: Stats::default(),
+            dispatched: 0,
+            starved: 0,
+            asked_at: None,
+            rejected: 0,
+            dropped: 0,
         });
         ix
     }
@@ -90,29 +169,6 @@ impl Queues {
 }
 
 impl Queue {
-    /// The lane whose head is next: the highest priority, and there the oldest head.
-    pub fn next_lane(&self) -> Option<ClassId> {
-        let (_, level) = self.levels.last_key_value()?;
-        level.first().map(|&(_, class)| class)
-    }
-
-    /// A lane's head is another now; `None` means that the lane was or is empty.
-    pub fn move_lane(&mut self, class: ClassId, priority: i16, was: Option<Seq>, is: Option<Seq>) {
-        if was == is {
-            return;
-        }
-        let level = self.levels.entry(priority).or_default();
-        if let Some(was) = was {
-            level.remove(&(was, class));
-        }
-        if let Some(is) = is {
-            level.insert((is, class));
-        }
-        if level.is_empty() {
-            self.levels.remove(&priority);
-        }
-    }
-
     pub fn count(&self, state: State) -> u64 {
         if state.is_terminal() {
             self.done.of_state(state)
@@ -121,16 +177,41 @@ impl Queue {
         }
     }
 
-    pub fn enter(&mut self, state: State) {
+    pub fn enter(&mut self, state: State, size: Size) {
         self.live[state.code() as usize] += 1;
+        if state != State::Active {
+            self.bytes += size.bytes();
+        }
     }
 
-    pub fn leave(&mut self, state: State) {
+    pub fn leave(&mut self, state: State, size: Size) {
         self.live[state.code() as usize] -= 1;
+        if state != State::Active {
+            self.bytes -= size.bytes();
+        }
     }
 
+    /// Jobs that wait, in whatever way.
+    pub fn depth(&self) -> u64 {
+        State::WAITING.into_iter().map(|state| self.count(state)).sum()
+    }
+
+    /// Neither paused nor at its own bound of active jobs.
     pub fn may_dispatch(&self) -> bool {
         let room = |most: u32| self.count(State::Active) < u64::from(most);
         self.row.paused.is_none() && self.row.settings.concurrency.is_none_or(room)
+    }
+
+    /// Somebody is there to be served.
+    pub fn is_ready(&self) -> bool {
+        !self.open.is_empty() && self.may_dispatch()
+    }
+
+    /// How full it is, as a part of the bound that is nearest.
+    pub fn pressure(&self) -> Option<f64> {
+        let bounds = self.row.settings.bounds?;
+        let part = |is: u64, most: u64| (most > 0).then(|| is as f64 / most as f64);
+        let parts = [part(self.depth(), bounds.max_depth), part(self.bytes, bounds.max_bytes)];
+        parts.into_iter().flatten().reduce(f64::max)
     }
 }

@@ -1,5 +1,15 @@
 //! Looking into the engine. Nothing here changes it.
 
+mod explain;
+mod limits;
+mod pools;
+mod tenants;
+
+pub use explain::{Explained, Reason};
+pub use limits::LimitView;
+pub use pools::{PoolView, QueueShare};
+pub use tenants::{ShardView, ShareView, TenantView};
+
 use rota_model::mutation::Counts;
 use rota_model::{
     Class, ClassId, CronName, Directive, Ending, Live, Millis, QueueName, Seq, State, WorkerId,
@@ -18,6 +28,9 @@ pub struct QueueView {
     pub paused: Option<Millis>,
     pub settings: QueueSettings,
     pub totals: Totals,
+    /// Of the jobs that wait.
+    pub bytes: u64,
+    pub pressure: Option<f64>,
     /// The minute under way.
     pub minute: Interval,
     /// When its oldest waiting job was accepted, as far as that is known without looking it up.
@@ -211,6 +224,8 @@ impl Engine {
             worker: active.worker.clone(),
             reserved_ms: active.reserved_ms,
             held: false,
+            bytes: active.size.bytes() as u32,
+            pauses: active.pauses,
         })
     }
 
@@ -258,13 +273,17 @@ impl Engine {
     pub(crate) fn queue_view(&self, queue: &Queue) -> QueueView {
         let mut totals = Totals::default();
         totals.add(queue);
-        let oldest = queue.next_lane().and_then(|class| self.lanes.get(class)?.head());
+        let first = queue.open.last().and_then(|level| queue.levels.get(level)?.ring.first());
+        let lane = first.and_then(|&(_, turn)| self.turns.get(turn).lanes.first());
+        let oldest = lane.map(|&(_, head, _)| head);
         QueueView {
             name: queue.name.clone(),
             created: queue.row.created,
             paused: queue.row.paused,
             settings: queue.row.settings,
             totals,
+            bytes: queue.bytes,
+            pressure: queue.pressure(),
             minute: queue.stats.minute.clone(),
             oldest,
         }

@@ -1,0 +1,286 @@
+//! Whether jobs may come in: the limits of their tenants and the bounds of their queues.
+
+use std::collections::BTreeMap;
+
+use rota_model::envelope::NewJob;
+use rota_model::{QueueName, Quota, Scope, State, TenantId};
+
+use crate::limit::Partition;
+use crate::sched::Size;
+use crate::tenant::{Tenant, TenantIx};
+use crate::{Backpressure, Bounds, Engine, EventKind, Refusal};
+
+/// What a batch brings, by tenant and by queue.
+#[derive(Default)]
+pub(super) struct Load<'a> {
+    tenants: BTreeMap<&'a TenantId, Share>,
+    queues: BTreeMap<&'a QueueName, Share>,
+    parts: BTreeMap<(&'a QueueName, &'a TenantId), Share>,
+}
+
+#[derive(Default, Clone, Copy)]
+struct Share {
+    jobs: u64,
+    scheduled: u64,
+    bytes: u64,
+}
+
+/// What keeps a batch out.
+pub(super) enum Obstacle {
+    /// For now or for good.
+    No(Refusal),
+    /// The queue is full, and lets enqueues wait.
+    Wait(Refusal),
+    /// So many of the oldest must go first.
+    MakeRoom(QueueName, u64),
+}
+
+impl Engine {
+    /// Everything that could keep out one of the jobs, before the first is accepted. Limits that
+    /// only warn are given back.
+    pub(super) fn admits(&mut self, jobs: &[NewJob]) -> Result<Vec<&'static str>, Obstacle> {
+        if !self.has_limits(jobs) {
+            return Ok(Vec::new());
+        }
+        let load = Load::of(jobs, self.wall());
+        let mut over = Vec::new();
+        for (id, share) in &load.tenants {
+            let Some(ix) = self.tenants.find(id) else {
+                continue;
+            };
+            if let Err((refusal, soft)) = self.check_tenant(ix, share) {
+                let Refusal::TenantLimit { limit, current, maximum, retry_ms, .. } = &refusal
+                else {
+                    return Err(Obstacle::No(refusal));
+                };
+                let (limit, current, maximum) = (*limit, *current, *maximum);
+                let soft = soft && retry_ms.is_some();
+                let tenant = (*id).clone();
+                self.emit(EventKind::TenantLimitExceeded { tenant, limit, current, maximum, soft });
+                if !soft {
+                    return Err(Obstacle::No(refusal));
+                }
+                over.push(limit);
+            }
+        }
+        self.check_keys(jobs).map_err(Obstacle::No)?;
+        for (name, share) in &load.queues {
+            self.check_bounds(name, None, share, jobs)?;
+        }
+        for ((name, tenant), share) in &load.parts {
+            self.check_bounds(name, Some(tenant), share, jobs)?;
+        }
+        Ok(over)
+    }
+
+    fn has_limits(&self, jobs: &[NewJob]) -> bool {
+        jobs.iter().any(|job| {
+            let tenant = self.tenants.find(&job.class.tenant).map(|ix| self.tenants.get(ix));
+            let queue = self.queues.find(&job.class.queue).map(|ix| self.queues.get(ix));
+            job.class.policy.limit.is_some()
+                || tenant.is_some_and(|tenant| tenant.origin() != crate::Origin::Default)
+                || queue.is_some_and(|queue| queue.row.settings.bounds.is_some())
+        })
+    }
+
+    fn check_tenant(&mut self, ix: TenantIx, share: &Share) -> Result<(), (Refusal, bool)> {
+        let tenant = self.tenants.get(ix);
+        let (config, soft) = (tenant.config(), tenant.quota() == Quota::Soft);
+        let (depth, scheduled) = (tenant.depth(), tenant.count(State::Scheduled));
+        let (id, rate) = (tenant.id.clone(), config.max_enqueue_rate);
+        let refusal = |limit, current, maximum, retry_ms| {
+            (Refusal::TenantLimit { tenant: id.clone(), limit, current, maximum, retry_ms }, soft)
+        };
+        for (name, most, is, more) in [
+            ("max_queue_depth", config.max_queue_depth, depth, share.jobs),
+            ("max_scheduled", config.max_scheduled, scheduled, share.scheduled),
+        ] {
+            if let Some(most) = most.filter(|most| more > 0 && is + more > *most) {
+                let fits = (more <= most).then(|| self.drain_ms(tenant, is + more - most));
+                return Err(refusal(name, is, most, fits));
+            }
+        }
+        let Some(rate) = rate else { return Ok(()) };
+        let mono = self.now.mono as i64;
+        let window = self.enqueue_window(ix, rate);
+        let current = window.count(mono);
+        if current + share.jobs > u64::from(rate.limit) {
+            let opens = window.opens_at(rate.limit, share.jobs);
+            let wait = opens.map(|at| at.saturating_sub(mono).max(1) as u64);
+            return Err(refusal("max_enqueue_rate", current, u64::from(rate.limit), wait));
+        }
+        Ok(())
+    }
+
+    /// How long it takes until so many jobs have left, by what left in the last minute.
+    fn drain_ms(&self, tenant: &Tenant, jobs: u64) -> u64 {
+        let last = tenant.counters.as_ref().map(|counters| counters.last_minute(self.wall()));
+        let left = last.map_or(0, |tally| u64::from(tally.started));
+        (jobs * 60_000).checked_div(left).unwrap_or(60_000).clamp(1_000, 3_600_000)
+    }
+
+    pub(crate) fn enqueue_window(
+        &mut self,
+        ix: TenantIx,
+        rate: rota_model::Rate,
+    ) -> &mut crate::limit::Window {
+        let slot = &mut self.tenants.get_mut(ix).enqueued;
+        let known = slot.take().filter(|window| window.period_ms() == rate.period_ms);
+        let fresh = || Box::new(crate::limit::Window::new(rate.period_ms, rate.limit));
+        let window = slot.insert(known.unwrap_or_else(fresh));
+        window.admit(rate.limit);
+        window
+    }
+
+    /// Counts jobs that came in against their tenant's rate.
+    pub(crate) fn count_enqueued(&mut self, ix: TenantIx, n: u32, at: i64) {
+        if let Some(rate) = self.tenants.get(ix).config().max_enqueue_rate {
+            self.enqueue_window(ix, rate).record(at, n);
+        }
+    }
+
+    fn check_keys(&self, jobs: &[NewJob]) -> Result<(), Refusal> {
+        let most = self.config.max_keys_per_tenant;
+        let mut fresh: BTreeMap<&TenantId, Vec<&rota_model::RateLimit>> = BTreeMap::new();
+        for job in jobs {
+            let Some(limit) = &job.class.policy.limit else { continue };
+            if self.config.global_keys_declared && limit.scope == Scope::Global {
+                let partition = Partition { key: limit.key.clone(), tenant: None };
+                let known = self.limits.find(&partition).map(|ix| self.limits.limit(ix));
+                if known.is_none_or(|limit| limit.row.declared.is_none()) {
+                    return Err(Refusal::UndeclaredKey { key: limit.key.clone() });
+                }
+            }
+            if self.classes.find(&job.class).is_none() {
+                let all = fresh.entry(&job.class.tenant).or_default();
+                if !all.contains(&limit) {
+                    all.push(limit);
+                }
+            }
+        }
+        for (id, limits) in fresh {
+            let known = self.tenants.find(id).map_or(0, |ix| self.tenants.get(ix).keys);
+            if known as usize + limits.len() > most as usize {
+                return Err(Refusal::TooManyKeys { tenant: id.clone(), limit: most });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_bounds(
+        &mut self,
+        name: &QueueName,
+        tenant: Option<&TenantId>,
+        share: &Share,
+        jobs: &[NewJob],
+    ) -> Result<(), Obstacle> {
+        let Some(ix) = self.queues.find(name) else { return Ok(()) };
+        let Some(bounds) = self.queues.get(ix).row.settings.bounds else { return Ok(()) };
+        let shard = tenant.and_then(|id| self.shards.find(ix, self.tenants.find(id)?));
+        let (depth, bytes) = match (tenant, shard) {
+            (None, _) => (self.queues.get(ix).depth(), self.queues.get(ix).bytes),
+            (Some(_), Some(shard)) => {
+                (self.shards.get(shard).depth(), self.shards.get(shard).bytes)
+            }
+            (Some(_), None) => (0, 0),
+        };
+        let (most, most_bytes) = match tenant {
+            None => (bounds.max_depth, bounds.max_bytes),
+            Some(_) => (bounds.tenant_max_depth, bounds.tenant_max_bytes),
+        };
+        for (is, more, most, in_bytes) in
+            [(depth, share.jobs, most, false), (bytes, share.bytes, most_bytes, true)]
+        {
+            if most == 0 || is + more <= most {
+                continue;
+            }
+            let full = Full { name, tenant, bounds, is, most, in_bytes, fits: more <= most };
+            return Err(self.overflow(full, is + more - most, jobs));
+        }
+        Ok(())
+    }
+
+    fn overflow(&mut self, full: Full<'_>, excess: u64, jobs: &[NewJob]) -> Obstacle {
+        let retry_ms = full.fits.then(|| self.queue_drain_ms(full.name, excess, full.in_bytes));
+        let refusal = Refusal::QueueFull {
+            queue: full.name.clone(),
+            tenant: full.tenant.cloned(),
+            depth: full.is,
+            bound: full.most,
+            in_bytes: full.in_bytes,
+            strategy: full.bounds.strategy,
+            retry_ms,
+        };
+        match full.bounds.strategy {
+            Backpressure::Block if full.fits => return Obstacle::Wait(refusal),
+            // Dropping goes by age over the whole queue, so only the queue's own bound can ask for it.
+            Backpressure::DropOldest if full.fits && full.tenant.is_none() => {
+                return Obstacle::MakeRoom(
+                    full.name.clone(),
+                    if full.in_bytes { 1 } else { excess },
+                );
+            }
+            _ => {}
+        }
+        self.reject(full.name, full.is, full.most, jobs);
+        Obstacle::No(refusal)
+    }
+
+    /// Says that the queue had no room.
+    pub(super) fn reject(&mut self, name: &QueueName, depth: u64, bound: u64, jobs: &[NewJob]) {
+        if let Some(ix) = self.queues.find(name) {
+            self.queues.get_mut(ix).rejected += 1;
+        }
+        if let Some(job) = jobs.iter().find(|job| job.class.queue == *name) {
+            let (queue, class) = (name.clone(), job.class.clone().into());
+            self.emit(EventKind::QueueRejected { queue, depth, bound, class });
+        }
+    }
+
+    fn queue_drain_ms(&self, name: &QueueName, excess: u64, in_bytes: bool) -> u64 {
+        let Some(ix) = self.queues.find(name) else { return 1_000 };
+        let queue = self.queues.get(ix);
+        let minute = &queue.stats.minute;
+        let done = (minute.completed + minute.failed).max(queue.stats.last.completed);
+        let jobs = if in_bytes { 1 } else { excess };
+        (jobs * 60_000).checked_div(done).unwrap_or(5_000).clamp(1_000, 3_600_000)
+    }
+}
+
+struct Full<'a> {
+    name: &'a QueueName,
+    tenant: Option<&'a TenantId>,
+    bounds: Bounds,
+    is: u64,
+    most: u64,
+    in_bytes: bool,
+    /// An empty queue would have room for it.
+    fits: bool,
+}
+
+impl<'a> Load<'a> {
+    fn of(jobs: &'a [NewJob], now: rota_model::Millis) -> Self {
+        let mut load = Self::default();
+        for job in jobs {
+            let scheduled = !job.pending && job.start_at.is_some_and(|at| at > now);
+            let share = Share {
+                jobs: 1,
+                scheduled: u64::from(scheduled),
+                bytes: Size::of(job.body.len() as u64).bytes(),
+            };
+            load.tenants.entry(&job.class.tenant).or_default().add(share);
+            load.queues.entry(&job.class.queue).or_default().add(share);
+            let part = (&job.class.queue, &job.class.tenant);
+            load.parts.entry(part).or_default().add(share);
+        }
+        load
+    }
+}
+
+impl Share {
+    fn add(&mut self, other: Share) {
+        self.jobs += other.jobs;
+        self.scheduled += other.scheduled;
+        self.bytes += other.bytes;
+    }
+}

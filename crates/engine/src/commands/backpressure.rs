@@ -1,0 +1,160 @@
+//! Queues that are full: waiting for room, making room, and saying so.
+
+use rota_model::envelope::NewJob;
+use rota_model::{Ending, QueueName};
+
+use super::admit::Obstacle;
+use crate::effect::Pressure;
+use crate::sched::QueueIx;
+use crate::{Engine, EventKind, Refusal, Reply, WaiterId};
+
+/// The most jobs that one enqueue may push out.
+const MOST_DROPPED: u64 = 10_000;
+
+impl Engine {
+    /// An enqueue waits until its queues have room.
+    pub(super) fn block(&mut self, id: WaiterId, jobs: Vec<NewJob>, ms: u64) {
+        for job in &jobs {
+            if let Some(ix) = self.queues.find(&job.class.queue) {
+                self.queues.get_mut(ix).blocked.insert(id);
+            }
+        }
+        self.blocked.add(id, jobs, self.now.mono.saturating_add(ms));
+    }
+
+    pub(super) fn unblock(&mut self, id: WaiterId) -> Option<Vec<NewJob>> {
+        let waiting = self.blocked.remove(id)?;
+        for job in &waiting.jobs {
+            if let Some(ix) = self.queues.find(&job.class.queue) {
+                self.queues.get_mut(ix).blocked.remove(&id);
+            }
+        }
+        Some(waiting.jobs)
+    }
+
+    /// Ends waits for room whose time is over.
+    pub(super) fn end_blocks(&mut self, mono: u64) {
+        while let Some(id) = self.blocked.expired(mono) {
+            let Some(jobs) = self.unblock(id) else { return };
+            let reply = match self.admits(&jobs) {
+                Err(Obstacle::No(refusal) | Obstacle::Wait(refusal)) => {
+                    if let Refusal::QueueFull { queue, depth, bound, .. } = &refusal {
+                        self.reject(queue, *depth, *bound, &jobs);
+                    }
+                    Reply::Refused(refusal)
+                }
+                _ => self.accept_all(jobs),
+            };
+            self.out.woken.push((id, reply));
+        }
+    }
+
+    /// Jobs have left bounded queues: those that waited for that may come in, and it may be said
+    /// that the queue is not nearly full any more.
+    pub(crate) fn relieve_queues(&mut self) {
+        while let Some(ix) = self.relieved.pop() {
+            self.admit_blocked(ix);
+            self.tell_cleared(ix);
+        }
+    }
+
+    fn admit_blocked(&mut self, ix: QueueIx) {
+        while let Some(&id) = self.queues.get(ix).blocked.first() {
+            let Some(waiting) = self.blocked.get(id) else { return };
+            let jobs = waiting.jobs.clone();
+            match self.admits(&jobs) {
+                Err(Obstacle::Wait(_) | Obstacle::MakeRoom(..)) => return,
+                Err(Obstacle::No(refusal)) => {
+                    self.unblock(id);
+                    self.out.woken.push((id, Reply::Refused(refusal)));
+                }
+                Ok(_) => {
+                    self.unblock(id);
+                    let reply = self.accept_all(jobs);
+                    self.out.woken.push((id, reply));
+                }
+            }
+        }
+    }
+
+    /// Drops the oldest jobs of a queue; false when there is none to drop.
+    pub(super) fn make_room(&mut self, name: &QueueName, jobs: u64) -> bool {
+        let Some(ix) = self.queues.find(name) else { return false };
+        for _ in 0..jobs.min(MOST_DROPPED) {
+            let oldest =
+                self.queues.get(ix).heads.as_ref().and_then(|heads| heads.first().copied());
+            let Some((seq, class)) = oldest else { return false };
+            self.leave_lane(seq, class);
+            self.end(seq, class, Ending::Discarded, None);
+            self.queues.get_mut(ix).dropped += 1;
+            let job = self.job_ref(seq, class);
+            self.emit(EventKind::QueueDropped { queue: name.clone(), job: job.clone() });
+            let (reason, error) = ("dropped_by_backpressure", bytes::Bytes::new());
+            self.emit(EventKind::Discarded { job, attempt: 0, reason, error });
+        }
+        true
+    }
+
+    /// Jobs have come in. How full the fullest of their queues is, where that is worth a word.
+    pub(super) fn pressure_of(&mut self, queues: &[QueueIx]) -> Option<Pressure> {
+        let mut fullest: Option<Pressure> = None;
+        for &ix in queues {
+            let queue = self.queues.get(ix);
+            let Some(bounds) = queue.row.settings.bounds else { continue };
+            let Some(ratio) = queue.pressure() else { continue };
+            if ratio * 1_000.0 < f64::from(bounds.warn_at) {
+                continue;
+            }
+            let (depth, bound) = self.fullness(ix);
+            let queue = self.queues.get_mut(ix);
+            if !std::mem::replace(&mut queue.warned, true) {
+                let queue = queue.name.clone();
+                self.emit(EventKind::QueueNearlyFull { queue, depth, bound });
+            }
+            if fullest.as_ref().is_none_or(|known| known.ratio < ratio) {
+                fullest = Some(Pressure { depth, bound, ratio });
+            }
+        }
+        fullest
+    }
+
+    fn tell_cleared(&mut self, ix: QueueIx) {
+        let queue = self.queues.get(ix);
+        let warn_at = queue.row.settings.bounds.map_or(0, |bounds| bounds.warn_at);
+        let below = queue.pressure().is_none_or(|ratio| ratio * 1_000.0 < f64::from(warn_at));
+        if queue.warned && below {
+            let (depth, bound) = self.fullness(ix);
+            let queue = self.queues.get_mut(ix);
+            queue.warned = false;
+            let queue = queue.name.clone();
+            self.emit(EventKind::QueueCleared { queue, depth, bound });
+        }
+    }
+
+    /// Jobs and their bound, or bytes where only they are bounded.
+    pub(crate) fn fullness(&self, ix: QueueIx) -> (u64, u64) {
+        let queue = self.queues.get(ix);
+        match queue.row.settings.bounds {
+            Some(bounds) if bounds.max_depth == 0 && bounds.max_bytes > 0 => {
+                (queue.bytes, bounds.max_bytes)
+            }
+            Some(bounds) => (queue.depth(), bounds.max_depth),
+            None => (queue.depth(), 0),
+        }
+    }
+
+    /// Keeps what making room needs, while the queue's settings ask for it.
+    pub(crate) fn keep_heads(&mut self, ix: QueueIx) {
+        let bounds = self.queues.get(ix).row.settings.bounds;
+        let wanted = bounds.is_some_and(|b| b.strategy == crate::Backpressure::DropOldest);
+        let have = self.queues.get(ix).heads.is_some();
+        if wanted == have {
+            return;
+        }
+        let heads = wanted.then(|| {
+            let ours = self.classes.ids().filter(|(_, slot)| slot.queue == ix);
+            ours.filter_map(|(id, _)| Some((self.lanes.get(id)?.head()?, id))).collect()
+        });
+        self.queues.get_mut(ix).heads = heads;
+    }
+}

@@ -1,0 +1,158 @@
+//! What is said about limits: by operators, and by handlers that met one elsewhere.
+
+use std::sync::Arc;
+
+use rota_model::mutation::{Kind, Mutation};
+use rota_model::{ClassId, LimitKey, Millis, Rate, TenantId};
+
+use crate::command::{PutLimit, later};
+use crate::limit::{Hold, LimitIx, LimitRow, Override, Partition};
+use crate::{Engine, EventKind, LimitGlance, Refusal, Reply};
+
+impl Engine {
+    pub(crate) fn put_limit(&mut self, put: PutLimit) -> Reply {
+        let ix = self.limits.get_or_make(&Partition { key: put.key, tenant: put.tenant });
+        let now = self.wall();
+        let reason: Option<Arc<str>> = put.reason.map(Into::into);
+        let row = &mut self.limits.limit_mut(ix).row;
+        match put.numbers {
+            Some((numbers, Some(expires))) => row.replaced = Some(Override { numbers, expires }),
+            Some((numbers, None)) => {
+                row.declared = (!numbers.is_empty()).then_some(numbers);
+                row.from_file = false;
+            }
+            None => {}
+        }
+        if let Some(until) = put.paused_until {
+            let reason = reason.clone().unwrap_or_else(|| "operator".into());
+            row.hold = (until > now).then_some(Hold { until, reason });
+        }
+        row.reason = reason.or(row.reason.take());
+        self.limit_spoken_of(ix);
+        Reply::Limit(Box::new(self.limit_view(ix)))
+    }
+
+    pub(crate) fn clear_limit(&mut self, key: LimitKey, tenant: Option<TenantId>) -> Reply {
+        let Some(ix) = self.limits.find(&Partition { key: key.clone(), tenant }) else {
+            return Reply::Refused(Refusal::UnknownLimit);
+        };
+        let declared = self.config.limits.get(&key).copied();
+        self.limits.limit_mut(ix).row =
+            LimitRow { declared, from_file: declared.is_some(), ..LimitRow::default() };
+        self.limit_spoken_of(ix);
+        let view = Box::new(self.limit_view(ix));
+        self.sweep_limit(ix);
+        Reply::Limit(view)
+    }
+
+    /// What is said about a limit has changed: it is written down and takes effect.
+    pub(crate) fn limit_spoken_of(&mut self, ix: LimitIx) {
+        let limit = self.limits.limit(ix);
+        let (name, row) = (limit.partition.name(), limit.row.clone());
+        let (key, gates) = (limit.partition.key.clone(), limit.gates.clone());
+        let said = LimitRow {
+            declared: row.declared.filter(|_| !row.from_file),
+            from_file: false,
+            ..row.clone()
+        };
+        if said == LimitRow::default() {
+            self.out.mutations.push(Mutation::Remove(Kind::Limit, name.as_str().into()));
+        } else {
+            self.put(Kind::Limit, &name, &said);
+        }
+        let ends = [row.hold.map(|hold| hold.until), row.replaced.map(|other| other.expires)];
+        ends.into_iter().flatten().for_each(|at| self.limits.ends_at(ix, at));
+        if limit_is_global(self, ix) {
+            self.rearrange(&key);
+        }
+        self.unsettled.extend(gates);
+        self.wake_limited(ix);
+    }
+
+    /// Something that was said about a limit is over.
+    pub(crate) fn end_of_words(&mut self, ix: LimitIx) {
+        if !self.limits.exists(ix) {
+            return;
+        }
+        let now = self.wall();
+        let row = &mut self.limits.limit_mut(ix).row;
+        let before = row.clone();
+        row.hold.take_if(|hold| hold.until <= now);
+        row.replaced.take_if(|other| other.expires <= now);
+        if *row != before {
+            if row.hold.is_none() && row.replaced.is_none() && row.declared.is_none() {
+                row.reason = None;
+            }
+            self.limit_spoken_of(ix);
+        }
+    }
+
+    /// A limit that nobody uses and of which nothing is said is forgotten.
+    pub(crate) fn sweep_limit(&mut self, ix: LimitIx) {
+        let now = self.now;
+        if self.limits.exists(ix) && self.limits.limit_mut(ix).is_blank(now) {
+            self.forget_limit(ix);
+        }
+    }
+
+    /// A handler met the limit that its job's key stands for: nothing of the key starts until then.
+    /// `None` when the job has no key.
+    pub(crate) fn pause_key(
+        &mut self,
+        class: ClassId,
+        until: Millis,
+        reason: &str,
+    ) -> Option<Millis> {
+        let limit = self.classes.slot(class).class.policy.limit.clone()?;
+        let gate = *self.classes.slot(class).gates.first()?;
+        let longest = later(self.wall(), self.config.longest_pause_ms);
+        let until = until.min(longest);
+        let ix = self.limits.gate(gate).limit;
+        let known = self.limits.limit(ix).row.hold.as_ref().map(|hold| hold.until);
+        if known.is_none_or(|known| known < until) && until > self.wall() {
+            let reason: Arc<str> = reason.into();
+            let row = &mut self.limits.limit_mut(ix).row;
+            row.hold = Some(Hold { until, reason: reason.clone() });
+            let tenant = self.limits.limit(ix).partition.tenant.clone();
+            self.limit_spoken_of(ix);
+            let (key, until) = (limit.key, Some(until));
+            self.emit(EventKind::LimitAdjusted { key, tenant, until, reason });
+        }
+        Some(until)
+    }
+
+    /// Fetches that wait for queues whose limit this is may find something now.
+    fn wake_limited(&mut self, ix: LimitIx) {
+        let gates = self.limits.limit(ix).gates.clone();
+        for queue in self.queues.indexes() {
+            let waits = !self.queues.get(queue).waiters.is_empty();
+            if waits && self.queues.get(queue).gate.is_some_and(|gate| gates.contains(&gate)) {
+                self.awake.push(queue);
+            }
+        }
+    }
+
+    /// How the limit of a class stands, for who has just enqueued a job of it.
+    pub(crate) fn glance_at_limit(&mut self, class: ClassId) -> Option<LimitGlance> {
+        let gate = *self.classes.slot(class).gates.first()?;
+        let own = self.limits.gate(gate).numbers;
+        let (wall, mono) = (self.wall(), self.now.mono as i64);
+        let limit = self.limits.limit(self.limits.gate(gate).limit);
+        let numbers = limit.numbers(own, wall);
+        let timed: Option<Rate> = numbers.iter().find_map(|n| n.rate.or(n.throttle));
+        if let Some(rate) = timed {
+            let (count, resets) = limit.look(rate, mono);
+            let limit = u64::from(rate.limit);
+            let resets = resets.map_or(0, |at| (at - mono).max(0) as u64);
+            let remaining = limit.saturating_sub(count);
+            return Some(LimitGlance { limit, remaining, resets: later(wall, resets) });
+        }
+        let most = numbers.iter().find_map(|n| n.concurrency)?;
+        let remaining = u64::from(most).saturating_sub(limit.active);
+        Some(LimitGlance { limit: u64::from(most), remaining, resets: wall })
+    }
+}
+
+fn limit_is_global(engine: &Engine, ix: LimitIx) -> bool {
+    engine.limits.limit(ix).partition.tenant.is_none()
+}

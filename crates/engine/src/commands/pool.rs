@@ -1,0 +1,194 @@
+//! Pools: an operator's hand on them, and what they have to do with a fetch.
+
+use rota_model::mutation::{Kind, Mutation};
+use rota_model::{
+    ClassId, PoolConfig, PoolName, QueueStrategy, Starvation, State, Weight, WorkerId,
+};
+
+use crate::pool::PoolRow;
+use crate::sched::{Candidate, QueueIx};
+use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
+
+/// Which queues a fetch may have, and how they take turns.
+pub(crate) struct Plan {
+    queues: Vec<(QueueIx, Weight)>,
+    strategy: QueueStrategy,
+    starvation: Starvation,
+    pool: Option<PoolName>,
+    /// What fetches without a pool that ask for the same have in common.
+    key: u64,
+}
+
+impl Engine {
+    pub(crate) fn put_pool(&mut self, name: PoolName, config: PoolConfig) -> Reply {
+        let known = self.pools.get(&name).map(|pool| pool.config().clone());
+        if known.is_none() && self.pools.len() >= self.config.max_pools {
+            return Reply::Refused(Refusal::TooManyPools { limit: self.config.max_pools });
+        }
+        self.put(Kind::Pool, &name, &PoolRow { config: config.clone() });
+        let new = config.strategy;
+        let changed = known.as_ref().is_none_or(|old| {
+            old.strategy != new || old.weights != config.weights || old.queues != config.queues
+        });
+        self.pools.put_api(name.clone(), config);
+        if changed {
+            let previous = known.as_ref().map(|old| old.strategy);
+            self.emit(EventKind::PoolRebalanced { pool: name.clone(), previous, new });
+        }
+        self.wake_all();
+        let pool = Box::new(self.pool_view(&name).expect("the pool was just put"));
+        Reply::Pool { pool, created: known.is_none() }
+    }
+
+    pub(crate) fn remove_pool(&mut self, name: &PoolName) -> Reply {
+        let Some(pool) = self.pool_view(name) else {
+            return Reply::Refused(Refusal::UnknownPool);
+        };
+        self.out.mutations.push(Mutation::Remove(Kind::Pool, (**name).into()));
+        let from_file = self.pools.get_mut(name).is_some_and(|pool| {
+            pool.api = None;
+            pool.file.is_some()
+        });
+        if !from_file {
+            self.pools.remove(name);
+        }
+        self.wake_all();
+        Reply::Pool { pool: Box::new(pool), created: false }
+    }
+
+    /// The pool that a fetch speaks for: its worker's, or the one that it names.
+    pub(crate) fn pool_of(&self, fetch: &Fetch) -> Option<PoolName> {
+        let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
+        let own = worker.and_then(|worker| worker.row.about.pool.clone());
+        own.or_else(|| fetch.pool.clone())
+    }
+
+    /// A worker that names a pool stays in it.
+    pub(crate) fn join_pool(
+        &mut self,
+        id: &WorkerId,
+        named: Option<&PoolName>,
+    ) -> Result<(), Refusal> {
+        let Some(named) = named else { return Ok(()) };
+        if self.pools.get(named).is_none() {
+            return Err(Refusal::UnknownPool);
+        }
+        let worker = self.workers.get_mut(id).expect("the worker was just met");
+        match &worker.row.about.pool {
+            Some(known) if known != named => {
+                Err(Refusal::OtherPool { pool: Some(known.to_string()) })
+            }
+            Some(_) => Ok(()),
+            None => {
+                worker.row.about.pool = Some(named.clone());
+                self.write_worker(id);
+                Ok(())
+            }
+        }
+    }
+
+    /// How this fetch is served; `None` when it has no queue to be served from.
+    pub(crate) fn plan(&self, fetch: &Fetch) -> Option<Plan> {
+        let pool = self.pool_of(fetch);
+        let config = pool.as_ref().and_then(|name| self.pools.get(name)).map(|pool| pool.config());
+        let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
+        let preferred = fetch.preference.as_ref();
+        let preferred = preferred.or_else(|| worker?.row.about.preference.as_ref());
+        let (strategy, weights) = match (config, preferred) {
+            (Some(config), _) => (config.strategy, Some(&config.weights)),
+            (None, Some(own)) => (own.strategy, Some(&own.weights)),
+            (None, None) => (QueueStrategy::Strict, None),
+        };
+        let asked = match config {
+            Some(config) if fetch.queues.is_empty() => &config.queues,
+            _ => &fetch.queues,
+        };
+        let weight = |name| weights.and_then(|all| all.get(name)).copied().unwrap_or(Weight::ONE);
+        let allowed = asked.iter().filter(|name| !self.pools.shuts_out(pool.as_ref(), name));
+        let found = allowed.filter_map(|name| Some((self.queues.find(name)?, weight(name))));
+        let queues: Vec<(QueueIx, Weight)> = found.collect();
+        let starvation = config.and_then(|config| config.starvation);
+        (!queues.is_empty()).then(|| Plan {
+            key: signature(&queues, strategy),
+            queues,
+            strategy,
+            starvation: starvation.unwrap_or(self.config.starvation),
+            pool,
+        })
+    }
+
+    /// These queues have somebody who works for them.
+    pub(crate) fn note_asked(&mut self, plan: &Plan) {
+        let mono = self.now.mono;
+        plan.queues.iter().for_each(|(ix, _)| self.queues.get_mut(*ix).asked_at = Some(mono));
+    }
+
+    /// One job by the plan.
+    pub(crate) fn claim_by(&mut self, plan: &Plan, fetch: &Fetch) -> Option<Claimed> {
+        if let [(ix, _)] = plan.queues[..] {
+            return self.claim_next(ix, fetch);
+        }
+        let candidates: Vec<Candidate> =
+            plan.queues.iter().map(|one| self.candidate(*one)).collect();
+        let (mono, rule) = (self.now.mono, plan.starvation);
+        let rotation = match plan.pool.as_ref().and_then(|name| self.pools.get_mut(name)) {
+            Some(pool) => &mut pool.rotation,
+            None => self.rotations.get_or_make(plan.key),
+        };
+        let (order, starved) = rotation.order(&candidates, plan.strategy, rule, mono);
+        for one in starved {
+            let queue = self.queues.get_mut(one.queue);
+            queue.starved += 1;
+            let (name, available) = (queue.name.clone(), queue.count(State::Available));
+            self.emit(EventKind::QueueStarved { queue: name, for_ms: one.for_ms, available });
+        }
+        for ix in order {
+            let Some(claimed) = self.claim_next(ix, fetch) else { continue };
+            let rotation = match plan.pool.as_ref().and_then(|name| self.pools.get_mut(name)) {
+                Some(pool) => &mut pool.rotation,
+                None => self.rotations.get_or_make(plan.key),
+            };
+            rotation.served(&candidates, ix, plan.strategy, rule, mono);
+            return Some(claimed);
+        }
+        None
+    }
+
+    fn candidate(&self, (queue, weight): (QueueIx, Weight)) -> Candidate {
+        let is = self.queues.get(queue);
+        let available = is.count(State::Available);
+        Candidate { queue, weight, ready: is.is_ready(), available }
+    }
+
+    /// A job starts in the pool of this fetch.
+    pub(crate) fn enter_pool(&mut self, fetch: &Fetch, class: ClassId) -> Option<PoolName> {
+        let name = self.pool_of(fetch)?;
+        let minute = self.wall().0.div_euclid(60_000);
+        let queue = self.classes.slot(class).class.queue.clone();
+        let pool = self.pools.get_mut(&name)?;
+        pool.active += 1;
+        pool.count_dispatch(&queue, minute);
+        if pool.room() == 0 && !std::mem::replace(&mut pool.told_full, true) {
+            let (active, queues) = (pool.active, pool.config().queues.clone());
+            let waiting = queues.iter().filter_map(|name| self.queues.find(name));
+            let waiting = waiting.map(|ix| self.queues.get(ix).count(State::Available)).sum();
+            self.emit(EventKind::PoolOverloaded { pool: name.clone(), active, waiting });
+        }
+        Some(name)
+    }
+
+    pub(crate) fn leave_pool(&mut self, name: &PoolName) {
+        let Some(pool) = self.pools.get_mut(name) else { return };
+        let was_full = pool.room() == 0;
+        pool.active = pool.active.saturating_sub(1);
+        pool.told_full = false;
+        if was_full {
+            let queues = pool.config().queues.clone();
+            self.awake.extend(queues.iter().filter_map(|name| self.queues.find(name)));
+        }
+    }
+}
+
+fn signature(queues: &[(QueueIx, Weight)], strategy: QueueStrategy) -> u64 {
+    ahash::RandomState::with_seeds(1, 2, 3, 4).hash_one((queues, strategy))
+}

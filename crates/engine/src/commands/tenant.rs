@@ -1,0 +1,165 @@
+//! An operator's hand on a tenant.
+
+use rota_model::mutation::{Kind, Mutation};
+use rota_model::{QueueName, TenantId};
+
+use crate::command::TenantChange;
+use crate::tenant::{ApiConfig, Tally, TenantIx};
+use crate::{Change, Engine, EventKind, Refusal, Reply};
+
+/// Changes that are kept for each tenant.
+const MOST_CHANGES: usize = 50;
+
+impl Engine {
+    /// The tenant, which is known and written down from now on.
+    pub(crate) fn meet_tenant(&mut self, id: &TenantId) -> TenantIx {
+        let ix = match self.tenants.find(id) {
+            Some(ix) => ix,
+            None => self.tenants.add(id.clone(), self.wall()),
+        };
+        if !self.tenants.get(ix).written {
+            self.write_tenant(ix);
+        }
+        ix
+    }
+
+    pub(crate) fn write_tenant(&mut self, ix: TenantIx) {
+        let tenant = self.tenants.get_mut(ix);
+        tenant.written = true;
+        let (id, row) = (tenant.id.clone(), tenant.row.clone());
+        self.put(Kind::Tenant, &id, &row);
+    }
+
+    pub(crate) fn put_tenant(&mut self, id: &TenantId, change: TenantChange) -> Reply {
+        let created = self.tenants.find(id).is_none_or(|ix| self.tenants.get(ix).row.api.is_none());
+        let ix = self.meet_tenant(id);
+        let before = Some(self.tenants.get(ix).config().clone());
+        let api = ApiConfig {
+            config: change.config.clone(),
+            updated: self.wall(),
+            reason: change.reason.clone(),
+        };
+        let after = Some(change.config);
+        let note = Change {
+            at: self.wall(),
+            what: change.what.into(),
+            reason: change.reason,
+            before,
+            after,
+        };
+        self.reconfigure(ix, |tenant| {
+            tenant.row.api = Some(api);
+            keep(&mut tenant.row.changes, note);
+        });
+        if created {
+            self.emit(EventKind::TenantCreated { tenant: id.clone() });
+        }
+        Reply::Tenant { tenant: Box::new(self.tenant_view(ix)), created }
+    }
+
+    /// Changes what is said about a tenant. Its lanes find their places anew: priorities and limits
+    /// count for what waits already, too.
+    fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
+        let classes = self.tenants.get(ix).classes.clone();
+        classes.iter().for_each(|class| self.displace_lane(*class));
+        change(self.tenants.get_mut(ix));
+        for class in classes {
+            if self.lanes.get(class).is_some() {
+                self.place_lane(class);
+            }
+        }
+        self.write_tenant(ix);
+    }
+
+    pub(crate) fn delete_tenant(&mut self, id: &TenantId, reason: Option<String>) -> Reply {
+        let Some(ix) = self.tenants.find(id) else {
+            return Reply::Refused(Refusal::UnknownTenant);
+        };
+        let living = self.tenants.get(ix).living();
+        if living > 0 {
+            return Reply::Refused(Refusal::TenantHasJobs { living });
+        }
+        let view = Box::new(self.tenant_view(ix));
+        let tenant = self.tenants.get(ix);
+        if tenant.file.is_some() || !tenant.classes.is_empty() {
+            // The configuration or finished jobs still speak of it.
+            let before = Some(tenant.config().clone());
+            let note =
+                Change { at: self.wall(), what: "delete".into(), reason, before, after: None };
+            self.reconfigure(ix, |tenant| {
+                tenant.row.api = None;
+                tenant.row.throttle = None;
+                tenant.row.paused.clear();
+                keep(&mut tenant.row.changes, note);
+            });
+            let shards = self.tenants.get(ix).shards.clone();
+            shards.into_iter().for_each(|shard| self.shards.get_mut(shard).paused = None);
+        } else {
+            self.tenants.forget(ix);
+            for kind in [Kind::Tenant, Kind::TenantState] {
+                self.out.mutations.push(Mutation::Remove(kind, (**id).into()));
+            }
+        }
+        Reply::Tenant { tenant: view, created: false }
+    }
+
+    /// One tenant's part of a queue is handed out no more, or again.
+    pub(crate) fn pause_shard(&mut self, id: &TenantId, queue: &QueueName, pause: bool) -> Reply {
+        let queue_ix = match self.queue_ix(queue) {
+            Ok(ix) => ix,
+            Err(refusal) => return Reply::Refused(refusal),
+        };
+        let now = self.wall();
+        let ix = self.meet_tenant(id);
+        let paused = &mut self.tenants.get_mut(ix).row.paused;
+        let was = paused.iter().any(|(name, _)| name == queue);
+        match (pause, was) {
+            (true, false) => paused.push((queue.clone(), now)),
+            (false, true) => paused.retain(|(name, _)| name != queue),
+            _ => {}
+        }
+        if pause != was {
+            self.write_tenant(ix);
+            let event = match pause {
+                true => EventKind::QueuePaused { queue: queue.clone(), tenant: Some(id.clone()) },
+                false => EventKind::QueueResumed { queue: queue.clone(), tenant: Some(id.clone()) },
+            };
+            self.emit(event);
+        }
+        if let Some(shard) = self.shards.find(queue_ix, ix) {
+            self.shards.get_mut(shard).paused = pause.then_some(now);
+            let turns = self.shards.get(shard).turns.clone();
+            turns.into_iter().for_each(|(_, turn)| self.seat(turn));
+        }
+        Reply::Queue(Box::new(self.shard_view(queue_ix, ix)))
+    }
+
+    pub(crate) fn release_tenant(&mut self, id: &TenantId, reason: Option<String>) -> Reply {
+        let Some(ix) = self.tenants.find(id) else {
+            return Reply::Refused(Refusal::UnknownTenant);
+        };
+        if self.tenants.get(ix).throttled(self.wall()).is_none() {
+            return Reply::Refused(Refusal::NotThrottled);
+        }
+        let note =
+            Change { at: self.wall(), what: "release".into(), reason, before: None, after: None };
+        keep(&mut self.tenants.get_mut(ix).row.changes, note);
+        self.end_throttle(ix, "manual");
+        Reply::Tenant { tenant: Box::new(self.tenant_view(ix)), created: false }
+    }
+
+    /// Counts what a tenant did.
+    pub(crate) fn tally(&mut self, ix: TenantIx, tally: Tally) {
+        let now = self.wall();
+        self.tenants.get_mut(ix).counters.get_or_insert_default().add(tally, now);
+        self.journal.tenant(ix, tally);
+        self.noise.touch(ix);
+    }
+}
+
+fn keep(changes: &mut Vec<Change>, note: Change) {
+    if changes.len() == MOST_CHANGES {
+        changes.remove(0);
+    }
+    changes.push(note);
+}

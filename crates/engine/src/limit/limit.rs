@@ -1,0 +1,369 @@
+//! One key: its counters, and what was said about it from outside.
+
+use std::sync::Arc;
+
+use rota_model::{LimitKey, LimitNumbers, Millis, Rate, TenantId};
+use serde::{Deserialize, Serialize};
+
+use super::pace::Pace;
+use super::table::GateIx;
+use super::{Strategy, Window};
+use crate::Now;
+
+/// What is counted together: a key, for everyone or for one tenant.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Partition {
+    pub key: LimitKey,
+    pub tenant: Option<TenantId>,
+}
+
+impl Partition {
+    /// Its name on disk. A tenant has no slash in it.
+    pub fn name(&self) -> String {
+        match &self.tenant {
+            Some(tenant) => format!("{tenant}/{}", self.key),
+            None => format!("/{}", self.key),
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Self> {
+        let (tenant, key) = name.split_once('/')?;
+        let tenant = match tenant {
+            "" => None,
+            id => Some(TenantId::parse(id).ok()?),
+        };
+        Some(Self { key: LimitKey::stored(key), tenant })
+    }
+}
+
+pub(crate) struct Limit {
+    pub partition: Partition,
+    /// Jobs that are active.
+    pub active: u64,
+    windows: Vec<Window>,
+    pace: Pace,
+    pub row: LimitRow,
+    pub gates: Vec<GateIx>,
+    /// The last moment that a job was put off to.
+    pub booked: i64,
+    /// How often in a row jobs were put off for want of a slot.
+    pub put_off: u32,
+    /// Times that lanes began to wait, by [`Strategy`].
+    pub exceeded: [u64; Strategy::ALL.len()],
+    /// Changed since its counters were last written out.
+    pub dirty: bool,
+}
+
+/// What was said about a key, as it is kept on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct LimitRow {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Hold>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<Override>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<LimitNumbers>,
+    /// The declaration comes from the configuration, which says it anew at each start.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_file: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Arc<str>>,
+}
+
+/// The key is stopped for a while.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Hold {
+    pub until: Millis,
+    pub reason: Arc<str>,
+}
+
+/// Other numbers, for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Override {
+    pub numbers: LimitNumbers,
+    pub expires: Millis,
+}
+
+/// Counters as they are kept on disk, in wall-clock time.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct LimitState {
+    /// The batch after which these were the counters.
+    pub as_of: u64,
+    /// Period, the largest limit, and starts.
+    pub windows: Vec<(u64, u32, Vec<(i64, u32)>)>,
+    /// Microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_us: Option<i64>,
+}
+
+/// How many may start now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Opening {
+    pub free: u64,
+    pub closed: Option<Closed>,
+}
+
+/// Why none may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Closed {
+    pub strategy: Strategy,
+    pub limit: u64,
+    pub current: u64,
+    /// Monotonic. `None`: when an active job ends.
+    pub opens: Option<i64>,
+    /// The distance at which jobs that are put off are spaced.
+    pub every_ms: Option<u64>,
+}
+
+impl Limit {
+    pub fn new(partition: Partition) -> Self {
+        Self {
+            partition,
+            active: 0,
+            windows: Vec::new(),
+            pace: Pace::none(),
+            row: LimitRow::default(),
+            gates: Vec::new(),
+            booked: i64::MIN,
+            put_off: 0,
+            exceeded: [0; Strategy::ALL.len()],
+            dirty: false,
+        }
+    }
+
+    /// Something was said about it that holds jobs which do not name it themselves.
+    pub fn is_spoken_of(&self) -> bool {
+        self.row.hold.is_some() || self.row.replaced.is_some() || self.row.declared.is_some()
+    }
+
+    /// The numbers that hold jobs which have these themselves.
+    pub fn numbers(&self, own: LimitNumbers, now: Millis) -> [LimitNumbers; 2] {
+        match &self.row.replaced {
+            Some(replaced) if replaced.expires > now => [replaced.numbers, LimitNumbers::default()],
+            _ => [own, self.row.declared.unwrap_or_default()],
+        }
+    }
+
+    pub fn opening(&mut self, own: LimitNumbers, now: Now) -> Opening {
+        let mono = now.mono as i64;
+        let mut opening = Opening { free: u64::MAX, closed: None };
+        self.narrow_by_hold(&mut opening, now);
+        for numbers in self.numbers(own, now.wall) {
+            self.narrow_by_slots(&mut opening, numbers);
+            if let Some(rate) = numbers.rate {
+                self.narrow_by_window(&mut opening, Strategy::Rate, rate, mono);
+            }
+            if let Some(rate) = numbers.throttle {
+                self.narrow_by_pace(&mut opening, rate, mono);
+                self.narrow_by_window(&mut opening, Strategy::Throttle, rate, mono);
+            }
+        }
+        opening
+    }
+
+    /// The same as [`Limit::opening`], only looking.
+    pub fn why_closed(&self, own: LimitNumbers, now: Now) -> Option<Closed> {
+        let mono = now.mono as i64;
+        let mut opening = Opening { free: u64::MAX, closed: None };
+        self.narrow_by_hold(&mut opening, now);
+        for numbers in self.numbers(own, now.wall) {
+            self.narrow_by_slots(&mut opening, numbers);
+            for (strategy, rate) in
+                [(Strategy::Rate, numbers.rate), (Strategy::Throttle, numbers.throttle)]
+            {
+                let Some(rate) = rate else { continue };
+                let (limit, (current, opens)) = (u64::from(rate.limit), self.look(rate, mono));
+                opening.narrow(limit.saturating_sub(current), || Closed {
+                    strategy,
+                    limit,
+                    current,
+                    opens: Some(opens.unwrap_or(mono)),
+                    every_ms: None,
+                });
+            }
+            if let Some(rate) = numbers.throttle {
+                self.narrow_by_pace(&mut opening, rate, mono);
+            }
+        }
+        opening.closed
+    }
+
+    pub fn is_closed(&self, own: LimitNumbers, now: Now) -> bool {
+        self.why_closed(own, now).is_some()
+    }
+
+    fn narrow_by_hold(&self, opening: &mut Opening, now: Now) {
+        if let Some(hold) = self.row.hold.as_ref().filter(|hold| hold.until > now.wall) {
+            let opens = Some((now.mono as i64).saturating_add(hold.until.since(now.wall)));
+            let strategy = Strategy::Pause;
+            opening.close(Closed { strategy, limit: 0, current: 0, opens, every_ms: None });
+        }
+    }
+
+    fn narrow_by_slots(&self, opening: &mut Opening, numbers: LimitNumbers) {
+        let Some(most) = numbers.concurrency else { return };
+        let (limit, current) = (u64::from(most), self.active);
+        opening.narrow(limit.saturating_sub(current), || Closed {
+            strategy: Strategy::Concurrency,
+            limit,
+            current,
+            opens: None,
+            every_ms: None,
+        });
+    }
+
+    fn narrow_by_pace(&self, opening: &mut Opening, rate: Rate, mono: i64) {
+        let opens = Some(self.pace.next_ms(rate));
+        opening.narrow(self.pace.free(rate, mono), || Closed {
+            strategy: Strategy::Throttle,
+            limit: u64::from(rate.limit),
+            current: u64::from(rate.limit),
+            opens,
+            every_ms: Some((rate.interval_us() / 1_000).max(1)),
+        });
+    }
+
+    fn narrow_by_window(
+        &mut self,
+        opening: &mut Opening,
+        strategy: Strategy,
+        rate: Rate,
+        mono: i64,
+    ) {
+        let window = self.window(rate);
+        let (limit, current) = (u64::from(rate.limit), window.count(mono));
+        let opens = window.opens_at(rate.limit, 1);
+        opening.narrow(limit.saturating_sub(current), || Closed {
+            strategy,
+            limit,
+            current,
+            opens,
+            every_ms: Some((rate.interval_us() / 1_000).max(1)),
+        });
+    }
+
+    /// A job started.
+    pub fn start(&mut self, own: LimitNumbers, now: Now) {
+        self.active += 1;
+        let mono = now.mono as i64;
+        let numbers = self.numbers(own, now.wall);
+        let throttles: Vec<Rate> = numbers.iter().filter_map(|n| n.throttle).collect();
+        // What is counted must be there before it is counted.
+        for rate in numbers.iter().flat_map(|n| [n.rate, n.throttle]).flatten() {
+            self.window(rate);
+        }
+        self.windows.iter_mut().for_each(|window| window.record(mono, 1));
+        match throttles.first() {
+            Some(_) => throttles.iter().for_each(|rate| self.pace.record(*rate, mono)),
+            None => self.pace.note(mono),
+        }
+    }
+
+    /// Whether starts are remembered.
+    pub fn is_timed(&self) -> bool {
+        !self.windows.is_empty()
+    }
+
+    pub fn window(&mut self, rate: Rate) -> &mut Window {
+        let at = self.windows.iter().position(|w| w.period_ms() == rate.period_ms);
+        let at = at.unwrap_or_else(|| {
+            let mut window = Window::new(rate.period_ms, rate.limit);
+            let longest = self.windows.iter().max_by_key(|w| w.period_ms());
+            if let Some(longest) = longest {
+                window.copy_from(longest);
+            }
+            self.windows.push(window);
+            self.windows.len() - 1
+        });
+        self.windows[at].admit(rate.limit);
+        &mut self.windows[at]
+    }
+
+    /// Starts in the window of this rate, and when there will be room again.
+    pub fn look(&self, rate: Rate, mono: i64) -> (u64, Option<i64>) {
+        let window = self.windows.iter().find(|w| w.period_ms() == rate.period_ms);
+        let Some(window) = window else { return (0, None) };
+        let count = window.count_at(mono);
+        let first = window.starts().map(|(at, _)| at).find(|at| at + rate.period_ms as i64 > mono);
+        (count, first.map(|at| at + rate.period_ms as i64))
+    }
+
+    /// When the next evenly spaced start may be.
+    pub fn next_paced(&self, rate: Rate) -> Option<i64> {
+        self.pace.last_us().map(|_| self.pace.next_ms(rate))
+    }
+
+    /// Nothing is left that a new one would not have.
+    pub fn is_blank(&mut self, now: Now) -> bool {
+        let mono = now.mono as i64;
+        self.active == 0
+            && self.gates.is_empty()
+            && self.row == LimitRow::default()
+            && self.windows.iter_mut().all(|window| window.is_empty(mono))
+    }
+
+    pub fn state(&mut self, as_of: u64, now: Now) -> Option<LimitState> {
+        let (mono, offset) = (now.mono as i64, now.wall.0 - now.mono as i64);
+        if self.windows.iter_mut().all(|window| window.is_empty(mono)) {
+            return None;
+        }
+        let windows = self.windows.iter().map(|window| {
+            let starts = window.starts().map(|(at, n)| (at + offset, n)).collect();
+            (window.period_ms(), if window.is_exact() { 1 } else { u32::MAX }, starts)
+        });
+        let last_us = self.pace.last_us().map(|us| us.saturating_add(offset.saturating_mul(1_000)));
+        Some(LimitState { as_of, windows: windows.collect(), last_us })
+    }
+
+    pub fn restore(&mut self, state: &LimitState, now: Now) {
+        let offset = now.wall.0 - now.mono as i64;
+        self.windows.clear();
+        for (period_ms, limit, starts) in &state.windows {
+            let mut window = Window::new(*period_ms, *limit);
+            starts.iter().for_each(|&(at, n)| window.record(at - offset, n));
+            self.windows.push(window);
+        }
+        self.pace = state
+            .last_us
+            .map_or(Pace::none(), |us| Pace::at(us.saturating_sub(offset.saturating_mul(1_000))));
+    }
+
+    /// Starts that were written down one by one, in monotonic time.
+    pub fn replay(&mut self, at: i64, n: u32, rates: &[Rate], throttle: Option<Rate>) {
+        for rate in rates {
+            self.window(*rate);
+        }
+        self.windows.iter_mut().for_each(|window| window.record(at, n));
+        for _ in 0..n {
+            match throttle {
+                Some(rate) => self.pace.record(rate, at),
+                None => self.pace.note(at),
+            }
+        }
+    }
+}
+
+impl Opening {
+    fn narrow(&mut self, free: u64, why: impl FnOnce() -> Closed) {
+        self.free = self.free.min(free);
+        if free == 0 {
+            self.close(why());
+        }
+    }
+
+    /// Of several reasons the one that lasts longest counts; a slot that somebody holds has no end that is known.
+    fn close(&mut self, why: Closed) {
+        self.free = 0;
+        let later = match &self.closed {
+            None => true,
+            Some(known) => match (known.opens, why.opens) {
+                (None, _) => false,
+                (Some(_), None) => true,
+                (Some(known), Some(new)) => new > known,
+            },
+        };
+        if later {
+            self.closed = Some(why);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Where the lanes of one queue wait for one gate, in the order in which they will be let in.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_model::ClassId;
+
+use super::Strategy;
+use crate::sched::{Tag, TurnIx};
+
+/// The order of turns: the higher level first, there the one that is due first.
+pub(crate) type Rank = (Reverse<i32>, Tag, TurnIx);
+
+/// Lanes are let in and sent back by turn: all lanes of one tenant at one level that wait for this
+/// gate go together, so that one with many lanes gains nothing by it.
+#[derive(Debug, Default)]
+pub(crate) struct Lot {
+    /// Turns in their ring with lanes of this gate. Their ranks are as of when they came.
+    nominees: BTreeMap<TurnIx, Rank>,
+    by_rank: BTreeSet<Rank>,
+    /// Lanes that wait, and what holds them if that was told.
+    parked: BTreeMap<TurnIx, BTreeMap<ClassId, Option<Strategy>>>,
+    order: BTreeSet<Rank>,
+    ranks: BTreeMap<TurnIx, Rank>,
+}
+
+impl Lot {
+    pub fn is_empty(&self) -> bool {
+        self.parked.is_empty() && self.nominees.is_empty()
+    }
+
+    pub fn has_parked(&self) -> bool {
+        !self.parked.is_empty()
+    }
+
+    pub fn parked_turns(&self) -> usize {
+        self.parked.len()
+    }
+
+    pub fn nominees(&self) -> usize {
+        self.nominees.len()
+    }
+
+    pub fn is_nominee(&self, turn: TurnIx) -> bool {
+        self.nominees.contains_key(&turn)
+    }
+
+    pub fn nominate(&mut self, rank: Rank) {
+        if let Some(old) = self.nominees.insert(rank.2, rank) {
+            self.by_rank.remove(&old);
+        }
+        self.by_rank.insert(rank);
+    }
+
+    pub fn dismiss(&mut self, turn: TurnIx) {
+        if let Some(rank) = self.nominees.remove(&turn) {
+            self.by_rank.remove(&rank);
+        }
+    }
+
+    /// The nominee that would be served last.
+    pub fn worst(&self) -> Option<Rank> {
+        self.by_rank.last().copied()
+    }
+
+    pub fn park(&mut self, rank: Rank, class: ClassId, told: Option<Strategy>) {
+        let turn = rank.2;
+        self.parked.entry(turn).or_default().insert(class, told);
+        if let std::collections::btree_map::Entry::Vacant(entry) = self.ranks.entry(turn) {
+            entry.insert(rank);
+            self.order.insert(rank);
+        }
+    }
+
+    /// One lane leaves.
+    pub fn unpark(&mut self, turn: TurnIx, class: ClassId) {
+        let Some(group) = self.parked.get_mut(&turn) else { return };
+        group.remove(&class);
+        if group.is_empty() {
+            self.take(turn);
+        }
+    }
+
+    /// The group that is next, given what the turns' tags are now.
+    pub fn next(&mut self, current: impl Fn(TurnIx) -> Tag) -> Option<TurnIx> {
+        loop {
+            let &rank = self.order.first()?;
+            let (level, known, turn) = rank;
+            let tag = current(turn);
+            if tag <= known {
+                return Some(turn);
+            }
+            self.order.remove(&rank);
+            let anew = (level, tag, turn);
+            self.order.insert(anew);
+            self.ranks.insert(turn, anew);
+        }
+    }
+
+    /// Takes a whole group out.
+    pub fn take(&mut self, turn: TurnIx) -> BTreeMap<ClassId, Option<Strategy>> {
+        if let Some(rank) = self.ranks.remove(&turn) {
+            self.order.remove(&rank);
+        }
+        self.parked.remove(&turn).unwrap_or_default()
+    }
+}

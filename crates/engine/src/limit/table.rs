@@ -1,0 +1,230 @@
+//! All limits and gates.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ahash::RandomState;
+use rota_model::{LimitNumbers, Millis, OnLimit};
+
+use super::{Limit, Lot, Opening, Partition};
+use crate::Now;
+use crate::sched::{QueueIx, TurnIx};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct LimitIx(pub u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct GateIx(pub u32);
+
+/// The jobs of one key that carry the same numbers.
+pub(crate) struct Gate {
+    pub limit: LimitIx,
+    pub numbers: LimitNumbers,
+    pub lots: BTreeMap<QueueIx, Lot>,
+    /// Jobs in lanes that must pass here.
+    pub available: u64,
+    /// Classes that must pass here.
+    users: u32,
+    /// What the first of them wants done with jobs that may not start.
+    pub on_limit: Option<OnLimit>,
+    /// When to look whether it has opened.
+    timer: Option<u64>,
+}
+
+impl Gate {
+    /// A turn has no lane any more that must pass here.
+    pub fn dismiss(&mut self, queue: QueueIx, turn: TurnIx) {
+        if let Some(lot) = self.lots.get_mut(&queue) {
+            lot.dismiss(turn);
+            if lot.is_empty() {
+                self.lots.remove(&queue);
+            }
+        }
+    }
+}
+
+pub(crate) struct Limits {
+    limits: Vec<Option<Box<Limit>>>,
+    free_limits: Vec<LimitIx>,
+    by_partition: BTreeMap<Partition, LimitIx>,
+    gates: Vec<Option<Box<Gate>>>,
+    free_gates: Vec<GateIx>,
+    by_numbers: std::collections::HashMap<(LimitIx, LimitNumbers), GateIx, RandomState>,
+    /// Monotonic.
+    timers: BTreeSet<(u64, GateIx)>,
+    /// When something that was said about a key ends by itself.
+    ends: BTreeSet<(Millis, LimitIx)>,
+}
+
+impl Limits {
+    pub fn new(hasher: RandomState) -> Self {
+        Self {
+            limits: Vec::new(),
+            free_limits: Vec::new(),
+            by_partition: BTreeMap::new(),
+            gates: Vec::new(),
+            free_gates: Vec::new(),
+            by_numbers: std::collections::HashMap::with_hasher(hasher),
+            timers: BTreeSet::new(),
+            ends: BTreeSet::new(),
+        }
+    }
+
+    pub fn find(&self, partition: &Partition) -> Option<LimitIx> {
+        self.by_partition.get(partition).copied()
+    }
+
+    pub fn get_or_make(&mut self, partition: &Partition) -> LimitIx {
+        if let Some(ix) = self.find(partition) {
+            return ix;
+        }
+        let ix = self.free_limits.pop().unwrap_or(LimitIx(self.limits.len() as u32));
+        if self.limits.len() <= ix.0 as usize {
+            self.limits.push(None);
+        }
+        self.limits[ix.0 as usize] = Some(Box::new(Limit::new(partition.clone())));
+        self.by_partition.insert(partition.clone(), ix);
+        ix
+    }
+
+    pub fn limit(&self, ix: LimitIx) -> &Limit {
+        self.limits[ix.0 as usize].as_ref().expect("a limit is there while it is used")
+    }
+
+    pub fn limit_mut(&mut self, ix: LimitIx) -> &mut Limit {
+        self.limits[ix.0 as usize].as_mut().expect("a limit is there while it is used")
+    }
+
+    pub fn gate(&self, ix: GateIx) -> &Gate {
+        self.gates[ix.0 as usize].as_ref().expect("a gate is there while it is used")
+    }
+
+    pub fn gate_mut(&mut self, ix: GateIx) -> &mut Gate {
+        self.gates[ix.0 as usize].as_mut().expect("a gate is there while it is used")
+    }
+
+    /// Whether the gate is still there.
+    pub fn has_gate(&self, ix: GateIx) -> bool {
+        self.gates[ix.0 as usize].is_some()
+    }
+
+    /// A class must pass here from now on.
+    pub fn use_gate(
+        &mut self,
+        limit: LimitIx,
+        numbers: LimitNumbers,
+        on_limit: Option<OnLimit>,
+    ) -> GateIx {
+        let ix = match self.by_numbers.get(&(limit, numbers)) {
+            Some(&ix) => ix,
+            None => self.make_gate(limit, numbers),
+        };
+        let gate = self.gate_mut(ix);
+        gate.users += 1;
+        gate.on_limit = gate.on_limit.or(on_limit);
+        ix
+    }
+
+    /// A class is gone. The gate goes with its last one; the limit stays until it is swept.
+    pub fn leave_gate(&mut self, ix: GateIx) {
+        let gate = self.gate_mut(ix);
+        gate.users -= 1;
+        if gate.users > 0 {
+            return;
+        }
+        let (limit, numbers, timer) = (gate.limit, gate.numbers, gate.timer);
+        if let Some(at) = timer {
+            self.timers.remove(&(at, ix));
+        }
+        self.by_numbers.remove(&(limit, numbers));
+        self.gates[ix.0 as usize] = None;
+        self.free_gates.push(ix);
+        self.limit_mut(limit).gates.retain(|gate| *gate != ix);
+    }
+
+    fn make_gate(&mut self, limit: LimitIx, numbers: LimitNumbers) -> GateIx {
+        let ix = self.free_gates.pop().unwrap_or(GateIx(self.gates.len() as u32));
+        if self.gates.len() <= ix.0 as usize {
+            self.gates.push(None);
+        }
+        let gate = Gate {
+            limit,
+            numbers,
+            lots: BTreeMap::new(),
+            available: 0,
+            users: 0,
+            on_limit: None,
+            timer: None,
+        };
+        self.gates[ix.0 as usize] = Some(Box::new(gate));
+        self.by_numbers.insert((limit, numbers), ix);
+        self.limit_mut(limit).gates.push(ix);
+        ix
+    }
+
+    pub fn opening(&mut self, ix: GateIx, now: Now) -> Opening {
+        let gate = self.gates[ix.0 as usize].as_ref().expect("a gate is there while it is used");
+        let (limit, numbers) = (gate.limit, gate.numbers);
+        self.limit_mut(limit).opening(numbers, now)
+    }
+
+    pub fn forget(&mut self, ix: LimitIx) {
+        if let Some(limit) = self.limits[ix.0 as usize].take() {
+            self.by_partition.remove(&limit.partition);
+            self.free_limits.push(ix);
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (LimitIx, &Limit)> {
+        self.by_partition.values().map(|ix| (*ix, self.limit(*ix)))
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_partition.len()
+    }
+
+    /// Looks at the gate again then.
+    pub fn look_at(&mut self, ix: GateIx, at: u64) {
+        let gate = self.gate_mut(ix);
+        let old = gate.timer.replace(at);
+        if let Some(old) = old {
+            self.timers.remove(&(old, ix));
+        }
+        self.timers.insert((at, ix));
+    }
+
+    pub fn next_timer(&self) -> Option<u64> {
+        self.timers.first().map(|&(at, _)| at)
+    }
+
+    pub fn pop_timer(&mut self, mono: u64) -> Option<GateIx> {
+        let &(at, ix) = self.timers.first()?;
+        if at > mono {
+            return None;
+        }
+        self.timers.pop_first();
+        self.gate_mut(ix).timer = None;
+        Some(ix)
+    }
+
+    /// What was said about this key ends then.
+    pub fn ends_at(&mut self, ix: LimitIx, at: Millis) {
+        self.ends.insert((at, ix));
+    }
+
+    pub fn next_end(&self) -> Option<Millis> {
+        self.ends.first().map(|&(at, _)| at)
+    }
+
+    pub fn pop_end(&mut self, now: Millis) -> Option<LimitIx> {
+        let &(at, ix) = self.ends.first()?;
+        if at > now {
+            return None;
+        }
+        self.ends.pop_first();
+        Some(ix)
+    }
+
+    pub fn exists(&self, ix: LimitIx) -> bool {
+        self.limits.get(ix.0 as usize).is_some_and(Option::is_some)
+    }
+}

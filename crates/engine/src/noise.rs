@@ -1,0 +1,226 @@
+//! Tenants that take too much, and what is done about them.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use rota_model::{Millis, State};
+
+use crate::command::later;
+use crate::tenant::{Tally, TenantIx};
+use crate::{Engine, EventKind, Throttle};
+
+/// How often tenants are looked at.
+const EVERY_MS: u64 = 5_000;
+/// How many are looked at in one step.
+const SLICE: usize = 512;
+/// Fewer jobs than this are no burden to anyone.
+const FEW_WAITING: u64 = 100;
+const FEW_ENQUEUED: f64 = 100.0;
+const FEW_ACTIVE: u64 = 10;
+const FEW_EXECUTIONS: f64 = 20.0;
+
+/// What to look at, and what it is compared with.
+#[derive(Default)]
+pub(crate) struct Noise {
+    /// Tenants that did something since the last look.
+    touched: BTreeSet<TenantIx>,
+    /// Those still to be looked at.
+    pending: VecDeque<TenantIx>,
+    next: u64,
+    /// Tenants by the power of two of their depth, as of when each was last looked at.
+    depths: BTreeMap<u32, u32>,
+    noted: BTreeMap<TenantIx, u32>,
+    usual: Usual,
+}
+
+/// What is usual among the tenants that did something.
+#[derive(Default, Clone, Copy)]
+struct Usual {
+    depth: f64,
+    enqueued: f64,
+    errors: f64,
+    tenants: usize,
+}
+
+impl Noise {
+    pub fn touch(&mut self, tenant: TenantIx) {
+        self.touched.insert(tenant);
+    }
+
+    pub fn next_look(&self) -> Option<u64> {
+        (!self.touched.is_empty() || !self.pending.is_empty()).then_some(self.next)
+    }
+
+    fn note_depth(&mut self, tenant: TenantIx, depth: u64) {
+        let is = if depth == 0 { None } else { Some(64 - depth.leading_zeros()) };
+        let was = match is {
+            Some(size) => self.noted.insert(tenant, size),
+            None => self.noted.remove(&tenant),
+        };
+        if let Some(was) = was
+            && let Some(count) = self.depths.get_mut(&was)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.depths.remove(&was);
+            }
+        }
+        if let Some(size) = is {
+            *self.depths.entry(size).or_default() += 1;
+        }
+    }
+
+    /// Of the tenants that have jobs waiting, to within a power of two.
+    fn median_depth(&self) -> f64 {
+        let half = self.depths.values().map(|n| u64::from(*n)).sum::<u64>().div_ceil(2);
+        let mut seen = 0;
+        for (&size, &count) in &self.depths {
+            seen += u64::from(count);
+            if seen >= half {
+                return (1u64 << (size - 1)) as f64;
+            }
+        }
+        0.0
+    }
+}
+
+impl Engine {
+    /// Looks at the tenants that did something lately, some at a time.
+    pub(crate) fn listen_for_noise(&mut self) {
+        if !self.config.noisy.detect {
+            self.noise.touched.clear();
+            return;
+        }
+        if self.noise.pending.is_empty() && self.noise.next <= self.now.mono {
+            self.noise.next = self.now.mono.saturating_add(EVERY_MS);
+            self.noise.pending = std::mem::take(&mut self.noise.touched).into_iter().collect();
+            self.learn_what_is_usual();
+        }
+        for _ in 0..SLICE {
+            let Some(ix) = self.noise.pending.pop_front() else { return };
+            self.listen_to(ix);
+        }
+    }
+
+    fn learn_what_is_usual(&mut self) {
+        let now = self.wall();
+        let mut sum = Tally::default();
+        let mut tenants = 0;
+        for i in 0..self.noise.pending.len() {
+            let ix = self.noise.pending[i];
+            let depth = self.tenants.get(ix).depth();
+            self.noise.note_depth(ix, depth);
+            if let Some(counters) = &self.tenants.get(ix).counters {
+                sum.add(counters.last_minute(now));
+                tenants += 1;
+            }
+        }
+        let each = |n: u32| f64::from(n) / f64::from(tenants.max(1));
+        let executions = f64::from(sum.completed) + f64::from(sum.failed);
+        self.noise.usual = Usual {
+            depth: self.noise.median_depth(),
+            enqueued: each(sum.enqueued),
+            errors: f64::from(sum.failed) / executions.max(1.0),
+            tenants: tenants as usize,
+        };
+    }
+
+    fn listen_to(&mut self, ix: TenantIx) {
+        let signals = self.signals_of(ix);
+        let tenant = self.tenants.get_mut(ix);
+        let new = signals & !std::mem::replace(&mut tenant.noisy, signals);
+        if let Some((_, reason)) = SIGNALS.into_iter().find(|(bit, _)| new & bit != 0) {
+            self.call_noisy(ix, reason);
+        }
+    }
+
+    fn signals_of(&self, ix: TenantIx) -> u8 {
+        let (rules, usual) = (self.config.noisy, self.noise.usual);
+        // Alone, nobody is anybody's neighbour.
+        let with_jobs = self.noise.noted.len();
+        let tenant = self.tenants.get(ix);
+        let last = tenant.counters.as_ref().map(|counters| counters.last_minute(self.wall()));
+        let last = last.unwrap_or_default();
+        let (depth, active) = (tenant.depth(), tenant.count(State::Active));
+        let executions = f64::from(last.completed) + f64::from(last.failed);
+        let errors = f64::from(last.failed) / executions.max(1.0);
+        let (enqueued, all) = (f64::from(last.enqueued), self.active.len() as u64);
+        let mut signals = 0;
+        let mut raise = |bit: u8, is: bool| signals |= if is { bit } else { 0 };
+        raise(
+            DEPTH,
+            with_jobs > 1 && depth >= FEW_WAITING && depth as f64 > rules.depth_ratio * usual.depth,
+        );
+        raise(
+            RATE,
+            usual.tenants > 1
+                && enqueued >= FEW_ENQUEUED
+                && enqueued > rules.rate_ratio * usual.enqueued,
+        );
+        raise(
+            ACTIVE,
+            usual.tenants > 1
+                && all >= FEW_ACTIVE
+                && active as f64 > rules.active_share * all as f64,
+        );
+        raise(
+            ERRORS,
+            usual.tenants > 1
+                && executions >= FEW_EXECUTIONS
+                && errors > rules.error_ratio * usual.errors,
+        );
+        signals
+    }
+
+    fn call_noisy(&mut self, ix: TenantIx, reason: &'static str) {
+        let (rules, now) = (self.config.noisy, self.wall());
+        if self.tenants.get(ix).throttled(now).is_some() {
+            return;
+        }
+        let throttle = rules.throttle.then(|| {
+            let original = self.weight_of(ix);
+            let until = later(now, rules.throttle_ms);
+            let effective = original.times(rules.factor);
+            Throttle { reason: reason.into(), original, effective, since: now, until }
+        });
+        if let Some(throttle) = &throttle {
+            self.tenants.ends.insert((throttle.until, ix));
+            self.tenants.get_mut(ix).row.throttle = Some(throttle.clone());
+            self.write_tenant(ix);
+        }
+        let tenant = self.tenants.get(ix).id.clone();
+        self.emit(EventKind::TenantThrottled { tenant, reason, throttle });
+    }
+
+    /// Gives a tenant its weight back.
+    pub(crate) fn end_throttle(&mut self, ix: TenantIx, reason: &'static str) {
+        let tenant = self.tenants.get_mut(ix);
+        let Some(throttle) = tenant.row.throttle.take() else { return };
+        tenant.noisy = 0;
+        let tenant = tenant.id.clone();
+        self.tenants.ends.remove(&(throttle.until, ix));
+        self.write_tenant(ix);
+        self.emit(EventKind::TenantThrottleReleased { tenant, reason });
+    }
+
+    /// Ends one throttle whose time is over.
+    pub(crate) fn end_due_throttle(&mut self, now: Millis) -> bool {
+        let Some(&(at, ix)) = self.tenants.ends.first() else { return false };
+        if at > now {
+            return false;
+        }
+        self.tenants.ends.pop_first();
+        self.end_throttle(ix, "expired");
+        true
+    }
+}
+
+const DEPTH: u8 = 1;
+const RATE: u8 = 2;
+const ACTIVE: u8 = 4;
+const ERRORS: u8 = 8;
+const SIGNALS: [(u8, &str); 4] = [
+    (DEPTH, "queue_depth_ratio_exceeded"),
+    (RATE, "enqueue_rate_ratio_exceeded"),
+    (ACTIVE, "active_job_ratio_exceeded"),
+    (ERRORS, "error_rate_exceeded"),
+];

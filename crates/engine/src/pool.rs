@@ -1,0 +1,120 @@
+//! Pools: groups of workers that share queues, a strategy and a bound.
+
+use std::collections::BTreeMap;
+
+use rota_model::{PoolConfig, PoolName, QueueName};
+use serde::{Deserialize, Serialize};
+
+use crate::Origin;
+use crate::sched::Rotation;
+
+#[derive(Default)]
+pub(crate) struct Pools {
+    all: BTreeMap<PoolName, Pool>,
+}
+
+pub(crate) struct Pool {
+    /// What was said through the API; it wins over the file.
+    pub api: Option<PoolConfig>,
+    pub file: Option<PoolConfig>,
+    pub active: u64,
+    pub rotation: Rotation,
+    /// Dispatches by queue, since the process began.
+    pub dispatched: BTreeMap<QueueName, u64>,
+    /// Dispatches of the minute under way and the one before, with its number.
+    pub minute: (i64, u64, u64),
+    /// It was said that it has no room left.
+    pub told_full: bool,
+}
+
+/// What is kept of a pool on disk.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct PoolRow {
+    pub config: PoolConfig,
+}
+
+impl Pool {
+    fn new() -> Self {
+        Self {
+            api: None,
+            file: None,
+            active: 0,
+            rotation: Rotation::default(),
+            dispatched: BTreeMap::new(),
+            minute: (0, 0, 0),
+            told_full: false,
+        }
+    }
+
+    pub fn config(&self) -> &PoolConfig {
+        self.api.as_ref().or(self.file.as_ref()).expect("a pool has a configuration")
+    }
+
+    pub fn origin(&self) -> Origin {
+        if self.api.is_some() { Origin::Api } else { Origin::File }
+    }
+
+    /// How many more jobs its workers may have.
+    pub fn room(&self) -> u64 {
+        let most = self.config().concurrency;
+        most.map_or(u64::MAX, |most| u64::from(most).saturating_sub(self.active))
+    }
+
+    pub fn count_dispatch(&mut self, queue: &QueueName, minute: i64) {
+        match self.dispatched.get_mut(queue) {
+            Some(count) => *count += 1,
+            None => {
+                self.dispatched.insert(queue.clone(), 1);
+            }
+        }
+        self.roll(minute);
+        self.minute.1 += 1;
+    }
+
+    fn roll(&mut self, minute: i64) {
+        if self.minute.0 != minute {
+            let last = if self.minute.0 + 1 == minute { self.minute.1 } else { 0 };
+            self.minute = (minute, 0, last);
+        }
+    }
+}
+
+impl Pools {
+    pub fn get(&self, name: &str) -> Option<&Pool> {
+        self.all.get(name)
+    }
+
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Pool> {
+        self.all.get_mut(name)
+    }
+
+    pub fn put_file(&mut self, name: PoolName, config: PoolConfig) {
+        self.all.entry(name).or_insert_with(Pool::new).file = Some(config);
+    }
+
+    pub fn put_api(&mut self, name: PoolName, config: PoolConfig) {
+        self.all.entry(name).or_insert_with(Pool::new).api = Some(config);
+    }
+
+    pub fn remove(&mut self, name: &str) {
+        self.all.remove(name);
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&PoolName, &Pool)> {
+        self.all.iter()
+    }
+
+    /// Whether a queue is kept for pools that this one is not among.
+    pub fn shuts_out(&self, pool: Option<&PoolName>, queue: &QueueName) -> bool {
+        let mut isolated = self
+            .all
+            .iter()
+            .filter(|(_, p)| p.config().isolated && p.config().queues.contains(queue))
+            .peekable();
+        isolated.peek().is_some() && !isolated.any(|(name, _)| Some(name) == pool)
+    }
+}

@@ -1,0 +1,342 @@
+//! Where a lane stands: in its tenant's turn, or behind a gate.
+
+use std::cmp::Reverse;
+
+use rota_model::{ClassId, OnLimit, Seq, State};
+
+use super::{LaneKey, Place, QueueIx, Seat, ShardIx, Size, Turn, TurnIx, Waiting};
+use crate::config::PriorityScope;
+use crate::limit::{Closed, GateIx, Rank};
+use crate::{Engine, EventKind};
+
+impl Engine {
+    /// A job is ready: it joins its lane and may be handed out. It must not be counted anywhere.
+    pub(crate) fn enter_lane(&mut self, seq: Seq, class: ClassId, job: Waiting) {
+        self.count_in(class, State::Available, job.size);
+        let lane = self.lanes.get_or_make(class);
+        let was = lane.head();
+        lane.add(seq, job);
+        let is = lane.head();
+        self.count_available(class, 1);
+        self.head_moved(class, was, is);
+        let ix = self.classes.slot(class).queue;
+        if !self.queues.get(ix).waiters.is_empty() {
+            self.awake.push(ix);
+        }
+    }
+
+    /// Takes a waiting job out of its lane.
+    pub(crate) fn leave_lane(&mut self, seq: Seq, class: ClassId) {
+        let Some(lane) = self.lanes.get_mut(class) else {
+            debug_assert!(false, "an available job is in its lane");
+            return;
+        };
+        let was = lane.head();
+        let Some(size) = lane.remove(seq) else {
+            debug_assert!(false, "an available job is in its lane");
+            return;
+        };
+        let is = lane.head();
+        self.count_available(class, -1);
+        self.head_moved(class, was, is);
+        self.count_out(class, State::Available, size);
+    }
+
+    /// Takes the oldest job of a lane. The turn that it stands in is seated by the caller.
+    pub(crate) fn pop_lane(&mut self, class: ClassId) -> Option<(Seq, Waiting)> {
+        let lane = self.lanes.get_mut(class)?;
+        let (seq, job) = lane.pop()?;
+        let (is, place) = (lane.head(), lane.place);
+        self.count_available(class, -1);
+        self.note_head(class, Some(seq), is);
+        match (place, is) {
+            (Place::Turn(turn, old), Some(head)) => self.rekey(class, turn, old, head),
+            (Place::Turn(turn, old), None) => self.leave_turn(class, turn, old),
+            _ => {}
+        }
+        if is.is_none() && !matches!(place, Place::Sweep(_)) {
+            self.lanes.remove_if_empty(class);
+        }
+        self.count_out(class, State::Available, job.size);
+        Some((seq, job))
+    }
+
+    fn head_moved(&mut self, class: ClassId, was: Option<Seq>, is: Option<Seq>) {
+        if was == is {
+            return;
+        }
+        self.note_head(class, was, is);
+        let place = self.lanes.get(class).map_or(Place::Nowhere, |lane| lane.place);
+        match (place, is) {
+            (Place::Nowhere, Some(_)) => self.place_lane(class),
+            (_, None) => {
+                self.displace_lane(class);
+                self.lanes.remove_if_empty(class);
+            }
+            (Place::Turn(turn, old), Some(head)) => {
+                self.rekey(class, turn, old, head);
+                self.seat(turn);
+            }
+            (Place::Lot(..) | Place::Sweep(_), Some(_)) => {}
+        }
+    }
+
+    fn note_head(&mut self, class: ClassId, was: Option<Seq>, is: Option<Seq>) {
+        let ix = self.classes.slot(class).queue;
+        if let Some(heads) = &mut self.queues.get_mut(ix).heads {
+            was.map(|seq| heads.remove(&(seq, class)));
+            is.map(|seq| heads.insert((seq, class)));
+        }
+    }
+
+    fn count_available(&mut self, class: ClassId, by: i64) {
+        for gate in self.classes.slot(class).gates.iter() {
+            let available = &mut self.limits.gate_mut(*gate).available;
+            *available = available.saturating_add_signed(by);
+        }
+    }
+
+    /// Finds its place for a lane that has jobs and stands nowhere.
+    pub(crate) fn place_lane(&mut self, class: ClassId) {
+        let slot = self.classes.slot(class);
+        let (ix, shard) = (slot.queue, slot.shard);
+        let turn = self.turn_of(shard, ix, self.level_of(class));
+        if self.waits_at_limits(class) {
+            for i in 0..self.classes.slot(class).gates.len() {
+                let gate = self.classes.slot(class).gates[i];
+                if let Some(closed) = self.keeps_out(gate, ix, turn) {
+                    self.park(class, gate, turn, closed);
+                    return;
+                }
+            }
+        }
+        self.enter_turn(class, turn);
+        self.seat(turn);
+    }
+
+    /// Whether the lanes of this turn must stay behind the gate for now: because it is closed, or
+    /// because others that come first are enough for what is open.
+    fn keeps_out(&mut self, gate: GateIx, ix: QueueIx, turn: TurnIx) -> Option<Option<Closed>> {
+        let opening = self.limits.opening(gate, self.now);
+        if opening.free == 0 {
+            return Some(opening.closed);
+        }
+        let rank = self.rank_of(turn);
+        let lot = self.limits.gate_mut(gate).lots.entry(ix).or_default();
+        if lot.is_nominee(turn) || (lot.nominees() as u64) < opening.free {
+            return None;
+        }
+        match lot.worst() {
+            Some(worst) if rank < worst => {
+                self.withdraw(gate, worst.2);
+                None
+            }
+            _ => Some(None),
+        }
+    }
+
+    /// Sends the lanes of a turn that must pass this gate back behind it.
+    fn withdraw(&mut self, gate: GateIx, turn: TurnIx) {
+        let lanes = self.turns.get(turn).lanes.iter().map(|&(_, _, class)| class);
+        let through = |class: &ClassId| {
+            self.waits_at_limits(*class) && self.classes.slot(*class).gates.contains(&gate)
+        };
+        let classes: Vec<ClassId> = lanes.filter(through).collect();
+        for class in classes {
+            self.leave_its_turn(class);
+            self.park(class, gate, turn, None);
+        }
+        self.seat(turn);
+    }
+
+    /// Puts a lane that stands nowhere behind a gate; with a reason when it is closed.
+    pub(crate) fn park(
+        &mut self,
+        class: ClassId,
+        gate: GateIx,
+        turn: TurnIx,
+        closed: Option<Closed>,
+    ) {
+        let (rank, ix) = (self.rank_of(turn), self.turns.get(turn).queue);
+        let lot = self.limits.gate_mut(gate).lots.entry(ix).or_default();
+        let groups = lot.parked_turns();
+        lot.park(rank, class, closed.map(|closed| closed.strategy));
+        self.turns.get_mut(turn).groups += (lot.parked_turns() - groups) as u32;
+        if let Some(lane) = self.lanes.get_mut(class) {
+            lane.place = Place::Lot(gate, turn);
+        }
+        match closed {
+            Some(closed) => self.tell_exceeded(gate, class, &closed),
+            // It is open; whoever was let in before may yet leave for another reason.
+            None => self.unsettled.push(gate),
+        }
+    }
+
+    fn tell_exceeded(&mut self, gate: GateIx, class: ClassId, closed: &Closed) {
+        if let Some(opens) = closed.opens {
+            self.limits.look_at(gate, opens.max(0) as u64);
+        }
+        let limit = self.limits.limit_mut(self.limits.gate(gate).limit);
+        limit.exceeded[closed.strategy as usize] += 1;
+        let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
+        let class = self.classes.slot(class).class.clone();
+        let (strategy, limit, current) = (closed.strategy, closed.limit, closed.current);
+        self.emit(EventKind::LimitExceeded { key, tenant, class, strategy, limit, current });
+    }
+
+    /// Takes a lane out of wherever it stands.
+    pub(crate) fn displace_lane(&mut self, class: ClassId) {
+        let Some(lane) = self.lanes.get_mut(class) else { return };
+        match std::mem::take(&mut lane.place) {
+            Place::Nowhere => {}
+            Place::Turn(turn, head) => {
+                self.leave_turn(class, turn, head);
+                self.seat(turn);
+            }
+            Place::Lot(gate, turn) => {
+                let ix = self.turns.get(turn).queue;
+                let lot = self.limits.gate_mut(gate).lots.entry(ix).or_default();
+                let groups = lot.parked_turns();
+                lot.unpark(turn, class);
+                let gone = groups - lot.parked_turns();
+                if lot.is_empty() {
+                    self.limits.gate_mut(gate).lots.remove(&ix);
+                }
+                self.turns.get_mut(turn).groups -= gone as u32;
+                self.seat(turn);
+            }
+            Place::Sweep(_) => self.sweeps.retain(|swept| *swept != class),
+        }
+    }
+
+    pub(crate) fn leave_its_turn(&mut self, class: ClassId) {
+        let place = self.lanes.get(class).map(|lane| lane.place);
+        if let Some(Place::Turn(turn, head)) = place {
+            self.leave_turn(class, turn, head);
+        }
+    }
+
+    pub(crate) fn enter_turn(&mut self, class: ClassId, turn: TurnIx) {
+        let Some(head) = self.lanes.get(class).and_then(|lane| lane.head()) else { return };
+        let key = self.lane_key(class, head);
+        let waits = self.waits_at_limits(class);
+        let turn_mut = self.turns.get_mut(turn);
+        turn_mut.lanes.insert(key);
+        if waits {
+            for gate in self.classes.slot(class).gates.iter() {
+                *turn_mut.gates.entry(*gate).or_default() += 1;
+            }
+        }
+        if let Some(lane) = self.lanes.get_mut(class) {
+            lane.place = Place::Turn(turn, head);
+        }
+    }
+
+    fn leave_turn(&mut self, class: ClassId, turn: TurnIx, head: Seq) {
+        let key = self.lane_key(class, head);
+        let waits = self.waits_at_limits(class);
+        let ix = self.classes.slot(class).queue;
+        let turn_mut = self.turns.get_mut(turn);
+        let found = turn_mut.lanes.remove(&key);
+        debug_assert!(found, "a lane is in its turn under its head");
+        if waits {
+            for gate in self.classes.slot(class).gates.iter() {
+                if let Some(lanes) = turn_mut.gates.get_mut(gate) {
+                    *lanes -= 1;
+                    if *lanes == 0 {
+                        turn_mut.gates.remove(gate);
+                        self.limits.gate_mut(*gate).dismiss(ix, turn);
+                        self.unsettled.push(*gate);
+                    }
+                }
+            }
+        }
+        if let Some(lane) = self.lanes.get_mut(class) {
+            lane.place = Place::Nowhere;
+        }
+    }
+
+    fn rekey(&mut self, class: ClassId, turn: TurnIx, old: Seq, head: Seq) {
+        let (from, to) = (self.lane_key(class, old), self.lane_key(class, head));
+        let lanes = &mut self.turns.get_mut(turn).lanes;
+        lanes.remove(&from);
+        lanes.insert(to);
+        if let Some(lane) = self.lanes.get_mut(class) {
+            lane.place = Place::Turn(turn, head);
+        }
+    }
+
+    fn lane_key(&self, class: ClassId, head: Seq) -> LaneKey {
+        (Reverse(self.priority_of(class)), head, class)
+    }
+
+    /// Whether the jobs of this class wait when a limit is reached.
+    pub(crate) fn waits_at_limits(&self, class: ClassId) -> bool {
+        let policy = &self.classes.slot(class).class.policy;
+        policy.limit.as_ref().is_none_or(|limit| limit.on_limit == OnLimit::Wait)
+    }
+
+    fn priority_of(&self, class: ClassId) -> i16 {
+        let slot = self.classes.slot(class);
+        let most = self.tenants.get(slot.tenant).config().max_priority;
+        most.map_or(slot.class.priority, |most| slot.class.priority.min(most))
+    }
+
+    /// The level of priority at which the jobs of this class compete with others.
+    pub(crate) fn level_of(&self, class: ClassId) -> i32 {
+        let boost = self.tenants.get(self.classes.slot(class).tenant).config().priority_boost;
+        match self.config.fairness.priority_scope {
+            PriorityScope::Global => i32::from(self.priority_of(class)) + boost,
+            PriorityScope::Tenant => boost,
+        }
+    }
+
+    pub(crate) fn rank_of(&self, turn: TurnIx) -> Rank {
+        let is = self.turns.get(turn);
+        (Reverse(is.level), self.tag_now(turn), turn)
+    }
+
+    fn turn_of(&mut self, shard: ShardIx, queue: QueueIx, level: i32) -> TurnIx {
+        let turns = &self.shards.get(shard).turns;
+        if let Some(&(_, turn)) = turns.iter().find(|(at, _)| *at == level) {
+            return turn;
+        }
+        let place = self.queues.get_mut(queue).levels.entry(level).or_default();
+        place.turns += 1;
+        let tag = place.round;
+        let turn = self.turns.add(Turn {
+            shard,
+            queue,
+            level,
+            tag,
+            lanes: Default::default(),
+            gates: Default::default(),
+            groups: 0,
+            seat: Seat::Out,
+        });
+        self.shards.get_mut(shard).turns.push((level, turn));
+        turn
+    }
+
+    /// A living job of this class is in this state now.
+    pub(crate) fn count_in(&mut self, class: ClassId, state: State, size: Size) {
+        let slot = self.classes.slot(class);
+        let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
+        self.queues.get_mut(queue).enter(state, size);
+        self.shards.get_mut(shard).enter(state, size);
+        self.tenants.get_mut(tenant).enter(state, size);
+    }
+
+    /// And not any more.
+    pub(crate) fn count_out(&mut self, class: ClassId, state: State, size: Size) {
+        let slot = self.classes.slot(class);
+        let (ix, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
+        let queue = self.queues.get_mut(ix);
+        queue.leave(state, size);
+        if queue.row.settings.bounds.is_some() {
+            self.relieved.push(ix);
+        }
+        self.shards.get_mut(shard).leave(state, size);
+        self.tenants.get_mut(tenant).leave(state, size);
+    }
+}

@@ -1,0 +1,93 @@
+//! Letting lanes through gates that have opened.
+
+use rota_model::ClassId;
+
+use super::{Place, QueueIx, TurnIx};
+use crate::limit::GateIx;
+use crate::limit::Strategy;
+use crate::{Engine, EventKind};
+
+impl Engine {
+    /// Goes over the gates at which something has changed.
+    pub(crate) fn settle_gates(&mut self) {
+        while let Some(gate) = self.unsettled.pop() {
+            if self.limits.has_gate(gate) {
+                self.settle_gate(gate);
+            }
+        }
+    }
+
+    /// Lets in as many turns in each queue as there are starts open, the first in order first.
+    fn settle_gate(&mut self, gate: GateIx) {
+        if self.limits.gate(gate).lots.is_empty() {
+            return;
+        }
+        let waiting = |lot: &crate::limit::Lot| lot.has_parked();
+        let lots = &self.limits.gate(gate).lots;
+        let queues: Vec<QueueIx> =
+            lots.iter().filter(|(_, lot)| waiting(lot)).map(|(ix, _)| *ix).collect();
+        if queues.is_empty() {
+            return;
+        }
+        let opening = self.limits.opening(gate, self.now);
+        if opening.free == 0 {
+            if let Some(opens) = opening.closed.and_then(|closed| closed.opens) {
+                self.limits.look_at(gate, opens.max(0) as u64);
+            }
+            return;
+        }
+        for queue in queues {
+            self.let_in(gate, queue, opening.free);
+        }
+    }
+
+    fn let_in(&mut self, gate: GateIx, queue: QueueIx, free: u64) {
+        loop {
+            let Engine { limits, turns, .. } = self;
+            let Some(lot) = limits.gate_mut(gate).lots.get_mut(&queue) else { return };
+            if lot.nominees() as u64 >= free {
+                return;
+            }
+            let Some(turn) = lot.next(|turn| turns.get(turn).tag) else { return };
+            let group = lot.take(turn);
+            if lot.is_empty() {
+                limits.gate_mut(gate).lots.remove(&queue);
+            }
+            turns.get_mut(turn).groups -= 1;
+            for (class, told) in group {
+                self.pass(gate, class, turn, told);
+            }
+            self.seat(turn);
+        }
+    }
+
+    /// A lane has passed one gate; there may be another.
+    fn pass(&mut self, gate: GateIx, class: ClassId, turn: TurnIx, told: Option<Strategy>) {
+        if let Some(lane) = self.lanes.get_mut(class) {
+            lane.place = Place::Nowhere;
+        }
+        if let Some(strategy) = told {
+            self.tell_released(gate, class, strategy);
+        }
+        for i in 0..self.classes.slot(class).gates.len() {
+            let other = self.classes.slot(class).gates[i];
+            if other == gate {
+                continue;
+            }
+            let opening = self.limits.opening(other, self.now);
+            if opening.free == 0 {
+                self.park(class, other, turn, opening.closed);
+                return;
+            }
+        }
+        self.enter_turn(class, turn);
+    }
+
+    fn tell_released(&mut self, gate: GateIx, class: ClassId, strategy: Strategy) {
+        let Some(head) = self.lanes.get(class).and_then(|lane| lane.head()) else { return };
+        let limit = self.limits.limit(self.limits.gate(gate).limit);
+        let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
+        let job = self.job_ref(head, class);
+        self.emit(EventKind::LimitReleased { key, tenant, strategy, job });
+    }
+}

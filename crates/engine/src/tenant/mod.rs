@@ -1,0 +1,30 @@
+//! Tenants: what they may do, what they have, and what they did.
+
+mod counters;
+mod row;
+mod table;
+
+pub(crate) use counters::Counters;
+pub use counters::Tally;
+pub(crate) use row::{ApiConfig, TenantRow, TenantState};
+pub use row::{Change, Throttle};
+pub(crate) use table::{Tenant, TenantIx, Tenants};
+
+/// Where a tenant's or pool's configuration comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    Default,
+    File,
+    Api,
+}
+
+impl Origin {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Origin::Default => "default",
+            Origin::File => "file",
+            Origin::Api => "api",
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! All tenants that were ever seen or spoken of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_model::{ClassId, Millis, Quota, State, TenantConfig, TenantId, Weight};
+
+use super::{Counters, Origin, TenantRow};
+use crate::limit::Window;
+use crate::sched::{ShardIx, Size, TurnIx};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TenantIx(pub u32);
+
+pub(crate) struct Tenant {
+    pub id: TenantId,
+    pub row: TenantRow,
+    /// It has been written down.
+    pub written: bool,
+    pub file: Option<TenantConfig>,
+    /// Living jobs by state.
+    live: [u64; State::ALL.len()],
+    /// Of the jobs that wait.
+    pub bytes: u64,
+    pub shards: Vec<ShardIx>,
+    pub classes: Vec<ClassId>,
+    /// Distinct limits that its living jobs wait for.
+    pub keys: u32,
+    /// Turns that its own limit keeps out.
+    pub parked: BTreeSet<TurnIx>,
+    /// Enqueued jobs, where their rate is limited.
+    pub enqueued: Option<Box<Window>>,
+    pub counters: Option<Box<Counters>>,
+    pub dirty: bool,
+    /// The signals by which it was last seen to be noisy.
+    pub noisy: u8,
+}
+
+impl Tenant {
+    pub fn config(&self) -> &TenantConfig {
+        static DEFAULT: std::sync::LazyLock<TenantConfig> =
+            std::sync::LazyLock::new(TenantConfig::default);
+        let api = self.row.api.as_ref().map(|api| &api.config);
+        api.or(self.file.as_ref()).unwrap_or(&DEFAULT)
+    }
+
+    pub fn origin(&self) -> Origin {
+        match (&self.row.api, &self.file) {
+            (Some(_), _) => Origin::Api,
+            (None, Some(_)) => Origin::File,
+            (None, None) => Origin::Default,
+        }
+    }
+
+    pub fn quota(&self) -> Quota {
+        self.config().quota.unwrap_or_default()
+    }
+
+    pub fn count(&self, state: State) -> u64 {
+        self.live[usize::from(state.code())]
+    }
+
+    pub fn enter(&mut self, state: State, size: Size) {
+        self.live[usize::from(state.code())] += 1;
+        if state != State::Active {
+            self.bytes += size.bytes();
+        }
+    }
+
+    pub fn leave(&mut self, state: State, size: Size) {
+        self.live[usize::from(state.code())] -= 1;
+        if state != State::Active {
+            self.bytes -= size.bytes();
+        }
+    }
+
+    pub fn depth(&self) -> u64 {
+        State::WAITING.into_iter().map(|state| self.count(state)).sum()
+    }
+
+    pub fn living(&self) -> u64 {
+        self.live.iter().sum()
+    }
+
+    /// Its weight while it is throttled.
+    pub fn throttled(&self, now: Millis) -> Option<Weight> {
+        self.row.throttle.as_ref().filter(|t| t.until > now).map(|t| t.effective)
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Tenants {
+    all: Vec<Tenant>,
+    by_id: BTreeMap<TenantId, TenantIx>,
+    /// When automatic throttles end.
+    pub ends: BTreeSet<(Millis, TenantIx)>,
+}
+
+impl Tenants {
+    pub fn find(&self, id: &str) -> Option<TenantIx> {
+        self.by_id.get(id).copied()
+    }
+
+    pub fn add(&mut self, id: TenantId, created: Millis) -> TenantIx {
+        let ix = TenantIx(self.all.len() as u32);
+        let row = TenantRow {
+            created,
+            api: None,
+            changes: Vec::new(),
+            paused: Vec::new(),
+            throttle: None,
+        };
+        self.all.push(Tenant {
+            id: id.clone(),
+            row,
+            written: false,
+            file: None,
+            live: [0; State::ALL.len()],
+            bytes: 0,
+            shards: Vec::new(),
+            classes: Vec::new(),
+            keys: 0,
+            parked: BTreeSet::new(),
+            enqueued: None,
+            counters: None,
+            dirty: false,
+            noisy: 0,
+        });
+        self.by_id.insert(id, ix);
+        ix
+    }
+
+    pub fn get(&self, ix: TenantIx) -> &Tenant {
+        &self.all[ix.0 as usize]
+    }
+
+    pub fn get_mut(&mut self, ix: TenantIx) -> &mut Tenant {
+        &mut self.all[ix.0 as usize]
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// In the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (TenantIx, &Tenant)> {
+        self.by_id.values().map(|ix| (*ix, self.get(*ix)))
+    }
+
+    /// Nobody speaks of it any more. Its number is not given again in this process.
+    pub fn forget(&mut self, ix: TenantIx) {
+        let id = self.get(ix).id.clone();
+        self.by_id.remove(&id);
+    }
+}
