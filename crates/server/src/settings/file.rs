@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use super::declaration::{Declaration, declarations};
 use super::error::Problem;
@@ -67,10 +67,16 @@ impl Entry<'_> {
         }
     }
 
-    /// The value as a flag would carry it: strings without quotes, numbers in decimal.
+    /// The value as a flag would carry it: strings without quotes, numbers in decimal, lists of
+    /// words with commas.
     fn written(&self, text: &str) -> String {
         match self.value.get_ref() {
             DeValue::String(string) => string.to_string(),
+            DeValue::Array(items) if is_words(items) => {
+                let words: Vec<_> =
+                    items.iter().filter_map(|item| item.get_ref().as_str()).collect();
+                words.join(",")
+            }
             DeValue::Boolean(word) => word.to_string(),
             DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
                 .map_or_else(|_| number.to_string(), |number| number.to_string()),
@@ -122,9 +128,14 @@ fn is_group(name: &str) -> bool {
 fn fits(declaration: &Declaration, value: &DeValue<'_>) -> bool {
     match value {
         DeValue::String(_) => true,
-        DeValue::Integer(_) | DeValue::Boolean(_) => !declaration.text_only,
+        DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => !declaration.text_only,
+        DeValue::Array(items) => declaration.list && is_words(items),
         _ => false,
     }
+}
+
+fn is_words(items: &DeArray<'_>) -> bool {
+    items.iter().all(|item| item.get_ref().is_str())
 }
 
 fn syntax_problem(path: &Path, text: &str, error: &toml::de::Error) -> Problem {
