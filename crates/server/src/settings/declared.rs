@@ -1,8 +1,9 @@
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rota_model::{TenantId, Weight};
+use rota_model::{LimitKey, LimitNumbers, PoolConfig, PoolName, TenantConfig, TenantId, Weight};
 
 use super::choices::{
     Durability, FairnessCost, FairnessStrategy, Isolation, LogFormat, LogLevel, PriorityScope,

@@ -11,9 +11,12 @@ mod file;
 mod flags;
 mod given;
 mod kind;
+mod lines;
+mod named;
 mod nearest;
 mod resolve;
 mod table;
+mod tenancy;
 
 #[cfg(test)]
 mod tests;
