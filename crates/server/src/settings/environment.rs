@@ -29,10 +29,7 @@ pub(super) fn read(
     let mut found = Found::default();
     for (name, value) in variables {
         if let Some(table) = Table::ALL.into_iter().find(|table| table.environment() == name) {
-            match named::document(table, name, &value) {
-                Ok(document) => found.documents.push(document),
-                Err(problem) => problems.push(problem),
-            }
+            found.documents.extend(named::document(table, name, &value, problems));
             continue;
         }
         let known = declarations().iter().find(|declaration| declaration.environment == name);

@@ -14,6 +14,7 @@ mod kind;
 mod lines;
 mod named;
 mod nearest;
+mod orders;
 mod resolve;
 mod table;
 mod tenancy;

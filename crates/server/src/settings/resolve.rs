@@ -2,11 +2,12 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::declaration::declarations;
-use super::declared::{ORDERS, Order, Settings};
+use super::declared::Settings;
 use super::error::{Problem, SettingsError};
 use super::given::{Given, Origin};
 use super::kind::Kind;
 use super::named::Collected;
+use super::orders::{ORDERS, Order};
 use super::{environment, file, flags, table};
 
 impl Settings {

@@ -32,7 +32,7 @@ pub(super) fn read<T: Thing>(
     };
     for (below, value) in entries {
         let entry = Entry::find::<T>(document, below, value);
-        match entry.map_err(|problem| vec![problem]).and_then(|entry| entry.read::<T>(document)) {
+        match entry.and_then(|entry| entry.read::<T>(document)) {
             Ok((name, placed)) if things.contains_key(&name) => problems.push(Problem::Entry {
                 origin: placed.origin,
                 message: format!("{} has {name} twice", document.name(&[])),
@@ -55,21 +55,28 @@ struct Entry {
 
 impl Entry {
     /// `below` is its name, or its number in an array.
-    fn find<T: Thing>(document: &Document, below: String, value: &Value) -> Result<Self, Problem> {
+    fn find<T: Thing>(
+        document: &Document,
+        below: String,
+        value: &Value,
+    ) -> Result<Self, Vec<Problem>> {
         let path = vec![below.clone()];
         let Value::Object(members) = value else {
             let problem = format!("must be a table with the fields of {}", T::WHAT);
-            return Err(document.problem(&path, &problem));
+            return Err(vec![document.problem(&path, &problem)]);
         };
         let mut members = members.clone();
         let name = match (members.remove(T::NAME), document.value.is_array()) {
             (None, false) => below,
             (Some(Value::String(name)), false) if name == below => below,
             (Some(Value::String(name)), true) => name,
-            (_, true) => return Err(document.problem(&path, &format!("needs its {}", T::NAME))),
+            (_, true) => {
+                let problem = format!("needs its {}", T::NAME);
+                return Err(vec![document.problem(&path, &problem)]);
+            }
             (Some(_), false) => {
-                let path = below_it(&path, [T::NAME]);
-                return Err(document.problem(&path, "must be the name of the table it stands in"));
+                let problem = "must be the name of the table it stands in";
+                return Err(vec![document.problem(&below_it(&path, [T::NAME]), problem)]);
             }
         };
         Ok(Self { path, name, members })

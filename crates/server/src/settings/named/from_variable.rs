@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use rota_model::{Rejection, json};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -13,17 +15,21 @@ pub(in super::super) fn document(
     table: Table,
     variable: String,
     text: &str,
-) -> Result<Document, Problem> {
+    problems: &mut Vec<Problem>,
+) -> Option<Document> {
     match parse(table.key(), text) {
         Ok(value) => {
             let value = unwrapped(table, value);
-            Ok(Document { table, value, places: Places::Variable(variable) })
+            Some(Document { table, value, places: Places::Variable(variable) })
         }
-        Err(rejection) => Err(Problem::Entry {
-            origin: Origin::Environment(variable),
-            message: rejection.message,
-            hint: Some(format!("Write JSON such as {}.", example(table))),
-        }),
+        Err(rejection) => {
+            problems.push(Problem::Entry {
+                origin: Origin::Environment(variable),
+                message: rejection.message,
+                hint: Some(format!("Write JSON such as {}.", example(table))),
+            });
+            None
+        }
     }
 }
 
@@ -44,7 +50,7 @@ fn without_repeats(what: &str, raw: &RawValue) -> Result<Value, Rejection> {
             .map_err(|error| Rejection::malformed(format!("{what} is not valid JSON: {error}")));
     }
     let members = json::members(raw.get(), what)?;
-    let member = |(name, raw): (std::borrow::Cow<'_, str>, &RawValue)| {
+    let member = |(name, raw): (Cow<'_, str>, &RawValue)| {
         let value = without_repeats(&format!("{what}.{name}"), raw)?;
         Ok((name.into_owned(), value))
     };

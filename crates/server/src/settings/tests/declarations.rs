@@ -2,8 +2,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::Sources;
-use crate::settings::declared::ORDERS;
 use crate::settings::named::Table;
+use crate::settings::orders::ORDERS;
 use crate::settings::{Durability, LogFormat, LogLevel, Settings, declarations};
 
 #[test]
