@@ -22,6 +22,51 @@ pub enum LogLevel {
     Trace,
 }
 
+/// Where the tenant of a request is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TenantSource {
+    /// `meta.tenant_id` of a job.
+    Body,
+    /// `X-OJS-Tenant`.
+    Header,
+    /// What the caller's credentials say.
+    Credentials,
+}
+
+/// How far tenants are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// Every queue has a part for each tenant, and the parts are served fairly.
+    Sharded,
+    /// One queue for all, in the order of enqueueing unless fairness is on.
+    Shared,
+    /// Every tenant has queues of its own, and every request names its tenant.
+    Namespace,
+}
+
+/// Which tenant's turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FairnessStrategy {
+    Weighted,
+    RoundRobin,
+    /// Each tenant has a concurrency of its own.
+    Strict,
+}
+
+/// What a turn is paid with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FairnessCost {
+    Job,
+    Runtime,
+}
+
+/// Whose jobs a priority is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriorityScope {
+    Global,
+    Tenant,
+}
+
 impl Durability {
     pub(super) const WORDS: &'static [(&'static str, Self)] =
         &[("fsync", Self::Fsync), ("os", Self::Os)];
@@ -40,4 +85,32 @@ impl LogLevel {
         ("debug", Self::Debug),
         ("trace", Self::Trace),
     ];
+}
+
+impl TenantSource {
+    pub(super) const WORDS: &'static [(&'static str, Self)] =
+        &[("body", Self::Body), ("header", Self::Header), ("credentials", Self::Credentials)];
+}
+
+impl Isolation {
+    pub(super) const WORDS: &'static [(&'static str, Self)] =
+        &[("sharded", Self::Sharded), ("shared", Self::Shared), ("namespace", Self::Namespace)];
+}
+
+impl FairnessStrategy {
+    pub(super) const WORDS: &'static [(&'static str, Self)] = &[
+        ("weighted", Self::Weighted),
+        ("round-robin", Self::RoundRobin),
+        ("strict", Self::Strict),
+    ];
+}
+
+impl FairnessCost {
+    pub(super) const WORDS: &'static [(&'static str, Self)] =
+        &[("job", Self::Job), ("runtime", Self::Runtime)];
+}
+
+impl PriorityScope {
+    pub(super) const WORDS: &'static [(&'static str, Self)] =
+        &[("global", Self::Global), ("tenant", Self::Tenant)];
 }

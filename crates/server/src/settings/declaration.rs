@@ -19,6 +19,7 @@ pub struct Declaration {
     /// The same with examples, for error messages.
     pub expected: String,
     pub(super) text_only: bool,
+    pub(super) list: bool,
 }
 
 /// All settings, in the order of their declaration.
@@ -43,6 +44,7 @@ impl Declaration {
             accepts: kind.accepts(),
             expected: kind.expected(),
             text_only: K::TEXT_ONLY,
+            list: K::LIST,
         }
     }
 }

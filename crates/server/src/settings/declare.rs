@@ -13,6 +13,10 @@ macro_rules! settings {
         pub struct Settings {
             $( #[doc = $help] pub $field: $type, )*
             $( pub $group: $Group, )*
+            /// By the name of the tenant, weights of `tenant_fairness` included.
+            pub tenants: BTreeMap<TenantId, TenantConfig>,
+            pub pools: BTreeMap<PoolName, PoolConfig>,
+            pub rate_limits: BTreeMap<LimitKey, LimitNumbers>,
             pub(super) rows: Vec<Row>,
         }
 
@@ -31,6 +35,9 @@ macro_rules! settings {
                 Some(Self {
                     $( $field: $field?, )*
                     $( $group: $group?, )*
+                    tenants: BTreeMap::new(),
+                    pools: BTreeMap::new(),
+                    rate_limits: BTreeMap::new(),
                     rows: Vec::new(),
                 })
             }

@@ -1,13 +1,19 @@
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::choices::{Durability, LogFormat, LogLevel};
+use rota_model::{LimitKey, LimitNumbers, PoolConfig, PoolName, TenantConfig, TenantId, Weight};
+
+use super::choices::{
+    Durability, FairnessCost, FairnessStrategy, Isolation, LogFormat, LogLevel, PriorityScope,
+    TenantSource,
+};
 use super::declaration::Declaration;
 use super::declare::settings;
 use super::kind::{
-    Address, Choice, DAY, Directory, GIB, HOUR, KIB, Keep, MILLISECOND, Number, Size, Span, Switch,
-    TIB,
+    Address, Auto, Choice, Choices, DAY, Directory, Fraction, GIB, HOUR, KIB, Keep, MILLISECOND,
+    Number, Share, Size, Span, Switch, TIB, Tenant,
 };
 use super::resolve::Reader;
 use super::table::Row;
@@ -60,6 +66,71 @@ settings! {
             "Most workers known at once.";
         crons: usize = Number::between(1, 10_000_000), "10000",
             "Most cron schedules.";
+        rate_keys_per_tenant: usize = Number::between(1, 10_000_000), "10000",
+            "Most rate limit keys that the jobs of one tenant may use at once.";
+        rate_limit_pause: Duration = Span::between(MILLISECOND, 366 * DAY), "1h",
+            "Longest pause of a rate limit that a worker may ask for with `rate_limit_until`.";
+        rate_limit_pauses: usize = Number::between(1, 1_000_000), "100",
+            "Most pauses that one job may ask for; after that its failure counts as any other.";
+        reschedule_delay: Duration = Span::between(MILLISECOND, DAY), "1s",
+            "First delay of a job that is rescheduled by a limit whose opening is not known; \
+            it grows from one time to the next.";
+    }
+    tenancy: Tenancy {
+        default: TenantId = Tenant, "_default",
+            "Tenant of the jobs that name none.";
+        required: bool = Switch, "false",
+            "Refuse jobs that name no tenant instead of giving them to `tenancy.default`.";
+        source: Vec<TenantSource> = Choices(Choice(TenantSource::WORDS)),
+            "body,header,credentials",
+            "Where the tenant of a job is looked for, the first that names one counting.";
+        isolation: Isolation = Choice(Isolation::WORDS), "sharded",
+            "How far tenants are kept apart: a part of every queue for each (`sharded`), \
+            one queue for all (`shared`), or queues that each tenant has to itself (`namespace`).";
+    }
+    fairness: Fairness {
+        enabled: Option<bool> = Auto(Switch), "auto",
+            "Serve tenants in turn rather than in the order of enqueueing; `auto` is off with \
+            `tenancy.isolation` at `shared` and on otherwise. It cannot be off with `sharded`.";
+        strategy: FairnessStrategy = Choice(FairnessStrategy::WORDS), "weighted",
+            "Whose turn it is: by weight (`weighted`), one after the other (`round-robin`), \
+            or each within a concurrency of its own (`strict`).";
+        cost: FairnessCost = Choice(FairnessCost::WORDS), "job",
+            "What a turn is measured by: the jobs started, or their running time.";
+        priority_scope: Option<PriorityScope> = Auto(Choice(PriorityScope::WORDS)), "auto",
+            "Whether a priority counts among the jobs of all tenants (`global`) or of its own \
+            (`tenant`); `auto` is `tenant` with `tenancy.isolation` at `namespace`, or else `global`.";
+        default_weight: Weight = Share, "1",
+            "Weight of tenants that have none of their own.";
+        default_concurrency: usize = Number::between(1, 1_000_000), "10",
+            "Most active jobs of a tenant without its own `max_concurrency`, with \
+            `fairness.strategy` at `strict`.";
+    }
+    noisy: Noisy {
+        detect: bool = Switch, "true",
+            "Watch for tenants that crowd out the others, and report them in events and statistics.";
+        throttle: bool = Switch, "false",
+            "Lower the weight of such a tenant for a while.";
+        depth_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "10",
+            "Waiting jobs, as a multiple of what tenants have on average, that make a tenant noisy.";
+        rate_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "5",
+            "Enqueue rate, as a multiple of the average, that makes a tenant noisy.";
+        active_share: f64 = Fraction::between(0.0, 1.0), "0.5",
+            "Part of all active jobs beyond which a tenant is noisy.";
+        error_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "3",
+            "Failure rate, as a multiple of the average, that makes a tenant noisy.";
+        throttle_factor: f64 = Fraction::between(0.01, 1.0), "0.2",
+            "What the weight of a throttled tenant is multiplied by.";
+        throttle_for: Duration = Span::between(MILLISECOND, 366 * DAY), "5m",
+            "How long a tenant stays throttled.";
+    }
+    starvation: Starvation {
+        enabled: bool = Switch, "false",
+            "Guarantee every queue a part of all dispatches; a pool's own rule comes first.";
+        rotation_interval: Duration = Span::between(MILLISECOND, DAY), "30s",
+            "Time within which a queue gets its part, and at least one job if any waits.";
+        min_dispatch_ratio: f64 = Fraction::between(0.0, 1.0), "0.05",
+            "Part of all dispatches that every queue is guaranteed.";
     }
     engine: Engine {
         commands: usize = Number::between(16, 1_000_000), "8192",
@@ -111,27 +182,5 @@ settings! {
         directives: bool = Switch, "false",
             "Honour `metadata.test_directive`, for conformance runs only: a producer \
             can then quiet the worker that holds its job.";
-    }
-}
-
-/// Two settings that only make sense one below the other.
-pub(super) struct Order {
-    pub lesser: &'static str,
-    pub greater: &'static str,
-    pub may_be_equal: bool,
-}
-
-pub(super) const ORDERS: &[Order] = &[
-    Order {
-        lesser: "workers.heartbeat_interval",
-        greater: "workers.heartbeat_timeout",
-        may_be_equal: false,
-    },
-    Order { lesser: "limits.job_bytes", greater: "limits.body_bytes", may_be_equal: true },
-];
-
-impl Order {
-    pub(super) fn relation(&self) -> &'static str {
-        if self.may_be_equal { "must not be greater than" } else { "must be less than" }
     }
 }

@@ -1,7 +1,8 @@
 use super::declaration::declarations;
 use super::error::Problem;
-use super::given::{Given, Origin};
-use super::nearest::nearest;
+use super::given::{Found, Given, Origin};
+use super::named::{self, Table};
+use super::nearest::{nearest, nearest_table};
 
 const PREFIX: &str = "ROTA_";
 
@@ -20,28 +21,38 @@ const NOT_SETTINGS: [&str; 7] = [
 pub(super) fn read(
     environment: impl Iterator<Item = (String, String)>,
     problems: &mut Vec<Problem>,
-) -> Vec<Given> {
+) -> Found {
     let mut variables: Vec<_> = environment.filter(|(name, value)| is_ours(name, value)).collect();
     // The system lists variables in any order; problems are reported in the same one each time.
     variables.sort();
 
-    let mut given = Vec::new();
+    let mut found = Found::default();
     for (name, value) in variables {
+        if let Some(table) = Table::ALL.into_iter().find(|table| table.environment() == name) {
+            found.documents.extend(named::document(table, name, &value, problems));
+            continue;
+        }
         let known = declarations().iter().find(|declaration| declaration.environment == name);
         match known {
-            Some(declaration) => {
-                given.push(Given { key: declaration.key, value, origin: Origin::Environment(name) })
-            }
+            Some(declaration) => found.given.push(Given {
+                key: declaration.key,
+                value,
+                origin: Origin::Environment(name),
+            }),
             None => problems.push(Problem::Unknown {
-                nearest: nearest(name.trim_start_matches(PREFIX))
-                    .map(|declaration| declaration.environment.clone()),
+                nearest: nearest_variable(name.trim_start_matches(PREFIX)),
                 origin: Origin::Environment(name.clone()),
                 name,
                 value,
             }),
         }
     }
-    given
+    found
+}
+
+fn nearest_variable(name: &str) -> Option<String> {
+    let table = nearest_table(name).map(Table::environment);
+    table.or_else(|| nearest(name).map(|declaration| declaration.environment.clone()))
 }
 
 fn is_ours(name: &str, value: &str) -> bool {

@@ -29,8 +29,13 @@ pub enum Problem {
     NotATable { name: String, value: String, origin: Origin },
     #[error("{}: {} = {}, expected {expected}", given.origin, given.key, quoted(&given.value))]
     BadValue { given: Given, expected: String },
+    /// Something inside a table whose entries people name.
+    #[error("{origin}: {message}{}", advice(hint))]
+    Entry { origin: Origin, message: String, hint: Option<String> },
     #[error("{} {relation} {}", placed(lesser), placed(greater))]
     OutOfOrder { lesser: Given, relation: &'static str, greater: Given },
+    #[error("{} does not go with {}; {advice}", placed(one), placed(other))]
+    Contradiction { one: Given, other: Given, advice: &'static str },
 }
 
 fn listed(problems: &[Problem]) -> String {
@@ -55,6 +60,10 @@ fn hint(nearest: &Option<String>) -> String {
         Some(name) => format!("; did you mean {name}?"),
         None => "; docs/configuration.md lists them all".to_owned(),
     }
+}
+
+fn advice(hint: &Option<String>) -> String {
+    hint.as_ref().map_or_else(String::new, |hint| format!(". {hint}"))
 }
 
 /// Shortened, so that a file pasted into a variable does not flood the log.

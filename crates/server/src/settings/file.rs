@@ -1,19 +1,22 @@
 use std::path::Path;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use super::declaration::{Declaration, declarations};
 use super::error::Problem;
-use super::given::{Given, Origin};
-use super::nearest::nearest;
+use super::given::{Found, Given, Origin};
+use super::lines::Lines;
+use super::named::{self, Table};
+use super::nearest::{nearest, nearest_table};
 
-pub(super) fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Vec<Given> {
+pub(super) fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Found {
+    let lines = Lines::of(text);
     let table = match DeTable::parse(text) {
         Ok(table) => table.into_inner(),
         Err(error) => {
-            problems.push(syntax_problem(path, text, &error));
-            return Vec::new();
+            problems.push(syntax_problem(path, &lines, &error));
+            return Found::default();
         }
     };
 
@@ -24,11 +27,10 @@ pub(super) fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Vec<
 
     let mut given = Vec::new();
     for entry in entries {
-        let (line, _) = position(text, entry.offset);
-        let origin = Origin::File { path: path.to_owned(), line };
+        let origin = Origin::File { path: path.to_owned(), line: lines.line(entry.offset) };
         given.extend(entry.judge(text, origin, problems));
     }
-    given
+    Found { given, documents: named::documents(path, &table, &lines) }
 }
 
 struct Entry<'table> {
@@ -56,21 +58,22 @@ impl Entry<'_> {
 
     fn unknown(self, value: String, origin: Origin) -> Problem {
         let name = self.key;
-        if is_group(&name) {
+        if is_group(&name) || Table::called(&name).is_some() {
             return Problem::NotATable { name, value, origin };
         }
-        Problem::Unknown {
-            nearest: nearest(&name).map(|declaration| declaration.key.to_owned()),
-            name,
-            value,
-            origin,
-        }
+        Problem::Unknown { nearest: nearest_key(&name), name, value, origin }
     }
 
-    /// The value as a flag would carry it: strings without quotes, numbers in decimal.
+    /// The value as a flag would carry it: strings without quotes, numbers in decimal, lists of
+    /// words with commas.
     fn written(&self, text: &str) -> String {
         match self.value.get_ref() {
             DeValue::String(string) => string.to_string(),
+            DeValue::Array(items) if is_words(items) => {
+                let words: Vec<_> =
+                    items.iter().filter_map(|item| item.get_ref().as_str()).collect();
+                words.join(",")
+            }
             DeValue::Boolean(word) => word.to_string(),
             DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
                 .map_or_else(|_| number.to_string(), |number| number.to_string()),
@@ -88,9 +91,10 @@ fn collect_entries<'table>(
     for (name, value) in table {
         let key = format!("{above}{}", segment(name.get_ref()));
         match value.get_ref() {
-            DeValue::Table(inner) if goes_deeper(&key, inner) => {
+            DeValue::Table(inner) if Table::called(&key).is_none() && goes_deeper(&key, inner) => {
                 collect_entries(inner, &format!("{key}."), entries);
             }
+            DeValue::Table(_) | DeValue::Array(_) if Table::called(&key).is_some() => {}
             _ => entries.push(Entry { key, offset: name.span().start, value }),
         }
     }
@@ -101,8 +105,19 @@ fn goes_deeper(key: &str, inner: &DeTable<'_>) -> bool {
     declared(key).is_none() && (is_group(key) || !inner.is_empty())
 }
 
+/// A dotted name is a setting's more likely than that of something inside a mistyped table.
+fn nearest_key(name: &str) -> Option<String> {
+    let setting = nearest(name).map(|declaration| declaration.key.to_owned());
+    match name.split_once('.') {
+        None => nearest_table(name).map(|table| table.key().to_owned()).or(setting),
+        Some((first, rest)) => {
+            setting.or_else(|| Some(format!("{}.{rest}", nearest_table(first)?.key())))
+        }
+    }
+}
+
 /// A quoted name stays quoted, or `"log.level"` would pass for `log.level`.
-fn segment(name: &str) -> String {
+pub(super) fn segment(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { format!("{name:?}") }
 }
@@ -122,20 +137,17 @@ fn is_group(name: &str) -> bool {
 fn fits(declaration: &Declaration, value: &DeValue<'_>) -> bool {
     match value {
         DeValue::String(_) => true,
-        DeValue::Integer(_) | DeValue::Boolean(_) => !declaration.text_only,
+        DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => !declaration.text_only,
+        DeValue::Array(items) => declaration.list && is_words(items),
         _ => false,
     }
 }
 
-fn syntax_problem(path: &Path, text: &str, error: &toml::de::Error) -> Problem {
-    let (line, column) = position(text, error.span().map_or(0, |span| span.start));
-    Problem::Syntax { path: path.to_owned(), line, column, message: error.message().to_owned() }
+fn is_words(items: &DeArray<'_>) -> bool {
+    items.iter().all(|item| item.get_ref().is_str())
 }
 
-/// Line and column, both counted from one, the column in characters.
-fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = before.matches('\n').count() + 1;
-    (line, before[line_start..].chars().count() + 1)
+fn syntax_problem(path: &Path, lines: &Lines<'_>, error: &toml::de::Error) -> Problem {
+    let (line, column) = lines.position(error.span().map_or(0, |span| span.start));
+    Problem::Syntax { path: path.to_owned(), line, column, message: error.message().to_owned() }
 }

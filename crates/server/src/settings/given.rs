@@ -3,12 +3,21 @@ use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
 
+use super::named::Document;
+
 /// A value for a known setting, as it was written, with the place it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     pub key: &'static str,
     pub value: String,
     pub origin: Origin,
+}
+
+/// Everything that one source gives.
+#[derive(Default)]
+pub(super) struct Found {
+    pub given: Vec<Given>,
+    pub documents: Vec<Document>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,18 +11,25 @@ mod file;
 mod flags;
 mod given;
 mod kind;
+mod lines;
+mod named;
 mod nearest;
+mod orders;
 mod resolve;
 mod table;
+mod tenancy;
 
 #[cfg(test)]
 mod tests;
 
-pub use choices::{Durability, LogFormat, LogLevel};
+pub use choices::{
+    Durability, FairnessCost, FairnessStrategy, Isolation, LogFormat, LogLevel, PriorityScope,
+    TenantSource,
+};
 pub use declaration::{Declaration, declarations};
 pub use declared::{
-    Cache, Engine, Events, Http, Jobs, Limits, Log, Retention, Settings, Shutdown, Storage,
-    Testing, Workers,
+    Cache, Engine, Events, Fairness, Http, Jobs, Limits, Log, Noisy, Retention, Settings, Shutdown,
+    Starvation, Storage, Tenancy, Testing, Workers,
 };
 pub use error::{Problem, SettingsError};
 pub use given::{Given, Origin};

@@ -1,4 +1,5 @@
 use super::declaration::{Declaration, declarations};
+use super::named::Table;
 
 /// The setting that a mistyped name was probably meant for. `name` comes without `ROTA_` or `--`.
 pub(super) fn nearest(name: &str) -> Option<&'static Declaration> {
@@ -15,14 +16,29 @@ fn without_its_group(name: &str) -> Option<&'static Declaration> {
     found.next().is_none().then_some(only)
 }
 
-fn mistyped(name: &str) -> Option<&'static Declaration> {
+/// The table with named entries that a mistyped name of one was probably meant for.
+pub(super) fn nearest_table(name: &str) -> Option<Table> {
+    closest(name, Table::ALL.map(Table::key)).and_then(Table::called)
+}
+
+/// Which of these names a mistyped one was probably meant for.
+pub(super) fn closest(
+    name: &str,
+    names: impl IntoIterator<Item = &'static str>,
+) -> Option<&'static str> {
+    let name = plain(name);
     let most = (name.chars().count() / 3).clamp(1, 4);
-    declarations()
-        .iter()
-        .map(|declaration| (distance(name, &plain(declaration.key)), declaration))
+    names
+        .into_iter()
+        .map(|known| (distance(&name, &plain(known)), known))
         .filter(|(distance, _)| *distance <= most)
         .min_by_key(|(distance, _)| *distance)
-        .map(|(_, declaration)| declaration)
+        .map(|(_, known)| known)
+}
+
+fn mistyped(name: &str) -> Option<&'static Declaration> {
+    let key = closest(name, declarations().iter().map(|declaration| declaration.key))?;
+    declarations().iter().find(|declaration| declaration.key == key)
 }
 
 /// Keys, variables and flags in one spelling, so that they can be compared.

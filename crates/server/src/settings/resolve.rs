@@ -2,10 +2,12 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::declaration::declarations;
-use super::declared::{ORDERS, Order, Settings};
+use super::declared::Settings;
 use super::error::{Problem, SettingsError};
 use super::given::{Given, Origin};
 use super::kind::Kind;
+use super::named::Collected;
+use super::orders::{ORDERS, Order};
 use super::{environment, file, flags, table};
 
 impl Settings {
@@ -18,12 +20,15 @@ impl Settings {
     ) -> Result<Self, SettingsError> {
         let mut problems = Vec::new();
         let mut given = defaults();
+        let mut named = Collected::default();
         if let Some((path, text)) = file {
-            given.extend(file::read(path, &text, &mut problems));
+            let found = file::read(path, &text, &mut problems);
+            given.extend(named.add(found, &mut problems));
         }
-        given.extend(environment::read(environment, &mut problems));
+        let found = environment::read(environment, &mut problems);
+        given.extend(named.add(found, &mut problems));
         given.extend(flags::read(flags, &mut problems));
-        Reader::new(given, problems).finish()
+        Reader::new(given, problems).finish(named)
     }
 }
 
@@ -58,13 +63,16 @@ impl Reader {
         Self { given, problems, amounts: HashMap::new() }
     }
 
-    fn finish(mut self) -> Result<Settings, SettingsError> {
+    fn finish(mut self, named: Collected) -> Result<Settings, SettingsError> {
         let settings = Settings::read(&mut self);
         self.check_orders();
+        let contradiction = settings.as_ref().and_then(|it| it.contradiction(&self));
+        self.problems.extend(contradiction);
         let problems = self.problems;
         match settings {
             Some(mut settings) if problems.is_empty() => {
                 settings.rows = table::rows(&self.given);
+                named.put_into(&mut settings);
                 Ok(settings)
             }
             _ => Err(SettingsError { problems }),
@@ -107,7 +115,7 @@ impl Reader {
         })
     }
 
-    fn chosen(&self, key: &str) -> Option<&Given> {
+    pub(super) fn chosen(&self, key: &str) -> Option<&Given> {
         self.given.iter().rfind(|given| given.key == key)
     }
 }

@@ -7,7 +7,7 @@ use super::given::{Given, Origin};
 /// One line of `rota config`: a setting, its value as it was written, and who wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    pub key: &'static str,
+    pub key: String,
     pub value: String,
     pub origin: Origin,
     pub default: &'static str,
@@ -15,7 +15,7 @@ pub struct Row {
 }
 
 impl Settings {
-    /// Every setting in the order of its declaration.
+    /// Every setting in the order of its declaration, then the entries that people named.
     pub fn table(&self) -> Vec<Row> {
         self.rows.clone()
     }
@@ -29,7 +29,7 @@ pub(super) fn rows(given: &[Given]) -> Vec<Row> {
         .filter_map(|declaration| {
             let chosen = chosen(declaration.key)?;
             Some(Row {
-                key: declaration.key,
+                key: declaration.key.to_owned(),
                 value: chosen.value.clone(),
                 origin: chosen.origin.clone(),
                 default: declaration.default,

@@ -2,26 +2,37 @@
 //! the file mean the same thing.
 
 mod address;
+mod auto;
 mod choice;
+mod choices;
+mod fraction;
 mod number;
 mod path;
 mod size;
 mod span;
 mod switch;
+mod tenant;
 
 pub(super) use address::Address;
+pub(super) use auto::Auto;
 pub(super) use choice::Choice;
+pub(super) use choices::Choices;
+pub(super) use fraction::{Fraction, Share};
 pub(super) use number::Number;
 pub(super) use path::Directory;
 pub(super) use size::{GIB, KIB, Size, TIB};
 pub(super) use span::{DAY, HOUR, Keep, MILLISECOND, Span};
 pub(super) use switch::Switch;
+pub(super) use tenant::Tenant;
 
 pub(super) trait Kind {
     type Value;
 
     /// Nearly any text would do, so a number or a boolean in the file is taken for a slip.
     const TEXT_ONLY: bool = false;
+
+    /// The file may have an array of strings.
+    const LIST: bool = false;
 
     const EXAMPLES: &'static str = "";
 

@@ -2,7 +2,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::Sources;
-use crate::settings::declared::ORDERS;
+use crate::settings::named::Table;
+use crate::settings::orders::ORDERS;
 use crate::settings::{Durability, LogFormat, LogLevel, Settings, declarations};
 
 #[test]
@@ -36,6 +37,10 @@ fn no_two_settings_share_a_name() {
     assert_eq!((keys.len(), variables.len(), flags.len()), (count, count, count));
     for taken in ["ROTA_CONFIG", "ROTA_URL", "ROTA_LOG"] {
         assert!(!variables.contains(&taken.to_owned()), "{taken} is no setting");
+    }
+    for table in Table::ALL {
+        assert!(!variables.contains(&table.environment()), "{table:?} is no single setting");
+        assert!(!keys.iter().any(|key| key.split('.').next() == Some(table.key())), "{table:?}");
     }
 }
 

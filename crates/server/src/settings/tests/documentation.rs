@@ -3,7 +3,9 @@ use std::path::Path;
 
 use super::Sources;
 use crate::settings::declarations;
+use crate::settings::named::fields as named_fields;
 
+const NAMED: &str = "## Tenants, pools and rate limits";
 const PAGE: &str = include_str!("../../../../../docs/configuration.md");
 const PAGE_PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
 const BEGIN: &str = "<!-- settings: generated, see the note below the table -->\n";
@@ -47,6 +49,35 @@ fn the_example_error_is_what_is_printed() {
     assert_eq!(block("text").trim_end(), error.to_string());
 }
 
+#[test]
+fn the_example_of_named_tables_is_valid_in_both_forms() {
+    let sources = Sources { file: Some(block_after(NAMED, "toml")), ..Sources::default() };
+    let from_file = sources.resolve().unwrap();
+    assert_eq!(from_file.tenants.len(), 3);
+    assert!(!from_file.pools.is_empty() && !from_file.rate_limits.is_empty());
+
+    let lines = block_after(NAMED, "sh").lines();
+    let assignment = |line: &'static str| {
+        let (name, value) = line.strip_prefix("export ").unwrap().split_once('=').unwrap();
+        (name, value.strip_prefix('\'').unwrap().strip_suffix('\'').unwrap())
+    };
+    let variables: Vec<_> = lines.map(assignment).collect();
+    let sources = Sources { environment: &variables, ..Sources::default() };
+    let from_variables = sources.resolve().unwrap();
+    assert_eq!(from_variables.tenants, from_file.tenants);
+    assert_eq!(from_variables.pools, from_file.pools);
+    assert_eq!(from_variables.rate_limits, from_file.rate_limits);
+}
+
+#[test]
+fn every_field_of_the_named_tables_is_documented() {
+    let (_, section) = PAGE.split_once(NAMED).unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    for (table, field) in named_fields() {
+        assert!(section.contains(&format!("`{field}`")), "{table}: {field}");
+    }
+}
+
 fn rendered() -> String {
     let mut table = String::from(
         "\n| Key | Environment | Flag | Default | Meaning |\n| --- | --- | --- | --- | --- |\n",
@@ -70,7 +101,12 @@ fn rendered() -> String {
 
 /// The first fenced block of this language.
 fn block(language: &str) -> &'static str {
-    let (_, rest) = PAGE.split_once(&format!("```{language}\n")).unwrap();
-    let (block, _) = rest.split_once("```").unwrap();
+    block_after("# Configuration", language)
+}
+
+fn block_after(heading: &str, language: &str) -> &'static str {
+    let (_, below) = PAGE.split_once(heading).expect("the heading");
+    let (_, rest) = below.split_once(&format!("```{language}\n")).expect("the block");
+    let (block, _) = rest.split_once("```").expect("its end");
     block
 }

@@ -28,10 +28,10 @@ fn values_of_the_wrong_shape_are_refused() {
         problems("data = 5\nlimits.batch_jobs = 1.5\nretention.batch = -1\ncache.bodies = [1]"),
         [
             "file rota.toml line 1: data = \"5\", expected a directory, such as /var/lib/rota",
-            "file rota.toml line 2: limits.batch_jobs = \"1.5\", \
-             expected a whole number from 1 to 1000",
             "file rota.toml line 4: cache.bodies = \"[1]\", \
              expected a size from 0 to 1TiB, such as 64MiB, 1MB or 4096",
+            "file rota.toml line 2: limits.batch_jobs = \"1.5\", \
+             expected a whole number from 1 to 1000",
             "file rota.toml line 3: retention.batch = \"-1\", \
              expected a whole number from 1 to 10000",
         ]

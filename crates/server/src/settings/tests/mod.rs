@@ -1,8 +1,11 @@
 mod declarations;
 mod documentation;
 mod files;
+mod named;
+mod named_problems;
 mod orders;
 mod precedence;
+mod tenancy;
 mod unknown;
 
 use std::path::Path;

@@ -44,7 +44,7 @@ fn each_row_says_where_its_value_came_from() {
     assert_eq!(
         row(&settings, "limits.batch_jobs"),
         Row {
-            key: "limits.batch_jobs",
+            key: "limits.batch_jobs".to_owned(),
             value: "5".to_owned(),
             origin: Origin::Flag("--limits-batch-jobs".to_owned()),
             default: "1000",

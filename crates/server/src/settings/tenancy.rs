@@ -1,0 +1,51 @@
+use std::time::Duration;
+
+use super::choices::{Isolation, PriorityScope};
+use super::declared::{Settings, Starvation};
+use super::error::Problem;
+use super::resolve::Reader;
+
+impl Settings {
+    /// Whether tenants are served in turn.
+    #[must_use]
+    pub fn is_fair(&self) -> bool {
+        self.fairness.enabled.unwrap_or(self.tenancy.isolation != Isolation::Shared)
+    }
+
+    #[must_use]
+    pub fn priority_scope(&self) -> PriorityScope {
+        self.fairness.priority_scope.unwrap_or(match self.tenancy.isolation {
+            Isolation::Namespace => PriorityScope::Tenant,
+            Isolation::Sharded | Isolation::Shared => PriorityScope::Global,
+        })
+    }
+
+    /// The parts of a sharded queue have no order among each other but that of fairness.
+    pub(super) fn contradiction(&self, reader: &Reader) -> Option<Problem> {
+        let sharded = self.tenancy.isolation == Isolation::Sharded;
+        if !sharded || self.is_fair() {
+            return None;
+        }
+        Some(Problem::Contradiction {
+            one: reader.chosen("fairness.enabled")?.clone(),
+            other: reader.chosen("tenancy.isolation")?.clone(),
+            advice: "set tenancy.isolation to shared for the order of enqueueing",
+        })
+    }
+}
+
+impl Starvation {
+    /// As the pools have it that bring a rule of their own.
+    #[must_use]
+    pub fn rule(&self) -> rota_model::Starvation {
+        rota_model::Starvation {
+            enabled: self.enabled,
+            rotation_ms: millis(self.rotation_interval),
+            min_ratio: (self.min_dispatch_ratio * 1e6).round() as u32,
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
