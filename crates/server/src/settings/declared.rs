@@ -6,8 +6,8 @@ use super::choices::{Durability, LogFormat, LogLevel};
 use super::declaration::Declaration;
 use super::declare::settings;
 use super::kind::{
-    Address, Choice, DAY, Directory, GIB, HOUR, KIB, Keep, MILLISECOND, Number, Size, Span, Switch,
-    TIB,
+    Address, Choice, DAY, Directory, GIB, HOUR, KIB, Keep, MILLISECOND, Number, SECOND, Size, Span,
+    Switch, TIB,
 };
 use super::resolve::Reader;
 use super::table::Row;
@@ -60,6 +60,8 @@ settings! {
             "Most workers known at once.";
         crons: usize = Number::between(1, 10_000_000), "10000",
             "Most cron schedules.";
+        event_streams: usize = Number::between(0, 1_000_000), "1000",
+            "Most event streams open at once; beyond that a request for one is answered with 503.";
     }
     engine: Engine {
         commands: usize = Number::between(16, 1_000_000), "8192",
@@ -102,6 +104,8 @@ settings! {
     events: Events {
         capacity: usize = Number::between(0, 10_000_000), "65536",
             "Events kept in memory for readers that fall behind.";
+        heartbeat: Duration = Span::between(10 * MILLISECOND, 15 * SECOND), "10s",
+            "Silence after which an event stream gets a comment, so that nobody takes it for dead.";
     }
     storage: Storage {
         reserve: usize = Size::between(0, TIB), "64MiB",
