@@ -1,6 +1,6 @@
 //! A reader of event streams, on a connection of its own.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -92,13 +92,6 @@ impl EventStream {
             self.block().expect("the stream goes on");
         }
         self.comments.remove(0)
-    }
-
-    /// Whatever is left, as text, of an answer that is no stream.
-    pub fn body(mut self, length: usize) -> String {
-        let mut body = vec![0; length];
-        self.reader.read_exact(&mut body).expect("a body");
-        String::from_utf8(body).expect("text")
     }
 
     /// Lines up to an empty one. Lines of chunks end in a carriage return and those of events do not.
