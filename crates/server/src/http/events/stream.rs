@@ -29,7 +29,7 @@ pub(super) struct Stream {
     seen: Millis,
     /// The place that the client was told last.
     told: u64,
-    /// It has been up to date, so what it misses from now on it misses by being slow.
+    /// Something was sent, so what it misses from now on it misses by being slow.
     live: bool,
     /// The last that was seen of the job is its end.
     over: bool,
@@ -122,13 +122,14 @@ impl Stream {
             if !self.send(take(&mut text)).await || last {
                 return;
             }
-            if !more {
-                self.live = true;
-                if !self.wait(&mut text).await {
-                    return;
-                }
-                sleep_until(looked + PACE).await;
+            self.live = true;
+            if more {
+                continue;
             }
+            if !self.wait(&mut text).await {
+                return;
+            }
+            sleep_until(looked + PACE).await;
         }
     }
 

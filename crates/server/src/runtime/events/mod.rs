@@ -55,9 +55,9 @@ const BOOT_HIGH_SHIFT: u32 = 64;
 
 impl Events {
     #[must_use]
-    pub fn new(capacity: usize, boot: u32) -> Self {
+    pub fn new(capacity: usize, boot: u32, now: Millis) -> Self {
         Self {
-            ring: Mutex::new(Ring::new(capacity)),
+            ring: Mutex::new(Ring::new(capacity, now)),
             capacity,
             boot: boot & low_bits(BOOT_HIGH_BITS + BOOT_LOW_BITS) as u32,
             arrival: watch::Sender::new(()),
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn reading_on_from_the_last_id_gives_each_event_once() {
-        let events = Events::new(1_000, 7);
+        let events = Events::new(1_000, 7, Millis::ZERO);
         events.publish((0..100).map(paused).collect());
         let mut cursor = None;
         let mut seen = Vec::new();
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_ring_is_bounded_and_filters_apply() {
-        let events = Events::new(10, 7);
+        let events = Events::new(10, 7, Millis::ZERO);
         events.publish((0..100).map(paused).collect());
         let all = events.after(None, &EventFilter::default(), 100);
         assert_eq!(all.events.first().map(|(_, e)| e.at.0), Some(90));
@@ -225,17 +225,17 @@ mod tests {
 
     #[test]
     fn an_id_of_another_process_starts_over() {
-        let old = Events::new(10, 1);
+        let old = Events::new(10, 1, Millis::ZERO);
         old.publish(vec![paused(1)]);
         let (id, _) = old.after(None, &EventFilter::default(), 1).events.remove(0);
-        let new = Events::new(10, 2);
+        let new = Events::new(10, 2, Millis::ZERO);
         new.publish(vec![paused(2)]);
         assert_eq!(new.after(Some(id), &EventFilter::default(), 9).events.len(), 1);
     }
 
     #[test]
     fn an_id_that_this_process_has_not_given_yet_is_not_its_own() {
-        let events = Events::new(10, 7);
+        let events = Events::new(10, 7, Millis::ZERO);
         events.publish(vec![paused(1)]);
         let given = events.id_of(1, Millis(1));
         assert_eq!(events.number_of(given), Some(1));
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_chunk_that_is_being_read_stays_as_it_is() {
-        let events = Events::new(1_000, 7);
+        let events = Events::new(1_000, 7, Millis::ZERO);
         events.publish((0..3).map(paused).collect());
         let look = events.look(2);
         events.publish((3..600).map(paused).collect());
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn who_has_fallen_out_of_the_ring_is_set_to_the_oldest_event() {
-        let events = Events::new(10, 7);
+        let events = Events::new(10, 7, Millis::ZERO);
         events.publish((0..1_000).map(paused).collect());
         let look = events.look(5);
         assert_eq!(look.from, 991);

@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 pub(super) struct Ring {
     chunks: VecDeque<Arc<Chunk>>,
     pub next: u64,
-    /// When the last event happened.
+    /// When the last event happened; before the first, when the server started.
     pub last: Millis,
     capacity: usize,
 }
@@ -37,8 +37,8 @@ pub struct Name {
 const CHUNK: usize = 256;
 
 impl Ring {
-    pub fn new(capacity: usize) -> Self {
-        Self { chunks: VecDeque::new(), next: 1, last: Millis::ZERO, capacity }
+    pub fn new(capacity: usize, now: Millis) -> Self {
+        Self { chunks: VecDeque::new(), next: 1, last: now, capacity }
     }
 
     pub fn push(&mut self, events: Vec<Event>) {
