@@ -54,8 +54,8 @@ impl Server {
         self.listener.address()
     }
 
-    /// Serves until `stop` is done, then ends in order: requests in hand are answered, waiting
-    /// fetches released, everything is committed, and the database is closed.
+    /// Serves until `stop` is done, then ends in order: requests in hand are answered, streams
+    /// and waiting fetches released, everything is committed, and the database is closed.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let grace = self.settings.shutdown.grace;
         let max_connections = self.settings.http.max_connections;
@@ -65,6 +65,7 @@ impl Server {
         let entrance = http::entrance(app);
         let stop = async move {
             stop.await;
+            handle.events().end_streams();
             handle.release_waiting().await;
         };
         http::serve(self.listener, entrance, max_connections, header_timeout, stop, grace).await;

@@ -8,6 +8,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod event_stream;
 mod shorthand;
 
 mod ack_and_nack;
@@ -24,6 +25,7 @@ mod cron_runs;
 mod dead_letter;
 mod envelope;
 mod events;
+mod events_stream;
 mod expiry;
 mod fetch;
 mod fetch_waiting;

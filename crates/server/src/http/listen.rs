@@ -10,13 +10,30 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use super::Entrance;
 
 /// Connections that may wait to be accepted. When all clients of a large service come back at the
 /// same moment, the system resets those that do not fit.
 const BACKLOG: u32 = 4096;
+
+tokio::task_local! {
+    static CUT: Arc<Notify>;
+}
+
+/// Ends the connection of the request that is being served, whatever is still to be written to it.
+pub(super) struct Cut(Arc<Notify>);
+
+impl Cut {
+    pub fn of_this_request() -> Option<Self> {
+        CUT.try_with(|cut| Self(cut.clone())).ok()
+    }
+
+    pub fn now(&self) {
+        self.0.notify_one();
+    }
+}
 
 pub struct Listener {
     listener: TcpListener,
@@ -70,8 +87,14 @@ pub async fn serve(
         });
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended early");
+            let cut = Arc::new(Notify::new());
+            tokio::select! {
+                ended = CUT.scope(cut.clone(), connection) => {
+                    if let Err(error) = ended {
+                        tracing::debug!(%error, "a connection ended early");
+                    }
+                }
+                () = cut.notified() => tracing::debug!("a connection was cut off"),
             }
             drop(place);
         });

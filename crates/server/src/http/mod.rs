@@ -29,6 +29,7 @@ use axum::Router;
 use axum::routing::{delete, get, post, put};
 use rota_model::TenantId;
 use rota_model::envelope::Rules;
+use tokio::sync::Semaphore;
 
 pub use context::Entrance;
 pub use listen::{Listener, serve};
@@ -44,6 +45,8 @@ pub struct App {
     pub rules: Rules,
     /// All jobs belong to this tenant until requests can name one.
     pub tenant: TenantId,
+    /// Room for event streams.
+    pub streams: Arc<Semaphore>,
 }
 
 type Shared = axum::extract::State<Arc<App>>;
@@ -58,7 +61,9 @@ impl App {
             max_visibility_ms: ms(settings.jobs.max_visibility_timeout) as u64,
             test_directives: settings.testing.directives,
         };
-        Self { handle, health, settings, rules, tenant: TenantId::default_tenant() }
+        let streams = Arc::new(Semaphore::new(settings.limits.event_streams));
+        let tenant = TenantId::default_tenant();
+        Self { handle, health, settings, rules, tenant, streams }
     }
 }
 
@@ -73,6 +78,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/jobs/batch", post(jobs::enqueue_batch))
         .route("/jobs/{id}", get(jobs::info).delete(jobs::cancel))
         .route("/jobs/{id}/activate", post(jobs::activate))
+        .route("/jobs/{id}/events", get(events::stream_job))
         .route("/workers/fetch", post(workers::fetch))
         .route("/workers/ack", post(settle::ack))
         .route("/workers/nack", post(settle::nack))
@@ -84,6 +90,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/queues", get(queues::list))
         .route("/queues/{name}", get(queues::stats))
         .route("/queues/{name}/stats", get(queues::stats))
+        .route("/queues/{name}/events", get(events::stream_queue))
         .route("/queues/{name}/pause", post(queues::pause))
         .route("/queues/{name}/resume", post(queues::resume))
         .route("/dead-letter", get(dead_letter::list))
@@ -92,7 +99,8 @@ fn router(app: Arc<App>) -> Router {
         .route("/dead-letter/{id}/retry", post(dead_letter::retry))
         .route("/cron", get(cron::list).post(cron::register))
         .route("/cron/{name}", get(cron::show).delete(cron::remove).patch(cron::toggle))
-        .route("/events", get(events::list))
+        .route("/events", get(events::list_or_stream))
+        .route("/events/stream", get(events::stream_all))
         .merge(unserved::routes());
     let admin = Router::new()
         .route("/queues", get(admin::queues::list))

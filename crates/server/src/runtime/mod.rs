@@ -23,7 +23,10 @@ mod store_loop;
 
 pub use ask::{Answer, Ask, Delivery, SettleAsk, Unavailable};
 pub use clock::Clock;
-pub use events::{EventFilter, EventPage, Events, job_of, type_of};
+pub use events::{
+    About, Chunk, EventFilter, EventPage, Events, Look, Name, Names, Place, Subject, ends_job,
+    time_of,
+};
 pub use handle::Handle;
 pub use reader::ReadError;
 pub use start::{Health, Options, Runtime, StartError};

@@ -13,7 +13,7 @@ use super::declaration::Declaration;
 use super::declare::settings;
 use super::kind::{
     Address, Auto, Choice, Choices, DAY, Directory, Fraction, GIB, HOUR, KIB, Keep, MILLISECOND,
-    Number, Share, Size, Span, Switch, TIB, Tenant,
+    Number, SECOND, Share, Size, Span, Switch, TIB, Tenant,
 };
 use super::resolve::Reader;
 use super::table::Row;
@@ -66,6 +66,8 @@ settings! {
             "Most workers known at once.";
         crons: usize = Number::between(1, 10_000_000), "10000",
             "Most cron schedules.";
+        event_streams: usize = Number::between(0, 1_000_000), "1000",
+            "Most event streams open at once; beyond that a request for one is answered with 503.";
         rate_keys_per_tenant: usize = Number::between(1, 10_000_000), "10000",
             "Most rate limit keys that the jobs of one tenant may use at once.";
         rate_limit_pause: Duration = Span::between(MILLISECOND, 366 * DAY), "1h",
@@ -173,6 +175,8 @@ settings! {
     events: Events {
         capacity: usize = Number::between(0, 10_000_000), "65536",
             "Events kept in memory for readers that fall behind.";
+        heartbeat: Duration = Span::between(10 * MILLISECOND, 15 * SECOND), "10s",
+            "Silence after which an event stream gets a comment, so that nobody takes it for dead.";
     }
     storage: Storage {
         reserve: usize = Size::between(0, TIB), "64MiB",

@@ -21,7 +21,7 @@ pub(super) use fraction::{Fraction, Share};
 pub(super) use number::Number;
 pub(super) use path::Directory;
 pub(super) use size::{GIB, KIB, Size, TIB};
-pub(super) use span::{DAY, HOUR, Keep, MILLISECOND, Span};
+pub(super) use span::{DAY, HOUR, Keep, MILLISECOND, SECOND, Span};
 pub(super) use switch::Switch;
 pub(super) use tenant::Tenant;
 

@@ -5,7 +5,7 @@ use rota_model::duration::parse_any;
 use super::Kind;
 
 pub(in super::super) const MILLISECOND: u64 = 1;
-const SECOND: u64 = 1_000;
+pub(in super::super) const SECOND: u64 = 1_000;
 const MINUTE: u64 = 60 * SECOND;
 pub(in super::super) const HOUR: u64 = 60 * MINUTE;
 pub(in super::super) const DAY: u64 = 24 * HOUR;

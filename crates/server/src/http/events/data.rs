@@ -1,0 +1,86 @@
+//! What events of each kind have to say.
+
+use rota_engine::{Event, EventKind};
+use rota_model::{JobId, Seq};
+use serde_json::{Value, json};
+
+use crate::runtime::Names;
+
+/// The members that belong to the kind; those that many kinds share are added to them.
+pub(super) fn data_of(event: &Event, names: &Names) -> Value {
+    let id = |seq: Seq| -> Option<JobId> { names.get(&seq)?.map(|name| name.id) };
+    let job_id = |seq: Seq| id(seq).map(|id| id.to_string());
+    match &event.kind {
+        EventKind::Enqueued { job } => json!({"priority": job.class.priority}),
+        EventKind::Scheduled { due, .. } => json!({"scheduled_at": due.to_string()}),
+        EventKind::Started { attempt, worker, .. } => {
+            json!({"attempt": attempt, "worker_id": worker})
+        }
+        EventKind::Completed { attempt, duration_ms, .. } => {
+            json!({"attempt": attempt, "duration_ms": duration_ms})
+        }
+        EventKind::Failed { attempt, error, duration_ms, .. } => {
+            json!({"attempt": attempt, "error": object(error), "duration_ms": duration_ms})
+        }
+        EventKind::Retrying { job, attempt, next, error } => json!({
+            "attempt": attempt,
+            "max_attempts": job.class.policy.retry.max_attempts,
+            "next_retry_at": next.to_string(),
+            "error": object(error),
+        }),
+        EventKind::Discarded { attempt, reason, error, .. } => {
+            json!({"total_attempts": attempt, "reason": reason, "last_error": object(error)})
+        }
+        EventKind::Cancelled { attempt, before, .. } => {
+            json!({"attempt": attempt, "previous_state": before.as_str(), "cancelled_by": "api", "reason": null})
+        }
+        EventKind::Expired { job, deadline } => {
+            let created = names.get(&job.seq).and_then(|name| (*name)?.created);
+            let ttl_ms = deadline.zip(created).map(|(deadline, created)| deadline.since(created));
+            json!({
+                "created_at": created.map(|at| at.to_string()),
+                "expired_at": event.at.to_string(),
+                "expires_at": deadline.map(|at| at.to_string()),
+                "ttl_ms": ttl_ms,
+            })
+        }
+        EventKind::Extended { attempt, worker, until, .. } => {
+            json!({"attempt": attempt, "worker_id": worker, "visible_until": until.to_string()})
+        }
+        EventKind::WorkerStarted { worker } => json!({"worker_id": worker}),
+        EventKind::WorkerQuieted { worker, active } | EventKind::WorkerBeat { worker, active } => {
+            json!({"worker_id": worker, "active_jobs": active})
+        }
+        EventKind::WorkerStopped { worker, reason, since } => {
+            json!({"worker_id": worker, "reason": reason, "uptime_ms": event.at.since(*since)})
+        }
+        EventKind::QueuePaused { queue } => json!({"queue": queue, "paused_by": "api"}),
+        EventKind::QueueResumed { queue } => json!({"queue": queue, "resumed_by": "api"}),
+        EventKind::CronTriggered { cron, expression, scheduled_for, run_count, .. } => json!({
+            "cron_name": cron,
+            "cron_expr": expression,
+            "cron_expression": expression,
+            "scheduled_at": scheduled_for.to_string(),
+            "scheduled_time": scheduled_for.to_string(),
+            "actual_time": event.at.to_string(),
+            "run_count": run_count,
+        }),
+        EventKind::CronSkipped { cron, expression, reason, existing, scheduled_for, .. } => {
+            json!({
+                "cron_name": cron,
+                "cron_expr": expression,
+                "cron_expression": expression,
+                "reason": reason,
+                "existing_job_id": existing.and_then(&job_id),
+                "active_job_id": existing.and_then(&job_id),
+                "scheduled_time": scheduled_for.to_string(),
+            })
+        }
+    }
+}
+
+/// An error's members, as an object.
+fn object(members: &[u8]) -> Value {
+    let text = format!("{{{}}}", String::from_utf8_lossy(members));
+    serde_json::from_str(&text).unwrap_or(Value::Null)
+}

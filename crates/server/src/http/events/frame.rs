@@ -1,0 +1,38 @@
+//! Server-sent events as text.
+
+use rota_model::JobId;
+use serde_json::Value;
+
+use super::json::event_id;
+
+/// How long a client waits before it comes back, in milliseconds.
+const RETRY_MS: u32 = 3000;
+
+/// The first lines. With an id, because a client that loses the connection before its first event
+/// shall go on from here too.
+pub(super) fn write_greeting(out: &mut Vec<u8>, place: JobId) {
+    let text = format!("retry: {RETRY_MS}\nid: {}\n\n", event_id(place));
+    out.extend_from_slice(text.as_bytes());
+}
+
+pub(super) fn write_event(out: &mut Vec<u8>, envelope: &Value) {
+    let text = |key: &str| envelope[key].as_str().unwrap_or_default();
+    out.extend_from_slice(
+        format!("id: {}\nevent: {}\ndata: ", text("id"), text("type")).as_bytes(),
+    );
+    serde_json::to_writer(&mut *out, envelope).expect("events are plain data");
+    out.extend_from_slice(b"\n\n");
+}
+
+/// Says that the stream is alive and, if it has passed events that were not wanted, where it is.
+pub(super) fn write_heartbeat(out: &mut Vec<u8>, place: Option<JobId>) {
+    out.extend_from_slice(b":heartbeat\n");
+    if let Some(place) = place {
+        out.extend_from_slice(format!("id: {}\n", event_id(place)).as_bytes());
+    }
+    out.push(b'\n');
+}
+
+pub(super) fn write_dropped(out: &mut Vec<u8>, count: u64) {
+    out.extend_from_slice(format!(":events-dropped {count}\n\n").as_bytes());
+}

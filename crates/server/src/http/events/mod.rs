@@ -1,0 +1,45 @@
+//! Events: the last ones, to be polled, and all that follow, as streams.
+
+mod data;
+mod feed;
+mod frame;
+mod json;
+mod names;
+mod notice;
+mod open;
+mod query;
+mod stream;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use serde_json::{Value, json};
+
+pub(super) use self::open::{stream_all, stream_job, stream_queue};
+
+use super::error::ApiResult;
+use super::params::Params;
+use super::{App, Shared, reply};
+use crate::runtime::Names;
+
+pub(super) async fn list_or_stream(
+    State(app): Shared,
+    headers: HeaderMap,
+    params: Params,
+) -> ApiResult {
+    match query::wants_stream(&headers) {
+        true => stream_all(State(app), headers, params).await,
+        false => list(&app, &params).await,
+    }
+}
+
+async fn list(app: &App, params: &Params) -> ApiResult {
+    let limit = params.number("limit", 1, 1000, 100)? as usize;
+    let after = query::cursor_of(params)?;
+    let page = app.handle.events().after(after, &query::filter_of(params), limit);
+    let mut names = Names::default();
+    names::learn(app, &mut names, page.events.iter().map(|(_, event)| event)).await?;
+    let events: Vec<Value> =
+        page.events.iter().map(|(id, event)| json::show(*id, event, &names)).collect();
+    let cursor = page.events.last().map(|(id, _)| *id).or(after).map(json::event_id);
+    Ok(reply::ok(&json!({"events": events, "cursor": cursor, "has_more": page.has_more})))
+}

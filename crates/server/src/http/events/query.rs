@@ -1,0 +1,64 @@
+//! What a request says about the events that it wants.
+
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
+use rota_model::JobId;
+
+use super::super::error::ApiError;
+use super::super::params::Params;
+use crate::runtime::EventFilter;
+
+pub(super) fn filter_of(params: &Params) -> EventFilter {
+    let any = |names: &[&str]| names.iter().flat_map(|name| params.list(name)).collect();
+    EventFilter {
+        types: any(&["types", "event_types", "type"]),
+        queues: any(&["queues", "queue"]),
+        job_types: any(&["job_types", "job_type"]),
+        tenants: any(&["tenants", "tenant", "tenant_id"]),
+        job: None,
+    }
+}
+
+/// The event behind which to go on.
+pub(super) fn cursor_of(params: &Params) -> Result<Option<JobId>, ApiError> {
+    let given = ["after", "cursor", "last_event_id"].iter().find_map(|name| params.get(name));
+    let parse = |text: &str| {
+        parse_id(text).ok_or_else(|| {
+            ApiError::invalid_request("'after' must be the id of an event.")
+                .hint("Use 'cursor' of the answer before, or the last event's 'id', unchanged.")
+        })
+    };
+    given.map(parse).transpose()
+}
+
+/// Where a stream goes on.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Resume {
+    Now,
+    Behind(JobId),
+    /// Behind an event that nobody here has ever heard of.
+    Unknown,
+}
+
+/// A browser that comes back sends the header with the address that it had at first, so the header is
+/// newer. It is never refused, because a browser would not come back again.
+pub(super) fn resume_of(headers: &HeaderMap, params: &Params) -> Result<Resume, ApiError> {
+    let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?").trim());
+    match header.filter(|text| !text.is_empty()) {
+        Some(text) => Ok(parse_id(text).map_or(Resume::Unknown, Resume::Behind)),
+        None => Ok(cursor_of(params)?.map_or(Resume::Now, Resume::Behind)),
+    }
+}
+
+pub(super) fn wants_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut types = accepted.flat_map(|value| value.split(','));
+    types.any(|kind| {
+        let name = kind.split(';').next().unwrap_or(kind);
+        name.trim().eq_ignore_ascii_case("text/event-stream")
+    })
+}
+
+fn parse_id(text: &str) -> Option<JobId> {
+    JobId::parse(text.strip_prefix("evt_").unwrap_or(text)).ok()
+}

@@ -1,0 +1,53 @@
+//! Which events somebody wants to see.
+
+use rota_engine::Event;
+use rota_model::Seq;
+
+use super::About;
+
+/// An empty list means all. A type may end in `.*`.
+#[derive(Debug, Default, Clone)]
+pub struct EventFilter {
+    pub types: Vec<String>,
+    pub queues: Vec<String>,
+    pub job_types: Vec<String>,
+    pub tenants: Vec<String>,
+    pub job: Option<Seq>,
+}
+
+impl EventFilter {
+    #[must_use]
+    pub fn admits(&self, event: &Event) -> bool {
+        let about = About::of(&event.kind);
+        let one_of = |list: &[String], name: Option<&str>| {
+            list.is_empty() || name.is_some_and(|name| list.iter().any(|wanted| wanted == name))
+        };
+        self.job.is_none_or(|seq| about.job.is_some_and(|job| job.seq == seq))
+            && (self.types.is_empty() || self.types.iter().any(|wanted| covers(wanted, about.name)))
+            && one_of(&self.queues, about.queue)
+            && one_of(&self.job_types, about.job_type)
+            && one_of(&self.tenants, about.tenant)
+    }
+}
+
+fn covers(wanted: &str, name: &str) -> bool {
+    match wanted.strip_suffix('*') {
+        Some(prefix) if prefix.is_empty() || prefix.ends_with('.') => name.starts_with(prefix),
+        _ => wanted == name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wildcard_stands_for_whole_words_at_the_end() {
+        for wanted in ["job.started", "job.*", "*"] {
+            assert!(covers(wanted, "job.started"), "{wanted}");
+        }
+        for wanted in ["job", "jo*", "job.star*", "*.started", "worker.*", "job.started.*"] {
+            assert!(!covers(wanted, "job.started"), "{wanted}");
+        }
+    }
+}

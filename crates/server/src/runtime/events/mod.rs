@@ -1,0 +1,272 @@
+//! The last events, in memory, for whoever asks and for whoever listens.
+
+mod about;
+mod filter;
+mod ring;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rota_engine::Event;
+use rota_model::{JobId, Millis, Seq};
+use tokio::sync::watch;
+
+pub use about::{About, Subject, ends_job};
+pub use filter::EventFilter;
+use ring::Ring;
+pub use ring::{Chunk, Name, Names};
+
+/// A bounded ring. An event's id tells its place in it, so reading on costs nothing to find.
+pub struct Events {
+    ring: Mutex<Ring>,
+    capacity: usize,
+    /// Tells the ids of this process from those of an earlier one.
+    boot: u32,
+    arrival: watch::Sender<()>,
+    ended: watch::Sender<bool>,
+}
+
+pub struct EventPage {
+    pub events: Vec<(JobId, Event)>,
+    pub has_more: bool,
+}
+
+/// What there is to read at some place.
+pub struct Look {
+    /// The place itself, or the oldest event if that is later: what is between was missed.
+    pub from: u64,
+    /// `None` when everything was read.
+    pub chunk: Option<Arc<Chunk>>,
+}
+
+/// Where the next event will be, and when the last one was.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    pub next: u64,
+    pub last: Millis,
+}
+
+/// An id: the time, then twelve and eighteen bits of the boot around the version's and the
+/// variant's, then the number.
+const NUMBER_BITS: u32 = 44;
+const BOOT_LOW_BITS: u32 = 18;
+const BOOT_HIGH_BITS: u32 = 12;
+const BOOT_HIGH_SHIFT: u32 = 64;
+
+impl Events {
+    #[must_use]
+    pub fn new(capacity: usize, boot: u32, now: Millis) -> Self {
+        Self {
+            ring: Mutex::new(Ring::new(capacity, now)),
+            capacity,
+            boot: boot & low_bits(BOOT_HIGH_BITS + BOOT_LOW_BITS) as u32,
+            arrival: watch::Sender::new(()),
+            ended: watch::Sender::new(false),
+        }
+    }
+
+    /// Whether any are kept at all.
+    #[must_use]
+    pub fn are_kept(&self) -> bool {
+        self.capacity > 0
+    }
+
+    /// Takes in events that have been committed.
+    pub fn publish(&self, events: Vec<Event>) {
+        if events.is_empty() || self.capacity == 0 {
+            return;
+        }
+        self.lock().push(events);
+        // Who listens has said so before looking into the ring, so nobody is overlooked here.
+        if self.arrival.receiver_count() > 0 {
+            self.arrival.send_replace(());
+        }
+    }
+
+    /// Tells when events have arrived. To be asked for before the first look.
+    #[must_use]
+    pub fn listen(&self) -> watch::Receiver<()> {
+        self.arrival.subscribe()
+    }
+
+    /// Tells when streams are to end.
+    #[must_use]
+    pub fn ending(&self) -> watch::Receiver<bool> {
+        self.ended.subscribe()
+    }
+
+    pub(crate) fn end_streams(&self) {
+        self.ended.send_replace(true);
+    }
+
+    /// Events behind the given one, oldest first. Behind one that has left the ring, or that an
+    /// earlier process had, everything follows.
+    #[must_use]
+    pub fn after(&self, cursor: Option<JobId>, filter: &EventFilter, limit: usize) -> EventPage {
+        let mut from = cursor.and_then(|id| self.number_of(id)).map_or(0, |number| number + 1);
+        let mut events = Vec::new();
+        loop {
+            let look = self.look(from);
+            let Some(chunk) = look.chunk else { return EventPage { events, has_more: false } };
+            for (number, event) in chunk.from(look.from).filter(|(_, event)| filter.admits(event)) {
+                if events.len() == limit {
+                    return EventPage { events, has_more: true };
+                }
+                events.push((self.id_of(number, event.at), event.clone()));
+            }
+            from = chunk.end();
+        }
+    }
+
+    #[must_use]
+    pub fn look(&self, from: u64) -> Look {
+        let ring = self.lock();
+        let from = from.max(ring.first());
+        Look { from, chunk: ring.chunk(from) }
+    }
+
+    #[must_use]
+    pub fn place(&self) -> Place {
+        let ring = self.lock();
+        Place { next: ring.next, last: ring.last }
+    }
+
+    /// The ids of jobs, as far as any event in the ring tells them. `seqs` is sorted.
+    #[must_use]
+    pub fn ids_of(&self, seqs: &[Seq]) -> HashMap<Seq, JobId> {
+        let chunks = self.lock().chunks();
+        let mut found = HashMap::new();
+        // A job that is gone has mostly gone a moment ago.
+        for chunk in chunks.iter().rev() {
+            let jobs = chunk.from(0).filter_map(|(_, event)| About::of(&event.kind).job);
+            let wanted = jobs.filter(|job| seqs.binary_search(&job.seq).is_ok());
+            found.extend(wanted.filter_map(|job| Some((job.seq, job.id?))));
+            if found.len() == seqs.len() {
+                break;
+            }
+        }
+        found
+    }
+
+    #[must_use]
+    pub fn id_of(&self, number: u64, at: Millis) -> JobId {
+        let boot = u128::from(self.boot);
+        let high = boot >> BOOT_LOW_BITS << BOOT_HIGH_SHIFT;
+        let low = (boot & low_bits(BOOT_LOW_BITS)) << NUMBER_BITS;
+        JobId::v7(at.0, high | low | u128::from(number) & low_bits(NUMBER_BITS))
+    }
+
+    /// The number of an event that this process has had.
+    #[must_use]
+    pub fn number_of(&self, id: JobId) -> Option<u64> {
+        let value = u128::from_be_bytes(id.to_bytes());
+        let number = (value & low_bits(NUMBER_BITS)) as u64;
+        let ours = self.id_of(number, time_of(id)) == id;
+        (ours && number < self.lock().next).then_some(number)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// When an event with this id happened.
+#[must_use]
+pub fn time_of(id: JobId) -> Millis {
+    Millis((u128::from_be_bytes(id.to_bytes()) >> 80) as i64)
+}
+
+fn low_bits(count: u32) -> u128 {
+    (1 << count) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rota_engine::EventKind;
+    use rota_model::QueueName;
+
+    fn paused(n: i64) -> Event {
+        let queue = QueueName::parse(&format!("q{}", n % 3)).unwrap();
+        Event { at: Millis(n), kind: EventKind::QueuePaused { queue } }
+    }
+
+    #[test]
+    fn reading_on_from_the_last_id_gives_each_event_once() {
+        let events = Events::new(1_000, 7, Millis::ZERO);
+        events.publish((0..100).map(paused).collect());
+        let mut cursor = None;
+        let mut seen = Vec::new();
+        loop {
+            let page = events.after(cursor, &EventFilter::default(), 7);
+            cursor = page.events.last().map(|(id, _)| *id).or(cursor);
+            seen.extend(page.events.into_iter().map(|(_, event)| event.at.0));
+            if !page.has_more {
+                break;
+            }
+        }
+        assert_eq!(seen, (0..100).collect::<Vec<_>>());
+        events.publish(vec![paused(100)]);
+        let page = events.after(cursor, &EventFilter::default(), 7);
+        assert_eq!(page.events.len(), 1);
+    }
+
+    #[test]
+    fn the_ring_is_bounded_and_filters_apply() {
+        let events = Events::new(10, 7, Millis::ZERO);
+        events.publish((0..100).map(paused).collect());
+        let all = events.after(None, &EventFilter::default(), 100);
+        assert_eq!(all.events.first().map(|(_, e)| e.at.0), Some(90));
+        let filter = EventFilter { queues: vec!["q0".into()], ..EventFilter::default() };
+        assert_eq!(events.after(None, &filter, 100).events.len(), 4);
+        let filter = EventFilter { types: vec!["job.enqueued".into()], ..EventFilter::default() };
+        assert!(events.after(None, &filter, 100).events.is_empty());
+    }
+
+    #[test]
+    fn an_id_of_another_process_starts_over() {
+        let old = Events::new(10, 1, Millis::ZERO);
+        old.publish(vec![paused(1)]);
+        let (id, _) = old.after(None, &EventFilter::default(), 1).events.remove(0);
+        let new = Events::new(10, 2, Millis::ZERO);
+        new.publish(vec![paused(2)]);
+        assert_eq!(new.after(Some(id), &EventFilter::default(), 9).events.len(), 1);
+    }
+
+    #[test]
+    fn an_id_that_this_process_has_not_given_yet_is_not_its_own() {
+        let events = Events::new(10, 7, Millis::ZERO);
+        events.publish(vec![paused(1)]);
+        let given = events.id_of(1, Millis(1));
+        assert_eq!(events.number_of(given), Some(1));
+        assert_eq!(time_of(given), Millis(1));
+        assert_eq!(events.number_of(events.id_of(2, Millis(1))), None);
+    }
+
+    #[test]
+    fn a_chunk_that_is_being_read_stays_as_it_is() {
+        let events = Events::new(1_000, 7, Millis::ZERO);
+        events.publish((0..3).map(paused).collect());
+        let look = events.look(2);
+        events.publish((3..600).map(paused).collect());
+        let chunk = look.chunk.expect("there are events");
+        let read: Vec<u64> = chunk.from(look.from).map(|(number, _)| number).collect();
+        assert_eq!((read, chunk.end()), (vec![2, 3], 4));
+        let (mut from, mut seen) = (1, Vec::new());
+        while let Some(chunk) = events.look(from).chunk {
+            seen.extend(chunk.from(from).map(|(number, event)| (number, event.at.0)));
+            from = chunk.end();
+        }
+        assert_eq!(seen, (0..600).map(|n| (n as u64 + 1, n)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn who_has_fallen_out_of_the_ring_is_set_to_the_oldest_event() {
+        let events = Events::new(10, 7, Millis::ZERO);
+        events.publish((0..1_000).map(paused).collect());
+        let look = events.look(5);
+        assert_eq!(look.from, 991);
+        assert_eq!(look.chunk.map(|chunk| chunk.from(look.from).count()), Some(10));
+        assert!(events.look(1_001).chunk.is_none());
+    }
+}

@@ -1,0 +1,100 @@
+//! The last events, in chunks, so that readers need not hold the lock while they look through them.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use ahash::RandomState;
+use rota_engine::Event;
+use rota_model::{JobId, Millis, Seq};
+use tokio::sync::Mutex;
+
+/// Events are numbered from one, so that there is a place before the first.
+pub(super) struct Ring {
+    chunks: VecDeque<Arc<Chunk>>,
+    pub next: u64,
+    /// When the last event happened; before the first, when the server started.
+    pub last: Millis,
+    capacity: usize,
+}
+
+/// Events that follow each other. Once a reader has it, it does not grow any more.
+pub struct Chunk {
+    first: u64,
+    events: Vec<Event>,
+    /// Shared by all streams, so that each name is looked up once and not once for each of them.
+    pub names: Mutex<Names>,
+}
+
+/// What events do not say about their jobs; `None` when it could not be found out.
+pub type Names = HashMap<Seq, Option<Name>, RandomState>;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Name {
+    pub id: JobId,
+    pub created: Option<Millis>,
+}
+
+const CHUNK: usize = 256;
+
+impl Ring {
+    pub fn new(capacity: usize, now: Millis) -> Self {
+        Self { chunks: VecDeque::new(), next: 1, last: now, capacity }
+    }
+
+    pub fn push(&mut self, events: Vec<Event>) {
+        self.last = events.last().map_or(self.last, |event| event.at);
+        let mut rest = events.into_iter();
+        while rest.len() > 0 {
+            let next = self.next;
+            let chunk = self.open(next, rest.len());
+            let room = CHUNK - chunk.events.len();
+            chunk.events.extend(rest.by_ref().take(room));
+            self.next = chunk.end();
+        }
+        let first = self.first();
+        while self.chunks.front().is_some_and(|chunk| chunk.end() <= first) {
+            self.chunks.pop_front();
+        }
+    }
+
+    /// The number of the oldest event that can be read.
+    pub fn first(&self) -> u64 {
+        self.next.saturating_sub(self.capacity as u64).max(1)
+    }
+
+    /// The chunk with this event, which must not have left the ring.
+    pub fn chunk(&self, number: u64) -> Option<Arc<Chunk>> {
+        let place = self.chunks.partition_point(|chunk| chunk.end() <= number);
+        self.chunks.get(place).cloned()
+    }
+
+    pub fn chunks(&self) -> Vec<Arc<Chunk>> {
+        self.chunks.iter().cloned().collect()
+    }
+
+    /// The last chunk, or a new one if that is full or being read.
+    fn open(&mut self, first: u64, expected: usize) -> &mut Chunk {
+        let last = self.chunks.back_mut().and_then(Arc::get_mut);
+        if last.is_none_or(|chunk| chunk.events.len() >= CHUNK) {
+            let events = Vec::with_capacity(expected.min(CHUNK));
+            let chunk = Chunk { first, events, names: Mutex::default() };
+            self.chunks.push_back(Arc::new(chunk));
+        }
+        let last = self.chunks.back_mut().and_then(Arc::get_mut);
+        last.expect("only under the lock can a chunk be shared")
+    }
+}
+
+impl Chunk {
+    /// Its events from this number on, numbered.
+    pub fn from(&self, number: u64) -> impl Iterator<Item = (u64, &Event)> {
+        let skip = number.saturating_sub(self.first) as usize;
+        (self.first..).zip(&self.events).skip(skip)
+    }
+
+    /// The number behind its last event.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.first + self.events.len() as u64
+    }
+}
