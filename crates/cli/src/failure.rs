@@ -104,7 +104,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = match &error {
-            Error::BadUrl { .. } => USAGE,
+            Error::BadUrl { .. } | Error::BadTenant { .. } => USAGE,
             Error::Unreachable { .. }
             | Error::Interrupted { .. }
             | Error::Timeout { .. }
