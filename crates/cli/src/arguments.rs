@@ -32,8 +32,8 @@ Examples:
   rota queues                                  how much waits, and where
   rota tenants top                             who gets what, second by second
 
-Commands that talk to a server find it with --url or ROTA_URL, and act as one tenant with --tenant or
-ROTA_TENANT. `rota COMMAND --help` has examples.";
+Commands that talk to a server find it with --url or ROTA_URL, and act as one tenant with --tenant
+or ROTA_TENANT. `rota COMMAND --help` has examples.";
 
 /// The commands as `rota --help` shows them.
 const GROUPS: &[(&str, &[&str])] = &[

@@ -12,10 +12,10 @@ use crate::remote::Remote;
 
 const EXAMPLES: &str = "\
 Examples:
-  rota fairness                                tenants: `#` is what each got, `|` what it is entitled to
+  rota fairness                                `#` is what each got, `|` what it is entitled to
   rota fairness --limit 5                      only those who were served most
   rota fairness --queues                       the same minute by queue; which are starved
-  rota fairness --json | jq -r '.tenants[] | select(.actual_share < .entitled_share / 2) | .tenant_id'";
+  rota fairness --json | jq '.tenants[] | select(.actual_share < .entitled_share / 2)'";
 
 /// Show what each tenant is entitled to, and what it got
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ impl Fairness {
     }
 }
 
-/// `weighted by job, 316 jobs handed out in 1m`.
+/// `weighted by job, 316 jobs handed out within 1m`.
 pub(crate) fn headline(shares: &Shares) -> String {
     let strategy = match (shares.enabled, &shares.strategy) {
         (Some(false), _) => "no fairness, in the order of enqueueing".to_owned(),
@@ -70,7 +70,7 @@ pub(crate) fn headline(shares: &Shares) -> String {
     };
     let window = shares.window.as_deref().map_or_else(|| "1m".to_owned(), short);
     let jobs = plural(shares.total_dispatched_1m, "job", "jobs");
-    printable(&format!("{strategy}{scope}; {jobs} handed out in {window}"))
+    printable(&format!("{strategy}{scope}; {jobs} handed out within {window}"))
 }
 
 fn tenants(tenants: &[FairTenant]) -> String {

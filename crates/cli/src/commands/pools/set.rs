@@ -11,7 +11,7 @@ use crate::output::{print, print_json};
 
 const EXAMPLES: &str = "\
 Examples:
-  rota pools set mail --queue email --queue bulk --strategy weighted --weight email=3 --weight bulk=1
+  rota pools set mail --queue email --queue bulk --strategy weighted --weight email=3
   rota pools set gpu --queue video --concurrency 4 --isolated
                                     nobody else is given jobs of the queue video
   rota pools set night --queue reports --queue exports --strategy strict --rotation-interval 30s

@@ -46,8 +46,7 @@ impl ListArgs {
             "AVAILABLE",
             "ACTIVE",
             "SCHEDULED",
-            "RETRYABLE",
-            "PENDING",
+            "DEPTH",
             "COMPLETED 24H",
             "FAILED 24H",
             "WEIGHT",
@@ -62,7 +61,7 @@ impl ListArgs {
             most: None,
             longest_page: LONGEST_PAGE,
             cursor: None,
-            table: Table::new(&header).numbers_in(1..11),
+            table: Table::new(&header).numbers_in(1..10),
             if_empty: "no tenants yet; the first job of a tenant makes it known",
             if_more: "",
         };
@@ -76,8 +75,7 @@ fn cells(tenant: &TenantSummary) -> Vec<String> {
         jobs.available,
         jobs.active,
         jobs.scheduled,
-        jobs.retryable,
-        jobs.pending,
+        tenant.depth,
         jobs.completed_24h,
         jobs.failed_24h,
     ];

@@ -51,7 +51,7 @@ Examples:
 
 const RELEASE_EXAMPLES: &str = "\
 Examples:
-  rota tenants release acme                    give it back the weight that it lost for being noisy";
+  rota tenants release acme                    give it its whole weight back";
 
 /// Configure tenants and watch what each of them gets
 #[derive(Debug, Args)]

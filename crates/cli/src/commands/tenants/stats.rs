@@ -16,8 +16,8 @@ pub(super) fn describe(id: &str, stats: &TenantStats) -> String {
         ("scheduled", jobs.scheduled),
         ("retryable", jobs.retryable),
         ("pending", jobs.pending),
-        ("completed in 24h", jobs.completed_24h),
-        ("failed in 24h", jobs.failed_24h),
+        ("completed, 24h", jobs.completed_24h),
+        ("failed, 24h", jobs.failed_24h),
     ];
     for (name, count) in counts {
         table.field(name, count.to_string());

@@ -35,7 +35,7 @@ const EXAMPLES: &str = r#"Examples:
                                     urgent jobs go first
   rota work -- sh -c 'jq -r ".args[0]" | xargs -r convert-video'
                                     arguments for a program that knows nothing of jobs
-  rota work --queue email --queue bulk --strategy weighted --weight email=3 --weight bulk=1 -- ./job.sh
+  rota work --queue email --queue bulk --strategy weighted --weight email=3 -- ./job.sh
                                     three of four jobs are from email, while both have some
   rota work --pool mail -- ./job.sh            the queues and the strategy of a pool
   rota work --once -- ./job.sh      work off what is waiting, then exit
@@ -51,10 +51,10 @@ A worker in bash, send-email.sh:
   jq -n --arg to "$to" '{sent: $to}'              # standard output is the result
 
 The command gets the job as JSON on its standard input, and ROTA_JOB_ID, ROTA_JOB_TYPE, ROTA_QUEUE,
-ROTA_ATTEMPT, ROTA_URL, and in ROTA_TENANT the job's tenant. Exit status 0: done; standard output is the
-result, as JSON if it is JSON, else as {"output": TEXT}. Status 100: failed for good. Any other status,
-also 75, or a signal: failed, and the job's retry policy decides; the end of standard error is kept with
-the job.
+ROTA_ATTEMPT, ROTA_URL and, for the job's tenant, ROTA_TENANT. Exit status 0: done; standard output
+is the result, as JSON if it is JSON, else as {"output": TEXT}. Status 100: failed for good. Any other
+status, also 75, or a signal: failed, and the job's retry policy decides; the end of standard error is
+kept with the job.
 
 SIGTERM or SIGINT: running commands may finish, no more jobs are fetched. The same again: they are
 stopped and their jobs handed back. SIGTSTP: fetch no more until SIGCONT.
