@@ -9,7 +9,7 @@ use rota_client::{Client, Error, FairTenant, Fairness, Kept};
 use crate::Failure;
 use crate::commands::fairness::headline;
 use crate::commands::job_options::duration_ms;
-use crate::output::{Table, decimal, percent, print, print_json};
+use crate::output::{Table, decimal, percent, print, print_json, printable};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,7 +58,7 @@ impl Top {
             text = match self.next(client).await {
                 Ok(table) => table,
                 // It may be back soon, and then there is something to see.
-                Err(error) if error.is_transient() => format!("{error}\n"),
+                Err(error) if error.is_transient() => printable(&error.to_string()),
                 Err(error) => return Err(error.into()),
             };
         }
@@ -113,5 +113,15 @@ fn interval(text: &str) -> Result<Duration, String> {
     match duration_ms(text)? {
         SHORTEST_INTERVAL.. => duration_ms(text).map(Duration::from_millis),
         _ => Err("it must be at least 100ms".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::screen;
+
+    #[test]
+    fn a_shorter_table_leaves_nothing_of_a_longer_one() {
+        assert_eq!(screen("A\n\nB\n"), "\u{1b}[HA\u{1b}[K\n\u{1b}[K\nB\u{1b}[K\n\u{1b}[J");
     }
 }
