@@ -30,14 +30,17 @@ Examples:
   rota work --queue email -- ./send.sh         run a script for each job
   rota jobs --state discarded                  what failed for good
   rota queues                                  how much waits, and where
+  rota tenants top                             who gets what, second by second
 
-Commands that talk to a server find it with --url or ROTA_URL. `rota COMMAND --help` has examples.";
+Commands that talk to a server find it with --url or ROTA_URL, and act as one tenant with --tenant
+or ROTA_TENANT. `rota COMMAND --help` has examples.";
 
 /// The commands as `rota --help` shows them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Server", &["serve", "config", "health", "bench"]),
-    ("Jobs", &["enqueue", "work", "jobs", "dead-letter", "cron"]),
-    ("Queues and workers", &["queues", "workers"]),
+    ("Jobs", &["enqueue", "work", "jobs", "explain", "dead-letter", "cron"]),
+    ("Queues and workers", &["queues", "workers", "pools"]),
+    ("Tenants and limits", &["tenants", "fairness", "limits"]),
     ("Data", &["backup", "restore", "doctor"]),
     ("Shell", &["completions", "help"]),
 ];

@@ -104,7 +104,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = match &error {
-            Error::BadUrl { .. } => USAGE,
+            Error::BadUrl { .. } | Error::BadTenant { .. } => USAGE,
             Error::Unreachable { .. }
             | Error::Interrupted { .. }
             | Error::Timeout { .. }
@@ -135,8 +135,12 @@ fn refused(refusal: &Refusal) -> Failure {
     };
     let hint = refusal.hint.clone();
     let failure = Failure { message: refusal.message.clone(), hint, code, details: Map::new() };
-    failure
+    let failure = failure
         .detail("code", refusal.code.clone())
         .detail("status", refusal.status)
-        .detail("details", refusal.details.clone())
+        .detail("details", refusal.details.clone());
+    match refusal.retry_after {
+        Some(seconds) => failure.detail("retry_after", seconds),
+        None => failure,
+    }
 }

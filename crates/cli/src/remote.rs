@@ -19,6 +19,16 @@ pub(crate) struct Remote {
     )]
     pub url: String,
 
+    /// Act as this tenant, and see nobody else's jobs
+    #[arg(
+        long,
+        global = true,
+        env = "ROTA_TENANT",
+        value_name = "ID",
+        help_heading = "Server and output"
+    )]
+    pub tenant: Option<String>,
+
     /// Print JSON for scripts, errors too
     #[arg(long, global = true, help_heading = "Server and output")]
     pub json: bool,
@@ -26,7 +36,11 @@ pub(crate) struct Remote {
 
 impl Remote {
     pub fn client(&self) -> Result<Client, Failure> {
-        Ok(Client::new(&self.url)?)
+        let client = Client::new(&self.url)?;
+        Ok(match &self.tenant {
+            Some(id) => client.with_tenant(id)?,
+            None => client,
+        })
     }
 }
 

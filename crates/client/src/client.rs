@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client as Http, Error as HttpError};
@@ -17,6 +17,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longer than any page of jobs may be.
 const LONGEST_ANSWER: usize = 512 << 20;
 const JSON: HeaderValue = HeaderValue::from_static("application/openjobspec+json");
+const TENANT: HeaderName = HeaderName::from_static("x-ojs-tenant");
 const USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("rota-client/", env!("CARGO_PKG_VERSION")));
 
@@ -26,6 +27,7 @@ pub struct Client {
     http: Http<HttpConnector, Full<Bytes>>,
     base: BaseUrl,
     timeout: Duration,
+    tenant: Option<HeaderValue>,
 }
 
 /// Settings of a client that are seldom needed.
@@ -48,6 +50,17 @@ impl Client {
             request_timeout: REQUEST_TIMEOUT,
             idle_connections: usize::MAX,
         }
+    }
+
+    /// The same client for one tenant: what it enqueues is this tenant's, and it sees nobody else's.
+    pub fn with_tenant(mut self, id: &str) -> Result<Self, Error> {
+        let bad = |reason: &str| Error::BadTenant { id: id.to_owned(), reason: reason.to_owned() };
+        if id.trim().is_empty() {
+            return Err(bad("it is empty"));
+        }
+        let value = HeaderValue::from_str(id).ok().filter(|value| value.to_str().is_ok());
+        self.tenant = Some(value.ok_or_else(|| bad("only visible ASCII characters can be sent"))?);
+        Ok(self)
     }
 
     /// The server's address.
@@ -110,6 +123,9 @@ impl Client {
             .uri(endpoint.as_str())
             .header(header::USER_AGENT, USER_AGENT)
             .header(header::ACCEPT, JSON);
+        if let Some(tenant) = &self.tenant {
+            request = request.header(TENANT, tenant);
+        }
         if body.is_some() {
             request = request.header(header::CONTENT_TYPE, JSON);
         }
@@ -190,7 +206,7 @@ impl Builder {
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(self.idle_connections)
             .build(connector);
-        Ok(Client { http, base, timeout: self.request_timeout })
+        Ok(Client { http, base, timeout: self.request_timeout, tenant: None })
     }
 }
 

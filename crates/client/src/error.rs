@@ -10,6 +10,10 @@ pub enum Error {
     #[error("'{url}' cannot be used as the address of a server: {reason}")]
     BadUrl { url: String, reason: String },
 
+    /// The tenant cannot be named in a request.
+    #[error("'{id}' cannot be used as a tenant: {reason}")]
+    BadTenant { id: String, reason: String },
+
     /// Nobody is there. The request was not sent.
     #[error("no server answers at {url}: {cause}")]
     Unreachable { url: String, cause: String },
@@ -67,7 +71,7 @@ impl Error {
         match self {
             Self::Unreachable { .. } | Self::Interrupted { .. } | Self::Timeout { .. } => true,
             Self::Refused(refusal) => refusal.retryable || refusal.status == 503,
-            Self::BadUrl { .. } | Self::NotOjs { .. } => false,
+            Self::BadUrl { .. } | Self::BadTenant { .. } | Self::NotOjs { .. } => false,
         }
     }
 
@@ -75,6 +79,7 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::BadUrl { .. } => "It looks like http://127.0.0.1:8080.",
+            Self::BadTenant { .. } => "It looks like acme-corp.",
             Self::Unreachable { .. } => "Start a server with `rota serve`, or correct the address.",
             Self::Interrupted { .. } | Self::Timeout { .. } => {
                 "Look whether it was carried out before you repeat it."

@@ -55,6 +55,17 @@ pub struct JobError {
     timestamp: Option<String>,
 }
 
+impl Job {
+    /// Whose it is, where that is said.
+    pub fn tenant(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Meta {
+            tenant_id: Option<String>,
+        }
+        serde_json::from_str::<Meta>(self.meta.as_ref()?.get()).ok()?.tenant_id
+    }
+}
+
 impl JobError {
     /// When it happened. The specification's documents know it under two names.
     pub fn at(&self) -> Option<&str> {

@@ -27,9 +27,17 @@ mod kept;
 mod new_job;
 mod overview;
 mod page;
+mod pools;
+mod queue_config;
 mod queues;
+mod rate;
+mod rate_limits;
+mod scheduling;
+mod setting;
 mod settle;
 mod system;
+mod tenant;
+mod tenants;
 mod work;
 pub mod worker;
 mod workers;
@@ -44,8 +52,24 @@ pub use kept::Kept;
 pub use new_job::NewJob;
 pub use overview::{Maintenance, Readiness, ServerSettings, Totals};
 pub use page::{Page, PageAt};
+pub use pools::{NewPool, Pool, StarvationPrevention};
+pub use queue_config::{ConfiguredQueue, QueueConfig};
 pub use queues::{Counts, Figures, Queue, QueueStats};
+pub use rate::Rate;
+pub use rate_limits::{
+    ConcurrencyUse, JobRateLimit, Limited, NewRateLimit, Override, RateLimit, RateUse, ThrottleUse,
+};
+pub use scheduling::{
+    ExplainedLimit, ExplainedQueue, ExplainedTenant, Explanation, FairTenant, Fairness, Position,
+    QueueDispatches, Reason, SchedulingStats,
+};
+pub use setting::Setting;
 pub use settle::{Ack, Nack, Settled, SettledOne};
 pub use system::{Backend, Health, Implementation, Manifest};
-pub use work::{Beat, Fetch, Heartbeat, Registration, Welcome};
+pub use tenant::{
+    LimitUse, NewTenantLimits, Tenant, TenantConfig, TenantJobs, TenantLimitUse, TenantLimits,
+    TenantQueue, TenantShare, TenantStats, TenantSummary, Throttle, Throughput,
+};
+pub use tenants::{DeletedTenant, TenantChange, TenantOrder};
+pub use work::{Beat, Choice, Fetch, Heartbeat, Registration, Welcome};
 pub use workers::{RemovedWorker, Worker, WorkerChange};

@@ -2,6 +2,8 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+use crate::JobRateLimit;
+
 /// A job to be enqueued. What is not set is left to the server.
 ///
 /// ```
@@ -33,6 +35,8 @@ pub struct NewJob {
     visibility_timeout_ms: Option<u64>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     retry: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate_limit: Option<JobRateLimit>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     meta: Map<String, Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -113,6 +117,12 @@ impl NewJob {
     /// One member of the retry policy, such as `backoff_strategy`.
     pub fn retry(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.retry.insert(key.into(), value.into());
+        self
+    }
+
+    /// How many jobs of its kind may run at once or in a time.
+    pub fn rate_limit(mut self, limit: JobRateLimit) -> Self {
+        self.rate_limit = Some(limit);
         self
     }
 

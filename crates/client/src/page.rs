@@ -36,20 +36,49 @@ impl PageAt {
 /// What the server says about a page.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Pagination {
-    #[serde(default)]
-    has_more: bool,
+    has_more: Option<bool>,
     next_cursor: Option<String>,
     page: Option<u64>,
+    per_page: Option<u64>,
     total: Option<u64>,
 }
 
 impl Pagination {
     pub fn page<T>(self, items: Vec<T>) -> Page<T> {
-        let next = match (self.has_more, self.next_cursor, self.page) {
+        let next = match (self.has_more(), self.next_cursor, self.page) {
             (false, ..) => None,
             (true, Some(cursor), _) => Some(PageAt::Cursor(cursor)),
             (true, None, page) => Some(PageAt::Number(page.unwrap_or(1) + 1)),
         };
         Page { items, next, total: self.total }
+    }
+
+    /// Some lists say so; of the others it follows from their numbers.
+    fn has_more(&self) -> bool {
+        let counted = || match (self.page, self.per_page, self.total) {
+            (Some(page), Some(per_page), Some(total)) => page.saturating_mul(per_page) < total,
+            _ => false,
+        };
+        self.has_more.unwrap_or_else(|| self.next_cursor.is_some() || counted())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(pagination: &str) -> Option<PageAt> {
+        serde_json::from_str::<Pagination>(pagination).unwrap().page(vec![()]).next
+    }
+
+    #[test]
+    fn the_next_page_is_told_or_counted() {
+        assert_eq!(next(r#"{"has_more": true, "page": 2}"#), Some(PageAt::Number(3)));
+        assert_eq!(next(r#"{"has_more": false, "next_cursor": "c"}"#), None);
+        assert_eq!(next(r#"{"next_cursor": "c"}"#), Some(PageAt::Cursor("c".into())));
+        assert_eq!(next(r#"{"total": 3, "page": 1, "per_page": 2}"#), Some(PageAt::Number(2)));
+        assert_eq!(next(r#"{"total": 4, "page": 2, "per_page": 2}"#), None);
+        assert_eq!(next(r#"{"total": 4}"#), None);
+        assert_eq!(next("{}"), None);
     }
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::Method;
@@ -18,6 +19,22 @@ pub struct Fetch {
     pub wait_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visibility_timeout_ms: Option<u64>,
+    #[serde(flatten)]
+    pub choice: Choice,
+}
+
+/// How the server chooses among the queues of a worker; the server's own settings go first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Choice {
+    /// The pool that the worker belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// `strict`, `round-robin`, `weighted` or `least-loaded`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<String>,
+    /// Of each queue, for the weighted strategy.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, u64>,
 }
 
 impl Fetch {
@@ -29,6 +46,7 @@ impl Fetch {
             worker_id: None,
             wait_ms: 0,
             visibility_timeout_ms: None,
+            choice: Choice::default(),
         }
     }
 
@@ -44,6 +62,11 @@ impl Fetch {
 
     pub fn wait_ms(mut self, ms: u64) -> Self {
         self.wait_ms = ms;
+        self
+    }
+
+    pub fn choice(mut self, choice: Choice) -> Self {
+        self.choice = choice;
         self
     }
 }
@@ -64,6 +87,8 @@ pub struct Registration {
     pub labels: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    #[serde(flatten)]
+    pub choice: Choice,
 }
 
 /// What a server tells a worker that registers. Seconds.

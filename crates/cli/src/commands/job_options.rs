@@ -6,6 +6,8 @@ use rota_client::NewJob;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::job_limit::JobLimit;
+
 #[derive(Debug, Args)]
 pub(crate) struct JobOptions {
     /// The job's arguments: a JSON array, such as '["you@example.com", 3]'
@@ -35,6 +37,9 @@ pub(crate) struct JobOptions {
     /// How long its worker may stay silent before the job goes to another
     #[arg(long, value_name = "DURATION", value_parser = duration_ms)]
     visibility_timeout: Option<u64>,
+
+    #[command(flatten)]
+    limit: JobLimit,
 
     /// Something to keep with the job; can be given many times
     #[arg(long, value_name = "KEY=TEXT", value_parser = pair)]
@@ -71,6 +76,9 @@ impl JobOptions {
         }
         if let Some(ms) = self.visibility_timeout {
             job = job.visibility_timeout_ms(ms);
+        }
+        if let Some(limit) = self.limit.given() {
+            job = job.rate_limit(limit);
         }
         job = self.meta.into_iter().fold(job, |job, (key, value)| job.meta(key, value));
         self.tag.into_iter().fold(job, NewJob::tag)

@@ -10,12 +10,21 @@ mod cron;
 mod dead_letter;
 mod doctor;
 mod enqueue;
+mod explain;
+mod fairness;
 mod health;
+mod job_limit;
 mod job_options;
 mod jobs;
+mod limits;
+mod pools;
 mod queues;
+mod rate;
 mod restore;
 mod serve;
+mod setting;
+mod tenants;
+mod weights;
 mod work;
 mod workers;
 
@@ -31,8 +40,13 @@ pub(crate) enum Command {
     Enqueue(enqueue::Enqueue),
     Work(work::Work),
     Jobs(jobs::Jobs),
+    Explain(explain::Explain),
     Queues(queues::Queues),
     Workers(workers::Workers),
+    Pools(pools::Pools),
+    Tenants(tenants::Tenants),
+    Fairness(fairness::Fairness),
+    Limits(limits::Limits),
     Cron(cron::Crons),
     DeadLetter(dead_letter::DeadLetter),
     Health(health::Health),
@@ -55,8 +69,13 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         Command::Enqueue(command) => wait_for(command.run()),
         Command::Work(command) => wait_for(command.run()),
         Command::Jobs(command) => wait_for(command.run()),
+        Command::Explain(command) => wait_for(command.run()),
         Command::Queues(command) => wait_for(command.run()),
         Command::Workers(command) => wait_for(command.run()),
+        Command::Pools(command) => wait_for(command.run()),
+        Command::Tenants(command) => wait_for(command.run()),
+        Command::Fairness(command) => wait_for(command.run()),
+        Command::Limits(command) => wait_for(command.run()),
         Command::Cron(command) => wait_for(command.run()),
         Command::DeadLetter(command) => wait_for(command.run()),
         Command::Health(command) => wait_for(command.run()),

@@ -1,7 +1,9 @@
 //! What commands print.
 
+mod bar;
 mod each;
 mod list;
+mod number;
 mod plural;
 mod table;
 mod time;
@@ -12,8 +14,10 @@ use serde::Serialize;
 
 use crate::Failure;
 
+pub(crate) use bar::bar;
 pub(crate) use each::each;
 pub(crate) use list::List;
+pub(crate) use number::{decimal, percent};
 pub(crate) use plural::{grouped, plural};
 pub(crate) use table::{Table, printable};
 pub(crate) use time::{milliseconds, moment, relative};

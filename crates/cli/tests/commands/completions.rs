@@ -1,5 +1,5 @@
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::run::rota_at;
 
@@ -7,21 +7,36 @@ fn script(shell: &str) -> String {
     rota_at("", &["completions", shell]).printed()
 }
 
+/// What bash says to this on its standard input; as an argument it would be too long.
+fn bash(arguments: &[&str], input: &str) -> Output {
+    let mut bash = Command::new("bash")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("bash runs");
+    bash.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    bash.wait_with_output().unwrap()
+}
+
 #[test]
 fn bash_takes_its_script() {
-    let mut bash = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn().expect("bash runs");
-    bash.stdin.take().unwrap().write_all(script("bash").as_bytes()).unwrap();
-    assert!(bash.wait().unwrap().success());
+    assert!(bash(&["-n"], &script("bash")).status.success());
 }
 
 #[test]
 fn bash_completes_commands() {
-    let probe = format!(
-        "{}\nCOMP_WORDS=(rota dead); COMP_CWORD=1; _rota rota dead rota; echo \"${{COMPREPLY[@]}}\"",
-        script("bash")
-    );
-    let output = Command::new("bash").args(["-c", &probe]).output().expect("bash runs");
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "dead-letter");
+    let completed = |words: &str, place: usize, word: &str| {
+        let probe = format!(
+            "{}\nCOMP_WORDS=({words}); COMP_CWORD={place}; _rota rota {word} rota; \
+             echo \"${{COMPREPLY[@]}}\"\n",
+            script("bash")
+        );
+        String::from_utf8_lossy(&bash(&[], &probe).stdout).trim().to_owned()
+    };
+    assert_eq!(completed("rota dead", 1, "dead"), "dead-letter");
+    assert_eq!(completed("rota tenants cha", 2, "cha"), "changes");
+    assert_eq!(completed("rota limits pa", 2, "pa"), "pause");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// An address where nobody listens: the port was free a moment ago.
 pub fn nobody() -> String {
@@ -46,6 +46,39 @@ pub enum Said {
 
 /// A server that keeps its connections and asks this what to say to path and body.
 pub fn conversing(say: impl Fn(&str, &str) -> Said + Send + Sync + 'static) -> String {
+    serving(move |request| say(&request.path, &request.body))
+}
+
+/// A server that gives these answers one after another, the last of them again and again, and
+/// remembers what it was asked.
+pub struct Scripted {
+    pub url: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+/// Status and body of each answer.
+pub fn scripted(answers: &[(u16, &str)]) -> Scripted {
+    let answers: Vec<(u16, String)> =
+        answers.iter().map(|(status, body)| (*status, (*body).to_owned())).collect();
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = asked.clone();
+    let url = serving(move |request| {
+        let mut seen = seen.lock().unwrap();
+        let (status, body) = &answers[seen.len().min(answers.len() - 1)];
+        seen.push(request.shown());
+        Said::Answer(*status, body.clone())
+    });
+    Scripted { url, asked }
+}
+
+impl Scripted {
+    /// `PUT /path {"body": 1} as acme`, for each request.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn serving(say: impl Fn(&Request) -> Said + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let say = Arc::new(say);
@@ -58,9 +91,9 @@ pub fn conversing(say: impl Fn(&str, &str) -> Said + Send + Sync + 'static) -> S
     url
 }
 
-fn converse(mut stream: &TcpStream, say: &dyn Fn(&str, &str) -> Said) {
+fn converse(mut stream: &TcpStream, say: &dyn Fn(&Request) -> Said) {
     while let Some(request) = read_request(stream) {
-        let sent = match say(&request.path, &request.body) {
+        let sent = match say(&request) {
             Said::Answer(status, body) => {
                 let length = body.len();
                 let answer =
@@ -77,27 +110,46 @@ fn converse(mut stream: &TcpStream, say: &dyn Fn(&str, &str) -> Said) {
 }
 
 struct Request {
+    method: String,
     path: String,
+    tenant: Option<String>,
     body: String,
     closes: bool,
+}
+
+impl Request {
+    fn shown(&self) -> String {
+        let mut text = format!("{} {}", self.method, self.path);
+        if !self.body.is_empty() {
+            text.push_str(&format!(" {}", self.body));
+        }
+        if let Some(tenant) = &self.tenant {
+            text.push_str(&format!(" as {tenant}"));
+        }
+        text
+    }
 }
 
 fn read_request(stream: &TcpStream) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
     reader.read_line(&mut first).ok()?;
-    let path = first.split(' ').nth(1)?.to_owned();
-    let (mut length, mut closes) = (0, false);
+    let mut words = first.split(' ').map(str::to_owned);
+    let (method, path) = (words.next()?, words.next()?);
+    let (mut length, mut closes, mut tenant) = (0, false, None);
     let mut line = String::new();
     while reader.read_line(&mut line).unwrap_or(0) > 2 {
         line.make_ascii_lowercase();
         if let Some((_, value)) = line.split_once("content-length:") {
             length = value.trim().parse().unwrap();
         }
+        if let Some((_, value)) = line.split_once("x-ojs-tenant:") {
+            tenant = Some(value.trim().to_owned());
+        }
         closes |= line.trim() == "connection: close";
         line.clear();
     }
     let mut body = String::new();
     reader.take(length).read_to_string(&mut body).ok()?;
-    Some(Request { path, body, closes })
+    Some(Request { method, path, tenant, body, closes })
 }

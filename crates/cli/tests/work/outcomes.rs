@@ -49,6 +49,14 @@ fn a_command_knows_its_job() {
 }
 
 #[test]
+fn a_command_knows_whose_job_it_is() {
+    let bench = Bench::new();
+    bench.server.enqueue(json!({"type": "a.b", "args": [], "meta": {"tenant_id": "acme"}}));
+    bench.once(&[], "echo $ROTA_TENANT > env");
+    assert_eq!(bench.text("env"), "acme\n");
+}
+
+#[test]
 fn json_goes_in_and_out_on_one_line_and_otherwise_as_it_is() {
     let bench = Bench::new();
     let job = "{\n\"type\": \"a.b\",\n\"args\": [\n1.10\n]\n}";

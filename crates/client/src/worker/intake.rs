@@ -43,8 +43,11 @@ impl<H: Handler> Run<H> {
         let options = &self.worker.options;
         let wait = if options.until_idle { Duration::ZERO } else { options.wait };
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-        let fetch =
-            Fetch::from(&options.queues).worker(&options.id).count(self.room()).wait_ms(wait_ms);
+        let fetch = Fetch::from(&options.queues)
+            .worker(&options.id)
+            .count(self.room())
+            .wait_ms(wait_ms)
+            .choice(options.choice.clone());
         let (client, pause) = (self.worker.client.clone(), std::mem::take(&mut self.pause));
         self.asked = Instant::now() + pause;
         async move {

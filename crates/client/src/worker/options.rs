@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::identity;
+use crate::Choice;
 
 /// How a worker works.
 #[derive(Debug, Clone)]
@@ -9,6 +10,8 @@ pub struct Options {
     pub id: String,
     /// In order of preference.
     pub queues: Vec<String>,
+    /// How the server chooses among them.
+    pub choice: Choice,
     /// Jobs at once, from 1 to 1,000.
     pub concurrency: u32,
     /// How long a fetch waits for a job; at most 30 s.
@@ -35,6 +38,7 @@ impl Options {
         Self {
             id: identity::unique(),
             queues: queues.into_iter().map(Into::into).collect(),
+            choice: Choice::default(),
             concurrency: 1,
             wait: Duration::from_secs(20),
             timeout: None,

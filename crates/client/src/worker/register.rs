@@ -20,6 +20,7 @@ pub(super) async fn register(
         concurrency: Some(options.concurrency),
         labels: Vec::new(),
         version: options.version.clone(),
+        choice: options.choice.clone(),
     };
     let until = Instant::now() + options.connect_within;
     let (mut backoff, mut away) = (Backoff::default(), false);

@@ -8,9 +8,10 @@ const PREFIX: &str = "ROTA_";
 
 /// Read by the command line itself, before there are any settings; and what it tells the commands
 /// that it runs for jobs, which may be `rota` again.
-const NOT_SETTINGS: [&str; 7] = [
+const NOT_SETTINGS: [&str; 8] = [
     "ROTA_CONFIG",
     "ROTA_URL",
+    "ROTA_TENANT",
     "ROTA_LOG",
     "ROTA_JOB_ID",
     "ROTA_JOB_TYPE",

@@ -16,6 +16,8 @@ Examples:
   rota enqueue email.send --args '[\"you@example.com\"]'
   rota enqueue report.build --queue reports --priority high --in 10m
   rota enqueue report.build --at 2027-01-01T06:00:00+01:00 --max-attempts 5
+  rota enqueue stripe.charge --limit-key stripe --limit-rate 100/1m --limit-concurrency 5
+  rota enqueue email.send --tenant acme        on behalf of a customer
   rota enqueue --file jobs.jsonl               one JSON object on each line, sent in batches
   generate-jobs | rota enqueue --file -
   rota jobs show $(rota enqueue email.send)    prints the id, and nothing else
@@ -37,7 +39,8 @@ pub(crate) struct Enqueue {
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "kind", "args", "queue", "priority", "max_attempts", "retry", "timeout",
         "visibility_timeout", "meta", "tag", "at", "delay", "expires_at", "expires_in", "id",
-        "pending",
+        "pending", "limit_key", "limit_concurrency", "limit_rate", "limit_throttle", "on_limit",
+        "limit_scope",
     ])]
     file: Option<PathBuf>,
 

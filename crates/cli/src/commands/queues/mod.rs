@@ -1,10 +1,15 @@
 //! `rota queues`: how much waits where, and stopping it.
 
+mod config;
+mod limit;
 mod list;
+mod size;
 mod stats;
 
 use clap::{Args, Subcommand};
 
+use self::config::Config;
+use self::limit::Limit;
 use self::list::list;
 use self::stats::describe;
 use crate::Failure;
@@ -15,7 +20,9 @@ const EXAMPLES: &str = "\
 Examples:
   rota queues                                  all queues and their jobs by state
   rota queues stats email                      the last hour of one
-  rota queues pause email                      hand out no more of its jobs";
+  rota queues pause email                      hand out no more of its jobs
+  rota queues config email --max-depth 100000  refuse jobs when so many wait
+  rota queues limit email --rate 100/1m        start no more than so many";
 
 const LIST_EXAMPLES: &str = "\
 Examples:
@@ -30,6 +37,7 @@ Examples:
 const PAUSE_EXAMPLES: &str = "\
 Examples:
   rota queues pause email reports
+  rota queues pause email --tenant acme        only the jobs of this tenant
 
 A paused queue accepts jobs and hands out none. Jobs that run go on. It stays paused until it is
 resumed, also over a restart of the server. A queue that does not exist yet is made, and paused.";
@@ -38,7 +46,7 @@ const RESUME_EXAMPLES: &str = "\
 Examples:
   rota queues resume email reports";
 
-/// List, measure, pause and resume queues
+/// List, measure, pause, bound and limit queues
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Queues {
@@ -75,6 +83,12 @@ enum Action {
         #[arg(value_name = "QUEUE", required = true)]
         names: Vec<String>,
     },
+
+    /// Show how a queue is configured, or change some of it
+    Config(Config),
+
+    /// Show the rate limit of a queue, or set it
+    Limit(Limit),
 }
 
 impl Queues {
@@ -93,6 +107,8 @@ impl Queues {
                 each(&names, "resumed", "queues", json, async |name| client.resume(name).await)
                     .await
             }
+            Action::Config(config) => config.run(&client, json).await,
+            Action::Limit(limit) => limit.run(&client, json).await,
         }
     }
 }

@@ -76,6 +76,7 @@ impl Commanded {
             .env("ROTA_QUEUE", &job.queue)
             .env("ROTA_ATTEMPT", job.attempt.to_string())
             .env("ROTA_URL", &self.url)
+            .envs(job.tenant().map(|id| ("ROTA_TENANT", id)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -15,11 +15,13 @@ use std::time::Duration;
 
 use clap::Args;
 use rota_client::worker::{Options, Shutdown, Summary, Worker};
+use rota_client::{Choice, Client};
 
 use self::child::Commanded;
 use self::log::Log;
 use self::size::size;
 use super::job_options::duration_ms;
+use super::weights::{STRATEGIES, weight};
 use crate::Failure;
 use crate::output::plural;
 use crate::remote::Remote;
@@ -33,6 +35,9 @@ const EXAMPLES: &str = r#"Examples:
                                     urgent jobs go first
   rota work -- sh -c 'jq -r ".args[0]" | xargs -r convert-video'
                                     arguments for a program that knows nothing of jobs
+  rota work --queue email --queue bulk --strategy weighted --weight email=3 -- ./job.sh
+                                    three of four jobs are from email, while both have some
+  rota work --pool mail -- ./job.sh            the queues and the strategy of a pool
   rota work --once -- ./job.sh      work off what is waiting, then exit
   rota work --json --quiet -- ./job.sh | jq -r 'select(.outcome == "failed") | .job_id'
 
@@ -46,9 +51,10 @@ A worker in bash, send-email.sh:
   jq -n --arg to "$to" '{sent: $to}'              # standard output is the result
 
 The command gets the job as JSON on its standard input, and ROTA_JOB_ID, ROTA_JOB_TYPE, ROTA_QUEUE,
-ROTA_ATTEMPT and ROTA_URL. Exit status 0: done; standard output is the result, as JSON if it is JSON,
-else as {"output": TEXT}. Status 100: failed for good. Any other status, also 75, or a signal: failed,
-and the job's retry policy decides; the end of standard error is kept with the job.
+ROTA_ATTEMPT, ROTA_URL and, for the job's tenant, ROTA_TENANT. Exit status 0: done; standard output
+is the result, as JSON if it is JSON, else as {"output": TEXT}. Status 100: failed for good. Any other
+status, also 75, or a signal: failed, and the job's retry policy decides; the end of standard error is
+kept with the job.
 
 SIGTERM or SIGINT: running commands may finish, no more jobs are fetched. The same again: they are
 stopped and their jobs handed back. SIGTSTP: fetch no more until SIGCONT.
@@ -60,9 +66,22 @@ Exit code 0: ended in order. 1: jobs were not finished. 2: usage, or the command
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Work {
-    /// A queue to take jobs from; can be given many times, the first is served first
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    /// A queue to take jobs from; can be given many times, the first is served first. `default` unless
+    /// told, or the queues of the pool
+    #[arg(long, value_name = "NAME")]
     queue: Vec<String>,
+
+    /// The pool that the worker belongs to
+    #[arg(long, value_name = "NAME")]
+    pool: Option<String>,
+
+    /// How a queue is chosen; the pool's goes first, strict unless told
+    #[arg(long, value_parser = STRATEGIES)]
+    strategy: Option<String>,
+
+    /// The weight of a queue, for the strategy weighted; can be given many times
+    #[arg(long, value_name = "QUEUE=N", value_parser = weight)]
+    weight: Vec<(String, u64)>,
 
     /// Commands at once
     #[arg(long, value_name = "N", default_value_t = 1,
@@ -129,13 +148,29 @@ impl Work {
             kill_after: self.kill_after,
             no_retry_exit: self.no_retry_exit,
         };
-        let worker = Worker::new(client, self.options()).on_event(move |event| log.tell(event));
+        let queues = self.queues(&client).await?;
+        let worker =
+            Worker::new(client, self.options(queues)).on_event(move |event| log.tell(event));
         let summary = worker.run(handler, shutdown).await?;
         conclude(&summary)
     }
 
-    fn options(&self) -> Options {
-        let mut options = Options::new(&self.queue);
+    /// Those of the pool, if only that is named.
+    async fn queues(&self, client: &Client) -> Result<Vec<String>, Failure> {
+        match &self.pool {
+            Some(pool) if self.queue.is_empty() => Ok(client.pool(pool).await?.queues.clone()),
+            None if self.queue.is_empty() => Ok(vec!["default".to_owned()]),
+            _ => Ok(self.queue.clone()),
+        }
+    }
+
+    fn options(&self, queues: Vec<String>) -> Options {
+        let mut options = Options::new(queues);
+        options.choice = Choice {
+            pool: self.pool.clone(),
+            strategy: self.strategy.clone(),
+            weights: self.weight.iter().cloned().collect(),
+        };
         if let Some(id) = &self.worker_id {
             options.id.clone_from(id);
         }

@@ -1,0 +1,113 @@
+//! `rota fairness`: what each tenant is entitled to, and what it got.
+
+use clap::Args;
+use rota_client::{FairTenant, Fairness as Shares, SchedulingStats};
+
+use super::rate::short;
+use crate::Failure;
+use crate::output::{
+    Table, bar, decimal, milliseconds, percent, plural, print, print_json, printable, remark,
+};
+use crate::remote::Remote;
+
+const EXAMPLES: &str = "\
+Examples:
+  rota fairness                                `#` is what each got, `|` what it is entitled to
+  rota fairness --limit 5                      only those who were served most
+  rota fairness --queues                       the same minute by queue; which are starved
+  rota fairness --json | jq '.tenants[] | select(.actual_share < .entitled_share / 2)'";
+
+/// Show what each tenant is entitled to, and what it got
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Fairness {
+    /// At most so many tenants
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+
+    /// How often each queue was served, instead of each tenant
+    #[arg(long, conflicts_with = "limit")]
+    queues: bool,
+
+    #[command(flatten)]
+    remote: Remote,
+}
+
+impl Fairness {
+    pub async fn run(self) -> Result<(), Failure> {
+        let client = self.remote.client()?;
+        if self.queues {
+            let stats = client.scheduling_stats().await?;
+            return if self.remote.json { print_json(&stats) } else { print(&queues(&stats)) };
+        }
+        let shares = client.fairness(self.limit).await?;
+        if self.remote.json {
+            return print_json(&shares);
+        }
+        print(&format!("{}\n", headline(&shares)))?;
+        if shares.tenants.is_empty() {
+            remark("no tenants yet; the first job of a tenant makes it known");
+            return Ok(());
+        }
+        print(&format!("\n{}", tenants(&shares.tenants)))
+    }
+}
+
+/// `weighted by job, 316 jobs handed out within 1m`.
+pub(crate) fn headline(shares: &Shares) -> String {
+    let strategy = match (shares.enabled, &shares.strategy) {
+        (Some(false), _) => "no fairness, in the order of enqueueing".to_owned(),
+        (_, Some(strategy)) => match &shares.cost {
+            Some(cost) => format!("{strategy} by {cost}"),
+            None => strategy.clone(),
+        },
+        (_, None) => "fair".to_owned(),
+    };
+    let scope = match shares.priority_scope.as_deref() {
+        Some("global") => ", priorities count across tenants",
+        Some("tenant") => ", priorities count within a tenant",
+        _ => "",
+    };
+    let window = shares.window.as_deref().map_or_else(|| "1m".to_owned(), short);
+    let jobs = plural(shares.total_dispatched_1m, "job", "jobs");
+    printable(&format!("{strategy}{scope}; {jobs} handed out within {window}"))
+}
+
+fn tenants(tenants: &[FairTenant]) -> String {
+    let header = ["TENANT", "WEIGHT", "BACKLOG", "ACTIVE", "DISPATCHED", "ENTITLED", "ACTUAL", ""];
+    let mut table = Table::new(&header).numbers_in(1..7);
+    let shares = tenants.iter().flat_map(|tenant| [tenant.entitled_share, tenant.actual_share]);
+    let most = shares.fold(0.0, f64::max);
+    for tenant in tenants {
+        let weight = tenant.effective_weight.or(tenant.weight);
+        let bar = bar(tenant.actual_share, tenant.entitled_share, most);
+        let note = if tenant.throttled { "  throttled" } else { "" };
+        table.row(vec![
+            tenant.tenant_id.clone(),
+            weight.map(decimal).unwrap_or_default(),
+            tenant.backlog.to_string(),
+            tenant.active.to_string(),
+            tenant.dispatched_1m.to_string(),
+            percent(tenant.entitled_share),
+            percent(tenant.actual_share),
+            format!("{bar}{note}"),
+        ]);
+    }
+    table.take()
+}
+
+fn queues(stats: &SchedulingStats) -> String {
+    let header = ["QUEUE", "DISPATCHED", "SHARE", "ACTIVE", "AVERAGE WAIT", ""];
+    let mut table = Table::new(&header).numbers_in(1..5);
+    for queue in &stats.queues {
+        table.row(vec![
+            queue.name.clone(),
+            queue.dispatch_count_1m.to_string(),
+            percent(queue.dispatch_ratio_1m),
+            queue.active_jobs.to_string(),
+            queue.avg_wait_ms.map_or_else(|| "-".to_owned(), milliseconds),
+            if queue.starved { "starved".to_owned() } else { String::new() },
+        ]);
+    }
+    table.take()
+}

@@ -1,0 +1,47 @@
+//! The limits that a job carries.
+
+use clap::Args;
+use rota_client::{JobRateLimit, Rate};
+
+use super::rate::rate;
+
+#[derive(Debug, Args)]
+pub(crate) struct JobLimit {
+    /// Jobs with the same key are limited together; those of its queue unless told
+    #[arg(long, value_name = "KEY", help_heading = "Rate limit")]
+    limit_key: Option<String>,
+
+    /// So many of them run at once
+    #[arg(long, value_name = "N", help_heading = "Rate limit")]
+    limit_concurrency: Option<u64>,
+
+    /// So many of them start in a time, such as 100/1m
+    #[arg(long, value_name = "N/TIME", value_parser = rate, help_heading = "Rate limit")]
+    limit_rate: Option<Rate>,
+
+    /// The same, spread evenly over the time, such as 10/1s
+    #[arg(long, value_name = "N/TIME", value_parser = rate, help_heading = "Rate limit")]
+    limit_throttle: Option<Rate>,
+
+    /// What becomes of the job when its turn comes and the limit is reached; wait unless told
+    #[arg(long, value_parser = ["wait", "reschedule", "drop"], help_heading = "Rate limit")]
+    on_limit: Option<String>,
+
+    /// Whether jobs of all tenants are counted together, or those of each for themselves
+    #[arg(long, value_parser = ["global", "tenant"], help_heading = "Rate limit")]
+    limit_scope: Option<String>,
+}
+
+impl JobLimit {
+    pub fn given(self) -> Option<JobRateLimit> {
+        let limit = JobRateLimit {
+            key: self.limit_key,
+            concurrency: self.limit_concurrency,
+            rate: self.limit_rate,
+            throttle: self.limit_throttle,
+            on_limit: self.on_limit,
+            scope: self.limit_scope,
+        };
+        (limit != JobRateLimit::default()).then_some(limit)
+    }
+}

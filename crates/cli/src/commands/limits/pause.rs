@@ -1,0 +1,66 @@
+//! `rota limits pause`.
+
+use clap::Args;
+use jiff::{SignedDuration, Timestamp};
+use rota_client::{Client, Limited, NewRateLimit, Setting};
+
+use crate::Failure;
+use crate::commands::job_options::duration_ms;
+use crate::output::{moment, print_json, print_line};
+
+const EXAMPLES: &str = "\
+Examples:
+  rota limits pause stripe --for 10m
+  rota limits pause stripe --until 2027-01-01T06:00:00Z --reason 'their maintenance'
+
+Jobs of the key wait, and lose no attempt by it. The pause ends by itself, or with
+`rota limits resume`.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Pause {
+    #[arg(value_name = "KEY")]
+    key: String,
+
+    /// How long, such as 10m
+    #[arg(long = "for", value_name = "DURATION", value_parser = from_now,
+          required_unless_present = "until", conflicts_with = "until")]
+    lasts: Option<Timestamp>,
+
+    /// Until when, such as 2027-01-01T06:00:00Z
+    #[arg(long, value_name = "TIME")]
+    until: Option<Timestamp>,
+
+    /// Why; shown with the limit
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+impl Pause {
+    pub async fn run(
+        self,
+        client: &Client,
+        tenant: Option<&str>,
+        json: bool,
+    ) -> Result<(), Failure> {
+        let until = self.lasts.or(self.until).map(|time| Setting::To(time.to_string()));
+        let limit =
+            NewRateLimit { paused_until: until, reason: self.reason, ..NewRateLimit::default() };
+        let paused = client.set_rate_limit(Limited::Key(&self.key, tenant), &limit).await?;
+        if json {
+            return print_json(&paused);
+        }
+        // The server may have shortened it.
+        let until = paused.paused_until.as_deref().map(|time| format!(" until {}", moment(time)));
+        print_line(&format!("{} paused{}", self.key, until.unwrap_or_default()))
+    }
+}
+
+fn from_now(text: &str) -> Result<Timestamp, String> {
+    let too_long = || "it is too long".to_owned();
+    let ms = i64::try_from(duration_ms(text)?).map_err(|_| too_long())?;
+    let end = Timestamp::now().checked_add(SignedDuration::from_millis(ms));
+    // Finer than that, no clock of two machines agrees.
+    let ms = end.map_err(|_| too_long())?.as_millisecond();
+    Timestamp::from_millisecond(ms).map_err(|_| too_long())
+}

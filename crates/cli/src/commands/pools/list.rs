@@ -1,0 +1,37 @@
+//! `rota pools list`.
+
+use rota_client::{Client, Pool};
+
+use super::show::{jobs, queues};
+use crate::Failure;
+use crate::output::{List, Table, percent};
+
+const LONGEST_PAGE: u32 = 100;
+
+pub(super) async fn list(client: &Client, as_json: bool) -> Result<(), Failure> {
+    let header = ["POOL", "STRATEGY", "QUEUES", "WORKERS", "JOBS", "BUSY", "ORIGIN", ""];
+    let list = List {
+        name: "pools",
+        as_json,
+        most: None,
+        longest_page: LONGEST_PAGE,
+        cursor: None,
+        table: Table::new(&header).numbers_in([3, 4, 5]),
+        if_empty: "no pools; `rota pools set --help` shows how to make one",
+        if_more: "",
+    };
+    list.print(cells, async |limit, at| client.pools(limit, at).await).await
+}
+
+fn cells(pool: &Pool) -> Vec<String> {
+    vec![
+        pool.name.clone(),
+        pool.strategy.clone().unwrap_or_default(),
+        queues(pool, ","),
+        pool.active_workers.to_string(),
+        jobs(pool),
+        pool.utilization.map_or_else(|| "-".to_owned(), percent),
+        pool.origin.clone().unwrap_or_default(),
+        if pool.isolated { "isolated".to_owned() } else { String::new() },
+    ]
+}

@@ -1,0 +1,55 @@
+//! `rota pools show`.
+
+use rota_client::{Pool, StarvationPrevention};
+
+use crate::commands::rate::short;
+use crate::output::{Table, decimal, percent};
+
+pub(super) fn describe(pool: &Pool) -> String {
+    let mut table = Table::of_fields();
+    table.field("pool", &pool.name);
+    table.field_if("configured by", pool.origin.as_ref());
+    table.field("queues", queues(pool, ", "));
+    table.field_if("strategy", pool.strategy.as_ref());
+    table.field("isolated", if pool.isolated { "yes" } else { "no" });
+    table.field_if("no starvation", pool.starvation_prevention.as_ref().and_then(prevention));
+    table.field("workers", pool.active_workers.to_string());
+    table.field("jobs", jobs(pool));
+    table.field_if("busy", pool.utilization.map(percent));
+    table.take()
+}
+
+/// With their weights, where they have some.
+pub(super) fn queues(pool: &Pool, between: &str) -> String {
+    let weights = pool.weights.as_ref();
+    let shown =
+        pool.queues.iter().map(|queue| match weights.and_then(|weights| weights.get(queue)) {
+            Some(weight) => format!("{queue}={}", decimal(*weight)),
+            None => queue.clone(),
+        });
+    shown.collect::<Vec<_>>().join(between)
+}
+
+/// `12/20`.
+pub(super) fn jobs(pool: &Pool) -> String {
+    match pool.concurrency {
+        Some(most) => format!("{}/{most}", pool.active_jobs),
+        None => pool.active_jobs.to_string(),
+    }
+}
+
+fn prevention(prevention: &StarvationPrevention) -> Option<String> {
+    let parts = [
+        prevention
+            .rotation_interval
+            .as_deref()
+            .map(|time| format!("each queue within {}", short(time))),
+        prevention.min_dispatch_ratio.map(|ratio| format!("at least {} for each", percent(ratio))),
+    ];
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    match (prevention.enabled, known.is_empty()) {
+        (false, _) => None,
+        (true, true) => Some("yes".to_owned()),
+        (true, false) => Some(known.join(", ")),
+    }
+}

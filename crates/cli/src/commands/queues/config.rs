@@ -1,0 +1,154 @@
+//! `rota queues config`.
+
+use clap::Args;
+use rota_client::{Client, ConfiguredQueue, QueueConfig, Setting};
+use serde_json::{Value, json};
+
+use super::size::size;
+use crate::Failure;
+use crate::commands::setting::count;
+use crate::output::{Table, grouped, percent, print, print_json};
+
+const EXAMPLES: &str = "\
+Examples:
+  rota queues config email                     what is configured
+  rota queues config email --max-depth 100000 --backpressure drop-oldest
+  rota queues config email --max-size-bytes 512mb --warning-threshold 0.8
+  rota queues config email --concurrency 20    jobs of it at once; `none` takes that away
+
+What is not said stays as it is.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Config {
+    #[arg(value_name = "QUEUE")]
+    name: String,
+
+    /// Jobs that may wait in it; 0 means any number
+    #[arg(long, value_name = "N")]
+    max_depth: Option<u64>,
+
+    /// Bytes that may wait in it, such as 512mb; 0 means any number
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_size_bytes: Option<u64>,
+
+    /// What becomes of a new job when it is full
+    #[arg(long, value_parser = ["reject", "block", "drop-oldest"])]
+    backpressure: Option<String>,
+
+    /// From which part of the bound on a warning is given, from 0 to 1
+    #[arg(long, value_name = "RATIO", value_parser = ratio)]
+    warning_threshold: Option<f64>,
+
+    /// Jobs of it that may run at once, or none
+    #[arg(long, value_name = "N", value_parser = count)]
+    concurrency: Option<Setting<u64>>,
+}
+
+impl Config {
+    pub async fn run(self, client: &Client, json: bool) -> Result<(), Failure> {
+        let current = client.queue_config(&self.name).await;
+        let Some(change) = self.change() else {
+            let queue = current?;
+            return if json { print_json(&queue) } else { print(&describe(&queue)) };
+        };
+        // The server replaces all of it, so what is not said is sent along.
+        let mut config = match current {
+            Ok(queue) => queue.configuration.clone(),
+            // The change makes the queue.
+            Err(error) if error.is_not_found() => QueueConfig::new(),
+            Err(error) => return Err(error.into()),
+        };
+        change.merge_into(&mut config);
+        let queue = client.configure_queue(&self.name, &config).await?;
+        if json { print_json(&queue) } else { print(&describe(&queue)) }
+    }
+
+    fn change(&self) -> Option<Change> {
+        let fields = [
+            ("max_depth", self.max_depth.map(|most| json!(most))),
+            ("max_size_bytes", self.max_size_bytes.map(|most| json!(most))),
+            ("strategy", self.backpressure.as_ref().map(|how| json!(how.replace('-', "_")))),
+            ("warning_threshold", self.warning_threshold.map(|ratio| json!(ratio))),
+        ];
+        let given = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let change = Change { concurrency: self.concurrency.clone(), bounds: given.collect() };
+        (change.concurrency.is_some() || !change.bounds.is_empty()).then_some(change)
+    }
+}
+
+struct Change {
+    concurrency: Option<Setting<u64>>,
+    bounds: Vec<(&'static str, Value)>,
+}
+
+impl Change {
+    fn merge_into(self, config: &mut QueueConfig) {
+        match self.concurrency {
+            Some(Setting::To(most)) => drop(config.insert("concurrency".into(), json!(most))),
+            Some(Setting::Unset) => drop(config.remove("concurrency")),
+            None => {}
+        }
+        config.retain(|_, value| !value.is_null());
+        if self.bounds.is_empty() {
+            return;
+        }
+        let backpressure = config.entry("backpressure").or_insert_with(|| json!({}));
+        for (name, value) in self.bounds {
+            if name == "max_depth" {
+                // The same under another name.
+                if let Some(bounds) = backpressure.as_object_mut() {
+                    bounds.remove("max_size");
+                }
+            }
+            backpressure[name] = value;
+        }
+    }
+}
+
+fn describe(queue: &ConfiguredQueue) -> String {
+    let config = &queue.configuration;
+    let bounds = config.get("backpressure").unwrap_or(&Value::Null);
+    let number = |value: &Value| value.as_u64().filter(|most| *most > 0).map(grouped);
+    let depth =
+        if bounds["max_depth"].is_null() { &bounds["max_size"] } else { &bounds["max_depth"] };
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
+    let mut table = Table::of_fields();
+    table.field("queue", &queue.name);
+    table.field("concurrency", or_none(config.get("concurrency").and_then(number)));
+    table.field("max depth", or_none(number(depth)));
+    table.field("max bytes", or_none(number(&bounds["max_size_bytes"])));
+    table.field_if("when full", bounds["strategy"].as_str().map(|how| how.replace('_', "-")));
+    table.field_if("warning from", bounds["warning_threshold"].as_f64().map(percent));
+    for ended in ["completed", "cancelled", "discarded"] {
+        let kept = config.get("retention").and_then(|retention| retention[ended].as_str());
+        table.field_if(&format!("{ended} kept"), kept.map(crate::commands::rate::short));
+    }
+    table.take()
+}
+
+fn ratio(text: &str) -> Result<f64, String> {
+    let ratio: Option<f64> = text.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
+    ratio.ok_or_else(|| "a number from 0 to 1 is expected".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_stays() {
+        let config = json!({
+            "concurrency": 20, "retention": {"completed": "P1D"}, "rate_limit": null,
+            "backpressure": {"max_size": 5, "strategy": "block"},
+        });
+        let mut config = config.as_object().unwrap().clone();
+        let bounds = vec![("max_depth", json!(9))];
+        Change { concurrency: Some(Setting::Unset), bounds }.merge_into(&mut config);
+        let expected = json!({
+            "retention": {"completed": "P1D"},
+            "backpressure": {"max_depth": 9, "strategy": "block"},
+        });
+        assert_eq!(Value::Object(config), expected);
+    }
+}

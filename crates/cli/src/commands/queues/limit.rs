@@ -1,0 +1,43 @@
+//! `rota queues limit`.
+
+use clap::Args;
+use rota_client::{Client, Limited};
+
+use crate::Failure;
+use crate::commands::limits::{Numbers, describe};
+use crate::output::{print, print_json};
+
+const EXAMPLES: &str = "\
+Examples:
+  rota queues limit email                      the limit, and what is used of it
+  rota queues limit email --rate 100/1m --concurrency 10
+  rota queues limit email --throttle 5/1s --for 1h --reason 'a slow provider'
+  rota queues limit email --clear
+
+It holds for all jobs of the queue together. It is the rate limit with the key queue:NAME.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Limit {
+    #[arg(value_name = "QUEUE")]
+    name: String,
+
+    #[command(flatten)]
+    numbers: Numbers,
+
+    /// Take the limit away
+    #[arg(long, conflicts_with_all = ["concurrency", "rate", "throttle", "lasts", "reason"])]
+    clear: bool,
+}
+
+impl Limit {
+    pub async fn run(self, client: &Client, json: bool) -> Result<(), Failure> {
+        let queue = Limited::Queue(&self.name);
+        let limit = match self.numbers.given()? {
+            Some(limit) => client.set_rate_limit(queue, &limit).await?,
+            None if self.clear => client.clear_rate_limit(queue).await?,
+            None => client.rate_limit(queue).await?,
+        };
+        if json { print_json(&limit) } else { print(&describe(&limit)) }
+    }
+}

@@ -1,0 +1,52 @@
+//! Values that can be taken away: a number, or `none`.
+
+use rota_client::{Rate, Setting};
+use serde_json::Number;
+
+/// A count, or `none`.
+pub(crate) fn count(text: &str) -> Result<Setting<u64>, String> {
+    let expected = |_| "a whole number or none is expected".to_owned();
+    or_none(text, |text| text.parse().map_err(expected))
+}
+
+/// A whole number of either sign, or `none`.
+pub(crate) fn whole(text: &str) -> Result<Setting<i64>, String> {
+    let expected = |_| "a whole number or none is expected".to_owned();
+    or_none(text, |text| text.parse().map_err(expected))
+}
+
+/// A positive number, or `none`. What is whole stays so on its way.
+pub(crate) fn weight(text: &str) -> Result<Setting<Number>, String> {
+    or_none(text, |text| {
+        let number = serde_json::from_str::<Number>(text).ok();
+        let positive = number.filter(|number| number.as_f64().is_some_and(|value| value > 0.0));
+        positive.ok_or_else(|| "a number above 0 or none is expected".to_owned())
+    })
+}
+
+/// A rate such as `100/1m`, or `none`.
+pub(crate) fn rate(text: &str) -> Result<Setting<Rate>, String> {
+    or_none(text, super::rate::rate)
+}
+
+fn or_none<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Setting<T>, String> {
+    if text == "none" { Ok(Setting::Unset) } else { parse(text).map(Setting::To) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_or_none() {
+        assert_eq!(count("5"), Ok(Setting::To(5)));
+        assert_eq!(count("none"), Ok(Setting::Unset));
+        assert_eq!(whole("-5"), Ok(Setting::To(-5)));
+        assert!(count("-5").is_err() && whole("x").is_err());
+        let json = |setting: Setting<Number>| serde_json::to_string(&setting).unwrap();
+        assert_eq!(json(weight("5").unwrap()), "5");
+        assert_eq!(json(weight("0.5").unwrap()), "0.5");
+        assert_eq!(json(weight("none").unwrap()), "null");
+        assert!(weight("0").is_err() && weight("-1").is_err() && weight("NaN").is_err());
+    }
+}

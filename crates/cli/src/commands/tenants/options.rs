@@ -1,0 +1,73 @@
+//! What can be said about a tenant.
+
+use clap::Args;
+use rota_client::{NewTenantLimits, Rate, Setting, TenantConfig};
+use serde_json::Number;
+
+use crate::commands::setting::{count, rate, weight, whole};
+
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// Its share of the server, next to the weights of others
+    #[arg(long, value_name = "N", value_parser = weight)]
+    weight: Option<Setting<Number>>,
+
+    /// Jobs that may run at once, in all queues together
+    #[arg(long, value_name = "N", value_parser = count)]
+    max_concurrency: Option<Setting<u64>>,
+
+    /// Jobs that may wait; more are refused
+    #[arg(long, value_name = "N", value_parser = count)]
+    max_queue_depth: Option<Setting<u64>>,
+
+    /// Jobs that may wait for a time of their own
+    #[arg(long, value_name = "N", value_parser = count)]
+    max_scheduled: Option<Setting<u64>>,
+
+    /// Jobs that may be enqueued in a time, such as 1000/1m
+    #[arg(long, value_name = "N/TIME", value_parser = rate)]
+    max_enqueue_rate: Option<Setting<Rate>>,
+
+    /// Added to the priority of its jobs
+    #[arg(long, value_name = "N", value_parser = whole, allow_hyphen_values = true)]
+    priority_boost: Option<Setting<i64>>,
+
+    /// The highest priority that its jobs may ask for
+    #[arg(long, value_name = "N", value_parser = whole, allow_hyphen_values = true)]
+    max_priority: Option<Setting<i64>>,
+
+    /// Whether jobs beyond the limits are refused (hard) or accepted and reported (soft)
+    #[arg(long, value_parser = ["hard", "soft"])]
+    quota: Option<String>,
+
+    /// Why; kept with the change
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+impl Options {
+    pub fn config(&self) -> TenantConfig {
+        TenantConfig {
+            limits: NewTenantLimits {
+                max_concurrency: self.max_concurrency.clone(),
+                max_enqueue_rate: self.max_enqueue_rate.clone(),
+                max_queue_depth: self.max_queue_depth.clone(),
+                max_scheduled: self.max_scheduled.clone(),
+            },
+            fairness_weight: self.weight.clone(),
+            priority_boost: self.priority_boost.clone(),
+            max_priority: self.max_priority.clone(),
+            quota: self.quota.clone(),
+            reason: self.reason.clone(),
+        }
+    }
+
+    /// A reason alone says nothing.
+    pub fn is_empty(&self) -> bool {
+        TenantConfig { reason: None, ..self.config() } == TenantConfig::default()
+    }
+
+    pub fn has_reason(&self) -> bool {
+        self.reason.is_some()
+    }
+}

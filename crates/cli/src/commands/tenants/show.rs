@@ -1,0 +1,49 @@
+//! `rota tenants show`.
+
+use rota_client::{Tenant, Throttle};
+
+use crate::commands::rate::shown;
+use crate::output::{Table, decimal, moment, relative};
+
+pub(super) fn describe(tenant: &Tenant) -> String {
+    let limits = &tenant.limits;
+    let count = |most: Option<u64>| most.map_or_else(|| "none".to_owned(), |most| most.to_string());
+    let mut table = Table::of_fields();
+    table.field("tenant", &tenant.tenant_id);
+    table.field_if("configured by", tenant.origin.as_deref().map(origin));
+    table.field_if("weight", tenant.fairness_weight.map(decimal));
+    table.field("max concurrency", count(limits.max_concurrency));
+    table.field("max queue depth", count(limits.max_queue_depth));
+    table.field("max scheduled", count(limits.max_scheduled));
+    let rate = limits.max_enqueue_rate.as_ref().map_or_else(|| "none".to_owned(), shown);
+    table.field("max enqueue rate", rate);
+    table.field_if("priority boost", tenant.priority_boost.map(|boost| boost.to_string()));
+    table.field_if("max priority", tenant.max_priority.map(|most| most.to_string()));
+    table.field_if("quota", tenant.quota.as_ref());
+    table.field_if("throttled", tenant.throttle.as_ref().map(throttled));
+    table.field_if("the file says", tenant.file.as_ref().map(ToString::to_string));
+    table.field_if("created", tenant.created_at.as_deref().map(moment));
+    table.field_if("changed", tenant.updated_at.as_deref().map(moment));
+    table.field_if("reason", tenant.reason.as_ref());
+    table.take()
+}
+
+/// `queue_depth_ratio_exceeded: weight 10 -> 2 until ... (in 5m)`.
+pub(super) fn throttled(throttle: &Throttle) -> String {
+    let reason = throttle.reason.as_deref().or(throttle.action.as_deref()).unwrap_or("yes");
+    let weight = match (throttle.original_weight, throttle.effective_weight) {
+        (Some(before), Some(now)) => format!(", weight {} -> {}", decimal(before), decimal(now)),
+        _ => String::new(),
+    };
+    let until = throttle.until.as_deref().map(|time| format!(", ends {}", relative(time)));
+    format!("{reason}{weight}{}", until.unwrap_or_default())
+}
+
+fn origin(origin: &str) -> &str {
+    match origin {
+        "default" => "nobody; the defaults count",
+        "file" => "the settings file",
+        "api" => "the API",
+        other => other,
+    }
+}

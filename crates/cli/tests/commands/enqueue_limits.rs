@@ -1,0 +1,67 @@
+//! The limits that a job carries, and what a server says to those over theirs.
+
+use crate::fake::{answering, scripted};
+use crate::run::rota_at;
+
+const ENQUEUED: &str =
+    r#"{"job": {"id": "j1", "type": "a.b", "queue": "q", "args": [], "state": "available"}}"#;
+
+#[test]
+fn every_option_of_a_limit_arrives() {
+    let server = scripted(&[(201, ENQUEUED)]);
+    #[rustfmt::skip]
+    let arguments = [
+        "enqueue", "a.b", "--limit-key", "stripe", "--limit-concurrency", "5", "--limit-rate",
+        "100/1m", "--limit-throttle", "10/s", "--on-limit", "reschedule", "--limit-scope", "tenant",
+        "--tenant", "acme",
+    ];
+    assert_eq!(rota_at(&server.url, &arguments).printed(), "j1\n");
+    let body = concat!(
+        r#"{"type":"a.b","args":[],"rate_limit":{"key":"stripe","concurrency":5,"#,
+        r#""rate":{"limit":100,"period":"PT1M"},"throttle":{"limit":10,"period":"PT1S"},"#,
+        r#""on_limit":"reschedule","scope":"tenant"}}"#
+    );
+    assert_eq!(server.asked(), [format!("POST /ojs/v1/jobs {body} as acme")]);
+}
+
+#[test]
+fn a_job_without_limits_says_nothing_of_them() {
+    let server = scripted(&[(201, ENQUEUED)]);
+    rota_at(&server.url, &["enqueue", "a.b"]).printed();
+    assert_eq!(server.asked(), [r#"POST /ojs/v1/jobs {"type":"a.b","args":[]}"#]);
+}
+
+#[test]
+fn schedules_take_the_same_options() {
+    let server = scripted(&[(201, r#"{"cron": {"name": "n", "expression": "@hourly"}}"#)]);
+    let arguments = ["cron", "add", "n", "@hourly", "a.b", "--limit-key", "k"];
+    rota_at(&server.url, &arguments).printed();
+    assert!(server.asked()[0].contains(r#""rate_limit":{"key":"k"}"#), "{:?}", server.asked());
+}
+
+#[test]
+fn mistakes_in_limits_are_explained() {
+    let message =
+        |arguments: &[&str]| rota_at("", &[&["enqueue", "a.b"], arguments].concat()).failed(2);
+    assert!(message(&["--limit-rate", "100"]).contains("a rate such as 100/1m"));
+    assert!(message(&["--limit-throttle", "1/0s"]).contains("a rate such as 100/1m"));
+    assert!(message(&["--on-limit", "x"]).contains("possible values: wait, reschedule, drop"));
+    assert!(message(&["--limit-scope", "x"]).contains("possible values: global, tenant"));
+    rota_at("", &["enqueue", "--file", "-", "--limit-key", "k"]).failed(2);
+}
+
+#[test]
+fn a_tenant_over_its_limit_is_told_when_to_come_back() {
+    let url = answering(
+        "429 Too Many Requests\r\nRetry-After: 30",
+        r#"{"error": {"code": "TENANT_LIMIT_EXCEEDED", "message": "Tenant 'acme' has exceeded max_queue_depth (50000)",
+            "tenant_id": "acme", "limit": "max_queue_depth", "current": 50000, "maximum": 50000}}"#,
+    );
+    let message = rota_at(&url, &["enqueue", "a.b"]).failed(5);
+    assert_eq!(message, "rota: Tenant 'acme' has exceeded max_queue_depth (50000)\n");
+    let error = rota_at(&url, &["enqueue", "a.b", "--json"]).json_error(5);
+    assert_eq!(
+        (&error["code"], &error["retry_after"]),
+        (&"TENANT_LIMIT_EXCEEDED".into(), &30.into())
+    );
+}

@@ -1,0 +1,93 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http::Method;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use crate::page::Pagination;
+use crate::{Client, Error, Kept, Page, PageAt};
+
+/// Workers that share queues and a strategy.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Pool {
+    pub name: String,
+    #[serde(default)]
+    pub queues: Vec<String>,
+    pub concurrency: Option<u64>,
+    pub strategy: Option<String>,
+    pub weights: Option<BTreeMap<String, f64>>,
+    /// Nobody else is given jobs of its queues.
+    #[serde(default)]
+    pub isolated: bool,
+    pub starvation_prevention: Option<StarvationPrevention>,
+    #[serde(default)]
+    pub active_workers: u64,
+    #[serde(default)]
+    pub active_jobs: u64,
+    /// From 0 to 1.
+    pub utilization: Option<f64>,
+    pub origin: Option<String>,
+}
+
+/// No queue of a pool is forgotten for long.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StarvationPrevention {
+    #[serde(default)]
+    pub enabled: bool,
+    /// ISO 8601.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rotation_interval: Option<String>,
+    /// From 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_dispatch_ratio: Option<f64>,
+}
+
+/// A pool to be made, or to be replaced.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct NewPool {
+    pub queues: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u64>,
+    /// `strict`, `round-robin`, `weighted` or `least-loaded`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub isolated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starvation_prevention: Option<StarvationPrevention>,
+}
+
+#[derive(Deserialize)]
+struct Listing {
+    items: Vec<Kept<Pool>>,
+    #[serde(default)]
+    pagination: Pagination,
+}
+
+impl Client {
+    pub async fn pools(&self, limit: u32, at: Option<&PageAt>) -> Result<Page<Kept<Pool>>, Error> {
+        let endpoint = self
+            .at(&["admin", "pools"])
+            .query("per_page", Some(limit))
+            .query("page", at.and_then(PageAt::number))
+            .query("cursor", at.and_then(PageAt::cursor));
+        let listing: Listing = self.get(endpoint).await?.read()?;
+        Ok(listing.pagination.page(listing.items))
+    }
+
+    pub async fn pool(&self, name: &str) -> Result<Kept<Pool>, Error> {
+        self.get(self.at(&["admin", "pools", name])).await?.read()
+    }
+
+    pub async fn set_pool(&self, name: &str, pool: &NewPool) -> Result<Kept<Pool>, Error> {
+        let endpoint = self.at(&["admin", "pools", name]);
+        self.send_json(Method::PUT, endpoint, pool, Duration::ZERO).await?.read()
+    }
+
+    pub async fn delete_pool(&self, name: &str) -> Result<Kept<IgnoredAny>, Error> {
+        self.delete(self.at(&["admin", "pools", name])).await?.read()
+    }
+}

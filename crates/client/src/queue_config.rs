@@ -1,0 +1,34 @@
+use std::time::Duration;
+
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::{Client, Error, Kept};
+
+/// What is configured for a queue, as JSON: `concurrency`, `retention`, `backpressure`, and whatever
+/// else the server knows.
+pub type QueueConfig = Map<String, Value>;
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct ConfiguredQueue {
+    pub name: String,
+    #[serde(default)]
+    pub configuration: QueueConfig,
+}
+
+impl Client {
+    pub async fn queue_config(&self, name: &str) -> Result<Kept<ConfiguredQueue>, Error> {
+        self.get(self.at(&["admin", "queues", name])).await?.read()
+    }
+
+    /// Replaces all that is configured; what is left out follows the server.
+    pub async fn configure_queue(
+        &self,
+        name: &str,
+        config: &QueueConfig,
+    ) -> Result<Kept<ConfiguredQueue>, Error> {
+        let endpoint = self.at(&["admin", "queues", name, "config"]);
+        self.send_json(Method::PUT, endpoint, config, Duration::ZERO).await?.read()
+    }
+}

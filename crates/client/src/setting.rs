@@ -1,0 +1,10 @@
+use serde::Serialize;
+
+/// A field that is to be changed: to a value, or so that it has none. One that is not to be changed
+/// is left out of the request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Setting<T> {
+    To(T),
+    Unset,
+}

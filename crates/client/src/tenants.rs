@@ -1,0 +1,149 @@
+use std::time::Duration;
+
+use http::Method;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+
+use crate::page::Pagination;
+use crate::tenant::{Tenant, TenantConfig, TenantLimitUse, TenantStats, TenantSummary};
+use crate::{Client, Error, Job, JobFilter, Kept, Page, PageAt};
+
+const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// By what a list of tenants is ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TenantOrder {
+    Id,
+    Depth,
+    Active,
+    Enqueued,
+}
+
+/// Somebody changed a tenant.
+#[derive(Debug, Clone, Deserialize)]
+pub struct TenantChange {
+    pub at: Option<String>,
+    /// `put`, `limits`, `delete` or `release`.
+    pub what: String,
+    pub reason: Option<String>,
+    #[serde(default)]
+    pub before: Value,
+    #[serde(default)]
+    pub after: Value,
+}
+
+/// A tenant that was forgotten.
+#[derive(Debug, Clone, Deserialize)]
+pub struct DeletedTenant {
+    pub tenant_id: Option<String>,
+    #[serde(default)]
+    pub purged_jobs: u64,
+}
+
+#[derive(Deserialize)]
+struct Listing<T> {
+    items: Vec<T>,
+    #[serde(default)]
+    pagination: Pagination,
+}
+
+impl Client {
+    pub async fn tenants(
+        &self,
+        order: TenantOrder,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<Kept<TenantSummary>>, Error> {
+        let endpoint = self
+            .at(&["admin", "tenants"])
+            .query("sort", Some(order.name()))
+            .query("per_page", Some(limit))
+            .query("page", at.and_then(PageAt::number))
+            .query("cursor", at.and_then(PageAt::cursor));
+        let listing: Listing<_> = self.get(endpoint).await?.read()?;
+        Ok(listing.pagination.page(listing.items))
+    }
+
+    pub async fn tenant(&self, id: &str) -> Result<Kept<Tenant>, Error> {
+        self.get(self.at(&["admin", "tenants", id])).await?.read()
+    }
+
+    /// Replaces all that is configured for a tenant.
+    pub async fn set_tenant(&self, id: &str, config: &TenantConfig) -> Result<Kept<Tenant>, Error> {
+        let endpoint = self.at(&["admin", "tenants", id]);
+        self.send_json(Method::PUT, endpoint, config, Duration::ZERO).await?.read()
+    }
+
+    /// Changes only what is said.
+    pub async fn change_tenant(
+        &self,
+        id: &str,
+        config: &TenantConfig,
+    ) -> Result<Kept<Tenant>, Error> {
+        let endpoint = self.at(&["admin", "tenants", id, "limits"]);
+        self.send_json(Method::PUT, endpoint, config, Duration::ZERO).await?.read()
+    }
+
+    /// The limits, and how much of them is used.
+    pub async fn tenant_limits(&self, id: &str) -> Result<Kept<TenantLimitUse>, Error> {
+        self.get(self.at(&["admin", "tenants", id, "limits"])).await?.read()
+    }
+
+    pub async fn tenant_stats(&self, id: &str) -> Result<Kept<TenantStats>, Error> {
+        self.get(self.at(&["admin", "tenants", id, "stats"])).await?.read()
+    }
+
+    pub async fn tenant_jobs(
+        &self,
+        id: &str,
+        filter: &JobFilter,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<Kept<Job>>, Error> {
+        self.listed(&["admin", "tenants", id, "jobs"], filter, limit, at).await
+    }
+
+    /// Who changed a tenant, and how.
+    pub async fn tenant_changes(
+        &self,
+        id: &str,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<Kept<TenantChange>>, Error> {
+        let endpoint = self
+            .at(&["admin", "tenants", id, "changes"])
+            .query("per_page", Some(limit))
+            .query("page", at.and_then(PageAt::number))
+            .query("cursor", at.and_then(PageAt::cursor));
+        let listing: Listing<_> = self.get(endpoint).await?.read()?;
+        Ok(listing.pagination.page(listing.items))
+    }
+
+    /// Ends the throttling of a noisy tenant before its time.
+    pub async fn release_tenant(&self, id: &str) -> Result<Kept<IgnoredAny>, Error> {
+        self.tell(self.at(&["admin", "tenants", id, "release"])).await?.read()
+    }
+
+    /// Forgets a tenant. One with jobs that have not ended is refused, unless these are to be
+    /// deleted too.
+    pub async fn delete_tenant(&self, id: &str, purge: bool) -> Result<Kept<DeletedTenant>, Error> {
+        let endpoint = self.at(&["admin", "tenants", id]);
+        if !purge {
+            return self.delete(endpoint).await?.read();
+        }
+        let (endpoint, body) = (endpoint.query("purge", Some(true)), json!({"confirm": true}));
+        self.send_json(Method::DELETE, endpoint, &body, PURGE_TIMEOUT).await?.read()
+    }
+}
+
+impl TenantOrder {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Depth => "depth",
+            Self::Active => "active",
+            Self::Enqueued => "enqueued",
+        }
+    }
+}
