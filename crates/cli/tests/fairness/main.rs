@@ -16,15 +16,21 @@ mod shorthand;
 mod api;
 mod watch;
 
+mod backpressure;
+mod backpressure_waiting;
 mod isolation_models;
-
 mod noisy;
 mod noisy_signals;
-
 mod priority_and_tenants;
-
+mod rate_limit_actions;
+mod rate_limit_admin;
+mod rate_limit_declared;
+mod rate_limit_pause;
+mod rate_limit_shapes;
+mod rate_limit_waking;
+mod rate_limit_windows;
+mod rate_limits;
 mod soft_quotas;
-
 mod tenant_admin;
 mod tenant_batches;
 mod tenant_deletion;
