@@ -23,9 +23,8 @@ fn full(server: &Server, depth: usize) -> (String, Vec<String>) {
 fn a_blocked_producer_is_answered_when_there_is_room() {
     let server = shared();
     let (queue, sent) = full(&server, 1);
+    let (server, job) = (&server, &job_on(&queue));
     std::thread::scope(|scope| {
-        let job = job_on(&queue);
-        let (server, job) = (&server, &job);
         let waiting = scope.spawn(move || patient(server, "20", "/ojs/v1/jobs", job));
         nap(200);
         assert!(!waiting.is_finished(), "it did not wait");
@@ -79,9 +78,8 @@ fn a_queue_that_rejects_does_so_whatever_the_timeout() {
 fn a_batch_waits_for_room_for_all_of_it() {
     let server = shared();
     let (queue, _) = full(&server, 3);
+    let (server, batch) = (&server, &json!({"jobs": [job_on(&queue), job_on(&queue)]}));
     std::thread::scope(|scope| {
-        let batch = json!({"jobs": [job_on(&queue), job_on(&queue)]});
-        let (server, batch) = (&server, &batch);
         let waiting = scope.spawn(move || patient(server, "20", "/ojs/v1/jobs/batch", batch));
         nap(100);
         server.fetch(&queue, 1);
@@ -97,9 +95,8 @@ fn a_batch_waits_for_room_for_all_of_it() {
 fn room_for_one_lets_one_of_many_in() {
     let server = shared();
     let (queue, _) = full(&server, 1);
+    let (server, job) = (&server, &job_on(&queue));
     std::thread::scope(|scope| {
-        let job = job_on(&queue);
-        let (server, job) = (&server, &job);
         let all: Vec<_> = (0..4)
             .map(|_| scope.spawn(move || patient(server, "2", "/ojs/v1/jobs", job).status))
             .collect();
@@ -115,9 +112,8 @@ fn room_for_one_lets_one_of_many_in() {
 fn a_wider_bound_lets_waiting_producers_in() {
     let server = shared();
     let (queue, _) = full(&server, 1);
+    let (server, job) = (&server, &job_on(&queue));
     std::thread::scope(|scope| {
-        let job = job_on(&queue);
-        let (server, job) = (&server, &job);
         let waiting = scope.spawn(move || patient(server, "20", "/ojs/v1/jobs", job));
         nap(150);
         bound(server, &queue, json!({"max_depth": 2, "strategy": "block"}));
