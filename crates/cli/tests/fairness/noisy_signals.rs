@@ -10,10 +10,10 @@ use crate::watch::await_event;
 /// A server on which only one signal can be seen.
 fn listening_to(signal: &str, threshold: &str) -> Server {
     let deaf = [
-        ("ROTA_NOISY_DEPTH_RATIO", "100000"),
-        ("ROTA_NOISY_RATE_RATIO", "100000"),
+        ("ROTA_NOISY_DEPTH_RATIO", "1000"),
+        ("ROTA_NOISY_RATE_RATIO", "1000"),
         ("ROTA_NOISY_ACTIVE_SHARE", "1"),
-        ("ROTA_NOISY_ERROR_RATIO", "100000"),
+        ("ROTA_NOISY_ERROR_RATIO", "1000"),
     ];
     let mut environment: Vec<(&str, &str)> =
         deaf.into_iter().filter(|(name, _)| *name != signal).collect();

@@ -123,6 +123,7 @@ fn an_override_survives_a_kill() {
 #[test]
 fn overrides_that_make_no_sense_are_refused() {
     let server = shared();
+    server.put(&path(&fresh("api")), json!({"concurrency": 1, "expires_in": "PT1H"})).expect(200);
     for bad in [
         json!({"concurrency": -1, "expires_in": "PT1H"}),
         json!({"concurrency": "none"}),

@@ -162,6 +162,8 @@ fn what_the_server_says_wins_over_the_request() {
 #[test]
 fn strategies_that_make_no_sense_are_refused() {
     let server = shared();
+    let sound = json!({"queues": ["a"], "strategy": "weighted", "weights": {"a": 1}});
+    try_fetch(&server, sound).expect(200);
     for bad in [
         json!({"strategy": "random"}),
         json!({"strategy": 5}),

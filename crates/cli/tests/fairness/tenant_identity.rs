@@ -17,6 +17,7 @@ fn the_tenant_is_read_from_meta() {
     let id = server.enqueue(of(&acme, &queue));
     assert_eq!(tenant(&server.job(&id)), acme);
     assert_eq!(tenant(&server.fetch(&queue, 1)[0]), acme);
+    server.get(&format!("/ojs/v1/admin/tenants/{acme}")).expect(200);
 }
 
 #[test]
