@@ -133,7 +133,9 @@ fn without_a_key_only_the_job_itself_pauses() {
 #[test]
 fn a_job_that_only_ever_pauses_ends() {
     let server = start(&[("ROTA_LIMITS_RATE_LIMIT_PAUSES", "3")]);
-    let id = server.enqueue(job_with("q", json!({"rate_limit": {"key": "api", "concurrency": 1}})));
+    let more =
+        json!({"rate_limit": {"key": "api", "concurrency": 1}, "retry": {"max_attempts": 1}});
+    let id = server.enqueue(job_with("q", more));
     let mut states = Vec::new();
     for _ in 0..4 {
         take(&server, "q");

@@ -156,6 +156,14 @@ fn a_tenant_can_be_required() {
 }
 
 #[test]
+fn where_the_tenant_is_looked_for_is_a_setting() {
+    let server = start(&[("ROTA_TENANCY_SOURCE", "header"), ("ROTA_TENANCY_REQUIRED", "true")]);
+    server.post("/ojs/v1/jobs", of("acme", "q")).expect(422);
+    let id = caller(&server, "acme").enqueue(job_on("q"));
+    assert_eq!(tenant(&server.job(&id)), "acme");
+}
+
+#[test]
 fn a_header_goes_into_each_job_of_a_batch() {
     let server = shared();
     let (acme, beta, queue) = (fresh("acme"), fresh("beta"), fresh_queue());

@@ -122,6 +122,23 @@ fn a_dead_letter_belongs_to_its_tenant() {
 }
 
 #[test]
+fn an_operators_view_with_a_tenant_is_that_tenants_view() {
+    let two = Two::new();
+    let id = two.discarded();
+    let path = format!("/ojs/v1/admin/jobs/{id}");
+    two.beta().get(&path).expect_error(404, "not_found");
+    two.beta().get(&format!("{path}/explain")).expect_error(404, "not_found");
+    for action in ["retry", "cancel"] {
+        let reply = two.beta().post(&format!("{path}/{action}"), json!({}));
+        reply.expect_error(404, "not_found");
+    }
+    assert_eq!(state(&two.server, &id), "discarded");
+    two.acme().get(&path).expect(200);
+    two.acme().post(&format!("{path}/retry"), json!({})).expect(200);
+    assert_eq!(state(&two.server, &id), "available");
+}
+
+#[test]
 fn a_fetch_with_a_tenant_gives_only_its_jobs() {
     let two = Two::new();
     two.enqueue(json!({"priority": 100}));

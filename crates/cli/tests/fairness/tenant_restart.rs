@@ -89,7 +89,7 @@ fn a_tenant_survives_a_kill() {
 #[test]
 fn a_wrong_tenant_in_the_configuration_stops_the_server() {
     drop(start(&[("ROTA_TENANTS", r#"{"acme": {"weight": 1}}"#)]));
-    for bad in [r#"{"ac me": {}}"#, r#"{"acme": {"weight": 0}}"#, r#"{"acme": {"speed": 1}}"#, "[]"]
+    for bad in [r#"{"ac me": {}}"#, r#"{"acme": {"weight": 0}}"#, r#"{"acme": {"speed": 1}}"#, "7"]
     {
         let dir = tempfile::TempDir::new().unwrap();
         let data = dir.path().to_str().unwrap();
