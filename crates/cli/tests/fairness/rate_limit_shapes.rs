@@ -88,6 +88,7 @@ fn a_concurrency_of_zero_pauses_the_key() {
 #[test]
 fn limits_that_make_no_sense_are_refused() {
     let server = shared();
+    post(&server, json!({"key": fresh("api"), "concurrency": 1})).expect(201);
     for (limit, field) in [
         (json!({"key": "a", "concurrency": -1}), "rate_limit.concurrency"),
         (json!({"key": "a", "concurrency": "two"}), "rate_limit.concurrency"),
