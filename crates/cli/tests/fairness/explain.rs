@@ -1,0 +1,206 @@
+//! Why a job does not run: each reason by its code.
+
+use serde_json::{Value, json};
+
+use crate::api::{
+    assert_has, assert_members, caller, enqueue_many, fetch, fresh, limited, list, of, put_pool,
+    put_tenant, shared, start,
+};
+use crate::shorthand::{ack, boom, fresh_queue, job_on, job_with, nack, text};
+use crate::support::Server;
+use crate::watch::{from_now, nap};
+
+fn explain(server: &Server, id: &str) -> Value {
+    server.get(&format!("/ojs/v1/admin/jobs/{id}/explain")).expect(200)
+}
+
+fn codes(answer: &Value) -> Vec<String> {
+    list(&answer["reasons"]).iter().map(|reason| text(&reason["code"])).collect()
+}
+
+#[track_caller]
+fn assert_reason(server: &Server, id: &str, code: &str) -> Value {
+    let answer = explain(server, id);
+    assert_has(&answer, json!({"job_id": id}));
+    assert!(codes(&answer).iter().any(|one| one == code), "{code} is missing in {answer}");
+    assert!(answer["summary"].as_str().is_some_and(|words| !words.is_empty()), "{answer}");
+    assert!(list(&answer["reasons"]).iter().all(|reason| reason["message"].is_string()));
+    answer
+}
+
+#[track_caller]
+fn assert_held(server: &Server, id: &str, code: &str) -> Value {
+    let answer = assert_reason(server, id, code);
+    assert_eq!(answer["runnable"], false, "{answer}");
+    answer
+}
+
+#[test]
+fn nobody_asks_for_the_job() {
+    let server = shared();
+    let queue = fresh_queue();
+    let id = server.enqueue(job_on(&queue));
+    let answer = assert_reason(&server, &id, "no_worker");
+    assert_has(&answer, json!({"state": "available"}));
+    assert_has(&answer["queue"], json!({"name": queue, "paused": false, "workers_waiting": 0}));
+    assert_members(&answer, &["runnable", "earliest_start", "position", "tenant", "limits"]);
+    server
+        .get(&format!("/ojs/v1/admin/jobs/{}/explain", crate::shorthand::NOBODY))
+        .expect_error(404, "not_found");
+}
+
+#[test]
+fn others_are_before_it() {
+    let server = shared();
+    let (acme, queue) = (fresh("acme"), fresh_queue());
+    let sent = enqueue_many(&server, &of(&acme, &queue), 4);
+    let answer = assert_reason(&server, &sent[2], "in_line");
+    assert_eq!(answer["position"]["jobs_ahead"], 2, "{answer}");
+    assert_members(&answer["position"], &["in_lane", "of_tenant"]);
+    assert_has(&answer["tenant"], json!({"id": acme, "weight": 1}));
+}
+
+#[test]
+fn the_queue_is_paused() {
+    let server = shared();
+    let queue = fresh_queue();
+    let id = server.enqueue(job_on(&queue));
+    server.post(&format!("/ojs/v1/queues/{queue}/pause"), json!({})).expect(200);
+    let answer = assert_held(&server, &id, "queue_paused");
+    assert_eq!(answer["queue"]["paused"], true);
+}
+
+#[test]
+fn the_tenants_shard_is_paused() {
+    let server = shared();
+    let (acme, queue) = (fresh("acme"), fresh_queue());
+    let id = server.enqueue(of(&acme, &queue));
+    caller(&server, &acme).post(&format!("/ojs/v1/queues/{queue}/pause"), json!({})).expect(200);
+    assert_held(&server, &id, "tenant_paused");
+}
+
+#[test]
+fn the_server_is_in_maintenance() {
+    let server = start(&[]);
+    let id = server.enqueue(job_on("q"));
+    server.post("/ojs/v1/admin/system/maintenance", json!({"enabled": true})).expect(200);
+    assert_held(&server, &id, "maintenance");
+}
+
+#[test]
+fn its_time_has_not_come() {
+    let server = shared();
+    let queue = fresh_queue();
+    let at = "2099-01-01T00:00:00Z";
+    let scheduled = server.enqueue(job_with(&queue, json!({"scheduled_at": at})));
+    let answer = assert_held(&server, &scheduled, "scheduled");
+    assert!(
+        answer["earliest_start"]
+            .as_str()
+            .is_some_and(|time| time.starts_with("2099-01-01T00:00:00"))
+    );
+    let pending = server.enqueue(job_with(&queue, json!({"pending": true})));
+    assert_held(&server, &pending, "pending");
+    let retried = server.enqueue(job_with(&queue, json!({"retry": {"initial_interval": "PT1H"}})));
+    server.fetch(&queue, 1);
+    nack(&server, &retried, boom());
+    let answer = assert_held(&server, &retried, "retry_delay");
+    assert!(answer["earliest_start"].is_string(), "{answer}");
+}
+
+#[test]
+fn it_runs_or_has_ended() {
+    let server = shared();
+    let queue = fresh_queue();
+    let id = server.enqueue(job_on(&queue));
+    server.fetch(&queue, 1);
+    assert_reason(&server, &id, "active");
+    ack(&server, &id);
+    let answer = assert_held(&server, &id, "finished");
+    assert_eq!(answer["state"], "completed");
+}
+
+#[test]
+fn a_limit_holds_it() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let limit = json!({"key": key, "rate": {"limit": 1, "period": "PT1H"}});
+    let sent = enqueue_many(&server, &limited(&queue, limit), 2);
+    server.fetch(&queue, 9);
+    let answer = assert_held(&server, &sent[1], "limit");
+    let limits = list(&answer["limits"]);
+    let held = limits.iter().find(|limit| limit["key"] == *key).unwrap();
+    assert_has(held, json!({"strategy": "rate", "limit": 1, "current": 1}));
+    assert!(held["opens_at"].is_string(), "{answer}");
+    assert!(answer["earliest_start"].is_string(), "{answer}");
+}
+
+#[test]
+fn a_pause_of_its_limit_holds_it() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let id = server.enqueue(limited(&queue, json!({"key": key, "concurrency": 5})));
+    let path = format!("/ojs/v1/rate-limits/{key}");
+    server.put(&path, json!({"paused_until": from_now(60_000)})).expect(200);
+    let answer = assert_held(&server, &id, "limit_paused");
+    assert!(answer["earliest_start"].is_string(), "{answer}");
+}
+
+#[test]
+fn its_tenant_has_no_slot() {
+    let server = shared();
+    let (acme, queue) = (fresh("acme"), fresh_queue());
+    put_tenant(&server, &acme, json!({"limits": {"max_concurrency": 1}}));
+    let sent = enqueue_many(&server, &of(&acme, &queue), 2);
+    server.fetch(&queue, 9);
+    let answer = assert_held(&server, &sent[1], "tenant_concurrency");
+    assert_has(&answer["tenant"], json!({"id": acme, "active": 1, "max_concurrency": 1}));
+}
+
+#[test]
+fn its_queue_has_no_slot() {
+    let server = shared();
+    let queue = fresh_queue();
+    let path = format!("/ojs/v1/admin/queues/{queue}/config");
+    server.put(&path, json!({"concurrency": 1})).expect(200);
+    let sent = enqueue_many(&server, &job_on(&queue), 2);
+    server.fetch(&queue, 9);
+    assert_held(&server, &sent[1], "queue_concurrency");
+}
+
+#[test]
+fn its_pool_has_no_slot() {
+    let server = shared();
+    let (pool, queue) = (fresh("pool"), fresh_queue());
+    put_pool(&server, &pool, json!({"queues": [queue], "concurrency": 1, "isolated": true}));
+    let sent = enqueue_many(&server, &job_on(&queue), 2);
+    fetch(&server, json!({"queues": [queue], "pool": pool, "worker_id": fresh("w"), "count": 9}));
+    assert_held(&server, &sent[1], "pool_concurrency");
+}
+
+#[test]
+fn all_that_holds_it_is_told() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let id = server.enqueue(limited(&queue, json!({"key": key, "concurrency": 0})));
+    server.post(&format!("/ojs/v1/queues/{queue}/pause"), json!({})).expect(200);
+    assert_held(&server, &id, "limit");
+    assert_held(&server, &id, "queue_paused");
+}
+
+#[test]
+fn workers_that_wait_elsewhere_are_not_waiting_here() {
+    let server = shared();
+    let (queue, other) = (fresh_queue(), fresh_queue());
+    let path = format!("/ojs/v1/queues/{queue}/pause");
+    server.post(&path, json!({})).expect(200);
+    let id = server.enqueue(job_on(&queue));
+    std::thread::scope(|scope| {
+        for name in [&queue, &other] {
+            let ask = json!({"queues": [name], "wait_ms": 800});
+            scope.spawn(|| fetch(&server, ask));
+        }
+        nap(300);
+        assert_eq!(explain(&server, &id)["queue"]["workers_waiting"], 1);
+    });
+}

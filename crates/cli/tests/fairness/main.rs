@@ -1,0 +1,54 @@
+//! Tenants, fairness, limits and backpressure, spoken to a real server.
+//!
+//! `docs/conformance.md` maps each row of the documents to its test.
+
+// Tests fail by panicking.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+// This binary uses only a part of it.
+#[allow(dead_code)]
+#[path = "../protocol/shorthand.rs"]
+mod shorthand;
+
+mod api;
+mod watch;
+
+mod backpressure;
+mod backpressure_waiting;
+mod events;
+mod explain;
+mod isolation_models;
+mod metrics;
+mod noisy;
+mod noisy_signals;
+mod pool_limits;
+mod pool_registration;
+mod pools;
+mod priority_and_tenants;
+mod rate_limit_actions;
+mod rate_limit_admin;
+mod rate_limit_declared;
+mod rate_limit_pause;
+mod rate_limit_shapes;
+mod rate_limit_waking;
+mod rate_limit_windows;
+mod rate_limits;
+mod rows_backpressure;
+mod rows_fair_scheduling;
+mod rows_multi_tenancy;
+mod rows_rate_limiting;
+mod soft_quotas;
+mod starvation;
+mod strategies;
+mod tenant_admin;
+mod tenant_batches;
+mod tenant_deletion;
+mod tenant_fairness;
+mod tenant_identity;
+mod tenant_isolation;
+mod tenant_limits;
+mod tenant_lists;
+mod tenant_restart;

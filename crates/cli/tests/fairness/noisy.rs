@@ -1,0 +1,126 @@
+//! Noisy neighbours: noticed, throttled, released.
+
+use serde_json::{Value, json};
+
+use crate::api::{
+    assert_has, assert_members, count, enqueue_many, fetch_singly, of, put_tenant, start, tenants,
+};
+use crate::shorthand::{eventually, millis, now_ms};
+use crate::support::Server;
+use crate::watch::{await_event, events};
+
+const QUIET: usize = 9;
+
+fn throttling(throttle_for: &str) -> Server {
+    start(&[("ROTA_NOISY_THROTTLE", "true"), ("ROTA_NOISY_THROTTLE_FOR", throttle_for)])
+}
+
+/// One tenant with a deep queue among others with shallow ones.
+fn make_noise(server: &Server) {
+    put_tenant(server, "noisy", json!({"fairness_weight": 10}));
+    for n in 0..QUIET {
+        let quiet = format!("quiet-{n}");
+        put_tenant(server, &quiet, json!({"fairness_weight": 2}));
+        enqueue_many(server, &of(&quiet, "q"), 10);
+    }
+    enqueue_many(server, &of("noisy", "q"), 900);
+}
+
+fn show(server: &Server) -> Value {
+    server.get("/ojs/v1/admin/tenants/noisy").expect(200)
+}
+
+#[test]
+fn a_noisy_tenant_is_throttled_with_an_event() {
+    let server = throttling("5m");
+    make_noise(&server);
+    let event = await_event(&server, "tenant.throttled", "tenant_id", "noisy");
+    assert_members(&event, &["reason", "action", "original_weight", "effective_weight", "until"]);
+    assert_has(
+        &event,
+        json!({"action": "weight_reduced", "original_weight": 10, "effective_weight": 2}),
+    );
+    let until = millis(&event["until"]);
+    assert!(until > now_ms() && until <= now_ms() + 301_000, "{event}");
+    let shown = show(&server);
+    assert_has(&shown["throttle"], json!({"original_weight": 10, "effective_weight": 2}));
+    assert_members(&shown["throttle"], &["reason", "action", "since", "until"]);
+    let all = server.get("/ojs/v1/admin/tenants?sort=depth").expect(200);
+    assert_has(&all["items"][0], json!({"tenant_id": "noisy", "throttled": true}));
+    assert_has(&all["items"][0]["fairness"], json!({"weight": 10, "effective_weight": 2}));
+}
+
+#[test]
+fn a_throttled_tenant_is_served_by_its_reduced_weight() {
+    let server = throttling("5m");
+    make_noise(&server);
+    await_event(&server, "tenant.throttled", "tenant_id", "noisy");
+    let served = tenants(&fetch_singly(&server, &json!({"queues": ["q"]}), 40));
+    assert!((2..=6).contains(&count(&served, "noisy")), "{served:?}");
+}
+
+#[test]
+fn a_throttle_ends_by_hand() {
+    let server = throttling("5m");
+    make_noise(&server);
+    await_event(&server, "tenant.throttled", "tenant_id", "noisy");
+    server
+        .post("/ojs/v1/admin/tenants/noisy/release", json!({"reason": "all is well"}))
+        .expect(200);
+    await_event(&server, "tenant.throttle_released", "tenant_id", "noisy");
+    let path = "/ojs/v1/admin/tenants/noisy/changes";
+    assert_eq!(server.get(path).expect(200)["items"].to_string().matches("\"release\"").count(), 1);
+    server.post("/ojs/v1/admin/tenants/quiet-0/release", json!({})).expect(409);
+}
+
+#[test]
+fn a_throttle_ends_by_time() {
+    let server = throttling("1s");
+    make_noise(&server);
+    let event = await_event(&server, "tenant.throttled", "tenant_id", "noisy");
+    await_event(&server, "tenant.throttle_released", "tenant_id", "noisy");
+    assert!(now_ms() >= millis(&event["until"]));
+}
+
+#[test]
+fn a_throttle_survives_a_restart() {
+    let mut server = throttling("5m");
+    make_noise(&server);
+    await_event(&server, "tenant.throttled", "tenant_id", "noisy");
+    let until = show(&server)["throttle"]["until"].clone();
+    server.restart();
+    assert_eq!(show(&server)["throttle"]["until"], until);
+}
+
+#[test]
+fn throttling_is_off_by_default() {
+    let server = start(&[]);
+    make_noise(&server);
+    // Long enough for a detection to have come by.
+    crate::watch::nap(1500);
+    let shown = show(&server);
+    assert_eq!(shown["throttle"], Value::Null);
+    assert_eq!(shown["fairness_weight"].as_f64(), Some(10.0));
+    assert!(
+        events(&server, "tenant.throttled")
+            .iter()
+            .all(|event| { event["data"]["original_weight"] == event["data"]["effective_weight"] })
+    );
+}
+
+#[test]
+fn without_detection_nobody_is_throttled() {
+    let server = start(&[("ROTA_NOISY_DETECT", "false"), ("ROTA_NOISY_THROTTLE", "true")]);
+    make_noise(&server);
+    crate::watch::nap(1500);
+    assert!(events(&server, "tenant.throttled").is_empty());
+}
+
+#[test]
+fn who_is_alone_is_not_noisy() {
+    let server = throttling("5m");
+    enqueue_many(&server, &of("noisy", "q"), 900);
+    crate::watch::nap(1500);
+    assert!(events(&server, "tenant.throttled").is_empty());
+    eventually("it is served", || (server.fetch("q", 10).len() == 10).then_some(()));
+}

@@ -1,0 +1,97 @@
+//! Workers and the one pool of each.
+
+use serde_json::json;
+
+use crate::api::{enqueue_many, fetch, fresh, put_pool, queues, shared, try_fetch};
+use crate::shorthand::{fresh_queue, heartbeat, job_on, register};
+
+#[test]
+fn a_worker_registers_in_the_shape_of_the_specification() {
+    let server = shared();
+    let (worker, pool) = (fresh("worker-abc"), fresh("general"));
+    let (a, b) = (fresh_queue(), fresh_queue());
+    put_pool(
+        &server,
+        &pool,
+        json!({"queues": [a, b], "strategy": "weighted", "weights": {&*a: 5, &*b: 1}}),
+    );
+    let body = json!({"worker": {"id": worker, "pool": pool, "queues": [a, b],
+        "strategy": "weighted", "weights": {&*a: 1, &*b: 5}, "concurrency": 6}});
+    let answer = server.post("/ojs/v1/workers/register", body).expect(200);
+    assert_eq!(answer["worker_id"], worker);
+    for queue in [&a, &b] {
+        enqueue_many(&server, &job_on(queue), 10);
+    }
+    let jobs = fetch(&server, json!({"queues": [a, b], "worker_id": worker, "count": 9}));
+    assert_eq!(jobs.len(), 6, "no more than its concurrency");
+    assert_eq!(crate::api::count(&queues(&jobs), &a), 5, "by the weights of its pool");
+    let shown = server.get(&format!("/ojs/v1/admin/workers/{worker}")).expect(200);
+    assert!(shown.to_string().contains(&pool), "{shown}");
+}
+
+#[test]
+fn a_workers_own_strategy_counts_where_the_pool_has_none_to_say() {
+    let server = shared();
+    let (worker, a, b) = (fresh("w"), fresh_queue(), fresh_queue());
+    let body = json!({"worker": {"id": worker, "queues": [a, b], "strategy": "round-robin"}});
+    server.post("/ojs/v1/workers/register", body).expect(200);
+    for queue in [&a, &b] {
+        enqueue_many(&server, &job_on(queue), 4);
+    }
+    let jobs = fetch(&server, json!({"queues": [a, b], "worker_id": worker, "count": 4}));
+    assert_eq!(queues(&jobs), [&a, &b, &a, &b].map(String::as_str));
+}
+
+#[test]
+fn an_unknown_pool_is_refused() {
+    let server = shared();
+    let (worker, nowhere, queue) = (fresh("w"), fresh("nowhere"), fresh_queue());
+    server.enqueue(job_on(&queue));
+    let body = json!({"worker_id": worker, "pool": nowhere, "queues": [queue]});
+    server.post("/ojs/v1/workers/register", body.clone()).expect(422);
+    try_fetch(&server, body).expect(422);
+    assert_eq!(server.fetch(&queue, 1).len(), 1);
+}
+
+#[test]
+fn a_worker_is_in_one_pool_only() {
+    let server = shared();
+    let (worker, one, two, queue) = (fresh("w"), fresh("pool"), fresh("pool"), fresh_queue());
+    for pool in [&one, &two] {
+        put_pool(&server, pool, json!({"queues": [queue]}));
+    }
+    register(&server, &worker, json!({"pool": one, "queues": [queue]}));
+    server.enqueue(job_on(&queue));
+    let ask = |pool: &str| json!({"queues": [queue], "worker_id": worker, "pool": pool});
+    let status = try_fetch(&server, ask(&two)).status;
+    assert!(matches!(status, 409 | 422), "{status}");
+    assert_eq!(fetch(&server, ask(&one)).len(), 1);
+    let several = json!({"worker_id": fresh("w"), "pool": [one, two]});
+    let status = server.post("/ojs/v1/workers/register", several).status;
+    assert!(matches!(status, 400 | 422), "{status}");
+}
+
+#[test]
+fn a_pool_of_the_registration_need_not_be_repeated() {
+    let server = shared();
+    let (worker, pool, queue) = (fresh("w"), fresh("pool"), fresh_queue());
+    put_pool(&server, &pool, json!({"queues": [queue], "isolated": true, "concurrency": 1}));
+    register(&server, &worker, json!({"pool": pool, "queues": [queue]}));
+    enqueue_many(&server, &job_on(&queue), 2);
+    let jobs = fetch(&server, json!({"queues": [queue], "worker_id": worker, "count": 9}));
+    assert_eq!(jobs.len(), 1);
+}
+
+#[test]
+fn the_first_fetch_registers_a_worker_with_its_pool() {
+    let server = shared();
+    let (worker, pool, queue) = (fresh("w"), fresh("pool"), fresh_queue());
+    put_pool(&server, &pool, json!({"queues": [queue]}));
+    fetch(&server, json!({"queues": [queue], "worker_id": worker, "pool": pool}));
+    let shown = server.get(&format!("/ojs/v1/admin/pools/{pool}")).expect(200);
+    assert_eq!(shown["active_workers"], 1);
+    heartbeat(&server, &worker, json!({})).expect(200);
+    server.delete(&format!("/ojs/v1/workers/{worker}")).expect(200);
+    let shown = server.get(&format!("/ojs/v1/admin/pools/{pool}")).expect(200);
+    assert_eq!(shown["active_workers"], 0);
+}

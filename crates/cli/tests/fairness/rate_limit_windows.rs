@@ -1,0 +1,113 @@
+//! Limits by time: windows that slide, and even spacing.
+
+use serde_json::json;
+
+use crate::api::{enqueue_many, fresh, limited, shared};
+use crate::shorthand::{ack, fresh_queue, ids, text};
+use crate::watch::{assert_window, fetch_patiently, starts};
+
+#[test]
+fn a_window_lets_its_limit_through_at_once_and_no_more() {
+    let server = shared();
+    let (key, queue) = (fresh("email-provider"), fresh_queue());
+    let limit = json!({"key": key, "rate": {"limit": 4, "period": "PT1H"}});
+    let sent = enqueue_many(&server, &limited(&queue, limit), 9);
+    assert_eq!(ids(&server.fetch(&queue, 9)), sent[..4]);
+    // Ending them opens nothing: starts are counted.
+    sent[..4].iter().for_each(|id| drop(ack(&server, id)));
+    assert!(server.fetch(&queue, 9).is_empty());
+    assert_eq!(server.job(&sent[4])["state"], "available");
+}
+
+#[test]
+fn a_window_never_holds_more_than_its_limit() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let limit = json!({"key": key, "rate": {"limit": 3, "period": "PT1S"}});
+    enqueue_many(&server, &limited(&queue, limit), 10);
+    assert_window(&fetch_patiently(&server, &queue, 10), 3, 1000);
+}
+
+#[test]
+fn a_window_that_was_half_used_slides() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let job = limited(&queue, json!({"key": key, "rate": {"limit": 2, "period": "PT1S"}}));
+    server.enqueue(job.clone());
+    let mut jobs = server.fetch(&queue, 9);
+    crate::watch::nap(600);
+    enqueue_many(&server, &job, 4);
+    jobs.extend(fetch_patiently(&server, &queue, 4));
+    assert_window(&jobs, 2, 1000);
+}
+
+#[test]
+fn a_throttle_spaces_starts_evenly() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let limit = json!({"key": key, "throttle": {"limit": 5, "period": "PT1S"}});
+    enqueue_many(&server, &limited(&queue, limit), 7);
+    assert_eq!(server.fetch(&queue, 9).len(), 1, "a throttle knows no burst");
+    let jobs = fetch_patiently(&server, &queue, 6);
+    for pair in starts(&jobs).windows(2) {
+        assert!(pair[1] - pair[0] >= 198, "{:?}", starts(&jobs));
+    }
+}
+
+#[test]
+fn an_idle_throttle_saves_nothing_up() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let job = limited(&queue, json!({"key": key, "throttle": {"limit": 4, "period": "PT1S"}}));
+    server.enqueue(job.clone());
+    server.fetch(&queue, 9);
+    crate::watch::nap(700);
+    enqueue_many(&server, &job, 3);
+    let jobs = fetch_patiently(&server, &queue, 3);
+    for pair in starts(&jobs).windows(2) {
+        assert!(pair[1] - pair[0] >= 248, "{:?}", starts(&jobs));
+    }
+}
+
+#[test]
+fn a_window_and_a_throttle_both_hold() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let limit = json!({"key": key, "rate": {"limit": 3, "period": "PT2S"},
+        "throttle": {"limit": 10, "period": "PT1S"}});
+    enqueue_many(&server, &limited(&queue, limit), 5);
+    let jobs = fetch_patiently(&server, &queue, 5);
+    assert_window(&jobs, 3, 2000);
+    for pair in starts(&jobs).windows(2) {
+        assert!(pair[1] - pair[0] >= 98, "{:?}", starts(&jobs));
+    }
+}
+
+#[test]
+fn all_three_together_hold() {
+    let server = shared();
+    let (key, queue) = (fresh("api.partner.com"), fresh_queue());
+    let limit = json!({"key": key, "concurrency": 2, "rate": {"limit": 500, "period": "PT1M"},
+        "throttle": {"limit": 20, "period": "PT1S"}, "on_limit": "wait"});
+    let sent = enqueue_many(&server, &limited(&queue, limit), 4);
+    let jobs = fetch_patiently(&server, &queue, 2);
+    assert!(starts(&jobs)[1] - starts(&jobs)[0] >= 48);
+    crate::watch::nap(120);
+    assert!(server.fetch(&queue, 9).is_empty(), "the concurrency holds");
+    ack(&server, &text(&jobs[0]["id"]));
+    assert_eq!(ids(&fetch_patiently(&server, &queue, 1)), sent[2..3]);
+}
+
+#[test]
+fn a_return_of_a_job_is_a_start_like_any_other() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let limit = json!({"key": key, "rate": {"limit": 2, "period": "PT1H"}});
+    let id = server.enqueue(limited(&queue, limit));
+    for _ in 0..2 {
+        assert_eq!(server.fetch(&queue, 1).len(), 1);
+        let body = json!({"job_id": id, "error": crate::shorthand::boom(), "requeue": true});
+        server.post("/ojs/v1/workers/nack", body).expect(200);
+    }
+    assert!(server.fetch(&queue, 1).is_empty());
+}

@@ -1,0 +1,114 @@
+//! Queues that would never get their turn.
+
+use serde_json::{Value, json};
+
+use crate::api::{
+    assert_has, count, enqueue_many, fetch, fetch_singly, fresh, put_pool, queues, shared, start,
+};
+use crate::shorthand::{fresh_queue, job_on};
+use crate::watch::nap;
+
+/// At any point the queue has had this part of the dispatches, bar one.
+#[track_caller]
+fn assert_ratio(served: &[String], queue: &str, ratio: f64) {
+    for n in 1..=served.len() {
+        let least = (n as f64 * ratio).floor() - 1.0;
+        assert!(count(&served[..n], queue) as f64 >= least, "{queue} of {n}: {served:?}");
+    }
+}
+
+fn pool(server: &crate::support::Server, strategy: &str, ratio: f64) -> (Value, [String; 3]) {
+    let names = [fresh_queue(), fresh_queue(), fresh_queue()];
+    let [critical, default, analytics] = &names;
+    let pool = fresh("general");
+    put_pool(
+        server,
+        &pool,
+        json!({"queues": names, "strategy": strategy,
+            "weights": {critical: 100, default: 100, analytics: 1},
+            "starvation_prevention": {"enabled": true, "rotation_interval": "PT30S",
+                "min_dispatch_ratio": ratio}}),
+    );
+    for (queue, depth) in names.iter().zip([200, 200, 50]) {
+        enqueue_many(server, &job_on(queue), depth);
+    }
+    (json!({"queues": names, "pool": pool, "worker_id": fresh("w")}), names)
+}
+
+#[test]
+fn every_queue_of_a_strict_pool_gets_its_least_ratio() {
+    let server = shared();
+    let (ask, [critical, default, analytics]) = pool(&server, "strict", 0.1);
+    let served = queues(&fetch_singly(&server, &ask, 100));
+    assert_ratio(&served, &analytics, 0.1);
+    assert_ratio(&served, &default, 0.1);
+    assert!(count(&served, &critical) >= 70, "{served:?}");
+}
+
+#[test]
+fn every_queue_of_a_weighted_pool_gets_its_least_ratio() {
+    let server = shared();
+    let (ask, [_, _, analytics]) = pool(&server, "weighted", 0.1);
+    let served = queues(&fetch_singly(&server, &ask, 100));
+    assert_ratio(&served, &analytics, 0.1);
+}
+
+#[test]
+fn the_least_ratio_holds_in_one_fetch_of_many() {
+    let server = shared();
+    let (ask, [_, _, analytics]) = pool(&server, "strict", 0.05);
+    let ask = crate::shorthand::merged(ask, json!({"count": 100}));
+    let served = queues(&fetch(&server, ask));
+    assert!(count(&served, &analytics) >= 4, "{served:?}");
+}
+
+#[test]
+fn prevention_is_off_by_default() {
+    let server = shared();
+    let (pool, a, b) = (fresh("pool"), fresh_queue(), fresh_queue());
+    let shown = put_pool(&server, &pool, json!({"queues": [a, b], "strategy": "strict"}));
+    assert_has(
+        &shown["starvation_prevention"],
+        json!({"enabled": false, "rotation_interval": "PT30S",
+        "min_dispatch_ratio": 0.05}),
+    );
+    enqueue_many(&server, &job_on(&a), 60);
+    enqueue_many(&server, &job_on(&b), 5);
+    let ask = json!({"queues": [a, b], "pool": pool, "worker_id": fresh("w")});
+    assert_eq!(count(&queues(&fetch_singly(&server, &ask, 50)), &b), 0);
+}
+
+#[test]
+fn a_rotation_serves_the_starved_queue_after_its_interval() {
+    let server = shared();
+    let (pool, a, b) = (fresh("pool"), fresh_queue(), fresh_queue());
+    let prevention =
+        json!({"enabled": true, "rotation_interval": "PT0.5S", "min_dispatch_ratio": 0.0});
+    put_pool(
+        &server,
+        &pool,
+        json!({"queues": [a, b], "strategy": "strict", "starvation_prevention": prevention}),
+    );
+    enqueue_many(&server, &job_on(&a), 200);
+    enqueue_many(&server, &job_on(&b), 5);
+    let ask = json!({"queues": [a, b], "pool": pool, "worker_id": fresh("w")});
+    let mut served = Vec::new();
+    for _ in 0..12 {
+        served.extend(queues(&fetch_singly(&server, &ask, 2)));
+        nap(100);
+    }
+    assert!(count(&served, &b) >= 1, "{served:?}");
+    assert!(count(&served, &a) > count(&served, &b), "{served:?}");
+}
+
+#[test]
+fn without_a_pool_the_settings_decide() {
+    let server = start(&[
+        ("ROTA_STARVATION_ENABLED", "true"),
+        ("ROTA_STARVATION_MIN_DISPATCH_RATIO", "0.2"),
+    ]);
+    enqueue_many(&server, &job_on("hot"), 100);
+    enqueue_many(&server, &job_on("cold"), 20);
+    let ask = json!({"queues": ["hot", "cold"]});
+    assert_ratio(&queues(&fetch_singly(&server, &ask, 50)), "cold", 0.2);
+}
