@@ -51,16 +51,8 @@ pub struct Fairness {
     pub cost: Cost,
     pub priority_scope: PriorityScope,
     pub default_weight: Weight,
-    pub weights: BTreeMap<TenantId, Weight>,
     /// For tenants without their own, where each has its own.
     pub default_concurrency: u32,
-}
-
-impl Fairness {
-    #[must_use]
-    pub fn weight_of(&self, tenant: &TenantId) -> Weight {
-        self.weights.get(tenant).copied().unwrap_or(self.default_weight)
-    }
 }
 
 impl Default for Fairness {
@@ -71,7 +63,6 @@ impl Default for Fairness {
             cost: Cost::Job,
             priority_scope: PriorityScope::Global,
             default_weight: Weight::ONE,
-            weights: BTreeMap::new(),
             default_concurrency: 10,
         }
     }

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rota_engine::{Config, Retention};
+use rota_engine::{Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 use rota_store_sqlite::{Durability as Sync, OpenError, Options as StoreOptions, SqliteStore};
 
 use crate::http::{self, App, Listener};
 use crate::runtime::{Options, Runtime, StartError};
-use crate::settings::{Durability, Settings};
+use crate::settings::{self, Durability, FairnessCost, FairnessStrategy, Isolation, Settings};
 
 pub struct Server {
     listener: Listener,
@@ -99,5 +99,53 @@ fn engine_config(settings: &Settings) -> Config {
         max_queues: settings.limits.queues,
         max_workers: settings.limits.workers,
         max_crons: settings.limits.crons,
+        max_pools: 1_000,
+        max_keys_per_tenant: settings.limits.rate_keys_per_tenant as u32,
+        longest_pause_ms: ms(settings.limits.rate_limit_pause),
+        most_pauses: settings.limits.rate_limit_pauses as u32,
+        reschedule_ms: ms(settings.limits.reschedule_delay),
+        global_keys_declared: settings.tenancy.isolation == Isolation::Namespace,
+        fairness: fairness(settings),
+        noisy: noisy(settings),
+        starvation: settings.starvation.rule(),
+        tenants: settings.tenants.clone(),
+        pools: settings.pools.clone(),
+        limits: settings.rate_limits.clone(),
+    }
+}
+
+fn fairness(settings: &Settings) -> Fairness {
+    let own = &settings.fairness;
+    Fairness {
+        enabled: settings.is_fair(),
+        strategy: match own.strategy {
+            FairnessStrategy::Weighted => FairStrategy::Weighted,
+            FairnessStrategy::RoundRobin => FairStrategy::RoundRobin,
+            FairnessStrategy::Strict => FairStrategy::Strict,
+        },
+        cost: match own.cost {
+            FairnessCost::Job => Cost::Job,
+            FairnessCost::Runtime => Cost::Runtime,
+        },
+        priority_scope: match settings.priority_scope() {
+            settings::PriorityScope::Global => PriorityScope::Global,
+            settings::PriorityScope::Tenant => PriorityScope::Tenant,
+        },
+        default_weight: own.default_weight,
+        default_concurrency: own.default_concurrency as u32,
+    }
+}
+
+fn noisy(settings: &Settings) -> Noisy {
+    let own = &settings.noisy;
+    Noisy {
+        detect: own.detect,
+        throttle: own.throttle,
+        depth_ratio: own.depth_ratio,
+        rate_ratio: own.rate_ratio,
+        active_share: own.active_share,
+        error_ratio: own.error_ratio,
+        factor: own.throttle_factor,
+        throttle_ms: u64::try_from(own.throttle_for.as_millis()).unwrap_or(u64::MAX),
     }
 }

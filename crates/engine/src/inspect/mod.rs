@@ -12,7 +12,8 @@ pub use tenants::{ShardView, ShareView, TenantView};
 
 use rota_model::mutation::Counts;
 use rota_model::{
-    Class, ClassId, CronName, Directive, Ending, Live, Millis, QueueName, Seq, State, WorkerId,
+    Class, ClassId, CronName, Directive, Ending, Live, Millis, QueueName, Seq, State, TenantId,
+    WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -268,6 +269,12 @@ impl Engine {
     #[must_use]
     pub fn classes_where(&self, matches: impl Fn(&Class) -> bool) -> Vec<ClassId> {
         self.classes.ids().filter(|(_, slot)| matches(&slot.class)).map(|(id, _)| id).collect()
+    }
+
+    /// Whose jobs those of a class are.
+    #[must_use]
+    pub fn owner_of(&self, class: ClassId) -> Option<&TenantId> {
+        self.classes.contains(class).then(|| &self.classes.slot(class).class.tenant)
     }
 
     pub(crate) fn queue_view(&self, queue: &Queue) -> QueueView {

@@ -211,7 +211,7 @@ impl Engine {
         if self.config.fairness.strategy == FairStrategy::RoundRobin {
             return Weight::ONE;
         }
-        tenant.config().weight.unwrap_or_else(|| self.config.fairness.weight_of(&tenant.id))
+        tenant.config().weight.unwrap_or(self.config.fairness.default_weight)
     }
 
     /// The weight by which a tenant is served now.

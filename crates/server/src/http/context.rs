@@ -13,7 +13,7 @@ use tower::Service;
 use tracing::Instrument;
 
 use super::error::ApiError;
-use super::{App, body, express};
+use super::{App, body, caller, express};
 
 const LONGEST_ID: usize = 128;
 const VERSIONS: [&str; 3] = ["1.0", "1", "1.0.0"];
@@ -60,6 +60,14 @@ impl Entrance {
         if let Some(error) = refusal_of(&request) {
             return error.into_response();
         }
+        let tenant = match caller::tenant_of(request.headers(), request.uri().path(), &self.app) {
+            Ok(tenant) => tenant,
+            Err(error) => return error.into_response(),
+        };
+        caller::on_behalf_of(tenant, self.hand_on(request)).await
+    }
+
+    async fn hand_on(self, request: Request<Incoming>) -> Response<Body> {
         let (head, body) = request.into_parts();
         // This client sends its body only to who wants it.
         if head.headers.contains_key(EXPECT) {
@@ -91,13 +99,6 @@ fn refusal_of<B>(request: &Request<B>) -> Option<ApiError> {
         && !version.to_str().is_ok_and(|version| VERSIONS.contains(&version.trim()))
     {
         return Some(ApiError::unsupported("This server speaks OJS-Version 1.0."));
-    }
-    for name in ["x-ojs-tenant", "x-ojs-tenant-id"] {
-        if headers.contains_key(name) {
-            return Some(ApiError::unsupported(
-                "The tenant header asks for tenant isolation, which this server does not serve yet.",
-            ));
-        }
     }
     None
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::body::{Json, member};
+use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::{Params, PathName};
 use super::{App, Shared, reply};
@@ -131,7 +132,7 @@ fn parse(app: &App, members: &json::Members<'_>) -> Result<CronSpec, ApiError> {
     let template = template(members)?;
     refuse_single_options(&template)?;
     let now = app.handle.clock().now().wall;
-    let job = envelope::parse(&template, &app.rules, now, JobId::v7(0, 0), &app.tenant)?;
+    let job = envelope::parse(&template, &app.rules, now, JobId::v7(0, 0), caller().as_ref())?;
     Ok(CronSpec {
         name,
         expression,

@@ -64,7 +64,7 @@ async fn change(
 
 async fn find(app: &App, name: &PathName) -> Result<Record, ApiError> {
     let missing = || ApiError::not_found("dead letter job", name.as_str());
-    let record = app.handle.record(name.job().map_err(|_| missing())?).await?;
+    let record = app.record(name.job().map_err(|_| missing())?).await?;
     let dead = |record: &Record| matches!(&record.place, Place::Done(done) if done.ending == Ending::DeadLetter);
     record.filter(dead).ok_or_else(missing)
 }

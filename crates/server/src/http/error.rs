@@ -29,6 +29,9 @@ struct Problem {
     retry_after: Option<u64>,
     /// Members beside `error`.
     beside: Map<String, Value>,
+    /// Members that a document puts directly into `error`.
+    inside: Map<String, Value>,
+    headers: Vec<(&'static str, HeaderValue)>,
 }
 
 pub(super) type ApiResult = Result<Response<Body>, ApiError>;
@@ -45,6 +48,8 @@ impl ApiError {
             details: Map::new(),
             retry_after: None,
             beside: Map::new(),
+            inside: Map::new(),
+            headers: Vec::new(),
         }))
     }
 
@@ -97,6 +102,17 @@ impl ApiError {
         self
     }
 
+    /// A member of `error` itself.
+    pub fn member(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.inside.insert(key.to_owned(), value.into());
+        self
+    }
+
+    pub fn header(mut self, name: &'static str, value: u64) -> Self {
+        self.0.headers.push((name, HeaderValue::from(value)));
+        self
+    }
+
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.0.retryable = true;
         self.0.retry_after = Some(seconds);
@@ -134,6 +150,9 @@ impl ApiError {
             }
         });
         if let Value::Object(members) = &mut body {
+            if let Some(Value::Object(error)) = members.get_mut("error") {
+                error.extend(self.0.inside.clone());
+            }
             members.extend(self.0.beside.clone());
         }
         body
@@ -148,6 +167,9 @@ impl IntoResponse for ApiError {
             tracing::debug!(status = self.0.status.as_u16(), error = %self.0.message, "refused");
         }
         let mut response = reply::json(self.0.status, &self.body());
+        for (name, value) in &self.0.headers {
+            response.headers_mut().insert(*name, value.clone());
+        }
         if let Some(seconds) = self.0.retry_after {
             response.headers_mut().insert("retry-after", HeaderValue::from(seconds));
         }
@@ -249,7 +271,89 @@ impl From<Refusal> for ApiError {
             Refusal::TooManyQueues { limit } => too_many("queues", limit, "limits.queues"),
             Refusal::TooManyWorkers { limit } => too_many("workers", limit, "limits.workers"),
             Refusal::TooManyCrons { limit } => too_many("cron jobs", limit, "limits.crons"),
+            Refusal::TooManyPools { limit } => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "invalid_request",
+                format!("There are {limit} pools already, which is the limit."),
+            )
+            .hint("Remove a pool that is not needed."),
+            Refusal::TooManyKeys { tenant, limit } => Self::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "TENANT_LIMIT_EXCEEDED",
+                format!("Tenant '{tenant}' has jobs waiting for {limit} different rate limits, which is the limit."),
+            )
+            .hint("Use fewer keys, or raise limits.rate_keys_per_tenant: each key is a line of its own.")
+            .member("tenant_id", tenant.to_string())
+            .member("limit", "rate_keys_per_tenant")
+            .member("current", limit)
+            .member("maximum", limit)
+            .retry_after(60),
+            Refusal::UndeclaredKey { key } => Self::validation(
+                "rate_limit.scope",
+                format!("The key '{key}' is not declared, so its limit cannot be shared by all tenants."),
+            )
+            .hint("Leave 'scope' out to limit the tenant's own jobs, or let an operator PUT /ojs/v1/rate-limits/{key}."),
+            refusal @ (Refusal::TenantLimit { .. } | Refusal::QueueFull { .. }) => full(refusal),
+            Refusal::UnknownPool => {
+                Self::validation("pool", "There is no such pool.").hint("GET /ojs/v1/admin/pools lists all pools.")
+            }
+            Refusal::NotInPool { pool, queue } => {
+                Self::validation("queues", format!("The queue '{queue}' is not among those of the pool '{pool}'."))
+                    .hint("Leave 'queues' out to be served from all queues of the pool.")
+            }
+            Refusal::UnknownTenant => Self::not_found("tenant", "?"),
+            Refusal::TenantHasJobs { living } => {
+                Self::conflict(format!("The tenant has {living} jobs that have not finished."))
+                    .hint("Wait for them, or send ?purge=true with {\"confirm\": true} to remove them.")
+                    .detail("live_jobs", living)
+            }
+            Refusal::NotThrottled => Self::conflict("The tenant is not throttled."),
+            Refusal::UnknownLimit => Self::not_found("rate limit", "?"),
         }
+    }
+}
+
+/// More jobs than a tenant or a queue may have.
+fn full(refusal: Refusal) -> ApiError {
+    let seconds = |ms: u64| ms.div_ceil(1_000).max(1);
+    match refusal {
+        Refusal::TenantLimit { tenant, limit, current, maximum, retry_ms } => {
+            let status = match retry_ms {
+                Some(_) => StatusCode::TOO_MANY_REQUESTS,
+                None => StatusCode::UNPROCESSABLE_ENTITY,
+            };
+            let text = format!("Tenant '{tenant}' has exceeded {limit} ({maximum})");
+            let error = ApiError::new(status, "TENANT_LIMIT_EXCEEDED", text)
+                .member("tenant_id", tenant.to_string())
+                .member("limit", limit)
+                .member("current", current)
+                .member("maximum", maximum);
+            match retry_ms {
+                Some(ms) => error
+                    .hint("Send the jobs again after the time in Retry-After.")
+                    .retry_after(seconds(ms)),
+                None => error.hint("The batch is larger than the limit will ever admit: split it."),
+            }
+        }
+        Refusal::QueueFull { queue, tenant, depth, bound, in_bytes, strategy, retry_ms } => {
+            let what = if in_bytes { "size bound" } else { "depth bound" };
+            let queue = queue.local().to_owned();
+            let text = format!("Queue '{queue}' has reached its {what} ({bound})");
+            let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "QUEUE_FULL", text)
+                .hint("Send the jobs again after the time in Retry-After, or raise the bound.")
+                .member("queue", queue)
+                .member("depth", depth)
+                .member("bound", bound)
+                .member("strategy", strategy.as_str())
+                .header("x-ojs-queue-depth", depth)
+                .header("x-ojs-queue-bound", bound)
+                .retry_after(seconds(retry_ms.unwrap_or(60_000)));
+            match tenant {
+                Some(tenant) => error.member("tenant_id", tenant.to_string()),
+                None => error,
+            }
+        }
+        other => other.into(),
     }
 }
 
@@ -284,7 +388,7 @@ impl From<Answer> for ApiError {
         match answer {
             Answer::Unavailable(why) => why.into(),
             Answer::Reply(rota_engine::Reply::Refused(refusal)) => refusal.into(),
-            Answer::Reply(_) | Answer::Fetched(_) => Self::new(
+            Answer::Reply(_) | Answer::Fetched(_) | Answer::Explained(_) => Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "backend_error",
                 "The server gave an answer that does not fit the request.",

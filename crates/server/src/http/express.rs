@@ -46,8 +46,8 @@ impl Lane {
         };
         let app = State(app);
         let answer = match self {
-            Lane::Enqueue => jobs::enqueue(app, json).await,
-            Lane::EnqueueBatch => jobs::enqueue_batch(app, json).await,
+            Lane::Enqueue => jobs::enqueue(app, head.headers.clone(), json).await,
+            Lane::EnqueueBatch => jobs::enqueue_batch(app, head.headers.clone(), json).await,
             Lane::Fetch => workers::fetch(app, json).await,
             Lane::Ack => settle::ack(app, json).await,
             Lane::Nack => settle::nack(app, json).await,

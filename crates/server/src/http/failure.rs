@@ -1,7 +1,7 @@
 //! Reading what a worker says went wrong.
 
 use rota_engine::{Failure, HandlerCode};
-use rota_model::{Rejection, json};
+use rota_model::{Millis, Rejection, json};
 use serde_json::value::RawValue;
 
 use super::body::member;
@@ -55,7 +55,26 @@ pub(super) fn parse(raw: &RawValue, max_bytes: usize) -> Result<Failure, Rejecti
         Some("DEAD_LETTER") => Some(HandlerCode::DeadLetter),
         _ => None,
     };
-    Ok(Failure { kind: kind.into(), code: handler_code, retryable, json: out.into() })
+    let limited_until = limited_until(&members)?;
+    Ok(Failure {
+        kind: kind.into(),
+        code: handler_code,
+        retryable,
+        limited_until,
+        json: out.into(),
+    })
+}
+
+/// A limit that the handler met elsewhere, and that lasts until then.
+fn limited_until(members: &json::Members<'_>) -> Result<Option<Millis>, Rejection> {
+    let field = "error.rate_limit_until";
+    let Some(raw) = member(members, "rate_limit_until").filter(|raw| raw.get() != "null") else {
+        return Ok(None);
+    };
+    let text: String = serde_json::from_str(raw.get())
+        .map_err(|_| Rejection::field(field, "must be a time such as 2026-02-13T12:05:00Z"))?;
+    let at = Millis::parse_rfc3339(&text).map_err(|e| Rejection::field(field, e.to_string()))?;
+    Ok(Some(at))
 }
 
 fn text(members: &json::Members<'_>, name: &'static str) -> Result<Option<String>, Rejection> {

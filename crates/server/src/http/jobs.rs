@@ -3,42 +3,46 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::LOCATION;
-use axum::http::{HeaderValue, Response, StatusCode};
-use rota_engine::{Accepted, Changed, Refusal, Reply};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use rota_engine::{Accepted, Admission, Changed, Refusal, Reply};
 use rota_model::envelope::{self, NewJob};
 use rota_model::{JobId, Rejection, json};
 use serde_json::value::RawValue;
 
+use super::admission::{self, wait_for_room};
 use super::body::{self, Json};
+use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::PathName;
 use super::{App, Shared, job_json, reply};
 use crate::runtime::{Answer, Ask};
 
-pub(super) async fn enqueue(State(app): Shared, body: Json) -> ApiResult {
+pub(super) async fn enqueue(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
     let job = parse(&app, body.text())?;
-    match app.handle.ask(Ask::Enqueue(vec![job])).await {
-        Answer::Reply(Reply::Enqueued(mut accepted)) => {
-            let job = accepted.pop().ok_or_else(|| ApiError::busy("The job was not accepted."))?;
-            Ok(created(&job))
+    match app.handle.enqueue(vec![job], caller(), wait_for_room(&headers)?).await {
+        Answer::Reply(Reply::Enqueued(admission)) => match admission.jobs.first() {
+            Some(job) => Ok(admission::mark(created(job, &admission), &admission)),
+            None => Err(ApiError::busy("The job was not accepted.")),
+        },
+        answer => Err(refused(&app, answer).await),
+    }
+}
+
+pub(super) async fn enqueue_batch(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
+    let members = body.members()?;
+    let jobs = body::member(&members, "jobs")
+        .ok_or_else(|| Rejection::field("jobs", "is required").hint("Send {\"jobs\": [...]}."))?;
+    let jobs = parse_batch(&app, jobs)?;
+    match app.handle.enqueue(jobs, caller(), wait_for_room(&headers)?).await {
+        Answer::Reply(Reply::Enqueued(admission)) => {
+            Ok(admission::mark(created_batch(&admission), &admission))
         }
         answer => Err(refused(&app, answer).await),
     }
 }
 
-pub(super) async fn enqueue_batch(State(app): Shared, body: Json) -> ApiResult {
-    let members = body.members()?;
-    let jobs = body::member(&members, "jobs")
-        .ok_or_else(|| Rejection::field("jobs", "is required").hint("Send {\"jobs\": [...]}."))?;
-    let jobs = parse_batch(&app, jobs)?;
-    match app.handle.ask(Ask::Enqueue(jobs)).await {
-        Answer::Reply(Reply::Enqueued(accepted)) => Ok(created_batch(&accepted)),
-        answer => Err(refused(&app, answer).await),
-    }
-}
-
 pub(super) async fn info(State(app): Shared, name: PathName) -> ApiResult {
-    let record = app.handle.record(name.job()?).await?;
+    let record = app.record(name.job()?).await?;
     let record = record.ok_or_else(|| ApiError::not_found("job", name.as_str()))?;
     let mut out = Vec::with_capacity(record.body.json.len() + 512);
     out.extend_from_slice(b"{\"id\":\"");
@@ -65,7 +69,7 @@ pub(super) async fn change_one(
     name: &PathName,
     ask: impl FnOnce(JobId) -> Ask,
 ) -> Result<Changed, ApiError> {
-    match app.handle.ask(ask(name.job()?)).await {
+    match app.ask(ask(name.job()?)).await {
         Answer::Reply(Reply::Changed(mut all)) if all.len() == 1 => match all.remove(0) {
             Ok(changed) => Ok(changed),
             Err(Refusal::UnknownJob) => Err(ApiError::not_found("job", name.as_str())),
@@ -81,7 +85,7 @@ pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> Api
     out.extend_from_slice(b"{\"id\":\"");
     changed.id.write(&mut out);
     out.extend_from_slice(b"\",\"job\":");
-    match app.handle.record(changed.id).await? {
+    match app.record(changed.id).await? {
         Some(record) => {
             job_json::write_record(&mut out, &record);
             out.pop();
@@ -105,7 +109,7 @@ pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> Api
 fn parse(app: &App, text: &str) -> Result<NewJob, Rejection> {
     let now = app.handle.clock().now().wall;
     let fresh = JobId::v7(now.0, fastrand::u128(..));
-    envelope::parse(text, &app.rules, now, fresh, &app.tenant)
+    envelope::parse(text, &app.rules, now, fresh, caller().as_ref())
 }
 
 fn parse_batch(app: &App, raw: &RawValue) -> Result<Vec<NewJob>, ApiError> {
@@ -124,12 +128,13 @@ fn parse_batch(app: &App, raw: &RawValue) -> Result<Vec<NewJob>, ApiError> {
     Ok(jobs.iter().enumerate().map(parse_at).collect::<Result<_, _>>()?)
 }
 
-fn created(job: &Accepted) -> Response<Body> {
+fn created(job: &Accepted, admission: &Admission) -> Response<Body> {
     let mut out = Vec::with_capacity(job.body.len() + 320);
     out.extend_from_slice(b"{\"id\":\"");
     job.id.write(&mut out);
     out.extend_from_slice(b"\",\"job\":");
     job_json::write_accepted(&mut out, job);
+    admission::write_over_quota(&mut out, admission);
     out.push(b'}');
     let mut response = reply::raw(StatusCode::CREATED, out);
     let mut location = b"/ojs/v1/jobs/".to_vec();
@@ -139,7 +144,8 @@ fn created(job: &Accepted) -> Response<Body> {
     response
 }
 
-fn created_batch(jobs: &[Accepted]) -> Response<Body> {
+fn created_batch(admission: &Admission) -> Response<Body> {
+    let jobs = &admission.jobs;
     let bytes: usize = jobs.iter().map(|job| job.body.len() + 192).sum();
     let mut out = Vec::with_capacity(bytes + 64);
     out.extend_from_slice(b"{\"jobs\":[");
@@ -149,7 +155,9 @@ fn created_batch(jobs: &[Accepted]) -> Response<Body> {
         }
         job_json::write_accepted(&mut out, job);
     }
-    out.extend_from_slice(format!("],\"count\":{}}}", jobs.len()).as_bytes());
+    out.extend_from_slice(format!("],\"count\":{}", jobs.len()).as_bytes());
+    admission::write_over_quota(&mut out, admission);
+    out.push(b'}');
     reply::raw(StatusCode::CREATED, out)
 }
 
@@ -159,7 +167,7 @@ async fn refused(app: &App, answer: Answer) -> ApiError {
         return answer.into();
     };
     let error = ApiError::from(Refusal::IdTaken { id, index });
-    let Ok(Some(record)) = app.handle.record(id).await else { return error };
+    let Ok(Some(record)) = app.record(id).await else { return error };
     let mut out = Vec::new();
     job_json::write_record(&mut out, &record);
     match serde_json::from_slice(&out) {

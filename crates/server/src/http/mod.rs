@@ -1,7 +1,9 @@
 //! OJS over HTTP. One file for each group of routes; `mod.rs` puts them together.
 
 mod admin;
+mod admission;
 mod body;
+mod caller;
 mod context;
 mod cron;
 mod dead_letter;
@@ -27,15 +29,15 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{delete, get, post, put};
-use rota_model::TenantId;
-use rota_model::envelope::Rules;
+use rota_model::Scope;
+use rota_model::envelope::{Rules, Tenancy};
 use tokio::sync::Semaphore;
 
 pub use context::Entrance;
 pub use listen::{Listener, serve};
 
 use crate::runtime::{Handle, Health};
-use crate::settings::Settings;
+use crate::settings::{Isolation, Settings, TenantSource};
 
 /// What every route can reach.
 pub struct App {
@@ -43,8 +45,6 @@ pub struct App {
     pub health: Health,
     pub settings: Settings,
     pub rules: Rules,
-    /// All jobs belong to this tenant until requests can name one.
-    pub tenant: TenantId,
     /// Room for event streams.
     pub streams: Arc<Semaphore>,
 }
@@ -60,10 +60,21 @@ impl App {
             max_schedule_ms: i64::try_from(ms(settings.jobs.max_schedule)).unwrap_or(i64::MAX),
             max_visibility_ms: ms(settings.jobs.max_visibility_timeout) as u64,
             test_directives: settings.testing.directives,
+            tenancy: tenancy(&settings),
         };
         let streams = Arc::new(Semaphore::new(settings.limits.event_streams));
-        let tenant = TenantId::default_tenant();
-        Self { handle, health, settings, rules, tenant, streams }
+        Self { handle, health, settings, rules, streams }
+    }
+}
+
+fn tenancy(settings: &Settings) -> Tenancy {
+    let namespaced = settings.tenancy.isolation == Isolation::Namespace;
+    let required = settings.tenancy.required || namespaced;
+    Tenancy {
+        default: (!required).then(|| settings.tenancy.default.clone()),
+        in_body: settings.tenancy.source.contains(&TenantSource::Body),
+        namespaced,
+        limit_scope: if namespaced { Scope::Tenant } else { Scope::Global },
     }
 }
 

@@ -88,7 +88,7 @@ async fn settle_many(app: &App, list: &RawValue, kind: Kind) -> ApiResult {
 }
 
 async fn send(app: &App, asks: Vec<SettleAsk>) -> Result<Vec<Result<Settled, Refusal>>, ApiError> {
-    match app.handle.ask(Ask::Settle(asks)).await {
+    match app.ask(Ask::Settle(asks)).await {
         Answer::Reply(Reply::Settled(all)) => Ok(all),
         answer => Err(answer.into()),
     }

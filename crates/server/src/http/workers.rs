@@ -2,13 +2,15 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Command, Fetch, Refusal, Registration, Reply};
-use rota_model::{Directive, JobId, PoolName, QueueName, Rejection, Seq, WorkerId};
+use rota_engine::{Command, Fetch, Preference, Refusal, Registration, Reply};
+use rota_model::pool::{parse_strategy, parse_weights};
+use rota_model::{Directive, JobId, PoolName, QueueName, QueueStrategy, Rejection, Seq, WorkerId};
 use rota_store::{Body, Record};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::body::Json;
+use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::PathName;
 use super::{App, Shared, job_json, reply};
@@ -28,15 +30,11 @@ struct FetchBody {
     visibility_timeout: Option<u64>,
     wait_ms: Option<u64>,
     strategy: Option<Value>,
+    weights: Option<Value>,
 }
 
 pub(super) async fn fetch(State(app): Shared, body: Json) -> ApiResult {
     let body: FetchBody = body.parse()?;
-    if body.strategy.is_some() {
-        return Err(ApiError::unsupported(
-            "'strategy' asks for a scheduling strategy, which this server does not serve yet.",
-        ));
-    }
     let wait_ms = body.wait_ms.unwrap_or(0);
     if wait_ms > LONGEST_WAIT_MS {
         return Err(ApiError::validation(
@@ -45,10 +43,12 @@ pub(super) async fn fetch(State(app): Shared, body: Json) -> ApiResult {
         ));
     }
     let fetch = Fetch {
-        queues: queues(body.queues.unwrap_or_default())?,
+        queues: fetched_queues(&app, body.queues.unwrap_or_default(), body.pool.is_some())?,
         count: count(&app, body.count)?,
         worker: body.worker_id.as_deref().map(worker_id).transpose()?,
         pool: body.pool.as_deref().map(pool).transpose()?,
+        tenant: caller(),
+        preference: preference(body.strategy, body.weights)?,
         visibility_ms: visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?,
         wait: None,
     };
@@ -110,6 +110,8 @@ struct BeatBody {
 
 #[derive(Deserialize, Default)]
 struct AboutBody {
+    strategy: Option<Value>,
+    weights: Option<Value>,
     hostname: Option<String>,
     pid: Option<u64>,
     queues: Option<Vec<String>>,
@@ -134,7 +136,7 @@ pub(super) async fn heartbeat(State(app): Shared, body: Json) -> ApiResult {
     let visibility_ms = visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?;
     let about = Box::new(about(worker.clone(), body.about)?);
     let ask = Ask::Beat { worker, state, jobs: jobs.clone(), visibility_ms, about };
-    match app.handle.ask(ask).await {
+    match app.ask(ask).await {
         Answer::Reply(Reply::Beat(beat)) => {
             let known = |id: &JobId| {
                 beat.extended.contains(id) || beat.cancelled.contains(id) || beat.lost.contains(id)
@@ -254,9 +256,39 @@ fn about(worker: WorkerId, body: AboutBody) -> Result<Registration, ApiError> {
         concurrency: body.concurrency,
         labels,
         pool: body.pool.as_deref().map(pool).transpose()?,
+        preference: preference(body.strategy, body.weights)?,
         version: body.version,
         started_at: body.started_at,
         metadata: body.metadata,
+    })
+}
+
+/// The queues of a fetch; a pool has its own.
+fn fetched_queues(
+    app: &App,
+    names: Vec<String>,
+    in_pool: bool,
+) -> Result<Vec<QueueName>, ApiError> {
+    if names.is_empty() && in_pool {
+        return Ok(Vec::new());
+    }
+    Ok(queues(names)?.iter().map(|name| app.queue(name)).collect())
+}
+
+fn preference(
+    strategy: Option<Value>,
+    weights: Option<Value>,
+) -> Result<Option<Preference>, ApiError> {
+    let given = |value: Option<Value>| value.filter(|value| !value.is_null());
+    let strategy = given(strategy).map(|value| parse_strategy(&value, "strategy")).transpose()?;
+    let weights = given(weights).map(|value| parse_weights(&value)).transpose()?;
+    Ok(match (strategy, weights) {
+        (None, None) => None,
+        (strategy, weights) => Some(Preference {
+            // Weights alone mean that they are to be used.
+            strategy: strategy.unwrap_or(QueueStrategy::Weighted),
+            weights: weights.unwrap_or_default(),
+        }),
     })
 }
 

@@ -1,15 +1,16 @@
 //! What the outside asks of the engine thread, and what it is told.
 
 use bytes::Bytes;
-use rota_engine::{Claimed, Command, Engine, Failure, Fetch, Holder, Registration, Reply};
-use rota_model::envelope::NewJob;
-use rota_model::{Directive, JobId, Seq, WorkerId};
+use rota_engine::{
+    Claimed, Command, Engine, Enqueue, Explained, Failure, Fetch, Holder, Registration, Reply,
+};
+use rota_model::{Directive, JobId, Seq, TenantId, WorkerId};
 use rota_store::Body;
 use tokio::sync::oneshot;
 
 /// Jobs are named by their ids here; the engine thread finds out what stands behind them.
 pub enum Ask {
-    Enqueue(Vec<NewJob>),
+    Enqueue(Enqueue),
     Fetch(Fetch),
     Settle(Vec<SettleAsk>),
     Beat {
@@ -23,6 +24,8 @@ pub enum Ask {
     Activate(JobId),
     Retry(Vec<JobId>),
     Delete(Vec<JobId>),
+    /// Why a job has not started.
+    Explain(JobId),
     /// Remove some finished jobs whose retention has passed, at most this many.
     Sweep(usize),
     /// A command that names no job.
@@ -40,6 +43,8 @@ pub struct SettleAsk {
 pub enum Answer {
     Reply(Reply),
     Fetched(Vec<Delivery>),
+    /// `None`: nobody knows the job.
+    Explained(Option<Box<Explained>>),
     Unavailable(Unavailable),
 }
 
@@ -65,7 +70,8 @@ pub enum Unavailable {
 
 /// What the engine thread receives.
 pub(super) enum Input {
-    Ask(Ask, oneshot::Sender<Answer>),
+    /// For a tenant, jobs of others do not exist.
+    Ask(Ask, Option<TenantId>, oneshot::Sender<Answer>),
     /// Nobody waits for an answer.
     Tell(Ask),
     /// The ids of active jobs.

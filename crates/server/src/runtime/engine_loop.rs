@@ -14,7 +14,7 @@ use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
 use super::body_cache::BodyCache;
 use super::mailbox::{Mail, Mailbox};
 use super::pacing::Pacing;
-use super::prepare::{Prepared, adds_data};
+use super::prepare::{Caller, Prepared, adds_data};
 use super::queue::Queue;
 use super::release::Release;
 use super::resolve::Resolver;
@@ -81,7 +81,7 @@ impl<R: Reader> EngineLoop<R> {
             }
         }
         let asks = inputs.iter().filter_map(|input| match input {
-            Input::Ask(ask, _) | Input::Tell(ask) => Some(ask),
+            Input::Ask(ask, _, _) | Input::Tell(ask) => Some(ask),
             Input::Ids(_) | Input::Look(_) | Input::Stop => None,
         });
         if let Err(error) = self.resolver.prepare(asks, &self.engine) {
@@ -90,8 +90,10 @@ impl<R: Reader> EngineLoop<R> {
         let mut stop = false;
         for input in inputs {
             match input {
-                Input::Ask(ask, responder) => self.ask(ask, Some(responder)),
-                Input::Tell(ask) => self.ask(ask, None),
+                Input::Ask(ask, caller, responder) => {
+                    self.ask(ask, caller.as_ref(), Some(responder));
+                }
+                Input::Tell(ask) => self.ask(ask, None, None),
                 Input::Ids(_) => {}
                 Input::Look(look) => look(&self.engine),
                 Input::Stop => stop = true,
@@ -100,17 +102,17 @@ impl<R: Reader> EngineLoop<R> {
         stop
     }
 
-    fn ask(&mut self, ask: Ask, responder: Option<oneshot::Sender<Answer>>) {
+    fn ask(&mut self, ask: Ask, caller: Caller<'_>, responder: Option<oneshot::Sender<Answer>>) {
         if self.health.is_full() && adds_data(&ask) {
             if let Some(responder) = responder {
                 let _ = responder.send(Answer::Unavailable(Unavailable::DiskFull));
             }
             return;
         }
-        match self.command_for(ask) {
+        match self.command_for(ask, caller) {
             Ok(Prepared::Command(command)) => self.apply_command(command, responder),
             Ok(Prepared::Partly(command, gaps)) => self.apply_with_gaps(command, &gaps, responder),
-            Ok(Prepared::Answer(reply)) => self.answer(responder, Answer::Reply(reply)),
+            Ok(Prepared::Answer(answer)) => self.answer(responder, answer),
             Err(error) => self.fatal(&error),
         }
     }
@@ -118,6 +120,7 @@ impl<R: Reader> EngineLoop<R> {
     fn apply_command(&mut self, command: Command, responder: Option<oneshot::Sender<Answer>>) {
         let waiter = match &command {
             Command::Fetch(fetch) => fetch.wait.map(|(id, _)| id),
+            Command::Enqueue(enqueue) => enqueue.wait.map(|(id, _)| id),
             _ => None,
         };
         let stopped = match &command {
@@ -174,31 +177,40 @@ impl<R: Reader> EngineLoop<R> {
         let before = self.batch.mutations.len();
         let woken = self.engine.move_effects(&mut self.batch.mutations, &mut self.release.events);
         self.in_flight.note(self.number + 1, &self.batch.mutations[before..]);
-        if let Reply::Enqueued(accepted) = &reply {
-            for job in accepted {
-                let body = Body { id: job.id, created: job.created, json: job.body.clone() };
-                self.bodies.insert(job.seq, body);
-                if job.id_given {
-                    self.in_flight.note_id(self.number + 1, job.id, job.seq);
-                }
-            }
-        }
+        self.note_accepted(&reply);
         if !woken.is_empty() {
             self.wake(woken);
         }
         reply
     }
 
-    /// Answers fetches that had been waiting. Jobs for one that is not here any more go back.
-    fn wake(&mut self, woken: Vec<(WaiterId, Vec<Claimed>)>) {
+    fn note_accepted(&mut self, reply: &Reply) {
+        let Reply::Enqueued(admission) = reply else { return };
+        for job in &admission.jobs {
+            let body = Body { id: job.id, created: job.created, json: job.body.clone() };
+            self.bodies.insert(job.seq, body);
+            if job.id_given {
+                self.in_flight.note_id(self.number + 1, job.id, job.seq);
+            }
+        }
+    }
+
+    /// Answers fetches and enqueues that had been waiting. Jobs for a fetch that is not here any more
+    /// go back.
+    fn wake(&mut self, woken: Vec<(WaiterId, Reply)>) {
         let mut orphans = Vec::new();
-        for (id, claimed) in woken {
-            match self.waiting.remove(&id) {
-                Some(responder) => {
+        for (id, reply) in woken {
+            self.note_accepted(&reply);
+            match (self.waiting.remove(&id), reply) {
+                (Some(responder), Reply::Fetched(claimed)) => {
                     let jobs = self.deliveries(claimed);
                     self.answer(Some(responder), Answer::Fetched(jobs));
                 }
-                None => orphans.extend(claimed.iter().map(|job| (job.seq, job.attempt))),
+                (Some(responder), reply) => self.answer(Some(responder), Answer::Reply(reply)),
+                (None, Reply::Fetched(claimed)) => {
+                    orphans.extend(claimed.iter().map(|job| (job.seq, job.attempt)));
+                }
+                (None, _) => {}
             }
         }
         if !orphans.is_empty() {
@@ -242,10 +254,11 @@ impl<R: Reader> EngineLoop<R> {
 
     fn take_work(&mut self) -> Work {
         let release = std::mem::take(&mut self.release);
-        let mutations = std::mem::take(&mut self.batch.mutations);
-        if mutations.is_empty() {
+        if self.batch.mutations.is_empty() {
             return Work::Pass(release);
         }
+        self.engine.seal(self.number + 1, &mut self.batch.mutations);
+        let mutations = std::mem::take(&mut self.batch.mutations);
         let batch = Batch {
             number: self.number + 1,
             now: self.engine.now().wall,

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rota_engine::{Command, Engine, Fetch, Reply, WaiterId};
-use rota_model::{JobId, Millis, Seq};
+use rota_engine::{Command, Engine, Enqueue, Fetch, Reply, WaiterId};
+use rota_model::envelope::NewJob;
+use rota_model::{JobId, Millis, Seq, TenantId};
 use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Record, StoreError};
 use tokio::sync::oneshot;
 
@@ -27,8 +28,13 @@ pub struct Handle {
 impl Handle {
     /// Asks, and waits until the answer may be given: until what it says is committed.
     pub async fn ask(&self, ask: Ask) -> Answer {
+        self.ask_as(None, ask).await
+    }
+
+    /// The same, for a tenant to whom jobs of others do not exist.
+    pub async fn ask_as(&self, caller: Option<TenantId>, ask: Ask) -> Answer {
         let (responder, answer) = oneshot::channel();
-        match self.mailbox.put(Input::Ask(ask, responder)) {
+        match self.mailbox.put(Input::Ask(ask, caller, responder)) {
             Ok(()) => answer.await.unwrap_or(Answer::Unavailable(Unavailable::ShuttingDown)),
             Err(Refused::Full) => Answer::Unavailable(Unavailable::Busy),
             Err(Refused::Closed) => Answer::Unavailable(Unavailable::ShuttingDown),
@@ -40,7 +46,9 @@ impl Handle {
         match self.ask(Ask::Command(command)).await {
             Answer::Reply(reply) => Ok(reply),
             Answer::Unavailable(why) => Err(why),
-            Answer::Fetched(_) => unreachable!("only a fetch is answered with deliveries"),
+            Answer::Fetched(_) | Answer::Explained(_) => {
+                unreachable!("a command is answered with a reply")
+            }
         }
     }
 
@@ -61,6 +69,27 @@ impl Handle {
             Answer::Fetched(jobs) => Ok(jobs),
             other => Err(other),
         }
+    }
+
+    /// Enqueues, and waits for room if `wait_ms` says so.
+    pub async fn enqueue(
+        &self,
+        jobs: Vec<NewJob>,
+        caller: Option<TenantId>,
+        wait_ms: u64,
+    ) -> Answer {
+        let mut enqueue = Enqueue { jobs, wait: None };
+        let mut guard = None;
+        if wait_ms > 0 {
+            let id = WaiterId(self.next_waiter.fetch_add(1, Ordering::Relaxed));
+            enqueue.wait = Some((id, wait_ms));
+            guard = Some(StopWaiting { id, mailbox: self.mailbox.clone(), armed: true });
+        }
+        let answer = self.ask_as(caller, Ask::Enqueue(enqueue)).await;
+        if let Some(guard) = &mut guard {
+            guard.armed = false;
+        }
+        answer
     }
 
     /// Answers all waiting fetches; none can wait from now on.

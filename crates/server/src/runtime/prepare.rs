@@ -1,18 +1,21 @@
 //! From what was asked for to a command: ids become jobs as they stand.
 
 use rota_engine::{Ack, Beat, Command, Nack, Refusal, Reply, Settle, Target};
-use rota_model::JobId;
 use rota_model::envelope::NewJob;
+use rota_model::{JobId, TenantId};
 use rota_store::{Reader, StoreError};
 
-use super::ask::{Ask, SettleAsk};
+use super::ask::{Answer, Ask, SettleAsk};
 use super::engine_loop::EngineLoop;
+
+/// Who asks, if it is a tenant.
+pub(super) type Caller<'a> = Option<&'a TenantId>;
 
 pub(super) enum Prepared {
     Command(Command),
     /// With the places of ids that meant nothing, in rising order.
     Partly(Command, Vec<usize>),
-    Answer(Reply),
+    Answer(Answer),
 }
 
 /// Whether a request makes the data grow, rather than letting work come to its end.
@@ -21,15 +24,22 @@ pub(super) fn adds_data(ask: &Ask) -> bool {
 }
 
 impl<R: Reader> EngineLoop<R> {
-    fn target(&mut self, id: JobId) -> Result<Option<Target>, StoreError> {
-        self.resolver.target(id, &self.engine, &self.in_flight)
+    /// The job behind an id, unless it belongs to somebody else than the caller.
+    fn target(&mut self, id: JobId, caller: Caller<'_>) -> Result<Option<Target>, StoreError> {
+        let target = self.resolver.target(id, &self.engine, &self.in_flight)?;
+        let owner = |target: &Target| self.engine.owner_of(target.now.class()).cloned();
+        Ok(target.filter(|found| caller.is_none_or(|id| owner(found).as_ref() == Some(id))))
     }
 
-    fn targets(&mut self, ids: Vec<JobId>) -> Result<(Vec<Target>, Vec<usize>), StoreError> {
+    fn targets(
+        &mut self,
+        ids: Vec<JobId>,
+        caller: Caller<'_>,
+    ) -> Result<(Vec<Target>, Vec<usize>), StoreError> {
         let (mut targets, mut gaps) = (Vec::with_capacity(ids.len()), Vec::new());
         let mut seen = Vec::with_capacity(ids.len());
         for (i, id) in ids.into_iter().enumerate() {
-            match self.target(id)? {
+            match self.target(id, caller)? {
                 // A job named twice is changed once.
                 Some(target) if !seen.contains(&target.seq) => {
                     seen.push(target.seq);
@@ -41,28 +51,40 @@ impl<R: Reader> EngineLoop<R> {
         Ok((targets, gaps))
     }
 
-    pub(super) fn command_for(&mut self, ask: Ask) -> Result<Prepared, StoreError> {
+    pub(super) fn command_for(
+        &mut self,
+        ask: Ask,
+        caller: Caller<'_>,
+    ) -> Result<Prepared, StoreError> {
         let listed = |(targets, gaps), make: fn(Vec<Target>) -> Command| {
             Prepared::Partly(make(targets), gaps)
         };
         Ok(match ask {
-            Ask::Enqueue(jobs) => match self.taken_id(&jobs)? {
-                Some(refusal) => Prepared::Answer(Reply::Refused(refusal)),
-                None => Prepared::Command(Command::Enqueue(jobs)),
+            Ask::Enqueue(enqueue) => match self.taken_id(&enqueue.jobs)? {
+                Some(refusal) => Prepared::Answer(Answer::Reply(Reply::Refused(refusal))),
+                None => Prepared::Command(Command::Enqueue(enqueue)),
             },
+            Ask::Explain(id) => {
+                let target = self.target(id, caller)?;
+                let explained = target.map(|target| Box::new(self.engine.explain(&target)));
+                Prepared::Answer(Answer::Explained(explained))
+            }
             Ask::Fetch(fetch) => Prepared::Command(Command::Fetch(fetch)),
-            Ask::Settle(all) => self.settle(all)?,
+            Ask::Settle(all) => self.settle(all, caller)?,
             Ask::Beat { worker, state, jobs, visibility_ms, about } => {
-                let (jobs, _) = self.targets(jobs)?;
+                let (jobs, _) = self.targets(jobs, caller)?;
                 let beat = Beat { worker, state, jobs, visibility_ms, about: *about };
                 Prepared::Command(Command::Beat(beat))
             }
-            Ask::Cancel(ids) => listed(self.targets(ids)?, Command::Cancel),
-            Ask::Retry(ids) => listed(self.targets(ids)?, Command::Retry),
-            Ask::Delete(ids) => listed(self.targets(ids)?, Command::Delete),
-            Ask::Activate(id) => match self.target(id)? {
+            Ask::Cancel(ids) => listed(self.targets(ids, caller)?, Command::Cancel),
+            Ask::Retry(ids) => listed(self.targets(ids, caller)?, Command::Retry),
+            Ask::Delete(ids) => listed(self.targets(ids, caller)?, Command::Delete),
+            Ask::Activate(id) => match self.target(id, caller)? {
                 Some(target) => Prepared::Command(Command::Activate(target)),
-                None => Prepared::Answer(Reply::Changed(vec![Err(Refusal::UnknownJob)])),
+                None => {
+                    let unknown = Reply::Changed(vec![Err(Refusal::UnknownJob)]);
+                    Prepared::Answer(Answer::Reply(unknown))
+                }
             },
             Ask::Sweep(limit) => {
                 let now = self.clock.now().wall;
@@ -73,10 +95,10 @@ impl<R: Reader> EngineLoop<R> {
         })
     }
 
-    fn settle(&mut self, all: Vec<SettleAsk>) -> Result<Prepared, StoreError> {
+    fn settle(&mut self, all: Vec<SettleAsk>, caller: Caller<'_>) -> Result<Prepared, StoreError> {
         let (mut settles, mut gaps) = (Vec::with_capacity(all.len()), Vec::new());
         for (i, SettleAsk { job, holder, outcome }) in all.into_iter().enumerate() {
-            let Some(job) = self.target(job)? else {
+            let Some(job) = self.target(job, caller)? else {
                 gaps.push(i);
                 continue;
             };
@@ -91,7 +113,7 @@ impl<R: Reader> EngineLoop<R> {
     fn taken_id(&mut self, jobs: &[NewJob]) -> Result<Option<Refusal>, StoreError> {
         let mut own = Vec::new();
         for (index, job) in jobs.iter().enumerate().filter(|(_, job)| job.id_given) {
-            if own.contains(&job.id) || self.target(job.id)?.is_some() {
+            if own.contains(&job.id) || self.target(job.id, None)?.is_some() {
                 return Ok(Some(Refusal::IdTaken { id: job.id, index }));
             }
             own.push(job.id);

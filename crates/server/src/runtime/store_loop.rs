@@ -104,8 +104,10 @@ impl<S: Store> StoreLoop<S> {
         let restore = Restore::new(self.config.clone(), self.seed, self.clock.now());
         let mut sink = Feed(restore);
         let loaded = self.tokio.block_on(self.store.load(&mut sink))?;
-        let engine =
-            sink.0.finish(loaded.next_seq, loaded.now, loaded.id_key).map_err(StoreError::new)?;
+        let engine = sink
+            .0
+            .finish(loaded.next_seq, loaded.now, loaded.id_key, loaded.number)
+            .map_err(StoreError::new)?;
         Ok((engine, loaded))
     }
 
@@ -162,5 +164,9 @@ impl Sink for Feed {
 
     fn history(&mut self, row: HistoryRow) {
         self.0.history(&row);
+    }
+
+    fn journal(&mut self, number: u64, data: bytes::Bytes) {
+        self.0.journal(number, &data);
     }
 }

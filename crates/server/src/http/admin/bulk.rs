@@ -164,7 +164,7 @@ async fn send(
             Action::Delete => Ask::Delete(ids.to_vec()),
         };
         tries_left -= 1;
-        match app.handle.ask(ask).await {
+        match app.ask(ask).await {
             Answer::Reply(Reply::Changed(results)) => return Ok(results),
             Answer::Unavailable(Unavailable::NotWritten) if tries_left > 0 => {}
             answer => return Err(answer.into()),

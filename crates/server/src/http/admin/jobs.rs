@@ -21,7 +21,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
 }
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
-    let record = app.handle.record(name.job()?).await?;
+    let record = app.record(name.job()?).await?;
     let record = record.ok_or_else(|| ApiError::not_found("job", name.as_str()))?;
     let mut job = Vec::with_capacity(record.body.json.len() + 1024);
     job_json::write_record(&mut job, &record);

@@ -140,6 +140,7 @@ pub(in crate::http) async fn configure(
         discarded: None,
     });
     let settings = QueueSettings {
+        bounds: None,
         concurrency: body.concurrency,
         completed_ms: retention_ms(retention.completed, "completed")?,
         cancelled_ms: retention_ms(retention.cancelled, "cancelled")?,

@@ -4,6 +4,7 @@ use rota_engine::{Event, EventKind};
 use rota_model::{JobId, Seq};
 use serde_json::{Value, json};
 
+use super::fairness;
 use crate::runtime::Names;
 
 /// The members that belong to the kind; those that many kinds share are added to them.
@@ -54,8 +55,8 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
         EventKind::WorkerStopped { worker, reason, since } => {
             json!({"worker_id": worker, "reason": reason, "uptime_ms": event.at.since(*since)})
         }
-        EventKind::QueuePaused { queue } => json!({"queue": queue, "paused_by": "api"}),
-        EventKind::QueueResumed { queue } => json!({"queue": queue, "resumed_by": "api"}),
+        EventKind::QueuePaused { queue, .. } => json!({"queue": queue, "paused_by": "api"}),
+        EventKind::QueueResumed { queue, .. } => json!({"queue": queue, "resumed_by": "api"}),
         EventKind::CronTriggered { cron, expression, scheduled_for, run_count, .. } => json!({
             "cron_name": cron,
             "cron_expr": expression,
@@ -76,6 +77,7 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
                 "scheduled_time": scheduled_for.to_string(),
             })
         }
+        kind => fairness::data_of(kind, &job_id),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Events: the last ones, to be polled, and all that follow, as streams.
 
 mod data;
+mod fairness;
 mod feed;
 mod frame;
 mod json;

@@ -53,7 +53,7 @@ pub(in super::super) async fn stream_job(
     let resume = resume_of(&headers, &params)?;
     // The stream's place comes first: an end that the record does not show yet is behind it.
     let (mut stream, body) = open(&app, format!("job:{id}"), filter_of(&params))?;
-    let record = app.handle.record(id).await?;
+    let record = app.record(id).await?;
     let record = record.ok_or_else(|| ApiError::not_found("job", name.as_str()))?;
     stream.filter.job = Some(record.seq);
     stream.finale = notice::end_of(&record);

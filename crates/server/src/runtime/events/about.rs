@@ -41,8 +41,61 @@ impl<'a> About<'a> {
             EventKind::WorkerQuieted { worker, .. } => Self::worker("worker.quiet", worker),
             EventKind::WorkerBeat { worker, .. } => Self::worker("worker.heartbeat", worker),
             EventKind::WorkerStopped { worker, .. } => Self::worker("worker.stopped", worker),
-            EventKind::QueuePaused { queue } => Self::queue("queue.paused", queue),
-            EventKind::QueueResumed { queue } => Self::queue("queue.resumed", queue),
+            EventKind::QueuePaused { queue, tenant } => {
+                Self { tenant: tenant.as_deref(), ..Self::queue("queue.paused", queue) }
+            }
+            EventKind::QueueResumed { queue, tenant } => {
+                Self { tenant: tenant.as_deref(), ..Self::queue("queue.resumed", queue) }
+            }
+            EventKind::TenantCreated { tenant } => Self::tenant("tenant.created", tenant),
+            EventKind::TenantLimitExceeded { tenant, .. } => {
+                Self::tenant("tenant.limit_exceeded", tenant)
+            }
+            EventKind::TenantThrottled { tenant, .. } => Self::tenant("tenant.throttled", tenant),
+            EventKind::TenantThrottleReleased { tenant, .. } => {
+                Self::tenant("tenant.throttle_released", tenant)
+            }
+            EventKind::LimitExceeded { key, tenant, class, .. } => {
+                let owner = tenant.as_deref().unwrap_or(&class.tenant);
+                let about =
+                    Self::class("rate_limit.exceeded", "limits", Subject::Named(key), class);
+                Self { tenant: Some(owner), ..about }
+            }
+            EventKind::LimitReleased { key, job, .. } => {
+                let about =
+                    Self::class("rate_limit.released", "limits", Subject::Named(key), &job.class);
+                Self { job: Some(job), ..about }
+            }
+            EventKind::LimitDropped { key, job, .. } => {
+                let about =
+                    Self::class("rate_limit.dropped", "limits", Subject::Named(key), &job.class);
+                Self { job: Some(job), ..about }
+            }
+            EventKind::LimitAdjusted { key, tenant, .. } => Self {
+                tenant: tenant.as_deref(),
+                ..Self::plain("rate_limit.dynamic_adjusted", "limits", Subject::Named(key))
+            },
+            EventKind::QueueStarved { queue, .. } => Self::queue("scheduling.queue_starved", queue),
+            EventKind::PoolOverloaded { pool, .. } => {
+                Self::plain("scheduling.pool_overloaded", "scheduler", Subject::Named(pool))
+            }
+            EventKind::PoolRebalanced { pool, .. } => {
+                Self::plain("scheduling.rebalanced", "scheduler", Subject::Named(pool))
+            }
+            EventKind::QueueNearlyFull { queue, .. } => Self::queue("backpressure.warning", queue),
+            EventKind::QueueRejected { queue, class, .. } => {
+                Self::class("backpressure.rejected", "engine", Subject::Named(queue), class)
+            }
+            EventKind::QueueDropped { queue, job } => {
+                let about = Self::class(
+                    "backpressure.dropped",
+                    "engine",
+                    Subject::Named(queue),
+                    &job.class,
+                );
+                Self { job: Some(job), ..about }
+            }
+            EventKind::QueueCleared { queue, .. } => Self::queue("backpressure.cleared", queue),
             EventKind::CronTriggered { cron, job, .. } => {
                 Self { job: Some(job), ..Self::cron("cron.triggered", cron, &job.class) }
             }
@@ -56,6 +109,10 @@ impl<'a> About<'a> {
 
     fn worker(name: &'static str, worker: &'a str) -> Self {
         Self::plain(name, "workers", Subject::Named(worker))
+    }
+
+    fn tenant(name: &'static str, tenant: &'a str) -> Self {
+        Self { tenant: Some(tenant), ..Self::plain(name, "tenants", Subject::Named(tenant)) }
     }
 
     fn queue(name: &'static str, queue: &'a str) -> Self {
@@ -106,6 +163,21 @@ pub fn ends_job(kind: &EventKind) -> bool {
         | EventKind::QueuePaused { .. }
         | EventKind::QueueResumed { .. }
         | EventKind::CronTriggered { .. }
-        | EventKind::CronSkipped { .. } => false,
+        | EventKind::CronSkipped { .. }
+        | EventKind::TenantCreated { .. }
+        | EventKind::TenantLimitExceeded { .. }
+        | EventKind::TenantThrottled { .. }
+        | EventKind::TenantThrottleReleased { .. }
+        | EventKind::LimitExceeded { .. }
+        | EventKind::LimitReleased { .. }
+        | EventKind::LimitDropped { .. }
+        | EventKind::LimitAdjusted { .. }
+        | EventKind::QueueStarved { .. }
+        | EventKind::PoolOverloaded { .. }
+        | EventKind::PoolRebalanced { .. }
+        | EventKind::QueueNearlyFull { .. }
+        | EventKind::QueueRejected { .. }
+        | EventKind::QueueDropped { .. }
+        | EventKind::QueueCleared { .. } => false,
     }
 }

@@ -1,0 +1,58 @@
+//! What an enqueue's answer says besides the jobs: how full things are.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Response};
+use rota_engine::Admission;
+
+use super::error::ApiError;
+
+/// The longest that an enqueue may wait for room, in seconds.
+const LONGEST_WAIT: u64 = 300;
+
+/// How long the client would wait for room, in milliseconds.
+pub(super) fn wait_for_room(headers: &HeaderMap) -> Result<u64, ApiError> {
+    let Some(value) = headers.get("ojs-block-timeout") else { return Ok(0) };
+    let seconds = value.to_str().ok().and_then(|text| text.trim().parse::<f64>().ok());
+    match seconds {
+        Some(seconds) if (0.0..=LONGEST_WAIT as f64).contains(&seconds) => {
+            Ok((seconds * 1_000.0) as u64)
+        }
+        _ => Err(ApiError::invalid_request(format!(
+            "The header OJS-Block-Timeout must be a number of seconds from 0 to {LONGEST_WAIT}."
+        ))
+        .detail("field", "OJS-Block-Timeout")),
+    }
+}
+
+/// Headers for a producer that wants to know before it is refused.
+pub(super) fn mark(mut response: Response<Body>, admission: &Admission) -> Response<Body> {
+    let headers = response.headers_mut();
+    if let Some(pressure) = &admission.pressure {
+        headers.insert("x-ojs-queue-depth", HeaderValue::from(pressure.depth));
+        headers.insert("x-ojs-queue-bound", HeaderValue::from(pressure.bound));
+        let ratio = format!("{:.2}", pressure.ratio.min(1.0));
+        headers.insert("x-ojs-queue-pressure", text(&ratio));
+    }
+    if !admission.over_quota.is_empty() {
+        headers.insert("x-ojs-quota-exceeded", text(&admission.over_quota.join(", ")));
+    }
+    if let Some(limit) = admission.limit {
+        headers.insert("x-ratelimit-limit", HeaderValue::from(limit.limit));
+        headers.insert("x-ratelimit-remaining", HeaderValue::from(limit.remaining));
+        let resets = limit.resets.0.div_euclid(1_000).max(0) as u64;
+        headers.insert("x-ratelimit-reset", HeaderValue::from(resets));
+    }
+    response
+}
+
+/// The member that says which limits only warned.
+pub(super) fn write_over_quota(out: &mut Vec<u8>, admission: &Admission) {
+    if !admission.over_quota.is_empty() {
+        let names = serde_json::to_string(&admission.over_quota).expect("names are plain data");
+        out.extend_from_slice(format!(",\"quota_exceeded\":{names}").as_bytes());
+    }
+}
+
+fn text(value: &str) -> HeaderValue {
+    HeaderValue::from_str(value).expect("numbers and names of limits are ASCII")
+}

@@ -1,0 +1,95 @@
+//! On whose behalf a request comes.
+
+use axum::http::HeaderMap;
+use rota_model::{QueueName, TenantId};
+use rota_store::Record;
+
+use super::App;
+use super::error::ApiError;
+use crate::runtime::{Answer, Ask};
+use crate::settings::{Isolation, TenantSource};
+
+const HEADERS: [&str; 2] = ["x-ojs-tenant", "x-ojs-tenant-id"];
+
+tokio::task_local! {
+    /// Not an argument of every handler: one that forgot to pass it on would cross the boundary.
+    static CALLER: Option<TenantId>;
+}
+
+/// The tenant of the request that is being served, if it has one.
+pub(super) fn caller() -> Option<TenantId> {
+    CALLER.try_with(Clone::clone).unwrap_or_default()
+}
+
+/// Serves a request on behalf of its tenant.
+pub(super) async fn on_behalf_of<F: Future>(tenant: Option<TenantId>, serve: F) -> F::Output {
+    CALLER.scope(tenant, serve).await
+}
+
+/// The tenant that a request names. Credentials will name one too, and must then agree.
+pub(super) fn tenant_of(
+    headers: &HeaderMap,
+    path: &str,
+    app: &App,
+) -> Result<Option<TenantId>, ApiError> {
+    let tenancy = &app.settings.tenancy;
+    let mut named = None;
+    if tenancy.source.contains(&TenantSource::Header) {
+        for value in HEADERS.iter().flat_map(|name| headers.get_all(*name)) {
+            let text = value.to_str().unwrap_or_default();
+            let tenant = TenantId::parse(text).map_err(|e| {
+                ApiError::invalid_request(format!("The header X-OJS-Tenant {e}."))
+                    .hint("Send the id of one tenant, such as acme-corp.")
+                    .detail("field", "X-OJS-Tenant")
+            })?;
+            if named.as_ref().is_some_and(|known| *known != tenant) {
+                return Err(ApiError::invalid_request("The request names two tenants.")
+                    .hint("Send the header X-OJS-Tenant once.")
+                    .detail("field", "X-OJS-Tenant"));
+            }
+            named = Some(tenant);
+        }
+    }
+    if named.is_none() && tenancy.isolation == Isolation::Namespace && needs_tenant(path) {
+        return Err(ApiError::validation(
+            "X-OJS-Tenant",
+            "Every request belongs to a tenant here, and this one names none.",
+        )
+        .hint("Send the header X-OJS-Tenant; queues exist for each tenant apart."));
+    }
+    Ok(named)
+}
+
+/// Enqueueing may name its tenants in the jobs; operators speak of all tenants.
+fn needs_tenant(path: &str) -> bool {
+    let Some(rest) = path.strip_prefix("/ojs/v1/") else { return false };
+    !(rest.starts_with("admin/") || matches!(rest, "health" | "metrics" | "jobs" | "jobs/batch"))
+}
+
+impl App {
+    /// Asks the engine on behalf of the caller.
+    pub(super) async fn ask(&self, ask: Ask) -> Answer {
+        self.handle.ask_as(caller(), ask).await
+    }
+
+    /// A job, unless it belongs to somebody else than the caller.
+    pub(super) async fn record(&self, id: rota_model::JobId) -> Result<Option<Record>, ApiError> {
+        let Some(record) = self.handle.record(id).await? else { return Ok(None) };
+        let Some(caller) = caller() else { return Ok(Some(record)) };
+        let class = record.place.class();
+        let owner = self.handle.look(move |engine| engine.owner_of(class).cloned()).await?;
+        Ok((owner.as_ref() == Some(&caller)).then_some(record))
+    }
+
+    /// A queue as the engine knows it, from how the caller calls it.
+    pub(super) fn queue(&self, name: &QueueName) -> QueueName {
+        match caller() {
+            Some(tenant) if self.is_namespaced() => name.in_namespace(&tenant),
+            _ => name.clone(),
+        }
+    }
+
+    pub(super) fn is_namespaced(&self) -> bool {
+        self.settings.tenancy.isolation == Isolation::Namespace
+    }
+}

@@ -1,0 +1,71 @@
+//! What events about tenants, limits, scheduling and full queues have to say.
+
+use rota_engine::EventKind;
+use rota_model::{Seq, duration};
+use serde_json::{Value, json};
+
+pub(super) fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>) -> Value {
+    match kind {
+        EventKind::TenantCreated { tenant } => json!({"tenant_id": tenant}),
+        EventKind::TenantLimitExceeded { tenant, limit, current, maximum, soft } => json!({
+            "tenant_id": tenant, "limit": limit, "current": current, "maximum": maximum, "soft": soft,
+        }),
+        EventKind::TenantThrottled { tenant, reason, throttle } => match throttle {
+            Some(throttle) => json!({
+                "event_type": "tenant.throttled",
+                "tenant_id": tenant,
+                "reason": reason,
+                "action": "weight_reduced",
+                "original_weight": throttle.original.value(),
+                "effective_weight": throttle.effective.value(),
+                "until": throttle.until.to_string(),
+            }),
+            None => json!({
+                "event_type": "tenant.throttled",
+                "tenant_id": tenant,
+                "reason": reason,
+                "action": "none",
+            }),
+        },
+        EventKind::TenantThrottleReleased { tenant, reason } => {
+            json!({"tenant_id": tenant, "reason": reason})
+        }
+        EventKind::LimitExceeded { key, strategy, limit, current, .. } => {
+            json!({"key": key, "strategy": strategy.as_str(), "limit": limit, "current": current})
+        }
+        EventKind::LimitReleased { key, strategy, job, .. } => {
+            json!({"key": key, "strategy": strategy.as_str(), "job_id": job_id(job.seq)})
+        }
+        EventKind::LimitDropped { key, job, .. } => {
+            json!({"key": key, "job_id": job_id(job.seq), "job_type": job.class.kind})
+        }
+        EventKind::LimitAdjusted { key, until, reason, .. } => {
+            json!({"key": key, "until": until.map(|at| at.to_string()), "reason": reason})
+        }
+        EventKind::QueueStarved { queue, for_ms, available } => json!({
+            "queue": queue.local(),
+            "duration": duration::format_iso8601(*for_ms as i64),
+            "duration_ms": for_ms,
+            "available_count": available,
+        }),
+        EventKind::PoolOverloaded { pool, active, waiting } => {
+            json!({"pool": pool, "active_jobs": active, "waiting_jobs": waiting})
+        }
+        EventKind::PoolRebalanced { pool, previous, new } => json!({
+            "pool": pool,
+            "previous_strategy": previous.map(|strategy| strategy.as_str()),
+            "new_strategy": new.as_str(),
+        }),
+        EventKind::QueueNearlyFull { queue, depth, bound }
+        | EventKind::QueueCleared { queue, depth, bound } => {
+            json!({"queue": queue.local(), "depth": depth, "bound": bound})
+        }
+        EventKind::QueueRejected { queue, depth, bound, class } => {
+            json!({"queue": queue.local(), "depth": depth, "bound": bound, "job_type": class.kind})
+        }
+        EventKind::QueueDropped { queue, job } => {
+            json!({"queue": queue.local(), "job_id": job_id(job.seq), "job_type": job.class.kind})
+        }
+        _ => Value::Null,
+    }
+}
