@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use rota_model::envelope::{self, NewJob, Rules};
-use rota_model::{JobId, Millis, TenantId, json};
+use rota_model::envelope::{self, NewJob, Rules, Tenancy};
+use rota_model::{JobId, Millis, json};
 use serde_json::Value;
 
 const DEPTH: usize = 100;
@@ -79,6 +79,7 @@ fn parse(text: &str) -> Result<NewJob, rota_model::Rejection> {
         max_schedule_ms: 36_500 * 86_400_000,
         max_visibility_ms: 86_400_000,
         test_directives: false,
+        tenancy: Tenancy::default(),
     };
-    envelope::parse(text, &rules, NOW, JobId::v7(NOW.0, 7), &TenantId::default_tenant())
+    envelope::parse(text, &rules, NOW, JobId::v7(NOW.0, 7), None)
 }

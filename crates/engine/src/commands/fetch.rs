@@ -77,6 +77,7 @@ impl Engine {
             self.count_dispatch(ix, class, seq, &job);
             let claimed = self.start(seq, class, &job, cost, fetch);
             self.journal.turn(self.tenant_of(turn), turn);
+            self.step_back(class, turn);
             self.seat(turn);
             return Some(claimed);
         }

@@ -205,9 +205,10 @@ mod tests {
         let (mut rotation, all) = (Rotation::default(), candidates(&[1.0, 1.0]));
         let deepest = serve(&mut rotation, &all, QueueStrategy::LeastLoaded, rule);
         assert_eq!(deepest, 1);
+        rotation.served(&all, QueueIx(1), QueueStrategy::LeastLoaded, rule, 1_500);
         let (order, news) = rotation.order(&all, QueueStrategy::LeastLoaded, rule, 2_000);
         assert_eq!(order[0], QueueIx(0));
-        assert_eq!(news.len(), 2);
+        assert_eq!(news, [Starved { queue: QueueIx(0), for_ms: 2_000 }]);
         let (_, news) = rotation.order(&all, QueueStrategy::LeastLoaded, rule, 2_001);
         assert!(news.is_empty());
     }

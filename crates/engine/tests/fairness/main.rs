@@ -1,0 +1,9 @@
+//! The engine by itself, at a time of the test's choosing: who is served, when, and how often.
+
+mod bounds;
+mod limits;
+mod pools;
+mod restart;
+mod tenants;
+mod turns;
+mod world;

@@ -1,0 +1,146 @@
+use crate::world::{World, job};
+use rota_engine::{Config, EventKind, Noisy, Refusal, Reply};
+use rota_model::{State, TenantId};
+use serde_json::json;
+
+fn refused(reply: Reply) -> Refusal {
+    match reply {
+        Reply::Refused(refusal) => refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_cap_holds_over_all_queues_and_everyone_else_goes_on() {
+    let mut world = World::new();
+    world.tenant("a", json!({"max_concurrency": 2}));
+    world.enqueue(&job("a"), 5);
+    world.enqueue(&job("a").queue("other"), 5);
+    world.enqueue(&job("b"), 1);
+    let first = world.fetch(10);
+    assert_eq!(first.len(), 3);
+    assert!(world.fetch_with(&["other"], 5, |_| {}).is_empty());
+    let own = first.iter().find(|job| world.owner(job.seq) == "a").unwrap().seq;
+    world.ack(own);
+    assert_eq!(world.fetch_with(&["other"], 5, |_| {}).len(), 1);
+    assert!(world.fetch(5).is_empty());
+    world.tenant("a", json!({"max_concurrency": 4}));
+    assert_eq!(world.fetch(5).len(), 2);
+}
+
+#[test]
+fn depth_and_scheduled_are_bounded_whole_batches_only() {
+    let mut world = World::new();
+    world.tenant("a", json!({"max_queue_depth": 5, "max_scheduled": 2}));
+    world.enqueue(&job("a"), 4);
+    let two = [job("a"), job("a")];
+    let refusal = refused(world.try_enqueue(&two, 0));
+    assert!(
+        matches!(
+            refusal,
+            Refusal::TenantLimit {
+                limit: "max_queue_depth",
+                current: 4,
+                maximum: 5,
+                retry_ms: Some(_),
+                ..
+            }
+        ),
+        "{refusal:?}"
+    );
+    assert!(world.has_event(|e| matches!(e, EventKind::TenantLimitExceeded { .. })));
+    let six = vec![job("a"); 6];
+    assert!(matches!(
+        refused(world.try_enqueue(&six, 0)),
+        Refusal::TenantLimit { retry_ms: None, .. }
+    ));
+    world.enqueue(&job("a"), 1);
+    let claimed = world.fetch(1).remove(0);
+    world.enqueue(&job("a"), 1);
+    assert_eq!(
+        world.nack(claimed.seq, None).state,
+        State::Retryable,
+        "what returns is never refused"
+    );
+    world.enqueue(&job("b"), 100);
+    let mut world = World::new();
+    world.tenant("a", json!({"max_scheduled": 2}));
+    let later = crate::world::Job { start_in: Some(60_000), ..job("a") };
+    world.enqueue(&later, 2);
+    assert!(matches!(
+        refused(world.try_enqueue(&[later], 0)),
+        Refusal::TenantLimit { limit: "max_scheduled", .. }
+    ));
+    world.enqueue(&job("a"), 10);
+}
+
+#[test]
+fn the_enqueue_rate_is_never_exceeded_in_any_window() {
+    let mut world = World::new();
+    world.tenant("a", json!({"max_enqueue_rate": {"limit": 10, "period": "PT1S"}}));
+    let mut times = Vec::new();
+    for _ in 0..500 {
+        world.pass(17);
+        match world.try_enqueue(&[job("a"), job("a")], 0) {
+            Reply::Enqueued(_) => times.extend([world.mono; 2]),
+            Reply::Refused(Refusal::TenantLimit {
+                limit: "max_enqueue_rate",
+                retry_ms: Some(ms),
+                ..
+            }) => {
+                assert!(ms <= 1_000);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    for (i, at) in times.iter().enumerate() {
+        assert!(times[..=i].iter().filter(|t| **t + 1_000 > *at).count() <= 10);
+    }
+    assert!(times.len() as u64 * 100 >= world.mono * 99 / 100);
+}
+
+#[test]
+fn a_soft_quota_admits_and_says_so() {
+    let mut world = World::new();
+    world.tenant("a", json!({"max_queue_depth": 1, "quota": "soft"}));
+    world.enqueue(&job("a"), 1);
+    match world.try_enqueue(&[job("a")], 0) {
+        Reply::Enqueued(admission) => assert_eq!(admission.over_quota, ["max_queue_depth"]),
+        other => panic!("{other:?}"),
+    }
+    assert!(world.has_event(|e| matches!(e, EventKind::TenantLimitExceeded { soft: true, .. })));
+}
+
+#[test]
+fn a_tenants_part_of_a_queue_can_be_paused() {
+    let mut world = World::new();
+    world.enqueue(&job("a"), 3);
+    world.enqueue(&job("b"), 3);
+    let (tenant, queue) = (TenantId::parse("a").unwrap(), rota_model::QueueName::default_queue());
+    world.apply(rota_engine::Command::PauseShard(tenant.clone(), queue.clone()));
+    assert_eq!(world.served(6), ["b"; 3]);
+    world.crash(10);
+    assert!(world.fetch(6).is_empty());
+    world.apply(rota_engine::Command::ResumeShard(tenant, queue));
+    assert_eq!(world.served(6), ["a"; 3]);
+}
+
+#[test]
+fn a_noisy_tenant_is_noticed_throttled_and_let_go() {
+    let noisy = Noisy { throttle: true, throttle_ms: 60_000, ..Noisy::default() };
+    let mut world = World::with(Config { noisy, ..Config::default() });
+    for tenant in ["a", "b", "c", "d"] {
+        world.enqueue(&job(tenant), 20);
+    }
+    world.enqueue(&job("loud"), 2_000);
+    world.pass(6_000);
+    assert!(world.has_event(|e| matches!(e, EventKind::TenantThrottled { throttle: Some(t), .. } if t.reason == "queue_depth_ratio_exceeded")));
+    let view = world.engine.tenant("loud").unwrap();
+    assert!(view.effective_weight < view.weight);
+    let loud = crate::world::count(&world.served(42), "loud");
+    assert!(loud <= 4, "{loud}");
+    world.pass(61_000);
+    assert!(world.has_event(|e| matches!(e, EventKind::TenantThrottleReleased { .. })));
+    let view = world.engine.tenant("loud").unwrap();
+    assert_eq!(view.effective_weight, view.weight);
+}

@@ -1,0 +1,139 @@
+use crate::world::{World, count, job};
+use rota_engine::{Config, Cost, Fairness, PriorityScope};
+use serde_json::json;
+
+#[test]
+fn tenants_take_turns_however_much_they_have() {
+    let mut world = World::new();
+    world.enqueue(&job("giant"), 1_000);
+    world.enqueue(&job("a"), 3);
+    world.enqueue(&job("b"), 3);
+    let served = world.served(9);
+    for three in served.chunks(3) {
+        for tenant in ["giant", "a", "b"] {
+            assert_eq!(count(three, tenant), 1, "{served:?}");
+        }
+    }
+    assert_eq!(world.served(5), ["giant"; 5]);
+}
+
+#[test]
+fn weights_are_shares_at_every_moment() {
+    let mut world = World::new();
+    for (tenant, weight) in [("acme", 10.0), ("beta", 5.0), ("gamma", 1.0)] {
+        world.tenant(tenant, json!({"fairness_weight": weight}));
+    }
+    for tenant in ["acme", "beta", "gamma"] {
+        world.enqueue(&job(tenant), 400);
+    }
+    let served = world.served(160);
+    for n in 1..=served.len() {
+        for (tenant, weight) in [("acme", 10.0), ("beta", 5.0), ("gamma", 1.0)] {
+            let (got, due) = (count(&served[..n], tenant) as f64, n as f64 * weight / 16.0);
+            assert!((got - due).abs() <= 2.0, "{tenant} has {got} of {due} after {n}");
+        }
+    }
+    assert_eq!(count(&served, "acme"), 100);
+}
+
+#[test]
+fn a_weight_counts_from_the_next_job_on() {
+    let mut world = World::new();
+    world.enqueue(&job("a"), 200);
+    world.enqueue(&job("b"), 200);
+    assert_eq!(count(&world.served(20), "a"), 10);
+    world.tenant("a", json!({"fairness_weight": 9}));
+    let a = count(&world.served(100), "a");
+    assert!((88..=92).contains(&a), "{a}");
+}
+
+#[test]
+fn who_was_idle_has_saved_nothing_and_who_joins_is_served_at_once() {
+    let mut world = World::new();
+    world.enqueue(&job("a"), 300);
+    world.enqueue(&job("b"), 1);
+    assert_eq!(count(&world.served(100), "b"), 1);
+    world.enqueue(&job("b"), 100);
+    let served = world.served(40);
+    assert_eq!(count(&served[..2], "b"), 1, "{served:?}");
+    assert!((19..=21).contains(&count(&served, "b")));
+    world.enqueue(&job("new"), 1);
+    assert_eq!(count(&world.served(3), "new"), 1);
+}
+
+#[test]
+fn many_lanes_are_one_turn() {
+    let mut world = World::new();
+    for kind in ["a", "b", "c", "d", "e"] {
+        world.enqueue(&job("many").kind(kind), 20);
+        world.enqueue(&job("many").kind(kind).limit(json!({"key": kind, "concurrency": 50})), 20);
+    }
+    world.enqueue(&job("one"), 50);
+    assert_eq!(count(&world.served(60), "one"), 30);
+}
+
+#[test]
+fn priorities_go_first_and_a_boost_counts_for_what_waits_already() {
+    let mut world = World::new();
+    world.enqueue(&job("a"), 5);
+    world.enqueue(&job("b").priority(5), 5);
+    assert_eq!(world.served(2), ["b", "b"]);
+    world.tenant("a", json!({"priority_boost": 6}));
+    assert_eq!(world.served(5), ["a"; 5]);
+    world.enqueue(&job("c").priority(100), 3);
+    world.tenant("c", json!({"max_priority": 1}));
+    assert_eq!(world.served(3), ["b"; 3]);
+}
+
+#[test]
+fn urgency_is_a_tenants_own_affair_where_the_operator_says_so() {
+    let fairness = Fairness { priority_scope: PriorityScope::Tenant, ..Fairness::default() };
+    let mut world = World::with(Config { fairness, ..Config::default() });
+    world.enqueue(&job("calm").priority(-5), 2);
+    world.enqueue(&job("urgent").priority(100), 50);
+    world.enqueue(&job("calm").priority(5), 10);
+    assert_eq!(count(&world.served(20), "calm"), 10);
+    let fetched = world.fetch(2);
+    assert_eq!(fetched.len(), 2);
+}
+
+#[test]
+fn without_fairness_jobs_go_in_the_order_in_which_they_came() {
+    let fairness = Fairness { enabled: false, ..Fairness::default() };
+    let mut world = World::with(Config { fairness, ..Config::default() });
+    for tenant in ["a", "b", "a", "c", "b", "a"] {
+        world.enqueue(&job(tenant), 2);
+    }
+    let expected = ["a", "a", "b", "b", "a", "a", "c", "c", "b", "b", "a", "a"];
+    assert_eq!(world.served(20), expected);
+}
+
+#[test]
+fn a_fetch_for_a_tenant_gets_only_its_jobs() {
+    let mut world = World::new();
+    world.enqueue(&job("a"), 5);
+    world.enqueue(&job("b").priority(9), 2);
+    let tenant = rota_model::TenantId::parse("b").unwrap();
+    let fetched = world.fetch_with(&["default"], 10, |fetch| fetch.tenant = Some(tenant));
+    assert_eq!(fetched.len(), 2);
+    assert!(fetched.iter().all(|job| world.owner(job.seq) == "b"));
+}
+
+#[test]
+fn slow_jobs_do_not_win_capacity_when_time_is_what_counts() {
+    let fairness = Fairness { cost: Cost::Runtime, ..Fairness::default() };
+    let mut world = World::with(Config { fairness, ..Config::default() });
+    world.enqueue(&job("slow").kind("slow"), 2_000);
+    world.enqueue(&job("fast").kind("fast"), 2_000);
+    let (mut slow_ms, mut fast_ms) = (0, 0);
+    for _ in 0..1_000 {
+        let claimed = world.fetch(1).pop().unwrap();
+        let slow = world.owner(claimed.seq) == "slow";
+        let ms = if slow { 100 } else { 10 };
+        *(if slow { &mut slow_ms } else { &mut fast_ms }) += ms;
+        world.pass(ms);
+        world.ack(claimed.seq);
+    }
+    let ratio = slow_ms as f64 / fast_ms as f64;
+    assert!((0.8..1.25).contains(&ratio), "{slow_ms} against {fast_ms}");
+}

@@ -1,0 +1,363 @@
+//! An engine with its clock in the test's hand.
+
+use std::collections::BTreeMap;
+
+use rota_engine::{
+    Ack, Claimed, Command, Config, Effects, Engine, Enqueue, EventKind, Failure, Fetch, Holder,
+    Nack, Now, Preference, PutLimit, Reply, Restore, Settle, Target, TenantChange, WaiterId,
+};
+use rota_model::envelope::NewJob;
+use rota_model::limit::parse_rate_limit;
+use rota_model::mutation::{Kind, Mutation};
+use rota_model::row::Place;
+use rota_model::{
+    Class, ClassId, IdKey, JobId, JobType, LimitKey, Live, Millis, Policy, QueueName, Scope, Seq,
+    TenantConfig, TenantId,
+};
+use serde_json::{Value, json};
+
+pub const EPOCH: i64 = 1_770_000_000_000;
+
+pub struct World {
+    pub engine: Engine,
+    pub config: Config,
+    pub mono: u64,
+    pub events: Vec<EventKind>,
+    pub woken: Vec<(WaiterId, Reply)>,
+    /// What a store would have.
+    rows: BTreeMap<(Kind, String), Vec<u8>>,
+    classes: BTreeMap<u32, Class>,
+    live: BTreeMap<Seq, Live>,
+    journal: BTreeMap<u64, Vec<u8>>,
+    number: u64,
+    next_id: u128,
+    owners: BTreeMap<Seq, (String, String)>,
+}
+
+/// A job to be enqueued.
+#[derive(Clone)]
+pub struct Job {
+    pub tenant: &'static str,
+    pub queue: &'static str,
+    pub kind: &'static str,
+    pub priority: i16,
+    pub limit: Option<Value>,
+    pub start_in: Option<i64>,
+    pub size: usize,
+}
+
+pub fn job(tenant: &'static str) -> Job {
+    Job { tenant, queue: "default", kind: "t", priority: 0, limit: None, start_in: None, size: 10 }
+}
+
+impl Job {
+    pub fn queue(self, queue: &'static str) -> Self {
+        Self { queue, ..self }
+    }
+
+    pub fn kind(self, kind: &'static str) -> Self {
+        Self { kind, ..self }
+    }
+
+    pub fn priority(self, priority: i16) -> Self {
+        Self { priority, ..self }
+    }
+
+    pub fn limit(self, limit: Value) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self::with(Config::default())
+    }
+
+    pub fn with(config: Config) -> Self {
+        let mut world = Self {
+            engine: Engine::new(config.clone(), 7),
+            config,
+            mono: 0,
+            events: Vec::new(),
+            woken: Vec::new(),
+            rows: BTreeMap::new(),
+            classes: BTreeMap::new(),
+            live: BTreeMap::new(),
+            journal: BTreeMap::new(),
+            number: 0,
+            next_id: 1,
+            owners: BTreeMap::new(),
+        };
+        world.pass(0);
+        world
+    }
+
+    pub fn apply(&mut self, command: Command) -> Reply {
+        let reply = self.engine.apply(self.mono, command);
+        self.commit();
+        reply
+    }
+
+    fn commit(&mut self) {
+        let Effects { mut mutations, woken, events } = self.engine.take_effects();
+        self.events.extend(events.into_iter().map(|event| event.kind));
+        self.woken.extend(woken);
+        self.number += 1;
+        self.engine.seal(self.number, &mut mutations);
+        mutations.into_iter().for_each(|mutation| self.store(mutation));
+    }
+
+    fn store(&mut self, mutation: Mutation) {
+        match mutation {
+            Mutation::Class(id, class) => {
+                self.classes.insert(id.0, (*class).clone());
+            }
+            Mutation::DropClass(id) => {
+                self.classes.remove(&id.0);
+            }
+            Mutation::Insert(_, live) => {
+                self.live.insert(live.seq, live);
+            }
+            Mutation::Claim(claim) => {
+                let live = self.live.get_mut(&claim.seq).unwrap();
+                live.state = rota_model::State::Active;
+                (live.attempt, live.worker) = (claim.attempt, claim.worker);
+                (live.due, live.started) = (Some(claim.due), Some(claim.started));
+                live.reserved_ms = claim.reserved_ms;
+            }
+            Mutation::Ready(ready) => {
+                let live = self.live.get_mut(&ready.seq).unwrap();
+                (live.state, live.due) = (rota_model::State::Available, None);
+                if let Some(undo) = ready.undo {
+                    (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
+                }
+            }
+            Mutation::Backoff(backoff) => {
+                let live = self.live.get_mut(&backoff.seq).unwrap();
+                (live.state, live.due) = (rota_model::State::Retryable, Some(backoff.due));
+                if let Some(undo) = backoff.undo {
+                    (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
+                }
+            }
+            Mutation::Postpone { seq, due } => {
+                let live = self.live.get_mut(&seq).unwrap();
+                (live.state, live.due) = (rota_model::State::Scheduled, Some(due));
+            }
+            Mutation::Finish(finish) => {
+                self.live.remove(&finish.seq);
+            }
+            Mutation::Put(kind, name, json) => {
+                self.rows.insert((kind, name.to_string()), json.to_vec());
+            }
+            Mutation::Remove(kind, name) => {
+                self.rows.remove(&(kind, name.to_string()));
+            }
+            Mutation::Journal(data) => {
+                self.journal.insert(self.number, data.to_vec());
+            }
+            Mutation::TrimJournal(before) => self.journal = self.journal.split_off(&before),
+            _ => {}
+        }
+    }
+
+    /// The process ends without a word and another begins, after so many milliseconds.
+    pub fn crash(&mut self, down_ms: u64) {
+        let wall = Millis(self.engine.now().wall.0 + down_ms as i64);
+        self.mono = 0;
+        let mut restore = Restore::new(self.config.clone(), 9, Now { wall, mono: 0 });
+        for (id, class) in &self.classes {
+            restore.class(ClassId(*id), class.clone(), Default::default());
+        }
+        for ((kind, name), json) in &self.rows {
+            restore.named(*kind, name, json);
+        }
+        for live in self.live.values() {
+            restore.live(live.clone());
+        }
+        for (number, data) in &self.journal {
+            restore.journal(*number, data);
+        }
+        let next = self.engine.next_seq();
+        self.engine = restore.finish(next, wall, IdKey(0), self.number).unwrap();
+        self.pass(0);
+    }
+
+    /// Lets time pass.
+    pub fn pass(&mut self, ms: u64) {
+        let wall = if self.number == 0 { EPOCH } else { self.engine.now().wall.0 };
+        self.mono += ms;
+        let now = Now { wall: Millis(wall + ms as i64), mono: self.mono };
+        self.apply(Command::Tick(now));
+        while self.engine.wake_in_ms() == Some(0) {
+            self.apply(Command::Tick(now));
+        }
+    }
+
+    pub fn try_enqueue(&mut self, jobs: &[Job], wait_ms: u64) -> Reply {
+        let made = jobs.iter().map(|job| self.make(job)).collect();
+        let wait = (wait_ms > 0).then_some((WaiterId(self.number + 1_000), wait_ms));
+        let first = self.engine.next_seq();
+        let reply = self.apply(Command::Enqueue(Enqueue { jobs: made, wait }));
+        for (i, job) in jobs.iter().enumerate() {
+            let owner = (job.tenant.to_owned(), job.queue.to_owned());
+            self.owners.insert(Seq(first.0 + i as u64), owner);
+        }
+        reply
+    }
+
+    pub fn enqueue(&mut self, job: &Job, count: usize) -> Vec<Seq> {
+        match self.try_enqueue(&vec![job.clone(); count], 0) {
+            Reply::Enqueued(admission) => admission.jobs.iter().map(|job| job.seq).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn make(&mut self, job: &Job) -> NewJob {
+        let queue = QueueName::parse(job.queue).unwrap();
+        let limit = job.limit.as_ref();
+        let limit = limit.map(|limit| parse_rate_limit(limit, &queue, Scope::Global).unwrap());
+        self.next_id += 1;
+        NewJob {
+            id: JobId::v7(EPOCH, self.next_id),
+            id_given: false,
+            class: Class {
+                queue,
+                kind: JobType::parse(job.kind).unwrap(),
+                tenant: TenantId::parse(job.tenant).unwrap(),
+                priority: job.priority,
+                policy: Policy { limit, ..Policy::default() }.into(),
+            },
+            start_at: job.start_in.map(|ms| Millis(self.engine.now().wall.0 + ms)),
+            expires: None,
+            pending: false,
+            body: vec![b'x'; job.size].into(),
+        }
+    }
+
+    pub fn fetch_with(
+        &mut self,
+        queues: &[&str],
+        count: usize,
+        change: impl FnOnce(&mut Fetch),
+    ) -> Vec<Claimed> {
+        let mut fetch = Fetch {
+            queues: queues.iter().map(|name| QueueName::parse(name).unwrap()).collect(),
+            count,
+            worker: None,
+            pool: None,
+            tenant: None,
+            preference: None,
+            visibility_ms: None,
+            wait: None,
+        };
+        change(&mut fetch);
+        match self.apply(Command::Fetch(fetch)) {
+            Reply::Fetched(claimed) => claimed,
+            Reply::Waiting => Vec::new(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn fetch(&mut self, count: usize) -> Vec<Claimed> {
+        self.fetch_with(&["default"], count, |_| {})
+    }
+
+    /// The tenants of the next jobs, one fetch each.
+    pub fn served(&mut self, count: usize) -> Vec<String> {
+        let mut tenants = Vec::new();
+        for _ in 0..count {
+            let Some(claimed) = self.fetch(1).pop() else { break };
+            tenants.push(self.owner(claimed.seq));
+            self.ack(claimed.seq);
+        }
+        tenants
+    }
+
+    pub fn by_strategy(
+        &mut self,
+        queues: &[&str],
+        preference: Option<Preference>,
+        count: usize,
+    ) -> Vec<String> {
+        let mut served = Vec::new();
+        for _ in 0..count {
+            let one = self.fetch_with(queues, 1, |fetch| fetch.preference = preference.clone());
+            let Some(claimed) = one.first() else { break };
+            served.push(self.owners[&claimed.seq].1.clone());
+            let seq = claimed.seq;
+            self.ack(seq);
+        }
+        served
+    }
+
+    pub fn owner(&self, seq: Seq) -> String {
+        self.owners[&seq].0.clone()
+    }
+
+    pub fn target(&self, seq: Seq) -> Target {
+        let live = self.engine.active_job(seq).or(self.live.get(&seq).cloned()).unwrap();
+        Target { seq, id: JobId::v7(EPOCH, 0), now: Place::Live(live) }
+    }
+
+    pub fn ack(&mut self, seq: Seq) {
+        let job = self.target(seq);
+        let ack = Settle::Ack(Ack { job, holder: Holder::default(), result: None });
+        match self.apply(Command::Settle(vec![ack])) {
+            Reply::Settled(all) => assert!(all[0].is_ok(), "{all:?}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn nack(&mut self, seq: Seq, limited_until: Option<Millis>) -> rota_engine::Settled {
+        let json = br#""type":"E","message":"m""#.to_vec().into();
+        let failure =
+            Failure { kind: "E".into(), code: None, retryable: true, limited_until, json };
+        let job = self.target(seq);
+        let nack = Nack { job, holder: Holder::default(), failure, requeue: false };
+        match self.apply(Command::Settle(vec![Settle::Nack(nack)])) {
+            Reply::Settled(mut all) => all.remove(0).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn tenant(&mut self, id: &str, config: Value) {
+        let mut made = TenantConfig::default();
+        made.merge(config.as_object().unwrap()).unwrap();
+        let change = TenantChange { config: made, what: "put", reason: None };
+        let reply = self.apply(Command::PutTenant(TenantId::parse(id).unwrap(), change));
+        assert!(matches!(reply, Reply::Tenant { .. }), "{reply:?}");
+    }
+
+    pub fn say(&mut self, key: &str, numbers: Value, for_ms: Option<i64>) {
+        let numbers = rota_model::limit::parse_numbers(numbers.as_object().unwrap(), "x").unwrap();
+        let until = for_ms.map(|ms| Millis(self.engine.now().wall.0 + ms));
+        let put = PutLimit {
+            key: LimitKey::parse(key).unwrap(),
+            tenant: None,
+            numbers: Some((numbers, until)),
+            paused_until: None,
+            reason: None,
+        };
+        assert!(matches!(self.apply(Command::PutLimit(put.into())), Reply::Limit(_)));
+    }
+
+    pub fn wall(&self) -> Millis {
+        self.engine.now().wall
+    }
+
+    pub fn has_event(&self, wanted: impl Fn(&EventKind) -> bool) -> bool {
+        self.events.iter().any(wanted)
+    }
+}
+
+pub fn count(all: &[String], one: &str) -> usize {
+    all.iter().filter(|name| *name == one).count()
+}
+
+pub fn concurrency(key: &str, most: u32) -> Value {
+    json!({"key": key, "concurrency": most})
+}
+
+pub fn rate(key: &str, limit: u32, period: &str) -> Value {
+    json!({"key": key, "rate": {"limit": limit, "period": period}})
+}
