@@ -13,8 +13,10 @@ use rota_model::{Class, JobId, JobType, Millis, Policy, QueueName, TenantId, Wor
 use crate::{BenchError, Line, Options, Progress};
 
 const EPOCH: i64 = 1_700_000_000_000;
-/// Kinds of jobs; each is a lane of its own.
-const KINDS: usize = 10;
+/// Tenants that take turns; each is a lane of its own.
+const TENANTS: usize = 10_000;
+/// Operations that share a commit.
+const BATCH: u64 = 512;
 /// How many jobs wait at first, and how many a worker takes at once.
 const WAITING: usize = 1_000_000;
 const AT_ONCE: usize = 100;
@@ -57,6 +59,8 @@ struct Bench {
     body: Bytes,
     ms: u64,
     waiting: usize,
+    mutations: u64,
+    batches: u64,
 }
 
 impl Bench {
@@ -64,8 +68,8 @@ impl Bench {
         let queue = QueueName::default_queue();
         let class = |n: usize| Class {
             queue: QueueName::default_queue(),
-            kind: JobType::parse(&format!("bench.kind{n}")).expect("the type is valid"),
-            tenant: TenantId::default_tenant(),
+            kind: JobType::parse("bench.job").expect("the type is valid"),
+            tenant: TenantId::parse(&format!("tenant-{n}")).expect("the name is valid"),
             priority: 0,
             policy: Policy::default().into(),
         };
@@ -73,17 +77,26 @@ impl Bench {
             engine: Engine::new(Config::default(), 1),
             queue,
             worker: WorkerId::parse("bench").expect("the name is valid"),
-            classes: (0..KINDS).map(class).collect(),
+            classes: (0..TENANTS).map(class).collect(),
             body: vec![b'x'; 300].into(),
             ms: 0,
             waiting: 0,
+            mutations: 0,
+            batches: 0,
         })
     }
 
     fn apply(&mut self, command: Command) -> Reply {
         let reply = self.engine.apply(self.ms, command);
         // A runtime would hand these to the store.
-        drop(self.engine.take_effects());
+        let mut effects = self.engine.take_effects();
+        self.mutations += effects.mutations.len() as u64;
+        if self.mutations >= BATCH {
+            self.mutations = 0;
+            self.batches += 1;
+            self.engine.seal(self.batches, &mut effects.mutations);
+        }
+        drop(effects);
         reply
     }
 
@@ -99,7 +112,7 @@ impl Bench {
             let job = |n: usize| NewJob {
                 id: JobId::v7(EPOCH, n as u128),
                 id_given: false,
-                class: self.classes[(chunk + n) % KINDS].clone(),
+                class: self.classes[(chunk * AT_ONCE + n) % TENANTS].clone(),
                 start_at: None,
                 expires: None,
                 pending: false,

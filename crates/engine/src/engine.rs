@@ -239,6 +239,7 @@ impl Engine {
         for (id, config) in self.config.tenants.clone() {
             let ix = self.tenants.add(id, Millis(0));
             self.tenants.get_mut(ix).file = Some(config);
+            self.tenants.note_configured();
         }
         for (name, pool) in self.config.pools.clone() {
             self.pools.put_file(name, pool);

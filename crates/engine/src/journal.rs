@@ -7,9 +7,10 @@
 //! writes.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
 
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{QueueName, Rate, TenantId};
+use rota_model::{Millis, QueueName, Rate, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::Engine;
@@ -24,7 +25,10 @@ const TRIM_EVERY: u64 = 32;
 
 #[derive(Default)]
 pub(crate) struct Journal {
-    tenants: BTreeMap<TenantIx, TenantDelta>,
+    /// Tenants that did something in the batch under way, each once.
+    pub tenants: Vec<TenantIx>,
+    /// Turns that were served in it.
+    turns: Vec<TurnIx>,
     limits: BTreeMap<LimitIx, LimitDelta>,
     /// What has changed since it was written out, with the batch in which that began.
     dirty: VecDeque<(u64, Thing)>,
@@ -43,12 +47,6 @@ enum Thing {
 }
 
 #[derive(Default)]
-struct TenantDelta {
-    tally: Tally,
-    turns: Vec<TurnIx>,
-}
-
-#[derive(Default)]
 struct LimitDelta {
     rates: Vec<Rate>,
     throttle: Option<Rate>,
@@ -57,45 +55,26 @@ struct LimitDelta {
 }
 
 /// One batch's entry, as it is kept on disk.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct Entry {
     /// Wall-clock time.
-    pub at: i64,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tenants: BTreeMap<TenantId, TenantEntry>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub limits: BTreeMap<String, LimitEntry>,
+    at: i64,
+    /// Jobs enqueued, started, completed and failed.
+    tenants: Vec<(TenantId, u32, u32, u32, u32)>,
+    turns: Vec<(TenantId, QueueName, i32, Tag)>,
+    limits: Vec<(String, LimitEntry)>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct TenantEntry {
-    #[serde(flatten)]
-    pub tally: Tally,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub turns: Vec<(QueueName, i32, Tag)>,
-}
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct LimitEntry {
-    pub rates: Vec<Rate>,
+struct LimitEntry {
+    rates: Vec<Rate>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub throttle: Option<Rate>,
+    throttle: Option<Rate>,
     /// Wall-clock times and how many started.
-    pub starts: Vec<(i64, u32)>,
+    starts: Vec<(i64, u32)>,
 }
 
 impl Journal {
-    pub fn tenant(&mut self, tenant: TenantIx, tally: Tally) {
-        self.tenants.entry(tenant).or_default().tally.add(tally);
-    }
-
-    pub fn turn(&mut self, tenant: TenantIx, turn: TurnIx) {
-        let turns = &mut self.tenants.entry(tenant).or_default().turns;
-        if turns.last() != Some(&turn) && !turns.contains(&turn) {
-            turns.push(turn);
-        }
-    }
-
     pub fn started(&mut self, limit: LimitIx, rates: &[Rate], throttle: Option<Rate>, at: i64) {
         let delta = self.limits.entry(limit).or_default();
         for rate in rates {
@@ -108,11 +87,6 @@ impl Journal {
             Some((last, n)) if *last == at => *n += 1,
             _ => delta.starts.push((at, 1)),
         }
-    }
-
-    /// Changed in this batch or before, and not written out since.
-    pub fn mark_tenant(&mut self, tenant: TenantIx) {
-        self.dirty.push_back((self.number, Thing::Tenant(tenant)));
     }
 
     /// What was written out under this name knows all batches up to this one.
@@ -130,10 +104,6 @@ impl Journal {
         (self.number, self.trimmed) = (number, number);
         self.dirty.make_contiguous().sort_by_key(|(first, _)| *first);
     }
-
-    pub fn mark_limit(&mut self, limit: LimitIx) {
-        self.dirty.push_back((self.number, Thing::Limit(limit)));
-    }
 }
 
 impl Engine {
@@ -141,11 +111,10 @@ impl Engine {
     /// batch, after its last command.
     pub fn seal(&mut self, number: u64, out: &mut Vec<Mutation>) {
         self.journal.number = number;
-        let entry = self.take_entry();
-        let entries = entry.tenants.len() + entry.limits.len();
+        let entries = self.journal.tenants.len() + self.journal.limits.len();
         if entries > 0 {
-            let json = serde_json::to_vec(&entry).expect("an entry is plain data");
-            out.push(Mutation::Journal(json.into()));
+            let entry = self.write_entry();
+            out.push(Mutation::Journal(entry.into()));
         }
         let share = (entries * self.journal.dirty.len()).div_ceil(MOST_ENTRIES);
         for _ in 0..share {
@@ -160,30 +129,60 @@ impl Engine {
         }
     }
 
-    fn take_entry(&mut self) -> Entry {
-        let offset = self.now.wall.0 - self.now.mono as i64;
-        let mut entry = Entry { at: self.now.wall.0, ..Entry::default() };
-        for (ix, delta) in std::mem::take(&mut self.journal.tenants) {
-            if !std::mem::replace(&mut self.tenants.get_mut(ix).dirty, true) {
-                self.journal.mark_tenant(ix);
-            }
-            let turns = delta.turns.iter().filter_map(|turn| self.turn_entry(*turn)).collect();
-            let id = self.tenants.get(ix).id.clone();
-            entry.tenants.insert(id, TenantEntry { tally: delta.tally, turns });
+    /// A turn's job was handed out.
+    pub(crate) fn note_served(&mut self, turn: TurnIx) {
+        if !std::mem::replace(&mut self.turns.get_mut(turn).served, true) {
+            self.journal.turns.push(turn);
         }
+    }
+
+    /// JSON that [`Entry`] reads. Written by hand: it is made for every batch, and the names in it
+    /// have no character that would have to be escaped.
+    fn write_entry(&mut self) -> Vec<u8> {
+        let mut out = String::with_capacity(64 * self.journal.tenants.len() + 128);
+        let _ = write!(out, r#"{{"at":{},"tenants":["#, self.now.wall.0);
+        for ix in std::mem::take(&mut self.journal.tenants) {
+            let tenant = self.tenants.get_mut(ix);
+            if !std::mem::replace(&mut tenant.dirty, true) {
+                self.journal.dirty.push_back((self.journal.number, Thing::Tenant(ix)));
+            }
+            tenant.did_something = false;
+            let Tally { enqueued, started, completed, failed } = std::mem::take(&mut tenant.did);
+            let id = &tenant.id;
+            let _ = write!(out, r#"["{id}",{enqueued},{started},{completed},{failed}],"#);
+        }
+        end_list(&mut out, r#""turns":["#);
+        for turn in std::mem::take(&mut self.journal.turns) {
+            let Some(is) = self.turns.find_mut(turn) else { continue };
+            is.served = false;
+            let tenant = &self.tenants.get(self.shards.get(is.shard).tenant).id;
+            let (queue, level, tag) = (&self.queues.get(is.queue).name, is.level, is.tag.0);
+            let _ = write!(out, r#"["{tenant}","{queue}",{level},{tag}],"#);
+        }
+        end_list(&mut out, r#""limits":["#);
+        self.write_limits(&mut out);
+        if out.ends_with(',') {
+            out.pop();
+        }
+        out.push_str("]}");
+        out.into_bytes()
+    }
+
+    fn write_limits(&mut self, out: &mut String) {
+        let offset = self.now.wall.0 - self.now.mono as i64;
         for (ix, delta) in std::mem::take(&mut self.journal.limits) {
             if !self.limits.exists(ix) {
                 continue;
             }
             if !std::mem::replace(&mut self.limits.limit_mut(ix).dirty, true) {
-                self.journal.mark_limit(ix);
+                self.journal.dirty.push_back((self.journal.number, Thing::Limit(ix)));
             }
             let starts = delta.starts.iter().map(|&(at, n)| (at + offset, n)).collect();
             let LimitDelta { rates, throttle, .. } = delta;
-            let name = self.limits.limit(ix).partition.name();
-            entry.limits.insert(name, LimitEntry { rates, throttle, starts });
+            let entry = LimitEntry { rates, throttle, starts };
+            let entry = serde_json::to_string(&entry).expect("an entry is plain data");
+            let _ = write!(out, r#"["{}",{entry}],"#, self.limits.limit(ix).partition.name());
         }
-        entry
     }
 
     fn turn_entry(&self, turn: TurnIx) -> Option<(QueueName, i32, Tag)> {
@@ -242,42 +241,37 @@ fn put(kind: Kind, name: &str, row: &impl Serialize) -> Mutation {
     Mutation::Put(kind, name.into(), json.into())
 }
 
+/// Ends one list of an entry and begins the next.
+fn end_list(out: &mut String, next: &str) {
+    if out.ends_with(',') {
+        out.pop();
+    }
+    out.push_str("],");
+    out.push_str(next);
+}
+
 /// What a start does with the journal.
 impl Engine {
-    fn replay_tenant(&mut self, ix: TenantIx, done: &TenantEntry, at: i64, offset: i64) {
-        let wall = rota_model::Millis(at);
-        let tenant = self.tenants.get_mut(ix);
-        tenant.counters.get_or_insert_default().add(done.tally, wall);
-        if done.tally.enqueued > 0 {
-            self.count_enqueued(ix, done.tally.enqueued, at - offset);
-        }
-        for (queue, level, tag) in &done.turns {
-            self.remember_turn(ix, queue, *level, *tag);
-        }
-    }
-
-    /// A turn's tag, as it was; it counts if the tenant has something to be served there.
-    pub(crate) fn remember_turn(&mut self, ix: TenantIx, queue: &str, level: i32, tag: Tag) {
-        let Some(shard) = self.queues.find(queue).and_then(|q| self.shards.find(q, ix)) else {
-            return;
-        };
-        let turns = &self.shards.get(shard).turns;
-        if let Some(&(_, turn)) = turns.iter().find(|(at, _)| *at == level) {
-            self.turns.get_mut(turn).tag = tag;
-        }
-    }
-
     pub(crate) fn replay(&mut self, number: u64, entry: &Entry) {
         let offset = self.now.wall.0 - self.now.mono as i64;
-        self.journal.number = self.journal.number.max(number);
-        for (id, done) in &entry.tenants {
+        for &(ref id, enqueued, started, completed, failed) in &entry.tenants {
             let Some(ix) = self.tenants.find(id) else { continue };
-            if self.journal.is_older(&self.tenants.get(ix).id, number) {
+            if self.journal.is_older(id, number) {
                 continue;
             }
-            self.replay_tenant(ix, done, entry.at, offset);
-            if !std::mem::replace(&mut self.tenants.get_mut(ix).dirty, true) {
+            let tally = Tally { enqueued, started, completed, failed };
+            let tenant = self.tenants.get_mut(ix);
+            tenant.counters.get_or_insert_default().add(tally, Millis(entry.at));
+            if !std::mem::replace(&mut tenant.dirty, true) {
                 self.journal.dirty.push_back((number, Thing::Tenant(ix)));
+            }
+            if enqueued > 0 {
+                self.count_enqueued(ix, enqueued, entry.at - offset);
+            }
+        }
+        for (id, queue, level, tag) in &entry.turns {
+            if let Some(ix) = self.tenants.find(id).filter(|_| !self.journal.is_older(id, number)) {
+                self.remember_turn(ix, queue, *level, *tag);
             }
         }
         for (name, done) in &entry.limits {
@@ -293,6 +287,17 @@ impl Engine {
             if !std::mem::replace(&mut limit.dirty, true) {
                 self.journal.dirty.push_back((number, Thing::Limit(ix)));
             }
+        }
+    }
+
+    /// A turn's tag, as it was; it counts if the tenant has something to be served there.
+    pub(crate) fn remember_turn(&mut self, ix: TenantIx, queue: &str, level: i32, tag: Tag) {
+        let Some(shard) = self.queues.find(queue).and_then(|q| self.shards.find(q, ix)) else {
+            return;
+        };
+        let turns = &self.shards.get(shard).turns;
+        if let Some(&(_, turn)) = turns.iter().find(|(at, _)| *at == level) {
+            self.turns.get_mut(turn).tag = tag;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Tenants that take too much, and what is done about them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use rota_model::{Millis, State};
 
@@ -21,8 +21,8 @@ const FEW_EXECUTIONS: f64 = 20.0;
 /// What to look at, and what it is compared with.
 #[derive(Default)]
 pub(crate) struct Noise {
-    /// Tenants that did something since the last look.
-    touched: BTreeSet<TenantIx>,
+    /// Tenants that did something since the last look, each once.
+    touched: Vec<TenantIx>,
     /// Those still to be looked at.
     pending: VecDeque<TenantIx>,
     next: u64,
@@ -43,7 +43,7 @@ struct Usual {
 
 impl Noise {
     pub fn touch(&mut self, tenant: TenantIx) {
-        self.touched.insert(tenant);
+        self.touched.push(tenant);
     }
 
     pub fn next_look(&self) -> Option<u64> {
@@ -87,12 +87,17 @@ impl Engine {
     /// Looks at the tenants that did something lately, some at a time.
     pub(crate) fn listen_for_noise(&mut self) {
         if !self.config.noisy.detect {
-            self.noise.touched.clear();
+            for ix in std::mem::take(&mut self.noise.touched) {
+                self.tenants.get_mut(ix).heard = false;
+            }
             return;
         }
         if self.noise.pending.is_empty() && self.noise.next <= self.now.mono {
             self.noise.next = self.now.mono.saturating_add(EVERY_MS);
-            self.noise.pending = std::mem::take(&mut self.noise.touched).into_iter().collect();
+            self.noise.pending = std::mem::take(&mut self.noise.touched).into();
+            for ix in &self.noise.pending {
+                self.tenants.get_mut(*ix).heard = false;
+            }
             self.learn_what_is_usual();
         }
         for _ in 0..SLICE {

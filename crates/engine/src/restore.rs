@@ -221,6 +221,9 @@ impl Restore {
                 engine.shards.get_mut(shard).paused = Some(*since);
             }
         }
+        if row.api.is_some() {
+            engine.tenants.note_configured();
+        }
         let tenant = engine.tenants.get_mut(ix);
         (tenant.row, tenant.written) = (row, true);
         Ok(())

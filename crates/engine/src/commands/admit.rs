@@ -73,13 +73,17 @@ impl Engine {
         Ok(over)
     }
 
+    /// Whether anything could keep one of the jobs out. Most servers have few limits, and this is
+    /// asked for every job.
     fn has_limits(&self, jobs: &[NewJob]) -> bool {
+        let (tenants, queues) = (self.tenants.any_configured(), self.queues.any_bounded());
         jobs.iter().any(|job| {
-            let tenant = self.tenants.find(&job.class.tenant).map(|ix| self.tenants.get(ix));
-            let queue = self.queues.find(&job.class.queue).map(|ix| self.queues.get(ix));
-            job.class.policy.limit.is_some()
-                || tenant.is_some_and(|tenant| tenant.origin() != crate::Origin::Default)
-                || queue.is_some_and(|queue| queue.row.settings.bounds.is_some())
+            let class = &job.class;
+            let tenant = || self.tenants.find(&class.tenant).map(|ix| self.tenants.get(ix));
+            let queue = || self.queues.find(&class.queue).map(|ix| self.queues.get(ix));
+            class.policy.limit.is_some()
+                || tenants && tenant().is_some_and(|one| one.origin() != crate::Origin::Default)
+                || queues && queue().is_some_and(|one| one.row.settings.bounds.is_some())
         })
     }
 

@@ -146,6 +146,9 @@ impl Engine {
     /// Keeps what making room needs, while the queue's settings ask for it.
     pub(crate) fn keep_heads(&mut self, ix: QueueIx) {
         let bounds = self.queues.get(ix).row.settings.bounds;
+        if bounds.is_some() {
+            self.queues.note_bounded();
+        }
         let wanted = bounds.is_some_and(|b| b.strategy == crate::Backpressure::DropOldest);
         let have = self.queues.get(ix).heads.is_some();
         if wanted == have {

@@ -76,7 +76,7 @@ impl Engine {
             self.charge(turn, cost);
             self.count_dispatch(ix, class, seq, &job);
             let claimed = self.start(seq, class, &job, cost, fetch);
-            self.journal.turn(self.tenant_of(turn), turn);
+            self.note_served(turn);
             self.step_back(class, turn);
             self.seat(turn);
             return Some(claimed);

@@ -26,6 +26,10 @@ impl Engine {
     pub(crate) fn write_tenant(&mut self, ix: TenantIx) {
         let tenant = self.tenants.get_mut(ix);
         tenant.written = true;
+        if tenant.row.api.is_some() {
+            self.tenants.note_configured();
+        }
+        let tenant = self.tenants.get(ix);
         let (id, row) = (tenant.id.clone(), tenant.row.clone());
         self.put(Kind::Tenant, &id, &row);
     }
@@ -151,9 +155,15 @@ impl Engine {
     /// Counts what a tenant did.
     pub(crate) fn tally(&mut self, ix: TenantIx, tally: Tally) {
         let now = self.wall();
-        self.tenants.get_mut(ix).counters.get_or_insert_default().add(tally, now);
-        self.journal.tenant(ix, tally);
-        self.noise.touch(ix);
+        let tenant = self.tenants.get_mut(ix);
+        tenant.counters.get_or_insert_default().add(tally, now);
+        tenant.did.add(tally);
+        if !std::mem::replace(&mut tenant.did_something, true) {
+            self.journal.tenants.push(ix);
+        }
+        if !std::mem::replace(&mut tenant.heard, true) {
+            self.noise.touch(ix);
+        }
     }
 }
 

@@ -330,6 +330,7 @@ impl Engine {
             gates: Default::default(),
             groups: 0,
             seat: Seat::Out,
+            served: false,
         });
         self.shards.get_mut(shard).turns.push((level, turn));
         turn

@@ -18,6 +18,7 @@ pub(crate) struct QueueIx(pub u32);
 pub(crate) struct Queues {
     all: Vec<Queue>,
     by_name: std::collections::HashMap<QueueName, QueueIx, RandomState>,
+    bounded: bool,
 }
 
 pub(crate) struct Queue {
@@ -109,11 +110,24 @@ pub(crate) struct QueueRow {
 
 impl Queues {
     pub fn new(hasher: RandomState) -> Self {
-        Self { all: Vec::new(), by_name: std::collections::HashMap::with_hasher(hasher) }
+        Self {
+            all: Vec::new(),
+            by_name: std::collections::HashMap::with_hasher(hasher),
+            bounded: false,
+        }
     }
 
     pub fn len(&self) -> usize {
         self.all.len()
+    }
+
+    /// A queue has a bound, or had one.
+    pub fn any_bounded(&self) -> bool {
+        self.bounded
+    }
+
+    pub fn note_bounded(&mut self) {
+        self.bounded = true;
     }
 
     pub fn find(&self, name: &str) -> Option<QueueIx> {

@@ -59,6 +59,8 @@ pub(crate) struct Turn {
     /// Groups of its lanes that wait behind gates.
     pub groups: u32,
     pub seat: Seat,
+    /// It was served in the batch under way.
+    pub served: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +102,10 @@ impl Turns {
 
     pub fn find(&self, ix: TurnIx) -> Option<&Turn> {
         self.all[ix.0 as usize].as_ref()
+    }
+
+    pub fn find_mut(&mut self, ix: TurnIx) -> Option<&mut Turn> {
+        self.all[ix.0 as usize].as_mut()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (TurnIx, &Turn)> {

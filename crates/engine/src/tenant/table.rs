@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rota_model::{ClassId, Millis, Quota, State, TenantConfig, TenantId, Weight};
 
-use super::{Counters, Origin, TenantRow};
+use super::{Counters, Origin, Tally, TenantRow};
 use crate::limit::Window;
 use crate::sched::{ShardIx, Size, TurnIx};
 
@@ -31,6 +31,11 @@ pub(crate) struct Tenant {
     pub enqueued: Option<Box<Window>>,
     pub counters: Option<Box<Counters>>,
     pub dirty: bool,
+    /// What it did in the batch under way.
+    pub did: Tally,
+    pub did_something: bool,
+    /// It did something since tenants were last listened to.
+    pub heard: bool,
     /// The signals by which it was last seen to be noisy.
     pub noisy: u8,
 }
@@ -93,6 +98,7 @@ pub(crate) struct Tenants {
     by_id: BTreeMap<TenantId, TenantIx>,
     /// When automatic throttles end.
     pub ends: BTreeSet<(Millis, TenantIx)>,
+    configured: bool,
 }
 
 impl Tenants {
@@ -123,6 +129,9 @@ impl Tenants {
             enqueued: None,
             counters: None,
             dirty: false,
+            did: Tally::default(),
+            did_something: false,
+            heard: false,
             noisy: 0,
         });
         self.by_id.insert(id, ix);
@@ -139,6 +148,15 @@ impl Tenants {
 
     pub fn len(&self) -> usize {
         self.by_id.len()
+    }
+
+    /// Something was said about a tenant, now or earlier.
+    pub fn any_configured(&self) -> bool {
+        self.configured
+    }
+
+    pub fn note_configured(&mut self) {
+        self.configured = true;
     }
 
     /// In the order of their ids.
