@@ -26,7 +26,7 @@ impl fmt::Display for Counts {
 }
 
 /// Longer than any answer that is asked for here.
-const MOST: u64 = 1 << 20;
+const MOST: u64 = 1 << 26;
 
 pub(crate) fn counts(address: SocketAddr) -> Result<Counts, BenchError> {
     let path = format!("/ojs/v1/queues/{QUEUE}/stats");
@@ -75,15 +75,38 @@ fn expected(before: Counts, enqueued: u64, handled: u64) -> Result<Counts, Bench
 }
 
 pub(crate) fn get(address: SocketAddr, path: &str) -> Result<(u16, Vec<u8>), BenchError> {
+    ask(address, "GET", path, "")
+}
+
+/// Puts a JSON document; anything but a success is an error.
+pub(crate) fn put(address: SocketAddr, path: &str, body: &str) -> Result<(), BenchError> {
+    match ask(address, "PUT", path, body)? {
+        (200 | 201, _) => Ok(()),
+        (status, _) => Err(BenchError::wrong(format!("status {status} to PUT {path}"))),
+    }
+}
+
+fn ask(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> Result<(u16, Vec<u8>), BenchError> {
     let stream = connect(address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    ask(stream, path).map_err(|error| error.answering(&format!("GET {path}")))
+    let length = body.len();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: bench\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    exchange(stream, &request).map_err(|error| error.answering(&format!("{method} {path}")))
 }
 
-fn ask(mut stream: TcpStream, path: &str) -> Result<(u16, Vec<u8>), BenchError> {
+fn exchange(mut stream: TcpStream, request: &str) -> Result<(u16, Vec<u8>), BenchError> {
     let mut bytes = Vec::new();
-    write!(stream, "GET {path} HTTP/1.1\r\nhost: bench\r\nconnection: close\r\n\r\n")
+    stream
+        .write_all(request.as_bytes())
         .and_then(|()| stream.take(MOST).read_to_end(&mut bytes))
         .map_err(|error| BenchError::wrong(format!("the connection broke: {error}")))?;
     let answer = parse_answer(&bytes)?;

@@ -17,6 +17,7 @@ mod options;
 mod process;
 mod rates;
 mod store;
+mod tenants;
 
 pub use depth::depth;
 pub use echo::serve_echo;
@@ -28,3 +29,4 @@ pub use measured::Percentiles;
 pub use options::{Options, Progress};
 pub use rates::rates;
 pub use store::store;
+pub use tenants::tenants;

@@ -27,6 +27,14 @@ impl Enqueue {
         }
     }
 
+    /// One by one, for a tenant.
+    pub fn of_tenant(payload: usize, tenant: &str, requests: u64) -> Self {
+        let meta = format!(r#","meta":{{"tenant_id":"{tenant}"}}}}"#);
+        let mut body = job(payload);
+        body.pop();
+        Self { body: body + &meta, left: requests, ..Self::one_by_one(payload) }
+    }
+
     pub fn in_batches(payload: usize, count: usize, requests: u64) -> Self {
         Self {
             path: "/ojs/v1/jobs/batch",

@@ -6,12 +6,14 @@ mod enqueue;
 mod fetched;
 mod handling;
 mod latency;
+mod varied;
 
 pub(crate) use cycle::Cycle;
 pub(crate) use echo::Echo;
 pub(crate) use enqueue::Enqueue;
 pub(crate) use handling::Handling;
 pub(crate) use latency::{Part, Producer, Receiver};
+pub(crate) use varied::{Limit, Varied, Variety};
 
 use crate::BenchError;
 

@@ -22,6 +22,7 @@ Examples:
   rota bench rates --connections 64 --duration 10s
   rota bench latency --durability os       what fsync costs
   rota bench depth --jobs 10000000         a deep backlog: fetch, memory, restart; takes minutes
+  rota bench tenants                       100,000 tenants, a million blocked jobs, quotas
   rota bench store --json                  for scripts
 
 A server is started for the measurement, with its data in --dir, and removed afterwards: choose the
@@ -52,7 +53,11 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(2..=1000))]
     batch: u16,
 
-    /// How many jobs wait in `depth`
+    /// How many tenants take part in `tenants`
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
+    tenants: u64,
+
+    /// How many jobs wait in `depth`, and behind limits in `tenants`
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(10_000..=100_000_000))]
     jobs: u64,
 
@@ -85,6 +90,8 @@ enum What {
     Latency,
     /// Fetch, memory and restart with many jobs waiting
     Depth,
+    /// What many tenants, blocked jobs, rate limits and quotas cost
+    Tenants,
     #[value(hide = true)]
     EchoServer,
 }
@@ -128,6 +135,7 @@ impl Bench {
             What::Rates => rota_bench::rates(options, progress),
             What::Latency => rota_bench::latency(options, progress),
             What::Depth => rota_bench::depth(options, self.jobs, progress),
+            What::Tenants => rota_bench::tenants(options, self.tenants, self.jobs, progress),
             What::EchoServer => Ok(Vec::new()),
         };
         outcome.map_err(failed)
