@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use rota_model::{Millis, State};
 
 use crate::command::later;
-use crate::tenant::{Tally, TenantIx};
+use crate::tenant::TenantIx;
 use crate::{Engine, EventKind, Throttle};
 
 /// How often tenants are looked at.
@@ -23,16 +23,27 @@ const FEW_EXECUTIONS: f64 = 20.0;
 pub(crate) struct Noise {
     /// Tenants that did something since the last look, each once.
     touched: Vec<TenantIx>,
-    /// Those still to be looked at.
+    /// Those still to be learnt from, and then listened to.
+    to_learn: VecDeque<TenantIx>,
     pending: VecDeque<TenantIx>,
     next: u64,
+    learnt: Learnt,
     /// Tenants by the power of two of their depth, as of when each was last looked at.
     depths: BTreeMap<u32, u32>,
     noted: BTreeMap<TenantIx, u32>,
     usual: Usual,
 }
 
-/// What is usual among the tenants that did something.
+/// What the tenants that did something did together.
+#[derive(Default, Clone, Copy)]
+struct Learnt {
+    enqueued: u64,
+    completed: u64,
+    failed: u64,
+    tenants: usize,
+}
+
+/// What is usual among them.
 #[derive(Default, Clone, Copy)]
 struct Usual {
     depth: f64,
@@ -47,7 +58,10 @@ impl Noise {
     }
 
     pub fn next_look(&self) -> Option<u64> {
-        (!self.touched.is_empty() || !self.pending.is_empty()).then_some(self.next)
+        if !self.to_learn.is_empty() || !self.pending.is_empty() {
+            return Some(0);
+        }
+        (!self.touched.is_empty()).then_some(self.next)
     }
 
     fn note_depth(&mut self, tenant: TenantIx, depth: u64) {
@@ -92,41 +106,45 @@ impl Engine {
             }
             return;
         }
-        if self.noise.pending.is_empty() && self.noise.next <= self.now.mono {
+        let idle = self.noise.pending.is_empty() && self.noise.to_learn.is_empty();
+        if idle && self.noise.next <= self.now.mono && !self.noise.touched.is_empty() {
             self.noise.next = self.now.mono.saturating_add(EVERY_MS);
-            self.noise.pending = std::mem::take(&mut self.noise.touched).into();
-            for ix in &self.noise.pending {
-                self.tenants.get_mut(*ix).heard = false;
-            }
-            self.learn_what_is_usual();
+            self.noise.to_learn = std::mem::take(&mut self.noise.touched).into();
+            self.noise.learnt = Learnt::default();
         }
         for _ in 0..SLICE {
-            let Some(ix) = self.noise.pending.pop_front() else { return };
-            self.listen_to(ix);
+            if let Some(ix) = self.noise.to_learn.pop_front() {
+                self.learn_from(ix);
+            } else if let Some(ix) = self.noise.pending.pop_front() {
+                self.listen_to(ix);
+            } else {
+                return;
+            }
         }
     }
 
-    fn learn_what_is_usual(&mut self) {
+    fn learn_from(&mut self, ix: TenantIx) {
         let now = self.wall();
-        let mut sum = Tally::default();
-        let mut tenants = 0;
-        for i in 0..self.noise.pending.len() {
-            let ix = self.noise.pending[i];
-            let depth = self.tenants.get(ix).depth();
-            self.noise.note_depth(ix, depth);
-            if let Some(counters) = &self.tenants.get(ix).counters {
-                sum.add(counters.last_minute(now));
-                tenants += 1;
-            }
+        let tenant = self.tenants.get_mut(ix);
+        tenant.heard = false;
+        let (depth, last) =
+            (tenant.depth(), tenant.counters.as_ref().map(|all| all.last_minute(now)));
+        self.noise.note_depth(ix, depth);
+        self.noise.pending.push_back(ix);
+        let (learnt, last) = (&mut self.noise.learnt, last.unwrap_or_default());
+        learnt.enqueued += u64::from(last.enqueued);
+        learnt.completed += u64::from(last.completed);
+        learnt.failed += u64::from(last.failed);
+        learnt.tenants += 1;
+        if self.noise.to_learn.is_empty() {
+            let all = self.noise.learnt;
+            self.noise.usual = Usual {
+                depth: self.noise.median_depth(),
+                enqueued: all.enqueued as f64 / all.tenants.max(1) as f64,
+                errors: all.failed as f64 / (all.completed + all.failed).max(1) as f64,
+                tenants: all.tenants,
+            };
         }
-        let each = |n: u32| f64::from(n) / f64::from(tenants.max(1));
-        let executions = f64::from(sum.completed) + f64::from(sum.failed);
-        self.noise.usual = Usual {
-            depth: self.noise.median_depth(),
-            enqueued: each(sum.enqueued),
-            errors: f64::from(sum.failed) / executions.max(1.0),
-            tenants: tenants as usize,
-        };
     }
 
     fn listen_to(&mut self, ix: TenantIx) {
@@ -190,6 +208,7 @@ impl Engine {
         if let Some(throttle) = &throttle {
             self.tenants.ends.insert((throttle.until, ix));
             self.tenants.get_mut(ix).row.throttle = Some(throttle.clone());
+            self.count_competitor(ix);
             self.write_tenant(ix);
         }
         let tenant = self.tenants.get(ix).id.clone();
@@ -203,6 +222,7 @@ impl Engine {
         tenant.noisy = 0;
         let tenant = tenant.id.clone();
         self.tenants.ends.remove(&(throttle.until, ix));
+        self.count_competitor(ix);
         self.write_tenant(ix);
         self.emit(EventKind::TenantThrottleReleased { tenant, reason });
     }

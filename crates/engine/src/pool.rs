@@ -11,6 +11,8 @@ use crate::sched::Rotation;
 #[derive(Default)]
 pub(crate) struct Pools {
     all: BTreeMap<PoolName, Pool>,
+    /// Queues that are kept for pools, with those pools.
+    isolated: BTreeMap<QueueName, Vec<PoolName>>,
 }
 
 pub(crate) struct Pool {
@@ -90,14 +92,32 @@ impl Pools {
 
     pub fn put_file(&mut self, name: PoolName, config: PoolConfig) {
         self.all.entry(name).or_insert_with(Pool::new).file = Some(config);
+        self.find_isolated();
     }
 
     pub fn put_api(&mut self, name: PoolName, config: PoolConfig) {
         self.all.entry(name).or_insert_with(Pool::new).api = Some(config);
+        self.find_isolated();
     }
 
-    pub fn remove(&mut self, name: &str) {
-        self.all.remove(name);
+    /// Forgets what was said through the API; the pool stays if the configuration has it.
+    pub fn remove_api(&mut self, name: &str) {
+        if let Some(pool) = self.all.get_mut(name) {
+            pool.api = None;
+            if pool.file.is_none() {
+                self.all.remove(name);
+            }
+        }
+        self.find_isolated();
+    }
+
+    fn find_isolated(&mut self) {
+        self.isolated.clear();
+        for (name, pool) in self.all.iter().filter(|(_, pool)| pool.config().isolated) {
+            for queue in &pool.config().queues {
+                self.isolated.entry(queue.clone()).or_default().push(name.clone());
+            }
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -110,11 +130,7 @@ impl Pools {
 
     /// Whether a queue is kept for pools that this one is not among.
     pub fn shuts_out(&self, pool: Option<&PoolName>, queue: &QueueName) -> bool {
-        let mut isolated = self
-            .all
-            .iter()
-            .filter(|(_, p)| p.config().isolated && p.config().queues.contains(queue))
-            .peekable();
-        isolated.peek().is_some() && !isolated.any(|(name, _)| Some(name) == pool)
+        let kept_for = if self.isolated.is_empty() { None } else { self.isolated.get(queue) };
+        kept_for.is_some_and(|pools| !pools.iter().any(|name| Some(name) == pool))
     }
 }

@@ -45,13 +45,7 @@ impl Engine {
             return Reply::Refused(Refusal::UnknownPool);
         };
         self.out.mutations.push(Mutation::Remove(Kind::Pool, (**name).into()));
-        let from_file = self.pools.get_mut(name).is_some_and(|pool| {
-            pool.api = None;
-            pool.file.is_some()
-        });
-        if !from_file {
-            self.pools.remove(name);
-        }
+        self.pools.remove_api(name);
         self.wake_all();
         Reply::Pool { pool: Box::new(pool), created: false }
     }

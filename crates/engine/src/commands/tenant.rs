@@ -72,6 +72,7 @@ impl Engine {
                 self.place_lane(class);
             }
         }
+        self.count_competitor(ix);
         self.write_tenant(ix);
     }
 

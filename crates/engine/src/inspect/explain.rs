@@ -112,7 +112,7 @@ impl Engine {
             reasons.push(Reason::InLine);
         }
         let (queue, tenant) = (self.queues.get(slot.queue), self.tenants.get(slot.tenant));
-        let weights = self.backlogged_weight();
+        let weights = self.tenants.competing();
         let weight = self.effective_weight(slot.tenant).value();
         Explained {
             state,

@@ -109,7 +109,7 @@ impl Engine {
     /// All tenants, most dispatches first, then most waiting jobs; at most `limit` of them.
     #[must_use]
     pub fn shares(&self, limit: usize) -> Vec<ShareView> {
-        let (weights, dispatched) = (self.backlogged_weight(), self.dispatched_lately());
+        let dispatched = self.dispatched_lately();
         let now = self.wall();
         let mut views: Vec<ShareView> = self
             .tenants
@@ -124,7 +124,7 @@ impl Engine {
                     active: tenant.count(State::Active),
                     dispatched: last.started,
                     enqueued: last.enqueued,
-                    entitled: self.entitled(ix, weights),
+                    entitled: self.entitled(ix),
                     actual: part(u64::from(last.started), dispatched),
                     throttled: tenant.throttled(now).is_some(),
                 }
@@ -208,7 +208,7 @@ impl Engine {
             day: tenant.counters.as_ref().map_or(Tally::default(), |counters| counters.day(now)),
             weight: self.weight_of(ix),
             effective_weight: self.effective_weight(ix),
-            entitled: self.entitled(ix, self.backlogged_weight()),
+            entitled: self.entitled(ix),
             actual: part(u64::from(last.started), self.dispatched_lately()),
             shards: tenant.shards.iter().map(|shard| self.view_of_shard(*shard)).collect(),
         }
@@ -226,15 +226,11 @@ impl Engine {
         }
     }
 
-    /// Weights of the tenants that have something to be handed out or active.
-    pub(crate) fn backlogged_weight(&self) -> f64 {
-        let all = self.tenants.iter().filter(|(_, tenant)| competes(tenant));
-        all.map(|(ix, _)| self.effective_weight(ix).value()).sum()
-    }
-
-    fn entitled(&self, ix: TenantIx, weights: f64) -> f64 {
-        let own = self.effective_weight(ix).value();
-        if competes(self.tenants.get(ix)) { own / weights } else { own / (weights + own) }
+    /// Its part of what is handed out, or what that would be if it had something waiting.
+    fn entitled(&self, ix: TenantIx) -> f64 {
+        let (own, all) = (self.effective_weight(ix).value(), self.tenants.competing());
+        let all = if self.tenants.get(ix).competes() { all } else { all + own };
+        (own / all).min(1.0)
     }
 
     pub(crate) fn dispatched_lately(&self) -> u64 {
@@ -242,10 +238,6 @@ impl Engine {
         let last = self.total.last.dispatched * left as u64 / 60_000;
         self.total.minute.dispatched + last
     }
-}
-
-fn competes(tenant: &Tenant) -> bool {
-    tenant.count(State::Available) + tenant.count(State::Active) > 0
 }
 
 fn last_minute(tenant: &Tenant, now: Millis) -> Tally {

@@ -7,6 +7,7 @@ use rota_model::{ClassId, OnLimit, Seq, State};
 use super::{LaneKey, Place, QueueIx, Seat, ShardIx, Size, Turn, TurnIx, Waiting};
 use crate::config::PriorityScope;
 use crate::limit::{Closed, GateIx, Rank};
+use crate::tenant::TenantIx;
 use crate::{Engine, EventKind};
 
 impl Engine {
@@ -342,7 +343,11 @@ impl Engine {
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         self.queues.get_mut(queue).enter(state, size);
         self.shards.get_mut(shard).enter(state, size);
-        self.tenants.get_mut(tenant).enter(state, size);
+        let owner = self.tenants.get_mut(tenant);
+        owner.enter(state, size);
+        if owner.competing == 0 && owner.competes() {
+            self.count_competitor(tenant);
+        }
     }
 
     /// And not any more.
@@ -355,6 +360,17 @@ impl Engine {
             self.relieved.push(ix);
         }
         self.shards.get_mut(shard).leave(state, size);
-        self.tenants.get_mut(tenant).leave(state, size);
+        let owner = self.tenants.get_mut(tenant);
+        owner.leave(state, size);
+        if owner.competing > 0 && !owner.competes() {
+            self.tenants.compete(tenant, None);
+        }
+    }
+
+    /// Its weight, or whether it competes at all, has changed.
+    pub(crate) fn count_competitor(&mut self, tenant: TenantIx) {
+        let weight = self.effective_weight(tenant);
+        let competes = self.tenants.get(tenant).competes();
+        self.tenants.compete(tenant, competes.then_some(weight));
     }
 }

@@ -56,25 +56,31 @@ impl Counters {
 
     /// The last day, to within the hour under way.
     pub fn day(&self, now: Millis) -> Tally {
-        let mut rolled = self.clone();
-        rolled.roll(now);
+        let hour = now.0.div_euclid(HOUR_MS);
+        let gone = (hour - self.hour).clamp(0, HOURS as i64);
         let mut sum = Tally::default();
-        rolled.hours.iter().for_each(|hour| sum.add(*hour));
+        // The oldest hours stand behind the one under way.
+        for past in gone..HOURS as i64 {
+            sum.add(self.hours[slot(self.hour - (past - gone))]);
+        }
         sum
     }
 
     /// The last sixty seconds: the minute under way, and what the one before contributes to them.
     pub fn last_minute(&self, now: Millis) -> Tally {
-        let mut rolled = self.clone();
-        rolled.roll(now);
+        let (current, previous) = match now.0.div_euclid(MINUTE_MS) - self.minute {
+            ..=0 => (self.current, self.previous),
+            1 => (Tally::default(), self.current),
+            _ => return Tally::default(),
+        };
         let left = MINUTE_MS - now.0.rem_euclid(MINUTE_MS);
         let part = |n: u32| (i64::from(n) * left / MINUTE_MS) as u32;
-        let mut sum = rolled.current;
+        let mut sum = current;
         sum.add(Tally {
-            enqueued: part(rolled.previous.enqueued),
-            started: part(rolled.previous.started),
-            completed: part(rolled.previous.completed),
-            failed: part(rolled.previous.failed),
+            enqueued: part(previous.enqueued),
+            started: part(previous.started),
+            completed: part(previous.completed),
+            failed: part(previous.failed),
         });
         sum
     }

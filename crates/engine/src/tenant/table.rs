@@ -25,6 +25,8 @@ pub(crate) struct Tenant {
     pub classes: Vec<ClassId>,
     /// Distinct limits that its living jobs wait for.
     pub keys: u32,
+    /// The weight by which it is counted among those that compete; 0 when it is not.
+    pub competing: u32,
     /// Turns that its own limit keeps out.
     pub parked: BTreeSet<TurnIx>,
     /// Enqueued jobs, where their rate is limited.
@@ -82,6 +84,11 @@ impl Tenant {
         State::WAITING.into_iter().map(|state| self.count(state)).sum()
     }
 
+    /// It has something to be handed out, or active.
+    pub fn competes(&self) -> bool {
+        self.count(State::Available) + self.count(State::Active) > 0
+    }
+
     pub fn living(&self) -> u64 {
         self.live.iter().sum()
     }
@@ -99,6 +106,8 @@ pub(crate) struct Tenants {
     /// When automatic throttles end.
     pub ends: BTreeSet<(Millis, TenantIx)>,
     configured: bool,
+    /// Weights of the tenants that compete, in hundredths.
+    competing: u64,
 }
 
 impl Tenants {
@@ -125,6 +134,7 @@ impl Tenants {
             shards: Vec::new(),
             classes: Vec::new(),
             keys: 0,
+            competing: 0,
             parked: BTreeSet::new(),
             enqueued: None,
             counters: None,
@@ -153,6 +163,18 @@ impl Tenants {
     /// Something was said about a tenant, now or earlier.
     pub fn any_configured(&self) -> bool {
         self.configured
+    }
+
+    /// The sum of the weights of those that have something to be handed out or active.
+    pub fn competing(&self) -> f64 {
+        self.competing as f64 / 100.0
+    }
+
+    /// Counts a tenant among those that compete, by this weight, or no longer.
+    pub fn compete(&mut self, ix: TenantIx, weight: Option<Weight>) {
+        let is = weight.map_or(0, Weight::hundredths);
+        let was = std::mem::replace(&mut self.all[ix.0 as usize].competing, is);
+        self.competing = self.competing + u64::from(is) - u64::from(was);
     }
 
     pub fn note_configured(&mut self) {
