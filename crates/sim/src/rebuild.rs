@@ -30,6 +30,8 @@ pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], seed: u64) -> C
             count: 1 + round % 3,
             worker: None,
             pool: None,
+            tenant: None,
+            preference: None,
             visibility_ms: None,
             wait: None,
         };

@@ -7,7 +7,11 @@ use rota_model::{CronName, Directive, JobId, QueueName, Seq, WorkerId};
 
 #[derive(Debug, Clone)]
 pub enum Request {
-    Enqueue(Vec<NewJob>),
+    Enqueue {
+        jobs: Vec<NewJob>,
+        /// Wait this long for room.
+        wait: Option<(WaiterId, u64)>,
+    },
     Fetch(Fetch),
     StopWaiting(WaiterId),
     /// The connection broke before these claims could be handed over.

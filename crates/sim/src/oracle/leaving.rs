@@ -3,9 +3,11 @@
 use rota_engine::{Command, Failure, HandlerCode, Holder, Overlap, Settle};
 use rota_model::policy::Strategy;
 use rota_model::row::Place;
-use rota_model::{Ending, Exhaustion, Live, Millis, RetryPolicy, Seq, State};
+use rota_model::{Ending, Exhaustion, Live, RetryPolicy, Seq, State};
+use rota_model::mutation::{Backoff, Undo};
 use rota_store::{Finish, Ready};
 
+use super::apply::take_back;
 use super::scene::Scene;
 use super::violation::{Check, Rule, ensure};
 use super::world::{Job, World};
@@ -28,8 +30,8 @@ impl World {
         let causes = self.causes(live, scene);
         let requeued = causes.iter().any(|cause| matches!(cause, Cause::Requeued));
         let left = self.has_attempts_left(live);
-        let allowed = causes.iter().any(|cause| match (cause, ready.attempt) {
-            (Cause::Undelivered, Some(attempt)) => attempt + 1 == live.attempt,
+        let allowed = causes.iter().any(|cause| match (cause, ready.undo) {
+            (Cause::Undelivered, Some(undo)) => undo == taken_back(live, 0),
             (Cause::Requeued, None) => true,
             (Cause::Lost, None) => left,
             _ => false,
@@ -45,7 +47,8 @@ impl World {
     }
 
     /// An active job failed and will be retried.
-    pub(super) fn back_off(&mut self, seq: Seq, due: Millis, scene: &Scene<'_>) -> Check {
+    pub(super) fn back_off(&mut self, wait: &Backoff, scene: &Scene<'_>) -> Check {
+        let (seq, due) = (wait.seq, wait.due);
         let Some(job) = self.jobs.get(&seq) else {
             return Ok(());
         };
@@ -67,6 +70,7 @@ impl World {
             if let Place::Live(live) = &mut job.place {
                 (live.state, live.due) = (State::Retryable, Some(due));
                 (live.worker, live.reserved_ms) = (None, 0);
+                take_back(live, wait.undo);
             }
             job.lease = None;
         });
@@ -148,6 +152,11 @@ impl World {
         let job = self.jobs.get(&live.seq);
         job.is_some_and(|job| live.attempt < job.max_attempts())
     }
+}
+
+/// What is left when the running execution does not count.
+fn taken_back(live: &Live, pauses: u32) -> Undo {
+    Undo { attempt: live.attempt - 1, pauses: live.pauses + pauses }
 }
 
 fn cause<'a>(settle: &'a Settle, live: &Live) -> Option<Cause<'a>> {

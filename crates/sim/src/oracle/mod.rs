@@ -80,9 +80,9 @@ impl Oracle {
         &mut self,
         step: &Step,
         waiter: rota_engine::WaiterId,
-        claims: &[rota_engine::Claimed],
+        reply: &rota_engine::Reply,
     ) -> Check {
-        self.clients.woken(step, waiter, claims)
+        self.clients.woken(step, waiter, reply)
     }
 
     /// Everything that was not committed is gone.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rota_engine::{Config, Fetch, Now, Overlap, WaiterId};
+use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{Class, ClassId, CronName, JobId, Live, Millis, QueueName, Seq, State, WorkerId};
 
@@ -29,6 +30,8 @@ pub struct World {
     pub held_by: BTreeMap<WorkerId, BTreeSet<Seq>>,
     pub crons: BTreeMap<CronName, Cron>,
     pub waiters: BTreeMap<WaiterId, Waiter>,
+    /// Enqueues that wait for room.
+    pub blocked: BTreeMap<WaiterId, Blocked>,
 }
 
 #[derive(Clone)]
@@ -87,7 +90,20 @@ pub struct Waiter {
     pub deadline: u64,
 }
 
+#[derive(Clone)]
+pub struct Blocked {
+    pub jobs: Arc<[NewJob]>,
+    pub deadline: u64,
+}
+
 impl Job {
+    pub fn bytes(&self) -> u32 {
+        match &self.place {
+            Place::Live(live) => live.bytes,
+            Place::Done(done) => done.bytes,
+        }
+    }
+
     pub fn state(&self) -> State {
         self.place.state()
     }
@@ -129,6 +145,7 @@ impl World {
             held_by: BTreeMap::new(),
             crons: BTreeMap::new(),
             waiters: BTreeMap::new(),
+            blocked: BTreeMap::new(),
         }
     }
 
@@ -158,6 +175,7 @@ impl World {
         self.at = at;
         self.wall = self.stepped.max(now.wall);
         self.waiters.clear();
+        self.blocked.clear();
         for worker in self.workers.values_mut() {
             (worker.last_seen, worker.says_quiet) = (at, false);
         }

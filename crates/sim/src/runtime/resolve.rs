@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rota_engine::{Ack, Beat, Command, Nack, Now, Registration, Reply, Settle, Target};
+use rota_engine::{Ack, Beat, Command, Enqueue, Nack, Now, Registration, Reply, Settle, Target};
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{JobId, Millis, Overdue};
@@ -13,7 +13,9 @@ use crate::request::{Request, Turned, Verdict, Word};
 impl Runtime {
     pub(super) fn command_of(&self, request: Request, now: Now) -> Result<Command, Turned> {
         Ok(match request {
-            Request::Enqueue(jobs) => Command::Enqueue(self.without_duplicates(jobs)?),
+            Request::Enqueue { jobs, wait } => {
+                Command::Enqueue(Enqueue { jobs: self.without_duplicates(jobs)?, wait })
+            }
             Request::Fetch(fetch) => Command::Fetch(fetch),
             Request::StopWaiting(waiter) => Command::StopWaiting(waiter),
             Request::Undelivered(claims) => Command::Undelivered(claims),
@@ -54,11 +56,10 @@ impl Runtime {
     }
 
     /// The id of a job of the open batch is not in the store yet, so it is remembered.
-    pub(super) fn note_given_ids(&mut self, batch: u64, command: &Command, reply: &Reply) {
-        if let (Command::Enqueue(jobs), Reply::Enqueued(accepted)) = (command, reply) {
-            let given = jobs.iter().zip(accepted).filter(|(job, _)| job.id_given);
-            for (job, accepted) in given {
-                self.in_flight.note_id(batch, job.id, accepted.seq);
+    pub(super) fn note_given_ids(&mut self, batch: u64, reply: &Reply) {
+        if let Reply::Enqueued(accepted) = reply {
+            for job in accepted.jobs.iter().filter(|job| job.id_given) {
+                self.in_flight.note_id(batch, job.id, job.seq);
             }
         }
     }

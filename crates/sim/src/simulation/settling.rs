@@ -36,6 +36,8 @@ impl Simulation<'_> {
                 count: usize::MAX,
                 worker: None,
                 pool: None,
+                tenant: None,
+                preference: None,
                 visibility_ms: None,
                 wait: None,
             });

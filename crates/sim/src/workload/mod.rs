@@ -7,7 +7,7 @@ mod workers;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use rota_engine::{Command, Now, Reply, WaiterId};
+use rota_engine::{Command, Now, Reply};
 use rota_model::{JobId, QueueName, Seq};
 use rota_store::Mutation;
 
@@ -82,7 +82,7 @@ impl Workload {
     pub fn answered(&mut self, ticket: Ticket, reply: &Reply, claims: Vec<Delivery>) {
         match reply {
             Reply::Enqueued(accepted) => {
-                self.ids.extend(accepted.iter().map(|job| job.id));
+                self.ids.extend(accepted.jobs.iter().map(|job| job.id));
                 let surplus = self.ids.len().saturating_sub(REMEMBERED);
                 self.ids.drain(..surplus);
             }
@@ -92,11 +92,6 @@ impl Workload {
             }
             _ => {}
         }
-    }
-
-    /// A fetch that had been waiting is answered.
-    pub fn woken(&mut self, waiter: WaiterId, claims: Vec<Delivery>) {
-        self.arrived(Ticket(waiter.0), claims);
     }
 
     /// An operator sees the runs of schedules, which nobody enqueued.

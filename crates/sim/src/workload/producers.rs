@@ -12,7 +12,8 @@ const BATCH: u64 = 6;
 impl Workload {
     pub(super) fn produce(&mut self, now: Now) -> Request {
         let count = if self.rng.percent(70) { 1 } else { self.rng.between(2, BATCH) };
-        Request::Enqueue((0..count).map(|_| self.new_job(now)).collect())
+        let jobs = (0..count).map(|_| self.new_job(now)).collect();
+        Request::Enqueue { jobs, wait: None }
     }
 
     fn new_job(&mut self, now: Now) -> NewJob {

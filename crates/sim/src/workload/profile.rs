@@ -78,6 +78,7 @@ fn config(rng: &mut Rng) -> Config {
         max_queues: rng.one_of([3, 100]),
         max_workers: rng.one_of([3, 100]),
         max_crons: rng.one_of([1, 100]),
+        ..Config::default()
     }
 }
 
@@ -117,5 +118,6 @@ fn policy(rng: &mut Rng) -> Arc<Policy> {
         visibility_ms: rng.one_of([None, None, Some(3_000), Some(40_000)]),
         timeout_ms: rng.one_of([None, None, Some(4_000), Some(60_000)]),
         directive: None,
+        limit: None,
     })
 }

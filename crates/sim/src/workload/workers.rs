@@ -73,6 +73,8 @@ impl Workload {
             count: self.rng.between(1, 4) as usize,
             worker: self.workers[index].name.clone(),
             pool: None,
+            tenant: None,
+            preference: None,
             visibility_ms: self.rng.one_of([None, Some(1_000), Some(10_000), Some(400_000)]),
             wait: waits.then_some((WaiterId(ticket.0), wait_ms)),
         })
@@ -123,6 +125,7 @@ impl Workload {
             kind: kind.into(),
             code,
             retryable: self.rng.percent(85),
+            limited_until: None,
             json: format!(r#""type":"{kind}","message":"no""#).into(),
         }
     }
