@@ -1,9 +1,12 @@
 //! What clients and operators ask for. Jobs are named by their ids, as from outside.
 
 use bytes::Bytes;
-use rota_engine::{CronSpec, Failure, Fetch, Holder, QueueSettings, Registration, WaiterId};
+use rota_engine::{CronSpec, Failure, Fetch, Holder, PutLimit, QueueSettings, Registration, WaiterId};
 use rota_model::envelope::NewJob;
-use rota_model::{CronName, Directive, JobId, QueueName, Seq, WorkerId};
+use rota_model::{
+    CronName, Directive, JobId, LimitKey, PoolConfig, PoolName, QueueName, Seq, TenantConfig,
+    TenantId, WorkerId,
+};
 
 #[derive(Debug, Clone)]
 pub enum Request {
@@ -40,6 +43,14 @@ pub enum Request {
     PutCron(Box<CronSpec>),
     RemoveCron(CronName),
     EnableCron(CronName, bool),
+    PauseShard(TenantId, QueueName),
+    ResumeShard(TenantId, QueueName),
+    PutTenant(TenantId, TenantConfig),
+    DeleteTenant(TenantId),
+    PutPool(PoolName, Box<PoolConfig>),
+    RemovePool(PoolName),
+    PutLimit(Box<PutLimit>),
+    ClearLimit(LimitKey, Option<TenantId>),
     Maintain(bool),
     FlushStats,
     Tick,

@@ -211,6 +211,7 @@ impl<'t> Simulation<'t> {
     /// Restoring must not change what happens next.
     fn check_rebuild(&mut self) -> Check {
         let waiting: Vec<_> = self.oracle.waiting().collect();
-        rebuild::check(&mut self.runtime, &waiting, self.rng.next())
+        let steady = self.workload.profile().clock_jumps == 0;
+        rebuild::check(&mut self.runtime, &waiting, steady, self.rng.next())
     }
 }

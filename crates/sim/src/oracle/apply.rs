@@ -3,7 +3,7 @@
 use rota_engine::Command;
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
-use rota_model::{Done, IdKey, JobId, Live, Millis, Seq, State};
+use rota_model::{Done, IdKey, JobId, Live, Millis, OnLimit, Seq, State};
 use rota_model::mutation::Undo;
 use rota_store::{Finish, Kind, Mutation, NewRow, Ready};
 
@@ -21,6 +21,7 @@ impl World {
         let was_frozen = self.maintenance;
         let before = self.named_before(step)?;
         self.control(step);
+        self.end_words();
         let answers = self.answers(step)?;
         let brought = answers.brought.iter().flat_map(|jobs| jobs.iter()).collect();
         let mut scene =
@@ -33,7 +34,10 @@ impl World {
             return Err(Violation::new(Rule::Reply, message));
         }
         self.check_reply(&scene)?;
+        self.check_admission(&scene)?;
         self.hear(step);
+        self.note_present();
+        self.note_idle_queues();
         Ok(())
     }
 
@@ -62,6 +66,7 @@ impl World {
             }
             Mutation::Postpone { seq, due } => {
                 self.enter(*seq, Into::State(State::Scheduled), scene)?;
+                self.check_swept(*seq, OnLimit::Reschedule)?;
                 self.postpone(*seq, *due)
             }
             Mutation::Ready(ready) => self.ready(ready, scene),
@@ -138,8 +143,11 @@ impl World {
             requeues: 0,
             lease: None,
             run_of,
+            pool: None,
         };
+        let tenant = job.class.tenant.clone();
         self.add(seq, job);
+        self.arrived(&tenant);
         Ok(())
     }
 
@@ -182,9 +190,18 @@ impl World {
                 take_back(live, ready.undo);
                 (live.due, live.worker, live.reserved_ms) = (None, None, 0);
             }
-            job.lease = None;
+            (job.lease, job.pool) = (None, None);
         });
         Ok(())
+    }
+
+    /// A job would have started and was not allowed to; this is what its client wanted then.
+    pub(super) fn check_swept(&self, seq: Seq, wish: OnLimit) -> Check {
+        let Some(job) = self.jobs.get(&seq) else { return Ok(()) };
+        let wants = job.class.policy.limit.as_ref().is_some_and(|limit| limit.on_limit == wish);
+        ensure(wants && !self.limits_are_open(&job.class), Rule::Limit, || {
+            format!("job {seq} was swept away, {wish:?}, though it might have started")
+        })
     }
 
     fn postpone(&mut self, seq: Seq, due: Millis) -> Check {
@@ -216,7 +233,7 @@ impl World {
                 purge_at: finish.purge_at,
                 result: None,
             });
-            (job.lease, job.run_of) = (None, None);
+            (job.lease, job.run_of, job.pool) = (None, None, None);
         });
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rota_engine::{Ack, Beat, Command, Enqueue, Nack, Now, Registration, Reply, Settle, Target};
+use rota_engine::{Ack, Beat, Command, Enqueue, Nack, Now, Registration, Reply, Settle, Target, TenantChange};
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{JobId, Millis, Overdue};
@@ -44,6 +44,16 @@ impl Runtime {
             Request::PauseQueue(queue) => Command::PauseQueue(queue),
             Request::ResumeQueue(queue) => Command::ResumeQueue(queue),
             Request::ConfigureQueue(queue, settings) => Command::ConfigureQueue(queue, settings),
+            Request::PauseShard(tenant, queue) => Command::PauseShard(tenant, queue),
+            Request::ResumeShard(tenant, queue) => Command::ResumeShard(tenant, queue),
+            Request::PutTenant(tenant, config) => {
+                Command::PutTenant(tenant, TenantChange { config, what: "put", reason: None })
+            }
+            Request::DeleteTenant(tenant) => Command::DeleteTenant(tenant, None),
+            Request::PutPool(name, pool) => Command::PutPool(name, pool),
+            Request::RemovePool(name) => Command::RemovePool(name),
+            Request::PutLimit(put) => Command::PutLimit(put),
+            Request::ClearLimit(key, tenant) => Command::ClearLimit(key, tenant),
             Request::PutCron(spec) => Command::PutCron(spec),
             Request::RemoveCron(name) => Command::RemoveCron(name),
             Request::EnableCron(name, enabled) => Command::EnableCron(name, enabled),
