@@ -299,6 +299,7 @@ impl Engine {
     fn turn_of(&mut self, shard: ShardIx, queue: QueueIx, level: i32) -> TurnIx {
         let turns = &self.shards.get(shard).turns;
         if let Some(&(_, turn)) = turns.iter().find(|(at, _)| *at == level) {
+            self.rouse(turn);
             return turn;
         }
         let place = self.queues.get_mut(queue).levels.entry(level).or_default();

@@ -148,6 +148,18 @@ impl Engine {
         }
     }
 
+    /// Something is about to wait in this turn again: it must not be forgotten with the idle ones,
+    /// even if that is only behind a gate.
+    pub(crate) fn rouse(&mut self, turn: TurnIx) {
+        let is = self.turns.get_mut(turn);
+        if let Seat::Idle(tag) = is.seat {
+            is.seat = Seat::Out;
+            let (queue, level) = (is.queue, is.level);
+            let place = self.queues.get_mut(queue).levels.entry(level).or_default();
+            place.idle.remove(&(tag, turn));
+        }
+    }
+
     /// Forgets idle turns that the round has passed; all of them when nobody waits at all.
     pub(crate) fn clear_idle(&mut self, queue: QueueIx, level: i32) {
         loop {

@@ -60,7 +60,8 @@ impl World {
     }
 
     /// Nobody was passed over who had to be first: not a queue, where they are served in order; in
-    /// the queue no higher level; of a tenant at a level no higher priority and no older job.
+    /// the queue no higher level; of a tenant at a level no higher priority and no older
+    /// job that no limit holds, and no older job of the same class.
     pub(super) fn check_turn(&self, seq: Seq, job: &Job, fetch: &Fetch) -> Check {
         let class = &*job.class;
         if self.strategy_of(fetch) == QueueStrategy::Strict {
@@ -83,7 +84,9 @@ impl World {
             let same = other.class.tenant == class.tenant || fifo && fetch.tenant.is_none();
             let key = |class: &Class, seq: Seq| (Reverse(self.priority_of(class)), seq);
             let older = key(other.class, other.seq) < key(class, seq);
-            ensure(their < level || !same || !older, Rule::Order, || {
+            // Whoever waits for a limit may have to let another tenant go first.
+            let free = other.class == class || self.limits_of(other.class).is_empty();
+            ensure(their < level || !same || !older || !free, Rule::Order, || {
                 format!("job {seq} was handed out before {}", other.seq)
             })?;
         }
