@@ -136,7 +136,7 @@ impl Engine {
     }
 
     /// Sends the lanes of a turn that must pass this gate back behind it.
-    fn withdraw(&mut self, gate: GateIx, turn: TurnIx) {
+    pub(crate) fn withdraw(&mut self, gate: GateIx, turn: TurnIx) {
         let lanes = self.turns.get(turn).lanes.iter().map(|&(_, _, class)| class);
         let through = |class: &ClassId| {
             self.waits_at_limits(*class) && self.classes.slot(*class).gates.contains(&gate)

@@ -120,8 +120,9 @@ impl Engine {
         let is = self.turns.get(turn);
         for gate in is.gates.keys() {
             let lot = self.limits.gate_mut(*gate).lots.entry(is.queue).or_default();
-            if !lot.is_nominee(turn) {
-                lot.nominate(rank);
+            // Whoever has been served may not keep its place before others who come first now.
+            if lot.nominate(rank) && lot.has_parked() {
+                self.unsettled.push(*gate);
             }
         }
     }

@@ -59,7 +59,9 @@ impl World {
                 let (id, ms) = fetch.wait.ok_or_else(|| {
                     Violation::new(Rule::Waiting, "a fetch waits that did not want to")
                 })?;
-                let waiter = Waiter { fetch: fetch.clone(), deadline: step.at + ms };
+                // A fetch that names no queue waits for those that its pool has then.
+                let fetch = Fetch { queues: self.queues_of(fetch), ..fetch.clone() };
+                let waiter = Waiter { fetch, deadline: step.at + ms };
                 self.waiters.insert(id, waiter);
             }
             (Command::Enqueue(enqueue), Reply::Waiting) => {
@@ -87,7 +89,9 @@ impl World {
                         let message = format!("enqueue {} is answered but does not wait", id.0);
                         return Err(Violation::new(Rule::Waiting, message));
                     };
-                    brought.push(waiting.jobs);
+                    if matches!(reply, Reply::Enqueued(_)) {
+                        brought.push(waiting.jobs);
+                    }
                     continue;
                 }
             };
