@@ -1,7 +1,10 @@
 //! An engine rebuilt from the store goes on exactly as the one that it replaces would have.
 
-use rota_engine::{Claimed, Command, Engine, Fetch, QueueSettings, Reply, WaiterId};
-use rota_model::QueueName;
+use rota_engine::{
+    Claimed, Command, Engine, Fetch, LimitView, PutLimit, QueueSettings, Reply, TenantChange,
+    WaiterId,
+};
+use rota_model::{LimitNumbers, QueueName};
 
 use crate::oracle::{Check, Rule, Violation};
 use crate::runtime::Runtime;
@@ -10,7 +13,13 @@ const MOST_ROUNDS: usize = 10_000;
 
 /// Drains the engine and a second one made from the store, and compares. Nothing may be in flight.
 /// The engine is of no use afterwards and must be rebuilt.
-pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], seed: u64) -> Check {
+/// While the wall clock is steady, it must not have forgotten any start either.
+pub(crate) fn check(
+    runtime: &mut Runtime,
+    waiting: &[WaiterId],
+    steady: bool,
+    seed: u64,
+) -> Check {
     let now = runtime.engine().now();
     let mut second = runtime.rebuilt(now, seed).map_err(differ)?;
     let first = runtime.engine_mut();
@@ -20,25 +29,43 @@ pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], seed: u64) -> C
         both(first, &mut second, seed, Command::StopWaiting(*id));
     }
     compare("queues", &shown(first), &shown(&second))?;
+    if steady {
+        check_windows(first, &second)?;
+    }
     let queues: Vec<_> = first.queues().into_iter().map(|view| view.name).collect();
-    for command in openings(&queues) {
+    for command in openings(first, &queues) {
         both(first, &mut second, seed, command);
     }
+    // Among tenants it is not fixed who is first when it is nobody's turn more than another's.
+    let in_order = first.tenant_count() <= 1 && steady;
+    let (mut all_ours, mut all_theirs) = (Vec::new(), Vec::new());
     for round in 0..MOST_ROUNDS {
         let fetch = Fetch {
             queues: queues.clone(),
             count: 1 + round % 3,
             worker: None,
             pool: None,
+            tenant: None,
+            preference: None,
             visibility_ms: None,
             wait: None,
         };
         let ours = fetched(first, fetch.clone(), seed);
         let theirs = fetched(&mut second, fetch, seed);
-        compare("next jobs", &ours, &theirs)?;
-        if ours.is_empty() {
+        if in_order {
+            compare("next jobs", &ours, &theirs)?;
+        }
+        let done = ours.is_empty() && theirs.is_empty();
+        all_ours.extend(ours.into_iter().map(|claim| (claim.seq, claim.attempt)));
+        all_theirs.extend(theirs.into_iter().map(|claim| (claim.seq, claim.attempt)));
+        if done {
             break;
         }
+    }
+    if !in_order {
+        all_ours.sort_unstable();
+        all_theirs.sort_unstable();
+        compare("jobs in all", &all_ours, &all_theirs)?;
     }
     compare("queues, drained", &shown(first), &shown(&second))
 }
@@ -50,7 +77,7 @@ fn both(first: &mut Engine, second: &mut Engine, seed: u64, command: Command) {
 }
 
 /// Everything that stands in the way of handing out jobs is removed.
-fn openings(queues: &[QueueName]) -> Vec<Command> {
+fn openings(engine: &Engine, queues: &[QueueName]) -> Vec<Command> {
     let maintenance = Command::Maintain { enabled: false, reason: None, expected_ms: None };
     let mut commands = vec![maintenance];
     for queue in queues {
@@ -58,7 +85,43 @@ fn openings(queues: &[QueueName]) -> Vec<Command> {
         let open = QueueSettings::default();
         commands.push(Command::ConfigureQueue(queue.clone(), open));
     }
+    commands.extend(engine.pools().into_iter().map(|pool| Command::RemovePool(pool.name)));
+    if engine.tenant_count() <= 1 {
+        return commands;
+    }
+    for tenant in engine.tenant_ids() {
+        let change = TenantChange { config: Default::default(), what: "put", reason: None };
+        commands.push(Command::PutTenant(tenant.clone(), change));
+        let resume = |queue: &QueueName| Command::ResumeShard(tenant.clone(), queue.clone());
+        commands.extend(queues.iter().map(resume));
+    }
+    for limit in engine.limits("", false, 0, usize::MAX).0 {
+        let (key, tenant) = (limit.key, limit.tenant);
+        commands.push(Command::ClearLimit(key.clone(), tenant.clone()));
+        let end = engine.now().wall.saturating_add_ms(1_000_000);
+        let numbers = Some((LimitNumbers::default(), Some(end)));
+        let put = PutLimit { key, tenant, numbers, paused_until: None, reason: None };
+        commands.push(Command::PutLimit(Box::new(put)));
+    }
     commands
+}
+
+/// A limit that held before holds afterwards.
+fn check_windows(first: &Engine, second: &Engine) -> Check {
+    for limit in first.limits("", false, 0, usize::MAX).0 {
+        let theirs = second.limit(&limit.key, limit.tenant.as_ref());
+        let started = |view: &LimitView| view.started.map_or(0, |(count, _)| count);
+        let kept = theirs.as_ref().map_or(0, started) >= started(&limit);
+        let same = theirs.as_ref().is_some_and(|theirs| {
+            (theirs.active, theirs.paused_until, theirs.declared, theirs.replaced)
+                == (limit.active, limit.paused_until, limit.declared, limit.replaced)
+        });
+        let blank = limit.active == 0 && started(&limit) == 0 && theirs.is_none();
+        if !blank && !(kept && same) {
+            return Err(differ(format!("limits differ: {limit:?}, {theirs:?}")));
+        }
+    }
+    Ok(())
 }
 
 fn fetched(engine: &mut Engine, fetch: Fetch, seed: u64) -> Vec<Claimed> {

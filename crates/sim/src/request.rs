@@ -1,13 +1,20 @@
 //! What clients and operators ask for. Jobs are named by their ids, as from outside.
 
 use bytes::Bytes;
-use rota_engine::{CronSpec, Failure, Fetch, Holder, QueueSettings, Registration, WaiterId};
+use rota_engine::{CronSpec, Failure, Fetch, Holder, PutLimit, QueueSettings, Registration, WaiterId};
 use rota_model::envelope::NewJob;
-use rota_model::{CronName, Directive, JobId, QueueName, Seq, WorkerId};
+use rota_model::{
+    CronName, Directive, JobId, LimitKey, PoolConfig, PoolName, QueueName, Seq, TenantConfig,
+    TenantId, WorkerId,
+};
 
 #[derive(Debug, Clone)]
 pub enum Request {
-    Enqueue(Vec<NewJob>),
+    Enqueue {
+        jobs: Vec<NewJob>,
+        /// Wait this long for room.
+        wait: Option<(WaiterId, u64)>,
+    },
     Fetch(Fetch),
     StopWaiting(WaiterId),
     /// The connection broke before these claims could be handed over.
@@ -36,6 +43,14 @@ pub enum Request {
     PutCron(Box<CronSpec>),
     RemoveCron(CronName),
     EnableCron(CronName, bool),
+    PauseShard(TenantId, QueueName),
+    ResumeShard(TenantId, QueueName),
+    PutTenant(TenantId, TenantConfig),
+    DeleteTenant(TenantId),
+    PutPool(PoolName, Box<PoolConfig>),
+    RemovePool(PoolName),
+    PutLimit(Box<PutLimit>),
+    ClearLimit(LimitKey, Option<TenantId>),
     Maintain(bool),
     FlushStats,
     Tick,

@@ -38,18 +38,18 @@ impl Sabotage {
                         claim.attempt += 1;
                     }
                 }
-                let woken = effects.woken.iter_mut().flat_map(|(_, claims)| claims);
-                let fetched = match reply {
-                    Reply::Fetched(claims) => &mut claims[..],
-                    _ => &mut [],
-                };
-                fetched.iter_mut().chain(woken).for_each(|c| c.attempt += 1);
+                let replies = effects.woken.iter_mut().map(|(_, reply)| reply);
+                for reply in replies.chain([reply]) {
+                    if let Reply::Fetched(claims) = reply {
+                        claims.iter_mut().for_each(|c| c.attempt += 1);
+                    }
+                }
             }
             Sabotage::SwapClaims => swap_claims(mutations, reply),
             Sabotage::NoBackoff => {
                 for mutation in mutations {
-                    if let Mutation::Backoff { due, .. } = mutation {
-                        due.0 -= 100_000;
+                    if let Mutation::Backoff(backoff) = mutation {
+                        backoff.due.0 -= 100_000;
                     }
                 }
             }

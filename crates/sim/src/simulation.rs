@@ -130,10 +130,13 @@ impl<'t> Simulation<'t> {
                 _ => Vec::new(),
             };
             self.workload.answered(step.ticket, &step.reply, claims);
-            for (waiter, claims) in &step.woken {
-                self.oracle.woken(step, *waiter, claims)?;
-                let claims = self.read(claims);
-                self.workload.woken(*waiter, claims);
+            for (waiter, reply) in &step.woken {
+                self.oracle.woken(step, *waiter, reply)?;
+                let claims = match reply {
+                    Reply::Fetched(claims) => self.read(claims),
+                    _ => Vec::new(),
+                };
+                self.workload.answered(Ticket(waiter.0), reply, claims);
             }
         }
         Ok(())
@@ -199,7 +202,7 @@ impl<'t> Simulation<'t> {
     fn sabotage_delivery(&mut self, step: &Step) -> Check {
         match (self.sabotage, &step.reply) {
             (Some(Sabotage::DeliverTwice), Reply::Fetched(claims)) if !claims.is_empty() => {
-                self.oracle.woken(step, WaiterId(u64::MAX), claims)
+                self.oracle.woken(step, WaiterId(u64::MAX), &step.reply)
             }
             _ => Ok(()),
         }
@@ -208,6 +211,7 @@ impl<'t> Simulation<'t> {
     /// Restoring must not change what happens next.
     fn check_rebuild(&mut self) -> Check {
         let waiting: Vec<_> = self.oracle.waiting().collect();
-        rebuild::check(&mut self.runtime, &waiting, self.rng.next())
+        let steady = self.workload.profile().clock_jumps == 0;
+        rebuild::check(&mut self.runtime, &waiting, steady, self.rng.next())
     }
 }

@@ -77,7 +77,6 @@ impl Engine {
             self.count_dispatch(ix, class, seq, &job);
             let claimed = self.start(seq, class, &job, cost, fetch);
             self.note_served(turn);
-            self.step_back(class, turn);
             self.seat(turn);
             return Some(claimed);
         }

@@ -55,6 +55,20 @@ impl Engine {
                 }
             }
         }
+        self.recount_active(key);
+    }
+
+    /// Jobs that were active when a limit began or ceased to mean them count from now on, or do not.
+    fn recount_active(&mut self, key: &LimitKey) {
+        if !key.starts_with("queue:") && !key.starts_with("type:") {
+            return;
+        }
+        let partition = Partition { key: key.clone(), tenant: None };
+        let Some(ix) = self.limits.find(&partition) else { return };
+        let classes = self.active.iter().map(|(_, active)| active.class);
+        let held = |class: &ClassId| self.limits_of(*class).iter().any(|(limit, _)| *limit == ix);
+        let active = classes.filter(held).count() as u64;
+        self.limits.limit_mut(ix).active = active;
     }
 
     /// The limit on a queue as a whole is there while something is said about it.

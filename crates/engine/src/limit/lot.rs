@@ -15,7 +15,7 @@ pub(crate) type Rank = (Reverse<i32>, Tag, TurnIx);
 /// gate go together, so that one with many lanes gains nothing by it.
 #[derive(Debug, Default)]
 pub(crate) struct Lot {
-    /// Turns in their ring with lanes of this gate. Their ranks are as of when they came.
+    /// Turns in their ring with lanes of this gate.
     nominees: BTreeMap<TurnIx, Rank>,
     by_rank: BTreeSet<Rank>,
     /// Lanes that wait, and what holds them if that was told.
@@ -45,11 +45,14 @@ impl Lot {
         self.nominees.contains_key(&turn)
     }
 
-    pub fn nominate(&mut self, rank: Rank) {
-        if let Some(old) = self.nominees.insert(rank.2, rank) {
-            self.by_rank.remove(&old);
+    /// Whether that is news.
+    pub fn nominate(&mut self, rank: Rank) -> bool {
+        let old = self.nominees.insert(rank.2, rank);
+        if old == Some(rank) {
+            return false;
         }
-        self.by_rank.insert(rank);
+        old.map(|old| self.by_rank.remove(&old));
+        self.by_rank.insert(rank)
     }
 
     pub fn dismiss(&mut self, turn: TurnIx) {

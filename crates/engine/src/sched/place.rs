@@ -129,33 +129,15 @@ impl Engine {
         }
         match lot.worst() {
             Some(worst) if rank < worst => {
-                self.withdraw(gate, worst.2, None);
-                self.seat(worst.2);
+                self.withdraw(gate, worst.2);
                 None
             }
             _ => Some(None),
         }
     }
 
-    /// A turn has used a start of its class's gates. Where others wait for the same, it goes behind
-    /// them: whoever is first by then is let in next.
-    pub(crate) fn step_back(&mut self, class: ClassId, turn: TurnIx) {
-        if !self.waits_at_limits(class) {
-            return;
-        }
-        let ix = self.classes.slot(class).queue;
-        for i in 0..self.classes.slot(class).gates.len() {
-            let gate = self.classes.slot(class).gates[i];
-            if self.limits.gate(gate).lots.get(&ix).is_some_and(|lot| lot.has_parked()) {
-                let closed = self.limits.opening(gate, self.now).closed;
-                self.withdraw(gate, turn, closed);
-            }
-        }
-    }
-
-    /// Sends the lanes of a turn that must pass this gate back behind it. The turn is seated by the
-    /// caller.
-    fn withdraw(&mut self, gate: GateIx, turn: TurnIx, closed: Option<Closed>) {
+    /// Sends the lanes of a turn that must pass this gate back behind it.
+    pub(crate) fn withdraw(&mut self, gate: GateIx, turn: TurnIx) {
         let lanes = self.turns.get(turn).lanes.iter().map(|&(_, _, class)| class);
         let through = |class: &ClassId| {
             self.waits_at_limits(*class) && self.classes.slot(*class).gates.contains(&gate)
@@ -163,8 +145,9 @@ impl Engine {
         let classes: Vec<ClassId> = lanes.filter(through).collect();
         for class in classes {
             self.leave_its_turn(class);
-            self.park(class, gate, turn, closed);
+            self.park(class, gate, turn, None);
         }
+        self.seat(turn);
     }
 
     /// Puts a lane that stands nowhere behind a gate; with a reason when it is closed.
@@ -317,6 +300,7 @@ impl Engine {
     fn turn_of(&mut self, shard: ShardIx, queue: QueueIx, level: i32) -> TurnIx {
         let turns = &self.shards.get(shard).turns;
         if let Some(&(_, turn)) = turns.iter().find(|(at, _)| *at == level) {
+            self.rouse(turn);
             return turn;
         }
         let place = self.queues.get_mut(queue).levels.entry(level).or_default();

@@ -120,8 +120,9 @@ impl Engine {
         let is = self.turns.get(turn);
         for gate in is.gates.keys() {
             let lot = self.limits.gate_mut(*gate).lots.entry(is.queue).or_default();
-            if !lot.is_nominee(turn) {
-                lot.nominate(rank);
+            // Whoever has been served may not keep its place before others who come first now.
+            if lot.nominate(rank) && lot.has_parked() {
+                self.unsettled.push(*gate);
             }
         }
     }
@@ -145,6 +146,18 @@ impl Engine {
             self.turns.get_mut(turn).seat = Seat::Idle(tag);
         } else {
             self.drop_turn(turn);
+        }
+    }
+
+    /// Something is about to wait in this turn again: it must not be forgotten with the idle ones,
+    /// even if that is only behind a gate.
+    pub(crate) fn rouse(&mut self, turn: TurnIx) {
+        let is = self.turns.get_mut(turn);
+        if let Seat::Idle(tag) = is.seat {
+            is.seat = Seat::Out;
+            let (queue, level) = (is.queue, is.level);
+            let place = self.queues.get_mut(queue).levels.entry(level).or_default();
+            place.idle.remove(&(tag, turn));
         }
     }
 

@@ -17,7 +17,8 @@ impl Engine {
         }
     }
 
-    /// Lets in as many turns in each queue as there are starts open, the first in order first.
+    /// Lets in as many turns in each queue as there are starts open, the first in order first; for
+    /// one that comes before them, the last of those that were let in goes back.
     fn settle_gate(&mut self, gate: GateIx) {
         if self.limits.gate(gate).lots.is_empty() {
             return;
@@ -45,10 +46,16 @@ impl Engine {
         loop {
             let Engine { limits, turns, .. } = self;
             let Some(lot) = limits.gate_mut(gate).lots.get_mut(&queue) else { return };
-            if lot.nominees() as u64 >= free {
-                return;
-            }
             let Some(turn) = lot.next(|turn| turns.get(turn).tag) else { return };
+            if lot.nominees() as u64 >= free {
+                let worst = lot.worst();
+                match worst {
+                    Some(worst) if self.rank_of(turn) < worst => self.withdraw(gate, worst.2),
+                    _ => return,
+                }
+            }
+            let Engine { limits, turns, .. } = self;
+            let Some(lot) = limits.gate_mut(gate).lots.get_mut(&queue) else { return };
             let group = lot.take(turn);
             if lot.is_empty() {
                 limits.gate_mut(gate).lots.remove(&queue);

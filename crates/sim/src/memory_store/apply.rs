@@ -1,5 +1,6 @@
 //! One change after the other, in the words of `rota_model::mutation`.
 
+use rota_model::mutation::Undo;
 use rota_model::{ClassId, Done, Live, Millis, Seq, State};
 use rota_store::{Claim, ERRORS_KEPT, Finish, Mutation, NewRow, Ready};
 
@@ -8,7 +9,7 @@ use super::MemoryStore;
 type Outcome = Result<(), String>;
 
 impl MemoryStore {
-    pub(super) fn apply(&mut self, mutation: &Mutation) -> Outcome {
+    pub(super) fn apply(&mut self, number: u64, mutation: &Mutation) -> Outcome {
         match mutation {
             Mutation::Class(id, class) => {
                 self.classes.insert(*id, class.clone());
@@ -26,9 +27,13 @@ impl MemoryStore {
                 live.due = Some(*due);
                 live.reserved_ms = *reserved_ms;
             }),
-            Mutation::Backoff { seq, due } => self.change(*seq, "back off", |live| {
+            Mutation::Backoff(backoff) => self.change(backoff.seq, "back off", |live| {
                 let_go(live, State::Retryable);
-                live.due = Some(*due);
+                live.due = Some(backoff.due);
+                take_back(live, backoff.undo);
+            }),
+            Mutation::Postpone { seq, due } => self.change(*seq, "put off", |live| {
+                (live.state, live.due) = (State::Scheduled, Some(*due));
             }),
             Mutation::Ready(ready) => {
                 self.change(ready.seq, "make ready", |live| make_ready(live, ready))
@@ -64,6 +69,14 @@ impl MemoryStore {
                 self.history.retain(|(p, _, at), _| p != period || at >= before);
                 Ok(())
             }
+            Mutation::Journal(data) => match self.journal.insert(number, data.clone()) {
+                None => Ok(()),
+                Some(_) => Err("a batch has two entries in the journal".into()),
+            },
+            Mutation::TrimJournal(before) => {
+                self.journal = self.journal.split_off(before);
+                Ok(())
+            }
         }
     }
 
@@ -88,6 +101,7 @@ impl MemoryStore {
         let done = Done {
             seq,
             class: live.class,
+            bytes: live.bytes,
             ending: finish.ending,
             at: finish.at,
             attempt: live.attempt,
@@ -104,20 +118,7 @@ impl MemoryStore {
     fn revive(&mut self, seq: Seq, enqueued: Millis) -> Outcome {
         let done = self.done.remove(&seq).ok_or_else(|| not_there("revive", seq))?;
         self.errors.remove(&seq);
-        let live = Live {
-            seq,
-            class: done.class,
-            state: State::Available,
-            attempt: 0,
-            enqueued,
-            due: None,
-            started: None,
-            expires: None,
-            worker: None,
-            reserved_ms: 0,
-            held: false,
-        };
-        self.live.insert(seq, live);
+        self.live.insert(seq, Live::ready(seq, done.class, enqueued, done.bytes));
         Ok(())
     }
 
@@ -168,8 +169,15 @@ fn make_ready(live: &mut Live, ready: &Ready) {
     let_go(live, State::Available);
     live.due = None;
     live.enqueued = ready.enqueued;
-    live.attempt = ready.attempt.unwrap_or(live.attempt);
     live.held = ready.held;
+    take_back(live, ready.undo);
+}
+
+/// An execution that does not count is as if it had not been.
+fn take_back(live: &mut Live, undo: Option<Undo>) {
+    if let Some(undo) = undo {
+        (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
+    }
 }
 
 fn let_go(live: &mut Live, state: State) {

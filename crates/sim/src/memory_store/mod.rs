@@ -23,6 +23,7 @@ pub struct MemoryStore {
     errors: BTreeMap<Seq, Vec<ErrorRow>>,
     named: BTreeMap<(Kind, Arc<str>), Bytes>,
     history: BTreeMap<(Period, Arc<str>, Millis), Bytes>,
+    journal: BTreeMap<u64, Bytes>,
 }
 
 impl MemoryStore {
@@ -35,7 +36,7 @@ impl MemoryStore {
             return Err(format!("batch {} goes back", batch.number));
         }
         for mutation in &batch.mutations {
-            self.apply(mutation).map_err(|problem| format!("batch {}: {problem}", batch.number))?;
+            self.apply(batch.number, mutation).map_err(|problem| format!("batch {}: {problem}", batch.number))?;
         }
         if let Some((seq, _)) = self.jobs.last_key_value()
             && *seq >= batch.next_seq
@@ -66,6 +67,9 @@ impl MemoryStore {
                 let (queue, data) = (queue.clone(), data.clone());
                 sink.history(HistoryRow { period: *period, at: *at, queue, data });
             }
+        }
+        for (number, data) in &self.journal {
+            sink.journal(*number, data.clone());
         }
         Ok(self.meta)
     }

@@ -3,7 +3,8 @@
 use rota_engine::Command;
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
-use rota_model::{Done, IdKey, JobId, Live, Millis, Seq, State};
+use rota_model::{Done, IdKey, JobId, Live, Millis, OnLimit, Seq, State};
+use rota_model::mutation::Undo;
 use rota_store::{Finish, Kind, Mutation, NewRow, Ready};
 
 use super::lifecycle::{Into, allows};
@@ -20,8 +21,11 @@ impl World {
         let was_frozen = self.maintenance;
         let before = self.named_before(step)?;
         self.control(step);
+        self.end_words();
+        let answers = self.answers(step)?;
+        let brought = answers.brought.iter().flat_map(|jobs| jobs.iter()).collect();
         let mut scene =
-            Scene { step, was_frozen, claims: self.answers(step)?, before, moves: Vec::new() };
+            Scene { step, was_frozen, claims: answers.claims, brought, before, moves: Vec::new() };
         for mutation in &step.mutations {
             self.mutate(mutation, &mut scene)?;
         }
@@ -30,7 +34,10 @@ impl World {
             return Err(Violation::new(Rule::Reply, message));
         }
         self.check_reply(&scene)?;
+        self.check_admission(&scene)?;
         self.hear(step);
+        self.note_present();
+        self.note_idle_queues();
         Ok(())
     }
 
@@ -53,9 +60,14 @@ impl World {
             Mutation::Extend { seq, due, reserved_ms } => {
                 self.extend(*seq, *due, *reserved_ms, scene)
             }
-            Mutation::Backoff { seq, due } => {
-                self.enter(*seq, Into::State(State::Retryable), scene)?;
-                self.back_off(*seq, *due, scene)
+            Mutation::Backoff(backoff) => {
+                self.enter(backoff.seq, Into::State(State::Retryable), scene)?;
+                self.back_off(backoff, scene)
+            }
+            Mutation::Postpone { seq, due } => {
+                self.enter(*seq, Into::State(State::Scheduled), scene)?;
+                self.check_swept(*seq, OnLimit::Reschedule)?;
+                self.postpone(*seq, *due)
             }
             Mutation::Ready(ready) => self.ready(ready, scene),
             Mutation::Finish(finish) => {
@@ -74,7 +86,9 @@ impl World {
             | Mutation::Put(..)
             | Mutation::Remove(..)
             | Mutation::History(_)
-            | Mutation::ForgetHistory(..) => Ok(()),
+            | Mutation::ForgetHistory(..)
+            | Mutation::Journal(_)
+            | Mutation::TrimJournal(_) => Ok(()),
         }
     }
 
@@ -105,10 +119,7 @@ impl World {
             let message = format!("job {seq} has no class");
             return Err(Violation::new(Rule::Store, message));
         };
-        let asked = match &scene.step.command {
-            Command::Enqueue(jobs) => jobs.iter().find(|job| is_named(job, row.seq, row.id)),
-            _ => None,
-        };
+        let asked = scene.brought.iter().copied().find(|job| is_named(job, row.seq, row.id));
         let (start_at, run_of) = if let Some(asked) = asked {
             let starts_later = asked.start_at.is_some_and(|at| at > self.wall);
             let expected = match (asked.pending, starts_later) {
@@ -132,8 +143,11 @@ impl World {
             requeues: 0,
             lease: None,
             run_of,
+            pool: None,
         };
+        let tenant = job.class.tenant.clone();
         self.add(seq, job);
+        self.arrived(&tenant);
         Ok(())
     }
 
@@ -172,11 +186,29 @@ impl World {
             if let Place::Live(live) = &mut job.place {
                 live.state = State::Available;
                 live.enqueued = ready.enqueued;
-                live.attempt = ready.attempt.unwrap_or(live.attempt);
                 live.held = ready.held;
+                take_back(live, ready.undo);
                 (live.due, live.worker, live.reserved_ms) = (None, None, 0);
             }
-            job.lease = None;
+            (job.lease, job.pool) = (None, None);
+        });
+        Ok(())
+    }
+
+    /// A job would have started and was not allowed to; this is what its client wanted then.
+    pub(super) fn check_swept(&self, seq: Seq, wish: OnLimit) -> Check {
+        let Some(job) = self.jobs.get(&seq) else { return Ok(()) };
+        let wants = job.class.policy.limit.as_ref().is_some_and(|limit| limit.on_limit == wish);
+        ensure(wants && !self.limits_are_open(&job.class), Rule::Limit, || {
+            format!("job {seq} was swept away, {wish:?}, though it might have started")
+        })
+    }
+
+    fn postpone(&mut self, seq: Seq, due: Millis) -> Check {
+        self.change(seq, |job| {
+            if let Place::Live(live) = &mut job.place {
+                (live.state, live.due) = (State::Scheduled, Some(due));
+            }
         });
         Ok(())
     }
@@ -191,6 +223,7 @@ impl World {
             job.place = Place::Done(Done {
                 seq,
                 class: live.class,
+                bytes: live.bytes,
                 ending: finish.ending,
                 at: finish.at,
                 attempt: live.attempt,
@@ -200,7 +233,7 @@ impl World {
                 purge_at: finish.purge_at,
                 result: None,
             });
-            (job.lease, job.run_of) = (None, None);
+            (job.lease, job.run_of, job.pool) = (None, None, None);
         });
         Ok(())
     }
@@ -209,19 +242,8 @@ impl World {
         let asked = matches!(scene.step.command, Command::Retry(_)) && scene.names(seq);
         ensure(asked, Rule::Unasked, || format!("nobody retried job {seq}"))?;
         self.change(seq, |job| {
-            job.place = Place::Live(Live {
-                seq,
-                class: job.place.class(),
-                state: State::Available,
-                attempt: 0,
-                enqueued,
-                due: None,
-                started: None,
-                expires: None,
-                worker: None,
-                reserved_ms: 0,
-                held: false,
-            });
+            let (class, bytes) = (job.place.class(), job.bytes());
+            job.place = Place::Live(Live::ready(seq, class, enqueued, bytes));
             // A new life: what the first asked for is past.
             (job.requeues, job.start_at) = (0, None);
         });
@@ -243,6 +265,13 @@ impl World {
         ensure(asked, Rule::Lost, || format!("nobody may delete job {seq}"))?;
         self.remove(seq);
         Ok(())
+    }
+}
+
+/// An execution that does not count is as if it had not been.
+pub(super) fn take_back(live: &mut Live, undo: Option<Undo>) {
+    if let Some(undo) = undo {
+        (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
     }
 }
 

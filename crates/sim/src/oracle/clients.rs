@@ -30,7 +30,7 @@ impl Clients {
         }
         match (&step.command, &step.reply) {
             (_, Reply::Enqueued(accepted)) => {
-                self.acknowledged.extend(accepted.iter().map(|a| a.seq));
+                self.acknowledged.extend(accepted.jobs.iter().map(|a| a.seq));
             }
             (_, Reply::Fetched(claims)) => self.hand(step, step.ticket, claims)?,
             (Command::Settle(words), Reply::Settled(outcomes)) => {
@@ -45,10 +45,17 @@ impl Clients {
         Ok(())
     }
 
-    /// A fetch that had been waiting was answered.
-    pub fn woken(&mut self, step: &Step, waiter: WaiterId, claims: &[Claimed]) -> Check {
+    /// A fetch or an enqueue that had been waiting was answered.
+    pub fn woken(&mut self, step: &Step, waiter: WaiterId, reply: &Reply) -> Check {
         self.answer(Ticket(waiter.0))?;
-        self.hand(step, Ticket(waiter.0), claims)
+        match reply {
+            Reply::Fetched(claims) => self.hand(step, Ticket(waiter.0), claims),
+            Reply::Enqueued(accepted) => {
+                self.acknowledged.extend(accepted.jobs.iter().map(|a| a.seq));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// All that was acknowledged is there, unless it was deleted on purpose.

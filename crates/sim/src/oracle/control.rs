@@ -1,6 +1,6 @@
 //! What operators and workers have said, and what follows from it.
 
-use rota_engine::{Command, Reply};
+use rota_engine::{Command, Refusal, Reply};
 use rota_model::{Directive, WorkerId};
 
 use super::scene::Scene;
@@ -11,9 +11,12 @@ use crate::runtime::Step;
 impl World {
     /// A command takes effect before anything is handed out.
     pub(super) fn control(&mut self, step: &Step) {
-        if matches!(step.reply, Reply::Refused(_)) {
+        if is_refused(step) {
             return;
         }
+        self.control_tenants(&step.command);
+        self.control_limits(&step.command);
+        self.control_pools(&step.command);
         match &step.command {
             Command::PauseQueue(name) => {
                 self.queues.entry(name.clone()).or_default().paused = true;
@@ -24,10 +27,14 @@ impl World {
             Command::ConfigureQueue(name, settings) => {
                 let queue = self.queues.entry(name.clone()).or_default();
                 queue.concurrency = settings.concurrency;
+                queue.bounds = settings.bounds;
             }
             Command::Fetch(fetch) => {
                 if let Some(name) = &fetch.worker {
-                    self.workers.entry(name.clone()).or_default();
+                    let worker = self.workers.entry(name.clone()).or_default();
+                    if !matches!(step.reply, Reply::Refused(_)) && worker.pool.is_none() {
+                        worker.pool.clone_from(&fetch.pool);
+                    }
                 }
             }
             Command::Beat(beat) => {
@@ -41,6 +48,8 @@ impl World {
                 let worker = self.workers.entry(about.worker.clone()).or_default();
                 (worker.quiet, worker.says_quiet) = (false, false);
                 worker.concurrency = about.concurrency;
+                worker.pool = worker.pool.take().or_else(|| about.pool.clone());
+                worker.prefers = about.preference.as_ref().map(|own| own.strategy);
             }
             Command::Direct(name, directive) => {
                 if let Some(worker) = self.workers.get_mut(name) {
@@ -55,6 +64,7 @@ impl World {
                     enabled: spec.enabled,
                     period_ms: every * 60_000,
                     queue: spec.class.queue.clone(),
+                    tenant: spec.class.tenant.clone(),
                     settled: self.wall,
                 };
                 self.crons.insert(spec.name.clone(), cron);
@@ -74,7 +84,7 @@ impl World {
 
     /// After a step, its worker has been heard of; runs of a schedule that is gone are nobody's.
     pub(super) fn hear(&mut self, step: &Step) {
-        if matches!(step.reply, Reply::Refused(_)) {
+        if is_refused(step) {
             return;
         }
         let (name, beats) = match &step.command {
@@ -124,4 +134,16 @@ impl World {
         let worker = self.workers.get(name)?;
         Some(self.at.saturating_sub(worker.last_seen))
     }
+}
+
+/// A worker whose fetch names the wrong pool has been heard all the same.
+fn is_refused(step: &Step) -> bool {
+    let known = matches!(
+        step.reply,
+        Reply::Refused(
+            Refusal::UnknownPool | Refusal::OtherPool { .. } | Refusal::NotInPool { .. }
+        )
+    );
+    let fetched = known && matches!(step.command, Command::Fetch(_));
+    matches!(step.reply, Reply::Refused(_)) && !fetched
 }

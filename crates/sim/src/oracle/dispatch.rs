@@ -2,7 +2,7 @@
 
 use rota_engine::Fetch;
 use rota_model::row::Place;
-use rota_model::{Millis, QueueName, Seq, State};
+use rota_model::{Millis, Seq, State};
 use rota_store::Claim;
 
 use super::scene::Scene;
@@ -10,19 +10,11 @@ use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Job, Lease, World};
 
 impl World {
-    /// The job that this queue would hand out now.
-    pub(super) fn next_of(&self, queue: &QueueName) -> Option<Seq> {
-        let queue = self.queues.get(queue)?;
-        let full = queue.concurrency.is_some_and(|most| queue.active >= u64::from(most));
-        if self.maintenance || queue.paused || full {
-            return None;
-        }
-        let mut ready = queue.ready.iter().map(|&(_, seq)| seq);
-        ready.find(|seq| !self.is_overdue(*seq))
-    }
-
     /// Whether the worker may have one more.
     pub(super) fn has_room(&self, fetch: &Fetch) -> bool {
+        if !self.pool_has_room(fetch) {
+            return false;
+        }
         let Some(name) = &fetch.worker else {
             return true;
         };
@@ -32,14 +24,6 @@ impl World {
         let holds = self.held_by.get(name).map_or(0, |jobs| jobs.len());
         let quiet = worker.quiet || worker.says_quiet;
         !quiet && worker.concurrency.is_none_or(|most| holds < most as usize)
-    }
-
-    /// A job that this fetch could have and has not.
-    pub(super) fn could_have(&self, fetch: &Fetch) -> Option<Seq> {
-        if !self.has_room(fetch) {
-            return None;
-        }
-        fetch.queues.iter().find_map(|queue| self.next_of(queue))
     }
 
     pub(super) fn claim(&mut self, claim: &Claim, scene: &mut Scene<'_>) -> Check {
@@ -54,13 +38,18 @@ impl World {
             format!("claimed {claim:?} but answered {answer:?}")
         })?;
         self.check_gates(seq, &fetch)?;
-        self.check_turn(seq, &fetch)?;
         let Some(job) = self.jobs.get(&seq) else {
             return Ok(());
         };
         self.check_start(seq, job, claim)?;
+        self.check_turn(seq, job, &fetch)?;
+        let class = job.class.clone();
+        self.take_turn(&class, &fetch)?;
+        self.check_guarantee(&class, &fetch)?;
+        self.start_limited(&class)?;
+        let pool = self.pool_of(&fetch).filter(|name| self.pools.contains_key(name));
         let config = &self.config;
-        let policy = &job.class.policy;
+        let policy = &class.policy;
         let asked = policy.visibility_ms.or(fetch.visibility_ms);
         let reserved = asked.unwrap_or(config.visibility_ms).min(config.max_visibility_ms);
         let timeout = policy.timeout_ms.unwrap_or(config.timeout_ms);
@@ -69,7 +58,7 @@ impl World {
         })?;
         let lease = Lease { until: self.at + reserved, times_out: self.at + timeout };
         self.change(seq, |job| {
-            job.lease = Some(lease);
+            (job.lease, job.pool) = (Some(lease), pool);
             if let Place::Live(live) = &mut job.place {
                 live.state = State::Active;
                 live.attempt = claim.attempt;
@@ -79,6 +68,7 @@ impl World {
                 live.worker.clone_from(&claim.worker);
             }
         });
+        self.note_present();
         Ok(())
     }
 
@@ -112,22 +102,22 @@ impl World {
         gate(!self.maintenance, "maintenance")?;
         gate(self.has_room(fetch), "its worker is quieted or full")?;
         let queue = self.jobs.get(&seq).map(|job| &job.class.queue);
-        let asked = queue.is_some_and(|queue| fetch.queues.contains(queue));
+        let asked = queue.is_some_and(|queue| self.queues_of(fetch).contains(queue));
         gate(asked, "nobody asked for its queue")?;
+        let shut_out = queue.is_some_and(|queue| self.is_shut_out(fetch, queue));
+        gate(!shut_out, "its queue is kept for another pool")?;
+        if let Some(class) = self.jobs.get(&seq).map(|job| &job.class) {
+            let wanted = fetch.tenant.as_ref().is_none_or(|tenant| *tenant == class.tenant);
+            gate(wanted, "it is another tenant's")?;
+            let open = self.tenant_is_open(&class.tenant, &class.queue);
+            gate(open, "its tenant is paused there or at its limit")?;
+        }
         if let Some(queue) = queue.and_then(|queue| self.queues.get(queue)) {
             let most = queue.concurrency.map_or(u64::MAX, u64::from);
             gate(!queue.paused, "its queue is paused")?;
             gate(queue.active < most, "its queue is at its limit")?;
         }
         Ok(())
-    }
-
-    /// The queues in the order asked for; in a queue the highest priority; there the oldest.
-    fn check_turn(&self, seq: Seq, fetch: &Fetch) -> Check {
-        let first = fetch.queues.iter().find_map(|queue| self.next_of(queue));
-        ensure(first.is_none_or(|first| first == seq || self.is_overdue(seq)), Rule::Order, || {
-            format!("job {seq} was handed out before {first:?}")
-        })
     }
 
     fn check_start(&self, seq: Seq, job: &Job, claim: &Claim) -> Check {

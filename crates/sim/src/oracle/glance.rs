@@ -15,6 +15,7 @@ impl World {
         self.check_counts(engine)?;
         self.check_active(engine)?;
         self.check_listed(engine)?;
+        self.check_tallies(engine)?;
         let (shown, waiting) = (engine.waiting_fetches(), self.waiters.len());
         ensure(shown == waiting, Rule::Waiting, || {
             format!("{shown} fetches are said to wait; {waiting} do")
@@ -34,6 +35,11 @@ impl World {
             })?;
             ensure(waiter.deadline > self.at, Rule::Waiting, || {
                 format!("fetch {} waits beyond its time", id.0)
+            })?;
+        }
+        for (id, blocked) in &self.blocked {
+            ensure(blocked.deadline > self.at, Rule::Waiting, || {
+                format!("enqueue {} waits beyond its time", id.0)
             })?;
         }
         for (seq, job) in &self.jobs {

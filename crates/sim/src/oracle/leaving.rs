@@ -3,9 +3,11 @@
 use rota_engine::{Command, Failure, HandlerCode, Holder, Overlap, Settle};
 use rota_model::policy::Strategy;
 use rota_model::row::Place;
-use rota_model::{Ending, Exhaustion, Live, Millis, RetryPolicy, Seq, State};
+use rota_model::{Ending, Exhaustion, Live, Millis, OnLimit, RetryPolicy, Seq, State};
+use rota_model::mutation::{Backoff, Undo};
 use rota_store::{Finish, Ready};
 
+use super::apply::take_back;
 use super::scene::Scene;
 use super::violation::{Check, Rule, ensure};
 use super::world::{Job, World};
@@ -14,6 +16,8 @@ use super::world::{Job, World};
 enum Cause<'a> {
     Acked,
     Failed(&'a Failure),
+    /// It met a limit elsewhere that lasts until then.
+    Limited(Millis, &'a Failure),
     Requeued,
     Undelivered,
     Cancelled,
@@ -28,9 +32,11 @@ impl World {
         let causes = self.causes(live, scene);
         let requeued = causes.iter().any(|cause| matches!(cause, Cause::Requeued));
         let left = self.has_attempts_left(live);
-        let allowed = causes.iter().any(|cause| match (cause, ready.attempt) {
-            (Cause::Undelivered, Some(attempt)) => attempt + 1 == live.attempt,
+        let limited = self.may_pause(live) && self.has_key(live.seq);
+        let allowed = causes.iter().any(|cause| match (cause, ready.undo) {
+            (Cause::Undelivered, Some(undo)) => undo == taken_back(live, 0),
             (Cause::Requeued, None) => true,
+            (Cause::Limited(..), Some(undo)) => limited && undo == taken_back(live, 1),
             (Cause::Lost, None) => left,
             _ => false,
         });
@@ -38,6 +44,14 @@ impl World {
             let lease = self.jobs.get(&live.seq).and_then(|job| job.lease);
             format!("job {} was taken back at {}: {lease:?}", live.seq, self.at)
         })?;
+        let until = causes.iter().find_map(|cause| match cause {
+            Cause::Limited(until, _) => Some(*until),
+            _ => None,
+        });
+        let class = self.jobs.get(&live.seq).map(|job| job.class.clone());
+        if let (Some(until), Some(class), Some(_)) = (until, class, ready.undo) {
+            self.pause_key(&class, until);
+        }
         if requeued && let Some(job) = self.jobs.get_mut(&live.seq) {
             job.requeues += 1;
         }
@@ -45,15 +59,28 @@ impl World {
     }
 
     /// An active job failed and will be retried.
-    pub(super) fn back_off(&mut self, seq: Seq, due: Millis, scene: &Scene<'_>) -> Check {
+    pub(super) fn back_off(&mut self, wait: &Backoff, scene: &Scene<'_>) -> Check {
+        let (seq, due) = (wait.seq, wait.due);
         let Some(job) = self.jobs.get(&seq) else {
             return Ok(());
         };
         let Some(live) = job.live().cloned() else {
             return Ok(());
         };
-        let allowed = self.causes(&live, scene).iter().any(|cause| match cause {
-            Cause::Failed(failure) => verdict(job, live.attempt, failure).is_none(),
+        let causes = self.causes(&live, scene);
+        if let Some(undo) = wait.undo {
+            let longest = self.wall.saturating_add_ms(self.config.longest_pause_ms as i64);
+            let right = causes.iter().any(|cause| match cause {
+                Cause::Limited(until, _) => due == (*until).min(longest).max(self.wall),
+                _ => false,
+            });
+            let may = self.may_pause(&live) && !self.has_key(seq) && undo == taken_back(&live, 1);
+            ensure(right && may, Rule::HandedTwice, || format!("job {seq} paused: {wait:?}"))?;
+            return self.set_back(wait);
+        }
+        let allowed = causes.iter().any(|cause| match cause {
+            Cause::Limited(..) if self.may_pause(&live) => false,
+            Cause::Limited(_, failure) | Cause::Failed(failure) => verdict(job, live.attempt, failure).is_none(),
             Cause::TimedOut => self.has_attempts_left(&live),
             _ => false,
         });
@@ -63,12 +90,17 @@ impl World {
         ensure((least..=most).contains(&delay), Rule::Time, || {
             format!("job {seq} waits {delay} ms, not {least} to {most}")
         })?;
-        self.change(seq, |job| {
+        self.set_back(wait)
+    }
+
+    fn set_back(&mut self, wait: &Backoff) -> Check {
+        self.change(wait.seq, |job| {
             if let Place::Live(live) = &mut job.place {
-                (live.state, live.due) = (State::Retryable, Some(due));
+                (live.state, live.due) = (State::Retryable, Some(wait.due));
                 (live.worker, live.reserved_ms) = (None, 0);
+                take_back(live, wait.undo);
             }
-            job.lease = None;
+            (job.lease, job.pool) = (None, None);
         });
         Ok(())
     }
@@ -82,8 +114,15 @@ impl World {
                 format!("job {seq} has not expired")
             });
         }
+        if live.state == State::Available && finish.ending == Ending::Discarded {
+            if self.is_oldest_of_full(finish, scene) {
+                return Ok(());
+            }
+            return self.check_swept(seq, OnLimit::Drop);
+        }
         if live.state != State::Active {
-            return ensure(self.is_cancelled(seq, scene), Rule::Unasked, || {
+            let cancelled = self.is_cancelled(seq, scene) && finish.ending == Ending::Cancelled;
+            return ensure(cancelled, Rule::Unasked, || {
                 format!("nobody cancelled job {seq}")
             });
         }
@@ -95,7 +134,10 @@ impl World {
         let allowed = self.causes(live, scene).iter().any(|cause| match cause {
             Cause::Acked => finish.ending == Ending::Completed,
             Cause::Cancelled => finish.ending == Ending::Cancelled,
-            Cause::Failed(failure) => verdict(job, live.attempt, failure) == Some(finish.ending),
+            Cause::Limited(..) if self.may_pause(live) => false,
+            Cause::Failed(failure) | Cause::Limited(_, failure) => {
+                verdict(job, live.attempt, failure) == Some(finish.ending)
+            }
             Cause::Lost | Cause::TimedOut => exhausted && finish.ending == by_policy,
             Cause::Requeued | Cause::Undelivered => false,
         });
@@ -144,10 +186,24 @@ impl World {
                 .is_some_and(|cron| cron.overlap == Overlap::CancelPrevious && cron.owes(self.wall))
     }
 
+    /// It has not met limits elsewhere too often.
+    fn may_pause(&self, live: &Live) -> bool {
+        live.pauses < self.config.most_pauses
+    }
+
+    fn has_key(&self, seq: Seq) -> bool {
+        self.jobs.get(&seq).is_some_and(|job| job.class.policy.limit.is_some())
+    }
+
     fn has_attempts_left(&self, live: &Live) -> bool {
         let job = self.jobs.get(&live.seq);
         job.is_some_and(|job| live.attempt < job.max_attempts())
     }
+}
+
+/// What is left when the running execution does not count.
+fn taken_back(live: &Live, pauses: u32) -> Undo {
+    Undo { attempt: live.attempt - 1, pauses: live.pauses + pauses }
 }
 
 fn cause<'a>(settle: &'a Settle, live: &Live) -> Option<Cause<'a>> {
@@ -161,7 +217,10 @@ fn cause<'a>(settle: &'a Settle, live: &Live) -> Option<Cause<'a>> {
     Some(match settle {
         Settle::Ack(_) => Cause::Acked,
         Settle::Nack(nack) if nack.requeue => Cause::Requeued,
-        Settle::Nack(nack) => Cause::Failed(&nack.failure),
+        Settle::Nack(nack) => match nack.failure.limited_until {
+            Some(until) => Cause::Limited(until, &nack.failure),
+            None => Cause::Failed(&nack.failure),
+        },
     })
 }
 

@@ -19,10 +19,10 @@ pub fn allows(from: Option<State>, into: Into) -> bool {
     match (from, into) {
         (None, Into::State(to)) => matches!(to, Scheduled | Available | Pending),
         (Some(Scheduled | Pending | Retryable), Into::State(to)) => to == Available,
-        (Some(Available), Into::State(to)) => to == Active,
+        (Some(Available), Into::State(to)) => matches!(to, Active | Scheduled),
         (Some(Active), Into::State(to)) => matches!(to, Retryable | Available),
         (Some(Scheduled | Pending | Retryable | Available), Into::Ended(ending)) => {
-            matches!(ending, Ending::Cancelled | Ending::Expired)
+            matches!(ending, Ending::Cancelled | Ending::Expired | Ending::Discarded)
         }
         (Some(Active), Into::Ended(ending)) => ending != Ending::Expired,
         (Some(Discarded | Cancelled), Into::Again) => true,

@@ -8,12 +8,19 @@ mod apply;
 mod clients;
 mod control;
 mod dispatch;
+mod eligible;
 mod glance;
 mod leaving;
 mod lifecycle;
+mod limits;
+mod pools;
+mod quotas;
 mod replies;
 mod scene;
 mod schedules;
+mod tallies;
+mod tenants;
+mod turns;
 mod violation;
 mod world;
 
@@ -80,9 +87,9 @@ impl Oracle {
         &mut self,
         step: &Step,
         waiter: rota_engine::WaiterId,
-        claims: &[rota_engine::Claimed],
+        reply: &rota_engine::Reply,
     ) -> Check {
-        self.clients.woken(step, waiter, claims)
+        self.clients.woken(step, waiter, reply)
     }
 
     /// Everything that was not committed is gone.
@@ -95,7 +102,7 @@ impl Oracle {
 
     /// Fetches that wait.
     pub fn waiting(&self) -> impl Iterator<Item = rota_engine::WaiterId> {
-        self.tip.waiters.keys().copied()
+        self.tip.waiters.keys().chain(self.tip.blocked.keys()).copied()
     }
 
     /// Whether any job could still move by itself or be handed out.

@@ -1,6 +1,6 @@
 //! An answer says what happened, and nothing else.
 
-use rota_engine::{BeatReply, Changed, Command, Holder, Refusal, Reply, Settle, Settled, Target};
+use rota_engine::{Admission, BeatReply, Changed, Command, Enqueue, Holder, Refusal, Reply, Settle, Settled, Target};
 use rota_model::{Directive, State};
 use rota_store::Mutation;
 
@@ -15,7 +15,7 @@ impl World {
         let step = scene.step;
         match (&step.command, &step.reply) {
             (_, Reply::Refused(_)) => Ok(()),
-            (Command::Enqueue(jobs), Reply::Enqueued(accepted)) => {
+            (Command::Enqueue(Enqueue { jobs, .. }), Reply::Enqueued(Admission { jobs: accepted, .. })) => {
                 let inserted = step.mutations.iter().filter_map(|mutation| match mutation {
                     Mutation::Insert(row, live) => Some((row.seq, row.id, live.state)),
                     _ => None,
@@ -34,7 +34,7 @@ impl World {
                     format!("a fetch did not get job {missed:?}")
                 })
             }
-            (Command::Fetch(_), Reply::Waiting) => Ok(()),
+            (Command::Fetch(_) | Command::Enqueue(_), Reply::Waiting) => Ok(()),
             (Command::Settle(words), Reply::Settled(outcomes)) => {
                 same_length(words, outcomes)?;
                 let mut both = words.iter().zip(outcomes);
@@ -57,9 +57,16 @@ impl World {
             (Command::Forget(all), Reply::Forgotten(count)) => {
                 ensure(all.jobs.len() == *count, Rule::Reply, || format!("forgot {count}"))
             }
-            (_, Reply::Queue(_) | Reply::Cron { .. } | Reply::Maintenance(_) | Reply::Done) => {
-                Ok(())
-            }
+            (
+                _,
+                Reply::Queue(_)
+                | Reply::Cron { .. }
+                | Reply::Maintenance(_)
+                | Reply::Tenant { .. }
+                | Reply::Pool { .. }
+                | Reply::Limit(_)
+                | Reply::Done,
+            ) => Ok(()),
             (command, reply) => {
                 Err(Violation::new(Rule::Reply, format!("{reply:?} is no answer to {command:?}")))
             }

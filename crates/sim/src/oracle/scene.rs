@@ -1,13 +1,15 @@
 //! What is known while one step is looked at: who asked for what, and who is answered.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use rota_engine::{Claimed, Command, Fetch, Reply, Settle, Target};
+use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{Done, Seq, State};
 
 use super::violation::{Rule, Violation, ensure};
-use super::world::{Waiter, World};
+use super::world::{Blocked, Waiter, World};
 use crate::runtime::Step;
 
 /// What is known while the changes of one step are looked at.
@@ -17,10 +19,18 @@ pub(super) struct Scene<'a> {
     pub was_frozen: bool,
     /// The claims that the answers of this step speak of, each with the fetch it answers.
     pub claims: VecDeque<(Fetch, &'a Claimed)>,
+    /// Jobs that an enqueue brought which is answered now.
+    pub brought: Vec<&'a NewJob>,
     /// States of the jobs that the command names, before it.
     pub before: Vec<(Seq, State)>,
     /// Every state that a job came into.
     pub moves: Vec<(Seq, State)>,
+}
+
+/// Who is answered in a step.
+pub(super) struct Answers<'a> {
+    pub claims: VecDeque<(Fetch, &'a Claimed)>,
+    pub brought: Vec<Arc<[NewJob]>>,
 }
 
 impl World {
@@ -37,12 +47,10 @@ impl World {
         Ok(before)
     }
 
-    /// Pairs every claim that is answered with the fetch that it answers.
-    pub(super) fn answers<'a>(
-        &mut self,
-        step: &'a Step,
-    ) -> Result<VecDeque<(Fetch, &'a Claimed)>, Violation> {
-        let mut claims = VecDeque::new();
+    /// Pairs every claim that is answered with the fetch that it answers, and finds the enqueues
+    /// that are.
+    pub(super) fn answers<'a>(&mut self, step: &'a Step) -> Result<Answers<'a>, Violation> {
+        let (mut claims, mut brought) = (VecDeque::new(), Vec::new());
         match (&step.command, &step.reply) {
             (Command::Fetch(fetch), Reply::Fetched(all)) => {
                 claims.extend(all.iter().map(|claim| (fetch.clone(), claim)));
@@ -51,16 +59,42 @@ impl World {
                 let (id, ms) = fetch.wait.ok_or_else(|| {
                     Violation::new(Rule::Waiting, "a fetch waits that did not want to")
                 })?;
-                let waiter = Waiter { fetch: fetch.clone(), deadline: step.at + ms };
+                // A fetch that names no queue waits for those that its pool has then.
+                let fetch = Fetch { queues: self.queues_of(fetch), ..fetch.clone() };
+                let waiter = Waiter { fetch, deadline: step.at + ms };
                 self.waiters.insert(id, waiter);
+            }
+            (Command::Enqueue(enqueue), Reply::Waiting) => {
+                let (id, ms) = enqueue.wait.ok_or_else(|| {
+                    Violation::new(Rule::Waiting, "an enqueue waits that did not want to")
+                })?;
+                let jobs = enqueue.jobs.clone().into();
+                self.blocked.insert(id, Blocked { jobs, deadline: step.at + ms });
+            }
+            (Command::Enqueue(enqueue), Reply::Enqueued(_)) => {
+                brought.push(enqueue.jobs.clone().into());
             }
             // Its time may have ended in this very step.
             (Command::StopWaiting(id), _) if !step.woken.iter().any(|(woken, _)| woken == id) => {
                 self.waiters.remove(id);
+                self.blocked.remove(id);
             }
             _ => {}
         }
-        for (id, all) in &step.woken {
+        for (id, reply) in &step.woken {
+            let all = match reply {
+                Reply::Fetched(all) => all,
+                _ => {
+                    let Some(waiting) = self.blocked.remove(id) else {
+                        let message = format!("enqueue {} is answered but does not wait", id.0);
+                        return Err(Violation::new(Rule::Waiting, message));
+                    };
+                    if matches!(reply, Reply::Enqueued(_)) {
+                        brought.push(waiting.jobs);
+                    }
+                    continue;
+                }
+            };
             let Some(waiter) = self.waiters.remove(id) else {
                 let message = format!("fetch {} is answered but does not wait", id.0);
                 return Err(Violation::new(Rule::Waiting, message));
@@ -69,7 +103,7 @@ impl World {
             ensure(in_time, Rule::Waiting, || format!("fetch {} was sent away too early", id.0))?;
             claims.extend(all.iter().map(|claim| (waiter.fetch.clone(), claim)));
         }
-        Ok(claims)
+        Ok(Answers { claims, brought })
     }
 }
 

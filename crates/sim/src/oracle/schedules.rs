@@ -54,6 +54,11 @@ impl World {
             // A run that would need one queue too many is left out.
             let room = self.queues.len() < self.config.max_queues;
             let possible = room || self.queues.contains_key(&cron.queue);
+            // So is one for which there is no room.
+            let tenant = self.tenant(&cron.tenant);
+            let quota = tenant.max_queue_depth.is_some() || tenant.max_enqueue_rate.is_some();
+            let bounded = self.queues.get(&cron.queue).is_some_and(|q| q.bounds.is_some());
+            let possible = possible && !quota && !bounded;
             ensure(!owes || !possible, Rule::Cron, || format!("{name} did not run"))?;
         }
         for (seq, job) in self.jobs.iter().filter(|(_, job)| job.is_held()) {

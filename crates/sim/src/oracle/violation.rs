@@ -22,6 +22,14 @@ pub enum Rule {
     Time,
     /// Handed out although a pause, a limit or an operator forbade it.
     Gate,
+    /// More or sooner than a limit allows.
+    Limit,
+    /// A tenant got more than its share.
+    Fair,
+    /// A queue got less than it is guaranteed.
+    Starved,
+    /// More came in than a quota or a bound allows, or less.
+    Quota,
     /// A fetch without its answer, or with two.
     Waiting,
     /// A schedule ran when it should not have, or did not when it should.

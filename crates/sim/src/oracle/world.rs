@@ -1,12 +1,20 @@
 //! The world as it should be: kept in plain maps, from requests and changes alone.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rota_engine::{Config, Fetch, Now, Overlap, WaiterId};
+use rota_engine::{Bounds, Config, Fetch, Now, Overlap, WaiterId};
+use rota_model::envelope::NewJob;
 use rota_model::row::Place;
-use rota_model::{Class, ClassId, CronName, JobId, Live, Millis, QueueName, Seq, State, WorkerId};
+use rota_model::{
+    Class, ClassId, CronName, JobId, Live, Millis, PoolName, QueueName, QueueStrategy, Seq, State,
+    TenantId, WorkerId,
+};
+
+use super::limits::{Key, Partition};
+use super::pools::Pool;
+use super::tenants::Tenant;
+use super::turns::Turns;
 
 /// What the documentation promises a worker after a restart.
 const GRACE_MS: u64 = 15_000;
@@ -29,6 +37,13 @@ pub struct World {
     pub held_by: BTreeMap<WorkerId, BTreeSet<Seq>>,
     pub crons: BTreeMap<CronName, Cron>,
     pub waiters: BTreeMap<WaiterId, Waiter>,
+    /// Enqueues that wait for room.
+    pub blocked: BTreeMap<WaiterId, Blocked>,
+    pub active: BTreeSet<Seq>,
+    pub tenants: BTreeMap<TenantId, Tenant>,
+    pub limits: BTreeMap<Partition, Key>,
+    pub pools: BTreeMap<PoolName, Pool>,
+    pub turns: Turns,
 }
 
 #[derive(Clone)]
@@ -43,6 +58,8 @@ pub struct Job {
     pub lease: Option<Lease>,
     /// The schedule that it is an unfinished run of.
     pub run_of: Option<CronName>,
+    /// The pool that it runs in.
+    pub pool: Option<PoolName>,
 }
 
 /// Until when a worker may count on an execution, in true time.
@@ -56,7 +73,8 @@ pub struct Lease {
 pub struct Queue {
     pub paused: bool,
     pub concurrency: Option<u32>,
-    pub ready: BTreeSet<(Reverse<i16>, Seq)>,
+    pub bounds: Option<Bounds>,
+    pub ready: BTreeMap<ClassId, BTreeSet<Seq>>,
     pub active: u64,
 }
 
@@ -67,6 +85,8 @@ pub struct Worker {
     /// It says so itself; the server remembers that only while it runs.
     pub says_quiet: bool,
     pub concurrency: Option<u32>,
+    pub pool: Option<PoolName>,
+    pub prefers: Option<QueueStrategy>,
     pub beats: bool,
     pub last_seen: u64,
 }
@@ -77,6 +97,7 @@ pub struct Cron {
     pub enabled: bool,
     pub period_ms: i64,
     pub queue: QueueName,
+    pub tenant: TenantId,
     /// Occurrences up to here are no longer owed.
     pub settled: Millis,
 }
@@ -87,7 +108,20 @@ pub struct Waiter {
     pub deadline: u64,
 }
 
+#[derive(Clone)]
+pub struct Blocked {
+    pub jobs: Arc<[NewJob]>,
+    pub deadline: u64,
+}
+
 impl Job {
+    pub fn bytes(&self) -> u32 {
+        match &self.place {
+            Place::Live(live) => live.bytes,
+            Place::Done(done) => done.bytes,
+        }
+    }
+
     pub fn state(&self) -> State {
         self.place.state()
     }
@@ -129,6 +163,12 @@ impl World {
             held_by: BTreeMap::new(),
             crons: BTreeMap::new(),
             waiters: BTreeMap::new(),
+            blocked: BTreeMap::new(),
+            active: BTreeSet::new(),
+            tenants: BTreeMap::new(),
+            limits: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            turns: Turns::default(),
         }
     }
 
@@ -158,15 +198,25 @@ impl World {
         self.at = at;
         self.wall = self.stepped.max(now.wall);
         self.waiters.clear();
+        self.blocked.clear();
         for worker in self.workers.values_mut() {
             (worker.last_seen, worker.says_quiet) = (at, false);
         }
+        let wall = self.wall;
+        self.limits.values_mut().for_each(|key| key.restart(at, wall));
+        let arrivals = self.tenants.values_mut().flat_map(|tenant| &mut tenant.arrivals);
+        arrivals.for_each(|arrival| arrival.restart(at, wall));
+        self.turns.restarted();
+        self.restart_pools();
         let default_timeout = self.config.timeout_ms;
         for job in self.jobs.values_mut() {
             let timeout = job.class.policy.timeout_ms.unwrap_or(default_timeout);
             if let Place::Live(live) = &job.place
                 && live.state == State::Active
             {
+                // Only a worker that gave its name is known to be in a pool.
+                let worker = live.worker.as_ref().and_then(|name| self.workers.get(name));
+                job.pool = worker.and_then(|worker| worker.pool.clone());
                 job.lease = Some(Lease::after_restart(live, timeout, at, now.wall));
             }
         }
@@ -177,18 +227,28 @@ impl World {
             return;
         };
         let queue = self.queues.entry(job.class.queue.clone()).or_default();
-        let key = (Reverse(job.class.priority), seq);
+        let lane = queue.ready.entry(job.place.class()).or_default();
         if job.is_ready() {
             if present {
-                queue.ready.insert(key);
+                lane.insert(seq);
             } else {
-                queue.ready.remove(&key);
+                lane.remove(&seq);
             }
+        }
+        if lane.is_empty() {
+            queue.ready.remove(&job.place.class());
         }
         if job.state() != State::Active {
             return;
         }
-        queue.active = if present { queue.active + 1 } else { queue.active - 1 };
+        let tenant = self.tenants.entry(job.class.tenant.clone()).or_default();
+        if present {
+            self.active.insert(seq);
+            (queue.active, tenant.active) = (queue.active + 1, tenant.active + 1);
+        } else {
+            self.active.remove(&seq);
+            (queue.active, tenant.active) = (queue.active - 1, tenant.active - 1);
+        }
         if let Some(worker) = job.live().and_then(|live| live.worker.clone()) {
             let held = self.held_by.entry(worker).or_default();
             if present {

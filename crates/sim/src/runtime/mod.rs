@@ -109,7 +109,7 @@ impl Runtime {
     pub fn rebuilt(&self, now: Now, seed: u64) -> Result<Engine, String> {
         let mut sink = Restoring(Restore::new(self.config.clone(), seed, now));
         let loaded = self.store.load(&mut sink)?;
-        sink.0.finish(loaded.next_seq, loaded.now, loaded.id_key)
+        sink.0.finish(loaded.next_seq, loaded.now, loaded.id_key, loaded.number)
     }
 
     /// The engine is gone, and with it all that was not committed and all that was not reported.
@@ -144,7 +144,10 @@ impl Runtime {
         }
         let batch = self.open.number;
         self.in_flight.note(batch, &effects.mutations);
-        self.note_given_ids(batch, &command, &reply);
+        self.note_given_ids(batch, &reply);
+        for (_, woken) in &effects.woken {
+            self.note_given_ids(batch, woken);
+        }
         let step = Rc::new(Step {
             number: self.next_step,
             ticket,
@@ -177,5 +180,9 @@ impl Sink for Restoring {
 
     fn history(&mut self, row: HistoryRow) {
         self.0.history(&row);
+    }
+
+    fn journal(&mut self, number: u64, data: Bytes) {
+        self.0.journal(number, &data);
     }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use rota_model::{Millis, Seq};
-use rota_store::Batch;
+use rota_store::{Batch, Mutation};
 
 use super::{Runtime, Step};
 
@@ -17,6 +17,8 @@ pub struct Sealed {
     pub steps: Vec<Rc<Step>>,
     now: Millis,
     next_seq: Seq,
+    /// What the batch holds besides the changes of its steps.
+    besides: Vec<Mutation>,
 }
 
 impl Sealed {
@@ -35,6 +37,7 @@ impl Runtime {
         let mut full = std::mem::replace(&mut self.open, next);
         full.now = self.engine.now().wall;
         full.next_seq = self.engine.next_seq();
+        self.engine.seal(full.number, &mut full.besides);
         self.sealed.push_back(full);
         true
     }
@@ -45,6 +48,7 @@ impl Runtime {
             return Ok(());
         };
         let mutations = sealed.steps.iter().flat_map(|step| &step.mutations);
+        let mutations = mutations.chain(&sealed.besides);
         self.store.commit(&Batch {
             number: sealed.number,
             now: sealed.now,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rota_engine::{Ack, Beat, Command, Nack, Now, Registration, Reply, Settle, Target};
+use rota_engine::{Ack, Beat, Command, Enqueue, Nack, Now, Registration, Reply, Settle, Target, TenantChange};
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{JobId, Millis, Overdue};
@@ -13,7 +13,9 @@ use crate::request::{Request, Turned, Verdict, Word};
 impl Runtime {
     pub(super) fn command_of(&self, request: Request, now: Now) -> Result<Command, Turned> {
         Ok(match request {
-            Request::Enqueue(jobs) => Command::Enqueue(self.without_duplicates(jobs)?),
+            Request::Enqueue { jobs, wait } => {
+                Command::Enqueue(Enqueue { jobs: self.without_duplicates(jobs)?, wait })
+            }
             Request::Fetch(fetch) => Command::Fetch(fetch),
             Request::StopWaiting(waiter) => Command::StopWaiting(waiter),
             Request::Undelivered(claims) => Command::Undelivered(claims),
@@ -42,6 +44,16 @@ impl Runtime {
             Request::PauseQueue(queue) => Command::PauseQueue(queue),
             Request::ResumeQueue(queue) => Command::ResumeQueue(queue),
             Request::ConfigureQueue(queue, settings) => Command::ConfigureQueue(queue, settings),
+            Request::PauseShard(tenant, queue) => Command::PauseShard(tenant, queue),
+            Request::ResumeShard(tenant, queue) => Command::ResumeShard(tenant, queue),
+            Request::PutTenant(tenant, config) => {
+                Command::PutTenant(tenant, TenantChange { config, what: "put", reason: None })
+            }
+            Request::DeleteTenant(tenant) => Command::DeleteTenant(tenant, None),
+            Request::PutPool(name, pool) => Command::PutPool(name, pool),
+            Request::RemovePool(name) => Command::RemovePool(name),
+            Request::PutLimit(put) => Command::PutLimit(put),
+            Request::ClearLimit(key, tenant) => Command::ClearLimit(key, tenant),
             Request::PutCron(spec) => Command::PutCron(spec),
             Request::RemoveCron(name) => Command::RemoveCron(name),
             Request::EnableCron(name, enabled) => Command::EnableCron(name, enabled),
@@ -54,11 +66,10 @@ impl Runtime {
     }
 
     /// The id of a job of the open batch is not in the store yet, so it is remembered.
-    pub(super) fn note_given_ids(&mut self, batch: u64, command: &Command, reply: &Reply) {
-        if let (Command::Enqueue(jobs), Reply::Enqueued(accepted)) = (command, reply) {
-            let given = jobs.iter().zip(accepted).filter(|(job, _)| job.id_given);
-            for (job, accepted) in given {
-                self.in_flight.note_id(batch, job.id, accepted.seq);
+    pub(super) fn note_given_ids(&mut self, batch: u64, reply: &Reply) {
+        if let Reply::Enqueued(accepted) = reply {
+            for job in accepted.jobs.iter().filter(|job| job.id_given) {
+                self.in_flight.note_id(batch, job.id, job.seq);
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use rota_engine::{Claimed, Command, Now, Reply, Settle, Target, WaiterId};
-use rota_model::Directive;
+use rota_model::{Directive, LimitNumbers};
 use rota_store::Mutation;
 
 use crate::request::Ticket;
@@ -18,7 +18,7 @@ pub struct Step {
     pub command: Command,
     pub reply: Reply,
     pub mutations: Vec<Mutation>,
-    pub woken: Vec<(WaiterId, Vec<Claimed>)>,
+    pub woken: Vec<(WaiterId, Reply)>,
 }
 
 impl Step {
@@ -38,11 +38,23 @@ impl fmt::Display for Step {
         write_command(f, &self.command)?;
         f.write_str(" -> ")?;
         write_reply(f, &self.reply)?;
-        for (waiter, claims) in &self.woken {
-            write!(f, " woke {}:{}", waiter.0, Jobs(claims))?;
+        for (waiter, reply) in &self.woken {
+            write!(f, " woke {}:", waiter.0)?;
+            write_reply(f, reply)?;
         }
         f.write_str(" |")?;
         self.mutations.iter().try_for_each(|mutation| write_mutation(f, mutation))
+    }
+}
+
+struct Numbers(LimitNumbers);
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LimitNumbers { concurrency, rate, throttle } = self.0;
+        concurrency.map_or(Ok(()), |n| write!(f, "c{n}"))?;
+        rate.map_or(Ok(()), |r| write!(f, "r{}/{}", r.limit, r.period_ms))?;
+        throttle.map_or(Ok(()), |r| write!(f, "t{}/{}", r.limit, r.period_ms))
     }
 }
 
@@ -62,10 +74,15 @@ fn write_targets(f: &mut fmt::Formatter<'_>, what: &str, targets: &[Target]) -> 
 
 fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
     match command {
-        Command::Enqueue(jobs) => {
+        Command::Enqueue(enqueue) => {
             f.write_str("enqueue")?;
-            jobs.iter().try_for_each(|job| {
-                write!(f, " {}p{}", &*job.class.queue, job.class.priority)?;
+            enqueue.jobs.iter().try_for_each(|job| {
+                let class = &job.class;
+                write!(f, " {}/{}p{}", &*class.tenant, &*class.queue, class.priority)?;
+                if let Some(limit) = &class.policy.limit {
+                    write!(f, "[{} {:?} {:?}]", &*limit.key, limit.scope, limit.on_limit)?;
+                    write!(f, "{}", Numbers(limit.numbers))?;
+                }
                 if let Some(at) = job.start_at {
                     write!(f, "@{}", at.0 % 100_000_000)?;
                 }
@@ -116,7 +133,7 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
 
 fn write_reply(f: &mut fmt::Formatter<'_>, reply: &Reply) -> fmt::Result {
     match reply {
-        Reply::Enqueued(all) => all.iter().try_for_each(|a| write!(f, "{}({}) ", a.seq, a.state)),
+        Reply::Enqueued(all) => all.jobs.iter().try_for_each(|a| write!(f, "{}({}) ", a.seq, a.state)),
         Reply::Fetched(claims) => write!(f, "{}", Jobs(claims)),
         Reply::Settled(all) => all.iter().try_for_each(|one| match one {
             Ok(settled) => write!(f, "{} ", settled.state),
@@ -134,9 +151,13 @@ fn write_reply(f: &mut fmt::Formatter<'_>, reply: &Reply) -> fmt::Result {
             beat.cancelled.len(),
             beat.lost.len()
         ),
-        Reply::Queue(_) | Reply::Cron { .. } | Reply::Maintenance(_) | Reply::Done => {
-            f.write_str("done")
-        }
+        Reply::Queue(_)
+        | Reply::Cron { .. }
+        | Reply::Maintenance(_)
+        | Reply::Tenant { .. }
+        | Reply::Pool { .. }
+        | Reply::Limit(_)
+        | Reply::Done => f.write_str("done"),
         Reply::Forgotten(count) => write!(f, "forgot {count}"),
         Reply::Waiting => f.write_str("waiting"),
         Reply::Refused(refusal) => write!(f, "{refusal:?}"),
@@ -154,7 +175,10 @@ fn write_mutation(f: &mut fmt::Formatter<'_>, mutation: &Mutation) -> fmt::Resul
         }
         Mutation::Claim(claim) => write!(f, " claim:{}/{}", claim.seq, claim.attempt),
         Mutation::Extend { seq, reserved_ms, .. } => write!(f, " extend:{seq}:{reserved_ms}"),
-        Mutation::Backoff { seq, due } => write!(f, " backoff:{seq}@{}", due.0 % 100_000_000),
+        Mutation::Backoff(backoff) => {
+            write!(f, " backoff:{}@{}", backoff.seq, backoff.due.0 % 100_000_000)
+        }
+        Mutation::Postpone { seq, due } => write!(f, " postpone:{seq}@{}", due.0 % 100_000_000),
         Mutation::Ready(ready) => write!(f, " ready:{}", ready.seq),
         Mutation::Finish(finish) => write!(f, " finish:{}:{:?}", finish.seq, finish.ending),
         Mutation::Revive { seq, .. } => write!(f, " revive:{seq}"),
@@ -165,5 +189,7 @@ fn write_mutation(f: &mut fmt::Formatter<'_>, mutation: &Mutation) -> fmt::Resul
         Mutation::Remove(kind, name) => write!(f, " remove:{kind:?}:{name}"),
         Mutation::History(row) => write!(f, " history:{}@{}", row.queue, row.at.0 % 100_000_000),
         Mutation::ForgetHistory(..) => f.write_str(" forget-history"),
+        Mutation::Journal(_) => f.write_str(" journal"),
+        Mutation::TrimJournal(before) => write!(f, " trim:{before}"),
     }
 }

@@ -1,6 +1,7 @@
 //! After the storm: with every obstacle removed, all work must get done.
 
-use rota_engine::{Fetch, Holder, QueueSettings, Reply};
+use rota_engine::{Engine, Fetch, Holder, PutLimit, QueueSettings, Reply};
+use rota_model::{LimitNumbers, TenantConfig};
 
 use super::Simulation;
 use crate::oracle::{Check, Rule, Violation};
@@ -9,6 +10,7 @@ use crate::workload::Delivery;
 
 const MOST_ROUNDS: u64 = 1_000;
 const FIRST_TICKET: u64 = 1 << 40;
+const LONG_MS: i64 = 365 * 86_400_000;
 
 impl Simulation<'_> {
     pub(super) fn settle_down(&mut self) -> Check {
@@ -25,6 +27,9 @@ impl Simulation<'_> {
             ask(self, Request::ResumeQueue(queue.clone()))?;
             ask(self, Request::ConfigureQueue(queue, QueueSettings::default()))?;
         }
+        for request in obstacles(self.runtime.engine(), self.rng.percent(50)) {
+            ask(self, request)?;
+        }
         for cron in self.runtime.engine().crons() {
             ask(self, Request::RemoveCron(cron.name))?;
         }
@@ -36,6 +41,8 @@ impl Simulation<'_> {
                 count: usize::MAX,
                 worker: None,
                 pool: None,
+                tenant: None,
+                preference: None,
                 visibility_ms: None,
                 wait: None,
             });
@@ -69,6 +76,29 @@ impl Simulation<'_> {
             _ => Vec::new(),
         })
     }
+}
+
+/// What removes whatever was said about tenants, pools and limits; and, if wanted, what jobs say
+/// of limits themselves.
+fn obstacles(engine: &Engine, unlimited: bool) -> Vec<Request> {
+    let mut requests = Vec::new();
+    for tenant in engine.tenant_ids() {
+        requests.push(Request::PutTenant(tenant.clone(), TenantConfig::default()));
+        let queues = engine.queues().into_iter();
+        requests.extend(queues.map(|queue| Request::ResumeShard(tenant.clone(), queue.name)));
+    }
+    requests.extend(engine.pools().into_iter().map(|pool| Request::RemovePool(pool.name)));
+    for limit in engine.limits("", false, 0, usize::MAX).0 {
+        let (key, tenant) = (limit.key, limit.tenant);
+        requests.push(Request::ClearLimit(key.clone(), tenant.clone()));
+        if unlimited {
+            let end = engine.now().wall.saturating_add_ms(LONG_MS);
+            let numbers = Some((LimitNumbers::default(), Some(end)));
+            let put = PutLimit { key, tenant, numbers, paused_until: None, reason: None };
+            requests.push(Request::PutLimit(Box::new(put)));
+        }
+    }
+    requests
 }
 
 fn ack(delivery: Delivery) -> Word {

@@ -1,5 +1,7 @@
 //! Clients that behave as clients do, well and badly, all drawn from one seed.
 
+mod crowd;
+mod governors;
 mod operators;
 mod producers;
 mod profile;
@@ -7,7 +9,7 @@ mod workers;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use rota_engine::{Command, Now, Reply, WaiterId};
+use rota_engine::{Command, Now, Reply};
 use rota_model::{JobId, QueueName, Seq};
 use rota_store::Mutation;
 
@@ -46,7 +48,7 @@ impl Workload {
     pub fn new(mut rng: Rng) -> Self {
         let profile = Profile::draw(&mut rng);
         let workers = Worker::some(&mut rng, &profile);
-        Self {
+        let mut workload = Self {
             rng,
             profile,
             next_ticket: 0,
@@ -54,7 +56,12 @@ impl Workload {
             workers,
             fetching: BTreeMap::new(),
             urgent: VecDeque::new(),
+        };
+        for _ in 0..2 * workload.profile.crowd.pools.len() {
+            let pool = workload.put_pool();
+            workload.urgent.push_back(pool);
         }
+        workload
     }
 
     #[must_use]
@@ -71,9 +78,9 @@ impl Workload {
         }
         let weights = [self.profile.producing, self.profile.working, self.profile.operating];
         let request = match self.rng.weighted(weights) {
-            0 => self.produce(now),
-            1 => self.work(ticket),
-            _ => self.operate(),
+            0 => self.produce(ticket, now),
+            1 => self.work(ticket, now),
+            _ => self.operate(now),
         };
         (ticket, request)
     }
@@ -82,7 +89,7 @@ impl Workload {
     pub fn answered(&mut self, ticket: Ticket, reply: &Reply, claims: Vec<Delivery>) {
         match reply {
             Reply::Enqueued(accepted) => {
-                self.ids.extend(accepted.iter().map(|job| job.id));
+                self.ids.extend(accepted.jobs.iter().map(|job| job.id));
                 let surplus = self.ids.len().saturating_sub(REMEMBERED);
                 self.ids.drain(..surplus);
             }
@@ -92,11 +99,6 @@ impl Workload {
             }
             _ => {}
         }
-    }
-
-    /// A fetch that had been waiting is answered.
-    pub fn woken(&mut self, waiter: WaiterId, claims: Vec<Delivery>) {
-        self.arrived(Ticket(waiter.0), claims);
     }
 
     /// An operator sees the runs of schedules, which nobody enqueued.

@@ -1,18 +1,20 @@
 //! Those who watch over it all, and reach in.
 
-use rota_engine::{CronSpec, Overlap, QueueSettings};
+use rota_engine::{CronSpec, Now, Overlap, QueueSettings};
 use rota_model::cron::Schedule;
 use rota_model::{CronName, Directive, WorkerId};
 
 use super::Workload;
+use super::crowd;
 use super::producers::body;
 use crate::request::Request;
 
 impl Workload {
-    pub(super) fn operate(&mut self) -> Request {
+    pub(super) fn operate(&mut self, now: Now) -> Request {
+        let governing = self.profile.crowd.governing;
         let maintenance = if self.profile.maintenance { 8 } else { 0 };
         let crons = if self.profile.crons { 20 } else { 0 };
-        let weights = [20, 12, 12, 12, 10, 14, 10, 12, 6, crons, maintenance, 2];
+        let weights = [20, 12, 12, 12, 10, 14, 10, 12, 6, crons, maintenance, 2, governing];
         match self.rng.weighted(weights) {
             0 => Request::Cancel(self.known_ids(5)),
             1 => match self.known_id() {
@@ -28,7 +30,8 @@ impl Workload {
             8 => self.direct(),
             9 => self.schedule(),
             10 => Request::Maintain(self.rng.percent(40)),
-            _ => Request::FlushStats,
+            11 => Request::FlushStats,
+            _ => self.govern(now),
         }
     }
 
@@ -36,6 +39,8 @@ impl Workload {
         let settings = QueueSettings {
             concurrency: self.rng.one_of([None, Some(0), Some(1), Some(3)]),
             completed_ms: self.rng.one_of([None, None, Some(1_000)]),
+            bounds: (self.profile.crowd.bounds && self.rng.percent(60))
+                .then(|| crowd::bounds(&mut self.rng)),
             ..QueueSettings::default()
         };
         Request::ConfigureQueue(self.queue(), settings)

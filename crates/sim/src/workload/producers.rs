@@ -1,18 +1,23 @@
 //! Those who bring jobs.
 
-use rota_engine::Now;
+use std::sync::Arc;
+
+use rota_engine::{Now, WaiterId};
 use rota_model::envelope::NewJob;
-use rota_model::{Class, JobType, QueueName, TenantId};
+use rota_model::{Class, JobType, Policy, QueueName};
 
 use super::Workload;
-use crate::request::Request;
+use crate::request::{Request, Ticket};
 
 const BATCH: u64 = 6;
 
 impl Workload {
-    pub(super) fn produce(&mut self, now: Now) -> Request {
+    pub(super) fn produce(&mut self, ticket: Ticket, now: Now) -> Request {
         let count = if self.rng.percent(70) { 1 } else { self.rng.between(2, BATCH) };
-        Request::Enqueue((0..count).map(|_| self.new_job(now)).collect())
+        let jobs = (0..count).map(|_| self.new_job(now)).collect();
+        let waits = self.profile.crowd.bounds && self.rng.percent(50);
+        let wait = waits.then(|| (WaiterId(ticket.0), self.rng.one_of([0, 500, 20_000])));
+        Request::Enqueue { jobs, wait }
     }
 
     fn new_job(&mut self, now: Now) -> NewJob {
@@ -42,14 +47,17 @@ impl Workload {
 
     pub(super) fn class(&mut self) -> Class {
         let queue: QueueName = self.queue();
-        let policy = self.rng.pick(&self.profile.policies).cloned();
+        let mut policy = self.rng.pick(&self.profile.policies).cloned().unwrap_or_default();
+        if let Some(limit) = self.profile.crowd.limit(&mut self.rng) {
+            policy = Arc::new(Policy { limit: Some(limit), ..(*policy).clone() });
+        }
         let priority = self.rng.pick(&self.profile.priorities).copied();
         Class {
             queue,
             kind: JobType::parse("sim.work").expect("the type is valid"),
-            tenant: TenantId::default_tenant(),
+            tenant: self.profile.crowd.tenant(&mut self.rng),
             priority: priority.unwrap_or(0),
-            policy: policy.unwrap_or_default(),
+            policy,
         }
     }
 }

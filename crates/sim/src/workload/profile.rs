@@ -6,11 +6,13 @@ use rota_engine::{Config, Retention};
 use rota_model::policy::{Coefficient, Strategy};
 use rota_model::{Exhaustion, Policy, QueueName, RetryPolicy};
 
+use super::crowd::{self, Crowd};
 use crate::rng::Rng;
 
 #[derive(Debug, Clone)]
 pub struct Profile {
     pub config: Config,
+    pub crowd: Crowd,
     pub queues: Vec<QueueName>,
     pub policies: Vec<Arc<Policy>>,
     pub priorities: Vec<i16>,
@@ -39,6 +41,7 @@ impl Profile {
     pub(super) fn draw(rng: &mut Rng) -> Self {
         Self {
             config: config(rng),
+            crowd: Crowd::draw(rng),
             queues: queues(rng),
             policies: (0..rng.between(1, 4)).map(|_| policy(rng)).collect(),
             priorities: if rng.percent(50) { vec![0] } else { vec![-10, 0, 7] },
@@ -64,7 +67,7 @@ impl Profile {
 
 fn config(rng: &mut Rng) -> Config {
     let retention = rng.one_of([None, Some(0), Some(20_000), Some(120_000)]);
-    Config {
+    let plain = Config {
         visibility_ms: rng.one_of([5_000, 20_000, 60_000]),
         max_visibility_ms: 90_000,
         timeout_ms: rng.one_of([10_000, 40_000, 200_000]),
@@ -78,7 +81,9 @@ fn config(rng: &mut Rng) -> Config {
         max_queues: rng.one_of([3, 100]),
         max_workers: rng.one_of([3, 100]),
         max_crons: rng.one_of([1, 100]),
-    }
+        ..Config::default()
+    };
+    crowd::sharing(rng, plain)
 }
 
 fn queues(rng: &mut Rng) -> Vec<QueueName> {
@@ -117,5 +122,6 @@ fn policy(rng: &mut Rng) -> Arc<Policy> {
         visibility_ms: rng.one_of([None, None, Some(3_000), Some(40_000)]),
         timeout_ms: rng.one_of([None, None, Some(4_000), Some(60_000)]),
         directive: None,
+        limit: None,
     })
 }

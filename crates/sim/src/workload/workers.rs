@@ -1,7 +1,7 @@
 //! Those who run jobs: diligent, slow, forgetful, and back from the dead.
 
-use rota_engine::{Failure, Fetch, HandlerCode, Holder, Registration, WaiterId};
-use rota_model::{Directive, WorkerId};
+use rota_engine::{Failure, Fetch, HandlerCode, Holder, Now, Registration, WaiterId};
+use rota_model::{Directive, PoolName, WorkerId};
 
 use super::{Delivery, Profile, Workload};
 use crate::request::{Request, Ticket, Verdict, Word};
@@ -14,6 +14,8 @@ pub(super) struct Worker {
     /// Executions it had forgotten about, and may remember.
     forgotten: Vec<Delivery>,
     beats: bool,
+    /// The pool that it fetches for, whether that exists or not.
+    pool: Option<PoolName>,
 }
 
 const FORGOTTEN: usize = 20;
@@ -27,13 +29,14 @@ impl Worker {
                 holding: Vec::new(),
                 forgotten: Vec::new(),
                 beats: rng.percent(60),
+                pool: rng.pick(&profile.crowd.pools).cloned(),
             })
             .collect()
     }
 }
 
 impl Workload {
-    pub(super) fn work(&mut self, ticket: Ticket) -> Request {
+    pub(super) fn work(&mut self, ticket: Ticket, now: Now) -> Request {
         let index = self.rng.below(self.workers.len() as u64) as usize;
         let idle = self.workers[index].holding.is_empty();
         let waiting = self.fetching.iter().find(|(_, w)| **w == index);
@@ -51,10 +54,10 @@ impl Workload {
         let forget = if idle { 0 } else { 4 };
         match self.rng.weighted([35, settle, 12, forget, 4, 3]) {
             0 => self.fetch(ticket, index),
-            1 => self.settle(index),
+            1 => self.settle(index, now),
             2 => self.beat(index),
             3 => self.forget(index),
-            4 => self.remember(index),
+            4 => self.remember(index, now),
             _ => self.register(index),
         }
     }
@@ -67,18 +70,26 @@ impl Workload {
         }
         let waits = self.rng.percent(self.profile.waiting_fetches);
         let wait_ms = self.rng.one_of([0, 400, 5_000, 30_000]);
+        let pool = self.workers[index].pool.clone().filter(|_| self.rng.percent(95));
+        if pool.is_some() && self.rng.percent(70) {
+            queues.clear();
+        }
+        let choosy = self.rng.percent(self.profile.crowd.choosy);
+        let tenant = choosy.then(|| self.profile.crowd.tenant(&mut self.rng));
         self.fetching.insert(ticket, index);
         Request::Fetch(Fetch {
             queues,
             count: self.rng.between(1, 4) as usize,
             worker: self.workers[index].name.clone(),
-            pool: None,
+            pool,
+            tenant,
+            preference: None,
             visibility_ms: self.rng.one_of([None, Some(1_000), Some(10_000), Some(400_000)]),
             wait: waits.then_some((WaiterId(ticket.0), wait_ms)),
         })
     }
 
-    fn settle(&mut self, index: usize) -> Request {
+    fn settle(&mut self, index: usize, now: Now) -> Request {
         let count = self.rng.one_of([1, 1, 1, 2, 3]);
         let mut words = Vec::new();
         for _ in 0..count {
@@ -86,16 +97,16 @@ impl Workload {
             if !holding.is_empty() {
                 let at = self.rng.below(holding.len() as u64) as usize;
                 let job = holding.swap_remove(at);
-                words.push(self.word(index, job));
+                words.push(self.word(index, job, now));
             }
         }
         Request::Settle(words)
     }
 
-    fn word(&mut self, index: usize, job: Delivery) -> Word {
+    fn word(&mut self, index: usize, job: Delivery, now: Now) -> Word {
         let name = self.workers[index].name.clone();
         let verdict = if self.rng.percent(self.profile.failures) {
-            Verdict::Nack { failure: self.failure(), requeue: self.rng.percent(20) }
+            Verdict::Nack { failure: self.failure(now), requeue: self.rng.percent(20) }
         } else {
             Verdict::Ack(self.rng.percent(30).then(|| "42".into()))
         };
@@ -109,7 +120,7 @@ impl Workload {
         }
     }
 
-    fn failure(&mut self) -> Failure {
+    fn failure(&mut self, now: Now) -> Failure {
         let kind = self.rng.one_of(["net.down", "bad.input", "gone", "bad"]);
         let code = self.rng.one_of([
             None,
@@ -123,6 +134,10 @@ impl Workload {
             kind: kind.into(),
             code,
             retryable: self.rng.percent(85),
+            limited_until: self.rng.percent(self.profile.crowd.limited_elsewhere).then(|| {
+                let ahead = self.rng.one_of([-1_000, 0, 700, 10_000, 400_000]);
+                now.wall.saturating_add_ms(ahead)
+            }),
             json: format!(r#""type":"{kind}","message":"no""#).into(),
         }
     }
@@ -160,11 +175,11 @@ impl Workload {
     }
 
     /// It comes back late and speaks of an execution that may be another's by now.
-    fn remember(&mut self, index: usize) -> Request {
+    fn remember(&mut self, index: usize, now: Now) -> Request {
         let Some(&job) = self.rng.pick(&self.workers[index].forgotten) else {
             return Request::Tick;
         };
-        Request::Settle(vec![self.word(index, job)])
+        Request::Settle(vec![self.word(index, job, now)])
     }
 
     fn register(&mut self, index: usize) -> Request {

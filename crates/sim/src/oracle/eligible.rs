@@ -1,0 +1,128 @@
+//! Which jobs could certainly be handed out, and whose turn it is among them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_engine::{Cost, Fetch, PriorityScope};
+use rota_model::{Class, QueueName, QueueStrategy, Seq, TenantId};
+
+use super::violation::{Check, Rule, ensure};
+use super::world::{Job, World};
+
+/// The first job of a class, which nothing keeps back.
+pub(super) struct Candidate<'a> {
+    pub seq: Seq,
+    pub class: &'a Class,
+}
+
+impl World {
+    /// The queue itself lets jobs go.
+    pub(super) fn queue_is_open(&self, name: &QueueName) -> bool {
+        let Some(queue) = self.queues.get(name) else { return false };
+        let full = queue.concurrency.is_some_and(|most| queue.active >= u64::from(most));
+        !self.maintenance && !queue.paused && !full
+    }
+
+    /// The first job of each class of a queue that certainly may start.
+    pub(super) fn candidates(&self, name: &QueueName) -> Vec<Candidate<'_>> {
+        if !self.queue_is_open(name) {
+            return Vec::new();
+        }
+        let ready = self.queues.get(name).into_iter().flat_map(|queue| queue.ready.values());
+        let first = |seqs: &BTreeSet<Seq>| seqs.iter().copied().find(|seq| !self.is_overdue(*seq));
+        ready
+            .filter_map(|seqs| {
+                let seq = first(seqs)?;
+                let class = &*self.jobs.get(&seq)?.class;
+                let open = self.tenant_is_open(&class.tenant, name) && self.limits_are_open(class);
+                open.then_some(Candidate { seq, class })
+            })
+            .collect()
+    }
+
+    /// Those that this fetch may have.
+    fn candidates_for(&self, name: &QueueName, fetch: &Fetch) -> Vec<Candidate<'_>> {
+        if self.is_shut_out(fetch, name) {
+            return Vec::new();
+        }
+        let mut all = self.candidates(name);
+        all.retain(|one| fetch.tenant.as_ref().is_none_or(|tenant| one.class.tenant == *tenant));
+        all
+    }
+
+    /// A job that this fetch could have and has not.
+    pub(super) fn could_have(&self, fetch: &Fetch) -> Option<Seq> {
+        if !self.has_room(fetch) {
+            return None;
+        }
+        let queues = self.queues_of(fetch);
+        queues.iter().find_map(|queue| Some(self.candidates_for(queue, fetch).first()?.seq))
+    }
+
+    /// Nobody was passed over who had to be first: not a queue, where they are served in order; in
+    /// the queue no higher level; of a tenant at a level no higher priority and no older
+    /// job that no limit holds, and no older job of the same class.
+    pub(super) fn check_turn(&self, seq: Seq, job: &Job, fetch: &Fetch) -> Check {
+        let class = &*job.class;
+        if self.strategy_of(fetch) == QueueStrategy::Strict {
+            let queues = self.queues_of(fetch);
+            let before = queues.iter().take_while(|queue| **queue != class.queue);
+            let first =
+                before.flat_map(|queue| self.candidates_for(queue, fetch)).map(|one| one.seq).next();
+            ensure(first.is_none(), Rule::Order, || {
+                format!("job {seq} was handed out before {first:?} of an earlier queue")
+            })?;
+        }
+        let level = self.level_of(class);
+        let fifo = !self.config.fairness.enabled
+            && self.config.fairness.priority_scope == PriorityScope::Global;
+        for other in self.candidates_for(&class.queue, fetch) {
+            let their = self.level_of(other.class);
+            ensure(their <= level, Rule::Order, || {
+                format!("job {seq} of level {level} was handed out before {} of {their}", other.seq)
+            })?;
+            let same = other.class.tenant == class.tenant || fifo && fetch.tenant.is_none();
+            let key = |class: &Class, seq: Seq| (Reverse(self.priority_of(class)), seq);
+            let older = key(other.class, other.seq) < key(class, seq);
+            // Whoever waits for a limit may have to let another tenant go first.
+            let free = other.class == class || self.limits_of(other.class).is_empty();
+            ensure(their < level || !same || !older || !free, Rule::Order, || {
+                format!("job {seq} was handed out before {}", other.seq)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A job is handed out: its tenant has had a turn.
+    pub(super) fn take_turn(&mut self, class: &Class, fetch: &Fetch) -> Check {
+        let place = (class.queue.clone(), self.level_of(class));
+        if fetch.tenant.is_some() {
+            self.turns.out_of_turn(&place, &class.tenant);
+            return Ok(());
+        }
+        let weight = self.weight_of(&class.tenant);
+        self.turns.served(&place, &class.tenant, weight)
+    }
+
+    /// Looks who has something to be served now.
+    pub(super) fn note_present(&mut self) {
+        let fairness = &self.config.fairness;
+        if !fairness.enabled || fairness.cost != Cost::Job || self.config.noisy.throttle {
+            return;
+        }
+        let mut present: BTreeMap<_, BTreeMap<TenantId, _>> = BTreeMap::new();
+        for place in self.turns.places() {
+            present.entry(place).or_default();
+        }
+        for name in self.queues.keys() {
+            for one in self.candidates(name) {
+                let level = present.entry((name.clone(), self.level_of(one.class))).or_default();
+                let tenant = &one.class.tenant;
+                level.entry(tenant.clone()).or_insert_with(|| self.weight_of(tenant));
+            }
+        }
+        for (place, tenants) in present {
+            self.turns.present(place, &tenants);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Limits: how often, and how many at once, the jobs of a key start.
+//!
+//! Every start of a key is kept. A start is judged by the numbers that held its job at that time,
+//! against all starts of the key.
+
+use rota_engine::{Command, PutLimit};
+use rota_model::{Class, LimitKey, LimitNumbers, Millis, Rate, Scope, TenantId};
+
+use super::violation::{Check, Rule, ensure};
+use super::world::World;
+
+/// What is counted together.
+pub type Partition = (LimitKey, Option<TenantId>);
+
+#[derive(Clone, Default)]
+pub struct Key {
+    pub declared: Option<LimitNumbers>,
+    pub replaced: Option<(LimitNumbers, Millis)>,
+    pub hold: Option<Millis>,
+    starts: Vec<Start>,
+}
+
+/// In true time. A restart knows of the starts before it by the wall clock only, which may have
+/// been set meanwhile: it may hold them to be older or younger than they are.
+#[derive(Debug, Clone, Copy)]
+struct Start {
+    earliest: i64,
+    latest: i64,
+    wall: Millis,
+    /// The longest period that the start itself was held by.
+    period: i64,
+}
+
+/// Starts older than this matter to nobody.
+const FORGOTTEN_MS: i64 = 1_000_000;
+
+impl Key {
+    pub(super) fn is_spoken_of(&self) -> bool {
+        self.declared.is_some() || self.replaced.is_some() || self.hold.is_some()
+    }
+
+    fn numbers(&self, own: LimitNumbers, wall: Millis) -> Vec<LimitNumbers> {
+        match self.replaced {
+            Some((numbers, expires)) if expires > wall => vec![numbers],
+            _ => [Some(own), self.declared].into_iter().flatten().collect(),
+        }
+    }
+
+    /// Starts within the period before now that the server must know of. Those from before the
+    /// period was first said of the key it need not know.
+    fn known_within(&self, period: i64, at: i64) -> u64 {
+        let (mut count, mut known, mut last) = (0, false, i64::MIN / 2);
+        for start in &self.starts {
+            known = start.period >= period || known && start.earliest - last < period;
+            last = start.latest;
+            count += u64::from(known && start.earliest + period > at);
+        }
+        count
+    }
+
+    /// All that may be within the period before now.
+    fn perhaps_within(&self, period: i64, at: i64) -> u64 {
+        self.starts.iter().filter(|start| start.latest + period > at).count() as u64
+    }
+
+    pub(super) fn restart(&mut self, at: u64, wall: Millis) {
+        for start in &mut self.starts {
+            let by_wall = at as i64 - wall.since(start.wall);
+            start.earliest = start.earliest.min(by_wall);
+            start.latest = start.latest.max(by_wall);
+        }
+    }
+}
+
+impl World {
+    /// The limits that a job of this class is held by, with its own numbers for each.
+    pub(super) fn limits_of(&self, class: &Class) -> Vec<(Partition, LimitNumbers)> {
+        let mut all = Vec::new();
+        if let Some(limit) = &class.policy.limit {
+            let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
+            all.push(((limit.key.clone(), tenant), limit.numbers));
+        }
+        for key in [LimitKey::of_type(&class.kind), LimitKey::of_queue(&class.queue)] {
+            let partition = (key, None);
+            let said = self.limits.get(&partition).is_some_and(Key::is_spoken_of);
+            if said && !all.iter().any(|(known, _)| *known == partition) {
+                all.push((partition, LimitNumbers::default()));
+            }
+        }
+        all
+    }
+
+    /// Active jobs that are held by this limit.
+    pub(super) fn active_of(&self, (key, tenant): &Partition) -> u64 {
+        let active = self.active.iter().filter_map(|seq| self.jobs.get(seq));
+        let held = |class: &Class| {
+            let own = class.policy.limit.as_ref().is_some_and(|limit| {
+                let whose = (limit.scope == Scope::Tenant).then_some(&class.tenant);
+                limit.key == *key && whose == tenant.as_ref()
+            });
+            let meant = *key == LimitKey::of_type(&class.kind)
+                || *key == LimitKey::of_queue(&class.queue);
+            own || meant && tenant.is_none()
+        };
+        active.filter(|job| held(&job.class)).count() as u64
+    }
+
+    /// Whether a job of this class certainly may start, as far as limits go.
+    pub(super) fn limits_are_open(&self, class: &Class) -> bool {
+        let at = self.at as i64;
+        self.limits_of(class).into_iter().all(|(partition, own)| {
+            let none = Key::default();
+            let key = self.limits.get(&partition).unwrap_or(&none);
+            let held = key.hold.is_some_and(|until| until > self.wall);
+            let room = |rate: Rate| {
+                key.perhaps_within(rate.period_ms as i64, at) < u64::from(rate.limit)
+            };
+            let spaced = |rate: Rate| {
+                let last = key.starts.iter().map(|start| start.latest).max();
+                last.is_none_or(|last| at - last >= spacing_us(rate).div_ceil(1_000) as i64)
+            };
+            !held
+                && key.numbers(own, self.wall).into_iter().all(|numbers| {
+                    let most = numbers.concurrency.map_or(u64::MAX, u64::from);
+                    (most == u64::MAX || self.active_of(&partition) < most)
+                        && numbers.rate.is_none_or(room)
+                        && numbers.throttle.is_none_or(|rate| room(rate) && spaced(rate))
+                })
+        })
+    }
+
+    /// A job of this class starts now: it must be allowed to, and is counted.
+    pub(super) fn start_limited(&mut self, class: &Class) -> Check {
+        let (at, wall) = (self.at as i64, self.wall);
+        for (partition, own) in self.limits_of(class) {
+            let active = self.active_of(&partition);
+            let key = self.limits.entry(partition.clone()).or_default();
+            let mut period = 0;
+            let name = &partition.0;
+            ensure(key.hold.is_none_or(|until| until <= wall), Rule::Limit, || {
+                format!("a job of {name} started though the key is paused")
+            })?;
+            for numbers in key.numbers(own, wall) {
+                let most = numbers.concurrency.map_or(u64::MAX, u64::from);
+                ensure(active < most, Rule::Limit, || {
+                    format!("a job of {name} started beside {active} others, {most} may")
+                })?;
+                for rate in [numbers.rate, numbers.throttle].into_iter().flatten() {
+                    let count = key.known_within(rate.period_ms as i64, at);
+                    ensure(count < u64::from(rate.limit), Rule::Limit, || {
+                        format!("start {} of {name} in a window of {rate:?}", count + 1)
+                    })?;
+                    period = period.max(rate.period_ms as i64);
+                }
+                if let Some(rate) = numbers.throttle.filter(|rate| spacing_us(*rate) >= 10_000) {
+                    let known = key.starts.iter().filter(|start| start.period > 0);
+                    let last = known.map(|start| start.earliest).max();
+                    let distance = last.map(|last| (at - last) * 1_000);
+                    let least = spacing_us(rate) as i64 / 10 * 9;
+                    ensure(distance.is_none_or(|us| us >= least), Rule::Limit, || {
+                        format!("a start of {name} {distance:?} us after the last, for {rate:?}")
+                    })?;
+                }
+            }
+            key.starts.retain(|start| start.latest + FORGOTTEN_MS > at);
+            key.starts.push(Start { earliest: at, latest: at, wall, period });
+        }
+        Ok(())
+    }
+
+    /// What operators say about limits.
+    pub(super) fn control_limits(&mut self, command: &Command) {
+        match command {
+            Command::PutLimit(put) => {
+                let PutLimit { key, tenant, numbers, paused_until, .. } = &**put;
+                let wall = self.wall;
+                let known = self.limits.entry((key.clone(), tenant.clone())).or_default();
+                match *numbers {
+                    Some((numbers, Some(expires))) => known.replaced = Some((numbers, expires)),
+                    Some((numbers, None)) => {
+                        known.declared = (!numbers.is_empty()).then_some(numbers);
+                    }
+                    None => {}
+                }
+                if let Some(until) = *paused_until {
+                    known.hold = (until > wall).then_some(until);
+                }
+            }
+            Command::ClearLimit(key, tenant) => {
+                let known = self.limits.entry((key.clone(), tenant.clone())).or_default();
+                (known.declared, known.replaced, known.hold) = (None, None, None);
+            }
+            _ => {}
+        }
+    }
+
+    /// What was said for a time ends with it.
+    pub(super) fn end_words(&mut self) {
+        let wall = self.wall;
+        for key in self.limits.values_mut() {
+            key.hold.take_if(|until| *until <= wall);
+            key.replaced.take_if(|(_, expires)| *expires <= wall);
+        }
+    }
+
+    /// A handler met a limit elsewhere: nothing of the key starts until then.
+    pub(super) fn pause_key(&mut self, class: &Class, until: Millis) {
+        let Some(limit) = &class.policy.limit else { return };
+        let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
+        let longest = self.wall.saturating_add_ms(self.config.longest_pause_ms as i64);
+        let (until, wall) = (until.min(longest), self.wall);
+        let key = self.limits.entry((limit.key.clone(), tenant)).or_default();
+        if until > wall && key.hold.is_none_or(|known| known < until) {
+            key.hold = Some(until);
+        }
+    }
+}
+
+fn spacing_us(rate: Rate) -> u64 {
+    (rate.period_ms * 1_000).div_ceil(u64::from(rate.limit.max(1)))
+}

@@ -1,0 +1,138 @@
+//! Pools: their bounds, whom they shut out, and the part of each queue.
+
+use std::collections::BTreeMap;
+
+use rota_engine::{Command, Fetch};
+use rota_model::{Class, PoolConfig, PoolName, QueueName, QueueStrategy, Starvation};
+
+use super::violation::{Check, Rule, ensure};
+use super::world::World;
+
+#[derive(Clone)]
+pub struct Pool {
+    pub config: PoolConfig,
+    /// For each queue, since it has had something to hand out: the dispatches of the pool in which
+    /// it could have been served, and whether it was.
+    runs: BTreeMap<QueueName, Vec<bool>>,
+}
+
+impl World {
+    /// The pool that a fetch speaks for.
+    pub(super) fn pool_of(&self, fetch: &Fetch) -> Option<PoolName> {
+        let worker = fetch.worker.as_ref().and_then(|name| self.workers.get(name));
+        worker.and_then(|worker| worker.pool.clone()).or_else(|| fetch.pool.clone())
+    }
+
+    fn pool_config(&self, fetch: &Fetch) -> Option<&PoolConfig> {
+        self.pools.get(&self.pool_of(fetch)?).map(|pool| &pool.config)
+    }
+
+    /// The queues that a fetch asks for.
+    pub(super) fn queues_of(&self, fetch: &Fetch) -> Vec<QueueName> {
+        match self.pool_config(fetch) {
+            Some(pool) if fetch.queues.is_empty() => pool.queues.clone(),
+            _ => fetch.queues.clone(),
+        }
+    }
+
+    pub(super) fn strategy_of(&self, fetch: &Fetch) -> QueueStrategy {
+        if self.starvation_of(fetch).enabled {
+            return QueueStrategy::RoundRobin;
+        }
+        if let Some(pool) = self.pool_config(fetch) {
+            return pool.strategy;
+        }
+        let worker = fetch.worker.as_ref().and_then(|name| self.workers.get(name));
+        let own = worker.and_then(|worker| worker.prefers);
+        let asked = fetch.preference.as_ref().map(|preference| preference.strategy);
+        asked.or(own).unwrap_or(QueueStrategy::Strict)
+    }
+
+    fn starvation_of(&self, fetch: &Fetch) -> Starvation {
+        let own = self.pool_config(fetch).and_then(|pool| pool.starvation);
+        own.unwrap_or(self.config.starvation)
+    }
+
+    /// The queue is kept for pools that this fetch does not belong to.
+    pub(super) fn is_shut_out(&self, fetch: &Fetch, queue: &QueueName) -> bool {
+        let own = self.pool_of(fetch);
+        let keeps = |pool: &Pool| pool.config.isolated && pool.config.queues.contains(queue);
+        let mut keepers = self.pools.iter().filter(|(_, pool)| keeps(pool)).peekable();
+        keepers.peek().is_some() && !keepers.any(|(name, _)| Some(name) == own.as_ref())
+    }
+
+    /// The pool of this fetch may have one more active job.
+    pub(super) fn pool_has_room(&self, fetch: &Fetch) -> bool {
+        let Some(most) = self.pool_config(fetch).and_then(|pool| pool.concurrency) else {
+            return true;
+        };
+        let name = self.pool_of(fetch);
+        let jobs = self.active.iter().filter_map(|seq| self.jobs.get(seq));
+        (jobs.filter(|job| job.pool == name).count() as u64) < u64::from(most)
+    }
+
+    /// A job is handed out for a pool: each of its queues that could have been served has had, of
+    /// any run of dispatches, at least what it is guaranteed.
+    pub(super) fn check_guarantee(&mut self, class: &Class, fetch: &Fetch) -> Check {
+        let rule = self.starvation_of(fetch);
+        let Some(name) = self.pool_of(fetch).filter(|_| rule.enabled && fetch.tenant.is_none())
+        else {
+            return Ok(());
+        };
+        let asked = self.queues_of(fetch);
+        let open: Vec<bool> =
+            asked.iter().map(|queue| !self.candidates(queue).is_empty()).collect();
+        let Some(pool) = self.pools.get_mut(&name) else { return Ok(()) };
+        for (queue, open) in asked.into_iter().zip(open) {
+            let run = pool.runs.entry(queue.clone()).or_default();
+            if !open {
+                run.clear();
+                continue;
+            }
+            run.push(queue == class.queue);
+            let mut got = 0;
+            for (n, served) in (1..).zip(run.iter().rev()) {
+                got += u64::from(*served);
+                let due = u64::from(rule.min_ratio) * n / 1_000_000;
+                ensure(got + 1 >= due, Rule::Starved, || {
+                    format!("{queue} got {got} of {n} dispatches of {name}, {due} less one is due")
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Between dispatches: a queue that has nothing to hand out begins anew.
+    pub(super) fn note_idle_queues(&mut self) {
+        let runs = |pool: &Pool| -> Vec<QueueName> { pool.runs.keys().cloned().collect() };
+        let watched: Vec<_> =
+            self.pools.iter().map(|(name, pool)| (name.clone(), runs(pool))).collect();
+        for (name, queues) in watched {
+            for queue in queues {
+                if self.candidates(&queue).is_empty()
+                    && let Some(pool) = self.pools.get_mut(&name)
+                {
+                    pool.runs.remove(&queue);
+                }
+            }
+        }
+    }
+
+    /// What is owed to queues is not kept over a restart.
+    pub(super) fn restart_pools(&mut self) {
+        self.pools.values_mut().for_each(|pool| pool.runs.clear());
+    }
+
+    pub(super) fn control_pools(&mut self, command: &Command) {
+        match command {
+            Command::PutPool(name, config) => {
+                let pool = Pool { config: (**config).clone(), runs: BTreeMap::new() };
+                self.pools.insert(name.clone(), pool);
+            }
+            Command::RemovePool(name) => {
+                self.pools.remove(name);
+            }
+            _ => {}
+        }
+    }
+}

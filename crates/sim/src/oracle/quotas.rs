@@ -1,0 +1,225 @@
+//! Quotas and bounds: what may come in.
+
+use std::collections::BTreeMap;
+
+use rota_engine::{Backpressure, Command, Refusal, Reply};
+use rota_model::envelope::NewJob;
+use rota_model::{Ending, Millis, QueueName, Quota, Seq, State, TenantId};
+use rota_store::{Finish, Mutation};
+
+use super::scene::Scene;
+use super::violation::{Check, Rule, ensure};
+use super::world::World;
+
+/// When a job came in, as far as a restart can tell.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    earliest: i64,
+    latest: i64,
+    wall: Millis,
+}
+
+impl Arrival {
+    pub(super) fn restart(&mut self, at: u64, wall: Millis) {
+        let by_wall = at as i64 - wall.since(self.wall);
+        self.earliest = self.earliest.min(by_wall);
+        self.latest = self.latest.max(by_wall);
+    }
+}
+
+/// What waits in one place.
+#[derive(Default, Clone, Copy)]
+struct Load {
+    depth: u64,
+    scheduled: u64,
+    bytes: u64,
+}
+
+impl World {
+    fn load(&self, of: impl Fn(&QueueName, &TenantId) -> bool) -> Load {
+        let mut load = Load::default();
+        for job in self.jobs.values().filter(|job| of(&job.class.queue, &job.class.tenant)) {
+            let Some(live) = job.live().filter(|live| live.state != State::Active) else {
+                continue;
+            };
+            load.depth += 1;
+            load.scheduled += u64::from(live.state == State::Scheduled);
+            load.bytes += u64::from(live.bytes);
+        }
+        load
+    }
+
+    /// A job came in, from whomever.
+    pub(super) fn arrived(&mut self, tenant: &TenantId) {
+        let (at, wall) = (self.at as i64, self.wall);
+        let tenant = self.tenants.entry(tenant.clone()).or_default();
+        if tenant.config.max_enqueue_rate.is_some() {
+            tenant.arrivals.push(Arrival { earliest: at, latest: at, wall });
+        }
+    }
+
+    /// After a step: what it let in was allowed, and what it refused was not.
+    pub(super) fn check_admission(&self, scene: &Scene<'_>) -> Check {
+        if let (Command::Enqueue(enqueue), Reply::Refused(refusal)) =
+            (&scene.step.command, &scene.step.reply)
+        {
+            let inserted = scene.step.mutations.iter().any(|m| matches!(m, Mutation::Insert(..)));
+            let dropped = scene.step.mutations.iter().any(|m| matches!(m, Mutation::Finish(_)));
+            ensure(!inserted, Rule::Quota, || "a part of what was refused came in".into())?;
+            ensure(!dropped, Rule::Quota, || "jobs made room for what was refused".into())?;
+            return self.check_refusal(refusal, &enqueue.jobs);
+        }
+        let tenants: std::collections::BTreeSet<&TenantId> =
+            scene.brought.iter().map(|job| &job.class.tenant).collect();
+        tenants.into_iter().try_for_each(|tenant| self.check_quota(tenant, scene))?;
+        let queues: std::collections::BTreeSet<&QueueName> =
+            scene.brought.iter().map(|job| &job.class.queue).collect();
+        queues.into_iter().try_for_each(|queue| self.check_bound(queue, scene))
+    }
+
+    fn check_quota(&self, id: &TenantId, scene: &Scene<'_>) -> Check {
+        let config = self.tenant(id);
+        if config.quota == Some(Quota::Soft) || scene.came_in(|_, tenant| tenant == id) == 0 {
+            return Ok(());
+        }
+        let scheduled = scene.came_in(|job, tenant| tenant == id && job == State::Scheduled) > 0;
+        // What left or was started in the same step did so after it came in.
+        let since = scene.went_out();
+        let load = self.load(|_, tenant| tenant == id);
+        let depth = config.max_queue_depth.is_none_or(|most| load.depth <= most + since);
+        ensure(depth, Rule::Quota, || format!("{id} has {} waiting: {config:?}", load.depth))?;
+        let most = config.max_scheduled.filter(|_| scheduled);
+        ensure(most.is_none_or(|most| load.scheduled <= most + since), Rule::Quota, || {
+            format!("{id} has {} scheduled: {config:?}", load.scheduled)
+        })?;
+        let Some(rate) = config.max_enqueue_rate else { return Ok(()) };
+        let arrivals = self.tenants.get(id).map_or(&[][..], |tenant| &tenant.arrivals);
+        let from = self.at as i64 - rate.period_ms as i64;
+        let lately = arrivals.iter().filter(|arrival| arrival.earliest > from).count() as u64;
+        ensure(lately <= u64::from(rate.limit), Rule::Quota, || {
+            format!("{lately} jobs of {id} came in within {rate:?}")
+        })
+    }
+
+    fn check_bound(&self, name: &QueueName, scene: &Scene<'_>) -> Check {
+        let Some(bounds) = self.queues.get(name).and_then(|queue| queue.bounds) else {
+            return Ok(());
+        };
+        let load = self.load(|queue, _| queue == name);
+        let over = |is: u64, most: u64| most > 0 && is > most;
+        let full = over(load.depth, bounds.max_depth) || over(load.bytes, bounds.max_bytes);
+        let nothing_to_drop = bounds.strategy == Backpressure::DropOldest
+            && self.queues.get(name).is_some_and(|queue| {
+                let oldest = queue.ready.values().filter_map(|seqs| seqs.first()).min();
+                oldest.is_none_or(|seq| scene.moves.iter().any(|(moved, _)| moved == seq))
+            });
+        let returned = scene.moves.iter().any(|(seq, state)| {
+            *state != State::Active && !scene.is_new(*seq)
+        });
+        ensure(!full || nothing_to_drop || returned, Rule::Quota, || {
+            format!("{name} has {} jobs of {} bytes: {bounds:?}", load.depth, load.bytes)
+        })?;
+        let mut parts: BTreeMap<&TenantId, ()> = BTreeMap::new();
+        parts.extend(scene.brought.iter().map(|job| (&job.class.tenant, ())));
+        for id in parts.into_keys() {
+            let load = self.load(|queue, tenant| queue == name && tenant == id);
+            let full = over(load.depth, bounds.tenant_max_depth)
+                || over(load.bytes, bounds.tenant_max_bytes);
+            ensure(!full || nothing_to_drop || returned, Rule::Quota, || {
+                format!("{name} has {} jobs of {id}: {bounds:?}", load.depth)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A refusal says what is.
+    fn check_refusal(&self, refusal: &Refusal, jobs: &[NewJob]) -> Check {
+        let right = match refusal {
+            Refusal::TenantLimit { tenant, limit, current, maximum, .. } => {
+                let config = self.tenant(tenant);
+                let brought = jobs.iter().filter(|job| job.class.tenant == *tenant);
+                let load = self.load(|_, of| of == tenant);
+                let later = |job: &&NewJob| {
+                    !job.pending && job.start_at.is_some_and(|at| at > self.wall)
+                };
+                match *limit {
+                    "max_queue_depth" => {
+                        *current == load.depth
+                            && config.max_queue_depth == Some(*maximum)
+                            && current + brought.count() as u64 > *maximum
+                    }
+                    "max_scheduled" => {
+                        *current == load.scheduled
+                            && config.max_scheduled == Some(*maximum)
+                            && current + brought.filter(later).count() as u64 > *maximum
+                    }
+                    _ => config.max_enqueue_rate.is_some_and(|rate| {
+                        let arrivals = self.tenants.get(tenant).map_or(&[][..], |t| &t.arrivals);
+                        let from = self.at as i64 - rate.period_ms as i64;
+                        let lately = arrivals.iter().filter(|one| one.latest > from).count();
+                        lately + brought.count() > rate.limit as usize
+                    }),
+                }
+            }
+            Refusal::QueueFull { queue, tenant, depth, bound, in_bytes, .. } => {
+                let load = self.load(|name, of| {
+                    name == queue && tenant.as_ref().is_none_or(|tenant| tenant == of)
+                });
+                let mine = jobs.iter().filter(|job| {
+                    let class = &job.class;
+                    class.queue == *queue && tenant.as_ref().is_none_or(|t| *t == class.tenant)
+                });
+                let (is, more) = match in_bytes {
+                    true => (load.bytes, mine.map(|job| job.body.len() as u64).sum()),
+                    false => (load.depth, mine.count() as u64),
+                };
+                is == *depth && is + more > *bound
+            }
+            _ => true,
+        };
+        ensure(right, Rule::Quota, || format!("refused without a reason: {refusal:?}"))
+    }
+
+    /// A job was dropped so that newer ones fit: it was the oldest of its queue.
+    pub(super) fn is_oldest_of_full(&self, finish: &Finish, scene: &Scene<'_>) -> bool {
+        let Some(job) = self.jobs.get(&finish.seq) else { return false };
+        let Some(queue) = self.queues.get(&job.class.queue) else { return false };
+        let drops = queue.bounds.is_some_and(|b| b.strategy == Backpressure::DropOldest);
+        let newcomer = scene.brought.iter().any(|new| new.class.queue == job.class.queue);
+        let oldest: Option<&Seq> = queue.ready.values().filter_map(|seqs| seqs.first()).min();
+        finish.ending == Ending::Discarded && drops && newcomer && oldest == Some(&finish.seq)
+    }
+}
+
+impl Scene<'_> {
+    /// How many of the jobs that this step brought are of this kind.
+    fn came_in(&self, of: impl Fn(State, &TenantId) -> bool) -> usize {
+        let mut all = self.step.mutations.iter();
+        let states = all.by_ref().filter_map(|mutation| match mutation {
+            Mutation::Insert(row, live) => Some((row, live.state)),
+            _ => None,
+        });
+        states
+            .filter(|(row, state)| {
+                let brought = self.brought.iter();
+                let mut job = brought.filter(|job| super::apply::is_named(job, row.seq, row.id));
+                job.any(|job| of(*state, &job.class.tenant))
+            })
+            .count()
+    }
+
+    /// Jobs that came back in the same step, which nobody refuses.
+    fn went_out(&self) -> u64 {
+        let back = |(seq, state): &&(Seq, State)| {
+            !matches!(state, State::Active) && !state.is_terminal() && !self.is_new(*seq)
+        };
+        self.moves.iter().filter(back).count() as u64
+    }
+
+    fn is_new(&self, seq: Seq) -> bool {
+        self.step
+            .mutations
+            .iter()
+            .any(|mutation| matches!(mutation, Mutation::Insert(row, _) if row.seq == seq))
+    }
+}

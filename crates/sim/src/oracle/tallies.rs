@@ -1,0 +1,106 @@
+//! What is shown of tenants and limits, against a count of everything there is.
+
+use std::collections::BTreeMap;
+
+use rota_engine::Engine;
+use rota_model::{LimitKey, QueueName, State, TenantId};
+
+use super::limits::Key;
+use super::violation::{Check, Rule, ensure};
+use super::world::{Job, World};
+
+#[derive(Default)]
+struct Tally {
+    by_state: [u64; State::ALL.len()],
+    bytes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, job: &Job) {
+        let state = job.state();
+        if !state.is_terminal() {
+            self.by_state[usize::from(state.code())] += 1;
+            let waits = state != State::Active;
+            self.bytes += if waits { u64::from(job.bytes()) } else { 0 };
+        }
+    }
+
+    fn compare(&self, what: &str, bytes: u64, shown: impl Fn(State) -> u64) -> Check {
+        for state in State::ALL.into_iter().filter(|state| !state.is_terminal()) {
+            let (shown, counted) = (shown(state), self.by_state[usize::from(state.code())]);
+            ensure(shown == counted, Rule::Counts, || {
+                format!("{what}: {state} shown {shown}, counted {counted}")
+            })?;
+        }
+        ensure(bytes == self.bytes, Rule::Counts, || {
+            format!("{what}: {bytes} bytes shown, {} counted", self.bytes)
+        })
+    }
+}
+
+impl World {
+    pub(super) fn check_tallies(&self, engine: &Engine) -> Check {
+        let mut tenants: BTreeMap<&TenantId, Tally> = BTreeMap::new();
+        let mut shards: BTreeMap<(&TenantId, &QueueName), Tally> = BTreeMap::new();
+        let mut queues: BTreeMap<&QueueName, Tally> = BTreeMap::new();
+        for job in self.jobs.values() {
+            let class = &job.class;
+            tenants.entry(&class.tenant).or_default().add(job);
+            shards.entry((&class.tenant, &class.queue)).or_default().add(job);
+            queues.entry(&class.queue).or_default().add(job);
+        }
+        for id in engine.tenant_ids() {
+            let Some(view) = engine.tenant(&id) else { continue };
+            let counted = tenants.remove(&id).unwrap_or_default();
+            counted.compare(&id, view.bytes, |state| view.of(state))?;
+        }
+        ensure(tenants.is_empty(), Rule::Counts, || {
+            format!("tenants {:?} are not shown", tenants.keys())
+        })?;
+        let views = engine.shards();
+        for view in &views {
+            let counted = shards.remove(&(&view.tenant, &view.queue)).unwrap_or_default();
+            let name = format!("{}/{}", view.tenant, view.queue);
+            counted.compare(&name, view.bytes, |state| view.of(state))?;
+        }
+        for view in engine.queues() {
+            let counted = queues.remove(&view.name).unwrap_or_default();
+            counted.compare(&view.name, view.bytes, |state| view.totals.of(state))?;
+        }
+        self.check_limits_shown(engine)
+    }
+
+    fn check_limits_shown(&self, engine: &Engine) -> Check {
+        for view in engine.limits("", false, 0, usize::MAX).0 {
+            let partition = (view.key.clone(), view.tenant.clone());
+            let said = self.limits.get(&partition).is_some_and(Key::is_spoken_of);
+            if is_meant(&view.key) && !said {
+                continue;
+            }
+            let active = self.active_of(&partition);
+            ensure(view.active == active, Rule::Counts, || {
+                format!("{} has {} active shown, {active} counted", view.key, view.active)
+            })?;
+            let mut waiting = 0;
+            let mut certain = !is_meant(&view.key);
+            for job in self.jobs.values().filter(|job| job.is_ready()) {
+                let held = self.limits_of(&job.class);
+                let mut held = held.iter().map(|(partition, _)| partition);
+                if held.any(|(key, tenant)| *key == view.key && *tenant == view.tenant) {
+                    let open = self.limits_are_open(&job.class);
+                    certain &= self.limits_of(&job.class).len() == 1;
+                    waiting += u64::from(!open);
+                }
+            }
+            ensure(!certain || view.waiting <= waiting, Rule::Counts, || {
+                format!("{} has {} waiting shown, {waiting} counted", view.key, view.waiting)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A key that holds jobs which do not name it.
+fn is_meant(key: &LimitKey) -> bool {
+    key.starts_with("queue:") || key.starts_with("type:")
+}

@@ -1,0 +1,97 @@
+//! Tenants: what was said about them, and what that means for a job of theirs.
+
+use std::collections::BTreeSet;
+
+use rota_engine::{Command, FairStrategy, PriorityScope};
+use rota_model::{Class, QueueName, TenantConfig, TenantId, Weight};
+
+use super::world::World;
+
+#[derive(Clone, Default)]
+pub struct Tenant {
+    pub config: TenantConfig,
+    /// Queues in which its jobs are kept back.
+    pub paused: BTreeSet<QueueName>,
+    pub active: u64,
+    /// When jobs came in, since its present rate was first said.
+    pub arrivals: Vec<super::quotas::Arrival>,
+}
+
+impl World {
+    pub(super) fn tenant(&self, id: &TenantId) -> &TenantConfig {
+        static NOTHING: std::sync::LazyLock<TenantConfig> =
+            std::sync::LazyLock::new(TenantConfig::default);
+        self.tenants.get(id).map_or(&*NOTHING, |tenant| &tenant.config)
+    }
+
+    /// Whether a tenant may have one more job of this queue.
+    pub(super) fn tenant_is_open(&self, id: &TenantId, queue: &QueueName) -> bool {
+        let own = self.tenant(id).max_concurrency;
+        let cap = match self.config.fairness.strategy {
+            FairStrategy::Strict => own.or(Some(self.config.fairness.default_concurrency)),
+            FairStrategy::Weighted | FairStrategy::RoundRobin => own,
+        };
+        let tenant = self.tenants.get(id);
+        let active = tenant.map_or(0, |tenant| tenant.active);
+        let paused = tenant.is_some_and(|tenant| tenant.paused.contains(queue));
+        !paused && cap.is_none_or(|cap| active < u64::from(cap))
+    }
+
+    pub(super) fn weight_of(&self, id: &TenantId) -> Weight {
+        if self.config.fairness.strategy == FairStrategy::RoundRobin {
+            return Weight::ONE;
+        }
+        let by_config = || {
+            let fairness = &self.config.fairness;
+            fairness.weights.get(id).copied().unwrap_or(fairness.default_weight)
+        };
+        self.tenant(id).weight.unwrap_or_else(by_config)
+    }
+
+    pub(super) fn priority_of(&self, class: &Class) -> i16 {
+        let most = self.tenant(&class.tenant).max_priority;
+        most.map_or(class.priority, |most| class.priority.min(most))
+    }
+
+    /// The level at which jobs of this class compete with those of other tenants.
+    pub(super) fn level_of(&self, class: &Class) -> i32 {
+        let boost = self.tenant(&class.tenant).priority_boost;
+        match self.config.fairness.priority_scope {
+            PriorityScope::Global => i32::from(self.priority_of(class)) + boost,
+            PriorityScope::Tenant => boost,
+        }
+    }
+
+    pub(super) fn control_tenants(&mut self, command: &Command) {
+        match command {
+            Command::PutTenant(id, change) => {
+                let weight = self.weight_of(id);
+                let tenant = self.tenants.entry(id.clone()).or_default();
+                let period = |config: &TenantConfig| config.max_enqueue_rate.map(|r| r.period_ms);
+                if period(&tenant.config) != period(&change.config) {
+                    tenant.arrivals.clear();
+                }
+                tenant.config = change.config.clone();
+                if weight != self.weight_of(id) {
+                    let new = self.weight_of(id);
+                    self.turns.disturbed(id, new);
+                }
+            }
+            Command::DeleteTenant(id, _) => {
+                let tenant = self.tenants.entry(id.clone()).or_default();
+                tenant.config = TenantConfig::default();
+                tenant.paused.clear();
+                tenant.arrivals.clear();
+                let new = self.weight_of(id);
+                self.turns.disturbed(id, new);
+            }
+            Command::PauseShard(id, queue) => {
+                self.tenants.entry(id.clone()).or_default().paused.insert(queue.clone());
+            }
+            Command::ResumeShard(id, queue) => {
+                self.tenants.entry(id.clone()).or_default().paused.remove(queue);
+            }
+            _ => {}
+        }
+    }
+}

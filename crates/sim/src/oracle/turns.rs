@@ -1,0 +1,95 @@
+//! Fairness: while two tenants both have something to be served at one level of one queue, what
+//! they are given, divided by their weights, differs by no more than one job of each.
+
+use std::collections::BTreeMap;
+
+use rota_model::{QueueName, TenantId, Weight};
+
+use super::violation::{Check, Rule, ensure};
+
+type Place = (QueueName, i32);
+
+#[derive(Clone, Default)]
+pub struct Turns {
+    /// Pairs of tenants, the smaller name first, that have both had something since.
+    pairs: BTreeMap<Place, BTreeMap<(TenantId, TenantId), Pair>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Pair {
+    /// What the first has got, less what the second has.
+    lead: f64,
+    /// One job of each.
+    one: f64,
+    /// The same, once more for each disturbance.
+    slack: f64,
+}
+
+const ROUNDING: f64 = 1e-6;
+
+impl Turns {
+    /// Who has something to be served at a level now, and with which weight.
+    pub fn present(&mut self, place: Place, tenants: &BTreeMap<TenantId, Weight>) {
+        if tenants.len() < 2 {
+            self.pairs.remove(&place);
+            return;
+        }
+        let pairs = self.pairs.entry(place).or_default();
+        pairs.retain(|(a, b), _| tenants.contains_key(a) && tenants.contains_key(b));
+        for (a, first) in tenants {
+            let behind = (std::ops::Bound::Excluded(a), std::ops::Bound::Unbounded);
+            for (b, second) in tenants.range::<TenantId, _>(behind) {
+                let one = share(*first) + share(*second);
+                let pair = Pair { lead: 0.0, one, slack: one };
+                pairs.entry((a.clone(), b.clone())).or_insert(pair);
+            }
+        }
+    }
+
+    /// Levels at which somebody had something.
+    pub fn places(&self) -> Vec<Place> {
+        self.pairs.keys().cloned().collect()
+    }
+
+    /// A job of this tenant was handed out, in its turn.
+    pub fn served(&mut self, place: &Place, tenant: &TenantId, weight: Weight) -> Check {
+        let Some(pairs) = self.pairs.get_mut(place) else { return Ok(()) };
+        for ((a, b), pair) in pairs {
+            if a == tenant {
+                pair.lead += share(weight);
+            } else if b == tenant {
+                pair.lead -= share(weight);
+            }
+            ensure(pair.lead.abs() <= pair.slack + ROUNDING, Rule::Fair, || {
+                format!("at {place:?} {a} is {} ahead of {b}, {} is fair", pair.lead, pair.slack)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A job of this tenant was handed out to somebody who wanted only its jobs.
+    pub fn out_of_turn(&mut self, place: &Place, tenant: &TenantId) {
+        if let Some(pairs) = self.pairs.get_mut(place) {
+            pairs.retain(|(a, b), _| a != tenant && b != tenant);
+        }
+    }
+
+    /// This tenant has another weight than before.
+    pub fn disturbed(&mut self, tenant: &TenantId, new: Weight) {
+        for ((a, b), pair) in self.pairs.values_mut().flatten() {
+            if a == tenant || b == tenant {
+                pair.one += share(new);
+                pair.slack += pair.one;
+            }
+        }
+    }
+
+    /// The process began anew.
+    pub fn restarted(&mut self) {
+        self.pairs.values_mut().flatten().for_each(|(_, pair)| pair.slack += pair.one);
+    }
+}
+
+fn share(weight: Weight) -> f64 {
+    1.0 / weight.value()
+}

@@ -1,0 +1,182 @@
+//! Who brings jobs, and what holds them: tenants, keys, pools, quotas and bounds. Each seed has a
+//! theme of its own.
+
+use rota_engine::{Backpressure, Bounds, Config, FairStrategy, Fairness, PriorityScope};
+use rota_model::{
+    LimitKey, LimitNumbers, OnLimit, PoolName, Rate, RateLimit, Scope, Starvation, TenantConfig,
+    TenantId, Weight,
+};
+
+use crate::rng::Rng;
+
+#[derive(Debug, Clone)]
+pub struct Crowd {
+    pub tenants: Vec<TenantId>,
+    pub shape: Shape,
+    /// One of these for each limited policy.
+    pub limits: Vec<RateLimit>,
+    /// In a hundred jobs, how many are limited.
+    pub limited: u64,
+    /// Each job has a key of its own.
+    pub key_per_job: bool,
+    pub pools: Vec<PoolName>,
+    pub quotas: bool,
+    pub bounds: bool,
+    /// Chances in proportion to other things that operators do.
+    pub governing: u64,
+    /// In a hundred failures, how many are of a limit elsewhere.
+    pub limited_elsewhere: u64,
+    /// In a hundred fetches, how many are for one tenant only.
+    pub choosy: u64,
+}
+
+/// Whose jobs they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    Alone,
+    Giant,
+    Even,
+    Zipf,
+}
+
+impl Crowd {
+    pub(super) fn draw(rng: &mut Rng) -> Self {
+        let shape = rng.one_of([Shape::Alone, Shape::Giant, Shape::Even, Shape::Zipf]);
+        let count = match shape {
+            Shape::Alone => 1,
+            _ => rng.between(2, 6),
+        };
+        let named = |n: u64| TenantId::parse(&format!("t{n}")).expect("the name is valid");
+        let mut tenants = vec![TenantId::default_tenant()];
+        tenants.extend((1..count).map(named));
+        let limited = rng.one_of([0, 0, 40, 100]);
+        let pools = if rng.percent(30) { rng.between(1, 3) } else { 0 };
+        let pool = |n: u64| PoolName::parse(&format!("p{n}")).expect("the name is valid");
+        Self {
+            tenants,
+            shape,
+            limits: (0..rng.between(1, 4)).map(|n| limit(rng, n)).collect(),
+            limited,
+            key_per_job: limited > 0 && rng.percent(15),
+            pools: (0..pools).map(pool).collect(),
+            quotas: rng.percent(25),
+            bounds: rng.percent(25),
+            governing: rng.one_of([0, 0, 15, 60]),
+            limited_elsewhere: rng.one_of([0, 0, 30]),
+            choosy: rng.one_of([0, 0, 0, 20]),
+        }
+    }
+
+    pub(super) fn tenant(&self, rng: &mut Rng) -> TenantId {
+        let most = self.tenants.len() as u64;
+        let n = match self.shape {
+            Shape::Alone => 0,
+            Shape::Giant if rng.percent(80) => 0,
+            Shape::Giant | Shape::Even => rng.below(most),
+            // The second half as often as the first, and so on.
+            Shape::Zipf => (0..most - 1).find(|_| rng.percent(50)).unwrap_or(most - 1),
+        };
+        self.tenants[n as usize].clone()
+    }
+
+    pub(super) fn limit(&self, rng: &mut Rng) -> Option<RateLimit> {
+        if !rng.percent(self.limited) {
+            return None;
+        }
+        let mut limit = rng.pick(&self.limits).cloned()?;
+        if self.key_per_job {
+            limit.key = key(&format!("own-{}", rng.below(30)));
+        }
+        Some(limit)
+    }
+}
+
+fn key(name: &str) -> LimitKey {
+    LimitKey::parse(name).expect("the key is valid")
+}
+
+fn limit(rng: &mut Rng, n: u64) -> RateLimit {
+    let names = [format!("k{n}"), "k0".into(), "queue:default".into()];
+    let name = &names[rng.weighted([60, 35, 5])];
+    RateLimit {
+        key: key(name),
+        numbers: numbers(rng),
+        on_limit: [OnLimit::Wait, OnLimit::Reschedule, OnLimit::Drop][rng.weighted([80, 12, 8])],
+        scope: rng.one_of([Scope::Global, Scope::Global, Scope::Tenant]),
+    }
+}
+
+pub(super) fn rate(rng: &mut Rng) -> Rate {
+    Rate {
+        limit: rng.one_of([1, 2, 3, 5, 10]),
+        period_ms: rng.one_of([100, 1_000, 1_000, 10_000, 60_000]),
+    }
+}
+
+pub(super) fn numbers(rng: &mut Rng) -> LimitNumbers {
+    let mut numbers = LimitNumbers::default();
+    match rng.weighted([35, 30, 20, 15]) {
+        0 => numbers.concurrency = Some(rng.one_of([1, 1, 2, 4])),
+        1 => numbers.rate = Some(rate(rng)),
+        2 => numbers.throttle = Some(rate(rng)),
+        _ => {
+            numbers.concurrency = Some(rng.between(1, 5) as u32);
+            numbers.rate = Some(rate(rng));
+        }
+    }
+    numbers
+}
+
+pub(super) fn tenant_config(rng: &mut Rng, quotas: bool) -> TenantConfig {
+    let weight = rng.one_of([0.01, 0.5, 1.0, 1.0, 2.0, 3.0, 10.0, 1_000.0]);
+    let mut config = TenantConfig {
+        max_concurrency: rng.one_of([None, None, Some(0), Some(1), Some(3)]),
+        weight: rng.one_of([None, Weight::new(weight)]),
+        priority_boost: rng.one_of([0, 0, 0, -5, 7]),
+        max_priority: rng.one_of([None, None, None, Some(0)]),
+        ..TenantConfig::default()
+    };
+    if quotas {
+        config.max_queue_depth = rng.one_of([None, Some(3), Some(10)]);
+        config.max_scheduled = rng.one_of([None, Some(0), Some(2)]);
+        config.max_enqueue_rate = rng.percent(50).then(|| rate(rng));
+    }
+    config
+}
+
+pub(super) fn bounds(rng: &mut Rng) -> Bounds {
+    Bounds {
+        max_depth: rng.one_of([0, 3, 8]),
+        max_bytes: rng.one_of([0, 0, 100, 400]),
+        tenant_max_depth: rng.one_of([0, 0, 2]),
+        tenant_max_bytes: 0,
+        strategy: rng.one_of([Backpressure::Reject, Backpressure::Block, Backpressure::DropOldest]),
+        warn_at: 800,
+    }
+}
+
+pub(super) fn starvation(rng: &mut Rng, queues: usize) -> Option<Starvation> {
+    rng.percent(40).then(|| Starvation {
+        enabled: true,
+        rotation_ms: rng.one_of([1_000, 3_600_000]),
+        min_ratio: rng.one_of([100_000, 250_000]).min(1_000_000 / queues.max(1) as u32),
+    })
+}
+
+/// How tenants share, in a run.
+pub(super) fn sharing(rng: &mut Rng, config: Config) -> Config {
+    Config {
+        fairness: Fairness {
+            enabled: !rng.percent(15),
+            strategy: [FairStrategy::Weighted, FairStrategy::RoundRobin, FairStrategy::Strict]
+                [rng.weighted([70, 15, 15])],
+            priority_scope: [PriorityScope::Global, PriorityScope::Tenant][rng.weighted([80, 20])],
+            default_concurrency: 3,
+            ..Fairness::default()
+        },
+        longest_pause_ms: 30_000,
+        most_pauses: rng.one_of([2, 100]),
+        reschedule_ms: rng.one_of([100, 1_000]),
+        ..config
+    }
+}

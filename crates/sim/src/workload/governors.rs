@@ -1,0 +1,96 @@
+//! Operators' hands on tenants, limits, pools and shards.
+
+use rota_engine::{Now, PutLimit};
+use rota_model::{LimitKey, PoolConfig, QueueStrategy, TenantId, Weight};
+
+use super::Workload;
+use super::crowd;
+use crate::request::Request;
+
+impl Workload {
+    pub(super) fn govern(&mut self, now: Now) -> Request {
+        let tenant = self.anyone();
+        let pools = if self.profile.crowd.pools.is_empty() { 0 } else { 25 };
+        match self.rng.weighted([25, 4, 10, 14, 30, 8, pools, pools / 8]) {
+            0 => {
+                let quotas = self.profile.crowd.quotas;
+                Request::PutTenant(tenant, crowd::tenant_config(&mut self.rng, quotas))
+            }
+            1 => Request::DeleteTenant(tenant),
+            2 => Request::PauseShard(tenant, self.queue()),
+            3 => Request::ResumeShard(tenant, self.queue()),
+            4 => self.put_limit(now),
+            5 => {
+                let (key, tenant) = self.some_key();
+                Request::ClearLimit(key, tenant)
+            }
+            6 => self.put_pool(),
+            _ => match self.rng.pick(&self.profile.crowd.pools).cloned() {
+                Some(pool) => Request::RemovePool(pool),
+                None => Request::Tick,
+            },
+        }
+    }
+
+    fn anyone(&mut self) -> TenantId {
+        let tenants = &self.profile.crowd.tenants;
+        self.rng.pick(tenants).cloned().unwrap_or_else(TenantId::default_tenant)
+    }
+
+    /// A key of jobs, of the queue as a whole, or of a type.
+    fn some_key(&mut self) -> (LimitKey, Option<TenantId>) {
+        let of_queue = LimitKey::of_queue(&self.queue());
+        match self.rng.weighted([60, 20, 20]) {
+            0 => {
+                let limit = self.rng.pick(&self.profile.crowd.limits).cloned();
+                let key = limit.map_or(of_queue, |limit| limit.key);
+                let tenant = if self.rng.percent(30) { Some(self.anyone()) } else { None };
+                (key, tenant)
+            }
+            1 => (of_queue, None),
+            _ => (LimitKey::parse("type:sim.work").expect("the key is valid"), None),
+        }
+    }
+
+    fn put_limit(&mut self, now: Now) -> Request {
+        let (key, tenant) = self.some_key();
+        let ahead = self.rng.one_of([500, 5_000, 60_000]);
+        let until = now.wall.saturating_add_ms(ahead);
+        let mut put = PutLimit { key, tenant, numbers: None, paused_until: None, reason: None };
+        match self.rng.weighted([40, 30, 20, 10]) {
+            0 => put.numbers = Some((crowd::numbers(&mut self.rng), None)),
+            1 => put.numbers = Some((crowd::numbers(&mut self.rng), Some(until))),
+            2 => put.paused_until = Some(until),
+            _ => put.paused_until = Some(now.wall),
+        }
+        Request::PutLimit(Box::new(put))
+    }
+
+    pub(super) fn put_pool(&mut self) -> Request {
+        let Some(name) = self.rng.pick(&self.profile.crowd.pools).cloned() else {
+            return Request::Tick;
+        };
+        let mut queues = self.profile.queues.clone();
+        if self.rng.percent(30) {
+            queues.truncate(1 + self.rng.below(queues.len() as u64) as usize);
+        }
+        let all = [0.5, 1.0, 2.0, 5.0];
+        let weights = queues.iter().map(|queue| {
+            let weight = Weight::new(self.rng.one_of(all)).expect("the weight is valid");
+            (queue.clone(), weight)
+        });
+        let weights = weights.collect();
+        let starvation = crowd::starvation(&mut self.rng, queues.len());
+        Request::PutPool(
+            name,
+            Box::new(PoolConfig {
+                concurrency: self.rng.one_of([None, None, Some(1), Some(3)]),
+                strategy: self.rng.one_of(QueueStrategy::ALL),
+                weights,
+                isolated: self.rng.percent(20),
+                starvation,
+                queues,
+            }),
+        )
+    }
+}
