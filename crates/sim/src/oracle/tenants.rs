@@ -43,7 +43,7 @@ impl World {
         }
         let by_config = || {
             let fairness = &self.config.fairness;
-            fairness.weights.get(id).copied().unwrap_or(fairness.default_weight)
+            fairness.default_weight
         };
         self.tenant(id).weight.unwrap_or_else(by_config)
     }
