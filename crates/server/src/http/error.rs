@@ -97,6 +97,11 @@ impl ApiError {
         self
     }
 
+    pub fn without_detail(mut self, key: &str) -> Self {
+        self.0.details.remove(key);
+        self
+    }
+
     pub fn beside(mut self, key: &str, value: Value) -> Self {
         self.0.beside.insert(key.to_owned(), value);
         self
@@ -233,7 +238,7 @@ impl From<Refusal> for ApiError {
             Refusal::NotHolder { worker, attempt } => {
                 Self::conflict("The job is held by another worker or attempt.")
                     .hint("This execution was given up; drop its outcome.")
-                    .detail("worker_id", worker.map(|id| id.to_string()))
+                    .detail("worker_id", worker.map(|id| id.local().to_owned()))
                     .detail("attempt", attempt)
             }
             Refusal::Terminal { state } => {

@@ -89,6 +89,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/jobs/batch", post(jobs::enqueue_batch))
         .route("/jobs/{id}", get(jobs::info).delete(jobs::cancel))
         .route("/jobs/{id}/activate", post(jobs::activate))
+        .route("/jobs/{id}/cancel", post(jobs::cancel))
         .route("/jobs/{id}/events", get(events::stream_job))
         .route("/workers/fetch", post(workers::fetch))
         .route("/workers/ack", post(settle::ack))
