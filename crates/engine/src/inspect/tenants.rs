@@ -105,6 +105,11 @@ impl Engine {
     }
 
     #[must_use]
+    pub fn knows_tenant(&self, id: &str) -> bool {
+        self.tenants.find(id).is_some()
+    }
+
+    #[must_use]
     pub fn tenant_count(&self) -> usize {
         self.tenants.len()
     }

@@ -126,11 +126,10 @@ async fn find(app: &App, name: &PathName, params: &Params) -> Result<CronView, A
     match (found.pop(), found.is_empty()) {
         (Some(cron), true) => Ok(cron),
         (None, _) => Err(ApiError::not_found("cron job", name.as_str())),
-        (Some(_), false) => Err(ApiError::conflict(format!(
-            "Several tenants have a cron job '{}'.",
-            name.as_str()
-        ))
-        .hint("Say whose is meant: ?tenant=... or the header X-OJS-Tenant.")),
+        (Some(_), false) => {
+            Err(ApiError::conflict(format!("Several tenants have a cron job '{}'.", name.as_str()))
+                .hint("Say whose is meant: ?tenant=... or the header X-OJS-Tenant."))
+        }
     }
 }
 

@@ -413,6 +413,9 @@ fn where_to_look(what: &str) -> &'static str {
             "Check the name; a worker is known once it has registered, fetched or sent a heartbeat, \
              and forgotten when it leaves or is silent for long."
         }
+        "tenant" => {
+            "Check the id; a tenant is known from its first job on, or once it is configured."
+        }
         "cron job" => "Check the name; GET /ojs/v1/cron lists all schedules.",
         _ => "Check the name.",
     }

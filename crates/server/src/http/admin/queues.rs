@@ -147,7 +147,9 @@ pub(in crate::http) async fn configure(
         discarded_ms: retention_ms(retention.discarded, "discarded")?,
     };
     let view = change(&app, Command::ConfigureQueue(app.queue(&name.queue()?), settings)).await?;
-    Ok(reply::ok(&json!({"name": view.name.local(), "configuration": settings_json(&view.settings)})))
+    Ok(reply::ok(
+        &json!({"name": view.name.local(), "configuration": settings_json(&view.settings)}),
+    ))
 }
 
 fn retention_ms(text: Option<String>, state: &str) -> Result<Option<u64>, ApiError> {

@@ -56,7 +56,9 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
             json!({"worker_id": worker.local(), "reason": reason, "uptime_ms": event.at.since(*since)})
         }
         EventKind::QueuePaused { queue, .. } => json!({"queue": queue.local(), "paused_by": "api"}),
-        EventKind::QueueResumed { queue, .. } => json!({"queue": queue.local(), "resumed_by": "api"}),
+        EventKind::QueueResumed { queue, .. } => {
+            json!({"queue": queue.local(), "resumed_by": "api"})
+        }
         EventKind::CronTriggered { cron, expression, scheduled_for, run_count, .. } => json!({
             "cron_name": cron.local(),
             "cron_expr": expression,
