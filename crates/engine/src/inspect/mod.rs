@@ -3,12 +3,14 @@
 mod explain;
 mod limits;
 mod pools;
+mod possessions;
 mod tenants;
 
 pub use explain::{Explained, Reason};
 pub use limits::LimitView;
 pub use pools::{PoolView, QueueShare};
-pub use tenants::{Most, ShardView, ShareView, TenantView};
+pub use possessions::Most;
+pub use tenants::{ShardView, ShareView, TenantView};
 
 use rota_model::mutation::Counts;
 use rota_model::{
@@ -187,12 +189,6 @@ impl Engine {
     }
 
     #[must_use]
-    pub fn crons_of_tenant(&self, tenant: &TenantId) -> Vec<CronView> {
-        let own = self.crons.iter().filter(|(_, cron)| cron.row.class.tenant == *tenant);
-        own.map(|(name, cron)| cron.view(name)).collect()
-    }
-
-    #[must_use]
     pub fn maintenance(&self) -> &Maintenance {
         &self.maintenance
     }
@@ -275,20 +271,6 @@ impl Engine {
     #[must_use]
     pub fn classes_where(&self, matches: impl Fn(&Class) -> bool) -> Vec<ClassId> {
         self.classes.ids().filter(|(_, slot)| matches(&slot.class)).map(|(id, _)| id).collect()
-    }
-
-    /// The same, of one tenant's classes.
-    #[must_use]
-    pub fn classes_of_tenant(
-        &self,
-        tenant: &str,
-        matches: impl Fn(&Class) -> bool,
-    ) -> Vec<ClassId> {
-        let Some(ix) = self.tenants.find(tenant) else { return Vec::new() };
-        let own = self.tenants.get(ix).classes.iter().copied();
-        let mut ids: Vec<_> = own.filter(|id| matches(&self.classes.slot(*id).class)).collect();
-        ids.sort_unstable();
-        ids
     }
 
     /// Whose jobs those of a class are.

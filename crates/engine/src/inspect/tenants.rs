@@ -89,24 +89,10 @@ pub struct ShareView {
     pub throttled: bool,
 }
 
-/// What tenants are compared by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Most {
-    Waiting,
-    Active,
-    /// In the last minute.
-    Enqueued,
-}
-
 impl Engine {
     #[must_use]
     pub fn tenant(&self, id: &str) -> Option<TenantView> {
         self.tenants.find(id).map(|ix| self.tenant_view(ix))
-    }
-
-    #[must_use]
-    pub fn knows_tenant(&self, id: &str) -> bool {
-        self.tenants.find(id).is_some()
     }
 
     #[must_use]
@@ -118,44 +104,6 @@ impl Engine {
     #[must_use]
     pub fn tenant_ids(&self) -> Vec<TenantId> {
         self.tenants.iter().map(|(_, tenant)| tenant.id.clone()).collect()
-    }
-
-    /// The ids of all tenants, those with the most first.
-    #[must_use]
-    pub fn tenant_ids_by(&self, most: Most) -> Vec<TenantId> {
-        let now = self.wall();
-        let number = |tenant: &Tenant| match most {
-            Most::Waiting => tenant.depth(),
-            Most::Active => tenant.count(State::Active),
-            Most::Enqueued => u64::from(last_minute(tenant, now).enqueued),
-        };
-        let numbered = self.tenants.iter().map(|(_, tenant)| (number(tenant), tenant));
-        let mut numbered: Vec<(u64, &Tenant)> = numbered.collect();
-        // They come in the order of their ids, which stays among equals.
-        numbered.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
-        numbered.into_iter().map(|(_, tenant)| tenant.id.clone()).collect()
-    }
-
-    /// These tenants, as far as they are known.
-    #[must_use]
-    pub fn tenants(&self, ids: &[TenantId]) -> Vec<TenantView> {
-        // Over all tenants, so it is added up once and not for each.
-        let weights = self.backlogged_weight();
-        let known = ids.iter().filter_map(|id| self.tenants.find(id));
-        known.map(|ix| self.tenant_view_among(ix, weights)).collect()
-    }
-
-    /// All jobs of a tenant, finished ones included.
-    #[must_use]
-    pub fn totals_of_tenant(&self, id: &str) -> Totals {
-        let Some(ix) = self.tenants.find(id) else { return Totals::default() };
-        let tenant = self.tenants.get(ix);
-        let mut done = Counts::default();
-        for class in &tenant.classes {
-            let kept = self.classes.slot(*class).done;
-            done.0.iter_mut().zip(kept.0).for_each(|(sum, n)| *sum += n);
-        }
-        Totals { live: State::ALL.map(|state| tenant.count(state)), done }
     }
 
     /// All tenants, most dispatches first, then most waiting jobs; at most `limit` of them.
@@ -239,10 +187,6 @@ impl Engine {
     }
 
     pub(crate) fn tenant_view(&self, ix: TenantIx) -> TenantView {
-        self.tenant_view_among(ix, self.backlogged_weight())
-    }
-
-    fn tenant_view_among(&self, ix: TenantIx, weights: f64) -> TenantView {
         let (tenant, now) = (self.tenants.get(ix), self.wall());
         let window = tenant.enqueued.as_ref();
         let last = last_minute(tenant, now);
@@ -264,7 +208,7 @@ impl Engine {
             day: tenant.counters.as_ref().map_or(Tally::default(), |counters| counters.day(now)),
             weight: self.weight_of(ix),
             effective_weight: self.effective_weight(ix),
-            entitled: self.entitled(ix, weights),
+            entitled: self.entitled(ix, self.backlogged_weight()),
             actual: part(u64::from(last.started), self.dispatched_lately()),
             shards: tenant.shards.iter().map(|shard| self.view_of_shard(*shard)).collect(),
         }
@@ -293,9 +237,7 @@ impl Engine {
         if competes(self.tenants.get(ix)) { own / weights } else { own / (weights + own) }
     }
 
-    /// Jobs that were handed out in the last minute.
-    #[must_use]
-    pub fn dispatched_lately(&self) -> u64 {
+    pub(crate) fn dispatched_lately(&self) -> u64 {
         let left = 60_000 - self.wall().0.rem_euclid(60_000);
         let last = self.total.last.dispatched * left as u64 / 60_000;
         self.total.minute.dispatched + last
@@ -306,7 +248,7 @@ fn competes(tenant: &Tenant) -> bool {
     tenant.count(State::Available) + tenant.count(State::Active) > 0
 }
 
-fn last_minute(tenant: &Tenant, now: Millis) -> Tally {
+pub(super) fn last_minute(tenant: &Tenant, now: Millis) -> Tally {
     tenant.counters.as_ref().map_or(Tally::default(), |counters| counters.last_minute(now))
 }
 

@@ -22,7 +22,7 @@ pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResu
             let dispatched = shares.iter().map(|share| u64::from(share.dispatched)).sum();
             (shares, dispatched)
         }
-        None => (engine.shares(limit), engine.dispatched_lately()),
+        None => (engine.shares(limit), engine.dispatched_1m()),
     });
     let (shares, dispatched) = look.await?;
     let settings = &app.settings;
