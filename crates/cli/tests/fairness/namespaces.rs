@@ -54,7 +54,7 @@ fn the_holder_of_a_job_is_known_by_its_own_name() {
     let server = namespaced();
     let acme = caller(&server, "acme");
     let id = acme.enqueue(job_on("q"));
-    assert_eq!(ids(&fetch_as(acme, "w1")), [id.clone()]);
+    assert_eq!(ids(&fetch_as(acme, "w1")), [&*id]);
     let shown = acme.get(&format!("/ojs/v1/jobs/{id}")).expect(200);
     assert_eq!(shown["job"]["worker_id"], "w1");
     let ack =

@@ -72,20 +72,23 @@ pub(super) fn message(id: &str, why: &Explained, reason: &Reason) -> String {
              them with POST /ojs/v1/queues/{queue}/resume and the header X-OJS-Tenant: {tenant}."
         ),
         Reason::QueueConcurrency { active, limit } => format!(
-            "The queue '{queue}' has {active} active jobs and may have {limit}; wait for one to \
-             end, or raise 'concurrency' with PUT /ojs/v1/admin/queues/{queue}/config."
+            "The queue '{queue}' has {} and may have {limit}; wait for one to \
+             end, or raise 'concurrency' with PUT /ojs/v1/admin/queues/{queue}/config.",
+            active_jobs(*active)
         ),
         Reason::TenantConcurrency { active, limit } => format!(
-            "Tenant '{tenant}' has {active} active jobs and may have {limit}; wait for one to end, \
-             or raise 'max_concurrency' with PUT /ojs/v1/admin/tenants/{tenant}/limits."
+            "Tenant '{tenant}' has {} and may have {limit}; wait for one to end, \
+             or raise 'max_concurrency' with PUT /ojs/v1/admin/tenants/{tenant}/limits.",
+            active_jobs(*active)
         ),
         Reason::Limit { key, strategy, limit, current, opens } => {
             limit_message(key, *strategy, *limit, *current, *opens)
         }
         Reason::PoolConcurrency { pool, active, limit } => format!(
-            "The pool '{pool}' has {active} active jobs and may have {limit}, and nobody else \
+            "The pool '{pool}' has {} and may have {limit}, and nobody else \
              serves the queue '{queue}'; wait for one to end, or raise 'concurrency' with \
-             PUT /ojs/v1/admin/pools/{pool}."
+             PUT /ojs/v1/admin/pools/{pool}.",
+            active_jobs(*active)
         ),
         Reason::NoWorker => format!(
             "No worker has asked for jobs of the queue '{queue}' in the last minute; \
@@ -93,6 +96,10 @@ pub(super) fn message(id: &str, why: &Explained, reason: &Reason) -> String {
         ),
         Reason::InLine => in_line(why),
     }
+}
+
+fn active_jobs(count: u64) -> String {
+    if count == 1 { "one active job".to_owned() } else { format!("{count} active jobs") }
 }
 
 fn limit_message(
