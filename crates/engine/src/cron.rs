@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use rota_model::cron::Schedule;
-use rota_model::{Class, CronName, Millis, Seq};
+use rota_model::{Class, CronName, Millis, Seq, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::CronSpec;
@@ -73,6 +73,8 @@ impl Overlap {
 #[derive(Debug, Clone)]
 pub struct CronView {
     pub name: CronName,
+    /// Whose jobs its runs are.
+    pub tenant: TenantId,
     pub expression: String,
     pub timezone: String,
     pub overlap: Overlap,
@@ -120,6 +122,7 @@ impl Cron {
     pub fn view(&self, name: &CronName) -> CronView {
         CronView {
             name: name.clone(),
+            tenant: self.row.class.tenant.clone(),
             expression: self.row.expression.clone(),
             timezone: self.row.timezone.clone(),
             overlap: self.row.overlap,

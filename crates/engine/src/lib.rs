@@ -45,7 +45,7 @@ pub use effect::{
 pub use engine::Engine;
 pub use in_flight::InFlight;
 pub use inspect::{
-    ActiveView, Explained, LimitView, Maintenance, PoolView, QueueShare, QueueView, Reason,
+    ActiveView, Explained, LimitView, Maintenance, Most, PoolView, QueueShare, QueueView, Reason,
     ShardView, ShareView, TenantView, Totals, WorkerState, WorkerView,
 };
 pub use limit::Strategy;

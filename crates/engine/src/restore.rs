@@ -320,7 +320,7 @@ impl Restore {
 
     fn cron(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
         let row: CronRow = parse(json)?;
-        let name = CronName::parse(name).map_err(|e| e.to_string())?;
+        let name = CronName::stored(name).map_err(|e| e.to_string())?;
         let schedule =
             Schedule::parse(&row.expression, &row.timezone).map_err(|e| e.to_string())?;
         self.engine.crons.insert(name, Cron { schedule, row });
@@ -329,7 +329,7 @@ impl Restore {
 
     fn worker(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
         let row: WorkerRow = parse(json)?;
-        let id = WorkerId::parse(name).map_err(|e| e.to_string())?;
+        let id = WorkerId::stored(name).map_err(|e| e.to_string())?;
         let now = self.engine.now;
         let check_at = now.mono.saturating_add(self.engine.config.heartbeat_timeout_ms);
         self.engine.workers.insert(id, Worker::new(row, now.wall, now.mono), check_at);

@@ -136,6 +136,65 @@ impl QueueName {
     }
 }
 
+impl CronName {
+    /// The schedule of this name that belongs to a tenant. Schedules of the default tenant are called
+    /// as they always were.
+    #[must_use]
+    pub fn of_tenant(&self, tenant: &TenantId) -> Self {
+        match &**tenant {
+            DEFAULT_TENANT => self.clone(),
+            _ => Self(format!("{tenant}/{self}").into()),
+        }
+    }
+
+    /// The name as its tenant knows it.
+    #[must_use]
+    pub fn local(&self) -> &str {
+        self.0.split_once('/').map_or(&self.0, |(_, name)| name)
+    }
+
+    /// Reads a name back that was written by [`fmt::Display`].
+    pub fn stored(text: &str) -> Result<Self, NameError> {
+        if let Some((tenant, name)) = text.split_once('/') {
+            check_tenant(tenant)?;
+            check_cron(name)?;
+            return Ok(Self(text.into()));
+        }
+        Self::parse(text)
+    }
+}
+
+impl WorkerId {
+    /// The worker of this name that serves one tenant alone. Names from outside may have anything but
+    /// a space in them.
+    #[must_use]
+    pub fn in_namespace(&self, tenant: &TenantId) -> Self {
+        Self(format!("{tenant} {self}").into())
+    }
+
+    /// The name that the worker has given itself.
+    #[must_use]
+    pub fn local(&self) -> &str {
+        self.0.split_once(' ').map_or(&self.0, |(_, name)| name)
+    }
+
+    /// The tenant that the worker serves, if it serves one alone.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.0.split_once(' ').map(|(tenant, _)| tenant)
+    }
+
+    /// Reads a name back that was written by [`fmt::Display`].
+    pub fn stored(text: &str) -> Result<Self, NameError> {
+        if let Some((tenant, name)) = text.split_once(' ') {
+            check_tenant(tenant)?;
+            check_worker(name)?;
+            return Ok(Self(text.into()));
+        }
+        Self::parse(text)
+    }
+}
+
 impl LimitKey {
     /// The key under which a queue as a whole is limited.
     #[must_use]
@@ -274,6 +333,23 @@ mod tests {
         assert_eq!(QueueName::stored(&own), Ok(own.clone()));
         assert!(QueueName::parse(&own).is_err());
         assert_eq!((queue.local(), queue.namespace()), ("email", None));
+    }
+
+    #[test]
+    fn schedules_and_workers_of_two_tenants_are_told_apart() {
+        let acme = TenantId::parse("acme").unwrap();
+        let nightly = CronName::parse("nightly").unwrap();
+        let own = nightly.of_tenant(&acme);
+        assert_ne!(own, nightly);
+        assert_eq!((own.local(), CronName::stored(&own)), ("nightly", Ok(own.clone())));
+        assert!(CronName::parse(&own).is_err());
+        assert_eq!(nightly.of_tenant(&TenantId::default_tenant()), nightly);
+        let worker = WorkerId::parse("host/1").unwrap();
+        let own = worker.in_namespace(&acme);
+        assert_eq!((own.local(), own.namespace()), ("host/1", Some("acme")));
+        assert_eq!((worker.local(), worker.namespace()), ("host/1", None));
+        assert_eq!(WorkerId::stored(&own), Ok(own.clone()));
+        assert!(WorkerId::parse(&own).is_err());
     }
 
     #[test]

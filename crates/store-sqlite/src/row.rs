@@ -82,7 +82,7 @@ fn worker(row: &Row<'_>, column: usize) -> Result<Option<WorkerId>, Fault> {
         ValueRef::Null => Ok(None),
         value => {
             let text = value.as_str().map_err(rusqlite::Error::from)?;
-            let worker = WorkerId::parse(text)
+            let worker = WorkerId::stored(text)
                 .map_err(|error| Fault::Damaged(format!("the name of a worker {error}")))?;
             Ok(Some(worker))
         }

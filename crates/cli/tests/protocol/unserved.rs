@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::shorthand::job_with;
-use crate::support::{JSON, Server};
+use crate::support::Server;
 
 #[test]
 fn unserved_options_are_refused() {
@@ -31,21 +31,6 @@ fn a_version_of_the_specification_that_is_not_spoken_is_refused() {
     for version in ["1.0", "1.0.0"] {
         server.enqueue(job_with("q", json!({"specversion": version})));
     }
-}
-
-#[test]
-fn a_tenant_header_is_refused_everywhere() {
-    let server = Server::start();
-    for name in ["X-OJS-Tenant", "x-ojs-tenant-id"] {
-        let headers = [JSON, (name, "acme")];
-        let body = job_with("q", json!({})).to_string();
-        let reply = server.send("POST", "/ojs/v1/jobs", &headers, Some(body.as_bytes()));
-        reply.expect_error(422, "unsupported");
-        let ask = br#"{"queues":["q"]}"#;
-        let reply = server.send("POST", "/ojs/v1/workers/fetch", &headers, Some(ask));
-        reply.expect_error(422, "unsupported");
-    }
-    assert!(server.fetch("q", 1).is_empty());
 }
 
 #[test]

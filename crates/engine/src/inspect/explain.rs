@@ -209,7 +209,11 @@ impl Engine {
         for reason in reasons {
             match reason {
                 Reason::Limit { opens: Some(opens), .. } => at = at.max(*opens),
-                Reason::Scheduled { .. } | Reason::RetryDelay { .. } | Reason::InLine => {}
+                // A worker may ask at any moment.
+                Reason::Scheduled { .. }
+                | Reason::RetryDelay { .. }
+                | Reason::NoWorker
+                | Reason::InLine => {}
                 _ => return None,
             }
         }

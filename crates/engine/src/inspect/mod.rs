@@ -3,11 +3,13 @@
 mod explain;
 mod limits;
 mod pools;
+mod possessions;
 mod tenants;
 
 pub use explain::{Explained, Reason};
 pub use limits::LimitView;
 pub use pools::{PoolView, QueueShare};
+pub use possessions::Most;
 pub use tenants::{ShardView, ShareView, TenantView};
 
 use rota_model::mutation::Counts;

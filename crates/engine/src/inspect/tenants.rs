@@ -240,7 +240,7 @@ impl Engine {
     }
 }
 
-fn last_minute(tenant: &Tenant, now: Millis) -> Tally {
+pub(super) fn last_minute(tenant: &Tenant, now: Millis) -> Tally {
     tenant.counters.as_ref().map_or(Tally::default(), |counters| counters.last_minute(now))
 }
 

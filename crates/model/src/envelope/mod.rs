@@ -155,7 +155,7 @@ pub fn body_of_run(body: &str, cron: &CronName, scheduled_for: Millis) -> Bytes 
     let mut out = Vec::with_capacity(body.len() + 128);
     out.extend_from_slice(body.as_bytes());
     out.extend_from_slice(b",\"metadata\":{\"cron_name\":");
-    crate::json::write_str(&mut out, cron);
+    crate::json::write_str(&mut out, cron.local());
     out.extend_from_slice(b",\"cron_triggered_at\":\"");
     scheduled_for.write_rfc3339(&mut out);
     out.extend_from_slice(b"\"}");

@@ -14,6 +14,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rota_model::json::{self, Members};
 use rota_model::{Rejection, json as model_json};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::App;
 use super::error::ApiError;
@@ -62,6 +63,28 @@ impl FromRequest<Arc<App>> for Json {
         check_media_type(&head.headers)?;
         // Nearly always it is all there already.
         Self::checked(read(body, &app.settings).await?, app)
+    }
+}
+
+/// A JSON object that may be left out.
+pub(super) struct OptionalJson(Option<Json>);
+
+impl OptionalJson {
+    pub fn members(&self) -> Result<Map<String, Value>, ApiError> {
+        self.0.as_ref().map_or_else(|| Ok(Map::new()), Json::parse)
+    }
+}
+
+impl FromRequest<Arc<App>> for OptionalJson {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
+        let (head, body) = request.into_parts();
+        let bytes = read(body, &app.settings).await?;
+        if bytes.is_empty() {
+            return Ok(Self(None));
+        }
+        Json::of(&head.headers, bytes, app).map(|json| Self(Some(json)))
     }
 }
 

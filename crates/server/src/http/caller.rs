@@ -1,7 +1,7 @@
 //! On whose behalf a request comes.
 
 use axum::http::HeaderMap;
-use rota_model::{QueueName, TenantId};
+use rota_model::{QueueName, TenantId, WorkerId};
 use rota_store::Record;
 
 use super::App;
@@ -76,9 +76,13 @@ impl App {
     pub(super) async fn record(&self, id: rota_model::JobId) -> Result<Option<Record>, ApiError> {
         let Some(record) = self.handle.record(id).await? else { return Ok(None) };
         let Some(caller) = caller() else { return Ok(Some(record)) };
+        Ok((self.owner_of(&record).await? == Some(caller)).then_some(record))
+    }
+
+    /// Whose a job is.
+    pub(super) async fn owner_of(&self, record: &Record) -> Result<Option<TenantId>, ApiError> {
         let class = record.place.class();
-        let owner = self.handle.look(move |engine| engine.owner_of(class).cloned()).await?;
-        Ok((owner.as_ref() == Some(&caller)).then_some(record))
+        Ok(self.handle.look(move |engine| engine.owner_of(class).cloned()).await?)
     }
 
     /// A queue as the engine knows it, from how the caller calls it.
@@ -86,6 +90,14 @@ impl App {
         match caller() {
             Some(tenant) if self.is_namespaced() => name.in_namespace(&tenant),
             _ => name.clone(),
+        }
+    }
+
+    /// A worker as the engine knows it, from how the caller calls it.
+    pub(super) fn worker(&self, id: WorkerId) -> WorkerId {
+        match caller() {
+            Some(tenant) if self.is_namespaced() => id.in_namespace(&tenant),
+            _ => id,
         }
     }
 

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Command, CronSpec, CronView, Overlap, Refusal, Reply};
 use rota_model::cron::{CronError, Expression, Schedule, Zone};
-use rota_model::{CronName, JobId, Rejection, envelope, json};
+use rota_model::{CronName, JobId, Rejection, TenantId, envelope, json};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -54,7 +54,12 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let limit = params.number("limit", 1, 1000, 1000)? as usize;
     let offset = params.number("offset", 0, u64::MAX, 0)? as usize;
     let enabled = params.get("enabled").map(|text| text == "true");
-    let crons = app.handle.look(rota_engine::Engine::crons).await?;
+    let tenant = tenant_of(&params)?;
+    let look = app.handle.look(move |engine| match tenant {
+        Some(tenant) => engine.crons_of_tenant(&tenant),
+        None => engine.crons(),
+    });
+    let crons = look.await?;
     let wanted: Vec<_> =
         crons.iter().filter(|cron| enabled.is_none_or(|wanted| cron.enabled == wanted)).collect();
     let total = wanted.len();
@@ -70,25 +75,62 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     Ok(reply::raw(StatusCode::OK, body.into_bytes()))
 }
 
-pub(super) async fn show(State(app): Shared, name: PathName) -> ApiResult {
-    let cron_name = name.cron()?;
-    let cron = app.handle.look(move |engine| engine.cron(&cron_name)).await?;
-    let cron = cron.ok_or_else(|| ApiError::not_found("cron job", name.as_str()))?;
+pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+    let cron = find(&app, &name, &params).await?;
     Ok(reply::raw(StatusCode::OK, wrapped(&cron, "")))
 }
 
-pub(super) async fn remove(State(app): Shared, name: PathName) -> ApiResult {
-    let cron = change(&app, &name, Command::RemoveCron(name.cron()?)).await?;
-    let more = format!(",\"deleted\":true,\"name\":{}", json!(cron.name));
+pub(super) async fn remove(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+    let known = find(&app, &name, &params).await?.name;
+    let cron = change(&app, &name, Command::RemoveCron(known)).await?;
+    let more = format!(",\"deleted\":true,\"name\":{}", json!(cron.name.local()));
     Ok(reply::raw(StatusCode::OK, wrapped(&cron, &more)))
 }
 
-pub(super) async fn toggle(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+pub(super) async fn toggle(
+    State(app): Shared,
+    name: PathName,
+    params: Params,
+    body: Json,
+) -> ApiResult {
     let members = body.members()?;
     let enabled = member(&members, "enabled").and_then(|raw| serde_json::from_str(raw.get()).ok());
     let enabled = enabled.ok_or_else(|| Rejection::field("enabled", "must be true or false"))?;
-    let cron = change(&app, &name, Command::EnableCron(name.cron()?, enabled)).await?;
+    let known = find(&app, &name, &params).await?.name;
+    let cron = change(&app, &name, Command::EnableCron(known, enabled)).await?;
     Ok(reply::raw(StatusCode::OK, wrapped(&cron, "")))
+}
+
+/// Whose schedules are meant: the caller's, or those that an operator asks for.
+fn tenant_of(params: &Params) -> Result<Option<TenantId>, ApiError> {
+    match caller() {
+        Some(tenant) => Ok(Some(tenant)),
+        None => params.tenant(),
+    }
+}
+
+/// The schedule of that name. Without a tenant it is the default tenant's, or the only one.
+async fn find(app: &App, name: &PathName, params: &Params) -> Result<CronView, ApiError> {
+    let (wanted, tenant) = (name.cron()?, tenant_of(params)?);
+    let look = app.handle.look(move |engine| match tenant {
+        Some(tenant) => Vec::from_iter(engine.cron(&wanted.of_tenant(&tenant))),
+        None => match engine.cron(&wanted) {
+            Some(cron) => vec![cron],
+            None => {
+                let named = |cron: &CronView| *cron.name.local() == *wanted;
+                engine.crons().into_iter().filter(named).collect()
+            }
+        },
+    });
+    let mut found = look.await?;
+    match (found.pop(), found.is_empty()) {
+        (Some(cron), true) => Ok(cron),
+        (None, _) => Err(ApiError::not_found("cron job", name.as_str())),
+        (Some(_), false) => {
+            Err(ApiError::conflict(format!("Several tenants have a cron job '{}'.", name.as_str()))
+                .hint("Say whose is meant: ?tenant=... or the header X-OJS-Tenant."))
+        }
+    }
 }
 
 async fn change(app: &App, name: &PathName, command: Command) -> Result<CronView, ApiError> {
@@ -134,7 +176,7 @@ fn parse(app: &App, members: &json::Members<'_>) -> Result<CronSpec, ApiError> {
     let now = app.handle.clock().now().wall;
     let job = envelope::parse(&template, &app.rules, now, JobId::v7(0, 0), caller().as_ref())?;
     Ok(CronSpec {
-        name,
+        name: name.of_tenant(&job.class.tenant),
         expression,
         timezone,
         schedule,
@@ -213,7 +255,8 @@ fn wrapped(cron: &CronView, more: &str) -> Vec<u8> {
 /// What the client sent comes back as it was, numbers that nobody else can hold included.
 fn show_cron(cron: &CronView) -> String {
     let own = json!({
-        "name": cron.name,
+        "name": cron.name.local(),
+        "tenant_id": cron.tenant,
         "cron": cron.expression,
         "expression": cron.expression,
         "timezone": cron.timezone,

@@ -1,5 +1,7 @@
 //! The dead letter: jobs that failed for good.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::Changed;
@@ -12,7 +14,7 @@ use super::error::{ApiError, ApiResult};
 use super::filter::Filter;
 use super::page::{self, Window};
 use super::params::{Params, PathName};
-use super::{App, Shared, job_json, jobs, reply};
+use super::{App, Shared, job_json, jobs, queues, reply};
 use crate::runtime::Ask;
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
@@ -23,12 +25,11 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
 }
 
 pub(super) async fn stats(State(app): Shared) -> ApiResult {
-    let queues = app.handle.look(rota_engine::Engine::queues).await?;
-    let by_queue: serde_json::Map<String, Value> = queues
-        .iter()
-        .filter(|view| view.totals.dead_letter() > 0)
-        .map(|view| (view.name.to_string(), json!(view.totals.dead_letter())))
-        .collect();
+    let queues = queues::visible(&app).await?;
+    let mut by_queue = BTreeMap::<&str, u64>::new();
+    for view in queues.iter().filter(|view| view.totals.dead_letter() > 0) {
+        *by_queue.entry(view.name.local()).or_default() += view.totals.dead_letter();
+    }
     let total: u64 = queues.iter().map(|view| view.totals.dead_letter()).sum();
     Ok(reply::ok(&json!({"total": total, "by_queue": by_queue, "stats": {"total": total}})))
 }

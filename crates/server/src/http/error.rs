@@ -97,6 +97,11 @@ impl ApiError {
         self
     }
 
+    pub fn without_detail(mut self, key: &str) -> Self {
+        self.0.details.remove(key);
+        self
+    }
+
     pub fn beside(mut self, key: &str, value: Value) -> Self {
         self.0.beside.insert(key.to_owned(), value);
         self
@@ -233,7 +238,7 @@ impl From<Refusal> for ApiError {
             Refusal::NotHolder { worker, attempt } => {
                 Self::conflict("The job is held by another worker or attempt.")
                     .hint("This execution was given up; drop its outcome.")
-                    .detail("worker_id", worker.map(|id| id.to_string()))
+                    .detail("worker_id", worker.map(|id| id.local().to_owned()))
                     .detail("attempt", attempt)
             }
             Refusal::Terminal { state } => {
@@ -407,6 +412,9 @@ fn where_to_look(what: &str) -> &'static str {
         "worker" => {
             "Check the name; a worker is known once it has registered, fetched or sent a heartbeat, \
              and forgotten when it leaves or is silent for long."
+        }
+        "tenant" => {
+            "Check the id; a tenant is known from its first job on, or once it is configured."
         }
         "cron job" => "Check the name; GET /ojs/v1/cron lists all schedules.",
         _ => "Check the name.",

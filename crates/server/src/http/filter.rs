@@ -1,10 +1,11 @@
 //! Which jobs a list or a bulk operation is about.
 
 use rota_engine::Totals;
-use rota_model::{ClassId, Millis, QueueName, State};
+use rota_model::{Class, ClassId, Millis, QueueName, State, TenantId};
 use rota_store::{ListQuery, Order, Selection};
 
 use super::App;
+use super::caller::caller;
 use super::error::ApiError;
 use super::params::Params;
 
@@ -14,6 +15,11 @@ const MOST_ROWS: usize = 50_000;
 /// Which jobs are meant.
 #[derive(Debug, Clone)]
 pub(super) struct Filter {
+    /// Whose; a caller's own, whatever is asked for.
+    tenant: Option<TenantId>,
+    /// Somebody else's jobs were asked for, which do not exist for the caller.
+    foreign: bool,
+    /// As clients call it.
     pub queue: Option<QueueName>,
     /// Exact, or a prefix with `*` at its end.
     pub kind: Option<String>,
@@ -27,6 +33,9 @@ pub(super) struct Filter {
 impl Filter {
     pub fn from_params(params: &Params, select: Selection) -> Result<Self, ApiError> {
         let mut filter = Self::all(select);
+        if let Some(tenant) = params.tenant()? {
+            filter = filter.of_tenant(tenant);
+        }
         if let Some(name) = params.get("queue") {
             filter.set_queue(name)?;
         }
@@ -52,7 +61,31 @@ impl Filter {
     }
 
     pub fn all(select: Selection) -> Self {
-        Self { queue: None, kind: None, select, state: None, since: None, until: None }
+        Self {
+            tenant: caller(),
+            foreign: false,
+            queue: None,
+            kind: None,
+            select,
+            state: None,
+            since: None,
+            until: None,
+        }
+    }
+
+    /// Only jobs of this tenant.
+    pub fn of_tenant(mut self, tenant: TenantId) -> Self {
+        self.foreign |= self.tenant.as_ref().is_some_and(|own| *own != tenant);
+        self.tenant.get_or_insert(tenant);
+        self
+    }
+
+    pub fn set_tenant(&mut self, id: &str, field: &str) -> Result<(), ApiError> {
+        let tenant = TenantId::parse(id).map_err(|e| {
+            ApiError::invalid_request(format!("'{field}' {e}.")).detail("field", field)
+        })?;
+        *self = self.clone().of_tenant(tenant);
+        Ok(())
     }
 
     pub fn set_queue(&mut self, name: &str) -> Result<(), ApiError> {
@@ -72,6 +105,9 @@ impl Filter {
 
     /// What the store is asked for; `None` when no job can match.
     pub async fn query(&self, app: &App) -> Result<Option<ListQuery>, ApiError> {
+        if self.foreign {
+            return Ok(None);
+        }
         let classes = self.classes(app).await?;
         if classes.as_ref().is_some_and(Vec::is_empty) {
             return Ok(None);
@@ -89,19 +125,23 @@ impl Filter {
     }
 
     async fn classes(&self, app: &App) -> Result<Option<Vec<ClassId>>, ApiError> {
-        if self.queue.is_none() && self.kind.is_none() {
+        if self.tenant.is_none() && self.queue.is_none() && self.kind.is_none() {
             return Ok(None);
         }
-        let (queue, kind) = (self.queue.clone(), self.kind.clone());
-        let matches = move |class: &rota_model::Class| {
-            let queue_fits = queue.as_ref().is_none_or(|queue| class.queue == *queue);
+        let (tenant, queue, kind) = (self.tenant.clone(), self.queue.clone(), self.kind.clone());
+        let matches = move |class: &Class| {
+            let queue_fits = queue.as_ref().is_none_or(|queue| *class.queue.local() == **queue);
             let kind_fits = kind.as_ref().is_none_or(|kind| match kind.strip_suffix('*') {
                 Some(prefix) => class.kind.starts_with(prefix),
                 None => *class.kind == **kind,
             });
             queue_fits && kind_fits
         };
-        Ok(Some(app.handle.look(move |engine| engine.classes_where(matches)).await?))
+        let look = app.handle.look(move |engine| match tenant {
+            Some(tenant) => engine.classes_of_tenant(&tenant, matches),
+            None => engine.classes_where(matches),
+        });
+        Ok(Some(look.await?))
     }
 
     /// How many jobs match, where a counter knows.
@@ -109,10 +149,24 @@ impl Filter {
         if self.kind.is_some() || self.since.is_some() || self.until.is_some() {
             return Ok(None);
         }
-        let queue = self.queue.clone();
-        let totals = app.handle.look(move |engine| match queue {
-            Some(queue) => engine.queue(&queue).map_or_else(Totals::default, |view| view.totals),
-            None => engine.totals(),
+        if self.foreign {
+            return Ok(Some(0));
+        }
+        let queue = match (&self.queue, &self.tenant) {
+            (Some(queue), Some(tenant)) if app.is_namespaced() => Some(queue.in_namespace(tenant)),
+            // Every tenant may have a queue of this name.
+            (Some(_), None) if app.is_namespaced() => return Ok(None),
+            (queue, _) => queue.clone(),
+        };
+        let tenant = self.tenant.clone();
+        let totals = app.handle.look(move |engine| {
+            let view = match (&queue, &tenant) {
+                (None, None) => return engine.totals(),
+                (None, Some(tenant)) => return engine.totals_of_tenant(tenant),
+                (Some(queue), None) => engine.queue(queue),
+                (Some(queue), Some(tenant)) => engine.queue_of_tenant(queue, tenant),
+            };
+            view.map_or_else(Totals::default, |view| view.totals)
         });
         let totals = totals.await?;
         if self.select == Selection::DEAD_LETTER {

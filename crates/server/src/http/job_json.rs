@@ -97,7 +97,7 @@ pub(super) fn write_delivery(
         members.number("visibility_timeout_ms", claimed.reserved_ms);
     }
     if let Some(worker) = &claimed.worker {
-        members.text("worker_id", worker);
+        members.text("worker_id", worker.local());
     }
     if let Some(record) = record {
         write_errors(&mut members, &record.errors, true);
@@ -129,7 +129,7 @@ fn write_live(members: &mut Members<'_>, live: &Live, record: &Record) {
         members.time("next_retry_at", due);
     }
     if let Some(worker) = live.worker.as_ref().filter(|_| live.state == State::Active) {
-        members.text("worker_id", worker);
+        members.text("worker_id", worker.local());
     }
     write_errors(members, &record.errors, true);
 }

@@ -24,7 +24,10 @@ pub(super) async fn enqueue(State(app): Shared, headers: HeaderMap, body: Json) 
             Some(job) => Ok(admission::mark(created(job, &admission), &admission)),
             None => Err(ApiError::busy("The job was not accepted.")),
         },
-        answer => Err(refused(&app, answer).await),
+        answer => {
+            let own = |_| parse(&app, body.text()).ok();
+            Err(refused(&app, answer, own).await)
+        }
     }
 }
 
@@ -32,12 +35,15 @@ pub(super) async fn enqueue_batch(State(app): Shared, headers: HeaderMap, body: 
     let members = body.members()?;
     let jobs = body::member(&members, "jobs")
         .ok_or_else(|| Rejection::field("jobs", "is required").hint("Send {\"jobs\": [...]}."))?;
-    let jobs = parse_batch(&app, jobs)?;
-    match app.handle.enqueue(jobs, caller(), wait_for_room(&headers)?).await {
+    let parsed = parse_batch(&app, jobs)?;
+    match app.handle.enqueue(parsed, caller(), wait_for_room(&headers)?).await {
         Answer::Reply(Reply::Enqueued(admission)) => {
             Ok(admission::mark(created_batch(&admission), &admission))
         }
-        answer => Err(refused(&app, answer).await),
+        answer => {
+            let own = |index| parse_batch(&app, jobs).ok()?.into_iter().nth(index);
+            Err(refused(&app, answer, own).await)
+        }
     }
 }
 
@@ -161,13 +167,22 @@ fn created_batch(admission: &Admission) -> Response<Body> {
     reply::raw(StatusCode::CREATED, out)
 }
 
-/// A job that exists already is shown to whom it belongs.
-async fn refused(app: &App, answer: Answer) -> ApiError {
+/// A job that exists already is shown to whom it belongs, and to nobody else.
+async fn refused(
+    app: &App,
+    answer: Answer,
+    refused: impl FnOnce(usize) -> Option<NewJob>,
+) -> ApiError {
     let Answer::Reply(Reply::Refused(Refusal::IdTaken { id, index })) = answer else {
         return answer.into();
     };
     let error = ApiError::from(Refusal::IdTaken { id, index });
-    let Ok(Some(record)) = app.record(id).await else { return error };
+    let tenant = refused(index).map(|job| job.class.tenant);
+    let record = match app.handle.record(id).await {
+        Ok(Some(record)) if app.owner_of(&record).await.ok().flatten() == tenant => record,
+        Ok(Some(_)) => return error.without_detail("existing_job_id"),
+        _ => return error,
+    };
     let mut out = Vec::new();
     job_json::write_record(&mut out, &record);
     match serde_json::from_slice(&out) {

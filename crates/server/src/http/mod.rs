@@ -31,7 +31,7 @@ use axum::Router;
 use axum::routing::{delete, get, post, put};
 use rota_model::Scope;
 use rota_model::envelope::{Rules, Tenancy};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 
 pub use context::Entrance;
 pub use listen::{Listener, serve};
@@ -47,6 +47,8 @@ pub struct App {
     pub rules: Rules,
     /// Room for event streams.
     pub streams: Arc<Semaphore>,
+    /// Held while a tenant is changed: what is merged must not change meanwhile.
+    pub tenant_changes: Mutex<()>,
 }
 
 type Shared = axum::extract::State<Arc<App>>;
@@ -63,7 +65,7 @@ impl App {
             tenancy: tenancy(&settings),
         };
         let streams = Arc::new(Semaphore::new(settings.limits.event_streams));
-        Self { handle, health, settings, rules, streams }
+        Self { handle, health, settings, rules, streams, tenant_changes: Mutex::new(()) }
     }
 }
 
@@ -89,6 +91,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/jobs/batch", post(jobs::enqueue_batch))
         .route("/jobs/{id}", get(jobs::info).delete(jobs::cancel))
         .route("/jobs/{id}/activate", post(jobs::activate))
+        .route("/jobs/{id}/cancel", post(jobs::cancel))
         .route("/jobs/{id}/events", get(events::stream_job))
         .route("/workers/fetch", post(workers::fetch))
         .route("/workers/ack", post(settle::ack))
@@ -124,7 +127,19 @@ fn router(app: Arc<App>) -> Router {
         .route("/jobs/{id}", get(admin::jobs::show))
         .route("/jobs/{id}/cancel", post(jobs::cancel))
         .route("/jobs/{id}/retry", post(admin::jobs::retry))
+        .route("/jobs/{id}/explain", get(admin::explain::explain))
         .route("/jobs/bulk/{action}", post(admin::bulk::run))
+        .route("/tenants", get(admin::tenants::list))
+        .route(
+            "/tenants/{id}",
+            get(admin::tenants::show).put(admin::tenants::put).delete(admin::tenants::delete),
+        )
+        .route("/tenants/{id}/limits", get(admin::tenants::limits).put(admin::tenants::merge))
+        .route("/tenants/{id}/stats", get(admin::tenants::stats))
+        .route("/tenants/{id}/jobs", get(admin::tenants::jobs))
+        .route("/tenants/{id}/changes", get(admin::tenants::changes))
+        .route("/tenants/{id}/release", post(admin::tenants::release))
+        .route("/fairness", get(admin::fairness::show))
         .route("/workers", get(admin::workers::list))
         .route("/workers/{id}", get(admin::workers::show).delete(admin::workers::drop_stale))
         .route("/workers/{id}/quiet", post(admin::workers::quiet))

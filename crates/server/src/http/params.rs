@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
-use rota_model::{CronName, JobId, Millis, QueueName, WorkerId};
+use rota_model::{CronName, JobId, Millis, QueueName, TenantId, WorkerId};
 
 use super::error::ApiError;
 
@@ -83,6 +83,17 @@ impl Params {
             ))
             .detail("field", name)),
         }
+    }
+
+    /// The tenant that an operator asks for.
+    pub fn tenant(&self) -> Result<Option<TenantId>, ApiError> {
+        let Some(name) = ["tenant", "tenant_id"].into_iter().find(|name| self.get(name).is_some())
+        else {
+            return Ok(None);
+        };
+        let parsed = self.get(name).map(TenantId::parse).transpose();
+        parsed
+            .map_err(|e| ApiError::invalid_request(format!("'{name}' {e}.")).detail("field", name))
     }
 
     pub fn time(&self, name: &str) -> Result<Option<Millis>, ApiError> {

@@ -2,10 +2,11 @@
 
 use axum::extract::State;
 use rota_engine::{Command, Interval, QueueView, Reply};
-use rota_model::{Millis, State as JobState};
+use rota_model::{Millis, State as JobState, TenantId};
 use rota_store::Period;
 use serde_json::{Map, Value, json};
 
+use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::{Params, PathName};
 use super::{App, Shared, reply};
@@ -14,17 +15,17 @@ use crate::runtime::Answer;
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let limit = params.number("limit", 1, 200, 50)? as usize;
     let offset = params.number("offset", 0, u64::MAX, 0)? as usize;
-    let queues = app.handle.look(rota_engine::Engine::queues).await?;
+    let queues = visible(&app).await?;
     let after = params.get("cursor").map(str::to_owned);
     let total = queues.len();
     let rest: Vec<_> = queues
         .iter()
-        .filter(|view| after.as_ref().is_none_or(|after| *view.name > **after))
+        .filter(|view| after.as_ref().is_none_or(|after| *view.name.local() > **after))
         .skip(offset)
         .collect();
     let has_more = rest.len() > limit;
     let shown: Vec<_> = rest.into_iter().take(limit).collect();
-    let next = shown.last().filter(|_| has_more).map(|view| view.name.to_string());
+    let next = shown.last().filter(|_| has_more).map(|view| view.name.local().to_owned());
     let rows: Vec<Value> = shown.iter().map(|view| summary(view)).collect();
     let mut pagination =
         json!({"total": total, "limit": limit, "offset": offset, "has_more": has_more});
@@ -36,23 +37,24 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
 
 pub(super) async fn stats(State(app): Shared, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
-    let hour = last_hour(&app, &view.name, view.minute.clone()).await?;
+    let hour = own_hour(&app, &view).await?;
     let mut queue = summary(&view);
     let mut stats = counts(&view);
+    let figure = |read: fn(&Interval) -> Value| hour.as_ref().map(read);
     let figures = json!({
-        "completed_last_hour": hour.completed,
-        "failed_last_hour": hour.failed,
-        "enqueued_last_hour": hour.enqueued,
-        "avg_duration_ms": hour.run_ms.mean(),
-        "avg_wait_ms": hour.wait_ms.mean(),
-        "throughput_per_second": hour.completed as f64 / 3600.0,
+        "completed_last_hour": figure(|hour| json!(hour.completed)),
+        "failed_last_hour": figure(|hour| json!(hour.failed)),
+        "enqueued_last_hour": figure(|hour| json!(hour.enqueued)),
+        "avg_duration_ms": figure(|hour| json!(hour.run_ms.mean())),
+        "avg_wait_ms": figure(|hour| json!(hour.wait_ms.mean())),
+        "throughput_per_second": figure(|hour| json!(hour.completed as f64 / 3600.0)),
     });
     for target in [&mut queue, &mut stats] {
         merge(target, &figures);
     }
     Ok(reply::ok(&json!({
         "queue": queue,
-        "name": view.name,
+        "name": view.name.local(),
         "status": status(&view),
         "stats": stats,
         "computed_at": app.handle.clock().now().wall.to_string(),
@@ -60,10 +62,10 @@ pub(super) async fn stats(State(app): Shared, name: PathName) -> ApiResult {
 }
 
 pub(super) async fn pause(State(app): Shared, name: PathName) -> ApiResult {
-    let view = change(&app, Command::PauseQueue(name.queue()?)).await?;
+    let view = set_paused(&app, &name, true).await?;
     Ok(reply::ok(&json!({
         "queue": summary(&view),
-        "name": view.name,
+        "name": view.name.local(),
         "status": status(&view),
         "paused": true,
         "paused_at": view.paused.map(|at| at.to_string()),
@@ -71,20 +73,61 @@ pub(super) async fn pause(State(app): Shared, name: PathName) -> ApiResult {
 }
 
 pub(super) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
-    let view = change(&app, Command::ResumeQueue(name.queue()?)).await?;
+    let view = set_paused(&app, &name, false).await?;
     Ok(reply::ok(&json!({
         "queue": summary(&view),
-        "name": view.name,
+        "name": view.name.local(),
         "status": status(&view),
         "paused": false,
         "resumed_at": app.handle.clock().now().wall.to_string(),
     })))
 }
 
+/// A queue as the caller sees it: a tenant only its own part, and nothing where it has none.
 pub(super) async fn find(app: &App, name: &PathName) -> Result<QueueView, ApiError> {
-    let queue = name.queue()?;
-    let view = app.handle.look(move |engine| engine.queue(&queue)).await?;
-    view.ok_or_else(|| ApiError::not_found("queue", name.as_str()))
+    let queue = app.queue(&name.queue()?);
+    let sharer = sharer(app);
+    let view = app.handle.look(move |engine| match sharer {
+        Some(tenant) => engine.queue_of_tenant(&queue, &tenant),
+        None => engine.queue(&queue),
+    });
+    view.await?.ok_or_else(|| ApiError::not_found("queue", name.as_str()))
+}
+
+/// All queues that the caller can see, in the order of their names.
+pub(super) async fn visible(app: &App) -> Result<Vec<QueueView>, ApiError> {
+    let (tenant, namespaced) = (caller(), app.is_namespaced());
+    let look = app.handle.look(move |engine| {
+        let Some(tenant) = tenant else { return engine.queues() };
+        let own = engine.queues_of_tenant(&tenant);
+        if !namespaced {
+            return own;
+        }
+        // All of the queue is the tenant's, with figures that are kept for whole queues only.
+        own.iter().filter_map(|view| engine.queue(&view.name)).collect()
+    });
+    Ok(look.await?)
+}
+
+/// The caller, where it shares its queues with other tenants.
+fn sharer(app: &App) -> Option<TenantId> {
+    caller().filter(|_| !app.is_namespaced())
+}
+
+/// Pauses or resumes a whole queue, or the caller's part of it.
+pub(super) async fn set_paused(
+    app: &App,
+    name: &PathName,
+    pause: bool,
+) -> Result<QueueView, ApiError> {
+    let queue = app.queue(&name.queue()?);
+    let command = match (sharer(app), pause) {
+        (Some(tenant), true) => Command::PauseShard(tenant, queue),
+        (Some(tenant), false) => Command::ResumeShard(tenant, queue),
+        (None, true) => Command::PauseQueue(queue),
+        (None, false) => Command::ResumeQueue(queue),
+    };
+    change(app, command).await
 }
 
 pub(super) async fn change(app: &App, command: Command) -> Result<QueueView, ApiError> {
@@ -92,6 +135,15 @@ pub(super) async fn change(app: &App, command: Command) -> Result<QueueView, Api
         Reply::Queue(view) => Ok(*view),
         reply => Err(Answer::Reply(reply).into()),
     }
+}
+
+/// The last hour of a queue, unless the caller shares it with others: figures over time are kept for
+/// whole queues.
+pub(super) async fn own_hour(app: &App, view: &QueueView) -> Result<Option<Interval>, ApiError> {
+    if sharer(app).is_some() {
+        return Ok(None);
+    }
+    last_hour(app, &view.name, view.minute.clone()).await.map(Some)
 }
 
 /// The last sixty minutes of a queue, with the one under way, which only the engine has.
@@ -123,11 +175,14 @@ pub(super) fn counts(view: &QueueView) -> Value {
 
 fn summary(view: &QueueView) -> Value {
     let mut queue = json!({
-        "name": view.name,
+        "name": view.name.local(),
         "status": status(view),
         "paused": view.paused.is_some(),
         "created_at": view.created.to_string(),
     });
+    if let Some(tenant) = view.name.namespace() {
+        queue["tenant_id"] = json!(tenant);
+    }
     if let Some(at) = view.paused {
         queue["paused_at"] = json!(at.to_string());
     }

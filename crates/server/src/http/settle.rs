@@ -104,7 +104,7 @@ fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<SettleAsk
         Kind::Ack => Ok(result(app, members)?),
         Kind::Nack => Err(problem(app, members)?),
     };
-    Ok(SettleAsk { job, holder: holder(members)?, outcome })
+    Ok(SettleAsk { job, holder: holder(app, members)?, outcome })
 }
 
 fn result(app: &App, members: &json::Members<'_>) -> Result<Option<Bytes>, Rejection> {
@@ -133,13 +133,14 @@ fn problem(
     Ok((failure::parse(raw, app.settings.limits.error_bytes)?, requeue))
 }
 
-fn holder(members: &json::Members<'_>) -> Result<Holder, Rejection> {
+fn holder(app: &App, members: &json::Members<'_>) -> Result<Holder, Rejection> {
     let worker = match member(members, "worker_id") {
         Some(raw) => {
             let text: String = serde_json::from_str(raw.get())
                 .map_err(|_| Rejection::field("worker_id", "must be a string"))?;
             let id = WorkerId::parse(&text);
-            Some(id.map_err(|e| Rejection::field("worker_id", e.to_string()))?)
+            let id = id.map_err(|e| Rejection::field("worker_id", e.to_string()))?;
+            Some(app.worker(id))
         }
         None => None,
     };

@@ -45,7 +45,7 @@ pub(super) async fn fetch(State(app): Shared, body: Json) -> ApiResult {
     let fetch = Fetch {
         queues: fetched_queues(&app, body.queues.unwrap_or_default(), body.pool.is_some())?,
         count: count(&app, body.count)?,
-        worker: body.worker_id.as_deref().map(worker_id).transpose()?,
+        worker: body.worker_id.as_deref().map(|id| worker_id(&app, id)).transpose()?,
         pool: body.pool.as_deref().map(pool).transpose()?,
         tenant: caller(),
         preference: preference(body.strategy, body.weights)?,
@@ -125,7 +125,7 @@ struct AboutBody {
 
 pub(super) async fn heartbeat(State(app): Shared, body: Json) -> ApiResult {
     let body: BeatBody = body.parse()?;
-    let worker = worker_id(&body.worker_id)?;
+    let worker = worker_id(&app, &body.worker_id)?;
     let state = match body.state.as_deref() {
         Some(text) => Some(Directive::parse(text).ok_or_else(|| {
             ApiError::validation("state", "'state' must be running, quiet or terminate.")
@@ -168,7 +168,7 @@ pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
     let body: RegisterBody = body.parse()?;
     let id =
         body.worker_id.or(body.id).ok_or_else(|| Rejection::field("worker_id", "is required"))?;
-    let about = about(worker_id(&id)?, body.about)?;
+    let about = about(worker_id(&app, &id)?, body.about)?;
     match app.handle.command(Command::Register(about)).await? {
         Reply::Done => {
             let seconds = |d: std::time::Duration| d.as_secs_f64();
@@ -191,17 +191,19 @@ pub(super) async fn deregister(State(app): Shared, body: Json) -> ApiResult {
         worker_id: String,
     }
     let body: Body = body.parse()?;
-    remove(&app, worker_id(&body.worker_id)?).await
+    remove(&app, worker_id(&app, &body.worker_id)?).await
 }
 
 pub(super) async fn deregister_by_path(State(app): Shared, name: PathName) -> ApiResult {
-    remove(&app, name.worker()?).await
+    remove(&app, app.worker(name.worker()?)).await
 }
 
 async fn remove(app: &App, id: WorkerId) -> ApiResult {
     match app.handle.command(Command::Deregister(id.clone())).await? {
-        Reply::Done => Ok(reply::ok(&json!({"ok": true, "worker_id": id, "deregistered": true}))),
-        Reply::Refused(Refusal::UnknownWorker) => Err(ApiError::not_found("worker", &id)),
+        Reply::Done => {
+            Ok(reply::ok(&json!({"ok": true, "worker_id": id.local(), "deregistered": true})))
+        }
+        Reply::Refused(Refusal::UnknownWorker) => Err(ApiError::not_found("worker", id.local())),
         reply => Err(Answer::Reply(reply).into()),
     }
 }
@@ -331,8 +333,9 @@ fn visibility(app: &App, ms: Option<u64>, seconds: Option<u64>) -> Result<Option
     }
 }
 
-fn worker_id(text: &str) -> Result<WorkerId, ApiError> {
-    Ok(WorkerId::parse(text).map_err(|e| Rejection::field("worker_id", e.to_string()))?)
+fn worker_id(app: &App, text: &str) -> Result<WorkerId, ApiError> {
+    let id = WorkerId::parse(text).map_err(|e| Rejection::field("worker_id", e.to_string()))?;
+    Ok(app.worker(id))
 }
 
 fn pool(text: &str) -> Result<PoolName, ApiError> {

@@ -103,14 +103,34 @@ impl FairnessStrategy {
         ("round-robin", Self::RoundRobin),
         ("strict", Self::Strict),
     ];
+
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        word_of(Self::WORDS, self)
+    }
 }
 
 impl FairnessCost {
     pub(super) const WORDS: &'static [(&'static str, Self)] =
         &[("job", Self::Job), ("runtime", Self::Runtime)];
+
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        word_of(Self::WORDS, self)
+    }
 }
 
 impl PriorityScope {
     pub(super) const WORDS: &'static [(&'static str, Self)] =
         &[("global", Self::Global), ("tenant", Self::Tenant)];
+
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        word_of(Self::WORDS, self)
+    }
+}
+
+fn word_of<T: PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
+    let found = words.iter().find(|(_, one)| *one == value);
+    found.map(|(word, _)| *word).expect("every choice has a word")
 }

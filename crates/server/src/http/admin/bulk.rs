@@ -44,9 +44,11 @@ struct BulkBody {
     confirm: Option<bool>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct FilterBody {
+    #[serde(alias = "tenant")]
+    tenant_id: Option<String>,
     queue: Option<String>,
     state: Option<String>,
     #[serde(rename = "type")]
@@ -173,13 +175,7 @@ async fn send(
 }
 
 fn filter(action: Action, body: Option<FilterBody>) -> Result<Filter, ApiError> {
-    let body = body.unwrap_or(FilterBody {
-        queue: None,
-        state: None,
-        kind: None,
-        since: None,
-        until: None,
-    });
+    let body = body.unwrap_or_default();
     let allowed: Vec<JobState> = match action {
         Action::Retry => vec![JobState::Discarded, JobState::Cancelled],
         Action::Delete => vec![JobState::Completed, JobState::Discarded, JobState::Cancelled],
@@ -191,6 +187,9 @@ fn filter(action: Action, body: Option<FilterBody>) -> Result<Filter, ApiError> 
         _ => allowed.iter().fold(Selection::NONE, |select, state| select.with(*state)),
     };
     let mut filter = Filter::all(default);
+    if let Some(tenant) = &body.tenant_id {
+        filter.set_tenant(tenant, "filter.tenant_id")?;
+    }
     if let Some(queue) = &body.queue {
         filter.set_queue(queue)?;
     }

@@ -24,6 +24,8 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
 
 #[derive(Deserialize)]
 struct PurgeBody {
+    #[serde(alias = "tenant")]
+    tenant_id: Option<String>,
     queue: Option<String>,
     older_than: Option<String>,
     confirm: Option<bool>,
@@ -33,6 +35,9 @@ pub(in crate::http) async fn purge(State(app): Shared, body: Json) -> ApiResult 
     let body: PurgeBody = body.parse()?;
     bulk::require_confirm(body.confirm)?;
     let mut filter = Filter::all(Selection::DEAD_LETTER);
+    if let Some(tenant) = &body.tenant_id {
+        filter.set_tenant(tenant, "tenant_id")?;
+    }
     if let Some(queue) = &body.queue {
         filter.set_queue(queue)?;
     }

@@ -2,8 +2,11 @@
 
 pub(super) mod bulk;
 pub(super) mod dead_letter;
+pub(super) mod explain;
+pub(super) mod fairness;
 pub(super) mod jobs;
 pub(super) mod queues;
 pub(super) mod stats;
 pub(super) mod system;
+pub(super) mod tenants;
 pub(super) mod workers;

@@ -1,7 +1,7 @@
 //! Queues, as an operator sees and handles them.
 
 use axum::extract::State;
-use rota_engine::{Command, QueueSettings, QueueView};
+use rota_engine::{Command, Interval, QueueSettings, QueueView};
 use rota_model::{Millis, Rejection, duration};
 use rota_store::Selection;
 use serde::Deserialize;
@@ -12,13 +12,13 @@ use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::{Filter, parse_state};
 use crate::http::params::{Params, PathName};
-use crate::http::queues::{change, counts, find, last_hour, status};
+use crate::http::queues::{change, counts, find, own_hour, set_paused, status, visible};
 use crate::http::{App, Shared, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let per_page = params.number("per_page", 1, 100, 20)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
-    let queues = app.handle.look(rota_engine::Engine::queues).await?;
+    let queues = visible(&app).await?;
     let total = queues.len();
     let skip = (page - 1) * per_page;
     let mut items = Vec::new();
@@ -40,19 +40,19 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
 }
 
 pub(in crate::http) async fn pause(State(app): Shared, name: PathName) -> ApiResult {
-    let view = change(&app, Command::PauseQueue(name.queue()?)).await?;
+    let view = set_paused(&app, &name, true).await?;
     let at = view.paused.map(|at| at.to_string());
     Ok(reply::ok(&json!({
-        "name": view.name, "state": status(&view), "status": status(&view), "paused": true,
+        "name": view.name.local(), "state": status(&view), "status": status(&view), "paused": true,
         "paused_at": at,
     })))
 }
 
 pub(in crate::http) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
-    let view = change(&app, Command::ResumeQueue(name.queue()?)).await?;
+    let view = set_paused(&app, &name, false).await?;
     let at = app.handle.clock().now().wall.to_string();
     Ok(reply::ok(&json!({
-        "name": view.name, "state": status(&view), "status": status(&view), "paused": false,
+        "name": view.name.local(), "state": status(&view), "status": status(&view), "paused": false,
         "resumed_at": at,
     })))
 }
@@ -146,8 +146,10 @@ pub(in crate::http) async fn configure(
         cancelled_ms: retention_ms(retention.cancelled, "cancelled")?,
         discarded_ms: retention_ms(retention.discarded, "discarded")?,
     };
-    let view = change(&app, Command::ConfigureQueue(name.queue()?, settings)).await?;
-    Ok(reply::ok(&json!({"name": view.name, "configuration": settings_json(&view.settings)})))
+    let view = change(&app, Command::ConfigureQueue(app.queue(&name.queue()?), settings)).await?;
+    Ok(reply::ok(
+        &json!({"name": view.name.local(), "configuration": settings_json(&view.settings)}),
+    ))
 }
 
 fn retention_ms(text: Option<String>, state: &str) -> Result<Option<u64>, ApiError> {
@@ -170,21 +172,23 @@ fn settings_json(settings: &QueueSettings) -> Value {
 }
 
 async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
-    let hour = last_hour(app, &view.name, view.minute.clone()).await?;
-    let per_minute = |n: u64| n as f64 / 60.0;
+    let hour = own_hour(app, view).await?;
+    let per_minute = |count: fn(&Interval) -> u64| hour.as_ref().map(|h| count(h) as f64 / 60.0);
+    let latency = |part: f64| hour.as_ref().map(|hour| hour.run_ms.quantile(part));
     Ok(json!({
-        "name": view.name,
+        "name": view.name.local(),
+        "tenant_id": view.name.namespace(),
         "state": status(view),
         "status": status(view),
         "counts": counts(view),
         "throughput": {
-            "processed_per_minute": per_minute(hour.completed),
-            "failed_per_minute": per_minute(hour.failed),
+            "processed_per_minute": per_minute(|hour| hour.completed),
+            "failed_per_minute": per_minute(|hour| hour.failed),
         },
         "latency_ms": {
-            "p50": hour.run_ms.quantile(0.5),
-            "p95": hour.run_ms.quantile(0.95),
-            "p99": hour.run_ms.quantile(0.99),
+            "p50": latency(0.5),
+            "p95": latency(0.95),
+            "p99": latency(0.99),
         },
         "paused": view.paused.is_some(),
         "paused_at": view.paused.map(|at| at.to_string()),

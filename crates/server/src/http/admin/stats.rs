@@ -1,21 +1,27 @@
 //! Figures over all queues, now and in the past.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
-use rota_engine::Interval;
-use rota_model::{Millis, State as JobState};
+use rota_engine::{Interval, Totals};
+use rota_model::{Millis, State as JobState, TenantId};
 use rota_store::Period;
 use serde_json::{Value, json};
 
+use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::Params;
-use crate::http::queues::last_hour;
-use crate::http::{Shared, reply};
+use crate::http::queues::{last_hour, visible};
+use crate::http::{App, Shared, reply};
 
 const MOST_POINTS: i64 = 5_000;
 /// Under this name the statistics of all queues together are kept.
 const ALL_QUEUES: &str = "";
 
 pub(in crate::http) async fn totals(State(app): Shared) -> ApiResult {
+    if let Some(tenant) = caller() {
+        return of_tenant(&app, tenant).await;
+    }
     let look = app.handle.look(|engine| {
         let queues = engine.queue_count();
         let waiting = engine.waiting_fetches();
@@ -23,19 +29,57 @@ pub(in crate::http) async fn totals(State(app): Shared) -> ApiResult {
     });
     let (queues, workers, totals, minute, waiting) = look.await?;
     let hour = last_hour(&app, ALL_QUEUES, minute).await?;
-    let jobs: serde_json::Map<String, Value> =
-        JobState::ALL.iter().map(|s| (s.as_str().to_owned(), json!(totals.of(*s)))).collect();
     Ok(reply::ok(&json!({
         "queues": queues,
         "workers": workers,
         "waiting_fetches": waiting,
-        "jobs": jobs,
+        "jobs": by_state(&totals),
         "throughput": {
             "processed_per_minute": hour.completed as f64 / 60.0,
             "failed_per_minute": hour.failed as f64 / 60.0,
         },
         "uptime_seconds": app.handle.clock().uptime().as_secs(),
     })))
+}
+
+/// The same figures for one tenant; its throughput is that of the last minute.
+async fn of_tenant(app: &App, tenant: TenantId) -> ApiResult {
+    let queues = visible(app).await?.len();
+    let workers = super::workers::visible(app).await?.len();
+    let look = app.handle.look(move |engine| {
+        let minute = engine.tenant(&tenant).map(|view| view.minute).unwrap_or_default();
+        (engine.totals_of_tenant(&tenant), minute)
+    });
+    let (totals, minute) = look.await?;
+    Ok(reply::ok(&json!({
+        "queues": queues,
+        "workers": workers,
+        "jobs": by_state(&totals),
+        "throughput": {
+            "processed_per_minute": minute.completed,
+            "failed_per_minute": minute.failed,
+        },
+        "uptime_seconds": app.handle.clock().uptime().as_secs(),
+    })))
+}
+
+fn by_state(totals: &Totals) -> Value {
+    let count = |state: &JobState| (state.as_str().to_owned(), json!(totals.of(*state)));
+    Value::Object(JobState::ALL.iter().map(count).collect())
+}
+
+/// The queues whose history is meant, as the engine calls them.
+async fn queues_of(app: &App, name: Option<&str>) -> Result<Vec<String>, ApiError> {
+    if caller().is_none() {
+        return Ok(vec![name.unwrap_or(ALL_QUEUES).to_owned()]);
+    }
+    if !app.is_namespaced() {
+        return Err(ApiError::unsupported("History is kept for queues, and not for each tenant.")
+            .hint("GET /ojs/v1/admin/tenants/{id}/stats has a tenant's last minute and day."));
+    }
+    let own = visible(app).await?;
+    let meant = own.iter().filter(|view| name.is_none_or(|name| view.name.local() == name));
+    Ok(meant.map(|view| view.name.to_string()).collect())
 }
 
 pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiResult {
@@ -58,9 +102,31 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
         )
         .hint("Shorten it, or choose a longer period."));
     }
-    let queue = params.get("queue").unwrap_or(ALL_QUEUES).to_owned();
+    let mut points: BTreeMap<i64, Interval> = BTreeMap::new();
+    for queue in queues_of(&app, params.get("queue")).await? {
+        gather(&app, &mut points, queue, Range { first, until, step_ms, stored }).await?;
+    }
+    let data: Vec<Value> = points.into_iter().map(|(at, interval)| point(at, &interval)).collect();
+    Ok(reply::ok(&json!({"period": word, "data": data})))
+}
+
+#[derive(Clone, Copy)]
+struct Range {
+    first: i64,
+    until: Millis,
+    step_ms: i64,
+    stored: Period,
+}
+
+/// Adds a queue's past to the points.
+async fn gather(
+    app: &App,
+    points: &mut BTreeMap<i64, Interval>,
+    queue: String,
+    Range { first, until, step_ms, stored }: Range,
+) -> Result<(), ApiError> {
+    let now = app.handle.clock().now().wall;
     let rows = app.handle.history(stored, queue.clone(), Millis(first), until).await?;
-    let mut points: std::collections::BTreeMap<i64, Interval> = std::collections::BTreeMap::new();
     let this_interval = now.0 - now.0.rem_euclid(stored.ms());
     // The minute under way may have been written by an earlier stop; the engine has all of it.
     for row in rows.iter().filter(|row| row.at.0 < this_interval || stored == Period::Hour) {
@@ -77,8 +143,7 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
             points.entry(at).or_default().merge(&current);
         }
     }
-    let data: Vec<Value> = points.into_iter().map(|(at, interval)| point(at, &interval)).collect();
-    Ok(reply::ok(&json!({"period": word, "data": data})))
+    Ok(())
 }
 
 fn point(at: i64, interval: &Interval) -> Value {

@@ -2,9 +2,10 @@
 
 use axum::extract::State;
 use rota_engine::{Command, Refusal, Reply, WorkerState, WorkerView};
-use rota_model::Directive;
+use rota_model::{Directive, Seq};
 use serde_json::{Value, json};
 
+use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::{Params, PathName};
 use crate::http::{App, Shared, reply};
@@ -13,7 +14,7 @@ use crate::runtime::Answer;
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let per_page = params.number("per_page", 1, 100, 20)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
-    let workers = app.handle.look(rota_engine::Engine::workers).await?;
+    let workers = visible(&app).await?;
     let count = |state: WorkerState| workers.iter().filter(|w| w.state == state).count();
     let summary = json!({
         "total": workers.len(),
@@ -36,9 +37,18 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     })))
 }
 
+/// The workers that the caller can see: all, except where each serves one tenant.
+pub(super) async fn visible(app: &App) -> Result<Vec<WorkerView>, ApiError> {
+    let mut workers = app.handle.look(rota_engine::Engine::workers).await?;
+    if let Some(tenant) = caller().filter(|_| app.is_namespaced()) {
+        workers.retain(|view| view.about.worker.namespace() == Some(&tenant));
+    }
+    Ok(workers)
+}
+
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
-    let bodies = app.handle.bodies(view.jobs.clone()).await?;
+    let bodies = app.handle.bodies(own_jobs(&app, view.jobs.clone()).await?).await?;
     let ids: Vec<String> = bodies.into_iter().flatten().map(|body| body.id.to_string()).collect();
     let mut value = item(&view);
     value["active_job_ids"] = json!(ids);
@@ -59,12 +69,12 @@ pub(in crate::http) async fn resume(State(app): Shared, name: PathName) -> ApiRe
 
 pub(in crate::http) async fn drop_stale(State(app): Shared, name: PathName) -> ApiResult {
     let requeued = find(&app, &name).await?.jobs.len();
-    command(&app, &name, Command::DropStaleWorker(name.worker()?)).await?;
+    command(&app, &name, Command::DropStaleWorker(app.worker(name.worker()?))).await?;
     Ok(reply::ok(&json!({"deleted": true, "id": name.as_str(), "jobs_requeued": requeued})))
 }
 
 async fn direct(app: &App, name: &PathName, directive: Directive) -> ApiResult {
-    command(app, name, Command::Direct(name.worker()?, directive)).await?;
+    command(app, name, Command::Direct(app.worker(name.worker()?), directive)).await?;
     Ok(reply::ok(&item(&find(app, name).await?)))
 }
 
@@ -77,16 +87,30 @@ async fn command(app: &App, name: &PathName, command: Command) -> Result<(), Api
 }
 
 async fn find(app: &App, name: &PathName) -> Result<WorkerView, ApiError> {
-    let id = name.worker()?;
+    let id = app.worker(name.worker()?);
     let view = app.handle.look(move |engine| engine.worker(&id)).await?;
     view.ok_or_else(|| ApiError::not_found("worker", name.as_str()))
+}
+
+/// A worker may run jobs of many tenants; a caller is told of its own.
+async fn own_jobs(app: &App, jobs: Vec<Seq>) -> Result<Vec<Seq>, ApiError> {
+    let Some(tenant) = caller() else { return Ok(jobs) };
+    let look = app.handle.look(move |engine| {
+        let is_own = |seq: &Seq| {
+            let class = engine.active_job(*seq).map(|live| live.class);
+            class.and_then(|class| engine.owner_of(class)) == Some(&tenant)
+        };
+        jobs.into_iter().filter(is_own).collect()
+    });
+    Ok(look.await?)
 }
 
 fn item(view: &WorkerView) -> Value {
     let about = &view.about;
     json!({
-        "id": about.worker,
-        "worker_id": about.worker,
+        "id": about.worker.local(),
+        "worker_id": about.worker.local(),
+        "tenant_id": about.worker.namespace(),
         "hostname": about.hostname,
         "pid": about.pid,
         "state": view.state.as_str(),

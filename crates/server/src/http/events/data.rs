@@ -15,7 +15,7 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
         EventKind::Enqueued { job } => json!({"priority": job.class.priority}),
         EventKind::Scheduled { due, .. } => json!({"scheduled_at": due.to_string()}),
         EventKind::Started { attempt, worker, .. } => {
-            json!({"attempt": attempt, "worker_id": worker})
+            json!({"attempt": attempt, "worker_id": worker.as_ref().map(|id| id.local())})
         }
         EventKind::Completed { attempt, duration_ms, .. } => {
             json!({"attempt": attempt, "duration_ms": duration_ms})
@@ -46,19 +46,21 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
             })
         }
         EventKind::Extended { attempt, worker, until, .. } => {
-            json!({"attempt": attempt, "worker_id": worker, "visible_until": until.to_string()})
+            json!({"attempt": attempt, "worker_id": worker.local(), "visible_until": until.to_string()})
         }
-        EventKind::WorkerStarted { worker } => json!({"worker_id": worker}),
+        EventKind::WorkerStarted { worker } => json!({"worker_id": worker.local()}),
         EventKind::WorkerQuieted { worker, active } | EventKind::WorkerBeat { worker, active } => {
-            json!({"worker_id": worker, "active_jobs": active})
+            json!({"worker_id": worker.local(), "active_jobs": active})
         }
         EventKind::WorkerStopped { worker, reason, since } => {
-            json!({"worker_id": worker, "reason": reason, "uptime_ms": event.at.since(*since)})
+            json!({"worker_id": worker.local(), "reason": reason, "uptime_ms": event.at.since(*since)})
         }
-        EventKind::QueuePaused { queue, .. } => json!({"queue": queue, "paused_by": "api"}),
-        EventKind::QueueResumed { queue, .. } => json!({"queue": queue, "resumed_by": "api"}),
+        EventKind::QueuePaused { queue, .. } => json!({"queue": queue.local(), "paused_by": "api"}),
+        EventKind::QueueResumed { queue, .. } => {
+            json!({"queue": queue.local(), "resumed_by": "api"})
+        }
         EventKind::CronTriggered { cron, expression, scheduled_for, run_count, .. } => json!({
-            "cron_name": cron,
+            "cron_name": cron.local(),
             "cron_expr": expression,
             "cron_expression": expression,
             "scheduled_at": scheduled_for.to_string(),
@@ -68,7 +70,7 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
         }),
         EventKind::CronSkipped { cron, expression, reason, existing, scheduled_for, .. } => {
             json!({
-                "cron_name": cron,
+                "cron_name": cron.local(),
                 "cron_expr": expression,
                 "cron_expression": expression,
                 "reason": reason,

@@ -35,7 +35,7 @@ pub(in super::super) async fn stream_queue(
     params: Params,
 ) -> ApiResult {
     let resume = resume_of(&headers, &params)?;
-    let queue = queues::find(&app, &name).await?.name.to_string();
+    let queue = queues::find(&app, &name).await?.name.local().to_owned();
     let channel = format!("queue:{queue}");
     let filter = EventFilter { queues: vec![queue], ..filter_of(&params) };
     let (stream, body) = open(&app, channel, filter)?;

@@ -4,17 +4,23 @@ use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use rota_model::JobId;
 
+use super::super::caller::caller;
 use super::super::error::ApiError;
 use super::super::params::Params;
 use crate::runtime::EventFilter;
 
+/// A caller sees its own events only, whomever it asks for.
 pub(super) fn filter_of(params: &Params) -> EventFilter {
     let any = |names: &[&str]| names.iter().flat_map(|name| params.list(name)).collect();
+    let tenants = match caller() {
+        Some(tenant) => vec![tenant.to_string()],
+        None => any(&["tenants", "tenant", "tenant_id"]),
+    };
     EventFilter {
         types: any(&["types", "event_types", "type"]),
         queues: any(&["queues", "queue"]),
         job_types: any(&["job_types", "job_type"]),
-        tenants: any(&["tenants", "tenant", "tenant_id"]),
+        tenants,
         job: None,
     }
 }

@@ -1,7 +1,7 @@
 //! What an event is called and whom it concerns: the one place to put a new kind in.
 
 use rota_engine::{EventKind, JobRef};
-use rota_model::Class;
+use rota_model::{Class, CronName, QueueName, WorkerId};
 
 /// Everything but an event's data, read off its kind.
 pub struct About<'a> {
@@ -42,10 +42,12 @@ impl<'a> About<'a> {
             EventKind::WorkerBeat { worker, .. } => Self::worker("worker.heartbeat", worker),
             EventKind::WorkerStopped { worker, .. } => Self::worker("worker.stopped", worker),
             EventKind::QueuePaused { queue, tenant } => {
-                Self { tenant: tenant.as_deref(), ..Self::queue("queue.paused", queue) }
+                let about = Self::queue("queue.paused", queue);
+                Self { tenant: tenant.as_deref().or(about.tenant), ..about }
             }
             EventKind::QueueResumed { queue, tenant } => {
-                Self { tenant: tenant.as_deref(), ..Self::queue("queue.resumed", queue) }
+                let about = Self::queue("queue.resumed", queue);
+                Self { tenant: tenant.as_deref().or(about.tenant), ..about }
             }
             EventKind::TenantCreated { tenant } => Self::tenant("tenant.created", tenant),
             EventKind::TenantLimitExceeded { tenant, .. } => {
@@ -84,13 +86,13 @@ impl<'a> About<'a> {
             }
             EventKind::QueueNearlyFull { queue, .. } => Self::queue("backpressure.warning", queue),
             EventKind::QueueRejected { queue, class, .. } => {
-                Self::class("backpressure.rejected", "engine", Subject::Named(queue), class)
+                Self::class("backpressure.rejected", "engine", Subject::Named(queue.local()), class)
             }
             EventKind::QueueDropped { queue, job } => {
                 let about = Self::class(
                     "backpressure.dropped",
                     "engine",
-                    Subject::Named(queue),
+                    Subject::Named(queue.local()),
                     &job.class,
                 );
                 Self { job: Some(job), ..about }
@@ -107,20 +109,22 @@ impl<'a> About<'a> {
         Self { job: Some(job), ..Self::class(name, "engine", Subject::Job, &job.class) }
     }
 
-    fn worker(name: &'static str, worker: &'a str) -> Self {
-        Self::plain(name, "workers", Subject::Named(worker))
+    fn worker(name: &'static str, worker: &'a WorkerId) -> Self {
+        let about = Self::plain(name, "workers", Subject::Named(worker.local()));
+        Self { tenant: worker.namespace(), ..about }
     }
 
     fn tenant(name: &'static str, tenant: &'a str) -> Self {
         Self { tenant: Some(tenant), ..Self::plain(name, "tenants", Subject::Named(tenant)) }
     }
 
-    fn queue(name: &'static str, queue: &'a str) -> Self {
-        Self { queue: Some(queue), ..Self::plain(name, "api", Subject::Named(queue)) }
+    fn queue(name: &'static str, queue: &'a QueueName) -> Self {
+        let about = Self::plain(name, "api", Subject::Named(queue.local()));
+        Self { queue: Some(queue.local()), tenant: queue.namespace(), ..about }
     }
 
-    fn cron(name: &'static str, cron: &'a str, class: &'a Class) -> Self {
-        Self::class(name, "cron", Subject::Named(cron), class)
+    fn cron(name: &'static str, cron: &'a CronName, class: &'a Class) -> Self {
+        Self::class(name, "cron", Subject::Named(cron.local()), class)
     }
 
     fn class(
@@ -131,7 +135,7 @@ impl<'a> About<'a> {
     ) -> Self {
         Self {
             job_type: Some(&class.kind),
-            queue: Some(&class.queue),
+            queue: Some(class.queue.local()),
             tenant: Some(&class.tenant),
             ..Self::plain(name, component, subject)
         }

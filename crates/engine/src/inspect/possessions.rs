@@ -1,0 +1,89 @@
+//! What tenants have, and tenants by what they have.
+
+use std::cmp::Reverse;
+
+use rota_model::mutation::Counts;
+use rota_model::{Class, ClassId, State, TenantId};
+
+use super::tenants::last_minute;
+use super::{TenantView, Totals};
+use crate::tenant::Tenant;
+use crate::{CronView, Engine};
+
+/// What tenants are compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Most {
+    Waiting,
+    Active,
+    /// In the last minute.
+    Enqueued,
+}
+
+impl Engine {
+    #[must_use]
+    pub fn knows_tenant(&self, id: &str) -> bool {
+        self.tenants.find(id).is_some()
+    }
+
+    /// These tenants, as far as they are known.
+    #[must_use]
+    pub fn tenants(&self, ids: &[TenantId]) -> Vec<TenantView> {
+        let known = ids.iter().filter_map(|id| self.tenants.find(id));
+        known.map(|ix| self.tenant_view(ix)).collect()
+    }
+
+    /// The ids of all tenants, those with the most first.
+    #[must_use]
+    pub fn tenant_ids_by(&self, most: Most) -> Vec<TenantId> {
+        let now = self.wall();
+        let number = |tenant: &Tenant| match most {
+            Most::Waiting => tenant.depth(),
+            Most::Active => tenant.count(State::Active),
+            Most::Enqueued => u64::from(last_minute(tenant, now).enqueued),
+        };
+        let numbered = self.tenants.iter().map(|(_, tenant)| (number(tenant), tenant));
+        let mut numbered: Vec<(u64, &Tenant)> = numbered.collect();
+        // They come in the order of their ids, which stays among equals.
+        numbered.sort_by_key(|(number, _)| Reverse(*number));
+        numbered.into_iter().map(|(_, tenant)| tenant.id.clone()).collect()
+    }
+
+    /// All jobs of a tenant, finished ones included.
+    #[must_use]
+    pub fn totals_of_tenant(&self, id: &str) -> Totals {
+        let Some(ix) = self.tenants.find(id) else { return Totals::default() };
+        let tenant = self.tenants.get(ix);
+        let mut done = Counts::default();
+        for class in &tenant.classes {
+            let kept = self.classes.slot(*class).done;
+            done.0.iter_mut().zip(kept.0).for_each(|(sum, n)| *sum += n);
+        }
+        Totals { live: State::ALL.map(|state| tenant.count(state)), done }
+    }
+
+    /// A tenant's classes of which this holds, in order.
+    #[must_use]
+    pub fn classes_of_tenant(
+        &self,
+        tenant: &str,
+        matches: impl Fn(&Class) -> bool,
+    ) -> Vec<ClassId> {
+        let Some(ix) = self.tenants.find(tenant) else { return Vec::new() };
+        let own = self.tenants.get(ix).classes.iter().copied();
+        let mut ids: Vec<_> = own.filter(|id| matches(&self.classes.slot(*id).class)).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    #[must_use]
+    pub fn crons_of_tenant(&self, tenant: &TenantId) -> Vec<CronView> {
+        let own = self.crons.iter().filter(|(_, cron)| cron.row.class.tenant == *tenant);
+        own.map(|(name, cron)| cron.view(name)).collect()
+    }
+
+    /// Jobs of all tenants that were handed out in the last minute.
+    #[must_use]
+    pub fn dispatched_1m(&self) -> u64 {
+        self.dispatched_lately()
+    }
+}

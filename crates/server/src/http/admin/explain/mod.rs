@@ -1,0 +1,96 @@
+//! Why a job has not begun, and when it can.
+
+mod words;
+
+use axum::extract::State;
+use rota_engine::{Explained, Reason};
+use rota_model::State as JobState;
+use serde_json::{Value, json};
+
+use super::tenants::number;
+use crate::http::error::{ApiError, ApiResult};
+use crate::http::params::PathName;
+use crate::http::{Shared, reply};
+use crate::runtime::{Answer, Ask};
+
+pub(in crate::http) async fn explain(State(app): Shared, name: PathName) -> ApiResult {
+    let id = name.job()?;
+    match app.ask(Ask::Explain(id)).await {
+        Answer::Explained(Some(why)) => Ok(reply::ok(&show(&id.to_string(), &why))),
+        Answer::Explained(None) => Err(ApiError::not_found("job", name.as_str())),
+        answer => Err(answer.into()),
+    }
+}
+
+fn show(id: &str, why: &Explained) -> Value {
+    let reasons: Vec<Value> =
+        why.reasons.iter().map(|reason| show_reason(id, why, reason)).collect();
+    let paused = |reason: &Reason| matches!(reason, Reason::QueuePaused { .. });
+    json!({
+        "job_id": id,
+        "state": why.state.as_str(),
+        "runnable": is_runnable(why),
+        "summary": words::summary(id, why),
+        "reasons": reasons,
+        "earliest_start": why.earliest.map(|at| at.to_string()),
+        "position": why.line.map(|line| json!({
+            "in_lane": line.in_lane + 1,
+            "of_tenant": line.of_tenant + 1,
+            "jobs_ahead": line.of_tenant,
+            "tenants": line.tenants,
+        })),
+        "tenant": {
+            "id": why.tenant,
+            "weight": number(why.weight),
+            "share": why.share,
+            "active": why.tenant_active,
+            "max_concurrency": why.tenant_cap,
+        },
+        "queue": {
+            "name": why.queue.local(),
+            "paused": why.reasons.iter().any(paused),
+            "workers_waiting": why.fetches_waiting,
+        },
+        "limits": why.reasons.iter().filter_map(show_limit).collect::<Vec<_>>(),
+    })
+}
+
+/// Whether the next worker that asks may get it.
+fn is_runnable(why: &Explained) -> bool {
+    let harmless = |reason: &Reason| matches!(reason, Reason::InLine | Reason::NoWorker);
+    why.state == JobState::Available && why.reasons.iter().all(harmless)
+}
+
+fn show_reason(id: &str, why: &Explained, reason: &Reason) -> Value {
+    let mut shown = match reason {
+        Reason::Scheduled { due } | Reason::RetryDelay { due } => {
+            json!({"until": due.map(|at| at.to_string())})
+        }
+        Reason::QueuePaused { since } | Reason::TenantPaused { since } => {
+            json!({"since": since.to_string()})
+        }
+        Reason::QueueConcurrency { active, limit }
+        | Reason::TenantConcurrency { active, limit } => {
+            json!({"current": active, "limit": limit})
+        }
+        Reason::PoolConcurrency { pool, active, limit } => {
+            json!({"pool": pool, "current": active, "limit": limit})
+        }
+        limit @ Reason::Limit { .. } => show_limit(limit).unwrap_or_else(|| json!({})),
+        _ => json!({}),
+    };
+    shown["code"] = json!(words::code(reason));
+    shown["message"] = json!(words::message(id, why, reason));
+    shown
+}
+
+fn show_limit(reason: &Reason) -> Option<Value> {
+    let Reason::Limit { key, strategy, limit, current, opens } = reason else { return None };
+    Some(json!({
+        "key": key,
+        "strategy": strategy.as_str(),
+        "limit": limit,
+        "current": current,
+        "opens_at": opens.map(|at| at.to_string()),
+    }))
+}

@@ -1,0 +1,156 @@
+//! An explanation in words that say what to do.
+
+use rota_engine::{Explained, Reason, Strategy};
+use rota_model::{LimitKey, Millis, State};
+
+pub(super) fn code(reason: &Reason) -> &'static str {
+    match reason {
+        Reason::Finished => "finished",
+        Reason::Active => "active",
+        Reason::Scheduled { .. } => "scheduled",
+        Reason::RetryDelay { .. } => "retry_delay",
+        Reason::Pending => "pending",
+        Reason::Held => "held",
+        Reason::Maintenance => "maintenance",
+        Reason::QueuePaused { .. } => "queue_paused",
+        Reason::TenantPaused { .. } => "tenant_paused",
+        Reason::QueueConcurrency { .. } => "queue_concurrency",
+        Reason::TenantConcurrency { .. } => "tenant_concurrency",
+        Reason::Limit { strategy: Strategy::Pause, .. } => "limit_paused",
+        Reason::Limit { .. } => "limit",
+        Reason::PoolConcurrency { .. } => "pool_concurrency",
+        Reason::NoWorker => "no_worker",
+        Reason::InLine => "in_line",
+    }
+}
+
+/// The strongest reason, and how many more there are.
+pub(super) fn summary(id: &str, why: &Explained) -> String {
+    let holds = |reason: &&Reason| **reason != Reason::InLine;
+    let mut held = why.reasons.iter().filter(holds);
+    let Some(first) = held.next() else { return message(id, why, &Reason::InLine) };
+    let sentence = message(id, why, first);
+    let open = sentence.trim_end_matches('.');
+    match held.count() {
+        0 => sentence,
+        1 => format!("{open} (and one more reason)."),
+        more => format!("{open} (and {more} more reasons)."),
+    }
+}
+
+pub(super) fn message(id: &str, why: &Explained, reason: &Reason) -> String {
+    let (queue, tenant) = (why.queue.local(), &why.tenant);
+    match reason {
+        Reason::Finished => match why.state {
+            State::Discarded | State::Cancelled => format!(
+                "The job has ended; its state is '{}'. \
+                 Run it again with POST /ojs/v1/admin/jobs/{id}/retry.",
+                why.state
+            ),
+            state => format!("The job has ended; its state is '{state}'."),
+        },
+        Reason::Active => "The job is running.".to_owned(),
+        Reason::Scheduled { due } => format!("The job is scheduled for {}.", at(*due)),
+        Reason::RetryDelay { due } => {
+            format!("Its last attempt failed; the next can start at {}.", at(*due))
+        }
+        Reason::Pending => {
+            format!("The job is pending; let it go with POST /ojs/v1/jobs/{id}/activate.")
+        }
+        Reason::Held => "It waits until the previous run of its schedule has ended; \
+                         end that, or register the schedule with another overlap_policy."
+            .to_owned(),
+        Reason::Maintenance => "The server is in maintenance and hands nothing out; end that with \
+                                POST /ojs/v1/admin/system/maintenance and {\"enabled\": false}."
+            .to_owned(),
+        Reason::QueuePaused { since } => format!(
+            "The queue '{queue}' is paused since {since}; \
+             resume it with POST /ojs/v1/queues/{queue}/resume."
+        ),
+        Reason::TenantPaused { since } => format!(
+            "The jobs of tenant '{tenant}' in the queue '{queue}' are paused since {since}; resume \
+             them with POST /ojs/v1/queues/{queue}/resume and the header X-OJS-Tenant: {tenant}."
+        ),
+        Reason::QueueConcurrency { active, limit } => format!(
+            "The queue '{queue}' has {} and may have {limit}; wait for one to \
+             end, or raise 'concurrency' with PUT /ojs/v1/admin/queues/{queue}/config.",
+            active_jobs(*active)
+        ),
+        Reason::TenantConcurrency { active, limit } => format!(
+            "Tenant '{tenant}' has {} and may have {limit}; wait for one to end, \
+             or raise 'max_concurrency' with PUT /ojs/v1/admin/tenants/{tenant}/limits.",
+            active_jobs(*active)
+        ),
+        Reason::Limit { key, strategy, limit, current, opens } => {
+            limit_message(key, *strategy, *limit, *current, *opens)
+        }
+        Reason::PoolConcurrency { pool, active, limit } => format!(
+            "The pool '{pool}' has {} and may have {limit}, and nobody else \
+             serves the queue '{queue}'; wait for one to end, or raise 'concurrency' with \
+             PUT /ojs/v1/admin/pools/{pool}.",
+            active_jobs(*active)
+        ),
+        Reason::NoWorker => format!(
+            "No worker has asked for jobs of the queue '{queue}' in the last minute; \
+             start one that fetches from it."
+        ),
+        Reason::InLine => in_line(why),
+    }
+}
+
+fn active_jobs(count: u64) -> String {
+    if count == 1 { "one active job".to_owned() } else { format!("{count} active jobs") }
+}
+
+fn limit_message(
+    key: &LimitKey,
+    strategy: Strategy,
+    limit: u64,
+    current: u64,
+    opens: Option<Millis>,
+) -> String {
+    let address = format!("/ojs/v1/rate-limits/{key}");
+    match strategy {
+        Strategy::Concurrency if limit == 0 => {
+            format!("The limit '{key}' lets no job run; raise 'concurrency' with PUT {address}.")
+        }
+        Strategy::Concurrency => format!(
+            "The limit '{key}' lets {limit} jobs run at once, and {current} do; wait for one to \
+             end, or raise 'concurrency' with PUT {address}."
+        ),
+        Strategy::Rate => format!(
+            "The limit '{key}' lets {limit} jobs start in its period, and {current} have; it opens \
+             at {}. Raise 'rate' with PUT {address}.",
+            at(opens)
+        ),
+        Strategy::Throttle => format!(
+            "The limit '{key}' keeps a distance between starts; it opens at {}. \
+             Raise 'throttle' with PUT {address}.",
+            at(opens)
+        ),
+        Strategy::Pause => format!(
+            "The limit '{key}' is paused until {}; end that with PUT {address} and a \
+             'paused_until' in the past.",
+            at(opens)
+        ),
+    }
+}
+
+fn in_line(why: &Explained) -> String {
+    let ahead = why.line.map_or(0, |line| line.of_tenant);
+    let others = why.line.map_or(0, |line| line.tenants.saturating_sub(1));
+    let place = match ahead {
+        0 => "The job is the next of its tenant".to_owned(),
+        1 => "One job of its tenant is before it".to_owned(),
+        more => format!("{more} jobs of its tenant are before it"),
+    };
+    match others {
+        0 => format!("{place}; it starts when a worker has room."),
+        1 => format!("{place}, and one other tenant is served in turn with it."),
+        more => format!("{place}, and {more} other tenants are served in turn with it."),
+    }
+}
+
+fn at(time: Option<Millis>) -> String {
+    time.map_or_else(|| "a time that is not known".to_owned(), |at| at.to_string())
+}

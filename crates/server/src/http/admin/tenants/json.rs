@@ -1,0 +1,163 @@
+//! A tenant as JSON.
+
+use rota_engine::{Change, Origin, ShardView, TenantView, Throttle, Totals};
+use rota_model::{Millis, Rate, State, TenantConfig, duration};
+use serde_json::{Value, json};
+
+use crate::http::queues::merge;
+
+/// One line of a list.
+pub(super) fn summary(view: &TenantView) -> Value {
+    json!({
+        "tenant_id": view.id,
+        "origin": view.origin.as_str(),
+        "jobs": jobs(view),
+        "depth": view.depth(),
+        "fairness": fairness(view),
+        "throttled": view.throttle.is_some(),
+    })
+}
+
+/// All about a tenant, flat and again under `tenant`.
+pub(super) fn whole(view: &TenantView, totals: &Totals) -> Value {
+    let mut shown = config(&view.config);
+    let more = json!({
+        "tenant_id": view.id,
+        "origin": view.origin.as_str(),
+        "configured": view.origin != Origin::Default,
+        // What counts, also where nothing was said.
+        "fairness_weight": number(view.weight.value()),
+        "throttle": throttle(view.throttle.as_ref()),
+        "stats": stats(view, totals),
+        "file": view.file.as_ref().map(config),
+        "created_at": view.created.to_string(),
+        "updated_at": view.updated.map(|at: Millis| at.to_string()),
+        "reason": view.reason,
+    });
+    merge(&mut shown, &more);
+    let again = shown.clone();
+    shown["tenant"] = again;
+    shown
+}
+
+pub(super) fn stats(view: &TenantView, totals: &Totals) -> Value {
+    let total: u64 = State::ALL.into_iter().map(|state| totals.of(state)).sum();
+    json!({
+        "tenant_id": view.id,
+        "jobs": jobs(view),
+        "throughput": {
+            "processed_per_minute": view.minute.completed,
+            "enqueued_per_minute": view.minute.enqueued,
+        },
+        "limits": use_of_limits(view),
+        "fairness": fairness(view),
+        "total_jobs": total,
+        "depth": view.depth(),
+        "bytes": view.bytes,
+        "throttle": throttle(view.throttle.as_ref()),
+        "queues": view.shards.iter().map(shard).collect::<Vec<_>>(),
+    })
+}
+
+/// What was said about a tenant.
+pub(super) fn config(config: &TenantConfig) -> Value {
+    json!({
+        "limits": {
+            "max_concurrency": config.max_concurrency,
+            "max_enqueue_rate": config.max_enqueue_rate.map(rate),
+            "max_queue_depth": config.max_queue_depth,
+            "max_scheduled": config.max_scheduled,
+        },
+        "fairness_weight": config.weight.map(|weight| number(weight.value())),
+        "priority_boost": config.priority_boost,
+        "max_priority": config.max_priority,
+        "quota": config.quota.unwrap_or_default().as_str(),
+    })
+}
+
+/// Each limit with what is used of it.
+pub(super) fn use_of_limits(view: &TenantView) -> Value {
+    let config = &view.config;
+    json!({
+        "max_concurrency": {"limit": view.cap, "current": view.of(State::Active)},
+        "max_enqueue_rate": {
+            "limit": config.max_enqueue_rate.map(|rate| rate.limit),
+            "period": config.max_enqueue_rate.map(period),
+            "current": view.enqueued_in_window,
+        },
+        "max_queue_depth": {"limit": config.max_queue_depth, "current": view.depth()},
+        "max_scheduled": {"limit": config.max_scheduled, "current": view.of(State::Scheduled)},
+    })
+}
+
+pub(super) fn change(change: &Change) -> Value {
+    json!({
+        "at": change.at.to_string(),
+        "what": change.what,
+        "reason": change.reason,
+        "before": change.before.as_ref().map(config),
+        "after": change.after.as_ref().map(config),
+    })
+}
+
+/// Whole numbers are written as such.
+pub(in crate::http::admin) fn number(value: f64) -> Value {
+    if value.fract() == 0.0 { json!(value as i64) } else { json!(value) }
+}
+
+fn jobs(view: &TenantView) -> Value {
+    json!({
+        "available": view.of(State::Available),
+        "active": view.of(State::Active),
+        "scheduled": view.of(State::Scheduled),
+        "retryable": view.of(State::Retryable),
+        "pending": view.of(State::Pending),
+        "completed_24h": view.day.completed,
+        "failed_24h": view.day.failed,
+    })
+}
+
+fn fairness(view: &TenantView) -> Value {
+    json!({
+        "weight": number(view.weight.value()),
+        "effective_weight": number(view.effective_weight.value()),
+        "effective_share": view.entitled,
+        "actual_share": view.actual,
+    })
+}
+
+fn throttle(throttle: Option<&Throttle>) -> Option<Value> {
+    throttle.map(|throttle| {
+        json!({
+            "reason": throttle.reason,
+            "action": "weight_reduced",
+            "original_weight": number(throttle.original.value()),
+            "effective_weight": number(throttle.effective.value()),
+            "since": throttle.since.to_string(),
+            "until": throttle.until.to_string(),
+        })
+    })
+}
+
+fn shard(view: &ShardView) -> Value {
+    let queue = view.queue.local();
+    json!({
+        "name": queue,
+        "shard": format!("shard:{}:{queue}", view.tenant),
+        "available": view.of(State::Available),
+        "active": view.of(State::Active),
+        "scheduled": view.of(State::Scheduled),
+        "retryable": view.of(State::Retryable),
+        "pending": view.of(State::Pending),
+        "bytes": view.bytes,
+        "paused": view.paused.is_some(),
+    })
+}
+
+fn rate(rate: Rate) -> Value {
+    json!({"limit": rate.limit, "period": period(rate)})
+}
+
+fn period(rate: Rate) -> String {
+    duration::format_iso8601(i64::try_from(rate.period_ms).unwrap_or(i64::MAX))
+}

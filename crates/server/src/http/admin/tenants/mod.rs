@@ -1,0 +1,150 @@
+//! Tenants, as an operator sees and handles them.
+
+mod change;
+mod delete;
+mod json;
+
+pub(in crate::http) use change::{merge, put, release};
+pub(in crate::http) use delete::delete;
+pub(super) use json::number;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use rota_engine::{Engine, Most, TenantView, Totals};
+use rota_model::TenantId;
+use rota_store::Selection;
+use serde_json::{Value, json};
+
+use crate::http::caller::caller;
+use crate::http::error::{ApiError, ApiResult};
+use crate::http::filter::Filter;
+use crate::http::page::{self, Window};
+use crate::http::params::{Params, PathName};
+use crate::http::{App, Shared, dead_letter, reply};
+
+const MOST_PER_PAGE: u64 = 100;
+
+pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
+    let per_page = params.number("per_page", 1, MOST_PER_PAGE, 20)?;
+    let page = params.number("page", 1, 1_000_000, 1)?;
+    let most = match params.get("sort") {
+        None | Some("id") => None,
+        Some("depth") => Some(Most::Waiting),
+        Some("active") => Some(Most::Active),
+        Some("enqueued") => Some(Most::Enqueued),
+        Some(_) => {
+            return Err(ApiError::invalid_request("'sort' must be id, depth, active or enqueued.")
+                .detail("field", "sort"));
+        }
+    };
+    let after = params.get("cursor").map(str::to_owned);
+    if after.is_some() && most.is_some() {
+        return Err(ApiError::invalid_request("A cursor goes only with sort=id.")
+            .hint("Use 'page' for other orders."));
+    }
+    let skip = ((page - 1) * per_page) as usize;
+    let own = caller();
+    let look = app.handle.look(move |engine| {
+        let mut ids = visible(engine, own, most);
+        let total = ids.len();
+        if let Some(after) = after {
+            ids.drain(..ids.partition_point(|id| **id <= *after));
+        }
+        let has_more = ids.len() > skip + per_page as usize;
+        let shown: Vec<TenantId> = ids.into_iter().skip(skip).take(per_page as usize).collect();
+        (engine.tenants(&shown), total, has_more)
+    });
+    let (tenants, total, has_more) = look.await?;
+    let mut pagination =
+        json!({"total": total, "page": page, "per_page": per_page, "has_more": has_more});
+    if let Some(last) = tenants.last().filter(|_| has_more && most.is_none()) {
+        pagination["next_cursor"] = json!(last.id);
+    }
+    let items: Vec<Value> = tenants.iter().map(json::summary).collect();
+    Ok(reply::ok(&json!({"items": items, "tenants": items, "pagination": pagination})))
+}
+
+pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+    let known = find(&app, &name).await?;
+    Ok(reply::ok(&json::whole(&known.view, &known.totals)))
+}
+
+/// The limits, and how much of them is used.
+pub(in crate::http) async fn limits(State(app): Shared, name: PathName) -> ApiResult {
+    let view = find(&app, &name).await?.view;
+    let mut shown = json::config(&view.config);
+    shown["tenant_id"] = json!(view.id);
+    shown["origin"] = json!(view.origin.as_str());
+    shown["limits"] = json::use_of_limits(&view);
+    Ok(reply::ok(&shown))
+}
+
+pub(in crate::http) async fn stats(State(app): Shared, name: PathName) -> ApiResult {
+    let known = find(&app, &name).await?;
+    Ok(reply::ok(&json::stats(&known.view, &known.totals)))
+}
+
+pub(in crate::http) async fn jobs(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+    let tenant = find(&app, &name).await?.view.id;
+    let filter = Filter::from_params(&params, Selection::ALL)?.of_tenant(tenant);
+    let window = Window::from_params(&params, "per_page", 20, 100)?;
+    let found = page::find(&app, &filter, &window).await?;
+    Ok(reply::raw(StatusCode::OK, dead_letter::listing("items", &found.records, &found.pagination)))
+}
+
+/// What was done to a tenant, the last first.
+pub(in crate::http) async fn changes(
+    State(app): Shared,
+    name: PathName,
+    params: Params,
+) -> ApiResult {
+    let per_page = params.number("per_page", 1, MOST_PER_PAGE, 20)?;
+    let page = params.number("page", 1, 1_000_000, 1)?;
+    let skip = (page - 1) * per_page;
+    let changes = find(&app, &name).await?.view.changes;
+    let shown = changes.iter().rev().skip(skip as usize).take(per_page as usize);
+    let items: Vec<Value> = shown.map(json::change).collect();
+    let has_more = skip + per_page < changes.len() as u64;
+    Ok(reply::ok(&json!({
+        "items": items,
+        "pagination": {
+            "total": changes.len(), "page": page, "per_page": per_page, "has_more": has_more,
+        },
+    })))
+}
+
+/// A tenant, and how many jobs of it there are.
+struct Known {
+    view: TenantView,
+    totals: Totals,
+}
+
+async fn find(app: &App, name: &PathName) -> Result<Known, ApiError> {
+    let id = id_of(name)?;
+    let look = app.handle.look(move |engine| {
+        let totals = engine.totals_of_tenant(&id);
+        engine.tenant(&id).map(|view| Known { view, totals })
+    });
+    look.await?.ok_or_else(|| unknown(name))
+}
+
+/// The tenant in the path. For a caller there is none but itself.
+fn id_of(name: &PathName) -> Result<TenantId, ApiError> {
+    let id = TenantId::parse(name.as_str()).map_err(|_| unknown(name))?;
+    match caller() {
+        Some(own) if own != id => Err(unknown(name)),
+        _ => Ok(id),
+    }
+}
+
+fn unknown(name: &PathName) -> ApiError {
+    ApiError::not_found("tenant", name.as_str())
+}
+
+fn visible(engine: &Engine, own: Option<TenantId>, most: Option<Most>) -> Vec<TenantId> {
+    match (own, most) {
+        (Some(own), _) => Vec::from_iter(Some(own).filter(|own| engine.knows_tenant(own))),
+        (None, Some(most)) => engine.tenant_ids_by(most),
+        (None, None) => engine.tenant_ids(),
+    }
+}
