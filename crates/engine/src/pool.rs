@@ -60,6 +60,11 @@ impl Pool {
         most.map_or(u64::MAX, |most| u64::from(most).saturating_sub(self.active))
     }
 
+    /// Whether the queue, as its tenant calls it, is among its own.
+    pub fn has(&self, queue: &QueueName) -> bool {
+        self.config().queues.iter().any(|own| **own == *queue.local())
+    }
+
     pub fn count_dispatch(&mut self, queue: &QueueName, minute: i64) {
         match self.dispatched.get_mut(queue) {
             Some(count) => *count += 1,
@@ -110,11 +115,8 @@ impl Pools {
 
     /// Whether a queue is kept for pools that this one is not among.
     pub fn shuts_out(&self, pool: Option<&PoolName>, queue: &QueueName) -> bool {
-        let mut isolated = self
-            .all
-            .iter()
-            .filter(|(_, p)| p.config().isolated && p.config().queues.contains(queue))
-            .peekable();
+        let mut isolated =
+            self.all.iter().filter(|(_, p)| p.config().isolated && p.has(queue)).peekable();
         isolated.peek().is_some() && !isolated.any(|(name, _)| Some(name) == pool)
     }
 }

@@ -105,6 +105,7 @@ fn engine_config(settings: &Settings) -> Config {
         most_pauses: settings.limits.rate_limit_pauses as u32,
         reschedule_ms: ms(settings.limits.reschedule_delay),
         global_keys_declared: settings.tenancy.isolation == Isolation::Namespace,
+        queues_per_tenant: settings.tenancy.isolation == Isolation::Namespace,
         fairness: fairness(settings),
         noisy: noisy(settings),
         starvation: settings.starvation.rule(),
