@@ -417,6 +417,11 @@ fn where_to_look(what: &str) -> &'static str {
             "Check the name; a worker is known once it has registered, fetched or sent a heartbeat, \
              and forgotten when it leaves or is silent for long."
         }
+        "pool" => "Check the name; GET /ojs/v1/admin/pools lists all pools.",
+        "rate limit" => {
+            "Check the key; a limit is known while jobs use it or an operator has set it. \
+             GET /ojs/v1/rate-limits lists all."
+        }
         "cron job" => "Check the name; GET /ojs/v1/cron lists all schedules.",
         _ => "Check the name.",
     }

@@ -3,7 +3,10 @@
 pub(super) mod bulk;
 pub(super) mod dead_letter;
 pub(super) mod jobs;
+pub(super) mod pools;
+pub(super) mod queue_config;
 pub(super) mod queues;
+pub(super) mod scheduling;
 pub(super) mod stats;
 pub(super) mod system;
 pub(super) mod workers;
