@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use rota_engine::{Ack, Command, Config, Engine, Fetch, Holder, Now, Reply, Settle, Target};
+use rota_engine::{Ack, Command, Config, Engine, Enqueue, Fetch, Holder, Now, Reply, Settle, Target};
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{Class, JobId, JobType, Millis, Policy, QueueName, TenantId, WorkerId};
@@ -103,9 +103,9 @@ impl Bench {
                 pending: false,
                 body: self.body.clone(),
             };
-            let jobs = (0..AT_ONCE).map(job).collect();
+            let jobs = Enqueue { jobs: (0..AT_ONCE).map(job).collect(), wait: None };
             match self.apply(Command::Enqueue(jobs)) {
-                Reply::Enqueued(all) if all.len() == AT_ONCE => self.waiting += AT_ONCE,
+                Reply::Enqueued(all) if all.jobs.len() == AT_ONCE => self.waiting += AT_ONCE,
                 other => return Err(BenchError::wrong(format!("enqueue: {other:?}"))),
             }
         }
@@ -120,6 +120,8 @@ impl Bench {
             count,
             worker: Some(self.worker.clone()),
             pool: None,
+            tenant: None,
+            preference: None,
             visibility_ms: None,
             wait: None,
         };

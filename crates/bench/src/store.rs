@@ -158,7 +158,8 @@ impl Workload {
             created: now,
             body: self.body.clone(),
         };
-        Mutation::Insert(new, Live::ready(seq, class, now))
+        let bytes = self.body.len() as u32;
+        Mutation::Insert(new, Live::ready(seq, class, now, bytes))
     }
 
     fn claim(&mut self) -> Mutation {
