@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use rota_engine::{Ack, Command, Config, Engine, Enqueue, Fetch, Holder, Now, Reply, Settle, Target};
+use rota_engine::{
+    Ack, Command, Config, Engine, Enqueue, Fetch, Holder, Now, Reply, Settle, Target,
+};
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{Class, JobId, JobType, Millis, Policy, QueueName, TenantId, WorkerId};

@@ -27,7 +27,7 @@ impl Engine {
         }
         self.put(Kind::Pool, &name, &PoolRow { config: config.clone() });
         let new = config.strategy;
-        let changed = known.as_ref().is_none_or(|old| {
+        let changed = known.as_ref().is_some_and(|old| {
             old.strategy != new || old.weights != config.weights || old.queues != config.queues
         });
         self.pools.put_api(name.clone(), config);
