@@ -12,7 +12,7 @@ use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{
     Class, CronName, Directive, JobId, LimitKey, LimitNumbers, Live, Millis, Overdue, PoolConfig,
-    PoolName, QueueName, QueueStrategy, Seq, State, TenantConfig, TenantId, Weight, WorkerId,
+    PoolName, QueueName, QueueStrategy, Rate, Seq, State, TenantConfig, TenantId, Weight, WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -131,10 +131,33 @@ pub struct PutLimit {
     pub key: LimitKey,
     pub tenant: Option<TenantId>,
     /// Other numbers: until then, or for good.
-    pub numbers: Option<(LimitNumbers, Option<Millis>)>,
+    pub numbers: Option<(NumbersEdit, Option<Millis>)>,
     /// Nothing starts until then; the past ends a pause.
     pub paused_until: Option<Millis>,
     pub reason: Option<String>,
+}
+
+/// A change of a limit's numbers: each stays, goes, or becomes another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NumbersEdit {
+    pub concurrency: Option<Option<u32>>,
+    pub rate: Option<Option<Rate>>,
+    pub throttle: Option<Option<Rate>>,
+}
+
+impl NumbersEdit {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(crate) fn of(self, old: LimitNumbers) -> LimitNumbers {
+        LimitNumbers {
+            concurrency: self.concurrency.unwrap_or(old.concurrency),
+            rate: self.rate.unwrap_or(old.rate),
+            throttle: self.throttle.unwrap_or(old.throttle),
+        }
+    }
 }
 
 /// Who says that an execution has ended.

@@ -33,6 +33,8 @@ pub struct Config {
     pub reschedule_ms: u64,
     /// A limit that all tenants share must have been declared by an operator.
     pub global_keys_declared: bool,
+    /// Queues exist for each tenant apart; pools name them as the tenants do.
+    pub queues_per_tenant: bool,
     pub fairness: Fairness,
     pub noisy: Noisy,
     pub starvation: Starvation,
@@ -167,6 +169,7 @@ impl Default for Config {
             most_pauses: 100,
             reschedule_ms: 1_000,
             global_keys_declared: false,
+            queues_per_tenant: false,
             fairness: Fairness::default(),
             noisy: Noisy::default(),
             starvation: Starvation::default(),

@@ -189,6 +189,9 @@ pub enum Refusal {
     TooManyPools {
         limit: usize,
     },
+    TooManyLimits {
+        limit: usize,
+    },
     /// The tenant's living jobs wait for too many different limits.
     TooManyKeys {
         tenant: TenantId,
@@ -217,6 +220,8 @@ pub enum Refusal {
         retry_ms: Option<u64>,
     },
     UnknownPool,
+    /// Neither the fetch nor a pool says from which queues.
+    NoQueues,
     /// These queues are not among the pool's.
     NotInPool {
         pool: PoolName,

@@ -298,7 +298,9 @@ impl Engine {
         let purge_at = keep_ms.map(|ms| later(at, ms));
         self.out.mutations.push(Mutation::Finish(Finish { seq, ending, at, purge_at, result }));
         self.classes.count_finished(class, ending);
-        *self.queues.get_mut(ix).done.get_mut(ending) += 1;
+        let queue = self.queues.get_mut(ix);
+        *queue.done.get_mut(ending) += 1;
+        *queue.ended.get_mut(ending) += 1;
         self.watch.forget(seq);
         self.cron_run_over(seq);
     }

@@ -33,8 +33,8 @@ mod worker;
 
 pub use clock::Now;
 pub use command::{
-    Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, Preference,
-    PutLimit, QueueSettings, Registration, Settle, Target, TenantChange, WaiterId,
+    Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NumbersEdit,
+    Preference, PutLimit, QueueSettings, Registration, Settle, Target, TenantChange, WaiterId,
 };
 pub use config::{Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};
@@ -45,8 +45,9 @@ pub use effect::{
 pub use engine::Engine;
 pub use in_flight::InFlight;
 pub use inspect::{
-    ActiveView, Explained, LimitView, Maintenance, Most, PoolView, QueueShare, QueueView, Reason,
-    ShardView, ShareView, TenantView, Totals, WorkerState, WorkerView,
+    ActiveView, Explained, LimitMeter, LimitName, LimitView, Maintenance, Most, PoolView,
+    QueueMeter, QueueShare, QueueView, Reason, ShardMeter, ShardView, ShareView, TenantMeter,
+    TenantView, Totals, WorkerState, WorkerView,
 };
 pub use limit::Strategy;
 pub use restore::Restore;

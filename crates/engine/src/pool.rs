@@ -62,6 +62,11 @@ impl Pool {
         most.map_or(u64::MAX, |most| u64::from(most).saturating_sub(self.active))
     }
 
+    /// Whether the queue, as its tenant calls it, is among its own.
+    pub fn has(&self, queue: &QueueName) -> bool {
+        self.config().queues.iter().any(|own| **own == *queue.local())
+    }
+
     pub fn count_dispatch(&mut self, queue: &QueueName, minute: i64) {
         match self.dispatched.get_mut(queue) {
             Some(count) => *count += 1,
@@ -130,7 +135,8 @@ impl Pools {
 
     /// Whether a queue is kept for pools that this one is not among.
     pub fn shuts_out(&self, pool: Option<&PoolName>, queue: &QueueName) -> bool {
-        let kept_for = if self.isolated.is_empty() { None } else { self.isolated.get(queue) };
+        let kept_for =
+            if self.isolated.is_empty() { None } else { self.isolated.get(queue.local()) };
         kept_for.is_some_and(|pools| !pools.iter().any(|name| Some(name) == pool))
     }
 }

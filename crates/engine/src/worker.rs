@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rota_model::{Directive, Millis, WorkerId};
 use serde::{Deserialize, Serialize};
 
-use crate::Registration;
+use crate::{Registration, WorkerState};
 
 #[derive(Default)]
 pub(crate) struct Workers {
@@ -42,6 +42,18 @@ impl Worker {
     /// It was told to take no more jobs, or says that it takes none.
     pub fn is_quieted(&self) -> bool {
         self.row.directive.max(self.reported) > Some(Directive::Running)
+    }
+
+    pub fn directive(&self) -> Directive {
+        self.row.directive.unwrap_or(Directive::Running)
+    }
+
+    pub fn state(&self) -> WorkerState {
+        match self.reported {
+            _ if self.stale => WorkerState::Stale,
+            Some(reported) => WorkerState::Is(reported.max(self.directive())),
+            None => WorkerState::Is(self.directive()),
+        }
     }
 
     /// How many more jobs it may have, when it holds so many.

@@ -8,7 +8,7 @@ use rota_engine::{Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Re
 use rota_store_sqlite::{Durability as Sync, OpenError, Options as StoreOptions, SqliteStore};
 
 use crate::http::{self, App, Listener};
-use crate::runtime::{Options, Runtime, StartError};
+use crate::runtime::{Handle, Options, Runtime, StartError};
 use crate::settings::{self, Durability, FairnessCost, FairnessStrategy, Isolation, Settings};
 
 pub struct Server {
@@ -63,6 +63,7 @@ impl Server {
         let handle = self.runtime.handle();
         let app = Arc::new(App::new(handle.clone(), self.runtime.health(), self.settings));
         let entrance = http::entrance(app);
+        warn_of_unbounded(&handle).await;
         let stop = async move {
             stop.await;
             handle.events().end_streams();
@@ -70,6 +71,17 @@ impl Server {
         };
         http::serve(self.listener, entrance, max_connections, header_timeout, stop, grace).await;
         self.runtime.stop().await;
+    }
+}
+
+/// A queue without a bound grows until the disk is full.
+async fn warn_of_unbounded(handle: &Handle) {
+    match handle.look(rota_engine::Engine::unbounded_queue_count).await {
+        Ok(0) | Err(_) => {}
+        Ok(queues) => tracing::warn!(
+            queues,
+            "queues have no bound on what they may hold; PUT /ojs/v1/admin/queues/{{name}}/config sets one"
+        ),
     }
 }
 
@@ -105,6 +117,7 @@ fn engine_config(settings: &Settings) -> Config {
         most_pauses: settings.limits.rate_limit_pauses as u32,
         reschedule_ms: ms(settings.limits.reschedule_delay),
         global_keys_declared: settings.tenancy.isolation == Isolation::Namespace,
+        queues_per_tenant: settings.tenancy.isolation == Isolation::Namespace,
         fairness: fairness(settings),
         noisy: noisy(settings),
         starvation: settings.starvation.rule(),

@@ -111,6 +111,7 @@ impl Engine {
         self.tally(tenant, Tally { started: 1, ..Tally::default() });
         let queue = self.queues.get_mut(ix);
         queue.dispatched += 1;
+        queue.starves = false;
         queue.stats.minute.dispatched += 1;
         self.total.minute.dispatched += 1;
         if job.fresh
@@ -195,6 +196,9 @@ impl Engine {
 
     /// A fetch names its worker: it is known from now on, and it stays in its pool.
     fn meet_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
+        if fetch.queues.is_empty() && self.pool_of(fetch).is_none() {
+            return Err(Refusal::NoQueues);
+        }
         if let Some(id) = &fetch.worker {
             self.meet(id)?;
             self.join_pool(id, fetch.pool.as_ref())?;
@@ -203,7 +207,7 @@ impl Engine {
         let Some(pool) = self.pools.get(&name) else {
             return Err(Refusal::UnknownPool);
         };
-        let stranger = fetch.queues.iter().find(|queue| !pool.config().queues.contains(queue));
+        let stranger = fetch.queues.iter().find(|queue| !pool.has(queue));
         match stranger {
             Some(queue) => Err(Refusal::NotInPool { pool: name.clone(), queue: queue.clone() }),
             None => Ok(()),

@@ -9,15 +9,27 @@ use crate::command::{PutLimit, later};
 use crate::limit::{Hold, LimitIx, LimitRow, Override, Partition};
 use crate::{Engine, EventKind, LimitGlance, Refusal, Reply};
 
+/// The most limits that may be there when another is spoken of.
+const MOST_LIMITS: usize = 1_000_000;
+
 impl Engine {
     pub(crate) fn put_limit(&mut self, put: PutLimit) -> Reply {
-        let ix = self.limits.get_or_make(&Partition { key: put.key, tenant: put.tenant });
+        let partition = Partition { key: put.key, tenant: put.tenant };
+        if self.limits.find(&partition).is_none() && self.limits.len() >= MOST_LIMITS {
+            return Reply::Refused(Refusal::TooManyLimits { limit: MOST_LIMITS });
+        }
+        let ix = self.limits.get_or_make(&partition);
         let now = self.wall();
         let reason: Option<Arc<str>> = put.reason.map(Into::into);
         let row = &mut self.limits.limit_mut(ix).row;
         match put.numbers {
-            Some((numbers, Some(expires))) => row.replaced = Some(Override { numbers, expires }),
-            Some((numbers, None)) => {
+            Some((edit, Some(expires))) => {
+                let old = row.replaced.filter(|other| other.expires > now);
+                let numbers = edit.of(old.map(|other| other.numbers).unwrap_or_default());
+                row.replaced = Some(Override { numbers, expires });
+            }
+            Some((edit, None)) => {
+                let numbers = edit.of(row.declared.unwrap_or_default());
                 row.declared = (!numbers.is_empty()).then_some(numbers);
                 row.from_file = false;
             }
@@ -28,15 +40,21 @@ impl Engine {
             row.hold = (until > now).then_some(Hold { until, reason });
         }
         row.reason = reason.or(row.reason.take());
+        if row.hold.is_none() && row.replaced.is_none() && row.declared.is_none() {
+            row.reason = None;
+        }
         self.limit_spoken_of(ix);
-        Reply::Limit(Box::new(self.limit_view(ix)))
+        let view = Box::new(self.limit_view(ix));
+        self.sweep_limit(ix);
+        Reply::Limit(view)
     }
 
     pub(crate) fn clear_limit(&mut self, key: LimitKey, tenant: Option<TenantId>) -> Reply {
         let Some(ix) = self.limits.find(&Partition { key: key.clone(), tenant }) else {
             return Reply::Refused(Refusal::UnknownLimit);
         };
-        let declared = self.config.limits.get(&key).copied();
+        let for_all = limit_is_global(self, ix);
+        let declared = self.config.limits.get(&key).copied().filter(|_| for_all);
         self.limits.limit_mut(ix).row =
             LimitRow { declared, from_file: declared.is_some(), ..LimitRow::default() };
         self.limit_spoken_of(ix);

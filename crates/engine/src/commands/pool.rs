@@ -2,7 +2,7 @@
 
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::{
-    ClassId, PoolConfig, PoolName, QueueStrategy, Starvation, State, Weight, WorkerId,
+    ClassId, PoolConfig, PoolName, QueueName, QueueStrategy, Starvation, State, Weight, WorkerId,
 };
 
 use crate::pool::PoolRow;
@@ -27,7 +27,7 @@ impl Engine {
         }
         self.put(Kind::Pool, &name, &PoolRow { config: config.clone() });
         let new = config.strategy;
-        let changed = known.as_ref().is_none_or(|old| {
+        let changed = known.as_ref().is_some_and(|old| {
             old.strategy != new || old.weights != config.weights || old.queues != config.queues
         });
         self.pools.put_api(name.clone(), config);
@@ -69,11 +69,11 @@ impl Engine {
         }
         let worker = self.workers.get_mut(id).expect("the worker was just met");
         match &worker.row.about.pool {
-            Some(known) if known != named => {
+            Some(known) if known != named && self.pools.get(known).is_some() => {
                 Err(Refusal::OtherPool { pool: Some(known.to_string()) })
             }
-            Some(_) => Ok(()),
-            None => {
+            Some(known) if known == named => Ok(()),
+            _ => {
                 worker.row.about.pool = Some(named.clone());
                 self.write_worker(id);
                 Ok(())
@@ -94,10 +94,13 @@ impl Engine {
             (None, None) => (QueueStrategy::Strict, None),
         };
         let asked = match config {
-            Some(config) if fetch.queues.is_empty() => &config.queues,
-            _ => &fetch.queues,
+            Some(config) if fetch.queues.is_empty() => self.queues_of_pool(config, fetch),
+            _ => fetch.queues.clone(),
         };
-        let weight = |name| weights.and_then(|all| all.get(name)).copied().unwrap_or(Weight::ONE);
+        let weight = |name: &QueueName| {
+            let own = weights.and_then(|all| all.get(name.local()));
+            own.copied().unwrap_or(Weight::ONE)
+        };
         let allowed = asked.iter().filter(|name| !self.pools.shuts_out(pool.as_ref(), name));
         let found = allowed.filter_map(|name| Some((self.queues.find(name)?, weight(name))));
         let queues: Vec<(QueueIx, Weight)> = found.collect();
@@ -109,6 +112,16 @@ impl Engine {
             starvation: starvation.unwrap_or(self.config.starvation),
             pool,
         })
+    }
+
+    /// The queues of a pool as this fetch means them.
+    pub(crate) fn queues_of_pool(&self, config: &PoolConfig, fetch: &Fetch) -> Vec<QueueName> {
+        match &fetch.tenant {
+            Some(tenant) if self.config.queues_per_tenant => {
+                config.queues.iter().map(|queue| queue.in_namespace(tenant)).collect()
+            }
+            _ => config.queues.clone(),
+        }
     }
 
     /// These queues have somebody who works for them.
@@ -133,6 +146,7 @@ impl Engine {
         for one in starved {
             let queue = self.queues.get_mut(one.queue);
             queue.starved += 1;
+            queue.starves = true;
             let (name, available) = (queue.name.clone(), queue.count(State::Available));
             self.emit(EventKind::QueueStarved { queue: name, for_ms: one.for_ms, available });
         }
@@ -176,8 +190,16 @@ impl Engine {
         let was_full = pool.room() == 0;
         pool.active = pool.active.saturating_sub(1);
         pool.told_full = false;
-        if was_full {
-            let queues = pool.config().queues.clone();
+        if !was_full {
+            return;
+        }
+        let queues = pool.config().queues.clone();
+        if self.config.queues_per_tenant {
+            let meant = |name: &&QueueName| queues.iter().any(|own| **own == *name.local());
+            let awaited: Vec<QueueIx> =
+                self.waiters.queues().filter(meant).filter_map(|q| self.queues.find(q)).collect();
+            self.awake.extend(awaited);
+        } else {
             self.awake.extend(queues.iter().filter_map(|name| self.queues.find(name)));
         }
     }

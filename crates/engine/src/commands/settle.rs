@@ -171,6 +171,8 @@ impl Engine {
         self.watch_again(seq, active, state, Some(due));
         let (pauses, size) = (active.pauses, active.size);
         self.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
+        let queue = self.classes.slot(class).queue;
+        self.queues.get_mut(queue).retried += 1;
         let job = self.job_ref(seq, class);
         let error = failure.json.clone();
         self.emit(EventKind::Retrying { job, attempt, next: due, error });

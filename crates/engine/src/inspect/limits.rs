@@ -1,10 +1,31 @@
 //! Looking at limits.
 
-use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit, Rate, TenantId};
+use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit, Rate, State, TenantId};
 
 use crate::command::later;
-use crate::limit::{Limit, LimitIx, Partition};
-use crate::{Engine, Strategy};
+use crate::limit::{GateIx, Limit, LimitIx, Partition};
+use crate::{Engine, Histogram, Strategy};
+
+/// What is counted together: a key, for everyone or for one tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LimitName {
+    pub key: LimitKey,
+    pub tenant: Option<TenantId>,
+    /// An operator has said which numbers it has.
+    pub declared: bool,
+}
+
+/// How a limit stands, in figures alone.
+#[derive(Debug, Clone)]
+pub struct LimitMeter {
+    pub name: LimitName,
+    pub active: u64,
+    pub waiting: u64,
+    /// By [`Strategy`], since the process began.
+    pub exceeded: [u64; Strategy::ALL.len()],
+    /// How long jobs waited, in milliseconds; none while none did.
+    pub waits: Option<Histogram>,
+}
 
 #[derive(Debug, Clone)]
 pub struct LimitView {
@@ -37,24 +58,50 @@ impl Engine {
         self.limits.find(&partition).map(|ix| self.limit_view(ix))
     }
 
-    /// The partitions of a key, or of all keys with this beginning.
+    /// The next limits, in order, whose key has this beginning. Fewer than `most` are all.
     #[must_use]
-    pub fn limits(
+    pub fn limits_after(
         &self,
+        after: Option<&LimitName>,
         prefix: &str,
-        whole: bool,
-        skip: usize,
-        take: usize,
-    ) -> (Vec<LimitView>, usize) {
-        let meant = |limit: &Limit| match whole {
-            true => *limit.partition.key == *prefix,
-            false => limit.partition.key.starts_with(prefix),
+        most: usize,
+    ) -> Vec<LimitName> {
+        let name = |(_, limit): (LimitIx, &Limit)| LimitName {
+            key: limit.partition.key.clone(),
+            tenant: limit.partition.tenant.clone(),
+            declared: limit.row.declared.is_some(),
         };
-        let found: Vec<LimitIx> =
-            self.limits.iter().filter(|(_, limit)| meant(limit)).map(|(ix, _)| ix).collect();
-        let total = found.len();
-        let page = found.into_iter().skip(skip).take(take).map(|ix| self.limit_view(ix));
-        (page.collect(), total)
+        self.limits_from(after, prefix).take(most).map(name).collect()
+    }
+
+    /// Figures of the next limits, in order. Fewer than `most` are all.
+    #[must_use]
+    pub fn limit_meters(&self, after: Option<&LimitName>, most: usize) -> Vec<LimitMeter> {
+        let meter = |(ix, limit): (LimitIx, &Limit)| LimitMeter {
+            name: LimitName {
+                key: limit.partition.key.clone(),
+                tenant: limit.partition.tenant.clone(),
+                declared: limit.row.declared.is_some(),
+            },
+            active: limit.active,
+            waiting: self.waiting_for(ix),
+            exceeded: limit.exceeded,
+            waits: limit.waits.as_deref().cloned(),
+        };
+        self.limits_from(after, "").take(most).map(meter).collect()
+    }
+
+    fn limits_from<'a>(
+        &'a self,
+        after: Option<&LimitName>,
+        prefix: &'a str,
+    ) -> impl Iterator<Item = (LimitIx, &'a Limit)> {
+        let after =
+            after.map(|name| Partition { key: name.key.clone(), tenant: name.tenant.clone() });
+        let following = after.map(|partition| self.limits.after(partition));
+        let first = following.is_none().then(|| self.limits.from(prefix));
+        let all = following.into_iter().flatten().chain(first.into_iter().flatten());
+        all.take_while(move |(_, limit)| limit.partition.key.starts_with(prefix))
     }
 
     #[must_use]
@@ -74,7 +121,6 @@ impl Engine {
         let numbers = smallest(first, second);
         let at = |mono_at: i64| later(wall, mono_at.saturating_sub(mono).max(0) as u64);
         let hold = limit.row.hold.as_ref().filter(|hold| hold.until > wall);
-        let waiting = limit.gates.iter().map(|gate| self.waiting_at(*gate)).sum();
         LimitView {
             key: limit.partition.key.clone(),
             tenant: limit.partition.tenant.clone(),
@@ -87,7 +133,7 @@ impl Engine {
                 (count, resets.map(at))
             }),
             next_paced: numbers.throttle.map(|rate| limit.next_paced(rate).map_or(wall, at)),
-            waiting,
+            waiting: self.waiting_for(ix),
             paused_until: hold.map(|hold| hold.until),
             pause_reason: hold.map(|hold| hold.reason.to_string()),
             replaced: limit
@@ -101,10 +147,24 @@ impl Engine {
         }
     }
 
-    fn waiting_at(&self, gate: crate::limit::GateIx) -> u64 {
+    /// Jobs that wait because the limit is reached: those that name it, and those of a queue that it
+    /// holds as a whole.
+    fn waiting_for(&self, ix: LimitIx) -> u64 {
+        let limit = self.limits.limit(ix);
+        let named = limit.gates.iter().map(|gate| self.waiting_at(*gate)).sum();
+        let queue = limit.partition.key.strip_prefix("queue:").and_then(|q| self.queues.find(q));
+        let queue = queue.map(|queue| self.queues.get(queue));
+        let held = queue.filter(|queue| queue.gate.is_some_and(|gate| self.is_closed(gate)));
+        held.map_or(named, |queue| queue.count(State::Available).max(named))
+    }
+
+    fn is_closed(&self, gate: GateIx) -> bool {
         let gate = self.limits.gate(gate);
-        let (limit, now) = (self.limits.limit(gate.limit), self.now);
-        if limit.is_closed(gate.numbers, now) { gate.available } else { 0 }
+        self.limits.limit(gate.limit).is_closed(gate.numbers, self.now)
+    }
+
+    fn waiting_at(&self, gate: GateIx) -> u64 {
+        if self.is_closed(gate) { self.limits.gate(gate).available } else { 0 }
     }
 }
 

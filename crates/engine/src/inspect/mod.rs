@@ -2,12 +2,14 @@
 
 mod explain;
 mod limits;
+mod meters;
 mod pools;
 mod possessions;
 mod tenants;
 
 pub use explain::{Explained, Reason};
-pub use limits::LimitView;
+pub use limits::{LimitMeter, LimitName, LimitView};
+pub use meters::{QueueMeter, ShardMeter, TenantMeter};
 pub use pools::{PoolView, QueueShare};
 pub use possessions::Most;
 pub use tenants::{ShardView, ShareView, TenantView};
@@ -142,6 +144,12 @@ impl Engine {
     #[must_use]
     pub fn queue_count(&self) -> usize {
         self.queues.len()
+    }
+
+    /// Queues that may grow without end.
+    #[must_use]
+    pub fn unbounded_queue_count(&self) -> usize {
+        self.queues.iter().filter(|queue| !queue.is_bounded()).count()
     }
 
     #[must_use]
@@ -299,16 +307,10 @@ impl Engine {
     }
 
     fn worker_view(&self, worker: &Worker) -> WorkerView {
-        let directive = worker.row.directive.unwrap_or(Directive::Running);
-        let state = match worker.reported {
-            _ if worker.stale => WorkerState::Stale,
-            Some(reported) => WorkerState::Is(reported.max(directive)),
-            None => WorkerState::Is(directive),
-        };
         WorkerView {
             about: worker.row.about.clone(),
-            state,
-            directive,
+            state: worker.state(),
+            directive: worker.directive(),
             since: worker.row.since,
             last_seen: worker.last_seen,
             beats: worker.row.beats,

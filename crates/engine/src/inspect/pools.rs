@@ -1,7 +1,10 @@
 //! Looking at pools and at how queues were served.
 
+use std::collections::BTreeMap;
+
 use rota_model::{PoolConfig, PoolName, QueueName, State};
 
+use crate::pool::Pool;
 use crate::{Engine, Origin};
 
 #[derive(Debug, Clone)]
@@ -24,13 +27,10 @@ pub struct QueueShare {
     pub ratio: f64,
     pub avg_wait_ms: Option<f64>,
     pub active: u64,
-    /// Since the process began.
+    /// Times that it went without for too long, since the process began.
     pub starved: u64,
-    pub dispatched_total: u64,
-    pub rejected_total: u64,
-    pub dropped_total: u64,
-    pub pressure: Option<f64>,
-    pub wait_ms: crate::Histogram,
+    /// It has been without for too long, and still is.
+    pub starves: bool,
 }
 
 impl Engine {
@@ -41,34 +41,50 @@ impl Engine {
 
     #[must_use]
     pub fn pools(&self) -> Vec<PoolView> {
-        self.pools.iter().filter_map(|(name, _)| self.pool_view(name)).collect()
+        let mut workers: BTreeMap<&PoolName, usize> = BTreeMap::new();
+        for worker in self.workers.iter().filter(|worker| !worker.stale) {
+            if let Some(pool) = &worker.row.about.pool {
+                *workers.entry(pool).or_default() += 1;
+            }
+        }
+        let members = |name| workers.get(name).copied().unwrap_or(0);
+        self.pools.iter().map(|(name, pool)| self.view_of_pool(name, pool, members(name))).collect()
     }
 
     pub(crate) fn pool_view(&self, name: &PoolName) -> Option<PoolView> {
         let pool = self.pools.get(name)?;
-        let minute = self.wall().0.div_euclid(60_000);
-        let dispatched_1m = match minute - pool.minute.0 {
-            0 => pool.minute.1 + pool.minute.2,
-            1 => pool.minute.1,
-            _ => 0,
-        };
         let members = self.workers.iter().filter(|worker| !worker.stale);
         let members = members.filter(|worker| worker.row.about.pool.as_ref() == Some(name));
-        Some(PoolView {
+        Some(self.view_of_pool(name, pool, members.count()))
+    }
+
+    fn view_of_pool(&self, name: &PoolName, pool: &Pool, active_workers: usize) -> PoolView {
+        let (minute, left) = (self.wall().0.div_euclid(60_000), self.left_of_minute());
+        let dispatched_1m = match minute - pool.minute.0 {
+            0 => pool.minute.1 + pool.minute.2 * left / 60_000,
+            1 => pool.minute.1 * left / 60_000,
+            _ => 0,
+        };
+        PoolView {
             name: name.clone(),
             origin: pool.origin(),
             config: pool.config().clone(),
-            active_workers: members.count(),
+            active_workers,
             active_jobs: pool.active,
             dispatched_1m,
             dispatched: pool.dispatched.iter().map(|(queue, n)| (queue.clone(), *n)).collect(),
-        })
+        }
+    }
+
+    /// Of the minute under way, in milliseconds: that much of the one before still counts as the last.
+    pub(crate) fn left_of_minute(&self) -> u64 {
+        (60_000 - self.wall().0.rem_euclid(60_000)) as u64
     }
 
     /// How each queue was served in the last minute, by name.
     #[must_use]
     pub fn queue_shares(&self) -> Vec<QueueShare> {
-        let left = (60_000 - self.wall().0.rem_euclid(60_000)) as u64;
+        let left = self.left_of_minute();
         let all = self.dispatched_lately();
         let mut shares: Vec<QueueShare> = self
             .queues
@@ -85,11 +101,7 @@ impl Engine {
                     avg_wait_ms: wait_ms.mean(),
                     active: queue.count(State::Active),
                     starved: queue.starved,
-                    dispatched_total: queue.dispatched,
-                    rejected_total: queue.rejected,
-                    dropped_total: queue.dropped,
-                    pressure: queue.pressure(),
-                    wait_ms,
+                    starves: queue.starves && queue.count(State::Available) > 0,
                 }
             })
             .collect();

@@ -234,8 +234,7 @@ impl Engine {
     }
 
     pub(crate) fn dispatched_lately(&self) -> u64 {
-        let left = 60_000 - self.wall().0.rem_euclid(60_000);
-        let last = self.total.last.dispatched * left as u64 / 60_000;
+        let last = self.total.last.dispatched * self.left_of_minute() / 60_000;
         self.total.minute.dispatched + last
     }
 }
@@ -244,6 +243,6 @@ pub(super) fn last_minute(tenant: &Tenant, now: Millis) -> Tally {
     tenant.counters.as_ref().map_or(Tally::default(), |counters| counters.last_minute(now))
 }
 
-fn part(is: u64, all: u64) -> f64 {
+pub(super) fn part(is: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { (is as f64 / all as f64).min(1.0) }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::pace::Pace;
 use super::table::GateIx;
 use super::{Strategy, Window};
-use crate::Now;
+use crate::{Histogram, Now};
 
 /// What is counted together: a key, for everyone or for one tenant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +50,8 @@ pub(crate) struct Limit {
     pub put_off: u32,
     /// Times that lanes began to wait, by [`Strategy`].
     pub exceeded: [u64; Strategy::ALL.len()],
+    /// How long lanes waited, in milliseconds; none while none has.
+    pub waits: Option<Box<Histogram>>,
     /// Changed since its counters were last written out.
     pub dirty: bool,
 }
@@ -127,6 +129,7 @@ impl Limit {
             booked: i64::MIN,
             put_off: 0,
             exceeded: [0; Strategy::ALL.len()],
+            waits: None,
             dirty: false,
         }
     }

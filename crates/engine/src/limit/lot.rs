@@ -8,6 +8,9 @@ use rota_model::ClassId;
 use super::Strategy;
 use crate::sched::{Tag, TurnIx};
 
+/// What was said when a lane began to wait, and when that was, in monotonic time.
+pub(crate) type Told = (Strategy, u64);
+
 /// The order of turns: the higher level first, there the one that is due first.
 pub(crate) type Rank = (Reverse<i32>, Tag, TurnIx);
 
@@ -19,7 +22,7 @@ pub(crate) struct Lot {
     nominees: BTreeMap<TurnIx, Rank>,
     by_rank: BTreeSet<Rank>,
     /// Lanes that wait, and what holds them if that was told.
-    parked: BTreeMap<TurnIx, BTreeMap<ClassId, Option<Strategy>>>,
+    parked: BTreeMap<TurnIx, BTreeMap<ClassId, Option<Told>>>,
     order: BTreeSet<Rank>,
     ranks: BTreeMap<TurnIx, Rank>,
 }
@@ -66,7 +69,7 @@ impl Lot {
         self.by_rank.last().copied()
     }
 
-    pub fn park(&mut self, rank: Rank, class: ClassId, told: Option<Strategy>) {
+    pub fn park(&mut self, rank: Rank, class: ClassId, told: Option<Told>) {
         let turn = rank.2;
         self.parked.entry(turn).or_default().insert(class, told);
         if let std::collections::btree_map::Entry::Vacant(entry) = self.ranks.entry(turn) {
@@ -101,7 +104,7 @@ impl Lot {
     }
 
     /// Takes a whole group out.
-    pub fn take(&mut self, turn: TurnIx) -> BTreeMap<ClassId, Option<Strategy>> {
+    pub fn take(&mut self, turn: TurnIx) -> BTreeMap<ClassId, Option<Told>> {
         if let Some(rank) = self.ranks.remove(&turn) {
             self.order.remove(&rank);
         }

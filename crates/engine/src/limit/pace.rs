@@ -12,6 +12,8 @@ pub(crate) struct Pace {
 /// Below this distance several starts may share a moment, since nobody wakes up that often.
 const FINEST_US: i64 = 10_000;
 const BUNCH_US: i64 = 5_000;
+/// Times are cut to the millisecond, so that much lateness says nothing.
+const LATE_US: i64 = 1_000;
 
 impl Pace {
     pub fn none() -> Self {
@@ -46,7 +48,13 @@ impl Pace {
     pub fn record(&mut self, rate: Rate, now_ms: i64) {
         let (now, interval) = (now_ms.saturating_mul(1_000), rate.interval_us() as i64);
         let next = self.last_us.saturating_add(interval);
-        self.last_us = next.max(now.saturating_sub(slack(interval)));
+        let slack = slack(interval);
+        self.last_us = match now.saturating_sub(next) > slack {
+            // The next keeps its whole distance from this one.
+            true if interval >= FINEST_US => now,
+            true => now.saturating_sub(slack),
+            false => next,
+        };
     }
 
     /// A start of a job that is not paced itself.
@@ -57,7 +65,7 @@ impl Pace {
 
 /// How late a start may be without moving the ones behind it.
 fn slack(interval_us: i64) -> i64 {
-    if interval_us < FINEST_US { BUNCH_US } else { interval_us / 10 }
+    if interval_us < FINEST_US { BUNCH_US } else { LATE_US }
 }
 
 #[cfg(test)]
@@ -81,7 +89,7 @@ mod tests {
     fn starts_keep_their_distance_and_the_rate_is_used() {
         for (limit, step) in [(1, 1), (3, 1), (10, 3), (60, 1), (90, 1)] {
             let starts = starts(limit, step);
-            let least = 900 / i64::from(limit);
+            let least = 1_000 / i64::from(limit) - 1;
             assert!(starts.windows(2).all(|w| w[1] - w[0] >= least), "{limit}: {starts:?}");
             let (got, due) = (starts.len() as f64, 10.0 * f64::from(limit));
             assert!(got >= due * 0.98 && got <= due + 2.0, "{limit} by {step}: {got}");

@@ -1,9 +1,10 @@
 //! All limits and gates.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use ahash::RandomState;
-use rota_model::{LimitNumbers, Millis, OnLimit};
+use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit};
 
 use super::{Limit, Lot, Opening, Partition};
 use crate::Now;
@@ -174,8 +175,16 @@ impl Limits {
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (LimitIx, &Limit)> {
-        self.by_partition.values().map(|ix| (*ix, self.limit(*ix)))
+    /// In order from this partition on; the partition itself is left out.
+    pub fn after(&self, partition: Partition) -> impl Iterator<Item = (LimitIx, &Limit)> {
+        let range = (Bound::Excluded(partition), Bound::Unbounded);
+        self.by_partition.range(range).map(|(_, ix)| (*ix, self.limit(*ix)))
+    }
+
+    /// In order, those first whose key is this or follows it.
+    pub fn from(&self, key: &str) -> impl Iterator<Item = (LimitIx, &Limit)> {
+        let first = Partition { key: LimitKey::stored(key), tenant: None };
+        self.by_partition.range(first..).map(|(_, ix)| (*ix, self.limit(*ix)))
     }
 
     pub fn len(&self) -> usize {

@@ -159,9 +159,10 @@ impl Engine {
         closed: Option<Closed>,
     ) {
         let (rank, ix) = (self.rank_of(turn), self.turns.get(turn).queue);
+        let told = closed.map(|closed| (closed.strategy, self.now.mono));
         let lot = self.limits.gate_mut(gate).lots.entry(ix).or_default();
         let groups = lot.parked_turns();
-        lot.park(rank, class, closed.map(|closed| closed.strategy));
+        lot.park(rank, class, told);
         self.turns.get_mut(turn).groups += (lot.parked_turns() - groups) as u32;
         if let Some(lane) = self.lanes.get_mut(class) {
             lane.place = Place::Lot(gate, turn);

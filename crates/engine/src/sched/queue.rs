@@ -47,10 +47,15 @@ pub(crate) struct Queue {
     /// Dispatches by pool are kept elsewhere; these are all of them, since the process began.
     pub dispatched: u64,
     pub starved: u64,
+    /// And it has got nothing since.
+    pub starves: bool,
     /// When a worker last asked for it, in monotonic time.
     pub asked_at: Option<u64>,
     pub rejected: u64,
     pub dropped: u64,
+    /// Jobs that ended, and executions that are to be repeated, since the process began.
+    pub ended: Counts,
+    pub retried: u64,
 }
 
 /// How much a queue may hold, and what happens beyond that. Zero is no bound.
@@ -154,9 +159,12 @@ impl Queues {
             stats: Stats::default(),
             dispatched: 0,
             starved: 0,
+            starves: false,
             asked_at: None,
             rejected: 0,
             dropped: 0,
+            ended: Counts::default(),
+            retried: 0,
         });
         ix
     }
@@ -219,6 +227,12 @@ impl Queue {
     /// Somebody is there to be served.
     pub fn is_ready(&self) -> bool {
         !self.open.is_empty() && self.may_dispatch()
+    }
+
+    /// There is some bound on what it may hold.
+    pub fn is_bounded(&self) -> bool {
+        let bounds = self.row.settings.bounds;
+        bounds.is_some_and(|bounds| bounds.max_depth > 0 || bounds.max_bytes > 0)
     }
 
     /// How full it is, as a part of the bound that is nearest.

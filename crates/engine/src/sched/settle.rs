@@ -3,8 +3,7 @@
 use rota_model::ClassId;
 
 use super::{Place, QueueIx, TurnIx};
-use crate::limit::GateIx;
-use crate::limit::Strategy;
+use crate::limit::{GateIx, Told};
 use crate::{Engine, EventKind};
 
 impl Engine {
@@ -69,12 +68,12 @@ impl Engine {
     }
 
     /// A lane has passed one gate; there may be another.
-    fn pass(&mut self, gate: GateIx, class: ClassId, turn: TurnIx, told: Option<Strategy>) {
+    fn pass(&mut self, gate: GateIx, class: ClassId, turn: TurnIx, told: Option<Told>) {
         if let Some(lane) = self.lanes.get_mut(class) {
             lane.place = Place::Nowhere;
         }
-        if let Some(strategy) = told {
-            self.tell_released(gate, class, strategy);
+        if let Some(told) = told {
+            self.tell_released(gate, class, told);
         }
         for i in 0..self.classes.slot(class).gates.len() {
             let other = self.classes.slot(class).gates[i];
@@ -90,9 +89,11 @@ impl Engine {
         self.enter_turn(class, turn);
     }
 
-    fn tell_released(&mut self, gate: GateIx, class: ClassId, strategy: Strategy) {
+    fn tell_released(&mut self, gate: GateIx, class: ClassId, (strategy, since): Told) {
         let Some(head) = self.lanes.get(class).and_then(|lane| lane.head()) else { return };
-        let limit = self.limits.limit(self.limits.gate(gate).limit);
+        let waited = self.now.mono.saturating_sub(since);
+        let limit = self.limits.limit_mut(self.limits.gate(gate).limit);
+        limit.waits.get_or_insert_default().record(waited);
         let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
         let job = self.job_ref(head, class);
         self.emit(EventKind::LimitReleased { key, tenant, strategy, job });

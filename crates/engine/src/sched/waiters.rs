@@ -53,6 +53,11 @@ impl Waiters {
         ids.filter_map(|id| self.all.get(id)).flat_map(|waiter| &waiter.fetch.queues)
     }
 
+    /// The queues that any waiting fetch is interested in.
+    pub fn queues(&self) -> impl Iterator<Item = &QueueName> {
+        self.all.values().flat_map(|waiter| &waiter.fetch.queues)
+    }
+
     pub fn next_deadline(&self) -> Option<u64> {
         self.by_deadline.first().map(|&(deadline, _)| deadline)
     }

@@ -276,6 +276,12 @@ impl From<Refusal> for ApiError {
             Refusal::TooManyQueues { limit } => too_many("queues", limit, "limits.queues"),
             Refusal::TooManyWorkers { limit } => too_many("workers", limit, "limits.workers"),
             Refusal::TooManyCrons { limit } => too_many("cron jobs", limit, "limits.crons"),
+            Refusal::TooManyLimits { limit } => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "invalid_request",
+                format!("There are {limit} rate limits already, which is the limit."),
+            )
+            .hint("Remove a rate limit that is not needed."),
             Refusal::TooManyPools { limit } => Self::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "invalid_request",
@@ -302,6 +308,9 @@ impl From<Refusal> for ApiError {
             Refusal::UnknownPool => {
                 Self::validation("pool", "There is no such pool.").hint("GET /ojs/v1/admin/pools lists all pools.")
             }
+            Refusal::NoQueues => Rejection::field("queues", "must name at least one queue, or the request a pool")
+                .hint("Send \"queues\": [\"default\"], or register the worker with a pool.")
+                .into(),
             Refusal::NotInPool { pool, queue } => {
                 Self::validation("queues", format!("The queue '{queue}' is not among those of the pool '{pool}'."))
                     .hint("Leave 'queues' out to be served from all queues of the pool.")
@@ -415,6 +424,11 @@ fn where_to_look(what: &str) -> &'static str {
         }
         "tenant" => {
             "Check the id; a tenant is known from its first job on, or once it is configured."
+        }
+        "pool" => "Check the name; GET /ojs/v1/admin/pools lists all pools.",
+        "rate limit" => {
+            "Check the key; a limit is known while jobs use it or an operator has set it. \
+             GET /ojs/v1/rate-limits lists all."
         }
         "cron job" => "Check the name; GET /ojs/v1/cron lists all schedules.",
         _ => "Check the name.",

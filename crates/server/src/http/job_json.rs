@@ -124,14 +124,33 @@ fn write_live(members: &mut Members<'_>, live: &Live, record: &Record) {
     if let Some(started) = live.started.filter(|_| live.state != State::Available) {
         members.time("started_at", started);
     }
-    if let (State::Retryable, Some(due)) = (live.state, live.due) {
-        members.time("next_attempt_at", due);
-        members.time("next_retry_at", due);
+    match (live.state, live.due) {
+        (State::Retryable, Some(due)) => {
+            members.time("next_attempt_at", due);
+            members.time("next_retry_at", due);
+        }
+        // What its sender asked for is shown as it came; a limit may have put it off since.
+        (State::Scheduled, Some(due)) if is_scheduled(&record.body.json) => {
+            members.time("next_attempt_at", due);
+        }
+        (State::Scheduled, Some(due)) => members.time("scheduled_at", due),
+        _ => {}
     }
     if let Some(worker) = live.worker.as_ref().filter(|_| live.state == State::Active) {
         members.text("worker_id", worker.local());
     }
     write_errors(members, &record.errors, true);
+}
+
+/// Whether its sender gave the job a time.
+fn is_scheduled(body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Given<'a> {
+        #[serde(borrow)]
+        scheduled_at: Option<&'a serde_json::value::RawValue>,
+    }
+    let text = [b"{", body, b"}"].concat();
+    serde_json::from_slice::<Given>(&text).is_ok_and(|given| given.scheduled_at.is_some())
 }
 
 fn write_done(members: &mut Members<'_>, done: &Done, record: &Record) {

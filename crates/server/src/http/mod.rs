@@ -16,9 +16,11 @@ mod job_json;
 mod jobs;
 mod listen;
 mod manifest;
+mod metrics;
 mod page;
 mod params;
 mod queues;
+mod rate_limits;
 mod reply;
 mod settle;
 mod system;
@@ -49,6 +51,7 @@ pub struct App {
     pub streams: Arc<Semaphore>,
     /// Held while a tenant is changed: what is merged must not change meanwhile.
     pub tenant_changes: Mutex<()>,
+    metrics: metrics::Metrics,
 }
 
 type Shared = axum::extract::State<Arc<App>>;
@@ -65,7 +68,8 @@ impl App {
             tenancy: tenancy(&settings),
         };
         let streams = Arc::new(Semaphore::new(settings.limits.event_streams));
-        Self { handle, health, settings, rules, streams, tenant_changes: Mutex::new(()) }
+        let metrics = metrics::Metrics::new(settings.metrics.labels);
+        Self { handle, health, settings, rules, streams, tenant_changes: Mutex::new(()), metrics }
     }
 }
 
@@ -115,6 +119,14 @@ fn router(app: Arc<App>) -> Router {
         .route("/cron/{name}", get(cron::show).delete(cron::remove).patch(cron::toggle))
         .route("/events", get(events::list_or_stream))
         .route("/events/stream", get(events::stream_all))
+        .route("/rate-limits", get(rate_limits::list))
+        .route(
+            "/rate-limits/{key}",
+            get(rate_limits::show).put(rate_limits::put).delete(rate_limits::clear),
+        )
+        .route("/pools", get(admin::pools::list))
+        .route("/pools/{name}", get(admin::pools::show))
+        .route("/metrics", get(metrics::scrape))
         .merge(unserved::routes());
     let admin = Router::new()
         .route("/queues", get(admin::queues::list))
@@ -122,7 +134,23 @@ fn router(app: Arc<App>) -> Router {
         .route("/queues/{name}/pause", post(admin::queues::pause))
         .route("/queues/{name}/resume", post(admin::queues::resume))
         .route("/queues/{name}/jobs", delete(admin::queues::purge))
-        .route("/queues/{name}/config", put(admin::queues::configure))
+        .route("/queues/{name}/config", put(admin::queue_config::configure))
+        .route(
+            "/queues/{name}/rate-limit",
+            get(rate_limits::show_queue)
+                .put(rate_limits::put_queue)
+                .delete(rate_limits::clear_queue),
+        )
+        .route(
+            "/job-types/{type}/rate-limit",
+            get(rate_limits::show_type).put(rate_limits::put_type).delete(rate_limits::clear_type),
+        )
+        .route("/pools", get(admin::pools::list))
+        .route(
+            "/pools/{name}",
+            get(admin::pools::show).put(admin::pools::put).delete(admin::pools::remove),
+        )
+        .route("/scheduling/stats", get(admin::scheduling::stats))
         .route("/jobs", get(admin::jobs::list))
         .route("/jobs/{id}", get(admin::jobs::show))
         .route("/jobs/{id}/cancel", post(jobs::cancel))
@@ -159,6 +187,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/ojs/manifest", get(manifest::manifest))
         .route("/health", get(system::health))
         .route("/ready", get(system::ready))
+        .route("/metrics", get(metrics::scrape))
         .nest("/ojs/v1", v1)
         .nest("/ojs/v1/admin", admin)
         .fallback(system::not_found)

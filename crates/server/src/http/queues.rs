@@ -51,7 +51,9 @@ pub(super) async fn stats(State(app): Shared, name: PathName) -> ApiResult {
     });
     for target in [&mut queue, &mut stats] {
         merge(target, &figures);
+        merge(target, &fullness(&view));
     }
+    stats["queue"] = json!(view.name.local());
     Ok(reply::ok(&json!({
         "queue": queue,
         "name": view.name.local(),
@@ -171,6 +173,19 @@ pub(super) fn status(view: &QueueView) -> &'static str {
 pub(super) fn counts(view: &QueueView) -> Value {
     let count = |state: &JobState| (state.as_str().to_owned(), json!(view.totals.of(*state)));
     Value::Object(JobState::ALL.iter().map(count).collect())
+}
+
+/// How full a queue is, and how full it may be.
+pub(super) fn fullness(view: &QueueView) -> Value {
+    let depth: u64 = JobState::WAITING.into_iter().map(|state| view.totals.of(state)).sum();
+    let bounds = view.settings.bounds;
+    json!({
+        "depth": depth,
+        "size_bytes": view.bytes,
+        "bound": bounds.map(|bounds| bounds.max_depth).filter(|most| *most > 0),
+        "bound_bytes": bounds.map(|bounds| bounds.max_bytes).filter(|most| *most > 0),
+        "pressure": view.pressure,
+    })
 }
 
 fn summary(view: &QueueView) -> Value {

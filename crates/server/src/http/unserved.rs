@@ -11,12 +11,9 @@ use super::error::ApiError;
 
 /// A client that asks for one of them is told so, rather than that there is no such path.
 pub(super) fn routes() -> Router<Arc<App>> {
-    ["/workflows", "/schemas", "/webhooks", "/rate-limits", "/pools"].into_iter().fold(
-        Router::new(),
-        |router, path| {
-            router.route(path, any(unserved)).route(&format!("{path}/{{*rest}}"), any(unserved))
-        },
-    )
+    ["/workflows", "/schemas", "/webhooks"].into_iter().fold(Router::new(), |router, path| {
+        router.route(path, any(unserved)).route(&format!("{path}/{{*rest}}"), any(unserved))
+    })
 }
 
 async fn unserved(request: Request) -> ApiError {

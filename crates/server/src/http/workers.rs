@@ -43,7 +43,7 @@ pub(super) async fn fetch(State(app): Shared, body: Json) -> ApiResult {
         ));
     }
     let fetch = Fetch {
-        queues: fetched_queues(&app, body.queues.unwrap_or_default(), body.pool.is_some())?,
+        queues: fetched_queues(&app, body.queues.unwrap_or_default())?,
         count: count(&app, body.count)?,
         worker: body.worker_id.as_deref().map(|id| worker_id(&app, id)).transpose()?,
         pool: body.pool.as_deref().map(pool).transpose()?,
@@ -164,8 +164,17 @@ struct RegisterBody {
     about: AboutBody,
 }
 
+/// One document has the fields at the top, another in `worker`.
+#[derive(Deserialize)]
+struct Registering {
+    worker: Option<RegisterBody>,
+    #[serde(flatten)]
+    at_the_top: RegisterBody,
+}
+
 pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
-    let body: RegisterBody = body.parse()?;
+    let body: Registering = body.parse()?;
+    let body = body.worker.unwrap_or(body.at_the_top);
     let id =
         body.worker_id.or(body.id).ok_or_else(|| Rejection::field("worker_id", "is required"))?;
     let about = about(worker_id(&app, &id)?, body.about)?;
@@ -265,13 +274,10 @@ fn about(worker: WorkerId, body: AboutBody) -> Result<Registration, ApiError> {
     })
 }
 
-/// The queues of a fetch; a pool has its own.
-fn fetched_queues(
-    app: &App,
-    names: Vec<String>,
-    in_pool: bool,
-) -> Result<Vec<QueueName>, ApiError> {
-    if names.is_empty() && in_pool {
+/// The queues of a fetch. Whether it may name none is for the engine to say, which knows the worker's
+/// pool.
+fn fetched_queues(app: &App, names: Vec<String>) -> Result<Vec<QueueName>, ApiError> {
+    if names.is_empty() {
         return Ok(Vec::new());
     }
     Ok(queues(names)?.iter().map(|name| app.queue(name)).collect())

@@ -95,6 +95,15 @@ impl TenantSource {
 impl Isolation {
     pub(super) const WORDS: &'static [(&'static str, Self)] =
         &[("sharded", Self::Sharded), ("shared", Self::Shared), ("namespace", Self::Namespace)];
+
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sharded => "sharded",
+            Self::Shared => "shared",
+            Self::Namespace => "namespace",
+        }
+    }
 }
 
 impl FairnessStrategy {

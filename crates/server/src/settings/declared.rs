@@ -178,6 +178,11 @@ settings! {
         heartbeat: Duration = Span::between(10 * MILLISECOND, 15 * SECOND), "10s",
             "Silence after which an event stream gets a comment, so that nobody takes it for dead.";
     }
+    metrics: Metrics {
+        labels: usize = Number::between(1, 1_000_000), "1000",
+            "Most tenants, and most keys of rate limits, that have figures of their own in the \
+            metrics; the others are counted together.";
+    }
     storage: Storage {
         reserve: usize = Size::between(0, TIB), "64MiB",
             "Disk space set aside so that work can still finish on a full disk; 0 sets none aside.";

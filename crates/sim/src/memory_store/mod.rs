@@ -36,7 +36,8 @@ impl MemoryStore {
             return Err(format!("batch {} goes back", batch.number));
         }
         for mutation in &batch.mutations {
-            self.apply(batch.number, mutation).map_err(|problem| format!("batch {}: {problem}", batch.number))?;
+            self.apply(batch.number, mutation)
+                .map_err(|problem| format!("batch {}: {problem}", batch.number))?;
         }
         if let Some((seq, _)) = self.jobs.last_key_value()
             && *seq >= batch.next_seq

@@ -133,7 +133,9 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
 
 fn write_reply(f: &mut fmt::Formatter<'_>, reply: &Reply) -> fmt::Result {
     match reply {
-        Reply::Enqueued(all) => all.jobs.iter().try_for_each(|a| write!(f, "{}({}) ", a.seq, a.state)),
+        Reply::Enqueued(all) => {
+            all.jobs.iter().try_for_each(|a| write!(f, "{}({}) ", a.seq, a.state))
+        }
         Reply::Fetched(claims) => write!(f, "{}", Jobs(claims)),
         Reply::Settled(all) => all.iter().try_for_each(|one| match one {
             Ok(settled) => write!(f, "{} ", settled.state),

@@ -1,18 +1,19 @@
 //! Queues, as an operator sees and handles them.
 
 use axum::extract::State;
-use rota_engine::{Command, Interval, QueueSettings, QueueView};
-use rota_model::{Millis, Rejection, duration};
+use rota_engine::{Interval, QueueView};
+use rota_model::{Millis, Rejection};
 use rota_store::Selection;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::bulk::{self, Action};
+use super::queue_config;
 use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::{Filter, parse_state};
 use crate::http::params::{Params, PathName};
-use crate::http::queues::{change, counts, find, own_hour, set_paused, status, visible};
+use crate::http::queues::{counts, find, own_hour, set_paused, status, visible};
 use crate::http::{App, Shared, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
@@ -34,7 +35,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
     let mut value = item(&app, &view).await?;
-    value["configuration"] = settings_json(&view.settings);
+    value["configuration"] = queue_config::shown(&app, &view.name, &view.settings).await?;
     value["oldest_available_at"] = oldest(&app, &view).await?;
     Ok(reply::ok(&value))
 }
@@ -90,85 +91,6 @@ pub(in crate::http) async fn purge(State(app): Shared, name: PathName, body: Jso
         "failed": outcome.failed,
         "errors": outcome.errors,
     })))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ConfigBody {
-    concurrency: Option<u32>,
-    retention: Option<RetentionBody>,
-    rate_limit: Option<Value>,
-    max_size: Option<Value>,
-    max_depth: Option<Value>,
-    max_size_bytes: Option<Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RetentionBody {
-    completed: Option<String>,
-    cancelled: Option<String>,
-    discarded: Option<String>,
-}
-
-/// Replaces the queue's settings; what is left out follows the server again.
-pub(in crate::http) async fn configure(
-    State(app): Shared,
-    name: PathName,
-    body: Json,
-) -> ApiResult {
-    let body: ConfigBody = body.parse()?;
-    let unserved = [
-        ("rate_limit", &body.rate_limit),
-        ("max_size", &body.max_size),
-        ("max_depth", &body.max_depth),
-        ("max_size_bytes", &body.max_size_bytes),
-    ];
-    for (field, value) in unserved {
-        if value.is_some() {
-            let text = format!("'{field}' asks for a limit that this server does not serve yet.");
-            return Err(ApiError::unsupported(text).detail("field", field));
-        }
-    }
-    if body.concurrency == Some(0) {
-        return Err(ApiError::validation("concurrency", "'concurrency' must be at least 1.")
-            .hint("Pause the queue to stop it."));
-    }
-    let retention = body.retention.unwrap_or(RetentionBody {
-        completed: None,
-        cancelled: None,
-        discarded: None,
-    });
-    let settings = QueueSettings {
-        bounds: None,
-        concurrency: body.concurrency,
-        completed_ms: retention_ms(retention.completed, "completed")?,
-        cancelled_ms: retention_ms(retention.cancelled, "cancelled")?,
-        discarded_ms: retention_ms(retention.discarded, "discarded")?,
-    };
-    let view = change(&app, Command::ConfigureQueue(app.queue(&name.queue()?), settings)).await?;
-    Ok(reply::ok(
-        &json!({"name": view.name.local(), "configuration": settings_json(&view.settings)}),
-    ))
-}
-
-fn retention_ms(text: Option<String>, state: &str) -> Result<Option<u64>, ApiError> {
-    let Some(text) = text else { return Ok(None) };
-    let ms = duration::parse_any(&text)
-        .map_err(|e| Rejection::value(format!("retention.{state}"), e.to_string()))?;
-    Ok(Some(u64::try_from(ms).unwrap_or(0)))
-}
-
-fn settings_json(settings: &QueueSettings) -> Value {
-    let period = |ms: Option<u64>| ms.map(|ms| duration::format_iso8601(ms as i64));
-    json!({
-        "concurrency": settings.concurrency,
-        "retention": {
-            "completed": period(settings.completed_ms),
-            "cancelled": period(settings.cancelled_ms),
-            "discarded": period(settings.discarded_ms),
-        },
-    })
 }
 
 async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {

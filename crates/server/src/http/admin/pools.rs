@@ -1,0 +1,134 @@
+//! Pools of workers.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use rota_engine::{Command, Origin, PoolView, Refusal, Reply};
+use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration};
+use serde_json::{Map, Value, json};
+
+use crate::http::body::Json;
+use crate::http::error::{ApiError, ApiResult};
+use crate::http::params::{Params, PathName};
+use crate::http::{App, Shared, reply};
+use crate::runtime::Answer;
+
+pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
+    let per_page = params.number("per_page", 1, 100, 20)? as usize;
+    let page = params.number("page", 1, 1_000_000, 1)? as usize;
+    let skip = (page - 1) * per_page;
+    let look = app.handle.look(move |engine| {
+        let mut pools = engine.pools();
+        let total = pools.len();
+        pools.drain(..skip.min(total));
+        pools.truncate(per_page);
+        (pools, total)
+    });
+    let (pools, total) = look.await?;
+    let items: Vec<Value> = pools.iter().map(|view| item(&app, view)).collect();
+    let has_more = skip + per_page < total;
+    let pagination =
+        json!({"total": total, "page": page, "per_page": per_page, "has_more": has_more});
+    Ok(reply::ok(&json!({"items": items, "pools": items, "pagination": pagination})))
+}
+
+pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+    let view = find(&app, &name).await?;
+    Ok(reply::ok(&both_ways(item(&app, &view))))
+}
+
+/// Replaces the pool, or makes it.
+pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+    let pool = PoolName::parse(name.as_str())
+        .map_err(|error| ApiError::invalid_request(format!("The pool's name {error}.")))?;
+    let members = unwrapped(body.parse()?)?;
+    if members.get("name").is_some_and(|given| given.as_str() != Some(name.as_str())) {
+        return Err(ApiError::validation("name", "'name' is not the one in the path."));
+    }
+    let config = PoolConfig::parse(&members)?;
+    match app.handle.command(Command::PutPool(pool, Box::new(config))).await? {
+        Reply::Pool { pool, created } => {
+            let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+            Ok(reply::json(status, &both_ways(item(&app, &pool))))
+        }
+        reply => Err(Answer::Reply(reply).into()),
+    }
+}
+
+/// What was said here about the pool; what the configuration says counts again.
+pub(in crate::http) async fn remove(State(app): Shared, name: PathName) -> ApiResult {
+    let view = find(&app, &name).await?;
+    if view.origin == Origin::File {
+        return Err(ApiError::conflict("The pool is defined in the server's configuration.")
+            .hint("Remove it there and restart, or PUT another definition over it."));
+    }
+    match app.handle.command(Command::RemovePool(view.name.clone())).await? {
+        Reply::Pool { .. } => Ok(reply::ok(&json!({"deleted": true, "name": view.name}))),
+        Reply::Refused(Refusal::UnknownPool) => Err(ApiError::not_found("pool", name.as_str())),
+        reply => Err(Answer::Reply(reply).into()),
+    }
+}
+
+async fn find(app: &App, name: &PathName) -> Result<PoolView, ApiError> {
+    let unknown = || ApiError::not_found("pool", name.as_str());
+    let pool = PoolName::parse(name.as_str()).map_err(|_| unknown())?;
+    app.handle.look(move |engine| engine.pool(&pool)).await?.ok_or_else(unknown)
+}
+
+/// One document has the fields at the top, another in `pool`.
+fn unwrapped(mut members: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
+    match members.remove("pool") {
+        None => Ok(members),
+        Some(Value::Object(inner)) if members.is_empty() => Ok(inner),
+        Some(_) => Err(Rejection::field("pool", "must be an object, and the only member").into()),
+    }
+}
+
+fn both_ways(mut item: Value) -> Value {
+    item["pool"] = item.clone();
+    item
+}
+
+fn item(app: &App, view: &PoolView) -> Value {
+    let config = &view.config;
+    let weights: Map<String, Value> =
+        config.weights.iter().map(|(queue, own)| (queue.to_string(), weight(*own))).collect();
+    let rule = config.starvation.unwrap_or_else(|| app.settings.starvation.rule());
+    json!({
+        "name": view.name,
+        "queues": config.queues,
+        "concurrency": config.concurrency,
+        "strategy": config.strategy.as_str(),
+        "weights": weights,
+        "isolated": config.isolated,
+        "starvation_prevention": starvation(rule),
+        "active_workers": view.active_workers,
+        "active_jobs": view.active_jobs,
+        "utilization": utilization(view),
+        "origin": view.origin.as_str(),
+    })
+}
+
+/// Its part of the jobs that it may have at once; absent where it may have any number.
+pub(in crate::http) fn utilization(view: &PoolView) -> Option<f64> {
+    match view.config.concurrency {
+        None => None,
+        Some(0) => Some(1.0),
+        Some(most) => Some(view.active_jobs as f64 / f64::from(most)),
+    }
+}
+
+fn starvation(rule: Starvation) -> Value {
+    json!({
+        "enabled": rule.enabled,
+        "rotation_interval": duration::format_iso8601(rule.rotation_ms as i64),
+        "min_dispatch_ratio": f64::from(rule.min_ratio) / 1_000_000.0,
+    })
+}
+
+/// A whole number where it is one.
+fn weight(weight: Weight) -> Value {
+    match weight.hundredths() {
+        whole if whole % 100 == 0 => json!(whole / 100),
+        _ => json!(weight.value()),
+    }
+}

@@ -1,0 +1,273 @@
+//! What an operator sets for a queue.
+
+use axum::extract::State;
+use rota_engine::{Backpressure, Bounds, Command, LimitView, QueueSettings};
+use rota_model::{LimitKey, Rejection, duration};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::http::body::Json;
+use crate::http::error::{ApiError, ApiResult};
+use crate::http::params::PathName;
+use crate::http::queues::change;
+use crate::http::rate_limits::{self, Said, numbers_json};
+use crate::http::{App, Shared, reply};
+
+/// In thousandths of a bound, where nothing is said.
+const WARN_AT: u32 = 800;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfigBody {
+    concurrency: Option<u32>,
+    retention: Option<RetentionBody>,
+    #[serde(default, deserialize_with = "present")]
+    rate_limit: Option<Value>,
+    backpressure: Option<BoundsBody>,
+    max_depth: Option<Value>,
+    max_size: Option<Value>,
+    max_size_bytes: Option<Value>,
+    strategy: Option<Value>,
+    warning_threshold: Option<Value>,
+    per_tenant: Option<TenantBoundsBody>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RetentionBody {
+    completed: Option<String>,
+    cancelled: Option<String>,
+    discarded: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BoundsBody {
+    max_depth: Option<Value>,
+    max_size: Option<Value>,
+    max_size_bytes: Option<Value>,
+    strategy: Option<Value>,
+    warning_threshold: Option<Value>,
+    per_tenant: Option<TenantBoundsBody>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TenantBoundsBody {
+    max_depth: Option<Value>,
+    max_size: Option<Value>,
+    max_size_bytes: Option<Value>,
+}
+
+/// Replaces the queue's settings; what is left out follows the server again. The limit on its starts has
+/// a life of its own and changes only when it is named.
+pub(in crate::http) async fn configure(
+    State(app): Shared,
+    name: PathName,
+    body: Json,
+) -> ApiResult {
+    let mut body: ConfigBody = body.parse()?;
+    let queue = app.queue(&name.queue()?);
+    let limit = body.rate_limit.take().map(|value| declared(&value)).transpose()?;
+    if limit.is_some() {
+        rate_limits::for_everyone(&app)?;
+    }
+    let settings = settings(body)?;
+    let view = change(&app, Command::ConfigureQueue(queue.clone(), settings)).await?;
+    if let Some(said) = limit {
+        let put = said.about(LimitKey::of_queue(&queue), None);
+        rate_limits::tell(&app, Command::PutLimit(Box::new(put))).await?;
+    }
+    let configuration = shown(&app, &queue, &view.settings).await?;
+    Ok(reply::ok(&json!({"name": queue.local(), "configuration": configuration})))
+}
+
+/// The settings of a queue, and the limit on its starts.
+pub(super) async fn shown(
+    app: &App,
+    queue: &rota_model::QueueName,
+    settings: &QueueSettings,
+) -> Result<Value, ApiError> {
+    let limit = rate_limits::look(app, LimitKey::of_queue(queue), None).await?;
+    let period = |ms: Option<u64>| ms.map(|ms| duration::format_iso8601(ms as i64));
+    Ok(json!({
+        "concurrency": settings.concurrency,
+        "retention": {
+            "completed": period(settings.completed_ms),
+            "cancelled": period(settings.cancelled_ms),
+            "discarded": period(settings.discarded_ms),
+        },
+        "rate_limit": limit.as_ref().and_then(limit_json),
+        "backpressure": settings.bounds.as_ref().map(bounds_json),
+    }))
+}
+
+fn limit_json(view: &LimitView) -> Option<Value> {
+    view.declared.as_ref().map(|numbers| {
+        let mut value = numbers_json(numbers);
+        // As the document on queues has it.
+        if let Some(rate) = numbers.rate {
+            value["limit"] = json!(rate.limit);
+            value["period"] = value["rate"]["period"].clone();
+        }
+        value
+    })
+}
+
+fn bounds_json(bounds: &Bounds) -> Value {
+    json!({
+        "max_depth": bounds.max_depth,
+        "max_size_bytes": bounds.max_bytes,
+        "strategy": bounds.strategy.as_str(),
+        "warning_threshold": f64::from(bounds.warn_at) / 1_000.0,
+        "per_tenant": {
+            "max_depth": bounds.tenant_max_depth,
+            "max_size_bytes": bounds.tenant_max_bytes,
+        },
+    })
+}
+
+fn settings(body: ConfigBody) -> Result<QueueSettings, ApiError> {
+    if body.concurrency == Some(0) {
+        return Err(ApiError::validation("concurrency", "'concurrency' must be at least 1.")
+            .hint("Pause the queue to stop it."));
+    }
+    let retention = body.retention.unwrap_or_default();
+    let at_the_top = BoundsBody {
+        max_depth: body.max_depth,
+        max_size: body.max_size,
+        max_size_bytes: body.max_size_bytes,
+        strategy: body.strategy,
+        warning_threshold: body.warning_threshold,
+        per_tenant: body.per_tenant,
+    };
+    let nested = body.backpressure.map(|body| bounds(body, "backpressure.")).transpose()?;
+    let bounds = match (nested.flatten(), bounds(at_the_top, "")?) {
+        (Some(_), Some(_)) => {
+            return Err(ApiError::invalid_request(
+                "Bounds are given both in 'backpressure' and beside it.",
+            )
+            .detail("field", "backpressure"));
+        }
+        (nested, at_the_top) => nested.or(at_the_top),
+    };
+    Ok(QueueSettings {
+        bounds,
+        concurrency: body.concurrency,
+        completed_ms: retention_ms(retention.completed, "completed")?,
+        cancelled_ms: retention_ms(retention.cancelled, "cancelled")?,
+        discarded_ms: retention_ms(retention.discarded, "discarded")?,
+    })
+}
+
+/// `None` when nothing is said.
+fn bounds(body: BoundsBody, within: &str) -> Result<Option<Bounds>, ApiError> {
+    let silent = body.strategy.is_none() && body.warning_threshold.is_none();
+    let per_tenant = body.per_tenant.unwrap_or_default();
+    let max_depth = depth(body.max_depth, body.max_size, within)?;
+    let max_bytes = whole(body.max_size_bytes, within, "max_size_bytes")?;
+    let of_each = format!("{within}per_tenant.");
+    let tenant_max_depth = depth(per_tenant.max_depth, per_tenant.max_size, &of_each)?;
+    let tenant_max_bytes = whole(per_tenant.max_size_bytes, &of_each, "max_size_bytes")?;
+    let given = [max_depth, max_bytes, tenant_max_depth, tenant_max_bytes];
+    if silent && given.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    Ok(Some(Bounds {
+        max_depth: max_depth.unwrap_or(0),
+        max_bytes: max_bytes.unwrap_or(0),
+        tenant_max_depth: tenant_max_depth.unwrap_or(0),
+        tenant_max_bytes: tenant_max_bytes.unwrap_or(0),
+        strategy: strategy(body.strategy, within)?,
+        warn_at: threshold(body.warning_threshold, within)?,
+    }))
+}
+
+/// Two documents call it differently.
+fn depth(
+    max_depth: Option<Value>,
+    max_size: Option<Value>,
+    within: &str,
+) -> Result<Option<u64>, ApiError> {
+    let depth = whole(max_depth, within, "max_depth")?;
+    let size = whole(max_size, within, "max_size")?;
+    match (depth, size) {
+        (Some(depth), Some(size)) if depth != size => {
+            let field = format!("{within}max_size");
+            Err(ApiError::validation(
+                &field,
+                "'max_depth' and 'max_size' mean the same and differ.",
+            ))
+        }
+        (depth, size) => Ok(depth.or(size)),
+    }
+}
+
+fn whole(value: Option<Value>, within: &str, name: &str) -> Result<Option<u64>, ApiError> {
+    let Some(value) = value else { return Ok(None) };
+    let number = value.as_u64().filter(|number| i64::try_from(*number).is_ok());
+    number.map(Some).ok_or_else(|| {
+        let text = "must be a whole number; 0 means no bound";
+        Rejection::value(format!("{within}{name}"), text).into()
+    })
+}
+
+fn strategy(value: Option<Value>, within: &str) -> Result<Backpressure, ApiError> {
+    let Some(value) = value else { return Ok(Backpressure::Reject) };
+    value.as_str().and_then(Backpressure::parse).ok_or_else(|| {
+        let text = "must be one of reject, block and drop_oldest";
+        Rejection::value(format!("{within}strategy"), text).into()
+    })
+}
+
+fn threshold(value: Option<Value>, within: &str) -> Result<u32, ApiError> {
+    let Some(value) = value else { return Ok(WARN_AT) };
+    let part = value.as_f64().filter(|part| (0.0..=1.0).contains(part));
+    part.map(|part| (part * 1_000.0).round() as u32).ok_or_else(|| {
+        let text = "must be a number from 0 to 1";
+        Rejection::value(format!("{within}warning_threshold"), text).into()
+    })
+}
+
+/// `{"limit", "period"}` is a rate; the other shapes are those of a rate limit. Null ends it.
+fn declared(value: &Value) -> Result<Said, ApiError> {
+    let none = Map::new();
+    let members = match value {
+        Value::Null => &none,
+        Value::Object(members) => members,
+        _ => return Err(Rejection::field("rate_limit", "must be an object").into()),
+    };
+    const KNOWN: [&str; 6] =
+        ["limit", "period", "concurrency", "rate", "throttle", "max_per_second"];
+    if let Some(unknown) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
+        let field = format!("rate_limit.{unknown}");
+        return Err(Rejection::value(field, "is not a part of a queue's rate limit").into());
+    }
+    let mut members = members.clone();
+    if let Some(limit) = members.remove("limit") {
+        let period = members.remove("period").unwrap_or(Value::Null);
+        let rate = json!({"limit": limit, "period": period});
+        match members.get("rate").filter(|value| !value.is_null()) {
+            None => drop(members.insert("rate".to_owned(), rate)),
+            // As it is shown: the same twice.
+            Some(known) if *known == rate => {}
+            Some(_) => {
+                let text = "and 'rate' cannot both be given";
+                return Err(Rejection::value("rate_limit.limit", text).into());
+            }
+        }
+    }
+    Said::declared(&members, "rate_limit")
+}
+
+fn retention_ms(text: Option<String>, state: &str) -> Result<Option<u64>, ApiError> {
+    let Some(text) = text else { return Ok(None) };
+    let ms = duration::parse_any(&text)
+        .map_err(|e| Rejection::value(format!("retention.{state}"), e.to_string()))?;
+    Ok(Some(u64::try_from(ms).unwrap_or(0)))
+}
+
+/// Tells null from nothing.
+fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
+}

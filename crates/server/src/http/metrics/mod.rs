@@ -1,0 +1,71 @@
+//! Figures for Prometheus.
+
+mod gather;
+mod labels;
+mod render;
+mod text;
+
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, Response, StatusCode};
+use bytes::Bytes;
+use tokio::sync::Mutex;
+
+use super::error::{ApiError, ApiResult};
+use super::{App, Shared};
+use labels::Labels;
+
+const MEDIA_TYPE: HeaderValue =
+    HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+/// Whoever asks again so soon gets the same.
+const FRESH_FOR: Duration = Duration::from_secs(1);
+
+/// What is remembered from one scrape to the next. One at a time: two would only cost twice.
+pub(super) struct Metrics(Mutex<Memory>);
+
+struct Memory {
+    tenants: Labels,
+    keys: Labels,
+    last: Option<(Instant, Bytes)>,
+}
+
+impl Metrics {
+    pub fn new(most_labels: usize) -> Self {
+        let labels = || Labels::new(most_labels);
+        Self(Mutex::new(Memory { tenants: labels(), keys: labels(), last: None }))
+    }
+}
+
+pub(super) async fn scrape(State(app): Shared) -> ApiResult {
+    let mut memory = app.metrics.0.lock().await;
+    let fresh = memory.last.as_ref().filter(|(at, _)| at.elapsed() < FRESH_FOR);
+    let page = match fresh {
+        Some((_, page)) => page.clone(),
+        None => anew(&app, &mut memory).await?,
+    };
+    drop(memory);
+    let mut response = Response::new(Body::from(page));
+    response.headers_mut().insert(CONTENT_TYPE, MEDIA_TYPE);
+    Ok(response)
+}
+
+async fn anew(app: &App, memory: &mut Memory) -> Result<Bytes, ApiError> {
+    let at = Instant::now();
+    let figures = gather::gather(app, &mut memory.tenants, &mut memory.keys).await?;
+    // Some megabytes, where there are many queues: not on a thread that serves others.
+    let page = tokio::task::spawn_blocking(move || render::render(&figures)).await;
+    let page = Bytes::from(page.map_err(|_| failed())?);
+    memory.last = Some((at, page.clone()));
+    Ok(page)
+}
+
+fn failed() -> ApiError {
+    ApiError::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "backend_error",
+        "The metrics could not be written down.",
+    )
+}

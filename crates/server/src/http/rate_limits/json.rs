@@ -1,0 +1,84 @@
+//! A limit in JSON.
+
+use rota_engine::LimitView;
+use rota_model::{LimitKey, LimitNumbers, OnLimit, Rate, Scope, duration};
+use serde_json::{Value, json};
+
+/// A key as it is counted for everyone, or for one tenant.
+pub(super) fn partition(view: &LimitView) -> Value {
+    let numbers = view.numbers;
+    let scope = if view.tenant.is_some() { Scope::Tenant } else { Scope::Global };
+    let time = |at: rota_model::Millis| at.to_string();
+    let mut value = json!({
+        "key": view.key,
+        "scope": scope.as_str(),
+        "active": view.active,
+        "concurrency": numbers.concurrency.map(|limit| json!({
+            "limit": limit,
+            "active": view.active,
+            "available": u64::from(limit).saturating_sub(view.active),
+        })),
+        "rate": numbers.rate.map(|rate| with(rate, json!({
+            "current_count": view.started.map_or(0, |(count, _)| count),
+            "window_resets_at": view.started.and_then(|(_, resets)| resets).map(time),
+        }))),
+        "throttle": numbers.throttle.map(|rate| with(rate, json!({
+            "next_allowed_at": view.next_paced.map(time),
+        }))),
+        "on_limit": view.on_limit.unwrap_or(OnLimit::Wait).as_str(),
+        "waiting_count": view.waiting,
+        "paused_until": view.paused_until.map(time),
+        "pause_reason": view.pause_reason,
+        "override": view.replaced.map(|(other, expires)| {
+            let mut value = self::numbers(&other);
+            value["expires_at"] = json!(time(expires));
+            value["reason"] = json!(view.reason);
+            value
+        }),
+        "declared": view.declared.is_some(),
+        "declaration": view.declared.as_ref().map(self::numbers),
+        "mixed": view.mixed,
+        "reason": view.reason,
+    });
+    if let Some(tenant) = &view.tenant {
+        value["tenant_id"] = json!(tenant);
+    }
+    value
+}
+
+/// A key of which tenants have parts to themselves.
+pub(super) fn with_parts(key: &LimitKey, whole: Option<&LimitView>, parts: &[Value]) -> Value {
+    let sum = |name: &str| parts.iter().filter_map(|part| part[name].as_u64()).sum::<u64>();
+    let mut value = whole.map_or_else(
+        || {
+            json!({
+                "key": key,
+                "scope": Scope::Tenant.as_str(),
+                "active": sum("active"),
+                "waiting_count": sum("waiting_count"),
+                "paused_until": null,
+                "override": null,
+                "declared": false,
+                "mixed": false,
+            })
+        },
+        partition,
+    );
+    value["partitions"] = json!(parts);
+    value
+}
+
+pub(in crate::http) fn numbers(numbers: &LimitNumbers) -> Value {
+    let rate = |rate: Option<Rate>| rate.map(|rate| with(rate, json!({})));
+    json!({
+        "concurrency": numbers.concurrency,
+        "rate": rate(numbers.rate),
+        "throttle": rate(numbers.throttle),
+    })
+}
+
+fn with(rate: Rate, mut more: Value) -> Value {
+    more["limit"] = json!(rate.limit);
+    more["period"] = json!(duration::format_iso8601(rate.period_ms as i64));
+    more
+}

@@ -1,0 +1,201 @@
+//! Rate limits: looking at them, and an operator's word on them.
+
+mod json;
+mod list;
+mod said;
+
+use axum::extract::State;
+use rota_engine::{Command, LimitName, LimitView, Refusal, Reply};
+use rota_model::{JobType, LimitKey, TenantId};
+use serde_json::{Value, json};
+
+use super::body::Json;
+use super::caller::caller;
+use super::error::{ApiError, ApiResult};
+use super::params::{Params, PathName};
+use super::{App, Shared, reply};
+use crate::runtime::Answer;
+
+pub(super) use json::numbers as numbers_json;
+pub(super) use list::list;
+pub(super) use said::Said;
+
+/// The most tenants' parts of a key that are shown with it.
+const MOST_PARTS: usize = 1_000;
+
+/// What a request speaks of.
+struct Target {
+    key: LimitKey,
+    tenant: Option<TenantId>,
+}
+
+pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+    let key = known_key(&name)?;
+    let tenant = tenant(&params, &name)?;
+    answer(&app, &Target { key, tenant }, &name).await
+}
+
+pub(super) async fn put(
+    State(app): Shared,
+    name: PathName,
+    params: Params,
+    body: Json,
+) -> ApiResult {
+    let key = LimitKey::parse(name.as_str())
+        .map_err(|e| ApiError::invalid_request(format!("The key {e}.")).detail("field", "key"))?;
+    let tenant = tenant(&params, &name)?;
+    say(&app, Target { key, tenant }, &body).await
+}
+
+pub(super) async fn clear(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+    let key = known_key(&name)?;
+    let tenant = tenant(&params, &name)?;
+    forget(&app, Target { key, tenant }, &name).await
+}
+
+pub(super) async fn show_queue(State(app): Shared, name: PathName) -> ApiResult {
+    let target = of_queue(&app, &name)?;
+    answer(&app, &target, &name).await
+}
+
+pub(super) async fn put_queue(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+    let target = of_queue(&app, &name)?;
+    for_everyone(&app)?;
+    say(&app, target, &body).await
+}
+
+pub(super) async fn clear_queue(State(app): Shared, name: PathName) -> ApiResult {
+    let target = of_queue(&app, &name)?;
+    for_everyone(&app)?;
+    forget(&app, target, &name).await
+}
+
+pub(super) async fn show_type(State(app): Shared, name: PathName) -> ApiResult {
+    answer(&app, &of_type(&name)?, &name).await
+}
+
+pub(super) async fn put_type(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+    only_operators()?;
+    say(&app, of_type(&name)?, &body).await
+}
+
+pub(super) async fn clear_type(State(app): Shared, name: PathName) -> ApiResult {
+    only_operators()?;
+    forget(&app, of_type(&name)?, &name).await
+}
+
+/// A limit as it stands, if there is one.
+pub(super) async fn look(
+    app: &App,
+    key: LimitKey,
+    tenant: Option<TenantId>,
+) -> Result<Option<LimitView>, ApiError> {
+    Ok(app.handle.look(move |engine| engine.limit(&key, tenant.as_ref())).await?)
+}
+
+async fn answer(app: &App, target: &Target, name: &PathName) -> ApiResult {
+    let view = look(app, target.key.clone(), target.tenant.clone()).await?;
+    // What an operator has declared for everyone holds a tenant's jobs too.
+    let view = match view {
+        None if target.tenant.is_some() && caller().is_some() => {
+            let shared = look(app, target.key.clone(), None).await?;
+            shared.filter(|view| view.declared.is_some())
+        }
+        found => found,
+    };
+    let parts = match target.tenant {
+        Some(_) => Vec::new(),
+        None => parts_of(app, &target.key).await?,
+    };
+    match (view, parts.is_empty()) {
+        (None, true) => Err(ApiError::not_found("rate limit", name.as_str())),
+        (Some(view), true) => Ok(reply::ok(&json::partition(&view))),
+        (view, false) => Ok(reply::ok(&json::with_parts(&target.key, view.as_ref(), &parts))),
+    }
+}
+
+async fn say(app: &App, target: Target, body: &Json) -> ApiResult {
+    let said = Said::read(body, &target.key, app.handle.clock().now().wall)?;
+    let view =
+        tell(app, Command::PutLimit(Box::new(said.about(target.key, target.tenant)))).await?;
+    Ok(reply::ok(&json::partition(&view)))
+}
+
+/// Says something about a limit, and gives what it is then.
+pub(super) async fn tell(app: &App, command: Command) -> Result<LimitView, ApiError> {
+    match app.handle.command(command).await? {
+        Reply::Limit(view) => Ok(*view),
+        reply => Err(Answer::Reply(reply).into()),
+    }
+}
+
+async fn forget(app: &App, target: Target, name: &PathName) -> ApiResult {
+    match app.handle.command(Command::ClearLimit(target.key, target.tenant)).await? {
+        Reply::Limit(view) => Ok(reply::ok(&json::partition(&view))),
+        Reply::Refused(Refusal::UnknownLimit) => {
+            Err(ApiError::not_found("rate limit", name.as_str()))
+        }
+        reply => Err(Answer::Reply(reply).into()),
+    }
+}
+
+/// The parts of a key that tenants have to themselves.
+async fn parts_of(app: &App, key: &LimitKey) -> Result<Vec<Value>, ApiError> {
+    let key = key.clone();
+    let look = app.handle.look(move |engine| {
+        let whole = LimitName { key: key.clone(), tenant: None, declared: false };
+        let after = engine.limits_after(Some(&whole), &key, MOST_PARTS);
+        let own = after.into_iter().take_while(|name| name.key == key);
+        own.filter_map(|name| engine.limit(&name.key, name.tenant.as_ref())).collect::<Vec<_>>()
+    });
+    Ok(look.await?.iter().map(json::partition).collect())
+}
+
+/// The tenant whose part is meant. Nobody but an operator may mean another's.
+fn tenant(params: &Params, name: &PathName) -> Result<Option<TenantId>, ApiError> {
+    let given = params.get("tenant").map(|text| {
+        TenantId::parse(text).map_err(|e| {
+            ApiError::invalid_request(format!("'tenant' {e}.")).detail("field", "tenant")
+        })
+    });
+    let given = given.transpose()?;
+    match (caller(), given) {
+        (Some(caller), Some(given)) if caller != given => {
+            Err(ApiError::not_found("rate limit", name.as_str()))
+        }
+        (caller, given) => Ok(caller.or(given)),
+    }
+}
+
+fn known_key(name: &PathName) -> Result<LimitKey, ApiError> {
+    LimitKey::parse(name.as_str()).map_err(|_| ApiError::not_found("rate limit", name.as_str()))
+}
+
+fn of_queue(app: &App, name: &PathName) -> Result<Target, ApiError> {
+    let queue = app.queue(&name.queue()?);
+    Ok(Target { key: LimitKey::of_queue(&queue), tenant: None })
+}
+
+fn of_type(name: &PathName) -> Result<Target, ApiError> {
+    let kind = JobType::parse(name.as_str())
+        .map_err(|error| ApiError::invalid_request(format!("The job type {error}.")))?;
+    Ok(Target { key: LimitKey::of_type(&kind), tenant: None })
+}
+
+/// A queue that tenants share is not for one of them to limit.
+pub(super) fn for_everyone(app: &App) -> Result<(), ApiError> {
+    if app.is_namespaced() { Ok(()) } else { only_operators() }
+}
+
+fn only_operators() -> Result<(), ApiError> {
+    match caller() {
+        None => Ok(()),
+        Some(tenant) => Err(ApiError::new(
+            axum::http::StatusCode::FORBIDDEN,
+            "forbidden",
+            "This limit is for the jobs of all tenants, and only an operator may set it.",
+        )
+        .hint("Leave the header X-OJS-Tenant out, or give jobs a rate_limit of their own.")
+        .detail("tenant_id", json!(tenant))),
+    }
+}
