@@ -1,6 +1,7 @@
 //! `rota demo noisy-neighbour` shows what fairness does, and leaves nothing behind.
 
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -11,7 +12,7 @@ use crate::run::{Ran, rota_at};
 use crate::support::{binary, command};
 
 /// Runs it with its data in a directory of its own, which must be empty in the end, and sends this
-/// signal, if any, as soon as both servers have data.
+/// signal, if any, as soon as both servers have jobs.
 #[track_caller]
 fn demo(arguments: &[&str], kill: Option<fn(u32) -> String>) -> Ran {
     let dir = TempDir::new().unwrap();
@@ -30,8 +31,10 @@ fn demo(arguments: &[&str], kill: Option<fn(u32) -> String>) -> Ran {
     wait_until("its servers run", || children(id).len() == 2);
     let servers = children(id);
     if let Some(kill) = kill {
-        // Long enough for some jobs; that none was done yet must not matter either.
-        std::thread::sleep(std::time::Duration::from_secs(2));
+        wait_until("jobs are stored", || {
+            let stored = stored(dir.path());
+            stored.len() == 2 && stored.iter().all(|bytes| *bytes > 1 << 20)
+        });
         let sent = Command::new("kill").args(kill(id).split(' ')).status().unwrap();
         assert!(sent.success());
     }
@@ -42,6 +45,14 @@ fn demo(arguments: &[&str], kill: Option<fn(u32) -> String>) -> Ran {
     let left: Vec<_> = dir.path().read_dir().unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
     ran
+}
+
+/// Bytes in the database of each server.
+fn stored(dir: &Path) -> Vec<u64> {
+    let inside = |dir: &Path| dir.read_dir().into_iter().flatten().flatten().map(|e| e.path());
+    let size = |path: PathBuf| path.metadata().map_or(0, |file| file.len());
+    let servers = inside(dir).flat_map(|demo| inside(&demo)).filter(|path| path.is_dir());
+    servers.map(|data| size(data.join("rota.db")) + size(data.join("rota.db-wal"))).collect()
 }
 
 #[track_caller]
@@ -100,6 +111,14 @@ fn a_supervisor_gets_the_numbers_so_far() {
     let arguments = &["--duration", "1m", "--json"];
     let seen = demo(arguments, Some(|id| format!("-TERM {id}"))).json();
     assert!(number(&seen, "seconds") < 30.0, "{seen}");
+}
+
+#[test]
+fn a_server_that_dies_ends_it() {
+    let kill = |id| format!("-KILL {}", children(id)[0]);
+    let message = demo(&["--duration", "1m"], Some(kill)).failed(1);
+    assert!(message.starts_with("rota: the demo ended, with"), "{message}");
+    assert!(message.contains("The server's last words: "), "{message}");
 }
 
 #[cfg(target_os = "linux")]

@@ -26,9 +26,9 @@ impl Server {
         let log = at.with_extension("log");
         let mut command = Command::new(std::env::current_exe()?);
         command
-            // Fairness is shown, not the disk: no waiting for fsync.
+            // Fairness is shown, not the disk: no waiting for fsync, no space set aside.
             .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error"])
-            .args(["--durability", "os", "--data"])
+            .args(["--durability", "os", "--storage-reserve", "0", "--data"])
             .arg(at)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

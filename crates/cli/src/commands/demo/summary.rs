@@ -1,5 +1,6 @@
 //! What was seen, in words and for programs.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -33,23 +34,42 @@ fn side(setup: &Setup, tally: &Tally) -> Value {
 }
 
 pub(super) fn text(lasted: Duration, fair: &Tally, unfair: &Tally) -> String {
-    let both =
-        |tenants: std::ops::Range<usize>| (fair.figures(tenants.clone()), unfair.figures(tenants));
-    let (quiet, quiet_without) = both(QUIET);
-    let (flood, flood_without) = both(FLOOD..FLOOD + 1);
-    let (urgent, urgent_without) = both(URGENT..URGENT + 1);
-    let (median, p99) = (|of: &Figures| waited(of.median), |of: &Figures| waited(of.p99));
+    let both = |tenants: Range<usize>| (fair.figures(tenants.clone()), unfair.figures(tenants));
+    let (quiet, flood, urgent) = (both(QUIET), both(FLOOD..FLOOD + 1), both(URGENT..URGENT + 1));
+    let seconds = lasted.as_secs_f64();
+    let most = plural(flood.0.enqueued.max(flood.1.enqueued), "job", "jobs");
+    let done = [("quiet tenants", &quiet), ("flood", &flood), ("urgent", &urgent)]
+        .map(|(who, (with, without))| format!("  {who:13}  {}\n", done(with, without)));
+    format!(
+        "{}\nIn {seconds:.0} seconds, beside a flood of {most}:\n{}\n{}",
+        waits(&quiet.0, &quiet.1),
+        done.concat(),
+        recipe(),
+    )
+}
+
+fn waits(with: &Figures, without: &Figures) -> String {
     format!(
         "\
 Nine quiet tenants waited {} (median) with fairness, {} without;
-one job in a hundred waited {} or longer with fairness, {} without.
-
-In {:.0} seconds, beside a flood of {}:
-  quiet tenants  {} of {} done with fairness, {} of {} without
-  flood          {} done with fairness, {} without
-  urgent         {} done with fairness, {} without
+the slowest in a hundred of their jobs {} with fairness, {} without.
 Jobs that have not begun count with their waiting time so far.
+",
+        waited(with.median),
+        waited(without.median),
+        waited(with.p99),
+        waited(without.p99),
+    )
+}
 
+fn done(with: &Figures, without: &Figures) -> String {
+    let done = |of: &Figures| format!("{} of {}", grouped(of.done), grouped(of.enqueued));
+    format!("{} done with fairness, {} without", done(with), done(without))
+}
+
+fn recipe() -> String {
+    format!(
+        "\
 With fairness, tenants are served in turn, and a priority counts among the jobs of its own tenant.
 Without, jobs are served in order, the urgent first. Try it yourself:
   {} \\
@@ -57,20 +77,6 @@ Without, jobs are served in order, the urgent first. Try it yourself:
   {} \\
     rota serve --listen 127.0.0.1:8081 --data unfair-data
 ",
-        median(&quiet),
-        median(&quiet_without),
-        p99(&quiet),
-        p99(&quiet_without),
-        lasted.as_secs_f64(),
-        plural(flood.enqueued.max(flood_without.enqueued), "job", "jobs"),
-        grouped(quiet.done),
-        grouped(quiet.enqueued),
-        grouped(quiet_without.done),
-        grouped(quiet_without.enqueued),
-        grouped(flood.done),
-        grouped(flood_without.done),
-        grouped(urgent.done),
-        grouped(urgent_without.done),
         variables(&FAIR),
         variables(&UNFAIR),
     )
