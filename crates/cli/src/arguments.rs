@@ -37,7 +37,7 @@ or ROTA_TENANT. `rota COMMAND --help` has examples.";
 
 /// The commands as `rota --help` shows them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Server", &["serve", "config", "health", "bench"]),
+    ("Server", &["serve", "config", "health", "bench", "demo"]),
     ("Jobs", &["enqueue", "work", "jobs", "explain", "dead-letter", "cron"]),
     ("Queues and workers", &["queues", "workers", "pools"]),
     ("Tenants and limits", &["tenants", "fairness", "limits"]),

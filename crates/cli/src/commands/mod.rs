@@ -8,6 +8,7 @@ mod confirm;
 mod copy;
 mod cron;
 mod dead_letter;
+mod demo;
 mod doctor;
 mod enqueue;
 mod explain;
@@ -54,6 +55,7 @@ pub(crate) enum Command {
     Restore(restore::Restore),
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
+    Demo(demo::Demo),
     Completions(completions::Completions),
 }
 
@@ -83,6 +85,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         Command::Restore(command) => command.run(),
         Command::Doctor(command) => wait_for(command.run()),
         Command::Bench(command) => command.run(),
+        Command::Demo(command) => command.run(),
         Command::Completions(command) => command.run(),
     }
 }

@@ -5,6 +5,7 @@ mod each;
 mod list;
 mod number;
 mod plural;
+mod screen;
 mod table;
 mod time;
 
@@ -19,6 +20,7 @@ pub(crate) use each::each;
 pub(crate) use list::List;
 pub(crate) use number::{decimal, percent};
 pub(crate) use plural::{grouped, plural};
+pub(crate) use screen::{CLEAR, screen};
 pub(crate) use table::{Table, printable};
 pub(crate) use time::{milliseconds, moment, relative};
 

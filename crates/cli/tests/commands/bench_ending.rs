@@ -2,10 +2,10 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::children::{children, is_running, wait_until};
 use crate::run::Ran;
 use crate::support::command;
 
@@ -54,22 +54,4 @@ fn interrupt(what: &str, kill: fn(u32) -> String) {
         assert!(!is_running(&server), "{server} still runs");
     }
     assert_eq!(dir.path().read_dir().unwrap().count(), 0);
-}
-
-fn children(id: u32) -> Vec<String> {
-    let shown = Command::new("pgrep").arg("-P").arg(id.to_string()).output().unwrap();
-    String::from_utf8(shown.stdout).unwrap().lines().map(str::to_owned).collect()
-}
-
-fn is_running(id: &str) -> bool {
-    Command::new("kill").args(["-0", id]).stderr(Stdio::null()).status().unwrap().success()
-}
-
-#[track_caller]
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(30);
-    while !holds() {
-        assert!(Instant::now() < until, "never: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }

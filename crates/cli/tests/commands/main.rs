@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod children;
 mod fake;
 mod run;
 
@@ -16,6 +17,7 @@ mod client;
 mod completions;
 mod cron;
 mod dead_letter;
+mod demo;
 mod enqueue;
 mod enqueue_file;
 mod enqueue_limits;

@@ -9,7 +9,7 @@ use rota_client::{Client, Error, FairTenant, Fairness, Kept};
 use crate::Failure;
 use crate::commands::fairness::headline;
 use crate::commands::job_options::duration_ms;
-use crate::output::{Table, decimal, percent, print, print_json, printable};
+use crate::output::{CLEAR, Table, decimal, percent, print, print_json, printable, screen};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,10 +17,6 @@ Examples:
   rota tenants top -n 5 --interval 5s
   rota tenants top --once                      one table, as when the output is no terminal";
 
-/// To the upper left corner; what stands there is written over line by line, which does not flicker.
-const HOME: &str = "\u{1b}[H";
-const CLEAR_TO_THE_RIGHT: &str = "\u{1b}[K";
-const CLEAR_BELOW: &str = "\u{1b}[J";
 const SHORTEST_INTERVAL: u64 = 100;
 
 #[derive(Debug, Args)]
@@ -51,7 +47,7 @@ impl Top {
             return print(&first);
         }
         let mut text = first;
-        print(&format!("{HOME}{CLEAR_BELOW}"))?;
+        print(CLEAR)?;
         loop {
             print(&screen(&text))?;
             tokio::time::sleep(self.interval).await;
@@ -104,24 +100,9 @@ async fn enqueued(client: &Client, tenant: &FairTenant) -> Result<Option<f64>, E
     }
 }
 
-fn screen(text: &str) -> String {
-    let lines = text.lines().map(|line| format!("{line}{CLEAR_TO_THE_RIGHT}\n"));
-    format!("{HOME}{}{CLEAR_BELOW}", lines.collect::<String>())
-}
-
 fn interval(text: &str) -> Result<Duration, String> {
     match duration_ms(text)? {
         SHORTEST_INTERVAL.. => duration_ms(text).map(Duration::from_millis),
         _ => Err("it must be at least 100ms".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::screen;
-
-    #[test]
-    fn a_shorter_table_leaves_nothing_of_a_longer_one() {
-        assert_eq!(screen("A\n\nB\n"), "\u{1b}[HA\u{1b}[K\n\u{1b}[K\nB\u{1b}[K\n\u{1b}[J");
     }
 }

@@ -1,0 +1,49 @@
+//! `rota demo`: what the server is for, to be seen in a terminal.
+
+mod act;
+mod figures;
+mod load;
+mod noisy_neighbour;
+mod picture;
+mod server;
+mod signals;
+mod summary;
+mod tally;
+
+use clap::{Args, Subcommand};
+
+use self::noisy_neighbour::NoisyNeighbour;
+use crate::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  rota demo noisy-neighbour                    quiet tenants beside a flood, with fairness and without
+
+A demo starts servers of its own, with their data in a temporary directory, and removes both when it
+ends. Nothing need be running, and nothing that runs is touched.";
+
+/// See in a terminal what the server does
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Demo {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    NoisyNeighbour(NoisyNeighbour),
+}
+
+impl Demo {
+    pub fn run(self) -> Result<(), Failure> {
+        // Several threads: what one tenant's batch costs here must not delay the others.
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|e| Failure::error(format!("the runtime cannot be started: {e}")))?;
+        match self.what {
+            What::NoisyNeighbour(demo) => runtime.block_on(demo.run()),
+        }
+    }
+}
