@@ -96,7 +96,16 @@ impl<'t> Simulation<'t> {
             if !step.is_quiet() {
                 self.trace.line(format_args!("{step}"));
             }
-            self.oracle.decided(step)?;
+            if let Err(v) = self.oracle.decided(step) {
+                if std::env::var("DBG").is_ok() {
+                    let e = self.runtime.engine();
+                    for id in e.tenant_ids() { println!("{:?}", e.tenant(&id)); }
+                    for q in e.queues() { println!("{:?}", q); }
+                    for l in e.limits("", false, 0, 100).0 { println!("{:?}", l); }
+                    println!("{}", e.debug());
+                }
+                return Err(v);
+            }
         }
         self.oracle.look(self.runtime.engine())?;
         steps.last().map_or(Ok(()), |step| self.sabotage_step(step))

@@ -38,6 +38,7 @@ impl World {
         self.hear(step);
         self.note_present();
         self.note_idle_queues();
+        self.settle_left_out();
         Ok(())
     }
 

@@ -93,6 +93,8 @@ impl World {
     /// Active jobs that are held by this limit.
     pub(super) fn active_of(&self, (key, tenant): &Partition) -> u64 {
         let active = self.active.iter().filter_map(|seq| self.jobs.get(seq));
+        let partition = (key.clone(), tenant.clone());
+        let said = self.limits.get(&partition).is_some_and(Key::is_spoken_of);
         let held = |class: &Class| {
             let own = class.policy.limit.as_ref().is_some_and(|limit| {
                 let whose = (limit.scope == Scope::Tenant).then_some(&class.tenant);
@@ -100,7 +102,7 @@ impl World {
             });
             let meant = *key == LimitKey::of_type(&class.kind)
                 || *key == LimitKey::of_queue(&class.queue);
-            own || meant && tenant.is_none()
+            own || meant && said && tenant.is_none()
         };
         active.filter(|job| held(&job.class)).count() as u64
     }
