@@ -160,6 +160,14 @@ impl NumbersEdit {
     }
 }
 
+/// All of them anew.
+impl From<LimitNumbers> for NumbersEdit {
+    fn from(numbers: LimitNumbers) -> Self {
+        let LimitNumbers { concurrency, rate, throttle } = numbers;
+        Self { concurrency: Some(concurrency), rate: Some(rate), throttle: Some(throttle) }
+    }
+}
+
 /// Who says that an execution has ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Holder {

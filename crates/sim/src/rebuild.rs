@@ -90,20 +90,26 @@ fn openings(engine: &Engine, queues: &[QueueName]) -> Vec<Command> {
         let resume = |queue: &QueueName| Command::ResumeShard(tenant.clone(), queue.clone());
         commands.extend(queues.iter().map(resume));
     }
-    for limit in engine.limits("", false, 0, usize::MAX).0 {
+    for limit in limits(engine) {
         let (key, tenant) = (limit.key, limit.tenant);
         commands.push(Command::ClearLimit(key.clone(), tenant.clone()));
         let end = engine.now().wall.saturating_add_ms(1_000_000);
-        let numbers = Some((LimitNumbers::default(), Some(end)));
+        let numbers = Some((LimitNumbers::default().into(), Some(end)));
         let put = PutLimit { key, tenant, numbers, paused_until: None, reason: None };
         commands.push(Command::PutLimit(Box::new(put)));
     }
     commands
 }
 
+/// All limits that an engine knows.
+pub(crate) fn limits(engine: &Engine) -> Vec<LimitView> {
+    let names = engine.limits_after(None, "", usize::MAX);
+    names.iter().filter_map(|name| engine.limit(&name.key, name.tenant.as_ref())).collect()
+}
+
 /// A limit that held before holds afterwards.
 fn check_windows(first: &Engine, second: &Engine) -> Check {
-    for limit in first.limits("", false, 0, usize::MAX).0 {
+    for limit in limits(first) {
         let theirs = second.limit(&limit.key, limit.tenant.as_ref());
         let started = |view: &LimitView| view.started.map_or(0, |(count, _)| count);
         let kept = theirs.as_ref().map_or(0, started) >= started(&limit);

@@ -64,13 +64,18 @@ impl Engine {
             }
         }
         self.check_keys(jobs).map_err(Obstacle::No)?;
+        // Nothing is dropped for a batch that something else keeps out.
+        let mut room = Ok(over);
         for (name, share) in &load.queues {
-            self.check_bounds(name, None, share, jobs)?;
+            match self.check_bounds(name, None, share, jobs) {
+                Err(make_room @ Obstacle::MakeRoom(..)) => room = Err(make_room),
+                other => other?,
+            }
         }
         for ((name, tenant), share) in &load.parts {
             self.check_bounds(name, Some(tenant), share, jobs)?;
         }
-        Ok(over)
+        room
     }
 
     /// Whether anything could keep one of the jobs out. Most servers have few limits, and this is

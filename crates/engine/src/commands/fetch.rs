@@ -54,7 +54,10 @@ impl Engine {
                 return None;
             }
             let turn = match only {
-                Some(shard) => self.first_turn_of(shard)?,
+                Some(shard) => {
+                    self.let_shard_in(shard);
+                    self.first_turn_of(shard)?
+                }
                 None => self.first_turn(ix)?,
             };
             if self.is_at_cap(self.tenant_of(turn)) {

@@ -96,6 +96,8 @@ pub(crate) struct LimitState {
     /// Microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_us: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_us: Option<i64>,
 }
 
 /// How many may start now.
@@ -256,9 +258,10 @@ impl Limit {
             self.window(rate);
         }
         self.windows.iter_mut().for_each(|window| window.record(mono, 1));
-        match throttles.first() {
-            Some(_) => throttles.iter().for_each(|rate| self.pace.record(*rate, mono)),
-            None => self.pace.note(mono),
+        if throttles.is_empty() {
+            self.pace.note(mono);
+        } else {
+            self.pace.record(&throttles, mono);
         }
     }
 
@@ -314,8 +317,10 @@ impl Limit {
             let starts = window.starts().map(|(at, n)| (at + offset, n)).collect();
             (window.period_ms(), if window.is_exact() { 1 } else { u32::MAX }, starts)
         });
-        let last_us = self.pace.last_us().map(|us| us.saturating_add(offset.saturating_mul(1_000)));
-        Some(LimitState { as_of, windows: windows.collect(), last_us })
+        let in_wall = |us: i64| us.saturating_add(offset.saturating_mul(1_000));
+        let last_us = self.pace.last_us().map(in_wall);
+        let started_us = last_us.map(|_| in_wall(self.pace.started_us()));
+        Some(LimitState { as_of, windows: windows.collect(), last_us, started_us })
     }
 
     pub fn restore(&mut self, state: &LimitState, now: Now) {
@@ -326,9 +331,9 @@ impl Limit {
             starts.iter().for_each(|&(at, n)| window.record(at - offset, n));
             self.windows.push(window);
         }
-        self.pace = state
-            .last_us
-            .map_or(Pace::none(), |us| Pace::at(us.saturating_sub(offset.saturating_mul(1_000))));
+        let in_mono = |us: i64| us.saturating_sub(offset.saturating_mul(1_000));
+        let started = state.started_us.or(state.last_us).map_or(i64::MIN / 2, in_mono);
+        self.pace = state.last_us.map_or(Pace::none(), |us| Pace::at(in_mono(us), started));
     }
 
     /// Starts that were written down one by one, in monotonic time.
@@ -339,7 +344,7 @@ impl Limit {
         self.windows.iter_mut().for_each(|window| window.record(at, n));
         for _ in 0..n {
             match throttle {
-                Some(rate) => self.pace.record(rate, at),
+                Some(rate) => self.pace.record(&[rate], at),
                 None => self.pace.note(at),
             }
         }

@@ -36,10 +36,6 @@ impl Lot {
         !self.parked.is_empty()
     }
 
-    pub fn parked_turns(&self) -> usize {
-        self.parked.len()
-    }
-
     pub fn nominees(&self) -> usize {
         self.nominees.len()
     }
@@ -78,13 +74,15 @@ impl Lot {
         }
     }
 
-    /// One lane leaves.
-    pub fn unpark(&mut self, turn: TurnIx, class: ClassId) {
-        let Some(group) = self.parked.get_mut(&turn) else { return };
+    /// One lane leaves. Whether it was the last of its turn.
+    pub fn unpark(&mut self, turn: TurnIx, class: ClassId) -> bool {
+        let Some(group) = self.parked.get_mut(&turn) else { return false };
         group.remove(&class);
-        if group.is_empty() {
+        let last = group.is_empty();
+        if last {
             self.take(turn);
         }
+        last
     }
 
     /// The group that is next, given what the turns' tags are now.

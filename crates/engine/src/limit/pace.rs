@@ -6,7 +6,10 @@ use rota_model::Rate;
 /// late does not push the ones behind it back: lateness would add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pace {
+    /// When the last start was due, which is not after it.
     last_us: i64,
+    /// When it was.
+    started_us: i64,
 }
 
 /// Below this distance several starts may share a moment, since nobody wakes up that often.
@@ -17,11 +20,15 @@ const LATE_US: i64 = 1_000;
 
 impl Pace {
     pub fn none() -> Self {
-        Self { last_us: i64::MIN / 2 }
+        Self { last_us: i64::MIN / 2, started_us: i64::MIN / 2 }
     }
 
-    pub fn at(last_us: i64) -> Self {
-        Self { last_us }
+    pub fn at(last_us: i64, started_us: i64) -> Self {
+        Self { last_us, started_us: started_us.max(last_us) }
+    }
+
+    pub fn started_us(self) -> i64 {
+        self.started_us
     }
 
     pub fn last_us(self) -> Option<i64> {
@@ -30,14 +37,22 @@ impl Pace {
 
     /// When the next may start, in milliseconds.
     pub fn next_ms(self, rate: Rate) -> i64 {
-        let next = self.last_us.saturating_add(rate.interval_us() as i64);
-        next.saturating_add(999).div_euclid(1_000)
+        self.next_us(rate).saturating_add(999).div_euclid(1_000)
+    }
+
+    /// Jobs of one key may be paced differently: the lateness of a slow one must not bring a fast
+    /// one too near to it.
+    fn next_us(self, rate: Rate) -> i64 {
+        let interval = rate.interval_us() as i64;
+        let due = self.last_us.saturating_add(interval);
+        let near = self.started_us.saturating_add(interval - slack(interval));
+        if interval < FINEST_US { due } else { due.max(near) }
     }
 
     /// How many may start now.
     pub fn free(self, rate: Rate, now_ms: i64) -> u64 {
         let (now, interval) = (now_ms.saturating_mul(1_000), rate.interval_us() as i64);
-        let next = self.last_us.saturating_add(interval);
+        let next = self.next_us(rate);
         if next > now {
             return 0;
         }
@@ -45,21 +60,28 @@ impl Pace {
         1 + (late / interval.max(1)) as u64
     }
 
-    pub fn record(&mut self, rate: Rate, now_ms: i64) {
-        let (now, interval) = (now_ms.saturating_mul(1_000), rate.interval_us() as i64);
-        let next = self.last_us.saturating_add(interval);
-        let slack = slack(interval);
-        self.last_us = match now.saturating_sub(next) > slack {
-            // The next keeps its whole distance from this one.
-            true if interval >= FINEST_US => now,
-            true => now.saturating_sub(slack),
-            false => next,
-        };
+    /// A start that is held by these.
+    pub fn record(&mut self, rates: &[Rate], now_ms: i64) {
+        let now = now_ms.saturating_mul(1_000);
+        let was = self.last_us;
+        for rate in rates {
+            let interval = rate.interval_us() as i64;
+            let (next, slack) = (was.saturating_add(interval), slack(interval));
+            let due = match now.saturating_sub(next) > slack {
+                // The next keeps its whole distance from this one.
+                true if interval >= FINEST_US => now,
+                true => now.saturating_sub(slack),
+                false => next.min(now),
+            };
+            self.last_us = self.last_us.max(due);
+        }
+        self.started_us = self.started_us.max(now);
     }
 
     /// A start of a job that is not paced itself.
     pub fn note(&mut self, now_ms: i64) {
-        self.last_us = self.last_us.max(now_ms.saturating_mul(1_000));
+        let now = now_ms.saturating_mul(1_000);
+        (self.last_us, self.started_us) = (self.last_us.max(now), self.started_us.max(now));
     }
 }
 
@@ -78,7 +100,7 @@ mod tests {
         let (mut pace, mut starts) = (Pace::none(), Vec::new());
         for now in (0..10_000).step_by(step as usize) {
             while pace.free(rate, now) > 0 {
-                pace.record(rate, now);
+                pace.record(&[rate], now);
                 starts.push(now);
             }
         }
@@ -94,6 +116,17 @@ mod tests {
             let (got, due) = (starts.len() as f64, 10.0 * f64::from(limit));
             assert!(got >= due * 0.98 && got <= due + 2.0, "{limit} by {step}: {got}");
         }
+    }
+
+    #[test]
+    fn jobs_that_are_paced_differently_keep_their_own_distance() {
+        let [slow, fast] = [5_000, 100].map(|period_ms| Rate { limit: 1, period_ms });
+        let mut pace = Pace::none();
+        pace.record(&[slow], 0);
+        assert_eq!((pace.free(slow, 5_400), pace.free(fast, 5_400)), (1, 1));
+        pace.record(&[slow, fast], 5_400);
+        assert_eq!((pace.free(fast, 5_489), pace.free(slow, 9_899)), (0, 0));
+        assert_eq!((pace.free(fast, 5_500), pace.free(slow, 10_400)), (1, 1));
     }
 
     #[test]

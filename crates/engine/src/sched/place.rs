@@ -161,9 +161,8 @@ impl Engine {
         let (rank, ix) = (self.rank_of(turn), self.turns.get(turn).queue);
         let told = closed.map(|closed| (closed.strategy, self.now.mono));
         let lot = self.limits.gate_mut(gate).lots.entry(ix).or_default();
-        let groups = lot.parked_turns();
         lot.park(rank, class, told);
-        self.turns.get_mut(turn).groups += (lot.parked_turns() - groups) as u32;
+        self.turns.get_mut(turn).groups.insert(gate);
         if let Some(lane) = self.lanes.get_mut(class) {
             lane.place = Place::Lot(gate, turn);
         }
@@ -198,13 +197,13 @@ impl Engine {
             Place::Lot(gate, turn) => {
                 let ix = self.turns.get(turn).queue;
                 let lot = self.limits.gate_mut(gate).lots.entry(ix).or_default();
-                let groups = lot.parked_turns();
-                lot.unpark(turn, class);
-                let gone = groups - lot.parked_turns();
+                let gone = lot.unpark(turn, class);
                 if lot.is_empty() {
                     self.limits.gate_mut(gate).lots.remove(&ix);
                 }
-                self.turns.get_mut(turn).groups -= gone as u32;
+                if gone {
+                    self.turns.get_mut(turn).groups.remove(&gate);
+                }
                 self.seat(turn);
             }
             Place::Sweep(_) => self.sweeps.retain(|swept| *swept != class),
@@ -314,7 +313,7 @@ impl Engine {
             tag,
             lanes: Default::default(),
             gates: Default::default(),
-            groups: 0,
+            groups: Default::default(),
             seat: Seat::Out,
             served: false,
         });

@@ -62,7 +62,7 @@ impl Engine {
     fn wanted_seat(&self, turn: TurnIx) -> Wanted {
         let is = self.turns.get(turn);
         if is.lanes.is_empty() {
-            return if is.groups > 0 { Wanted::Out } else { Wanted::Gone };
+            return if is.groups.is_empty() { Wanted::Gone } else { Wanted::Out };
         }
         let shard = self.shards.get(is.shard);
         if shard.paused.is_some() || self.is_at_cap(shard.tenant) {

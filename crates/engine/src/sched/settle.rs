@@ -2,7 +2,7 @@
 
 use rota_model::ClassId;
 
-use super::{Place, QueueIx, TurnIx};
+use super::{Place, QueueIx, ShardIx, TurnIx};
 use crate::limit::{GateIx, Told};
 use crate::{Engine, EventKind};
 
@@ -53,17 +53,34 @@ impl Engine {
                     _ => return,
                 }
             }
-            let Engine { limits, turns, .. } = self;
-            let Some(lot) = limits.gate_mut(gate).lots.get_mut(&queue) else { return };
-            let group = lot.take(turn);
-            if lot.is_empty() {
-                limits.gate_mut(gate).lots.remove(&queue);
+            self.let_turn_in(gate, queue, turn);
+        }
+    }
+
+    fn let_turn_in(&mut self, gate: GateIx, queue: QueueIx, turn: TurnIx) {
+        let Some(lot) = self.limits.gate_mut(gate).lots.get_mut(&queue) else { return };
+        let group = lot.take(turn);
+        if lot.is_empty() {
+            self.limits.gate_mut(gate).lots.remove(&queue);
+        }
+        self.turns.get_mut(turn).groups.remove(&gate);
+        for (class, told) in group {
+            self.pass(gate, class, turn, told);
+        }
+        self.seat(turn);
+    }
+
+    /// Somebody wants jobs of one tenant only: others that come first do not keep its lanes behind
+    /// gates that are open.
+    pub(crate) fn let_shard_in(&mut self, shard: ShardIx) {
+        let queue = self.shards.get(shard).queue;
+        for (_, turn) in self.shards.get(shard).turns.clone() {
+            let gates: Vec<GateIx> = self.turns.get(turn).groups.iter().copied().collect();
+            for gate in gates {
+                if self.limits.opening(gate, self.now).free > 0 {
+                    self.let_turn_in(gate, queue, turn);
+                }
             }
-            turns.get_mut(turn).groups -= 1;
-            for (class, told) in group {
-                self.pass(gate, class, turn, told);
-            }
-            self.seat(turn);
         }
     }
 

@@ -56,8 +56,8 @@ pub(crate) struct Turn {
     pub lanes: BTreeSet<LaneKey>,
     /// How many of these lanes must pass which gate.
     pub gates: BTreeMap<GateIx, u32>,
-    /// Groups of its lanes that wait behind gates.
-    pub groups: u32,
+    /// The gates behind which a group of its lanes waits.
+    pub groups: BTreeSet<GateIx>,
     pub seat: Seat,
     /// It was served in the batch under way.
     pub served: bool,

@@ -334,7 +334,7 @@ impl World {
         let put = PutLimit {
             key: LimitKey::parse(key).unwrap(),
             tenant: None,
-            numbers: Some((numbers, until)),
+            numbers: Some((numbers.into(), until)),
             paused_until: None,
             reason: None,
         };

@@ -38,6 +38,9 @@ impl World {
         self.hear(step);
         self.note_present();
         self.note_idle_queues();
+        if matches!(step.command, Command::Tick(_)) {
+            self.settle_left_out();
+        }
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 //! Every start of a key is kept. A start is judged by the numbers that held its job at that time,
 //! against all starts of the key.
 
-use rota_engine::{Command, PutLimit};
+use rota_engine::{Command, NumbersEdit, PutLimit};
 use rota_model::{Class, LimitKey, LimitNumbers, Millis, Rate, Scope, TenantId};
 
 use super::violation::{Check, Rule, ensure};
@@ -93,6 +93,8 @@ impl World {
     /// Active jobs that are held by this limit.
     pub(super) fn active_of(&self, (key, tenant): &Partition) -> u64 {
         let active = self.active.iter().filter_map(|seq| self.jobs.get(seq));
+        let partition = (key.clone(), tenant.clone());
+        let said = self.limits.get(&partition).is_some_and(Key::is_spoken_of);
         let held = |class: &Class| {
             let own = class.policy.limit.as_ref().is_some_and(|limit| {
                 let whose = (limit.scope == Scope::Tenant).then_some(&class.tenant);
@@ -100,7 +102,7 @@ impl World {
             });
             let meant =
                 *key == LimitKey::of_type(&class.kind) || *key == LimitKey::of_queue(&class.queue);
-            own || meant && tenant.is_none()
+            own || meant && said && tenant.is_none()
         };
         active.filter(|job| held(&job.class)).count() as u64
     }
@@ -175,8 +177,9 @@ impl World {
                 let wall = self.wall;
                 let known = self.limits.entry((key.clone(), tenant.clone())).or_default();
                 match *numbers {
-                    Some((numbers, Some(expires))) => known.replaced = Some((numbers, expires)),
-                    Some((numbers, None)) => {
+                    Some((edit, Some(expires))) => known.replaced = Some((whole(edit), expires)),
+                    Some((edit, None)) => {
+                        let numbers = whole(edit);
                         known.declared = (!numbers.is_empty()).then_some(numbers);
                     }
                     None => {}
@@ -217,4 +220,13 @@ impl World {
 
 fn spacing_us(rate: Rate) -> u64 {
     (rate.period_ms * 1_000).div_ceil(u64::from(rate.limit.max(1)))
+}
+
+/// Operators here always say all of the numbers.
+fn whole(edit: NumbersEdit) -> LimitNumbers {
+    LimitNumbers {
+        concurrency: edit.concurrency.flatten(),
+        rate: edit.rate.flatten(),
+        throttle: edit.throttle.flatten(),
+    }
 }

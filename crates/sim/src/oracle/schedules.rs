@@ -51,15 +51,7 @@ impl World {
     pub(super) fn check_schedules(&self) -> Check {
         for (name, cron) in &self.crons {
             let owes = cron.overlap == Overlap::Allow && cron.owes(self.wall) && !self.maintenance;
-            // A run that would need one queue too many is left out.
-            let room = self.queues.len() < self.config.max_queues;
-            let possible = room || self.queues.contains_key(&cron.queue);
-            // So is one for which there is no room.
-            let tenant = self.tenant(&cron.tenant);
-            let quota = tenant.max_queue_depth.is_some() || tenant.max_enqueue_rate.is_some();
-            let bounded = self.queues.get(&cron.queue).is_some_and(|q| q.bounds.is_some());
-            let possible = possible && !quota && !bounded;
-            ensure(!owes || !possible, Rule::Cron, || format!("{name} did not run"))?;
+            ensure(!owes || !self.must_run(cron), Rule::Cron, || format!("{name} did not run"))?;
         }
         for (seq, job) in self.jobs.iter().filter(|(_, job)| job.is_held()) {
             let earlier = job.run_of.as_ref().map(|name| self.unfinished_runs(name));
@@ -69,6 +61,29 @@ impl World {
             })?;
         }
         Ok(())
+    }
+
+    /// A run that would need one queue too many is left out, and so may be one for which there is
+    /// no room.
+    fn must_run(&self, cron: &Cron) -> bool {
+        let queue = self.queues.get(&cron.queue);
+        let room = self.queues.len() < self.config.max_queues;
+        let tenant = self.tenant(&cron.tenant);
+        let quota = tenant.max_queue_depth.is_some() || tenant.max_enqueue_rate.is_some();
+        let bounded = queue.is_some_and(|queue| queue.bounds.is_some());
+        (room || queue.is_some()) && !quota && !bounded
+    }
+
+    /// What was left out is not made up for.
+    pub(super) fn settle_left_out(&mut self) {
+        let wall = self.wall;
+        let left_out = |(name, cron): (&CronName, &Cron)| {
+            (!self.maintenance && cron.owes(wall) && !self.must_run(cron)).then(|| name.clone())
+        };
+        let names: Vec<_> = self.crons.iter().filter_map(left_out).collect();
+        for name in names {
+            self.crons.entry(name).and_modify(|cron| cron.settled = wall);
+        }
     }
 
     fn unfinished_runs(&self, name: &CronName) -> Vec<Seq> {

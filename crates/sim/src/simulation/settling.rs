@@ -88,12 +88,12 @@ fn obstacles(engine: &Engine, unlimited: bool) -> Vec<Request> {
         requests.extend(queues.map(|queue| Request::ResumeShard(tenant.clone(), queue.name)));
     }
     requests.extend(engine.pools().into_iter().map(|pool| Request::RemovePool(pool.name)));
-    for limit in engine.limits("", false, 0, usize::MAX).0 {
+    for limit in crate::rebuild::limits(engine) {
         let (key, tenant) = (limit.key, limit.tenant);
         requests.push(Request::ClearLimit(key.clone(), tenant.clone()));
         if unlimited {
             let end = engine.now().wall.saturating_add_ms(LONG_MS);
-            let numbers = Some((LimitNumbers::default(), Some(end)));
+            let numbers = Some((LimitNumbers::default().into(), Some(end)));
             let put = PutLimit { key, tenant, numbers, paused_until: None, reason: None };
             requests.push(Request::PutLimit(Box::new(put)));
         }

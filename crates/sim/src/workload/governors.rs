@@ -58,8 +58,8 @@ impl Workload {
         let until = now.wall.saturating_add_ms(ahead);
         let mut put = PutLimit { key, tenant, numbers: None, paused_until: None, reason: None };
         match self.rng.weighted([40, 30, 20, 10]) {
-            0 => put.numbers = Some((crowd::numbers(&mut self.rng), None)),
-            1 => put.numbers = Some((crowd::numbers(&mut self.rng), Some(until))),
+            0 => put.numbers = Some((crowd::numbers(&mut self.rng).into(), None)),
+            1 => put.numbers = Some((crowd::numbers(&mut self.rng).into(), Some(until))),
             2 => put.paused_until = Some(until),
             _ => put.paused_until = Some(now.wall),
         }
