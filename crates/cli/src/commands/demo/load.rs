@@ -14,8 +14,10 @@ use super::tally::{FLOOD, NAMES, QUIET, Shared, URGENT};
 const WORKERS: usize = 8;
 const WORK: Duration = Duration::from_millis(25);
 const QUEUE: &str = "demo";
+/// As many as a server takes at once unless told.
+const LARGEST_BATCH: usize = 1_000;
 
-/// Jobs at first, in batches of so many; then a batch again and again.
+/// Many jobs at first, and then a batch again and again.
 struct Habit {
     at_first: usize,
     batch: usize,
@@ -28,7 +30,7 @@ const A_JOB_NOW_AND_THEN: Habit =
 const A_FLOOD: Habit =
     Habit { at_first: 20_000, batch: 500, every: Duration::from_secs(1), priority: 0 };
 const ALL_URGENT: Habit =
-    Habit { at_first: 1_000, batch: 20, every: Duration::from_millis(200), priority: 100 };
+    Habit { at_first: 300, batch: 10, every: Duration::from_millis(250), priority: 100 };
 
 /// All of them, until they are shut down.
 pub(super) fn start(
@@ -68,7 +70,7 @@ async fn enqueue(
 ) -> Result<(), Error> {
     let mut left = habit.at_first;
     while left > 0 {
-        let count = left.min(1_000);
+        let count = left.min(LARGEST_BATCH);
         batch(client, tenant, count, habit.priority, tally).await?;
         left -= count;
     }
