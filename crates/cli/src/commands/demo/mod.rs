@@ -17,7 +17,7 @@ use crate::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  rota demo noisy-neighbour                    quiet tenants beside a flood, with fairness and without
+  rota demo noisy-neighbour                    what fairness does for quiet tenants
 
 A demo starts servers of its own, with their data in a temporary directory, and removes both when it
 ends. Nothing need be running, and nothing that runs is touched.";

@@ -86,7 +86,8 @@ fn waited(wait: Option<Wait>) -> String {
     match wait {
         Some(wait) if wait.is_over => wait.short(),
         Some(wait) => format!("more than {}", wait.short()),
-        None => "not at all".to_owned(),
+        // It was stopped before there was a job.
+        None => "an unknown time".to_owned(),
     }
 }
 
