@@ -114,7 +114,7 @@ settings! {
         throttle: bool = Switch, "false",
             "Lower the weight of such a tenant for a while.";
         depth_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "10",
-            "Waiting jobs, as a multiple of what tenants have on average, that make a tenant noisy.";
+            "Waiting jobs, as a multiple of the median of tenants that have any, that make a tenant noisy.";
         rate_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "5",
             "Enqueue rate, as a multiple of the average, that makes a tenant noisy.";
         active_share: f64 = Fraction::between(0.0, 1.0), "0.5",
