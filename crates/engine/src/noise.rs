@@ -38,9 +38,10 @@ pub(crate) struct Noise {
 #[derive(Default, Clone, Copy)]
 struct Learnt {
     enqueued: u64,
-    completed: u64,
-    failed: u64,
     tenants: usize,
+    /// Parts of executions that failed, and of how many tenants.
+    errors: f64,
+    executing: usize,
 }
 
 /// What is usual among them.
@@ -133,15 +134,18 @@ impl Engine {
         self.noise.pending.push_back(ix);
         let (learnt, last) = (&mut self.noise.learnt, last.unwrap_or_default());
         learnt.enqueued += u64::from(last.enqueued);
-        learnt.completed += u64::from(last.completed);
-        learnt.failed += u64::from(last.failed);
         learnt.tenants += 1;
+        let executions = f64::from(last.completed) + f64::from(last.failed);
+        if executions > 0.0 {
+            learnt.errors += f64::from(last.failed) / executions;
+            learnt.executing += 1;
+        }
         if self.noise.to_learn.is_empty() {
             let all = self.noise.learnt;
             self.noise.usual = Usual {
                 depth: self.noise.median_depth(),
                 enqueued: all.enqueued as f64 / all.tenants.max(1) as f64,
-                errors: all.failed as f64 / (all.completed + all.failed).max(1) as f64,
+                errors: all.errors / all.executing.max(1) as f64,
                 tenants: all.tenants,
             };
         }

@@ -48,13 +48,11 @@ impl Engine {
             let Some(ix) = self.tenants.find(id) else {
                 continue;
             };
-            if let Err((refusal, soft)) = self.check_tenant(ix, share) {
-                let Refusal::TenantLimit { limit, current, maximum, retry_ms, .. } = &refusal
-                else {
-                    return Err(Obstacle::No(refusal));
+            let soft = self.tenants.get(ix).quota() == Quota::Soft;
+            for refusal in self.exceeded_by(ix, share) {
+                let Refusal::TenantLimit { limit, current, maximum, .. } = refusal else {
+                    continue;
                 };
-                let (limit, current, maximum) = (*limit, *current, *maximum);
-                let soft = soft && retry_ms.is_some();
                 let tenant = (*id).clone();
                 self.emit(EventKind::TenantLimitExceeded { tenant, limit, current, maximum, soft });
                 if !soft {
@@ -92,33 +90,39 @@ impl Engine {
         })
     }
 
-    fn check_tenant(&mut self, ix: TenantIx, share: &Share) -> Result<(), (Refusal, bool)> {
+    /// The limits of a tenant that these jobs would cross.
+    fn exceeded_by(&mut self, ix: TenantIx, share: &Share) -> Vec<Refusal> {
         let tenant = self.tenants.get(ix);
-        let (config, soft) = (tenant.config(), tenant.quota() == Quota::Soft);
+        let (config, id) = (tenant.config(), tenant.id.clone());
         let (depth, scheduled) = (tenant.depth(), tenant.count(State::Scheduled));
-        let (id, rate) = (tenant.id.clone(), config.max_enqueue_rate);
-        let refusal = |limit, current, maximum, retry_ms| {
-            (Refusal::TenantLimit { tenant: id.clone(), limit, current, maximum, retry_ms }, soft)
+        let rate = config.max_enqueue_rate;
+        let refusal = |limit, current, maximum, retry_ms| Refusal::TenantLimit {
+            tenant: id.clone(),
+            limit,
+            current,
+            maximum,
+            retry_ms,
         };
+        let mut exceeded = Vec::new();
         for (name, most, is, more) in [
             ("max_queue_depth", config.max_queue_depth, depth, share.jobs),
             ("max_scheduled", config.max_scheduled, scheduled, share.scheduled),
         ] {
             if let Some(most) = most.filter(|most| more > 0 && is + more > *most) {
                 let fits = (more <= most).then(|| self.drain_ms(tenant, is + more - most));
-                return Err(refusal(name, is, most, fits));
+                exceeded.push(refusal(name, is, most, fits));
             }
         }
-        let Some(rate) = rate else { return Ok(()) };
+        let Some(rate) = rate else { return exceeded };
         let mono = self.now.mono as i64;
         let window = self.enqueue_window(ix, rate);
         let current = window.count(mono);
         if current + share.jobs > u64::from(rate.limit) {
             let opens = window.opens_at(rate.limit, share.jobs);
             let wait = opens.map(|at| at.saturating_sub(mono).max(1) as u64);
-            return Err(refusal("max_enqueue_rate", current, u64::from(rate.limit), wait));
+            exceeded.push(refusal("max_enqueue_rate", current, u64::from(rate.limit), wait));
         }
-        Ok(())
+        exceeded
     }
 
     /// How long it takes until so many jobs have left, by what left in the last minute.
