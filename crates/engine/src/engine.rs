@@ -250,20 +250,6 @@ impl Engine {
         }
     }
 
-    pub fn debug(&self) -> String {
-        let mut out = String::new();
-        for q in self.queues.iter() {
-            out += &format!("{} open {:?} levels {:?}\n", q.name, q.open, q.levels);
-        }
-        for (ix, t) in self.turns.iter() {
-            out += &format!("{ix:?} {t:?}\n");
-        }
-        for class in self.lanes.classes() {
-            out += &format!("{class:?} {:?} {:?}\n", self.classes.slot(class).gates, self.lanes.get(class).map(|l| (l.place, l.len(), l.head())));
-        }
-        out
-    }
-
     /// A job that had left the lanes is available again.
     pub(crate) fn make_ready(&mut self, seq: Seq, class: ClassId, job: Waiting, undo: bool) {
         let enqueued = self.wall();

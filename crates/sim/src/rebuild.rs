@@ -14,12 +14,7 @@ const MOST_ROUNDS: usize = 10_000;
 /// Drains the engine and a second one made from the store, and compares. Nothing may be in flight.
 /// The engine is of no use afterwards and must be rebuilt.
 /// While the wall clock is steady, it must not have forgotten any start either.
-pub(crate) fn check(
-    runtime: &mut Runtime,
-    waiting: &[WaiterId],
-    steady: bool,
-    seed: u64,
-) -> Check {
+pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], steady: bool, seed: u64) -> Check {
     let now = runtime.engine().now();
     let mut second = runtime.rebuilt(now, seed).map_err(differ)?;
     let first = runtime.engine_mut();

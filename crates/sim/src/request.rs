@@ -1,7 +1,9 @@
 //! What clients and operators ask for. Jobs are named by their ids, as from outside.
 
 use bytes::Bytes;
-use rota_engine::{CronSpec, Failure, Fetch, Holder, PutLimit, QueueSettings, Registration, WaiterId};
+use rota_engine::{
+    CronSpec, Failure, Fetch, Holder, PutLimit, QueueSettings, Registration, WaiterId,
+};
 use rota_model::envelope::NewJob;
 use rota_model::{
     CronName, Directive, JobId, LimitKey, PoolConfig, PoolName, QueueName, Seq, TenantConfig,

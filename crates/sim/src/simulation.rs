@@ -96,16 +96,7 @@ impl<'t> Simulation<'t> {
             if !step.is_quiet() {
                 self.trace.line(format_args!("{step}"));
             }
-            if let Err(v) = self.oracle.decided(step) {
-                if std::env::var("DBG").is_ok() {
-                    let e = self.runtime.engine();
-                    for id in e.tenant_ids() { println!("{:?}", e.tenant(&id)); }
-                    for q in e.queues() { println!("{:?}", q); }
-                    for l in e.limits("", false, 0, 100).0 { println!("{:?}", l); }
-                    println!("{}", e.debug());
-                }
-                return Err(v);
-            }
+            self.oracle.decided(step)?;
         }
         self.oracle.look(self.runtime.engine())?;
         steps.last().map_or(Ok(()), |step| self.sabotage_step(step))
@@ -184,9 +175,11 @@ impl<'t> Simulation<'t> {
                 self.oracle.told(step)?;
                 self.crash()
             }
-            (Some(Sabotage::SecretResume), Command::PauseQueue(queue), _) => {
-                let resume = Command::ResumeQueue(queue.clone());
-                self.runtime.engine_mut().apply(0, resume);
+            (Some(sabotage), ..) if let Some(secret) = sabotage.secret(step) => {
+                self.runtime.engine_mut().apply(0, secret);
+                if sabotage == Sabotage::GhostJob {
+                    self.runtime.engine_mut().take_effects();
+                }
                 Ok(())
             }
             (Some(Sabotage::FastClock), _, Reply::Fetched(claims)) if !claims.is_empty() => {
@@ -204,6 +197,7 @@ impl<'t> Simulation<'t> {
         match self.sabotage {
             Some(Sabotage::DropRow) => drop(store.drop_a_row()),
             Some(Sabotage::Miscount) => drop(store.miscount()),
+            Some(Sabotage::LoseJournal) => store.forget_journal(),
             _ => {}
         }
     }

@@ -63,3 +63,46 @@ fn a_retry_without_its_wait() {
 fn a_completed_job_that_runs_again() {
     assert!(objections(Sabotage::Resurrect).contains(&Rule::Transition));
 }
+
+#[test]
+fn a_limit_that_does_not_hold() {
+    assert!(objections(Sabotage::SecretOverride).contains(&Rule::Limit));
+}
+
+#[test]
+fn a_tenant_that_gets_more_than_its_share() {
+    assert!(objections(Sabotage::SecretWeight).contains(&Rule::Fair));
+}
+
+#[test]
+fn a_tenant_beyond_its_limits() {
+    let objections = objections(Sabotage::SecretTenant);
+    assert!(objections.contains(&Rule::Gate) && objections.contains(&Rule::Quota));
+}
+
+#[test]
+fn a_job_that_nobody_is_given() {
+    assert!(objections(Sabotage::SecretPause).contains(&Rule::Waiting));
+}
+
+#[test]
+fn a_queue_beyond_its_bounds() {
+    assert!(objections(Sabotage::SecretBounds).contains(&Rule::Quota));
+}
+
+#[test]
+fn a_pool_beyond_its_limits() {
+    let objections = objections(Sabotage::SecretPool);
+    assert!(objections.contains(&Rule::Gate) && objections.contains(&Rule::Starved));
+}
+
+#[test]
+fn a_job_too_many() {
+    assert!(objections(Sabotage::GhostJob).contains(&Rule::Counts));
+}
+
+#[test]
+fn starts_that_a_restart_forgets() {
+    let objections = objections(Sabotage::LoseJournal);
+    assert!(objections.contains(&Rule::Rebuild) || objections.contains(&Rule::Limit));
+}

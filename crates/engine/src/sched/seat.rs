@@ -239,7 +239,9 @@ impl Engine {
         let is = self.turns.get_mut(turn);
         let (queue, level) = (is.queue, is.level);
         let place = self.queues.get_mut(queue).levels.entry(level).or_default();
-        place.round = place.round.max(is.tag);
+        // Who is served out of turn, because somebody wants its jobs only, moves nobody's round.
+        let first = place.ring.first().map_or(is.tag, |(tag, _)| *tag);
+        place.round = place.round.max(is.tag.min(first));
         is.tag = is.tag.max(place.round).plus(Tag::step(cost, weight));
     }
 

@@ -36,7 +36,8 @@ impl MemoryStore {
             return Err(format!("batch {} goes back", batch.number));
         }
         for mutation in &batch.mutations {
-            self.apply(batch.number, mutation).map_err(|problem| format!("batch {}: {problem}", batch.number))?;
+            self.apply(batch.number, mutation)
+                .map_err(|problem| format!("batch {}: {problem}", batch.number))?;
         }
         if let Some((seq, _)) = self.jobs.last_key_value()
             && *seq >= batch.next_seq
@@ -137,6 +138,11 @@ impl MemoryStore {
             self.ids.remove(&row.id);
         }
         true
+    }
+
+    /// For proving that such a loss is noticed.
+    pub fn forget_journal(&mut self) {
+        self.journal.clear();
     }
 
     /// For proving that such a mistake is noticed.

@@ -2,9 +2,9 @@
 
 use rota_engine::Command;
 use rota_model::envelope::NewJob;
+use rota_model::mutation::Undo;
 use rota_model::row::Place;
 use rota_model::{Done, IdKey, JobId, Live, Millis, OnLimit, Seq, State};
-use rota_model::mutation::Undo;
 use rota_store::{Finish, Kind, Mutation, NewRow, Ready};
 
 use super::lifecycle::{Into, allows};

@@ -67,8 +67,10 @@ impl World {
         if self.strategy_of(fetch) == QueueStrategy::Strict {
             let queues = self.queues_of(fetch);
             let before = queues.iter().take_while(|queue| **queue != class.queue);
-            let first =
-                before.flat_map(|queue| self.candidates_for(queue, fetch)).map(|one| one.seq).next();
+            let first = before
+                .flat_map(|queue| self.candidates_for(queue, fetch))
+                .map(|one| one.seq)
+                .next();
             ensure(first.is_none(), Rule::Order, || {
                 format!("job {seq} was handed out before {first:?} of an earlier queue")
             })?;

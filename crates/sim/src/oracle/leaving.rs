@@ -1,10 +1,10 @@
 //! Why an execution may end, and what must follow.
 
 use rota_engine::{Command, Failure, HandlerCode, Holder, Overlap, Settle};
+use rota_model::mutation::{Backoff, Undo};
 use rota_model::policy::Strategy;
 use rota_model::row::Place;
 use rota_model::{Ending, Exhaustion, Live, Millis, OnLimit, RetryPolicy, Seq, State};
-use rota_model::mutation::{Backoff, Undo};
 use rota_store::{Finish, Ready};
 
 use super::apply::take_back;
@@ -80,7 +80,9 @@ impl World {
         }
         let allowed = causes.iter().any(|cause| match cause {
             Cause::Limited(..) if self.may_pause(&live) => false,
-            Cause::Limited(_, failure) | Cause::Failed(failure) => verdict(job, live.attempt, failure).is_none(),
+            Cause::Limited(_, failure) | Cause::Failed(failure) => {
+                verdict(job, live.attempt, failure).is_none()
+            }
             Cause::TimedOut => self.has_attempts_left(&live),
             _ => false,
         });
@@ -122,9 +124,7 @@ impl World {
         }
         if live.state != State::Active {
             let cancelled = self.is_cancelled(seq, scene) && finish.ending == Ending::Cancelled;
-            return ensure(cancelled, Rule::Unasked, || {
-                format!("nobody cancelled job {seq}")
-            });
+            return ensure(cancelled, Rule::Unasked, || format!("nobody cancelled job {seq}"));
         }
         let Some(job) = self.jobs.get(&seq) else {
             return Ok(());

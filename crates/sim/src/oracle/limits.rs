@@ -100,8 +100,8 @@ impl World {
                 let whose = (limit.scope == Scope::Tenant).then_some(&class.tenant);
                 limit.key == *key && whose == tenant.as_ref()
             });
-            let meant = *key == LimitKey::of_type(&class.kind)
-                || *key == LimitKey::of_queue(&class.queue);
+            let meant =
+                *key == LimitKey::of_type(&class.kind) || *key == LimitKey::of_queue(&class.queue);
             own || meant && said && tenant.is_none()
         };
         active.filter(|job| held(&job.class)).count() as u64
@@ -114,9 +114,8 @@ impl World {
             let none = Key::default();
             let key = self.limits.get(&partition).unwrap_or(&none);
             let held = key.hold.is_some_and(|until| until > self.wall);
-            let room = |rate: Rate| {
-                key.perhaps_within(rate.period_ms as i64, at) < u64::from(rate.limit)
-            };
+            let room =
+                |rate: Rate| key.perhaps_within(rate.period_ms as i64, at) < u64::from(rate.limit);
             let spaced = |rate: Rate| {
                 let last = key.starts.iter().map(|start| start.latest).max();
                 last.is_none_or(|last| at - last >= spacing_us(rate).div_ceil(1_000) as i64)

@@ -113,9 +113,8 @@ impl World {
                 let oldest = queue.ready.values().filter_map(|seqs| seqs.first()).min();
                 oldest.is_none_or(|seq| scene.moves.iter().any(|(moved, _)| moved == seq))
             });
-        let returned = scene.moves.iter().any(|(seq, state)| {
-            *state != State::Active && !scene.is_new(*seq)
-        });
+        let returned =
+            scene.moves.iter().any(|(seq, state)| *state != State::Active && !scene.is_new(*seq));
         ensure(!full || nothing_to_drop || returned, Rule::Quota, || {
             format!("{name} has {} jobs of {} bytes: {bounds:?}", load.depth, load.bytes)
         })?;
@@ -139,9 +138,8 @@ impl World {
                 let config = self.tenant(tenant);
                 let brought = jobs.iter().filter(|job| job.class.tenant == *tenant);
                 let load = self.load(|_, of| of == tenant);
-                let later = |job: &&NewJob| {
-                    !job.pending && job.start_at.is_some_and(|at| at > self.wall)
-                };
+                let later =
+                    |job: &&NewJob| !job.pending && job.start_at.is_some_and(|at| at > self.wall);
                 match *limit {
                     "max_queue_depth" => {
                         *current == load.depth

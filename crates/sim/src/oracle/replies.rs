@@ -1,6 +1,9 @@
 //! An answer says what happened, and nothing else.
 
-use rota_engine::{Admission, BeatReply, Changed, Command, Enqueue, Holder, Refusal, Reply, Settle, Settled, Target};
+use rota_engine::{
+    Admission, BeatReply, Changed, Command, Enqueue, Holder, Refusal, Reply, Settle, Settled,
+    Target,
+};
 use rota_model::{Directive, State};
 use rota_store::Mutation;
 
@@ -15,7 +18,10 @@ impl World {
         let step = scene.step;
         match (&step.command, &step.reply) {
             (_, Reply::Refused(_)) => Ok(()),
-            (Command::Enqueue(Enqueue { jobs, .. }), Reply::Enqueued(Admission { jobs: accepted, .. })) => {
+            (
+                Command::Enqueue(Enqueue { jobs, .. }),
+                Reply::Enqueued(Admission { jobs: accepted, .. }),
+            ) => {
                 let inserted = step.mutations.iter().filter_map(|mutation| match mutation {
                     Mutation::Insert(row, live) => Some((row.seq, row.id, live.state)),
                     _ => None,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rota_engine::{Ack, Beat, Command, Enqueue, Nack, Now, Registration, Reply, Settle, Target, TenantChange};
+use rota_engine::{
+    Ack, Beat, Command, Enqueue, Nack, Now, Registration, Reply, Settle, Target, TenantChange,
+};
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{JobId, Millis, Overdue};

@@ -95,6 +95,8 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
         Command::Fetch(fetch) => {
             let worker = fetch.worker.as_deref().unwrap_or("?");
             write!(f, "fetch {} for {worker} of {:?}", fetch.count, fetch.queues)?;
+            fetch.pool.as_ref().map_or(Ok(()), |pool| write!(f, " in {pool}"))?;
+            fetch.tenant.as_ref().map_or(Ok(()), |tenant| write!(f, " only {tenant}"))?;
             fetch.wait.map_or(Ok(()), |(id, ms)| write!(f, " wait {}:{ms}ms", id.0))
         }
         Command::Settle(all) => all.iter().try_for_each(|settle| match settle {
@@ -133,7 +135,9 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
 
 fn write_reply(f: &mut fmt::Formatter<'_>, reply: &Reply) -> fmt::Result {
     match reply {
-        Reply::Enqueued(all) => all.jobs.iter().try_for_each(|a| write!(f, "{}({}) ", a.seq, a.state)),
+        Reply::Enqueued(all) => {
+            all.jobs.iter().try_for_each(|a| write!(f, "{}({}) ", a.seq, a.state))
+        }
         Reply::Fetched(claims) => write!(f, "{}", Jobs(claims)),
         Reply::Settled(all) => all.iter().try_for_each(|one| match one {
             Ok(settled) => write!(f, "{} ", settled.state),
