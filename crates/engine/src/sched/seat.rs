@@ -280,6 +280,22 @@ impl Engine {
         }
     }
 
+    /// What a tenant was charged by a weight that it has no more does not keep it waiting for longer
+    /// than a round by the present one.
+    pub(crate) fn forgive(&mut self, tenant: TenantIx) {
+        let one = Tag::step(self.cost_unit(), self.effective_weight(tenant));
+        let shards = self.tenants.get(tenant).shards.iter();
+        let turns = shards.flat_map(|shard| &self.shards.get(*shard).turns);
+        let turns: Vec<TurnIx> = turns.map(|(_, turn)| *turn).collect();
+        for turn in turns {
+            let is = self.turns.get(turn);
+            let level = self.queues.get(is.queue).levels.get(&is.level);
+            let most = level.map_or(is.tag, |level| level.round.plus(one));
+            let tag = is.tag.min(most);
+            self.turns.get_mut(turn).tag = tag;
+        }
+    }
+
     /// Seats all turns that a tenant's own limit or pause keeps out, or no longer does.
     pub(crate) fn reseat_tenant(&mut self, tenant: TenantIx) {
         let parked: Vec<TurnIx> = self.tenants.get(tenant).parked.iter().copied().collect();
