@@ -118,7 +118,7 @@ fn check_windows(first: &Engine, second: &Engine) -> Check {
                 == (limit.active, limit.paused_until, limit.declared, limit.replaced)
         });
         let blank = limit.active == 0 && started(&limit) == 0 && theirs.is_none();
-        if !blank && !(kept && same) {
+        if !(blank || kept && same) {
             return Err(differ(format!("limits differ: {limit:?}, {theirs:?}")));
         }
     }

@@ -1,7 +1,10 @@
 //! Faults of our own making, to prove that the oracle sees them.
 
-use rota_engine::{Effects, Reply};
+use rota_engine::{Command, Effects, PutLimit, QueueSettings, Reply, TenantChange};
+use rota_model::{LimitNumbers, PoolConfig, QueueStrategy, Scope, TenantConfig, TenantId, Weight};
 use rota_store::Mutation;
+
+use crate::runtime::Step;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sabotage {
@@ -25,9 +28,77 @@ pub enum Sabotage {
     NoBackoff,
     /// A completed job is made available again.
     Resurrect,
+    /// A limit that jobs carry is lifted behind everyone's back.
+    SecretOverride,
+    /// One tenant counts for more than was said.
+    SecretWeight,
+    /// What was said about a tenant is not heeded.
+    SecretTenant,
+    /// A tenant's jobs are kept back though nobody paused them.
+    SecretPause,
+    /// A queue's bounds are not heeded.
+    SecretBounds,
+    /// What was said about a pool is not heeded.
+    SecretPool,
+    /// The engine knows of a job that nobody brought.
+    GhostJob,
+    /// The store forgets the starts that were written down.
+    LoseJournal,
 }
 
 impl Sabotage {
+    /// What the engine is told behind everyone's back.
+    pub(crate) fn secret(self, step: &Step) -> Option<Command> {
+        let nothing = |config| TenantChange { config, what: "put", reason: None };
+        Some(match (self, &step.command) {
+            (Sabotage::SecretResume, Command::PauseQueue(queue)) => {
+                Command::ResumeQueue(queue.clone())
+            }
+            (Sabotage::SecretOverride, Command::Enqueue(enqueue)) => {
+                let class = &enqueue.jobs.first()?.class;
+                let limit = class.policy.limit.as_ref()?;
+                let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
+                let end = step.now.wall.saturating_add_ms(1_000_000);
+                Command::PutLimit(Box::new(PutLimit {
+                    key: limit.key.clone(),
+                    tenant,
+                    numbers: Some((LimitNumbers::default().into(), Some(end))),
+                    paused_until: None,
+                    reason: None,
+                }))
+            }
+            (Sabotage::SecretWeight, Command::Enqueue(enqueue)) => {
+                let tenant = enqueue.jobs.first()?.class.tenant.clone();
+                let weight = Weight::new(50.0).filter(|_| tenant == TenantId::default_tenant())?;
+                let config = TenantConfig { weight: Some(weight), ..TenantConfig::default() };
+                Command::PutTenant(tenant, nothing(config))
+            }
+            (Sabotage::SecretTenant, Command::PutTenant(tenant, _)) => {
+                Command::PutTenant(tenant.clone(), nothing(TenantConfig::default()))
+            }
+            (Sabotage::SecretPause, Command::Enqueue(enqueue)) => {
+                let class = &enqueue.jobs.first()?.class;
+                Command::PauseShard(class.tenant.clone(), class.queue.clone())
+            }
+            (Sabotage::SecretBounds, Command::ConfigureQueue(queue, settings)) => {
+                let settings = QueueSettings { bounds: None, ..*settings };
+                Command::ConfigureQueue(queue.clone(), settings)
+            }
+            (Sabotage::SecretPool, Command::PutPool(name, config)) => {
+                let config = PoolConfig {
+                    concurrency: None,
+                    strategy: QueueStrategy::Strict,
+                    isolated: false,
+                    starvation: None,
+                    ..(**config).clone()
+                };
+                Command::PutPool(name.clone(), Box::new(config))
+            }
+            (Sabotage::GhostJob, Command::Enqueue(enqueue)) => Command::Enqueue(enqueue.clone()),
+            _ => return None,
+        })
+    }
+
     /// Falsifies what the engine decided.
     pub(crate) fn falsify(self, effects: &mut Effects, reply: &mut Reply) {
         let mutations = &mut effects.mutations;

@@ -175,9 +175,11 @@ impl<'t> Simulation<'t> {
                 self.oracle.told(step)?;
                 self.crash()
             }
-            (Some(Sabotage::SecretResume), Command::PauseQueue(queue), _) => {
-                let resume = Command::ResumeQueue(queue.clone());
-                self.runtime.engine_mut().apply(0, resume);
+            (Some(sabotage), ..) if let Some(secret) = sabotage.secret(step) => {
+                self.runtime.engine_mut().apply(0, secret);
+                if sabotage == Sabotage::GhostJob {
+                    self.runtime.engine_mut().take_effects();
+                }
                 Ok(())
             }
             (Some(Sabotage::FastClock), _, Reply::Fetched(claims)) if !claims.is_empty() => {
@@ -195,6 +197,7 @@ impl<'t> Simulation<'t> {
         match self.sabotage {
             Some(Sabotage::DropRow) => drop(store.drop_a_row()),
             Some(Sabotage::Miscount) => drop(store.miscount()),
+            Some(Sabotage::LoseJournal) => store.forget_journal(),
             _ => {}
         }
     }

@@ -10,6 +10,7 @@ use crate::{Engine, EventKind, Refusal, Reply, WaiterId};
 
 /// The most jobs that one enqueue may push out.
 const MOST_DROPPED: u64 = 10_000;
+const MOST_ROUNDS: usize = 1_000;
 
 impl Engine {
     /// An enqueue waits until its queues have room.
@@ -36,7 +37,7 @@ impl Engine {
     pub(super) fn end_blocks(&mut self, mono: u64) {
         while let Some(id) = self.blocked.expired(mono) {
             let Some(jobs) = self.unblock(id) else { return };
-            let reply = match self.admits(&jobs) {
+            let reply = match self.make_way(&jobs) {
                 Err(Obstacle::No(refusal) | Obstacle::Wait(refusal)) => {
                     if let Refusal::QueueFull { queue, depth, bound, .. } = &refusal {
                         self.reject(queue, *depth, *bound, &jobs);
@@ -62,7 +63,7 @@ impl Engine {
         while let Some(&id) = self.queues.get(ix).blocked.first() {
             let Some(waiting) = self.blocked.get(id) else { return };
             let jobs = waiting.jobs.clone();
-            match self.admits(&jobs) {
+            match self.make_way(&jobs) {
                 Err(Obstacle::Wait(_) | Obstacle::MakeRoom(..)) => return,
                 Err(Obstacle::No(refusal)) => {
                     self.unblock(id);
@@ -75,6 +76,19 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Whether jobs may come in, once the oldest have gone where the queue wants that.
+    pub(super) fn make_way(&mut self, jobs: &[NewJob]) -> Result<Vec<&'static str>, Obstacle> {
+        for _ in 0..MOST_ROUNDS {
+            match self.admits(jobs) {
+                // Where nothing that waits to be fetched is left to drop, they come in.
+                Err(Obstacle::MakeRoom(queue, n)) if !self.make_room(&queue, n) => break,
+                Err(Obstacle::MakeRoom(..)) => {}
+                other => return other,
+            }
+        }
+        Ok(Vec::new())
     }
 
     /// Drops the oldest jobs of a queue; false when there is none to drop.

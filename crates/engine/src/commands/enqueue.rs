@@ -28,30 +28,20 @@ impl Engine {
         if let Err(refusal) = self.check_queues(&jobs) {
             return Reply::Refused(refusal);
         }
-        let mut rooms = 0;
-        let over = loop {
-            match (self.admits(&jobs), enqueue.wait) {
-                (Ok(over), _) => break over,
-                (Err(Obstacle::MakeRoom(queue, n)), _) if rooms < 1_000 => {
-                    rooms += 1;
-                    if !self.make_room(&queue, n) {
-                        // Nothing that waits to be fetched is left to drop.
-                        break Vec::new();
-                    }
-                }
-                (Err(Obstacle::Wait(_)), Some((id, ms))) if ms > 0 && !self.closing => {
-                    self.block(id, jobs, ms);
-                    return Reply::Waiting;
-                }
-                (Err(Obstacle::Wait(refusal)), _) => {
-                    if let Refusal::QueueFull { queue, depth, bound, .. } = &refusal {
-                        self.reject(queue, *depth, *bound, &jobs);
-                    }
-                    return Reply::Refused(refusal);
-                }
-                (Err(Obstacle::No(refusal)), _) => return Reply::Refused(refusal),
-                (Err(Obstacle::MakeRoom(..)), _) => break Vec::new(),
+        let over = match (self.make_way(&jobs), enqueue.wait) {
+            (Ok(over), _) => over,
+            (Err(Obstacle::Wait(_)), Some((id, ms))) if ms > 0 && !self.closing => {
+                self.block(id, jobs, ms);
+                return Reply::Waiting;
             }
+            (Err(Obstacle::Wait(refusal)), _) => {
+                if let Refusal::QueueFull { queue, depth, bound, .. } = &refusal {
+                    self.reject(queue, *depth, *bound, &jobs);
+                }
+                return Reply::Refused(refusal);
+            }
+            (Err(Obstacle::No(refusal)), _) => return Reply::Refused(refusal),
+            (Err(Obstacle::MakeRoom(..)), _) => Vec::new(),
         };
         match self.accept_all(jobs) {
             Reply::Enqueued(admission) => {

@@ -135,6 +135,8 @@ impl Engine {
         if let [(ix, _)] = plan.queues[..] {
             return self.claim_next(ix, fetch);
         }
+        // The last start may have made way for others: a queue is ready only once they are let in.
+        self.settle_gates();
         let candidates: Vec<Candidate> =
             plan.queues.iter().map(|one| self.candidate(*one)).collect();
         let (mono, rule) = (self.now.mono, plan.starvation);

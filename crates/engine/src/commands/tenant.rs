@@ -67,6 +67,7 @@ impl Engine {
         let classes = self.tenants.get(ix).classes.clone();
         classes.iter().for_each(|class| self.displace_lane(*class));
         change(self.tenants.get_mut(ix));
+        self.forgive(ix);
         for class in classes {
             if self.lanes.get(class).is_some() {
                 self.place_lane(class);

@@ -41,11 +41,13 @@ impl Window {
         }
     }
 
+    /// What was written down while the wall clock had been set back may seem to come before what is
+    /// known already; it counts as long as that does.
     pub fn record(&mut self, at: i64, n: u32) {
         self.total += u64::from(n);
         match self.starts.back_mut() {
             Some((last, count))
-                if *last == at || self.grain > 0 && *last / self.grain == at / self.grain =>
+                if *last >= at || self.grain > 0 && *last / self.grain == at / self.grain =>
             {
                 (*last, *count) = (at.max(*last), *count + n);
             }
@@ -117,6 +119,15 @@ mod tests {
         assert_eq!(window.opens_at(3, 4), None);
         assert_eq!((window.count_at(1_000), window.count(1_000)), (2, 2));
         assert!(window.is_empty(5_000));
+    }
+
+    #[test]
+    fn starts_that_seem_to_go_back_keep_the_order() {
+        let mut window = Window::new(1_000, 1);
+        window.record(500, 1);
+        window.record(100, 1);
+        assert_eq!((window.count(1_200), window.opens_at(1, 1)), (2, Some(1_500)));
+        assert_eq!(window.count(1_500), 0);
     }
 
     #[test]

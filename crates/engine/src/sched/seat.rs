@@ -239,7 +239,9 @@ impl Engine {
         let is = self.turns.get_mut(turn);
         let (queue, level) = (is.queue, is.level);
         let place = self.queues.get_mut(queue).levels.entry(level).or_default();
-        place.round = place.round.max(is.tag);
+        // Who is served out of turn, because somebody wants its jobs only, moves nobody's round.
+        let first = place.ring.first().map_or(is.tag, |(tag, _)| *tag);
+        place.round = place.round.max(is.tag.min(first));
         is.tag = is.tag.max(place.round).plus(Tag::step(cost, weight));
     }
 
@@ -275,6 +277,22 @@ impl Engine {
         match self.config.fairness.cost {
             Cost::Job => 1,
             Cost::Runtime => 60_000,
+        }
+    }
+
+    /// What a tenant was charged by a weight that it has no more does not keep it waiting for longer
+    /// than a round by the present one.
+    pub(crate) fn forgive(&mut self, tenant: TenantIx) {
+        let one = Tag::step(self.cost_unit(), self.effective_weight(tenant));
+        let shards = self.tenants.get(tenant).shards.iter();
+        let turns = shards.flat_map(|shard| &self.shards.get(*shard).turns);
+        let turns: Vec<TurnIx> = turns.map(|(_, turn)| *turn).collect();
+        for turn in turns {
+            let is = self.turns.get(turn);
+            let level = self.queues.get(is.queue).levels.get(&is.level);
+            let most = level.map_or(is.tag, |level| level.round.plus(one));
+            let tag = is.tag.min(most);
+            self.turns.get_mut(turn).tag = tag;
         }
     }
 

@@ -140,6 +140,11 @@ impl MemoryStore {
         true
     }
 
+    /// For proving that such a loss is noticed.
+    pub fn forget_journal(&mut self) {
+        self.journal.clear();
+    }
+
     /// For proving that such a mistake is noticed.
     pub fn miscount(&mut self) -> bool {
         let Some(id) = self.classes.keys().next() else {

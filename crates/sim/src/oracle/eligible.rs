@@ -109,7 +109,8 @@ impl World {
     /// Looks who has something to be served now.
     pub(super) fn note_present(&mut self) {
         let fairness = &self.config.fairness;
-        if !fairness.enabled || fairness.cost != Cost::Job || self.config.noisy.throttle {
+        let alone = self.tenants.len() < 2;
+        if alone || !fairness.enabled || fairness.cost != Cost::Job || self.config.noisy.throttle {
             return;
         }
         let mut present: BTreeMap<_, BTreeMap<TenantId, _>> = BTreeMap::new();

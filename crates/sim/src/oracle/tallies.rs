@@ -71,6 +71,11 @@ impl World {
     }
 
     fn check_limits_shown(&self, engine: &Engine) -> Check {
+        let ready = self.jobs.values().filter(|job| job.is_ready()).map(|job| {
+            let held = self.limits_of(&job.class).into_iter().map(|(partition, _)| partition);
+            (held.collect::<Vec<_>>(), self.limits_are_open(&job.class))
+        });
+        let ready: Vec<_> = ready.filter(|(held, _)| !held.is_empty()).collect();
         for view in crate::rebuild::limits(engine) {
             let partition = (view.key.clone(), view.tenant.clone());
             let said = self.limits.get(&partition).is_some_and(Key::is_spoken_of);
@@ -83,14 +88,9 @@ impl World {
             })?;
             let mut waiting = 0;
             let mut certain = !is_meant(&view.key);
-            for job in self.jobs.values().filter(|job| job.is_ready()) {
-                let held = self.limits_of(&job.class);
-                let mut held = held.iter().map(|(partition, _)| partition);
-                if held.any(|(key, tenant)| *key == view.key && *tenant == view.tenant) {
-                    let open = self.limits_are_open(&job.class);
-                    certain &= self.limits_of(&job.class).len() == 1;
-                    waiting += u64::from(!open);
-                }
+            for (held, open) in ready.iter().filter(|(held, _)| held.contains(&partition)) {
+                certain &= held.len() == 1;
+                waiting += u64::from(!open);
             }
             ensure(!certain || view.waiting <= waiting, Rule::Counts, || {
                 format!("{} has {} waiting shown, {waiting} counted", view.key, view.waiting)

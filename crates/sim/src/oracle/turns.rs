@@ -1,7 +1,7 @@
 //! Fairness: while two tenants both have something to be served at one level of one queue, what
 //! they are given, divided by their weights, differs by no more than one job of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rota_model::{QueueName, TenantId, Weight};
 
@@ -13,6 +13,8 @@ type Place = (QueueName, i32);
 pub struct Turns {
     /// Pairs of tenants, the smaller name first, that have both had something since.
     pairs: BTreeMap<Place, BTreeMap<(TenantId, TenantId), Pair>>,
+    /// Tenants that were served out of turn, and in turn not since: others catch up with them.
+    ahead: BTreeSet<(Place, TenantId)>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -34,9 +36,14 @@ impl Turns {
             self.pairs.remove(&place);
             return;
         }
+        let ahead = &self.ahead;
+        let level = place.clone();
+        let in_line = |id: &&TenantId| !ahead.contains(&(level.clone(), (*id).clone()));
+        let tenants: BTreeMap<TenantId, Weight> =
+            tenants.iter().filter(|(id, _)| in_line(id)).map(|(id, w)| (id.clone(), *w)).collect();
         let pairs = self.pairs.entry(place).or_default();
         pairs.retain(|(a, b), _| tenants.contains_key(a) && tenants.contains_key(b));
-        for (a, first) in tenants {
+        for (a, first) in &tenants {
             let behind = (std::ops::Bound::Excluded(a), std::ops::Bound::Unbounded);
             for (b, second) in tenants.range::<TenantId, _>(behind) {
                 let one = share(*first) + share(*second);
@@ -53,6 +60,7 @@ impl Turns {
 
     /// A job of this tenant was handed out, in its turn.
     pub fn served(&mut self, place: &Place, tenant: &TenantId, weight: Weight) -> Check {
+        self.ahead.remove(&(place.clone(), tenant.clone()));
         let Some(pairs) = self.pairs.get_mut(place) else { return Ok(()) };
         for ((a, b), pair) in pairs {
             if a == tenant {
@@ -69,6 +77,7 @@ impl Turns {
 
     /// A job of this tenant was handed out to somebody who wanted only its jobs.
     pub fn out_of_turn(&mut self, place: &Place, tenant: &TenantId) {
+        self.ahead.insert((place.clone(), tenant.clone()));
         if let Some(pairs) = self.pairs.get_mut(place) {
             pairs.retain(|(a, b), _| a != tenant && b != tenant);
         }

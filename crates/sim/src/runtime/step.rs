@@ -95,6 +95,8 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
         Command::Fetch(fetch) => {
             let worker = fetch.worker.as_deref().unwrap_or("?");
             write!(f, "fetch {} for {worker} of {:?}", fetch.count, fetch.queues)?;
+            fetch.pool.as_ref().map_or(Ok(()), |pool| write!(f, " in {pool}"))?;
+            fetch.tenant.as_ref().map_or(Ok(()), |tenant| write!(f, " only {tenant}"))?;
             fetch.wait.map_or(Ok(()), |(id, ms)| write!(f, " wait {}:{ms}ms", id.0))
         }
         Command::Settle(all) => all.iter().try_for_each(|settle| match settle {
