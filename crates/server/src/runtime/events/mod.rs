@@ -188,7 +188,7 @@ mod tests {
 
     fn paused(n: i64) -> Event {
         let queue = QueueName::parse(&format!("q{}", n % 3)).unwrap();
-        Event { at: Millis(n), kind: EventKind::QueuePaused { queue } }
+        Event { at: Millis(n), kind: EventKind::QueuePaused { queue, tenant: None } }
     }
 
     #[test]

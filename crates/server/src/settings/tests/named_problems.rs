@@ -61,9 +61,9 @@ fn a_mistyped_table_finds_its_name() {
           did you mean tenants.acme.weight?"]
     );
     assert_eq!(
-        in_variable("ROTA_TENANT", "{}"),
-        ["environment ROTA_TENANT: no setting is called ROTA_TENANT (value \"{}\"); \
-          did you mean ROTA_TENANTS?"]
+        in_variable("ROTA_POOL", "{}"),
+        ["environment ROTA_POOL: no setting is called ROTA_POOL (value \"{}\"); \
+          did you mean ROTA_POOLS?"]
     );
 }
 
