@@ -83,6 +83,52 @@ fn a_pool_of_the_registration_need_not_be_repeated() {
 }
 
 #[test]
+fn a_fetch_without_queues_is_served_from_those_of_the_pool() {
+    let server = shared();
+    let (worker, pool, a, b) = (fresh("w"), fresh("pool"), fresh_queue(), fresh_queue());
+    put_pool(&server, &pool, json!({"queues": [a, b]}));
+    for queue in [&a, &b] {
+        enqueue_many(&server, &job_on(queue), 2);
+    }
+    let jobs = fetch(&server, json!({"pool": pool, "count": 2}));
+    assert_eq!(queues(&jobs), [&*a, &*b]);
+    register(&server, &worker, json!({"pool": pool}));
+    let jobs = fetch(&server, json!({"worker_id": worker, "count": 2}));
+    assert_eq!(queues(&jobs), [&*a, &*b]);
+    let nothing = json!({"worker_id": fresh("w")});
+    let error = try_fetch(&server, nothing).expect_error(400, "invalid_request");
+    assert_eq!(error["details"]["field"], "queues");
+}
+
+#[test]
+fn a_waiting_fetch_without_queues_hears_of_those_of_the_pool() {
+    let server = shared();
+    let (pool, queue) = (fresh("pool"), fresh_queue());
+    put_pool(&server, &pool, json!({"queues": [queue]}));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| fetch(&server, json!({"pool": pool, "wait_ms": 20_000})));
+        crate::watch::nap(150);
+        server.enqueue(job_on(&queue));
+        assert_eq!(waiting.join().unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn a_worker_whose_pool_is_gone_may_join_another() {
+    let server = shared();
+    let (worker, old, new, queue) = (fresh("w"), fresh("pool"), fresh("pool"), fresh_queue());
+    for pool in [&old, &new] {
+        put_pool(&server, pool, json!({"queues": [queue]}));
+    }
+    register(&server, &worker, json!({"pool": old}));
+    server.delete(&format!("/ojs/v1/admin/pools/{old}")).expect(200);
+    server.enqueue(job_on(&queue));
+    try_fetch(&server, json!({"worker_id": worker, "queues": [queue]})).expect(422);
+    register(&server, &worker, json!({"pool": new}));
+    assert_eq!(fetch(&server, json!({"worker_id": worker, "queues": [queue]})).len(), 1);
+}
+
+#[test]
 fn the_first_fetch_registers_a_worker_with_its_pool() {
     let server = shared();
     let (worker, pool, queue) = (fresh("w"), fresh("pool"), fresh_queue());

@@ -45,6 +45,23 @@ fn the_first_answer_comes_soon() {
 }
 
 #[test]
+fn queues_without_a_bound_are_told_of_in_one_line() {
+    let dir = TempDir::new().unwrap();
+    let mut server = Process::serve(dir.path(), &[]);
+    let mut wire = server.connect();
+    for queue in ["a", "b", "c"] {
+        let job = json!({"type": "a", "args": [], "queue": queue});
+        assert_eq!(wire.post("/ojs/v1/jobs", &job).unwrap().status, 201);
+    }
+    assert!(!server.terminate().stderr.contains("no bound"), "there were none at the start");
+    let mut server = Process::serve(dir.path(), &[]);
+    assert!(server.address().is_some());
+    let log = server.terminate().stderr;
+    let told: Vec<&str> = log.lines().filter(|line| line.contains("have no bound")).collect();
+    assert!(matches!(told[..], [line] if line.contains("queues=3")), "{log}");
+}
+
+#[test]
 fn a_second_server_on_the_same_data_is_refused() {
     let dir = TempDir::new().unwrap();
     let mut first = Process::serve(dir.path(), &[]);

@@ -8,15 +8,11 @@ use crate::support::Server;
 #[test]
 fn unserved_options_are_refused() {
     let server = Server::start();
-    for (field, value) in [
-        ("unique", json!({"keys": ["type"]})),
-        ("rate_limit", json!({"key": "k", "concurrency": 1})),
-    ] {
-        for more in [json!({field: value}), json!({"options": {field: value}})] {
-            let error =
-                server.post("/ojs/v1/jobs", job_with("q", more)).expect_error(422, "unsupported");
-            assert_eq!(error["details"]["field"], field);
-        }
+    let unique = json!({"keys": ["type"]});
+    for more in [json!({"unique": unique}), json!({"options": {"unique": unique}})] {
+        let error =
+            server.post("/ojs/v1/jobs", job_with("q", more)).expect_error(422, "unsupported");
+        assert_eq!(error["details"]["field"], "unique");
     }
     assert!(server.fetch("q", 5).is_empty());
 }
@@ -34,27 +30,11 @@ fn a_version_of_the_specification_that_is_not_spoken_is_refused() {
 }
 
 #[test]
-fn a_scheduling_strategy_is_refused() {
-    let server = Server::start();
-    let ask = json!({"queues": ["q"], "strategy": "weighted"});
-    server.post("/ojs/v1/workers/fetch", ask).expect_error(422, "unsupported");
-}
-
-#[test]
 fn whole_groups_of_endpoints_are_refused() {
     let server = Server::start();
-    for path in ["/workflows", "/workflows/x/y", "/schemas", "/schemas/a", "/webhooks", "/pools"] {
+    for path in ["/workflows", "/workflows/x/y", "/schemas", "/schemas/a", "/webhooks"] {
         server.post(&format!("/ojs/v1{path}"), json!({})).expect_error(422, "unsupported");
         server.get(&format!("/ojs/v1{path}")).expect_error(422, "unsupported");
-    }
-}
-
-#[test]
-fn unserved_queue_settings_are_refused() {
-    let server = Server::start();
-    for field in ["rate_limit", "max_size", "max_depth"] {
-        let reply = server.put("/ojs/v1/admin/queues/q/config", json!({field: {"limit": 1}}));
-        assert_eq!(reply.expect_error(422, "unsupported")["details"]["field"], field);
     }
 }
 
@@ -62,11 +42,23 @@ fn unserved_queue_settings_are_refused() {
 fn the_manifest_promises_nothing_that_is_refused() {
     let server = Server::start();
     let manifest = server.get("/ojs/manifest").expect(200);
-    for name in ["rate_limiting", "schema_validation", "unique_jobs", "workflows"] {
+    for name in ["schema_validation", "unique_jobs", "workflows"] {
         assert_eq!(manifest["capabilities"][name], false, "{name}");
     }
-    for name in ["cron_jobs", "dead_letter", "delayed_jobs", "batch_enqueue", "priority_queues"] {
+    for name in [
+        "cron_jobs",
+        "dead_letter",
+        "delayed_jobs",
+        "batch_enqueue",
+        "priority_queues",
+        "rate_limiting",
+    ] {
         assert_eq!(manifest["capabilities"][name], true, "{name}");
     }
+    let extensions = manifest["extensions"].as_array().unwrap();
+    for name in ["rate-limiting", "fair-scheduling", "backpressure", "experimental:multi-tenancy"] {
+        assert!(extensions.contains(&json!(format!("urn:ojs:ext:{name}"))), "{name}");
+    }
+    assert_eq!(manifest["isolation"], "sharded");
     assert_eq!(manifest["specversion"], "1.0");
 }

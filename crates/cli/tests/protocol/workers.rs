@@ -151,6 +151,9 @@ fn a_worker_holds_no_more_jobs_than_its_concurrency() {
 #[test]
 fn a_worker_stays_in_its_pool() {
     let server = Server::start();
+    for pool in ["blue", "red"] {
+        server.put(&format!("/ojs/v1/admin/pools/{pool}"), json!({"queues": ["q"]})).expect(201);
+    }
     register(&server, "w1", json!({"pool": "blue"}));
     server.enqueue(job_on("q"));
     let fetch = |pool: Option<&str>| {

@@ -35,9 +35,11 @@ fn jobs(page: &mut Page, figures: &Figures) {
     let counters: [(&str, &str, CountOfQueue); 6] = [
         ("ojs_job_enqueued_total", "Jobs enqueued.", |queue| queue.past.enqueued),
         ("ojs_job_completed_total", "Jobs completed.", |queue| queue.ended(&[Ending::Completed])),
-        ("ojs_job_failed_total", "Jobs discarded after they had failed.", |queue| {
-            queue.ended(&[Ending::Discarded, Ending::DeadLetter])
-        }),
+        (
+            "ojs_job_failed_total",
+            "Jobs discarded: they failed for good, or a limit dropped them.",
+            |queue| queue.ended(&[Ending::Discarded, Ending::DeadLetter]),
+        ),
         ("ojs_job_retried_total", "Executions that failed and are repeated.", |queue| {
             queue.retried
         }),

@@ -1,0 +1,61 @@
+//! Labels whose values come from outside are bounded.
+
+use serde_json::json;
+
+use crate::api::{enqueue_many, limited, of, start};
+use crate::watch::{await_metric, metric};
+
+#[test]
+fn the_first_tenants_have_their_own_label_and_keep_it() {
+    let server = start(&[("ROTA_METRICS_LABELS", "2")]);
+    for tenant in ["acme", "beta"] {
+        enqueue_many(&server, &of(tenant, "q"), 1);
+    }
+    let depth = |tenant: &str, jobs: f64| {
+        let labels = [("tenant_id", tenant), ("queue", "q")];
+        await_metric(&server, "ojs_tenant_queue_depth", &labels, jobs);
+    };
+    depth("acme", 1.0);
+    for tenant in ["aaa", "zeta"] {
+        enqueue_many(&server, &of(tenant, "q"), 3);
+    }
+    depth("_other", 6.0);
+    depth("acme", 1.0);
+    depth("beta", 1.0);
+    let own = metric(&server, "ojs_tenant_queue_depth", &[("tenant_id", "aaa")]);
+    assert_eq!(own, None);
+}
+
+#[test]
+fn keys_beyond_the_bound_are_counted_together() {
+    let server = start(&[("ROTA_METRICS_LABELS", "1")]);
+    let busy = |key: &str| {
+        enqueue_many(&server, &limited("q", json!({"key": key, "concurrency": 1})), 3);
+        server.fetch("q", 9);
+    };
+    busy("first");
+    await_metric(&server, "ojs_rate_limit_waiting", &[("key", "first")], 2.0);
+    ["a", "b"].iter().for_each(|key| busy(key));
+    await_metric(&server, "ojs_rate_limit_waiting", &[("key", "_other")], 4.0);
+    await_metric(&server, "ojs_rate_limit_active", &[("key", "first")], 1.0);
+}
+
+#[test]
+fn jobs_and_workers_have_metrics() {
+    let server = start(&[]);
+    let sent = enqueue_many(&server, &of("acme", "q"), 4);
+    let ask = json!({"queues": ["q"], "worker_id": "w1", "count": 2});
+    crate::api::fetch(&server, ask);
+    crate::shorthand::ack(&server, &sent[0]);
+    server.delete(&format!("/ojs/v1/jobs/{}", sent[3])).expect(200);
+    let queue = [("queue", "q")];
+    await_metric(&server, "ojs_job_enqueued_total", &queue, 4.0);
+    await_metric(&server, "ojs_job_completed_total", &queue, 1.0);
+    await_metric(&server, "ojs_job_cancelled_total", &queue, 1.0);
+    await_metric(&server, "ojs_job_failed_total", &queue, 0.0);
+    await_metric(&server, "ojs_job_duration_count", &queue, 1.0);
+    await_metric(&server, "ojs_job_queue_time_count", &queue, 2.0);
+    await_metric(&server, "ojs_queue_depth", &[("queue", "q"), ("state", "available")], 1.0);
+    await_metric(&server, "ojs_workers_busy", &queue, 1.0);
+    await_metric(&server, "ojs_workers_active", &[], 1.0);
+}
