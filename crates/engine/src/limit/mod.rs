@@ -4,13 +4,13 @@
 //! jobs of one key share counters, and each is held by its own numbers. Lanes that may not start
 //! wait in their gate's lots, one lot for each queue, and cost nothing there.
 
-mod limit;
+mod key;
 mod lot;
 mod pace;
 mod table;
 mod window;
 
-pub(crate) use limit::{Closed, Hold, Limit, LimitRow, LimitState, Opening, Override, Partition};
+pub(crate) use key::{Closed, Hold, Limit, LimitRow, LimitState, Opening, Override, Partition};
 pub(crate) use lot::{Lot, Rank, Told};
 pub(crate) use table::{GateIx, LimitIx, Limits};
 pub(crate) use window::Window;

@@ -136,11 +136,10 @@ mod tests {
         let mut window = Window::new(period, limit);
         let mut starts: Vec<i64> = Vec::new();
         for now in 0..300_000 {
-            while window.count(now) < u64::from(limit) && starts.last().is_none_or(|_| true) {
-                window.record(now, 1);
-                starts.push(now);
-                if starts.len() % 7 == 0 {
-                    break;
+            for _ in 0..7 {
+                if window.count(now) < u64::from(limit) {
+                    window.record(now, 1);
+                    starts.push(now);
                 }
             }
         }

@@ -78,7 +78,7 @@ fn bytes_are_bounded_and_counted_to_nothing() {
     let big = crate::world::Job { size: 4_000, ..job("a") };
     world.enqueue(&big, 2);
     assert!(matches!(
-        world.try_enqueue(&[big.clone()], 0),
+        world.try_enqueue(std::slice::from_ref(&big), 0),
         Reply::Refused(Refusal::QueueFull { in_bytes: true, .. })
     ));
     assert_eq!(world.engine.queue("default").unwrap().bytes, 8_000);

@@ -138,10 +138,8 @@ fn values_that_make_no_sense_are_named() {
 
 #[test]
 fn features_that_are_not_served_are_refused() {
-    for (name, value) in [("unique", json!({"keys": ["type"]}))] {
-        let error = refused(json!({"type": "a", "args": [], name: value}));
-        assert_eq!(error.kind, RejectionKind::Unsupported, "{error}");
-    }
+    let error = refused(json!({"type": "a", "args": [], "unique": {"keys": ["type"]}}));
+    assert_eq!(error.kind, RejectionKind::Unsupported, "{error}");
     let error = refused(json!({"type": "a", "args": [], "specversion": "2.0"}));
     assert_eq!(error.kind, RejectionKind::Unsupported);
 }

@@ -39,12 +39,13 @@ pub(crate) fn describe(job: &Job) -> String {
 fn times(job: &Job) -> [(&'static str, &Option<String>); 9] {
     // A discarded job has both; one of them says it all.
     let completed = if job.state == "completed" { &job.completed_at } else { &None };
+    let next = if job.next_attempt_at == job.scheduled_at { &None } else { &job.next_attempt_at };
     [
         ("created", &job.created_at),
         ("scheduled", &job.scheduled_at),
         ("expires", &job.expires_at),
         ("started", &job.started_at),
-        ("next try", &job.next_attempt_at),
+        ("next try", next),
         ("completed", completed),
         ("cancelled", &job.cancelled_at),
         ("discarded", &job.discarded_at),

@@ -168,7 +168,8 @@ fn scheduling(page: &mut Page, figures: &Figures) {
 }
 
 fn limits(page: &mut Page, figures: &Figures) {
-    let gauges: [(&str, &str, fn(&OfLimit) -> u64); 2] = [
+    type Figure = fn(&OfLimit) -> u64;
+    let gauges: [(&str, &str, Figure); 2] = [
         ("ojs_rate_limit_active", "Active jobs that count for the limit.", |limit| limit.active),
         ("ojs_rate_limit_waiting", "Jobs that wait for the limit.", |limit| limit.waiting),
     ];

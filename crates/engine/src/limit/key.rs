@@ -91,13 +91,21 @@ pub(crate) struct Override {
 pub(crate) struct LimitState {
     /// The batch after which these were the counters.
     pub as_of: u64,
-    /// Period, the largest limit, and starts.
-    pub windows: Vec<(u64, u32, Vec<(i64, u32)>)>,
+    pub windows: Vec<WindowState>,
     /// Microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_us: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_us: Option<i64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WindowState {
+    period_ms: u64,
+    /// Every start is in it by itself.
+    exact: bool,
+    /// Times and how many.
+    starts: Vec<(i64, u32)>,
 }
 
 /// How many may start now.
@@ -315,7 +323,7 @@ impl Limit {
         }
         let windows = self.windows.iter().map(|window| {
             let starts = window.starts().map(|(at, n)| (at + offset, n)).collect();
-            (window.period_ms(), if window.is_exact() { 1 } else { u32::MAX }, starts)
+            WindowState { period_ms: window.period_ms(), exact: window.is_exact(), starts }
         });
         let in_wall = |us: i64| us.saturating_add(offset.saturating_mul(1_000));
         let last_us = self.pace.last_us().map(in_wall);
@@ -326,9 +334,9 @@ impl Limit {
     pub fn restore(&mut self, state: &LimitState, now: Now) {
         let offset = now.wall.0 - now.mono as i64;
         self.windows.clear();
-        for (period_ms, limit, starts) in &state.windows {
-            let mut window = Window::new(*period_ms, *limit);
-            starts.iter().for_each(|&(at, n)| window.record(at - offset, n));
+        for kept in &state.windows {
+            let mut window = Window::new(kept.period_ms, if kept.exact { 1 } else { u32::MAX });
+            kept.starts.iter().for_each(|&(at, n)| window.record(at - offset, n));
             self.windows.push(window);
         }
         let in_mono = |us: i64| us.saturating_sub(offset.saturating_mul(1_000));
