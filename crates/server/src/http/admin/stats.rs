@@ -133,7 +133,7 @@ async fn gather(
         let at = row.at.0 - row.at.0.rem_euclid(step_ms);
         points.entry(at).or_default().merge(&interval(&row.data));
     }
-    if until >= now && stored == Period::Minute {
+    if until.0 >= this_interval && stored == Period::Minute {
         let current = app.handle.look(move |engine| match &*queue {
             ALL_QUEUES => Some(engine.minute()),
             name => engine.queue(name).map(|view| view.minute),
