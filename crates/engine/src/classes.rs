@@ -1,10 +1,11 @@
 //! Interned classes: what their jobs share, and how many finished ones are kept.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use ahash::RandomState;
 use rota_model::mutation::{Counts, Mutation};
-use rota_model::{Class, ClassId, Ending};
+use rota_model::{Class, ClassId, Ending, JobType, Policy};
 
 use crate::limit::GateIx;
 use crate::sched::{QueueIx, ShardIx};
@@ -20,7 +21,12 @@ pub(crate) struct Classes {
     dirty: Vec<ClassId>,
     /// Classes that may have lost their last job.
     idle: Vec<ClassId>,
+    /// Policies and types that classes share. Few, and bounded: what does not fit is not shared.
+    policies: HashSet<Arc<Policy>, RandomState>,
+    kinds: HashSet<JobType, RandomState>,
 }
+
+const MOST_SHARED: usize = 10_000;
 
 pub(crate) struct Slot {
     pub class: Arc<Class>,
@@ -47,11 +53,40 @@ impl Classes {
     pub fn new(hasher: RandomState) -> Self {
         Self {
             slots: Vec::new(),
+            policies: HashSet::with_hasher(hasher.clone()),
+            kinds: HashSet::with_hasher(hasher.clone()),
             by_class: Map::with_hasher(hasher),
             free: Vec::new(),
             dirty: Vec::new(),
             idle: Vec::new(),
         }
+    }
+
+    /// The type and policy of a class, in memory that others use too where there are others.
+    pub fn shared(&mut self, class: &Class) -> (JobType, Arc<Policy>) {
+        let kind = match self.kinds.get(&class.kind) {
+            Some(known) => known.clone(),
+            None => {
+                if self.kinds.len() < MOST_SHARED {
+                    self.kinds.insert(class.kind.clone());
+                }
+                class.kind.clone()
+            }
+        };
+        // A policy with a key of its own has nobody to be shared with.
+        if class.policy.limit.is_some() {
+            return (kind, class.policy.clone());
+        }
+        let policy = match self.policies.get(&class.policy) {
+            Some(known) => known.clone(),
+            None => {
+                if self.policies.len() < MOST_SHARED {
+                    self.policies.insert(class.policy.clone());
+                }
+                class.policy.clone()
+            }
+        };
+        (kind, policy)
     }
 
     pub fn find(&self, class: &Class) -> Option<ClassId> {

@@ -238,7 +238,7 @@ impl Engine {
     fn take_over_configuration(&mut self) {
         for (id, config) in self.config.tenants.clone() {
             let ix = self.tenants.add(id, Millis(0));
-            self.tenants.get_mut(ix).file = Some(config);
+            self.tenants.get_mut(ix).file = Some(config.into());
             self.tenants.note_configured();
         }
         for (name, pool) in self.config.pools.clone() {

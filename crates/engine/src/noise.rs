@@ -211,7 +211,7 @@ impl Engine {
         });
         if let Some(throttle) = &throttle {
             self.tenants.ends.insert((throttle.until, ix));
-            self.tenants.get_mut(ix).row.throttle = Some(throttle.clone());
+            self.tenants.get_mut(ix).row.throttle = Some(throttle.clone().into());
             self.count_competitor(ix);
             self.write_tenant(ix);
         }

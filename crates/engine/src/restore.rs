@@ -36,6 +36,8 @@ pub struct Restore {
     tenant_states: Vec<(TenantIx, TenantState)>,
     limit_states: Vec<(Partition, LimitState)>,
     entries: Vec<(u64, Entry)>,
+    /// Jobs in the lane of each class, and their bytes: counted once, not one by one.
+    refilled: Vec<(u64, u64)>,
 }
 
 impl Restore {
@@ -51,6 +53,7 @@ impl Restore {
             tenant_states: Vec::new(),
             limit_states: Vec::new(),
             entries: Vec::new(),
+            refilled: Vec::new(),
         }
     }
 
@@ -68,6 +71,7 @@ impl Restore {
         let home = self.engine.home_of(&class);
         let done = &mut self.engine.queues.get_mut(ix).done;
         done.0.iter_mut().zip(counts.0).for_each(|(sum, n)| *sum += n);
+        let class = self.engine.share_names(&class, &home);
         self.engine.classes.put(id, Arc::new(class), home, counts);
         self.engine.settle_in(id);
     }
@@ -106,7 +110,13 @@ impl Restore {
             }
             (State::Available, _) if !live.held => {
                 let fresh = attempt == 0 && pauses == 0;
-                engine.enter_lane(seq, class, Waiting { fresh, ..waiting });
+                engine.lanes.get_or_make(class).add(seq, Waiting { fresh, ..waiting });
+                let index = class.0 as usize;
+                if self.refilled.len() <= index {
+                    self.refilled.resize(index + 1, (0, 0));
+                }
+                let (jobs, bytes) = &mut self.refilled[index];
+                (*jobs, *bytes) = (*jobs + 1, *bytes + size.bytes());
             }
             _ => engine.count_in(class, state, size),
         }
@@ -176,6 +186,11 @@ impl Restore {
     fn bring_counters_back(&mut self, number: u64) {
         let engine = &mut self.engine;
         let now = engine.now;
+        for (index, (jobs, bytes)) in std::mem::take(&mut self.refilled).into_iter().enumerate() {
+            if jobs > 0 {
+                engine.count_refilled(ClassId(index as u32), jobs, bytes);
+            }
+        }
         for (partition, state) in &self.limit_states {
             let ix = engine.limits.get_or_make(partition);
             engine.limits.limit_mut(ix).restore(state, now);

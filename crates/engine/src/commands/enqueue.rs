@@ -77,10 +77,24 @@ impl Engine {
         }
         self.queue_ix(&class.queue)?;
         let home = self.home_of(class);
-        let (id, class) = self.classes.add(class.clone(), home);
+        let shared = self.share_names(class, &home);
+        let (id, class) = self.classes.add(shared, home);
         self.settle_in(id);
         self.out.mutations.push(Mutation::Class(id, class));
         Ok(id)
+    }
+
+    /// The same class, with names and policy that others have too: a hundred thousand tenants have
+    /// as many classes, which are nearly alike.
+    pub(crate) fn share_names(&mut self, class: &Class, home: &Home) -> Class {
+        let (kind, policy) = self.classes.shared(class);
+        Class {
+            queue: self.queues.get(home.queue).name.clone(),
+            kind,
+            tenant: self.tenants.get(home.tenant).id.clone(),
+            priority: class.priority,
+            policy,
+        }
     }
 
     /// Where the jobs of a class belong. Its queue is there.

@@ -52,7 +52,7 @@ impl Engine {
             after,
         };
         self.reconfigure(ix, |tenant| {
-            tenant.row.api = Some(api);
+            tenant.row.api = Some(api.into());
             keep(&mut tenant.row.changes, note);
         });
         if created {

@@ -26,6 +26,21 @@ impl Engine {
         }
     }
 
+    /// Jobs of this class that a start has put into their lane, one by one, are counted, and the lane
+    /// finds its place.
+    pub(crate) fn count_refilled(&mut self, class: ClassId, jobs: u64, bytes: u64) {
+        let slot = self.classes.slot(class);
+        let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
+        self.queues.get_mut(queue).refill(jobs, bytes);
+        self.shards.get_mut(shard).refill(jobs, bytes);
+        self.tenants.get_mut(tenant).refill(jobs, bytes);
+        self.count_competitor(tenant);
+        self.count_available(class, jobs as i64);
+        let head = self.lanes.get(class).and_then(|lane| lane.head());
+        self.note_head(class, None, head);
+        self.place_lane(class);
+    }
+
     /// Takes a waiting job out of its lane.
     pub(crate) fn leave_lane(&mut self, seq: Seq, class: ClassId) {
         let Some(lane) = self.lanes.get_mut(class) else {

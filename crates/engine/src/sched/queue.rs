@@ -199,6 +199,12 @@ impl Queue {
         }
     }
 
+    /// So many available jobs that a start has read.
+    pub fn refill(&mut self, jobs: u64, bytes: u64) {
+        self.live[usize::from(State::Available.code())] += jobs;
+        self.bytes += bytes;
+    }
+
     pub fn enter(&mut self, state: State, size: Size) {
         self.live[state.code() as usize] += 1;
         if state != State::Active {

@@ -36,6 +36,12 @@ impl Shard {
         u64::from(self.live[usize::from(state.code())])
     }
 
+    /// So many available jobs that a start has read.
+    pub fn refill(&mut self, jobs: u64, bytes: u64) {
+        self.live[usize::from(State::Available.code())] += jobs as u32;
+        self.bytes += bytes;
+    }
+
     pub fn enter(&mut self, state: State, size: Size) {
         self.live[usize::from(state.code())] += 1;
         if state != State::Active {

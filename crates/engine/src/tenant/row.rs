@@ -11,7 +11,7 @@ pub(crate) struct TenantRow {
     pub created: Millis,
     /// What was said through the API; it wins over the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub api: Option<ApiConfig>,
+    pub api: Option<Box<ApiConfig>>,
     /// The last changes, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
@@ -19,7 +19,7 @@ pub(crate) struct TenantRow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paused: Vec<(QueueName, Millis)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub throttle: Option<Throttle>,
+    pub throttle: Option<Box<Throttle>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ pub(crate) struct Tenant {
     pub row: TenantRow,
     /// It has been written down.
     pub written: bool,
-    pub file: Option<TenantConfig>,
+    pub file: Option<Box<TenantConfig>>,
     /// Living jobs by state.
     live: [u64; State::ALL.len()],
     /// Of the jobs that wait.
@@ -47,7 +47,7 @@ impl Tenant {
         static DEFAULT: std::sync::LazyLock<TenantConfig> =
             std::sync::LazyLock::new(TenantConfig::default);
         let api = self.row.api.as_ref().map(|api| &api.config);
-        api.or(self.file.as_ref()).unwrap_or(&DEFAULT)
+        api.or(self.file.as_deref()).unwrap_or(&DEFAULT)
     }
 
     pub fn origin(&self) -> Origin {
@@ -64,6 +64,12 @@ impl Tenant {
 
     pub fn count(&self, state: State) -> u64 {
         self.live[usize::from(state.code())]
+    }
+
+    /// So many available jobs that a start has read.
+    pub fn refill(&mut self, jobs: u64, bytes: u64) {
+        self.live[usize::from(State::Available.code())] += jobs;
+        self.bytes += bytes;
     }
 
     pub fn enter(&mut self, state: State, size: Size) {
