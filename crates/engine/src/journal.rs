@@ -223,7 +223,10 @@ impl Engine {
         let name = limit.partition.name();
         match limit.state(number, now) {
             Some(state) => out.push(put(Kind::LimitState, &name, &state)),
-            None => out.push(Mutation::Remove(Kind::LimitState, name.into())),
+            None => {
+                out.push(Mutation::Remove(Kind::LimitState, name.into()));
+                self.sweep_limit(ix);
+            }
         }
     }
 

@@ -226,6 +226,7 @@ impl Engine {
         tenant.noisy = 0;
         let tenant = tenant.id.clone();
         self.tenants.ends.remove(&(throttle.until, ix));
+        self.forgive(ix);
         self.count_competitor(ix);
         self.write_tenant(ix);
         self.emit(EventKind::TenantThrottleReleased { tenant, reason });

@@ -31,19 +31,25 @@ pub(super) enum Obstacle {
     No(Refusal),
     /// The queue is full, and lets enqueues wait.
     Wait(Refusal),
-    /// So many of the oldest must go first.
-    MakeRoom(QueueName, u64),
+}
+
+/// How a batch may come in.
+#[derive(Default)]
+pub(super) struct Terms {
+    /// Limits that it crosses and that only warn.
+    pub over: Vec<&'static str>,
+    /// So many of the oldest of a queue must go first.
+    pub room: Option<(QueueName, u64)>,
 }
 
 impl Engine {
-    /// Everything that could keep out one of the jobs, before the first is accepted. Limits that
-    /// only warn are given back.
-    pub(super) fn admits(&mut self, jobs: &[NewJob]) -> Result<Vec<&'static str>, Obstacle> {
+    /// Everything that could keep out one of the jobs, before the first is accepted.
+    pub(super) fn admits(&mut self, jobs: &[NewJob]) -> Result<Terms, Obstacle> {
+        let mut terms = Terms::default();
         if !self.has_limits(jobs) {
-            return Ok(Vec::new());
+            return Ok(terms);
         }
         let load = Load::of(jobs, self.wall());
-        let mut over = Vec::new();
         for (id, share) in &load.tenants {
             let Some(ix) = self.tenants.find(id) else {
                 continue;
@@ -58,22 +64,18 @@ impl Engine {
                 if !soft {
                     return Err(Obstacle::No(refusal));
                 }
-                over.push(limit);
+                terms.over.push(limit);
             }
         }
         self.check_keys(jobs).map_err(Obstacle::No)?;
-        // Nothing is dropped for a batch that something else keeps out.
-        let mut room = Ok(over);
         for (name, share) in &load.queues {
-            match self.check_bounds(name, None, share, jobs) {
-                Err(make_room @ Obstacle::MakeRoom(..)) => room = Err(make_room),
-                other => other?,
-            }
+            let room = self.check_bounds(name, None, share, jobs)?;
+            terms.room = room.map(|jobs| ((*name).clone(), jobs)).or(terms.room);
         }
         for ((name, tenant), share) in &load.parts {
             self.check_bounds(name, Some(tenant), share, jobs)?;
         }
-        room
+        Ok(terms)
     }
 
     /// Whether anything could keep one of the jobs out. Most servers have few limits, and this is
@@ -180,15 +182,16 @@ impl Engine {
         Ok(())
     }
 
+    /// How many of the oldest must go before these come in, where the queue wants that.
     fn check_bounds(
         &mut self,
         name: &QueueName,
         tenant: Option<&TenantId>,
         share: &Share,
         jobs: &[NewJob],
-    ) -> Result<(), Obstacle> {
-        let Some(ix) = self.queues.find(name) else { return Ok(()) };
-        let Some(bounds) = self.queues.get(ix).row.settings.bounds else { return Ok(()) };
+    ) -> Result<Option<u64>, Obstacle> {
+        let Some(ix) = self.queues.find(name) else { return Ok(None) };
+        let Some(bounds) = self.queues.get(ix).row.settings.bounds else { return Ok(None) };
         let shard = tenant.and_then(|id| self.shards.find(ix, self.tenants.find(id)?));
         let (depth, bytes) = match (tenant, shard) {
             (None, _) => (self.queues.get(ix).depth(), self.queues.get(ix).bytes),
@@ -208,12 +211,17 @@ impl Engine {
                 continue;
             }
             let full = Full { name, tenant, bounds, is, most, in_bytes, fits: more <= most };
-            return Err(self.overflow(full, is + more - most, jobs));
+            return self.overflow(full, is + more - most, jobs);
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn overflow(&mut self, full: Full<'_>, excess: u64, jobs: &[NewJob]) -> Obstacle {
+    fn overflow(
+        &mut self,
+        full: Full<'_>,
+        excess: u64,
+        jobs: &[NewJob],
+    ) -> Result<Option<u64>, Obstacle> {
         let retry_ms = full.fits.then(|| self.queue_drain_ms(full.name, excess, full.in_bytes));
         let refusal = Refusal::QueueFull {
             queue: full.name.clone(),
@@ -225,29 +233,28 @@ impl Engine {
             retry_ms,
         };
         match full.bounds.strategy {
-            Backpressure::Block if full.fits => return Obstacle::Wait(refusal),
+            Backpressure::Block if full.fits => Err(Obstacle::Wait(refusal)),
             // Dropping goes by age over the whole queue, so only the queue's own bound can ask for it.
             Backpressure::DropOldest if full.fits && full.tenant.is_none() => {
-                return Obstacle::MakeRoom(
-                    full.name.clone(),
-                    if full.in_bytes { 1 } else { excess },
-                );
+                Ok(Some(if full.in_bytes { 1 } else { excess }))
             }
-            _ => {}
+            _ => Err(Obstacle::No(self.reject(refusal, jobs))),
         }
-        self.reject(full.name, full.is, full.most, jobs);
-        Obstacle::No(refusal)
     }
 
-    /// Says that the queue had no room.
-    pub(super) fn reject(&mut self, name: &QueueName, depth: u64, bound: u64, jobs: &[NewJob]) {
-        if let Some(ix) = self.queues.find(name) {
-            self.queues.get_mut(ix).rejected += 1;
+    /// Says that a queue had no room, if that is what kept the jobs out.
+    pub(super) fn reject(&mut self, refusal: Refusal, jobs: &[NewJob]) -> Refusal {
+        if let Refusal::QueueFull { queue, depth, bound, .. } = &refusal {
+            if let Some(ix) = self.queues.find(queue) {
+                self.queues.get_mut(ix).rejected += 1;
+            }
+            if let Some(job) = jobs.iter().find(|job| job.class.queue == *queue) {
+                let (queue, depth, bound) = (queue.clone(), *depth, *bound);
+                let class = job.class.clone().into();
+                self.emit(EventKind::QueueRejected { queue, depth, bound, class });
+            }
         }
-        if let Some(job) = jobs.iter().find(|job| job.class.queue == *name) {
-            let (queue, class) = (name.clone(), job.class.clone().into());
-            self.emit(EventKind::QueueRejected { queue, depth, bound, class });
-        }
+        refusal
     }
 
     fn queue_drain_ms(&self, name: &QueueName, excess: u64, in_bytes: bool) -> u64 {

@@ -6,7 +6,7 @@ use rota_model::{Ending, QueueName};
 use super::admit::Obstacle;
 use crate::effect::Pressure;
 use crate::sched::QueueIx;
-use crate::{Engine, EventKind, Refusal, Reply, WaiterId};
+use crate::{Engine, EventKind, Reply, WaiterId};
 
 /// The most jobs that one enqueue may push out.
 const MOST_DROPPED: u64 = 10_000;
@@ -38,13 +38,9 @@ impl Engine {
         while let Some(id) = self.blocked.expired(mono) {
             let Some(jobs) = self.unblock(id) else { return };
             let reply = match self.make_way(&jobs) {
-                Err(Obstacle::No(refusal) | Obstacle::Wait(refusal)) => {
-                    if let Refusal::QueueFull { queue, depth, bound, .. } = &refusal {
-                        self.reject(queue, *depth, *bound, &jobs);
-                    }
-                    Reply::Refused(refusal)
-                }
-                _ => self.accept_all(jobs),
+                Err(Obstacle::No(refusal)) => Reply::Refused(refusal),
+                Err(Obstacle::Wait(refusal)) => Reply::Refused(self.reject(refusal, &jobs)),
+                Ok(over) => self.accept_all(jobs, over),
             };
             self.out.woken.push((id, reply));
         }
@@ -64,14 +60,14 @@ impl Engine {
             let Some(waiting) = self.blocked.get(id) else { return };
             let jobs = waiting.jobs.clone();
             match self.make_way(&jobs) {
-                Err(Obstacle::Wait(_) | Obstacle::MakeRoom(..)) => return,
+                Err(Obstacle::Wait(_)) => return,
                 Err(Obstacle::No(refusal)) => {
                     self.unblock(id);
                     self.out.woken.push((id, Reply::Refused(refusal)));
                 }
-                Ok(_) => {
+                Ok(over) => {
                     self.unblock(id);
-                    let reply = self.accept_all(jobs);
+                    let reply = self.accept_all(jobs, over);
                     self.out.woken.push((id, reply));
                 }
             }
@@ -81,18 +77,18 @@ impl Engine {
     /// Whether jobs may come in, once the oldest have gone where the queue wants that.
     pub(super) fn make_way(&mut self, jobs: &[NewJob]) -> Result<Vec<&'static str>, Obstacle> {
         for _ in 0..MOST_ROUNDS {
-            match self.admits(jobs) {
+            let terms = self.admits(jobs)?;
+            match terms.room {
                 // Where nothing that waits to be fetched is left to drop, they come in.
-                Err(Obstacle::MakeRoom(queue, n)) if !self.make_room(&queue, n) => break,
-                Err(Obstacle::MakeRoom(..)) => {}
-                other => return other,
+                Some((queue, n)) if self.make_room(&queue, n) => {}
+                _ => return Ok(terms.over),
             }
         }
         Ok(Vec::new())
     }
 
     /// Drops the oldest jobs of a queue; false when there is none to drop.
-    pub(super) fn make_room(&mut self, name: &QueueName, jobs: u64) -> bool {
+    fn make_room(&mut self, name: &QueueName, jobs: u64) -> bool {
         let Some(ix) = self.queues.find(name) else { return false };
         for _ in 0..jobs.min(MOST_DROPPED) {
             let oldest =

@@ -4,12 +4,18 @@ use std::sync::Arc;
 
 use rota_model::envelope::{self, NewJob};
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{CronName, Ending, JobId, Millis, Seq, State};
+use rota_model::{ClassId, CronName, Ending, JobId, Millis, Seq, State};
 
 use super::enqueue::Origin;
 use crate::cron::{Cron, Overlap};
 use crate::sched::Waiting;
 use crate::{CronSpec, Engine, EventKind, Refusal, Reply};
+
+/// Why a run is left out, and the earlier one that stands in its way.
+struct Skip {
+    reason: &'static str,
+    existing: Option<Seq>,
+}
 
 impl Engine {
     pub(crate) fn put_cron(&mut self, spec: &CronSpec) -> Reply {
@@ -60,14 +66,16 @@ impl Engine {
         let Some(name) = self.crons.due(self.wall()) else {
             return false;
         };
+        // Room is made while the schedule is in its place: what has to go may be its earlier runs.
+        let run = self.next_run(&name);
         let mut cron = self.crons.take(&name).expect("a due schedule exists");
         let scheduled_for = cron.row.next_run.unwrap_or(self.wall());
         self.report_dst_skips(&name, &cron, scheduled_for);
-        match self.obstacle(&cron) {
-            Some(existing) => {
-                self.skip_run(&name, &cron, "overlap_skip", Some(existing), scheduled_for);
+        match run {
+            Ok((job, class)) => self.run_cron(&name, &mut cron, job, class, scheduled_for),
+            Err(Skip { reason, existing }) => {
+                self.skip_run(&name, &cron, reason, existing, scheduled_for);
             }
-            None => self.run_cron(&name, &mut cron, scheduled_for),
         }
         cron.row.last_run = Some(scheduled_for);
         cron.plan(self.wall());
@@ -75,24 +83,42 @@ impl Engine {
         true
     }
 
-    /// An unfinished run that stands in the way of the next.
-    fn obstacle(&self, cron: &Cron) -> Option<Seq> {
-        match cron.row.overlap {
-            Overlap::Skip => cron.row.runs.back().map(|&seq| Seq(seq)),
-            Overlap::Allow | Overlap::Enqueue | Overlap::CancelPrevious => None,
+    /// The job of a schedule that is due, and the way made for it.
+    fn next_run(&mut self, name: &CronName) -> Result<(NewJob, ClassId), Skip> {
+        let id = self.new_job_id();
+        let cron = self.crons.get(name).expect("a due schedule exists");
+        if let (Overlap::Skip, Some(&seq)) = (cron.row.overlap, cron.row.runs.back()) {
+            return Err(Skip { reason: "overlap_skip", existing: Some(Seq(seq)) });
         }
+        let scheduled_for = cron.row.next_run.unwrap_or(self.wall());
+        let job = NewJob {
+            id,
+            id_given: false,
+            class: cron.row.class.clone(),
+            start_at: None,
+            expires: None,
+            pending: false,
+            body: envelope::body_of_run(&cron.row.body, name, scheduled_for),
+        };
+        let skip = |reason| Skip { reason, existing: None };
+        let class = self.class_id(&job.class).map_err(|_| skip("too_many_queues"))?;
+        let way = self.make_way(std::slice::from_ref(&job));
+        way.map(|_| (job, class)).map_err(|_| skip("quota_exceeded"))
     }
 
-    fn run_cron(&mut self, name: &CronName, cron: &mut Cron, scheduled_for: Millis) {
-        let Ok(class) = self.class_id(&cron.row.class) else {
-            self.skip_run(name, cron, "too_many_queues", None, scheduled_for);
-            return;
-        };
-        let job = self.run_of(name, cron, scheduled_for);
-        if self.admits(std::slice::from_ref(&job)).is_err() {
-            self.skip_run(name, cron, "quota_exceeded", None, scheduled_for);
-            return;
-        }
+    fn new_job_id(&mut self) -> JobId {
+        let random = u128::from(self.entropy.next()) << 64 | u128::from(self.entropy.next());
+        JobId::v7(self.wall().0, random)
+    }
+
+    fn run_cron(
+        &mut self,
+        name: &CronName,
+        cron: &mut Cron,
+        job: NewJob,
+        class: ClassId,
+        scheduled_for: Millis,
+    ) {
         if cron.row.overlap == Overlap::CancelPrevious {
             for seq in std::mem::take(&mut cron.row.runs) {
                 self.cancel_run(Seq(seq));
@@ -106,20 +132,6 @@ impl Engine {
         let run_count = cron.row.run_count;
         let (cron, expression) = (name.clone(), Arc::from(&*cron.row.expression));
         self.emit(EventKind::CronTriggered { cron, expression, job, scheduled_for, run_count });
-    }
-
-    fn run_of(&mut self, name: &CronName, cron: &Cron, scheduled_for: Millis) -> NewJob {
-        let random = u128::from(self.entropy.next()) << 64 | u128::from(self.entropy.next());
-        let id = JobId::v7(self.wall().0, random);
-        NewJob {
-            id,
-            id_given: false,
-            class: cron.row.class.clone(),
-            start_at: None,
-            expires: None,
-            pending: false,
-            body: envelope::body_of_run(&cron.row.body, name, scheduled_for),
-        }
     }
 
     /// A run has ended: the next one that was kept back may go.

@@ -35,23 +35,15 @@ impl Engine {
                 return Reply::Waiting;
             }
             (Err(Obstacle::Wait(refusal)), _) => {
-                if let Refusal::QueueFull { queue, depth, bound, .. } = &refusal {
-                    self.reject(queue, *depth, *bound, &jobs);
-                }
-                return Reply::Refused(refusal);
+                return Reply::Refused(self.reject(refusal, &jobs));
             }
             (Err(Obstacle::No(refusal)), _) => return Reply::Refused(refusal),
-            (Err(Obstacle::MakeRoom(..)), _) => Vec::new(),
         };
-        match self.accept_all(jobs) {
-            Reply::Enqueued(admission) => {
-                Reply::Enqueued(Admission { over_quota: over, ..admission })
-            }
-            reply => reply,
-        }
+        self.accept_all(jobs, over)
     }
 
-    pub(super) fn accept_all(&mut self, jobs: Vec<NewJob>) -> Reply {
+    /// Takes in jobs that nothing keeps out; `over` are limits that they cross and that only warn.
+    pub(super) fn accept_all(&mut self, jobs: Vec<NewJob>, over: Vec<&'static str>) -> Reply {
         let mut classes = Vec::with_capacity(jobs.len());
         for job in &jobs {
             match self.class_id(&job.class) {
@@ -67,7 +59,7 @@ impl Engine {
         let accept = |(job, class)| self.accept(job, class, Origin::Client);
         let jobs = jobs.into_iter().zip(classes).map(accept).collect();
         let pressure = self.pressure_of(&queues);
-        Reply::Enqueued(Admission { jobs, over_quota: Vec::new(), pressure, limit })
+        Reply::Enqueued(Admission { jobs, over_quota: over, pressure, limit })
     }
 
     /// Interns the class, making its queue and meeting its tenant where they are new.

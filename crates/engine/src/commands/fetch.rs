@@ -3,6 +3,7 @@
 use rota_model::mutation::{Claim, Mutation};
 use rota_model::{ClassId, Ending, Seq, State};
 
+use super::pool::Plan;
 use crate::active::Active;
 use crate::command::later;
 use crate::limit::{Closed, GateIx};
@@ -43,7 +44,12 @@ impl Engine {
     }
 
     /// The next job of a queue for this fetch.
-    pub(crate) fn claim_next(&mut self, ix: QueueIx, fetch: &Fetch) -> Option<Claimed> {
+    pub(crate) fn claim_next(
+        &mut self,
+        ix: QueueIx,
+        plan: &Plan,
+        fetch: &Fetch,
+    ) -> Option<Claimed> {
         let only = match &fetch.tenant {
             Some(id) => Some(self.shards.find(ix, self.tenants.find(id)?)?),
             None => None,
@@ -78,7 +84,7 @@ impl Engine {
             let cost = self.cost_of(class);
             self.charge(turn, cost);
             self.count_dispatch(ix, class, seq, &job);
-            let claimed = self.start(seq, class, &job, cost, fetch);
+            let claimed = self.start((seq, class), &job, cost, plan, fetch);
             self.note_served(turn);
             self.seat(turn);
             return Some(claimed);
@@ -128,10 +134,10 @@ impl Engine {
 
     fn start(
         &mut self,
-        seq: Seq,
-        class: ClassId,
+        (seq, class): (Seq, ClassId),
         job: &Waiting,
         charged: u64,
+        plan: &Plan,
         fetch: &Fetch,
     ) -> Claimed {
         let (attempt, fresh) = (job.attempt + 1, job.fresh);
@@ -153,7 +159,7 @@ impl Engine {
         }));
         let expires = self.watch.forget(seq).and_then(|live| live.expires);
         self.use_limits(class);
-        let pool = self.enter_pool(fetch, class);
+        let pool = self.enter_pool(plan, class);
         self.active.insert(
             seq,
             Active {

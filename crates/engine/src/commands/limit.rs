@@ -65,8 +65,10 @@ impl Engine {
 
     /// What is said about a limit has changed: it is written down and takes effect.
     pub(crate) fn limit_spoken_of(&mut self, ix: LimitIx) {
-        let limit = self.limits.limit(ix);
+        let limit = self.limits.limit_mut(ix);
         let (name, row) = (limit.partition.name(), limit.row.clone());
+        let said = row.declared.into_iter().chain(row.replaced.map(|other| other.numbers));
+        said.for_each(|numbers| limit.watch(numbers));
         let (key, gates) = (limit.partition.key.clone(), limit.gates.clone());
         let said = LimitRow {
             declared: row.declared.filter(|_| !row.from_file),
@@ -107,8 +109,7 @@ impl Engine {
 
     /// A limit that nobody uses and of which nothing is said is forgotten.
     pub(crate) fn sweep_limit(&mut self, ix: LimitIx) {
-        let now = self.now;
-        if self.limits.exists(ix) && self.limits.limit_mut(ix).is_blank(now) {
+        if self.limits.exists(ix) && self.limits.limit(ix).is_blank(self.now) {
             self.forget_limit(ix);
         }
     }
@@ -151,7 +152,7 @@ impl Engine {
     }
 
     /// How the limit of a class stands, for who has just enqueued a job of it.
-    pub(crate) fn glance_at_limit(&mut self, class: ClassId) -> Option<LimitGlance> {
+    pub(crate) fn glance_at_limit(&self, class: ClassId) -> Option<LimitGlance> {
         let gate = *self.classes.slot(class).gates.first()?;
         let own = self.limits.gate(gate).numbers;
         let (wall, mono) = (self.wall(), self.now.mono as i64);

@@ -103,14 +103,9 @@ impl Engine {
     }
 
     /// A gate that does not let a job of this class start now.
-    pub(crate) fn closed_gate(&mut self, class: ClassId) -> Option<(GateIx, Closed)> {
-        for i in 0..self.classes.slot(class).gates.len() {
-            let gate = self.classes.slot(class).gates[i];
-            if let Some(closed) = self.limits.opening(gate, self.now).closed {
-                return Some((gate, closed));
-            }
-        }
-        None
+    pub(crate) fn closed_gate(&self, class: ClassId) -> Option<(GateIx, Closed)> {
+        let gates = self.classes.slot(class).gates.iter();
+        gates.copied().find_map(|gate| Some((gate, self.limits.opening(gate, self.now).closed?)))
     }
 
     /// The limits that a job of this class counts for, each once, with its numbers.

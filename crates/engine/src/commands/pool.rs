@@ -6,7 +6,7 @@ use rota_model::{
 };
 
 use crate::pool::PoolRow;
-use crate::sched::{Candidate, QueueIx};
+use crate::sched::{Candidate, QueueIx, Rotation};
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
 
 /// Which queues a fetch may have, and how they take turns.
@@ -15,8 +15,6 @@ pub(crate) struct Plan {
     strategy: QueueStrategy,
     starvation: Starvation,
     pool: Option<PoolName>,
-    /// What fetches without a pool that ask for the same have in common.
-    key: u64,
 }
 
 impl Engine {
@@ -31,6 +29,12 @@ impl Engine {
             old.strategy != new || old.weights != config.weights || old.queues != config.queues
         });
         self.pools.put_api(name.clone(), config);
+        if known.is_none() {
+            // There may have been a pool of this name, whose jobs are still active.
+            let ours = self.active.iter().filter(|(_, job)| job.pool.as_ref() == Some(&name));
+            let active = ours.count() as u64;
+            self.pools.get_mut(&name).expect("the pool was just put").active = active;
+        }
         if changed {
             let previous = known.as_ref().map(|old| old.strategy);
             self.emit(EventKind::PoolRebalanced { pool: name.clone(), previous, new });
@@ -106,7 +110,6 @@ impl Engine {
         let queues: Vec<(QueueIx, Weight)> = found.collect();
         let starvation = config.and_then(|config| config.starvation);
         (!queues.is_empty()).then(|| Plan {
-            key: signature(&queues, strategy),
             queues,
             strategy,
             starvation: starvation.unwrap_or(self.config.starvation),
@@ -133,18 +136,14 @@ impl Engine {
     /// One job by the plan.
     pub(crate) fn claim_by(&mut self, plan: &Plan, fetch: &Fetch) -> Option<Claimed> {
         if let [(ix, _)] = plan.queues[..] {
-            return self.claim_next(ix, fetch);
+            return self.claim_next(ix, plan, fetch);
         }
         // The last start may have made way for others: a queue is ready only once they are let in.
         self.settle_gates();
         let candidates: Vec<Candidate> =
             plan.queues.iter().map(|one| self.candidate(*one)).collect();
         let (mono, rule) = (self.now.mono, plan.starvation);
-        let rotation = match plan.pool.as_ref().and_then(|name| self.pools.get_mut(name)) {
-            Some(pool) => &mut pool.rotation,
-            None => self.rotations.get_or_make(plan.key),
-        };
-        let (order, starved) = rotation.order(&candidates, plan.strategy, rule, mono);
+        let (order, starved) = self.rotation_of(plan).order(&candidates, plan.strategy, rule, mono);
         for one in starved {
             let queue = self.queues.get_mut(one.queue);
             queue.starved += 1;
@@ -153,15 +152,20 @@ impl Engine {
             self.emit(EventKind::QueueStarved { queue: name, for_ms: one.for_ms, available });
         }
         for ix in order {
-            let Some(claimed) = self.claim_next(ix, fetch) else { continue };
-            let rotation = match plan.pool.as_ref().and_then(|name| self.pools.get_mut(name)) {
-                Some(pool) => &mut pool.rotation,
-                None => self.rotations.get_or_make(plan.key),
-            };
-            rotation.served(&candidates, ix, plan.strategy, rule, mono);
+            let Some(claimed) = self.claim_next(ix, plan, fetch) else { continue };
+            self.rotation_of(plan).served(&candidates, ix, plan.strategy, rule, mono);
             return Some(claimed);
         }
         None
+    }
+
+    /// What is remembered between the decisions of a pool, or of fetches without one that ask for the
+    /// same.
+    fn rotation_of(&mut self, plan: &Plan) -> &mut Rotation {
+        match plan.pool.as_ref().and_then(|name| self.pools.get_mut(name)) {
+            Some(pool) => &mut pool.rotation,
+            None => self.rotations.get_or_make(signature(&plan.queues, plan.strategy)),
+        }
     }
 
     fn candidate(&self, (queue, weight): (QueueIx, Weight)) -> Candidate {
@@ -170,9 +174,9 @@ impl Engine {
         Candidate { queue, weight, ready: is.is_ready(), available }
     }
 
-    /// A job starts in the pool of this fetch.
-    pub(crate) fn enter_pool(&mut self, fetch: &Fetch, class: ClassId) -> Option<PoolName> {
-        let name = self.pool_of(fetch)?;
+    /// A job starts in the pool that is planned for.
+    pub(crate) fn enter_pool(&mut self, plan: &Plan, class: ClassId) -> Option<PoolName> {
+        let name = plan.pool.clone()?;
         let minute = self.wall().0.div_euclid(60_000);
         let queue = self.classes.slot(class).class.queue.clone();
         let pool = self.pools.get_mut(&name)?;

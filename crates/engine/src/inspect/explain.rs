@@ -158,9 +158,8 @@ impl Engine {
     }
 
     fn why_closed(&self, gate: GateIx) -> Option<Reason> {
-        let gate = self.limits.gate(gate);
-        let limit = self.limits.limit(gate.limit);
-        let closed = limit.why_closed(gate.numbers, self.now)?;
+        let closed = self.limits.opening(gate, self.now).closed?;
+        let limit = self.limits.limit(self.limits.gate(gate).limit);
         let (wall, mono) = (self.wall(), self.now.mono as i64);
         let opens = closed.opens.map(|at| later(wall, at.saturating_sub(mono).max(0) as u64));
         Some(Reason::Limit {

@@ -159,8 +159,7 @@ impl Engine {
     }
 
     fn is_closed(&self, gate: GateIx) -> bool {
-        let gate = self.limits.gate(gate);
-        self.limits.limit(gate.limit).is_closed(gate.numbers, self.now)
+        self.limits.opening(gate, self.now).free == 0
     }
 
     fn waiting_at(&self, gate: GateIx) -> u64 {

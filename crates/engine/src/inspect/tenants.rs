@@ -203,7 +203,7 @@ impl Engine {
             live: State::ALL.map(|state| tenant.count(state)),
             bytes: tenant.bytes,
             cap: self.cap_of(ix),
-            enqueued_in_window: window.map(|window| window.count_at(self.now.mono as i64)),
+            enqueued_in_window: window.map(|window| window.count(self.now.mono as i64)),
             minute: last,
             day: tenant.counters.as_ref().map_or(Tally::default(), |counters| counters.day(now)),
             weight: self.weight_of(ix),

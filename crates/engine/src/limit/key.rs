@@ -157,7 +157,7 @@ impl Limit {
         }
     }
 
-    pub fn opening(&mut self, own: LimitNumbers, now: Now) -> Opening {
+    pub fn opening(&self, own: LimitNumbers, now: Now) -> Opening {
         let mono = now.mono as i64;
         let mut opening = Opening { free: u64::MAX, closed: None };
         self.narrow_by_hold(&mut opening, now);
@@ -172,37 +172,6 @@ impl Limit {
             }
         }
         opening
-    }
-
-    /// The same as [`Limit::opening`], only looking.
-    pub fn why_closed(&self, own: LimitNumbers, now: Now) -> Option<Closed> {
-        let mono = now.mono as i64;
-        let mut opening = Opening { free: u64::MAX, closed: None };
-        self.narrow_by_hold(&mut opening, now);
-        for numbers in self.numbers(own, now.wall) {
-            self.narrow_by_slots(&mut opening, numbers);
-            for (strategy, rate) in
-                [(Strategy::Rate, numbers.rate), (Strategy::Throttle, numbers.throttle)]
-            {
-                let Some(rate) = rate else { continue };
-                let (limit, (current, opens)) = (u64::from(rate.limit), self.look(rate, mono));
-                opening.narrow(limit.saturating_sub(current), || Closed {
-                    strategy,
-                    limit,
-                    current,
-                    opens: Some(opens.unwrap_or(mono)),
-                    every_ms: None,
-                });
-            }
-            if let Some(rate) = numbers.throttle {
-                self.narrow_by_pace(&mut opening, rate, mono);
-            }
-        }
-        opening.closed
-    }
-
-    pub fn is_closed(&self, own: LimitNumbers, now: Now) -> bool {
-        self.why_closed(own, now).is_some()
     }
 
     fn narrow_by_hold(&self, opening: &mut Opening, now: Now) {
@@ -236,23 +205,24 @@ impl Limit {
         });
     }
 
-    fn narrow_by_window(
-        &mut self,
-        opening: &mut Opening,
-        strategy: Strategy,
-        rate: Rate,
-        mono: i64,
-    ) {
-        let window = self.window(rate);
-        let (limit, current) = (u64::from(rate.limit), window.count(mono));
-        let opens = window.opens_at(rate.limit, 1);
+    fn narrow_by_window(&self, opening: &mut Opening, strategy: Strategy, rate: Rate, mono: i64) {
+        let window = self.windows.iter().find(|window| window.period_ms() == rate.period_ms);
+        let (limit, current) = (u64::from(rate.limit), window.map_or(0, |w| w.count(mono)));
         opening.narrow(limit.saturating_sub(current), || Closed {
             strategy,
             limit,
             current,
-            opens,
+            // A limit of none opens when somebody says so.
+            opens: window.and_then(|window| window.opens_at(rate.limit, 1)),
             every_ms: Some((rate.interval_us() / 1_000).max(1)),
         });
+    }
+
+    /// Starts are counted for these from now on, whoever has them.
+    pub fn watch(&mut self, numbers: LimitNumbers) {
+        for rate in [numbers.rate, numbers.throttle].into_iter().flatten() {
+            self.window(rate);
+        }
     }
 
     /// A job started.
@@ -261,10 +231,7 @@ impl Limit {
         let mono = now.mono as i64;
         let numbers = self.numbers(own, now.wall);
         let throttles: Vec<Rate> = numbers.iter().filter_map(|n| n.throttle).collect();
-        // What is counted must be there before it is counted.
-        for rate in numbers.iter().flat_map(|n| [n.rate, n.throttle]).flatten() {
-            self.window(rate);
-        }
+        numbers.into_iter().for_each(|numbers| self.watch(numbers));
         self.windows.iter_mut().for_each(|window| window.record(mono, 1));
         if throttles.is_empty() {
             self.pace.note(mono);
@@ -278,7 +245,7 @@ impl Limit {
         !self.windows.is_empty()
     }
 
-    pub fn window(&mut self, rate: Rate) -> &mut Window {
+    fn window(&mut self, rate: Rate) {
         let at = self.windows.iter().position(|w| w.period_ms() == rate.period_ms);
         let at = at.unwrap_or_else(|| {
             let mut window = Window::new(rate.period_ms, rate.limit);
@@ -290,14 +257,13 @@ impl Limit {
             self.windows.len() - 1
         });
         self.windows[at].admit(rate.limit);
-        &mut self.windows[at]
     }
 
     /// Starts in the window of this rate, and when there will be room again.
     pub fn look(&self, rate: Rate, mono: i64) -> (u64, Option<i64>) {
         let window = self.windows.iter().find(|w| w.period_ms() == rate.period_ms);
         let Some(window) = window else { return (0, None) };
-        let count = window.count_at(mono);
+        let count = window.count(mono);
         let first = window.starts().map(|(at, _)| at).find(|at| at + rate.period_ms as i64 > mono);
         (count, first.map(|at| at + rate.period_ms as i64))
     }
@@ -308,17 +274,17 @@ impl Limit {
     }
 
     /// Nothing is left that a new one would not have.
-    pub fn is_blank(&mut self, now: Now) -> bool {
+    pub fn is_blank(&self, now: Now) -> bool {
         let mono = now.mono as i64;
         self.active == 0
             && self.gates.is_empty()
             && self.row == LimitRow::default()
-            && self.windows.iter_mut().all(|window| window.is_empty(mono))
+            && self.windows.iter().all(|window| window.is_empty(mono))
     }
 
-    pub fn state(&mut self, as_of: u64, now: Now) -> Option<LimitState> {
+    pub fn state(&self, as_of: u64, now: Now) -> Option<LimitState> {
         let (mono, offset) = (now.mono as i64, now.wall.0 - now.mono as i64);
-        if self.windows.iter_mut().all(|window| window.is_empty(mono)) {
+        if self.windows.iter().all(|window| window.is_empty(mono)) {
             return None;
         }
         let windows = self.windows.iter().map(|window| {
@@ -333,10 +299,10 @@ impl Limit {
 
     pub fn restore(&mut self, state: &LimitState, now: Now) {
         let offset = now.wall.0 - now.mono as i64;
-        self.windows.clear();
         for kept in &state.windows {
             let mut window = Window::new(kept.period_ms, if kept.exact { 1 } else { u32::MAX });
             kept.starts.iter().for_each(|&(at, n)| window.record(at - offset, n));
+            self.windows.retain(|other| other.period_ms() != kept.period_ms);
             self.windows.push(window);
         }
         let in_mono = |us: i64| us.saturating_sub(offset.saturating_mul(1_000));

@@ -158,14 +158,15 @@ impl Limits {
         };
         self.gates[ix.0 as usize] = Some(Box::new(gate));
         self.by_numbers.insert((limit, numbers), ix);
-        self.limit_mut(limit).gates.push(ix);
+        let limit = self.limit_mut(limit);
+        limit.gates.push(ix);
+        limit.watch(numbers);
         ix
     }
 
-    pub fn opening(&mut self, ix: GateIx, now: Now) -> Opening {
-        let gate = self.gates[ix.0 as usize].as_ref().expect("a gate is there while it is used");
-        let (limit, numbers) = (gate.limit, gate.numbers);
-        self.limit_mut(limit).opening(numbers, now)
+    pub fn opening(&self, ix: GateIx, now: Now) -> Opening {
+        let gate = self.gate(ix);
+        self.limit(gate.limit).opening(gate.numbers, now)
     }
 
     pub fn forget(&mut self, ix: LimitIx) {

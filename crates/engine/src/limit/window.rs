@@ -44,6 +44,7 @@ impl Window {
     /// What was written down while the wall clock had been set back may seem to come before what is
     /// known already; it counts as long as that does.
     pub fn record(&mut self, at: i64, n: u32) {
+        self.forget(at);
         self.total += u64::from(n);
         match self.starts.back_mut() {
             Some((last, count))
@@ -55,19 +56,18 @@ impl Window {
         }
     }
 
-    /// Starts in the period that ends now.
-    pub fn count(&mut self, now: i64) -> u64 {
+    /// What lies more than a period back counts no more.
+    fn forget(&mut self, now: i64) {
         while let Some(&(at, n)) = self.starts.front()
             && at.saturating_add(self.period) <= now
         {
             self.starts.pop_front();
             self.total -= u64::from(n);
         }
-        self.total
     }
 
-    /// The same, without forgetting anything.
-    pub fn count_at(&self, now: i64) -> u64 {
+    /// Starts in the period that ends now.
+    pub fn count(&self, now: i64) -> u64 {
         let past = self.starts.iter().take_while(|(at, _)| at.saturating_add(self.period) <= now);
         self.total - past.map(|&(_, n)| u64::from(n)).sum::<u64>()
     }
@@ -98,7 +98,7 @@ impl Window {
         self.grain == 0
     }
 
-    pub fn is_empty(&mut self, now: i64) -> bool {
+    pub fn is_empty(&self, now: i64) -> bool {
         self.count(now) == 0
     }
 }
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(window.count(999), 3);
         assert_eq!((window.opens_at(3, 1), window.opens_at(3, 2)), (Some(1_000), Some(1_010)));
         assert_eq!(window.opens_at(3, 4), None);
-        assert_eq!((window.count_at(1_000), window.count(1_000)), (2, 2));
+        assert_eq!(window.count(1_000), 2);
         assert!(window.is_empty(5_000));
     }
 

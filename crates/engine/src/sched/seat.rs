@@ -293,6 +293,7 @@ impl Engine {
             let most = level.map_or(is.tag, |level| level.round.plus(one));
             let tag = is.tag.min(most);
             self.turns.get_mut(turn).tag = tag;
+            self.seat(turn);
         }
     }
 

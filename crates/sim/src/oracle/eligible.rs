@@ -41,7 +41,7 @@ impl World {
     }
 
     /// Those that this fetch may have.
-    fn candidates_for(&self, name: &QueueName, fetch: &Fetch) -> Vec<Candidate<'_>> {
+    pub(super) fn candidates_for(&self, name: &QueueName, fetch: &Fetch) -> Vec<Candidate<'_>> {
         if self.is_shut_out(fetch, name) {
             return Vec::new();
         }

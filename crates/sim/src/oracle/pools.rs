@@ -81,7 +81,7 @@ impl World {
         };
         let asked = self.queues_of(fetch);
         let open: Vec<bool> =
-            asked.iter().map(|queue| !self.candidates(queue).is_empty()).collect();
+            asked.iter().map(|queue| !self.candidates_for(queue, fetch).is_empty()).collect();
         let Some(pool) = self.pools.get_mut(&name) else { return Ok(()) };
         for (queue, open) in asked.into_iter().zip(open) {
             let run = pool.runs.entry(queue.clone()).or_default();

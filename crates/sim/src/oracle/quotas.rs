@@ -1,6 +1,6 @@
 //! Quotas and bounds: what may come in.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use rota_engine::{Backpressure, Command, Refusal, Reply};
 use rota_model::envelope::NewJob;
@@ -69,10 +69,10 @@ impl World {
             ensure(!dropped, Rule::Quota, || "jobs made room for what was refused".into())?;
             return self.check_refusal(refusal, &enqueue.jobs);
         }
-        let tenants: std::collections::BTreeSet<&TenantId> =
+        let tenants: BTreeSet<&TenantId> =
             scene.brought.iter().map(|job| &job.class.tenant).collect();
         tenants.into_iter().try_for_each(|tenant| self.check_quota(tenant, scene))?;
-        let queues: std::collections::BTreeSet<&QueueName> =
+        let queues: BTreeSet<&QueueName> =
             scene.brought.iter().map(|job| &job.class.queue).collect();
         queues.into_iter().try_for_each(|queue| self.check_bound(queue, scene))
     }
@@ -118,9 +118,9 @@ impl World {
         ensure(!full || nothing_to_drop || returned, Rule::Quota, || {
             format!("{name} has {} jobs of {} bytes: {bounds:?}", load.depth, load.bytes)
         })?;
-        let mut parts: BTreeMap<&TenantId, ()> = BTreeMap::new();
-        parts.extend(scene.brought.iter().map(|job| (&job.class.tenant, ())));
-        for id in parts.into_keys() {
+        let ours = scene.brought.iter().filter(|job| job.class.queue == *name);
+        let parts: BTreeSet<&TenantId> = ours.map(|job| &job.class.tenant).collect();
+        for id in parts {
             let load = self.load(|queue, tenant| queue == name && tenant == id);
             let full = over(load.depth, bounds.tenant_max_depth)
                 || over(load.bytes, bounds.tenant_max_bytes);
@@ -183,7 +183,8 @@ impl World {
         let Some(job) = self.jobs.get(&finish.seq) else { return false };
         let Some(queue) = self.queues.get(&job.class.queue) else { return false };
         let drops = queue.bounds.is_some_and(|b| b.strategy == Backpressure::DropOldest);
-        let newcomer = scene.brought.iter().any(|new| new.class.queue == job.class.queue);
+        let newcomer = scene.brought.iter().any(|new| new.class.queue == job.class.queue)
+            || !scene.was_frozen && self.owes_run_of(&job.class.queue);
         let oldest: Option<&Seq> = queue.ready.values().filter_map(|seqs| seqs.first()).min();
         finish.ending == Ending::Discarded && drops && newcomer && oldest == Some(&finish.seq)
     }

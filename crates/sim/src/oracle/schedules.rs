@@ -1,7 +1,7 @@
 //! Recurring schedules: when they may run, and what a run does to the one before.
 
-use rota_engine::Overlap;
-use rota_model::{CronName, Live, Millis, Seq, State};
+use rota_engine::{Backpressure, Bounds, Overlap};
+use rota_model::{CronName, Live, Millis, QueueName, Seq, State};
 use rota_store::NewRow;
 
 use super::scene::Scene;
@@ -70,8 +70,17 @@ impl World {
         let room = self.queues.len() < self.config.max_queues;
         let tenant = self.tenant(&cron.tenant);
         let quota = tenant.max_queue_depth.is_some() || tenant.max_enqueue_rate.is_some();
-        let bounded = queue.is_some_and(|queue| queue.bounds.is_some());
+        let keeps_out = |bounds: Bounds| {
+            let of_tenant = bounds.tenant_max_depth > 0 || bounds.tenant_max_bytes > 0;
+            bounds.strategy != Backpressure::DropOldest || bounds.max_bytes > 0 || of_tenant
+        };
+        let bounded = queue.and_then(|queue| queue.bounds).is_some_and(keeps_out);
         (room || queue.is_some()) && !quota && !bounded
+    }
+
+    /// A schedule is due that brings a job into this queue.
+    pub(super) fn owes_run_of(&self, queue: &QueueName) -> bool {
+        self.crons.values().any(|cron| cron.queue == *queue && cron.owes(self.wall))
     }
 
     /// What was left out is not made up for.
