@@ -35,6 +35,8 @@ pub struct Config {
     pub global_keys_declared: bool,
     /// Queues exist for each tenant apart; pools name them as the tenants do.
     pub queues_per_tenant: bool,
+    /// So many changes of counters are in the journal before the counters themselves are written.
+    pub journal_entries: usize,
     pub fairness: Fairness,
     pub noisy: Noisy,
     pub starvation: Starvation,
@@ -170,6 +172,7 @@ impl Default for Config {
             reschedule_ms: 1_000,
             global_keys_declared: false,
             queues_per_tenant: false,
+            journal_entries: 100_000,
             fairness: Fairness::default(),
             noisy: Noisy::default(),
             starvation: Starvation::default(),

@@ -18,8 +18,9 @@ use crate::limit::{LimitIx, Partition};
 use crate::sched::{Tag, TurnIx};
 use crate::tenant::{Tally, TenantIx, TenantState};
 
-/// Entries that the journal may have, in all batches together.
-const MOST_ENTRIES: usize = 400_000;
+/// For each thing that changes the journal may have so many entries, even if that is more than is
+/// configured: otherwise things would be written out nearly as often as they change.
+const ENTRIES_PER_THING: usize = 4;
 /// How many batches lie between two trims.
 const TRIM_EVERY: u64 = 32;
 
@@ -32,6 +33,8 @@ pub(crate) struct Journal {
     limits: BTreeMap<LimitIx, LimitDelta>,
     /// What has changed since it was written out, with the batch in which that began.
     dirty: VecDeque<(u64, Thing)>,
+    /// What of a thing is still to be written out, in parts of the entries that there may be.
+    owed: usize,
     trimmed: u64,
     /// The last batch.
     pub number: u64,
@@ -89,6 +92,16 @@ impl Journal {
         }
     }
 
+    /// How many things are to be written out, now that so many entries were added: as they come
+    /// in, so must older ones become useless.
+    fn owes(&mut self, entries: usize, fewest: usize) -> usize {
+        let most = fewest.max(ENTRIES_PER_THING * self.dirty.len());
+        self.owed += entries * self.dirty.len();
+        let things = self.owed / most;
+        self.owed %= most;
+        things
+    }
+
     /// What was written out under this name knows all batches up to this one.
     pub fn complete_to(&mut self, name: &str, number: u64) {
         self.as_of.insert(name.to_owned(), number);
@@ -116,8 +129,7 @@ impl Engine {
             let entry = self.write_entry();
             out.push(Mutation::Journal(entry.into()));
         }
-        let share = (entries * self.journal.dirty.len()).div_ceil(MOST_ENTRIES);
-        for _ in 0..share {
+        for _ in 0..self.journal.owes(entries, self.config.journal_entries) {
             self.write_one_out(out);
         }
         if number >= self.journal.trimmed + TRIM_EVERY {

@@ -129,7 +129,7 @@ impl Engine {
         let tenant = self.tenants.get_mut(ix);
         tenant.heard = false;
         let (depth, last) =
-            (tenant.depth(), tenant.counters.as_ref().map(|all| all.last_minute(now)));
+            (tenant.jobs.depth(), tenant.counters.as_ref().map(|all| all.last_minute(now)));
         self.noise.note_depth(ix, depth);
         self.noise.pending.push_back(ix);
         let (learnt, last) = (&mut self.noise.learnt, last.unwrap_or_default());
@@ -167,7 +167,7 @@ impl Engine {
         let tenant = self.tenants.get(ix);
         let last = tenant.counters.as_ref().map(|counters| counters.last_minute(self.wall()));
         let last = last.unwrap_or_default();
-        let (depth, active) = (tenant.depth(), tenant.count(State::Active));
+        let (depth, active) = (tenant.jobs.depth(), tenant.jobs.count(State::Active));
         let executions = f64::from(last.completed) + f64::from(last.failed);
         let errors = f64::from(last.failed) / executions.max(1.0);
         let (enqueued, all) = (f64::from(last.enqueued), self.active.len() as u64);

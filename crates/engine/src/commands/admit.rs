@@ -96,7 +96,7 @@ impl Engine {
     fn exceeded_by(&mut self, ix: TenantIx, share: &Share) -> Vec<Refusal> {
         let tenant = self.tenants.get(ix);
         let (config, id) = (tenant.config(), tenant.id.clone());
-        let (depth, scheduled) = (tenant.depth(), tenant.count(State::Scheduled));
+        let (depth, scheduled) = (tenant.jobs.depth(), tenant.jobs.count(State::Scheduled));
         let rate = config.max_enqueue_rate;
         let refusal = |limit, current, maximum, retry_ms| Refusal::TenantLimit {
             tenant: id.clone(),
@@ -194,10 +194,8 @@ impl Engine {
         let Some(bounds) = self.queues.get(ix).row.settings.bounds else { return Ok(None) };
         let shard = tenant.and_then(|id| self.shards.find(ix, self.tenants.find(id)?));
         let (depth, bytes) = match (tenant, shard) {
-            (None, _) => (self.queues.get(ix).depth(), self.queues.get(ix).bytes),
-            (Some(_), Some(shard)) => {
-                (self.shards.get(shard).depth(), self.shards.get(shard).bytes)
-            }
+            (None, _) => self.queues.get(ix).jobs.load(),
+            (Some(_), Some(shard)) => self.shards.get(shard).jobs.load(),
             (Some(_), None) => (0, 0),
         };
         let (most, most_bytes) = match tenant {

@@ -146,10 +146,10 @@ impl Engine {
         let queue = self.queues.get(ix);
         match queue.row.settings.bounds {
             Some(bounds) if bounds.max_depth == 0 && bounds.max_bytes > 0 => {
-                (queue.bytes, bounds.max_bytes)
+                (queue.jobs.bytes, bounds.max_bytes)
             }
-            Some(bounds) => (queue.depth(), bounds.max_depth),
-            None => (queue.depth(), 0),
+            Some(bounds) => (queue.jobs.depth(), bounds.max_depth),
+            None => (queue.jobs.depth(), 0),
         }
     }
 

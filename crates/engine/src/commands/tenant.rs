@@ -81,7 +81,7 @@ impl Engine {
         let Some(ix) = self.tenants.find(id) else {
             return Reply::Refused(Refusal::UnknownTenant);
         };
-        let living = self.tenants.get(ix).living();
+        let living = self.tenants.get(ix).jobs.total();
         if living > 0 {
             return Reply::Refused(Refusal::TenantHasJobs { living });
         }

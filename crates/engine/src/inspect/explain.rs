@@ -124,7 +124,7 @@ impl Engine {
             fetches_waiting: queue.waiters.len(),
             weight,
             share: if weights > 0.0 { (weight / weights).min(1.0) } else { 1.0 },
-            tenant_active: tenant.count(State::Active),
+            tenant_active: tenant.jobs.count(State::Active),
             tenant_cap: self.cap_of(slot.tenant),
         }
     }
@@ -147,7 +147,7 @@ impl Engine {
         {
             reasons.push(Reason::QueueConcurrency { active, limit });
         }
-        let active = tenant.count(State::Active);
+        let active = tenant.jobs.count(State::Active);
         if let Some(limit) = self.cap_of(slot.tenant).filter(|most| active >= u64::from(*most)) {
             reasons.push(Reason::TenantConcurrency { active, limit });
         }

@@ -70,7 +70,7 @@ impl Engine {
                     true => 0,
                     false => queue.count(state),
                 }),
-                bytes: queue.bytes,
+                bytes: queue.jobs.bytes,
                 pressure: queue.pressure(),
                 bounded: queue.is_bounded(),
                 past: stats.since_start(),
@@ -105,8 +105,8 @@ impl Engine {
         let shard = self.shards.get(ix);
         ShardMeter {
             queue: self.queues.get(shard.queue).name.clone(),
-            active: shard.count(State::Active),
-            depth: shard.depth(),
+            active: shard.jobs.count(State::Active),
+            depth: shard.jobs.depth(),
             totals: shard.totals,
         }
     }

@@ -299,7 +299,7 @@ impl Engine {
             paused: queue.row.paused,
             settings: queue.row.settings,
             totals,
-            bytes: queue.bytes,
+            bytes: queue.jobs.bytes,
             pressure: queue.pressure(),
             minute: queue.stats.minute.clone(),
             oldest,

@@ -37,8 +37,8 @@ impl Engine {
     pub fn tenant_ids_by(&self, most: Most) -> Vec<TenantId> {
         let now = self.wall();
         let number = |tenant: &Tenant| match most {
-            Most::Waiting => tenant.depth(),
-            Most::Active => tenant.count(State::Active),
+            Most::Waiting => tenant.jobs.depth(),
+            Most::Active => tenant.jobs.count(State::Active),
             Most::Enqueued => u64::from(last_minute(tenant, now).enqueued),
         };
         let numbered = self.tenants.iter().map(|(_, tenant)| (number(tenant), tenant));
@@ -58,7 +58,7 @@ impl Engine {
             let kept = self.classes.slot(*class).done;
             done.0.iter_mut().zip(kept.0).for_each(|(sum, n)| *sum += n);
         }
-        Totals { live: State::ALL.map(|state| tenant.count(state)), done }
+        Totals { live: State::ALL.map(|state| tenant.jobs.count(state)), done }
     }
 
     /// A tenant's classes of which this holds, in order.

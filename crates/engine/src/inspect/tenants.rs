@@ -120,8 +120,8 @@ impl Engine {
                     id: tenant.id.clone(),
                     weight: self.weight_of(ix),
                     effective_weight: self.effective_weight(ix),
-                    available: tenant.count(State::Available),
-                    active: tenant.count(State::Active),
+                    available: tenant.jobs.count(State::Available),
+                    active: tenant.jobs.count(State::Active),
                     dispatched: last.started,
                     enqueued: last.enqueued,
                     entitled: self.entitled(ix),
@@ -171,7 +171,7 @@ impl Engine {
         let mut live = [0; State::ALL.len()];
         if let Some(shard) = shard {
             let living = State::ALL.into_iter().filter(|state| !state.is_terminal());
-            living.for_each(|state| live[usize::from(state.code())] = shard.count(state));
+            living.for_each(|state| live[usize::from(state.code())] = shard.jobs.count(state));
         }
         let mut done = Counts::default();
         for class in &self.tenants.get(tenant).classes {
@@ -181,7 +181,7 @@ impl Engine {
             }
         }
         view.totals = Totals { live, done };
-        view.bytes = shard.map_or(0, |shard| shard.bytes);
+        view.bytes = shard.map_or(0, |shard| shard.jobs.bytes);
         (view.minute, view.oldest) = (Interval::default(), None);
         view
     }
@@ -200,8 +200,8 @@ impl Engine {
             reason: tenant.row.api.as_ref().and_then(|api| api.reason.clone()),
             changes: tenant.row.changes.clone(),
             throttle: tenant.row.throttle.as_deref().filter(|one| one.until > now).cloned(),
-            live: State::ALL.map(|state| tenant.count(state)),
-            bytes: tenant.bytes,
+            live: State::ALL.map(|state| tenant.jobs.count(state)),
+            bytes: tenant.jobs.bytes,
             cap: self.cap_of(ix),
             enqueued_in_window: window.map(|window| window.count(self.now.mono as i64)),
             minute: last,
@@ -220,8 +220,8 @@ impl Engine {
             queue: self.queues.get(shard.queue).name.clone(),
             tenant: self.tenants.get(shard.tenant).id.clone(),
             paused: shard.paused,
-            live: State::ALL.map(|state| shard.count(state)),
-            bytes: shard.bytes,
+            live: State::ALL.map(|state| shard.jobs.count(state)),
+            bytes: shard.jobs.bytes,
             totals: shard.totals,
         }
     }

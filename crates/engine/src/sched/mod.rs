@@ -7,6 +7,7 @@
 mod fifo;
 mod lane;
 mod place;
+mod population;
 mod queue;
 mod rotation;
 mod seat;
@@ -17,6 +18,7 @@ mod turn;
 mod waiters;
 
 pub(crate) use lane::{Lanes, Place, Waiting};
+pub(crate) use population::Population;
 pub use queue::{Backpressure, Bounds};
 pub(crate) use queue::{Queue, QueueIx, QueueRow, Queues};
 pub(crate) use rotation::{Candidate, Rotation, Rotations};

@@ -31,9 +31,9 @@ impl Engine {
     pub(crate) fn count_refilled(&mut self, class: ClassId, jobs: u64, bytes: u64) {
         let slot = self.classes.slot(class);
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
-        self.queues.get_mut(queue).refill(jobs, bytes);
-        self.shards.get_mut(shard).refill(jobs, bytes);
-        self.tenants.get_mut(tenant).refill(jobs, bytes);
+        self.queues.get_mut(queue).jobs.refill(jobs, bytes);
+        self.shards.get_mut(shard).jobs.refill(jobs, bytes);
+        self.tenants.get_mut(tenant).jobs.refill(jobs, bytes);
         self.count_competitor(tenant);
         self.count_available(class, jobs as i64);
         let head = self.lanes.get(class).and_then(|lane| lane.head());
@@ -340,10 +340,10 @@ impl Engine {
     pub(crate) fn count_in(&mut self, class: ClassId, state: State, size: Size) {
         let slot = self.classes.slot(class);
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
-        self.queues.get_mut(queue).enter(state, size);
-        self.shards.get_mut(shard).enter(state, size);
+        self.queues.get_mut(queue).jobs.enter(state, size);
+        self.shards.get_mut(shard).jobs.enter(state, size);
         let owner = self.tenants.get_mut(tenant);
-        owner.enter(state, size);
+        owner.jobs.enter(state, size);
         if owner.competing == 0 && owner.competes() {
             self.count_competitor(tenant);
         }
@@ -354,13 +354,13 @@ impl Engine {
         let slot = self.classes.slot(class);
         let (ix, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         let queue = self.queues.get_mut(ix);
-        queue.leave(state, size);
+        queue.jobs.leave(state, size);
         if queue.row.settings.bounds.is_some() {
             self.relieved.push(ix);
         }
-        self.shards.get_mut(shard).leave(state, size);
+        self.shards.get_mut(shard).jobs.leave(state, size);
         let owner = self.tenants.get_mut(tenant);
-        owner.leave(state, size);
+        owner.jobs.leave(state, size);
         if owner.competing > 0 && !owner.competes() {
             self.tenants.compete(tenant, None);
         }

@@ -7,7 +7,7 @@ use rota_model::mutation::Counts;
 use rota_model::{ClassId, Millis, QueueName, Seq, State};
 use serde::{Deserialize, Serialize};
 
-use super::{Level, ShardIx, Size};
+use super::{Level, Population, ShardIx};
 use crate::limit::GateIx;
 use crate::stats::Stats;
 use crate::{QueueSettings, WaiterId};
@@ -31,10 +31,7 @@ pub(crate) struct Queue {
     pub shards: Vec<ShardIx>,
     /// The limit on the queue as a whole.
     pub gate: Option<GateIx>,
-    /// Living jobs by state.
-    live: [u64; State::ALL.len()],
-    /// Of the jobs that wait.
-    pub bytes: u64,
+    pub jobs: Population,
     pub done: Counts,
     pub waiters: BTreeSet<WaiterId>,
     /// Enqueues that wait for room, the first first.
@@ -149,8 +146,7 @@ impl Queues {
             open: BTreeSet::new(),
             shards: Vec::new(),
             gate: None,
-            live: [0; State::ALL.len()],
-            bytes: 0,
+            jobs: Population::default(),
             done: Counts::default(),
             waiters: BTreeSet::new(),
             blocked: BTreeSet::new(),
@@ -191,37 +187,9 @@ impl Queues {
 }
 
 impl Queue {
+    /// Living jobs, or finished ones that are kept.
     pub fn count(&self, state: State) -> u64 {
-        if state.is_terminal() {
-            self.done.of_state(state)
-        } else {
-            self.live[state.code() as usize]
-        }
-    }
-
-    /// So many available jobs that a start has read.
-    pub fn refill(&mut self, jobs: u64, bytes: u64) {
-        self.live[usize::from(State::Available.code())] += jobs;
-        self.bytes += bytes;
-    }
-
-    pub fn enter(&mut self, state: State, size: Size) {
-        self.live[state.code() as usize] += 1;
-        if state != State::Active {
-            self.bytes += size.bytes();
-        }
-    }
-
-    pub fn leave(&mut self, state: State, size: Size) {
-        self.live[state.code() as usize] -= 1;
-        if state != State::Active {
-            self.bytes -= size.bytes();
-        }
-    }
-
-    /// Jobs that wait, in whatever way.
-    pub fn depth(&self) -> u64 {
-        State::WAITING.into_iter().map(|state| self.count(state)).sum()
+        if state.is_terminal() { self.done.of_state(state) } else { self.jobs.count(state) }
     }
 
     /// Neither paused nor at its own bound of active jobs.
@@ -245,7 +213,8 @@ impl Queue {
     pub fn pressure(&self) -> Option<f64> {
         let bounds = self.row.settings.bounds?;
         let part = |is: u64, most: u64| (most > 0).then(|| is as f64 / most as f64);
-        let parts = [part(self.depth(), bounds.max_depth), part(self.bytes, bounds.max_bytes)];
+        let parts =
+            [part(self.jobs.depth(), bounds.max_depth), part(self.jobs.bytes, bounds.max_bytes)];
         parts.into_iter().flatten().reduce(f64::max)
     }
 }

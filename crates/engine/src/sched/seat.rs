@@ -207,7 +207,7 @@ impl Engine {
     /// A tenant has as many active jobs as it may have.
     pub(crate) fn is_at_cap(&self, tenant: TenantIx) -> bool {
         let cap = self.cap_of(tenant);
-        cap.is_some_and(|cap| self.tenants.get(tenant).count(State::Active) >= u64::from(cap))
+        cap.is_some_and(|cap| self.tenants.get(tenant).jobs.count(State::Active) >= u64::from(cap))
     }
 
     pub(crate) fn cap_of(&self, tenant: TenantIx) -> Option<u32> {

@@ -1,9 +1,9 @@
 //! One tenant's part of one queue.
 
 use ahash::RandomState;
-use rota_model::{Millis, State};
+use rota_model::Millis;
 
-use super::{QueueIx, Size, TurnIx};
+use super::{Population, QueueIx, TurnIx};
 use crate::tenant::TenantIx;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,10 +14,7 @@ pub(crate) struct Shard {
     pub queue: QueueIx,
     pub tenant: TenantIx,
     pub paused: Option<Millis>,
-    /// Living jobs by state.
-    live: [u32; State::ALL.len()],
-    /// Of the jobs that wait.
-    pub bytes: u64,
+    pub jobs: Population,
     /// By level; few.
     pub turns: Vec<(i32, TurnIx)>,
     /// Since the process began.
@@ -29,37 +26,6 @@ pub struct ShardTotals {
     pub enqueued: u64,
     pub completed: u64,
     pub failed: u64,
-}
-
-impl Shard {
-    pub fn count(&self, state: State) -> u64 {
-        u64::from(self.live[usize::from(state.code())])
-    }
-
-    /// So many available jobs that a start has read.
-    pub fn refill(&mut self, jobs: u64, bytes: u64) {
-        self.live[usize::from(State::Available.code())] += jobs as u32;
-        self.bytes += bytes;
-    }
-
-    pub fn enter(&mut self, state: State, size: Size) {
-        self.live[usize::from(state.code())] += 1;
-        if state != State::Active {
-            self.bytes += size.bytes();
-        }
-    }
-
-    pub fn leave(&mut self, state: State, size: Size) {
-        self.live[usize::from(state.code())] -= 1;
-        if state != State::Active {
-            self.bytes -= size.bytes();
-        }
-    }
-
-    /// Jobs that wait, in whatever way.
-    pub fn depth(&self) -> u64 {
-        State::WAITING.into_iter().map(|state| self.count(state)).sum()
-    }
 }
 
 pub(crate) struct Shards {
@@ -86,8 +52,7 @@ impl Shards {
             queue,
             tenant,
             paused: None,
-            live: [0; State::ALL.len()],
-            bytes: 0,
+            jobs: Population::default(),
             turns: Vec::new(),
             totals: ShardTotals::default(),
         });

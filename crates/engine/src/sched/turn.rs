@@ -75,10 +75,10 @@ pub(crate) enum Seat {
     Idle(Tag),
 }
 
-/// All turns.
+/// All turns. A tenant that has nothing to do has none.
 #[derive(Default)]
 pub(crate) struct Turns {
-    all: Vec<Option<Turn>>,
+    all: Vec<Option<Box<Turn>>>,
     free: Vec<TurnIx>,
 }
 
@@ -86,11 +86,11 @@ impl Turns {
     pub fn add(&mut self, turn: Turn) -> TurnIx {
         match self.free.pop() {
             Some(ix) => {
-                self.all[ix.0 as usize] = Some(turn);
+                self.all[ix.0 as usize] = Some(Box::new(turn));
                 ix
             }
             None => {
-                self.all.push(Some(turn));
+                self.all.push(Some(Box::new(turn)));
                 TurnIx(self.all.len() as u32 - 1)
             }
         }
@@ -101,16 +101,16 @@ impl Turns {
     }
 
     pub fn find(&self, ix: TurnIx) -> Option<&Turn> {
-        self.all[ix.0 as usize].as_ref()
+        self.all[ix.0 as usize].as_deref()
     }
 
     pub fn find_mut(&mut self, ix: TurnIx) -> Option<&mut Turn> {
-        self.all[ix.0 as usize].as_mut()
+        self.all[ix.0 as usize].as_deref_mut()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (TurnIx, &Turn)> {
         let all = self.all.iter().enumerate();
-        all.filter_map(|(i, turn)| Some((TurnIx(i as u32), turn.as_ref()?)))
+        all.filter_map(|(i, turn)| Some((TurnIx(i as u32), turn.as_deref()?)))
     }
 
     pub fn get_mut(&mut self, ix: TurnIx) -> &mut Turn {

@@ -3,7 +3,7 @@
 use rota_model::Millis;
 use serde::{Deserialize, Serialize};
 
-const HOURS: usize = 24;
+const HOURS: u32 = 24;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 3_600_000;
 
@@ -24,45 +24,42 @@ impl Tally {
     }
 }
 
-/// Small enough for a hundred thousand tenants.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Small enough for a hundred thousand tenants: most of them did something in few hours of the day.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Counters {
     /// The number of the minute under way, counted from the epoch.
     minute: i64,
     current: Tally,
     previous: Tally,
-    hour: i64,
-    hours: [Tally; HOURS],
+    /// The hours of the last day in which it did something, the latest last.
+    #[serde(default)]
+    day: Vec<Hour>,
 }
 
-impl Default for Counters {
-    fn default() -> Self {
-        Self {
-            minute: 0,
-            current: Tally::default(),
-            previous: Tally::default(),
-            hour: 0,
-            hours: [Tally::default(); HOURS],
-        }
-    }
-}
+/// The number of an hour, counted from the epoch, and what was done in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Hour(u32, Tally);
 
 impl Counters {
     pub fn add(&mut self, tally: Tally, now: Millis) {
         self.roll(now);
         self.current.add(tally);
-        self.hours[slot(self.hour)].add(tally);
+        let hour = hour_of(now);
+        match self.day.last_mut() {
+            Some(last) if last.0 >= hour => last.1.add(tally),
+            _ => {
+                self.day.retain(|past| past.0 + HOURS > hour);
+                self.day.reserve_exact(1);
+                self.day.push(Hour(hour, tally));
+            }
+        }
     }
 
     /// The last day, to within the hour under way.
     pub fn day(&self, now: Millis) -> Tally {
-        let hour = now.0.div_euclid(HOUR_MS);
-        let gone = (hour - self.hour).clamp(0, HOURS as i64);
         let mut sum = Tally::default();
-        // The oldest hours stand behind the one under way.
-        for past in gone..HOURS as i64 {
-            sum.add(self.hours[slot(self.hour - (past - gone))]);
-        }
+        let hours = self.day.iter().filter(|past| past.0 + HOURS > hour_of(now));
+        hours.for_each(|past| sum.add(past.1));
         sum
     }
 
@@ -86,22 +83,17 @@ impl Counters {
     }
 
     fn roll(&mut self, now: Millis) {
-        let (minute, hour) = (now.0.div_euclid(MINUTE_MS), now.0.div_euclid(HOUR_MS));
+        let minute = now.0.div_euclid(MINUTE_MS);
         if minute > self.minute {
             let next = minute == self.minute + 1;
             self.previous = if next { self.current } else { Tally::default() };
             (self.minute, self.current) = (minute, Tally::default());
         }
-        if hour > self.hour {
-            let first = (self.hour + 1).max(hour - HOURS as i64 + 1);
-            (first..=hour).for_each(|past| self.hours[slot(past)] = Tally::default());
-            self.hour = hour;
-        }
     }
 }
 
-fn slot(hour: i64) -> usize {
-    hour.rem_euclid(HOURS as i64) as usize
+fn hour_of(now: Millis) -> u32 {
+    u32::try_from(now.0.div_euclid(HOUR_MS)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use rota_model::{ClassId, Millis, Quota, State, TenantConfig, TenantId, Weight};
 
 use super::{Counters, Origin, Tally, TenantRow};
 use crate::limit::Window;
-use crate::sched::{ShardIx, Size, TurnIx};
+use crate::sched::{Population, ShardIx, TurnIx};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TenantIx(pub u32);
@@ -17,10 +17,7 @@ pub(crate) struct Tenant {
     /// It has been written down.
     pub written: bool,
     pub file: Option<Box<TenantConfig>>,
-    /// Living jobs by state.
-    live: [u64; State::ALL.len()],
-    /// Of the jobs that wait.
-    pub bytes: u64,
+    pub jobs: Population,
     pub shards: Vec<ShardIx>,
     pub classes: Vec<ClassId>,
     /// Distinct limits that its living jobs wait for.
@@ -62,41 +59,9 @@ impl Tenant {
         self.config().quota.unwrap_or_default()
     }
 
-    pub fn count(&self, state: State) -> u64 {
-        self.live[usize::from(state.code())]
-    }
-
-    /// So many available jobs that a start has read.
-    pub fn refill(&mut self, jobs: u64, bytes: u64) {
-        self.live[usize::from(State::Available.code())] += jobs;
-        self.bytes += bytes;
-    }
-
-    pub fn enter(&mut self, state: State, size: Size) {
-        self.live[usize::from(state.code())] += 1;
-        if state != State::Active {
-            self.bytes += size.bytes();
-        }
-    }
-
-    pub fn leave(&mut self, state: State, size: Size) {
-        self.live[usize::from(state.code())] -= 1;
-        if state != State::Active {
-            self.bytes -= size.bytes();
-        }
-    }
-
-    pub fn depth(&self) -> u64 {
-        State::WAITING.into_iter().map(|state| self.count(state)).sum()
-    }
-
     /// It has something to be handed out, or active.
     pub fn competes(&self) -> bool {
-        self.count(State::Available) + self.count(State::Active) > 0
-    }
-
-    pub fn living(&self) -> u64 {
-        self.live.iter().sum()
+        self.jobs.count(State::Available) + self.jobs.count(State::Active) > 0
     }
 
     /// Its weight while it is throttled.
@@ -135,8 +100,7 @@ impl Tenants {
             row,
             written: false,
             file: None,
-            live: [0; State::ALL.len()],
-            bytes: 0,
+            jobs: Population::default(),
             shards: Vec::new(),
             classes: Vec::new(),
             keys: 0,
