@@ -1,9 +1,9 @@
 //! Whether a deep backlog costs anything: a fetch, memory, a restart.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::check::{agree, counts, get};
-use crate::http::{Drive, PATIENCE, drive};
+use crate::http::{Drive, drive};
 use crate::load::{Enqueue, Handling, Tally};
 use crate::process::Process;
 use crate::{BenchError, Line, Options, Percentiles, Progress};
@@ -92,16 +92,7 @@ impl Bench<'_> {
     }
 
     fn how<'a>(&'a self, server: &Process, name: &'a str) -> Drive<'a> {
-        Drive {
-            name,
-            address: server.address,
-            warm_up: Duration::ZERO,
-            // The scripts end by themselves.
-            duration: Duration::from_secs(24 * 3600),
-            pace: None,
-            patience: PATIENCE,
-            progress: self.progress,
-        }
+        Drive::to_the_end(name, server.address, self.progress)
     }
 }
 

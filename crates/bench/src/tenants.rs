@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::check::{agree, counts, get, put};
-use crate::http::{Drive, PATIENCE, drive};
+use crate::http::{Drive, drive};
 use crate::load::{Enqueue, Handling, Limit, Tally, Varied, Variety};
 use crate::process::Process;
 use crate::{BenchError, Line, Options, Progress};
@@ -35,14 +35,20 @@ pub fn tenants(
     let mut lines = Vec::new();
 
     let many = serve("many")?;
-    let before = many.memory();
     bench.fill(&many, plain(tenants), tenants.max(JOBS), "filling, many tenants")?;
     lines.extend(bench.compare(&few, &many, &format!("{tenants} tenants"))?);
     bench.drain(&many)?;
-    if let (Some(before), Some(after)) = (before, many.memory()) {
-        let each = after.saturating_sub(before) as f64 / tenants as f64;
-        lines.push(Line::value("memory for each known tenant", each, "bytes"));
+    // The same jobs of ten tenants: what is left over is the tenants'.
+    let alike = serve("alike")?;
+    bench.fill(&alike, plain(FEW), tenants.max(JOBS), "filling, as many jobs of ten tenants")?;
+    bench.drain(&alike)?;
+    if let (Some(many), Some(few)) = (many.memory(), alike.memory()) {
+        let each = many.saturating_sub(few) as f64 / tenants as f64;
+        let line = Line::value("memory for each known tenant", each, "bytes");
+        let of = format!("the same jobs of ten tenants, {:.0} MB", few as f64 / 1e6);
+        lines.push(line.against(&of, many as f64 / few as f64));
     }
+    alike.stop()?;
     lines.push(scrape(&many)?);
     many.stop()?;
 
@@ -151,16 +157,7 @@ impl Bench<'_> {
     }
 
     fn how<'a>(&'a self, server: &Process, name: &'a str) -> Drive<'a> {
-        Drive {
-            name,
-            address: server.address,
-            warm_up: Duration::ZERO,
-            // The scripts end by themselves.
-            duration: Duration::from_secs(24 * 3600),
-            pace: None,
-            patience: PATIENCE,
-            progress: self.progress,
-        }
+        Drive::to_the_end(name, server.address, self.progress)
     }
 }
 

@@ -111,7 +111,6 @@ fn engine_config(settings: &Settings) -> Config {
         max_queues: settings.limits.queues,
         max_workers: settings.limits.workers,
         max_crons: settings.limits.crons,
-        max_pools: 1_000,
         max_keys_per_tenant: settings.limits.rate_keys_per_tenant as u32,
         longest_pause_ms: ms(settings.limits.rate_limit_pause),
         most_pauses: settings.limits.rate_limit_pauses as u32,
@@ -124,6 +123,7 @@ fn engine_config(settings: &Settings) -> Config {
         tenants: settings.tenants.clone(),
         pools: settings.pools.clone(),
         limits: settings.rate_limits.clone(),
+        ..Config::default()
     }
 }
 

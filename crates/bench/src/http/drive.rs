@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token, Waker};
 
+use super::connect::PATIENCE;
 use super::connect::connect;
 use super::connection::{Connection, Finished};
 use super::pace::{Pace, Ticker};
@@ -26,6 +27,21 @@ pub(crate) struct Drive<'a> {
     /// When nothing at all is answered for so long, the server hangs.
     pub patience: Duration,
     pub progress: &'a dyn Progress,
+}
+
+impl<'a> Drive<'a> {
+    /// Until the scripts end by themselves.
+    pub fn to_the_end(name: &'a str, address: SocketAddr, progress: &'a dyn Progress) -> Self {
+        Self {
+            name,
+            address,
+            warm_up: Duration::ZERO,
+            duration: Duration::from_secs(24 * 3600),
+            pace: None,
+            patience: PATIENCE,
+            progress,
+        }
+    }
 }
 
 const WAKE: Token = Token(usize::MAX);

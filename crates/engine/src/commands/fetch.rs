@@ -64,7 +64,10 @@ impl Engine {
                     self.let_shard_in(shard);
                     self.first_turn_of(shard)?
                 }
-                None => self.first_turn(ix)?,
+                None => {
+                    self.let_first_in(ix);
+                    self.queues.get(ix).first_rank()?.2
+                }
             };
             if self.is_at_cap(self.tenant_of(turn)) {
                 self.seat(turn);
@@ -89,12 +92,6 @@ impl Engine {
             self.seat(turn);
             return Some(claimed);
         }
-    }
-
-    fn first_turn(&self, ix: QueueIx) -> Option<TurnIx> {
-        let queue = self.queues.get(ix);
-        let level = queue.levels.get(queue.open.last()?)?;
-        level.ring.first().map(|&(_, turn)| turn)
     }
 
     /// One tenant's turn that comes first.

@@ -133,6 +133,7 @@ impl Engine {
             let limit = self.limits.limit_mut(ix);
             limit.start(own, now);
             limit.put_off = 0;
+            self.unsettled.extend_from_slice(&limit.gates);
             if limit.is_timed() {
                 let numbers = limit.numbers(own, now.wall);
                 let rates: Vec<Rate> =

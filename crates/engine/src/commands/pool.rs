@@ -140,6 +140,7 @@ impl Engine {
         }
         // The last start may have made way for others: a queue is ready only once they are let in.
         self.settle_gates();
+        plan.queues.iter().for_each(|(ix, _)| self.let_first_in(*ix));
         let candidates: Vec<Candidate> =
             plan.queues.iter().map(|one| self.candidate(*one)).collect();
         let (mono, rule) = (self.now.mono, plan.starvation);

@@ -57,6 +57,7 @@ impl Engine {
         while let Some(ix) = self.awake.pop() {
             let mut last = None;
             self.settle_gates();
+            self.let_first_in(ix);
             while !self.queues.get(ix).open.is_empty() {
                 let from = last.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
                 let waiters = &self.queues.get(ix).waiters;

@@ -14,98 +14,80 @@ pub(crate) type Told = (Strategy, u64);
 /// The order of turns: the higher level first, there the one that is due first.
 pub(crate) type Rank = (Reverse<i32>, Tag, TurnIx);
 
-/// Lanes are let in and sent back by turn: all lanes of one tenant at one level that wait for this
-/// gate go together, so that one with many lanes gains nothing by it.
+/// Lanes that wait, and what holds them if that was told.
+pub(crate) type Lanes = BTreeMap<ClassId, Option<Told>>;
+
+/// Lanes are let in by turn: all lanes of one tenant at one level that wait for this gate go
+/// together, so that one with many lanes gains nothing by it.
 #[derive(Debug, Default)]
 pub(crate) struct Lot {
-    /// Turns in their ring with lanes of this gate.
-    nominees: BTreeMap<TurnIx, Rank>,
-    by_rank: BTreeSet<Rank>,
-    /// Lanes that wait, and what holds them if that was told.
-    parked: BTreeMap<TurnIx, BTreeMap<ClassId, Option<Told>>>,
+    /// Lanes of this gate that stand in their turns.
+    pub inside: u64,
+    parked: BTreeMap<TurnIx, Group>,
     order: BTreeSet<Rank>,
-    ranks: BTreeMap<TurnIx, Rank>,
+    /// By which rank the gate stands in the queue's line, while it is open.
+    pub in_line: Option<Rank>,
+}
+
+#[derive(Debug)]
+struct Group {
+    rank: Rank,
+    lanes: Lanes,
 }
 
 impl Lot {
     pub fn is_empty(&self) -> bool {
-        self.parked.is_empty() && self.nominees.is_empty()
+        self.inside == 0 && self.parked.is_empty()
     }
 
     pub fn has_parked(&self) -> bool {
         !self.parked.is_empty()
     }
 
-    pub fn nominees(&self) -> usize {
-        self.nominees.len()
-    }
-
-    pub fn is_nominee(&self, turn: TurnIx) -> bool {
-        self.nominees.contains_key(&turn)
-    }
-
-    /// Whether that is news.
-    pub fn nominate(&mut self, rank: Rank) -> bool {
-        let old = self.nominees.insert(rank.2, rank);
-        if old == Some(rank) {
-            return false;
-        }
-        old.map(|old| self.by_rank.remove(&old));
-        self.by_rank.insert(rank)
-    }
-
-    pub fn dismiss(&mut self, turn: TurnIx) {
-        if let Some(rank) = self.nominees.remove(&turn) {
-            self.by_rank.remove(&rank);
-        }
-    }
-
-    /// The nominee that would be served last.
-    pub fn worst(&self) -> Option<Rank> {
-        self.by_rank.last().copied()
-    }
-
     pub fn park(&mut self, rank: Rank, class: ClassId, told: Option<Told>) {
-        let turn = rank.2;
-        self.parked.entry(turn).or_default().insert(class, told);
-        if let std::collections::btree_map::Entry::Vacant(entry) = self.ranks.entry(turn) {
-            entry.insert(rank);
+        let group = self.parked.entry(rank.2).or_insert_with(|| {
             self.order.insert(rank);
+            Group { rank, lanes: Lanes::new() }
+        });
+        group.lanes.insert(class, told);
+        if rank < group.rank {
+            self.order.remove(&group.rank);
+            self.order.insert(rank);
+            group.rank = rank;
         }
     }
 
     /// One lane leaves. Whether it was the last of its turn.
     pub fn unpark(&mut self, turn: TurnIx, class: ClassId) -> bool {
         let Some(group) = self.parked.get_mut(&turn) else { return false };
-        group.remove(&class);
-        let last = group.is_empty();
+        group.lanes.remove(&class);
+        let last = group.lanes.is_empty();
         if last {
             self.take(turn);
         }
         last
     }
 
-    /// The group that is next, given what the turns' tags are now.
-    pub fn next(&mut self, current: impl Fn(TurnIx) -> Tag) -> Option<TurnIx> {
+    /// The group that is next, given when their turns are due now.
+    pub fn first(&mut self, due: impl Fn(TurnIx, &Lanes) -> Tag) -> Option<Rank> {
         loop {
             let &rank = self.order.first()?;
             let (level, known, turn) = rank;
-            let tag = current(turn);
+            let group = self.parked.get_mut(&turn)?;
+            let tag = due(turn, &group.lanes);
             if tag <= known {
-                return Some(turn);
+                return Some(rank);
             }
             self.order.remove(&rank);
-            let anew = (level, tag, turn);
-            self.order.insert(anew);
-            self.ranks.insert(turn, anew);
+            group.rank = (level, tag, turn);
+            self.order.insert(group.rank);
         }
     }
 
     /// Takes a whole group out.
-    pub fn take(&mut self, turn: TurnIx) -> BTreeMap<ClassId, Option<Told>> {
-        if let Some(rank) = self.ranks.remove(&turn) {
-            self.order.remove(&rank);
-        }
-        self.parked.remove(&turn).unwrap_or_default()
+    pub fn take(&mut self, turn: TurnIx) -> Lanes {
+        let Some(group) = self.parked.remove(&turn) else { return Lanes::new() };
+        self.order.remove(&group.rank);
+        group.lanes
     }
 }

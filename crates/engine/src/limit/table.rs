@@ -8,7 +8,7 @@ use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit};
 
 use super::{Limit, Lot, Opening, Partition};
 use crate::Now;
-use crate::sched::{QueueIx, TurnIx};
+use crate::sched::QueueIx;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LimitIx(pub u32);
@@ -32,13 +32,10 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// A turn has no lane any more that must pass here.
-    pub fn dismiss(&mut self, queue: QueueIx, turn: TurnIx) {
-        if let Some(lot) = self.lots.get_mut(&queue) {
-            lot.dismiss(turn);
-            if lot.is_empty() {
-                self.lots.remove(&queue);
-            }
+    /// Nobody of this queue has anything to do with the gate any more.
+    pub fn drop_if_empty(&mut self, queue: QueueIx) {
+        if self.lots.get(&queue).is_some_and(Lot::is_empty) {
+            self.lots.remove(&queue);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use rota_model::{ClassId, OnLimit, Seq, State};
 
-use super::{LaneKey, Place, QueueIx, Seat, ShardIx, Size, Turn, TurnIx, Waiting};
+use super::{LaneKey, Place, QueueIx, Seat, ShardIx, Size, Tag, Turn, TurnIx, Waiting};
 use crate::config::PriorityScope;
 use crate::limit::{Closed, GateIx, Rank};
 use crate::tenant::TenantIx;
@@ -120,7 +120,7 @@ impl Engine {
         if self.waits_at_limits(class) {
             for i in 0..self.classes.slot(class).gates.len() {
                 let gate = self.classes.slot(class).gates[i];
-                if let Some(closed) = self.keeps_out(gate, ix, turn) {
+                if let Some(closed) = self.keeps_out(gate, ix) {
                     self.park(class, gate, turn, closed);
                     return;
                 }
@@ -130,39 +130,15 @@ impl Engine {
         self.seat(turn);
     }
 
-    /// Whether the lanes of this turn must stay behind the gate for now: because it is closed, or
-    /// because others that come first are enough for what is open.
-    fn keeps_out(&mut self, gate: GateIx, ix: QueueIx, turn: TurnIx) -> Option<Option<Closed>> {
+    /// Whether a lane must stay behind the gate for now: because it is closed, or because there are
+    /// others already for all that is open.
+    fn keeps_out(&self, gate: GateIx, ix: QueueIx) -> Option<Option<Closed>> {
         let opening = self.limits.opening(gate, self.now);
         if opening.free == 0 {
             return Some(opening.closed);
         }
-        let rank = self.rank_of(turn);
-        let lot = self.limits.gate_mut(gate).lots.entry(ix).or_default();
-        if lot.is_nominee(turn) || (lot.nominees() as u64) < opening.free {
-            return None;
-        }
-        match lot.worst() {
-            Some(worst) if rank < worst => {
-                self.withdraw(gate, worst.2);
-                None
-            }
-            _ => Some(None),
-        }
-    }
-
-    /// Sends the lanes of a turn that must pass this gate back behind it.
-    pub(crate) fn withdraw(&mut self, gate: GateIx, turn: TurnIx) {
-        let lanes = self.turns.get(turn).lanes.iter().map(|&(_, _, class)| class);
-        let through = |class: &ClassId| {
-            self.waits_at_limits(*class) && self.classes.slot(*class).gates.contains(&gate)
-        };
-        let classes: Vec<ClassId> = lanes.filter(through).collect();
-        for class in classes {
-            self.leave_its_turn(class);
-            self.park(class, gate, turn, None);
-        }
-        self.seat(turn);
+        let inside = self.limits.gate(gate).lots.get(&ix).map_or(0, |lot| lot.inside);
+        (inside >= opening.free).then_some(None)
     }
 
     /// Puts a lane that stands nowhere behind a gate; with a reason when it is closed.
@@ -173,7 +149,7 @@ impl Engine {
         turn: TurnIx,
         closed: Option<Closed>,
     ) {
-        let (rank, ix) = (self.rank_of(turn), self.turns.get(turn).queue);
+        let (rank, ix) = (self.rank_of(turn, class), self.turns.get(turn).queue);
         let told = closed.map(|closed| (closed.strategy, self.now.mono));
         let lot = self.limits.gate_mut(gate).lots.entry(ix).or_default();
         lot.park(rank, class, told);
@@ -183,7 +159,7 @@ impl Engine {
         }
         match closed {
             Some(closed) => self.tell_exceeded(gate, class, &closed),
-            // It is open; whoever was let in before may yet leave for another reason.
+            // It is open, and this lane takes its place in the queue's line.
             None => self.unsettled.push(gate),
         }
     }
@@ -210,15 +186,7 @@ impl Engine {
                 self.seat(turn);
             }
             Place::Lot(gate, turn) => {
-                let ix = self.turns.get(turn).queue;
-                let lot = self.limits.gate_mut(gate).lots.entry(ix).or_default();
-                let gone = lot.unpark(turn, class);
-                if lot.is_empty() {
-                    self.limits.gate_mut(gate).lots.remove(&ix);
-                }
-                if gone {
-                    self.turns.get_mut(turn).groups.remove(&gate);
-                }
+                self.leave_lot(gate, turn, class);
                 self.seat(turn);
             }
             Place::Sweep(_) => self.sweeps.retain(|swept| *swept != class),
@@ -235,12 +203,11 @@ impl Engine {
     pub(crate) fn enter_turn(&mut self, class: ClassId, turn: TurnIx) {
         let Some(head) = self.lanes.get(class).and_then(|lane| lane.head()) else { return };
         let key = self.lane_key(class, head);
-        let waits = self.waits_at_limits(class);
-        let turn_mut = self.turns.get_mut(turn);
-        turn_mut.lanes.insert(key);
-        if waits {
-            for gate in self.classes.slot(class).gates.iter() {
-                *turn_mut.gates.entry(*gate).or_default() += 1;
+        self.turns.get_mut(turn).lanes.insert(key);
+        if self.waits_at_limits(class) {
+            let slot = self.classes.slot(class);
+            for gate in &slot.gates {
+                self.limits.gate_mut(*gate).lots.entry(slot.queue).or_default().inside += 1;
             }
         }
         if let Some(lane) = self.lanes.get_mut(class) {
@@ -250,21 +217,18 @@ impl Engine {
 
     fn leave_turn(&mut self, class: ClassId, turn: TurnIx, head: Seq) {
         let key = self.lane_key(class, head);
-        let waits = self.waits_at_limits(class);
-        let ix = self.classes.slot(class).queue;
-        let turn_mut = self.turns.get_mut(turn);
-        let found = turn_mut.lanes.remove(&key);
+        let found = self.turns.get_mut(turn).lanes.remove(&key);
         debug_assert!(found, "a lane is in its turn under its head");
-        if waits {
-            for gate in self.classes.slot(class).gates.iter() {
-                if let Some(lanes) = turn_mut.gates.get_mut(gate) {
-                    *lanes -= 1;
-                    if *lanes == 0 {
-                        turn_mut.gates.remove(gate);
-                        self.limits.gate_mut(*gate).dismiss(ix, turn);
-                        self.unsettled.push(*gate);
-                    }
+        if self.waits_at_limits(class) {
+            let slot = self.classes.slot(class);
+            for gate in &slot.gates {
+                let at = self.limits.gate_mut(*gate);
+                let Some(lot) = at.lots.get_mut(&slot.queue) else { continue };
+                lot.inside -= 1;
+                if lot.has_parked() {
+                    self.unsettled.push(*gate);
                 }
+                at.drop_if_empty(slot.queue);
             }
         }
         if let Some(lane) = self.lanes.get_mut(class) {
@@ -307,9 +271,16 @@ impl Engine {
         }
     }
 
-    pub(crate) fn rank_of(&self, turn: TurnIx) -> Rank {
+    /// The rank of a lane that begins to wait. Where fairness is off, jobs go in the order in which
+    /// they came.
+    fn rank_of(&self, turn: TurnIx, class: ClassId) -> Rank {
         let is = self.turns.get(turn);
-        (Reverse(is.level), self.tag_now(turn), turn)
+        let head = self.lanes.get(class).and_then(|lane| lane.head());
+        let due = match head {
+            Some(head) if !self.config.fairness.enabled => Tag(u128::from(head.0)),
+            _ => self.tag_now(turn),
+        };
+        (Reverse(is.level), due, turn)
     }
 
     fn turn_of(&mut self, shard: ShardIx, queue: QueueIx, level: i32) -> TurnIx {
@@ -327,7 +298,6 @@ impl Engine {
             level,
             tag,
             lanes: Default::default(),
-            gates: Default::default(),
             groups: Default::default(),
             seat: Seat::Out,
             served: false,

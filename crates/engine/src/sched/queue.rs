@@ -1,5 +1,6 @@
 //! Queues: their turns in dispatch order, their settings, and their counts.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ahash::RandomState;
@@ -8,7 +9,7 @@ use rota_model::{ClassId, Millis, QueueName, Seq, State};
 use serde::{Deserialize, Serialize};
 
 use super::{Level, Population, ShardIx};
-use crate::limit::GateIx;
+use crate::limit::{GateIx, Rank};
 use crate::stats::Stats;
 use crate::{QueueSettings, WaiterId};
 
@@ -28,6 +29,8 @@ pub(crate) struct Queue {
     pub levels: BTreeMap<i32, Level>,
     /// Levels with somebody to serve.
     pub open: BTreeSet<i32>,
+    /// Gates that are open and behind which somebody waits, by who of them is first.
+    pub line: BTreeSet<(Rank, GateIx)>,
     pub shards: Vec<ShardIx>,
     /// The limit on the queue as a whole.
     pub gate: Option<GateIx>,
@@ -144,6 +147,7 @@ impl Queues {
             name,
             levels: BTreeMap::new(),
             open: BTreeSet::new(),
+            line: BTreeSet::new(),
             shards: Vec::new(),
             gate: None,
             jobs: Population::default(),
@@ -190,6 +194,13 @@ impl Queue {
     /// Living jobs, or finished ones that are kept.
     pub fn count(&self, state: State) -> u64 {
         if state.is_terminal() { self.done.of_state(state) } else { self.jobs.count(state) }
+    }
+
+    /// Who would be served next.
+    pub fn first_rank(&self) -> Option<Rank> {
+        let &level = self.open.last()?;
+        let &(key, turn) = self.levels.get(&level)?.ring.first()?;
+        Some((Reverse(level), key, turn))
     }
 
     /// Neither paused nor at its own bound of active jobs.

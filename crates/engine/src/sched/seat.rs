@@ -32,7 +32,6 @@ impl Engine {
                 let place = self.queues.get_mut(queue).levels.entry(level).or_default();
                 place.ring.remove(&(key, turn));
                 self.note_open(queue, level);
-                self.dismiss(turn);
             }
             Seat::Parked if wanted == Wanted::Parked => return,
             Seat::Parked => {
@@ -87,7 +86,6 @@ impl Engine {
             self.awake.push(queue);
         }
         self.turns.get_mut(turn).seat = Seat::Ring(key);
-        self.nominate(turn);
     }
 
     fn move_in_ring(&mut self, turn: TurnIx, old: Tag) {
@@ -100,7 +98,6 @@ impl Engine {
             place.ring.insert((key, turn));
             self.turns.get_mut(turn).seat = Seat::Ring(key);
         }
-        self.nominate(turn);
     }
 
     /// Where fairness is off, jobs go in the order in which they came.
@@ -110,30 +107,6 @@ impl Engine {
             return is.tag;
         }
         is.lanes.first().map_or(is.tag, |&(_, head, _)| Tag(u128::from(head.0)))
-    }
-
-    fn nominate(&mut self, turn: TurnIx) {
-        if self.turns.get(turn).gates.is_empty() {
-            return;
-        }
-        let rank = self.rank_of(turn);
-        let is = self.turns.get(turn);
-        for gate in is.gates.keys() {
-            let lot = self.limits.gate_mut(*gate).lots.entry(is.queue).or_default();
-            // Whoever has been served may not keep its place before others who come first now.
-            if lot.nominate(rank) && lot.has_parked() {
-                self.unsettled.push(*gate);
-            }
-        }
-    }
-
-    /// It leaves the ring: others may take its place before the gates.
-    fn dismiss(&mut self, turn: TurnIx) {
-        let is = self.turns.get(turn);
-        for gate in is.gates.keys() {
-            self.limits.gate_mut(*gate).dismiss(is.queue, turn);
-            self.unsettled.push(*gate);
-        }
     }
 
     /// Nothing of this turn waits. Its tag is kept until the round has passed it.

@@ -1,9 +1,14 @@
 //! Letting lanes through gates that have opened.
+//!
+//! As many lanes as there are starts open are let in at once. The others of an open gate stay behind
+//! it, and the gate stands in the queue's line by who of them is first: that turn is let in when it
+//! comes before all that may be served. So nobody who waits for a key loses its place, and a start
+//! costs the same however many wait and however many keys there are.
 
 use rota_model::ClassId;
 
-use super::{Place, QueueIx, ShardIx, TurnIx};
-use crate::limit::{GateIx, Told};
+use super::{Place, QueueIx, ShardIx, Tag, TurnIx};
+use crate::limit::{GateIx, Rank, Told};
 use crate::{Engine, EventKind};
 
 impl Engine {
@@ -16,58 +21,71 @@ impl Engine {
         }
     }
 
-    /// Lets in as many turns in each queue as there are starts open, the first in order first; for
-    /// one that comes before them, the last of those that were let in goes back.
     fn settle_gate(&mut self, gate: GateIx) {
-        if self.limits.gate(gate).lots.is_empty() {
-            return;
-        }
-        let waiting = |lot: &crate::limit::Lot| lot.has_parked();
-        let lots = &self.limits.gate(gate).lots;
-        let queues: Vec<QueueIx> =
-            lots.iter().filter(|(_, lot)| waiting(lot)).map(|(ix, _)| *ix).collect();
+        let lots = self.limits.gate(gate).lots.iter();
+        let waiting = lots.filter(|(_, lot)| lot.has_parked()).map(|(ix, _)| *ix);
+        let queues: Vec<QueueIx> = waiting.collect();
         if queues.is_empty() {
             return;
         }
         let opening = self.limits.opening(gate, self.now);
-        if opening.free == 0 {
-            if let Some(opens) = opening.closed.and_then(|closed| closed.opens) {
-                self.limits.look_at(gate, opens.max(0) as u64);
-            }
-            return;
+        if let Some(opens) = opening.closed.and_then(|closed| closed.opens) {
+            self.limits.look_at(gate, opens.max(0) as u64);
         }
         for queue in queues {
-            self.let_in(gate, queue, opening.free);
-        }
-    }
-
-    fn let_in(&mut self, gate: GateIx, queue: QueueIx, free: u64) {
-        loop {
-            let Engine { limits, turns, .. } = self;
-            let Some(lot) = limits.gate_mut(gate).lots.get_mut(&queue) else { return };
-            let Some(turn) = lot.next(|turn| turns.get(turn).tag) else { return };
-            if lot.nominees() as u64 >= free {
-                let worst = lot.worst();
-                match worst {
-                    Some(worst) if self.rank_of(turn) < worst => self.withdraw(gate, worst.2),
-                    _ => return,
-                }
+            while let Some(lot) = self.limits.gate(gate).lots.get(&queue)
+                && lot.inside < opening.free
+                && let Some((_, _, turn)) = self.first_behind(gate, queue)
+            {
+                self.let_turn_in(gate, queue, turn);
             }
-            self.let_turn_in(gate, queue, turn);
+            self.line_up(gate, queue, opening.free > 0);
+            self.limits.gate_mut(gate).drop_if_empty(queue);
         }
     }
 
-    fn let_turn_in(&mut self, gate: GateIx, queue: QueueIx, turn: TurnIx) {
+    /// Who is first of those that wait for this gate.
+    fn first_behind(&mut self, gate: GateIx, queue: QueueIx) -> Option<Rank> {
+        let Engine { limits, turns, lanes, config, .. } = self;
+        let lot = limits.gate_mut(gate).lots.get_mut(&queue)?;
+        lot.first(|turn, waiting| {
+            if config.fairness.enabled {
+                return turns.get(turn).tag;
+            }
+            let heads = waiting.keys().filter_map(|class| lanes.get(*class)?.head());
+            heads.min().map_or(Tag::default(), |head| Tag(u128::from(head.0)))
+        })
+    }
+
+    /// A gate stands in the queue's line while it is open and somebody waits for it.
+    fn line_up(&mut self, gate: GateIx, queue: QueueIx, open: bool) {
+        let first = if open { self.first_behind(gate, queue) } else { None };
         let Some(lot) = self.limits.gate_mut(gate).lots.get_mut(&queue) else { return };
-        let group = lot.take(turn);
-        if lot.is_empty() {
-            self.limits.gate_mut(gate).lots.remove(&queue);
+        let was = std::mem::replace(&mut lot.in_line, first);
+        if was == first {
+            return;
         }
-        self.turns.get_mut(turn).groups.remove(&gate);
-        for (class, told) in group {
-            self.pass(gate, class, turn, told);
+        let at = self.queues.get_mut(queue);
+        was.map(|rank| at.line.remove(&(rank, gate)));
+        if let Some(rank) = first {
+            at.line.insert((rank, gate));
+            if !at.waiters.is_empty() {
+                self.awake.push(queue);
+            }
         }
-        self.seat(turn);
+    }
+
+    /// Lets in, one after the other, the turns behind open gates that come before all others.
+    pub(crate) fn let_first_in(&mut self, ix: QueueIx) {
+        while let Some(&(rank, gate)) = self.queues.get(ix).line.first() {
+            if self.queues.get(ix).first_rank().is_some_and(|first| first < rank) {
+                return;
+            }
+            if self.first_behind(gate, ix) == Some(rank) {
+                self.let_turn_in(gate, ix, rank.2);
+            }
+            self.line_up(gate, ix, true);
+        }
     }
 
     /// Somebody wants jobs of one tenant only: others that come first do not keep its lanes behind
@@ -75,13 +93,44 @@ impl Engine {
     pub(crate) fn let_shard_in(&mut self, shard: ShardIx) {
         let queue = self.shards.get(shard).queue;
         for (_, turn) in self.shards.get(shard).turns.clone() {
-            let gates: Vec<GateIx> = self.turns.get(turn).groups.iter().copied().collect();
+            let (groups, line) = (&self.turns.get(turn).groups, &self.queues.get(queue).line);
+            let gates: Vec<GateIx> = if groups.len() < line.len() {
+                groups.iter().copied().filter(|gate| self.is_in_line(*gate, queue)).collect()
+            } else {
+                line.iter().map(|(_, gate)| *gate).filter(|gate| groups.contains(gate)).collect()
+            };
             for gate in gates {
-                if self.limits.opening(gate, self.now).free > 0 {
-                    self.let_turn_in(gate, queue, turn);
-                }
+                self.let_turn_in(gate, queue, turn);
+                self.line_up(gate, queue, true);
             }
         }
+    }
+
+    fn is_in_line(&self, gate: GateIx, queue: QueueIx) -> bool {
+        self.limits.gate(gate).lots.get(&queue).is_some_and(|lot| lot.in_line.is_some())
+    }
+
+    fn let_turn_in(&mut self, gate: GateIx, queue: QueueIx, turn: TurnIx) {
+        let Some(lot) = self.limits.gate_mut(gate).lots.get_mut(&queue) else { return };
+        let group = lot.take(turn);
+        self.turns.get_mut(turn).groups.remove(&gate);
+        for (class, told) in group {
+            self.pass(gate, class, turn, told);
+        }
+        self.seat(turn);
+    }
+
+    /// One lane need not wait here any more.
+    pub(crate) fn leave_lot(&mut self, gate: GateIx, turn: TurnIx, class: ClassId) {
+        let queue = self.turns.get(turn).queue;
+        let Some(lot) = self.limits.gate_mut(gate).lots.get_mut(&queue) else { return };
+        let last = lot.unpark(turn, class);
+        let open = lot.in_line.is_some();
+        if last {
+            self.turns.get_mut(turn).groups.remove(&gate);
+        }
+        self.line_up(gate, queue, open);
+        self.limits.gate_mut(gate).drop_if_empty(queue);
     }
 
     /// A lane has passed one gate; there may be another.

@@ -7,7 +7,7 @@
 //! round.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rota_model::{ClassId, Seq, Weight};
 use serde::{Deserialize, Serialize};
@@ -54,8 +54,6 @@ pub(crate) struct Turn {
     pub tag: Tag,
     /// Lanes that may be served from.
     pub lanes: BTreeSet<LaneKey>,
-    /// How many of these lanes must pass which gate.
-    pub gates: BTreeMap<GateIx, u32>,
     /// The gates behind which a group of its lanes waits.
     pub groups: BTreeSet<GateIx>,
     pub seat: Seat,
