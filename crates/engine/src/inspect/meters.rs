@@ -97,8 +97,7 @@ impl Engine {
             shards: tenant.shards.iter().map(|shard| self.shard_meter(*shard)).collect(),
         };
         let slice = self.tenants.slice(from, most).map(meter).collect();
-        let next = from.saturating_add(most);
-        (slice, (next < self.tenants.numbers()).then_some(next))
+        (slice, self.tenants.after_slice(from, most))
     }
 
     fn shard_meter(&self, ix: ShardIx) -> ShardMeter {

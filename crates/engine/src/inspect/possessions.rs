@@ -1,7 +1,5 @@
 //! What tenants have, and tenants by what they have.
 
-use std::cmp::Reverse;
-
 use rota_model::mutation::Counts;
 use rota_model::{Class, ClassId, State, TenantId};
 
@@ -32,20 +30,30 @@ impl Engine {
         known.map(|ix| self.tenant_view(ix)).collect()
     }
 
-    /// The ids of all tenants, those with the most first.
+    /// So many ids in order, behind this one; the empty one is before all.
     #[must_use]
-    pub fn tenant_ids_by(&self, most: Most) -> Vec<TenantId> {
+    pub fn tenant_ids_after(&self, id: &str, skip: usize, most: usize) -> Vec<TenantId> {
+        self.tenants.after(id).skip(skip).take(most).cloned().collect()
+    }
+
+    /// What so many tenants have, from this place on, in the order in which they came up; and the
+    /// place to go on from, if there are more.
+    #[must_use]
+    pub fn possessions(
+        &self,
+        of: Most,
+        from: usize,
+        most: usize,
+    ) -> (Vec<(u64, TenantId)>, Option<usize>) {
         let now = self.wall();
-        let number = |tenant: &Tenant| match most {
+        let number = |tenant: &Tenant| match of {
             Most::Waiting => tenant.jobs.depth(),
             Most::Active => tenant.jobs.count(State::Active),
             Most::Enqueued => u64::from(last_minute(tenant, now).enqueued),
         };
-        let numbered = self.tenants.iter().map(|(_, tenant)| (number(tenant), tenant));
-        let mut numbered: Vec<(u64, &Tenant)> = numbered.collect();
-        // They come in the order of their ids, which stays among equals.
-        numbered.sort_by_key(|(number, _)| Reverse(*number));
-        numbered.into_iter().map(|(_, tenant)| tenant.id.clone()).collect()
+        let slice = self.tenants.slice(from, most);
+        let slice = slice.map(|(_, tenant)| (number(tenant), tenant.id.clone())).collect();
+        (slice, self.tenants.after_slice(from, most))
     }
 
     /// All jobs of a tenant, finished ones included.

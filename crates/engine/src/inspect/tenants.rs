@@ -106,34 +106,35 @@ impl Engine {
         self.tenants.iter().map(|(_, tenant)| tenant.id.clone()).collect()
     }
 
-    /// All tenants, most dispatches first, then most waiting jobs; at most `limit` of them.
+    /// What a tenant is entitled to, and what it got.
     #[must_use]
-    pub fn shares(&self, limit: usize) -> Vec<ShareView> {
-        let dispatched = self.dispatched_lately();
-        let now = self.wall();
-        let mut views: Vec<ShareView> = self
-            .tenants
-            .iter()
-            .map(|(ix, tenant)| {
-                let last = last_minute(tenant, now);
-                ShareView {
-                    id: tenant.id.clone(),
-                    weight: self.weight_of(ix),
-                    effective_weight: self.effective_weight(ix),
-                    available: tenant.jobs.count(State::Available),
-                    active: tenant.jobs.count(State::Active),
-                    dispatched: last.started,
-                    enqueued: last.enqueued,
-                    entitled: self.entitled(ix),
-                    actual: part(u64::from(last.started), dispatched),
-                    throttled: tenant.throttled(now).is_some(),
-                }
-            })
-            .collect();
-        let key = |view: &ShareView| std::cmp::Reverse((view.dispatched, view.available));
-        views.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id)));
-        views.truncate(limit);
-        views
+    pub fn share(&self, id: &str) -> Option<ShareView> {
+        self.tenants.find(id).map(|ix| self.share_view(ix))
+    }
+
+    /// The same of so many tenants from this place on, in the order in which they came up; and the
+    /// place to go on from, if there are more.
+    #[must_use]
+    pub fn shares(&self, from: usize, most: usize) -> (Vec<ShareView>, Option<usize>) {
+        let slice = self.tenants.slice(from, most).map(|(ix, _)| self.share_view(ix));
+        (slice.collect(), self.tenants.after_slice(from, most))
+    }
+
+    fn share_view(&self, ix: TenantIx) -> ShareView {
+        let (tenant, now) = (self.tenants.get(ix), self.wall());
+        let last = last_minute(tenant, now);
+        ShareView {
+            id: tenant.id.clone(),
+            weight: self.weight_of(ix),
+            effective_weight: self.effective_weight(ix),
+            available: tenant.jobs.count(State::Available),
+            active: tenant.jobs.count(State::Active),
+            dispatched: last.started,
+            enqueued: last.enqueued,
+            entitled: self.entitled(ix),
+            actual: part(u64::from(last.started), self.dispatched_lately()),
+            throttled: tenant.throttled(now).is_some(),
+        }
     }
 
     /// Every tenant's part of every queue.

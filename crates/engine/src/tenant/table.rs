@@ -1,6 +1,7 @@
 //! All tenants that were ever seen or spoken of.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use rota_model::{ClassId, Millis, Quota, State, TenantConfig, TenantId, Weight};
 
@@ -156,16 +157,23 @@ impl Tenants {
         self.by_id.values().map(|ix| (*ix, self.get(*ix)))
     }
 
-    /// How many numbers were given to tenants, forgotten ones included.
-    pub fn numbers(&self) -> usize {
-        self.all.len()
-    }
-
     /// Those with so many numbers from this one on that are not forgotten.
     pub fn slice(&self, from: usize, most: usize) -> impl Iterator<Item = (TenantIx, &Tenant)> {
         let numbered = self.all.iter().enumerate().skip(from).take(most);
         let numbered = numbered.map(|(ix, tenant)| (TenantIx(ix as u32), tenant));
         numbered.filter(|(ix, tenant)| self.by_id.get(&tenant.id) == Some(ix))
+    }
+
+    /// Where to go on after such a slice, if there are more.
+    pub fn after_slice(&self, from: usize, most: usize) -> Option<usize> {
+        let next = from.saturating_add(most);
+        (next < self.all.len()).then_some(next)
+    }
+
+    /// In the order of their ids, from the one behind this on.
+    pub fn after<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a TenantId> + use<'a> {
+        let behind = (Bound::Excluded(id), Bound::Unbounded);
+        self.by_id.range::<str, _>(behind).map(|(id, _)| id)
     }
 
     /// Nobody speaks of it any more. Its number is not given again in this process.

@@ -106,6 +106,36 @@ fn without_fairness_jobs_go_in_the_order_in_which_they_came() {
     }
     let expected = ["a", "a", "b", "b", "a", "a", "c", "c", "b", "b", "a", "a"];
     assert_eq!(world.served(20), expected);
+
+    // And so they do behind a key that was closed while they came.
+    let key = |tenant| job(tenant).limit(json!({"key": "k", "concurrency": 1}));
+    world.enqueue(&key("z"), 1);
+    let holder = world.fetch(1).pop().unwrap();
+    for tenant in ["c", "b", "a", "c", "b", "a"] {
+        world.enqueue(&key(tenant), 2);
+    }
+    assert!(world.fetch(1).is_empty());
+    world.ack(holder.seq);
+    assert_eq!(world.served(12), ["c", "c", "b", "b", "a", "a", "c", "c", "b", "b", "a", "a"]);
+}
+
+#[test]
+fn nobody_who_waits_for_a_key_loses_its_place_to_one_that_is_served_otherwise() {
+    let mut world = World::new();
+    let key = |tenant| job(tenant).limit(json!({"key": "k", "concurrency": 1}));
+    world.enqueue(&key("holder"), 1);
+    let holder = world.fetch(1).pop().unwrap();
+    world.enqueue(&key("a"), 3);
+    world.enqueue(&key("b"), 3);
+    world.enqueue(&job("a"), 3);
+    world.enqueue(&job("c"), 6);
+    // Meanwhile `a` is served otherwise, as often as `c`, and `b` not at all.
+    let served = world.served(4);
+    assert_eq!((count(&served, "a"), count(&served, "c")), (2, 2));
+    world.ack(holder.seq);
+    assert_eq!(world.served(1), ["b"]);
+    let rest = world.served(20);
+    assert_eq!((count(&rest, "a"), count(&rest, "b"), count(&rest, "c")), (4, 2, 4));
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod queues;
 mod rate_limits;
 mod reply;
 mod settle;
+mod slices;
 mod system;
 mod unserved;
 mod workers;

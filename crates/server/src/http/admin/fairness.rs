@@ -1,5 +1,7 @@
 //! What tenants are entitled to, and what they got.
 
+use std::cmp::Reverse;
+
 use axum::extract::State;
 use rota_engine::ShareView;
 use serde_json::{Value, json};
@@ -8,23 +10,24 @@ use super::tenants::number;
 use crate::http::caller::caller;
 use crate::http::error::ApiResult;
 use crate::http::params::Params;
-use crate::http::{Shared, reply};
+use crate::http::{Shared, reply, slices};
 
 const MOST_TENANTS: u64 = 1_000;
 
 pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResult {
     let limit = params.number("limit", 1, MOST_TENANTS, 100)? as usize;
-    let own = caller();
-    let look = app.handle.look(move |engine| match own {
+    let (shares, dispatched) = match caller() {
         Some(own) => {
-            let mut shares = engine.shares(usize::MAX);
-            shares.retain(|share| share.id == own);
-            let dispatched = shares.iter().map(|share| u64::from(share.dispatched)).sum();
-            (shares, dispatched)
+            let share = app.handle.look(move |engine| engine.share(&own)).await?;
+            let dispatched = share.iter().map(|share| u64::from(share.dispatched)).sum();
+            (Vec::from_iter(share), dispatched)
         }
-        None => (engine.shares(limit), engine.dispatched_1m()),
-    });
-    let (shares, dispatched) = look.await?;
+        None => {
+            let dispatched = app.handle.look(|engine| engine.dispatched_1m()).await?;
+            let all = slices::gather(&app, |engine, from, most| engine.shares(from, most)).await?;
+            (the_busiest(all, limit), dispatched)
+        }
+    };
     let settings = &app.settings;
     Ok(reply::ok(&json!({
         "strategy": settings.fairness.strategy.as_str(),
@@ -35,6 +38,14 @@ pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResu
         "tenants": shares.iter().map(row).collect::<Vec<_>>(),
         "total_dispatched_1m": dispatched,
     })))
+}
+
+/// Most dispatches first, then most waiting jobs.
+fn the_busiest(mut shares: Vec<ShareView>, limit: usize) -> Vec<ShareView> {
+    let key = |share: &ShareView| Reverse((share.dispatched, share.available));
+    shares.sort_unstable_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id)));
+    shares.truncate(limit);
+    shares
 }
 
 fn row(share: &ShareView) -> Value {

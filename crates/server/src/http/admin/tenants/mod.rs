@@ -20,7 +20,7 @@ use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
 use crate::http::page::{self, Window};
 use crate::http::params::{Params, PathName};
-use crate::http::{App, Shared, dead_letter, reply};
+use crate::http::{App, Shared, dead_letter, reply, slices};
 
 const MOST_PER_PAGE: u64 = 100;
 
@@ -42,19 +42,15 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
         return Err(ApiError::invalid_request("A cursor goes only with sort=id.")
             .hint("Use 'page' for other orders."));
     }
-    let skip = ((page - 1) * per_page) as usize;
-    let own = caller();
-    let look = app.handle.look(move |engine| {
-        let mut ids = visible(engine, own, most);
-        let total = ids.len();
-        if let Some(after) = after {
-            ids.drain(..ids.partition_point(|id| **id <= *after));
-        }
-        let has_more = ids.len() > skip + per_page as usize;
-        let shown: Vec<TenantId> = ids.into_iter().skip(skip).take(per_page as usize).collect();
-        (engine.tenants(&shown), total, has_more)
-    });
-    let (tenants, total, has_more) = look.await?;
+    let shown =
+        Shown { after, skip: ((page - 1) * per_page) as usize, per_page: per_page as usize };
+    let (mut ids, total) = match caller() {
+        Some(own) => only(&app, own, &shown).await?,
+        None => visible(&app, most, &shown).await?,
+    };
+    let has_more = ids.len() > shown.per_page;
+    ids.truncate(shown.per_page);
+    let tenants = app.handle.look(move |engine| engine.tenants(&ids)).await?;
     let mut pagination =
         json!({"total": total, "page": page, "per_page": per_page, "has_more": has_more});
     if let Some(last) = tenants.last().filter(|_| has_more && most.is_none()) {
@@ -141,10 +137,39 @@ fn unknown(name: &PathName) -> ApiError {
     ApiError::not_found("tenant", name.as_str())
 }
 
-fn visible(engine: &Engine, own: Option<TenantId>, most: Option<Most>) -> Vec<TenantId> {
-    match (own, most) {
-        (Some(own), _) => Vec::from_iter(Some(own).filter(|own| engine.knows_tenant(own))),
-        (None, Some(most)) => engine.tenant_ids_by(most),
-        (None, None) => engine.tenant_ids(),
-    }
+/// Which tenants of a list are wanted.
+struct Shown {
+    after: Option<String>,
+    skip: usize,
+    per_page: usize,
+}
+
+/// The ids of a page and one more, if there is one, and how many tenants there are.
+async fn visible(
+    app: &App,
+    most: Option<Most>,
+    shown: &Shown,
+) -> Result<(Vec<TenantId>, usize), ApiError> {
+    let (skip, take) = (shown.skip, shown.per_page + 1);
+    let Some(most) = most else {
+        let after = shown.after.clone().unwrap_or_default();
+        let look = app.handle.look(move |engine| {
+            (engine.tenant_ids_after(&after, skip, take), engine.tenant_count())
+        });
+        return Ok(look.await?);
+    };
+    let look = move |engine: &Engine, from, slice| engine.possessions(most, from, slice);
+    let mut all = slices::gather(app, look).await?;
+    all.sort_unstable_by(|(a, own), (b, other)| b.cmp(a).then_with(|| own.cmp(other)));
+    let total = all.len();
+    Ok((all.into_iter().map(|(_, id)| id).skip(skip).take(take).collect(), total))
+}
+
+/// The same for a caller, who sees nobody but itself.
+async fn only(app: &App, own: TenantId, shown: &Shown) -> Result<(Vec<TenantId>, usize), ApiError> {
+    let id = own.clone();
+    let known = app.handle.look(move |engine| engine.knows_tenant(&id)).await?;
+    let behind = shown.after.as_ref().is_none_or(|after| **after < *own);
+    let ids = Vec::from_iter((known && behind && shown.skip == 0).then_some(own));
+    Ok((ids, usize::from(known)))
 }
