@@ -16,12 +16,14 @@ mod config;
 mod cron;
 mod effect;
 mod engine;
+mod event;
 mod in_flight;
 mod inspect;
 mod journal;
 mod limit;
 mod noise;
 mod pool;
+mod refusal;
 mod restore;
 mod runtimes;
 mod sched;
@@ -39,10 +41,11 @@ pub use command::{
 pub use config::{Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};
 pub use effect::{
-    Accepted, Admission, BeatReply, Changed, Claimed, Effects, Event, EventKind, JobRef,
-    LimitGlance, Pressure, Refusal, Reply, Settled,
+    Accepted, Admission, BeatReply, Changed, Claimed, Effects, LimitGlance, Pressure, Reply,
+    Settled,
 };
 pub use engine::Engine;
+pub use event::{Event, EventKind, JobRef};
 pub use in_flight::InFlight;
 pub use inspect::{
     ActiveView, Explained, LimitMeter, LimitName, LimitView, Maintenance, Most, PoolView,
@@ -50,6 +53,7 @@ pub use inspect::{
     TenantView, Totals, WorkerState, WorkerView,
 };
 pub use limit::Strategy;
+pub use refusal::Refusal;
 pub use restore::Restore;
 pub use sched::{Backpressure, Bounds, ShardTotals};
 pub use stats::{Histogram, Interval};

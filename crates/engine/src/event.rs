@@ -1,0 +1,211 @@
+//! What happened, for those who listen.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rota_model::{
+    Class, CronName, JobId, LimitKey, Millis, PoolName, QueueName, QueueStrategy, Seq, State,
+    TenantId, WorkerId,
+};
+
+use crate::{Strategy, Throttle};
+
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub at: Millis,
+    pub kind: EventKind,
+}
+
+#[derive(Debug, Clone)]
+pub enum EventKind {
+    /// The job may run from now on.
+    Enqueued {
+        job: JobRef,
+    },
+    Scheduled {
+        job: JobRef,
+        due: Millis,
+    },
+    Started {
+        job: JobRef,
+        attempt: u32,
+        worker: Option<WorkerId>,
+    },
+    Completed {
+        job: JobRef,
+        attempt: u32,
+        duration_ms: u64,
+    },
+    /// `error` is JSON members without braces, here and below.
+    Failed {
+        job: JobRef,
+        attempt: u32,
+        error: Bytes,
+        duration_ms: u64,
+    },
+    Retrying {
+        job: JobRef,
+        attempt: u32,
+        next: Millis,
+        error: Bytes,
+    },
+    Discarded {
+        job: JobRef,
+        attempt: u32,
+        reason: &'static str,
+        error: Bytes,
+    },
+    Cancelled {
+        job: JobRef,
+        attempt: u32,
+        before: State,
+    },
+    Expired {
+        job: JobRef,
+        deadline: Option<Millis>,
+    },
+    Extended {
+        job: JobRef,
+        attempt: u32,
+        worker: WorkerId,
+        until: Millis,
+    },
+    WorkerStarted {
+        worker: WorkerId,
+    },
+    WorkerQuieted {
+        worker: WorkerId,
+        active: usize,
+    },
+    WorkerBeat {
+        worker: WorkerId,
+        active: usize,
+    },
+    WorkerStopped {
+        worker: WorkerId,
+        reason: &'static str,
+        since: Millis,
+    },
+    /// For one tenant, or for all.
+    QueuePaused {
+        queue: QueueName,
+        tenant: Option<TenantId>,
+    },
+    QueueResumed {
+        queue: QueueName,
+        tenant: Option<TenantId>,
+    },
+    CronTriggered {
+        cron: CronName,
+        expression: Arc<str>,
+        job: JobRef,
+        scheduled_for: Millis,
+        run_count: u64,
+    },
+    TenantCreated {
+        tenant: TenantId,
+    },
+    TenantLimitExceeded {
+        tenant: TenantId,
+        limit: &'static str,
+        current: u64,
+        maximum: u64,
+        /// The job was admitted all the same.
+        soft: bool,
+    },
+    TenantThrottled {
+        tenant: TenantId,
+        reason: &'static str,
+        /// Nothing was done about it: it was only noticed.
+        throttle: Option<Throttle>,
+    },
+    TenantThrottleReleased {
+        tenant: TenantId,
+        reason: &'static str,
+    },
+    LimitExceeded {
+        key: LimitKey,
+        tenant: Option<TenantId>,
+        class: Arc<Class>,
+        strategy: Strategy,
+        limit: u64,
+        current: u64,
+    },
+    LimitReleased {
+        key: LimitKey,
+        tenant: Option<TenantId>,
+        strategy: Strategy,
+        job: JobRef,
+    },
+    LimitDropped {
+        key: LimitKey,
+        tenant: Option<TenantId>,
+        job: JobRef,
+    },
+    LimitAdjusted {
+        key: LimitKey,
+        tenant: Option<TenantId>,
+        until: Option<Millis>,
+        reason: Arc<str>,
+    },
+    QueueStarved {
+        queue: QueueName,
+        for_ms: u64,
+        available: u64,
+    },
+    PoolOverloaded {
+        pool: PoolName,
+        active: u64,
+        waiting: u64,
+    },
+    PoolRebalanced {
+        pool: PoolName,
+        previous: Option<QueueStrategy>,
+        new: QueueStrategy,
+    },
+    QueueNearlyFull {
+        queue: QueueName,
+        depth: u64,
+        bound: u64,
+    },
+    QueueRejected {
+        queue: QueueName,
+        depth: u64,
+        bound: u64,
+        class: Arc<Class>,
+    },
+    QueueDropped {
+        queue: QueueName,
+        job: JobRef,
+    },
+    QueueCleared {
+        queue: QueueName,
+        depth: u64,
+        bound: u64,
+    },
+    CronSkipped {
+        cron: CronName,
+        expression: Arc<str>,
+        class: Arc<Class>,
+        reason: &'static str,
+        existing: Option<Seq>,
+        scheduled_for: Millis,
+    },
+}
+
+/// A job in an event.
+#[derive(Debug, Clone)]
+pub struct JobRef {
+    pub seq: Seq,
+    /// Where the engine happens to know it; elsewhere it is looked up by who wants to see it.
+    pub id: Option<JobId>,
+    pub class: Arc<Class>,
+}
+
+impl JobRef {
+    #[must_use]
+    pub(crate) fn named(mut self, id: JobId) -> Self {
+        self.id = Some(id);
+        self
+    }
+}
