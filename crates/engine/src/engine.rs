@@ -298,9 +298,8 @@ impl Engine {
         let purge_at = keep_ms.map(|ms| later(at, ms));
         self.out.mutations.push(Mutation::Finish(Finish { seq, ending, at, purge_at, result }));
         self.classes.count_finished(class, ending);
-        let queue = self.queues.get_mut(ix);
-        *queue.done.get_mut(ending) += 1;
-        *queue.ended.get_mut(ending) += 1;
+        self.count_kept(class, |kept| *kept.get_mut(ending) += 1);
+        *self.queues.get_mut(ix).ended.get_mut(ending) += 1;
         self.watch.forget(seq);
         self.cron_run_over(seq);
     }

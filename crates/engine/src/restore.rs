@@ -59,20 +59,18 @@ impl Restore {
 
     pub fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
         // Tenants come after the classes and would be written again otherwise.
-        let ix = match self.engine.queues.find(&class.queue) {
-            Some(ix) => ix,
-            None => self.engine.queues.add(class.queue.clone(), unwritten_queue(self.engine.now)),
-        };
+        if self.engine.queues.find(&class.queue).is_none() {
+            self.engine.queues.add(class.queue.clone(), unwritten_queue(self.engine.now));
+        }
         if self.engine.tenants.find(&class.tenant).is_none() {
             self.engine.tenants.add(class.tenant.clone(), self.engine.now.wall);
         }
         let tenant = self.engine.tenants.find(&class.tenant).expect("the tenant was just added");
         self.engine.tenants.get_mut(tenant).written = true;
         let home = self.engine.home_of(&class);
-        let done = &mut self.engine.queues.get_mut(ix).done;
-        done.0.iter_mut().zip(counts.0).for_each(|(sum, n)| *sum += n);
         let class = self.engine.share_names(&class, &home);
         self.engine.classes.put(id, Arc::new(class), home, counts);
+        self.engine.count_kept(id, |kept| kept.add(&counts));
         self.engine.settle_in(id);
     }
 

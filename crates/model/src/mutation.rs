@@ -138,6 +138,10 @@ impl Counts {
         &mut self.0[usize::from(ending.code())]
     }
 
+    pub fn add(&mut self, other: &Counts) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, n)| *sum += n);
+    }
+
     #[must_use]
     pub fn of_state(&self, state: State) -> u64 {
         Ending::ALL.into_iter().filter(|e| e.state() == state).map(|e| self.get(e)).sum()

@@ -41,8 +41,7 @@ impl Engine {
 
     fn delete_done(&mut self, done: &Done) {
         self.classes.count_forgotten(done.class, done.ending);
-        let ix = self.classes.slot(done.class).queue;
-        *self.queues.get_mut(ix).done.get_mut(done.ending) -= 1;
+        self.count_kept(done.class, |kept| *kept.get_mut(done.ending) -= 1);
         self.out.mutations.push(Mutation::Delete(done.seq));
     }
 }

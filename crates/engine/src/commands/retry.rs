@@ -22,8 +22,7 @@ impl Engine {
         };
         let (seq, class) = (done.seq, done.class);
         self.classes.count_revived(class, done.ending);
-        let ix = self.classes.slot(class).queue;
-        *self.queues.get_mut(ix).done.get_mut(done.ending) -= 1;
+        self.count_kept(class, |kept| *kept.get_mut(done.ending) -= 1);
         self.out.mutations.push(Mutation::Revive { seq, enqueued: self.wall() });
         let size = Size::of(u64::from(done.bytes));
         self.enter_lane(seq, class, Waiting { fresh: false, ..Waiting::fresh(size) });

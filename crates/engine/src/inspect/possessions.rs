@@ -62,10 +62,7 @@ impl Engine {
         let Some(ix) = self.tenants.find(id) else { return Totals::default() };
         let tenant = self.tenants.get(ix);
         let mut done = Counts::default();
-        for class in &tenant.classes {
-            let kept = self.classes.slot(*class).done;
-            done.0.iter_mut().zip(kept.0).for_each(|(sum, n)| *sum += n);
-        }
+        tenant.shards.iter().for_each(|shard| done.add(&self.shards.get(*shard).done));
         Totals { live: State::ALL.map(|state| tenant.jobs.count(state)), done }
     }
 

@@ -1,6 +1,5 @@
 //! Looking at tenants.
 
-use rota_model::mutation::Counts;
 use rota_model::{Millis, QueueName, State, TenantConfig, TenantId, Weight};
 
 use super::{QueueView, Totals};
@@ -169,19 +168,10 @@ impl Engine {
         let paused = &self.tenants.get(tenant).row.paused;
         let paused = paused.iter().find(|(name, _)| *name == view.name).map(|(_, at)| *at);
         view.paused = view.paused.or(paused);
-        let mut live = [0; State::ALL.len()];
-        if let Some(shard) = shard {
-            let living = State::ALL.into_iter().filter(|state| !state.is_terminal());
-            living.for_each(|state| live[usize::from(state.code())] = shard.jobs.count(state));
-        }
-        let mut done = Counts::default();
-        for class in &self.tenants.get(tenant).classes {
-            let slot = self.classes.slot(*class);
-            if slot.queue == queue {
-                done.0.iter_mut().zip(slot.done.0).for_each(|(sum, n)| *sum += n);
-            }
-        }
-        view.totals = Totals { live, done };
+        view.totals = shard.map_or_else(Totals::default, |shard| Totals {
+            live: State::ALL.map(|state| shard.jobs.count(state)),
+            done: shard.done,
+        });
         view.bytes = shard.map_or(0, |shard| shard.jobs.bytes);
         (view.minute, view.oldest) = (Interval::default(), None);
         view

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use rota_model::mutation::Counts;
 use rota_model::{ClassId, OnLimit, Seq, State};
 
 use super::{LaneKey, Place, QueueIx, Seat, ShardIx, Size, Tag, Turn, TurnIx, Waiting};
@@ -334,6 +335,13 @@ impl Engine {
         if owner.competing > 0 && !owner.competes() {
             self.tenants.compete(tenant, None);
         }
+    }
+
+    /// Of the finished jobs of this class, others are kept now.
+    pub(crate) fn count_kept(&mut self, class: ClassId, change: impl Fn(&mut Counts)) {
+        let slot = self.classes.slot(class);
+        change(&mut self.queues.get_mut(slot.queue).done);
+        change(&mut self.shards.get_mut(slot.shard).done);
     }
 
     /// Its weight, or whether it competes at all, has changed.

@@ -2,6 +2,7 @@
 
 use ahash::RandomState;
 use rota_model::Millis;
+use rota_model::mutation::Counts;
 
 use super::{Population, QueueIx, TurnIx};
 use crate::tenant::TenantIx;
@@ -15,6 +16,8 @@ pub(crate) struct Shard {
     pub tenant: TenantIx,
     pub paused: Option<Millis>,
     pub jobs: Population,
+    /// Finished jobs that are kept.
+    pub done: Counts,
     /// By level; few.
     pub turns: Vec<(i32, TurnIx)>,
     /// Since the process began.
@@ -53,6 +56,7 @@ impl Shards {
             tenant,
             paused: None,
             jobs: Population::default(),
+            done: Counts::default(),
             turns: Vec::new(),
             totals: ShardTotals::default(),
         });
