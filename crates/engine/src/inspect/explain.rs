@@ -190,10 +190,10 @@ impl Engine {
     fn line_of(&self, seq: Seq, class: ClassId) -> Line {
         let slot = self.classes.slot(class);
         let level = self.level_of(class);
-        let alike = self.tenants.get(slot.tenant).classes.iter().filter(|other| {
-            self.classes.slot(**other).queue == slot.queue && self.level_of(**other) == level
-        });
-        let of_tenant = alike.filter_map(|other| Some(self.lanes.get(*other)?.rank(seq))).sum();
+        let turns = self.shards.get(slot.shard).turns.iter();
+        let turn = turns.filter(|(at, _)| *at == level).map(|(_, turn)| *turn);
+        let lanes = turn.flat_map(|turn| self.lanes_of_turn(turn));
+        let of_tenant = lanes.filter_map(|class| Some(self.lanes.get(class)?.rank(seq))).sum();
         let ring = self.queues.get(slot.queue).levels.get(&level);
         Line {
             in_lane: self.lanes.get(class).map_or(0, |lane| lane.rank(seq)),

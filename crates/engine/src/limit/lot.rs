@@ -68,6 +68,11 @@ impl Lot {
         last
     }
 
+    /// The lanes of one turn that wait here.
+    pub fn waiting(&self, turn: TurnIx) -> impl Iterator<Item = ClassId> {
+        self.parked.get(&turn).into_iter().flat_map(|group| group.lanes.keys().copied())
+    }
+
     /// The group that is next, given when their turns are due now.
     pub fn first(&mut self, due: impl Fn(TurnIx, &Lanes) -> Tag) -> Option<Rank> {
         loop {

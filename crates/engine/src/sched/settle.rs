@@ -110,6 +110,14 @@ impl Engine {
         self.limits.gate(gate).lots.get(&queue).is_some_and(|lot| lot.in_line.is_some())
     }
 
+    /// All lanes of a turn that have jobs, those behind gates too.
+    pub(crate) fn lanes_of_turn(&self, turn: TurnIx) -> impl Iterator<Item = ClassId> {
+        let is = self.turns.get(turn);
+        let lots = is.groups.iter().filter_map(|gate| self.limits.gate(*gate).lots.get(&is.queue));
+        let free = is.lanes.iter().map(|&(_, _, class)| class);
+        free.chain(lots.flat_map(move |lot| lot.waiting(turn)))
+    }
+
     fn let_turn_in(&mut self, gate: GateIx, queue: QueueIx, turn: TurnIx) {
         let Some(lot) = self.limits.gate_mut(gate).lots.get_mut(&queue) else { return };
         let group = lot.take(turn);
