@@ -20,6 +20,7 @@ mod in_flight;
 mod inspect;
 mod journal;
 mod limit;
+mod meters;
 mod noise;
 mod pool;
 mod restore;
@@ -45,12 +46,13 @@ pub use effect::{
 pub use engine::Engine;
 pub use in_flight::InFlight;
 pub use inspect::{
-    ActiveView, Explained, LimitMeter, LimitName, LimitView, Maintenance, Most, PoolView,
-    QueueMeter, QueueShare, QueueView, Reason, ShardMeter, ShardView, ShareView, TenantMeter,
-    TenantView, Totals, WorkerState, WorkerView,
+    ActiveView, Explained, LabelView, LimitMeter, LimitName, LimitView, Maintenance, Most,
+    PoolView, QueueMeter, QueueShare, QueueView, Reason, ShardView, ShareView, TenantView, Totals,
+    WorkerState, WorkerView,
 };
 pub use limit::Strategy;
+pub use meters::{LabelIx, Meter, Times};
 pub use restore::Restore;
-pub use sched::{Backpressure, Bounds, ShardTotals};
+pub use sched::{Backpressure, Bounds};
 pub use stats::{Histogram, Interval};
 pub use tenant::{Change, Origin, Tally, Throttle};

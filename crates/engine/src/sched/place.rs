@@ -32,7 +32,9 @@ impl Engine {
         let slot = self.classes.slot(class);
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         self.queues.get_mut(queue).refill(jobs, bytes);
-        self.shards.get_mut(shard).refill(jobs, bytes);
+        let shard = self.shards.get_mut(shard);
+        shard.refill(jobs, bytes);
+        self.meters.at(shard.meter).refill(jobs, bytes);
         self.tenants.get_mut(tenant).refill(jobs, bytes);
         self.count_competitor(tenant);
         self.count_available(class, jobs as i64);
@@ -341,7 +343,9 @@ impl Engine {
         let slot = self.classes.slot(class);
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         self.queues.get_mut(queue).enter(state, size);
-        self.shards.get_mut(shard).enter(state, size);
+        let shard = self.shards.get_mut(shard);
+        shard.enter(state, size);
+        self.meters.at(shard.meter).enter(state, size);
         let owner = self.tenants.get_mut(tenant);
         owner.enter(state, size);
         if owner.competing == 0 && owner.competes() {
@@ -358,7 +362,9 @@ impl Engine {
         if queue.row.settings.bounds.is_some() {
             self.relieved.push(ix);
         }
-        self.shards.get_mut(shard).leave(state, size);
+        let shard = self.shards.get_mut(shard);
+        shard.leave(state, size);
+        self.meters.at(shard.meter).leave(state, size);
         let owner = self.tenants.get_mut(tenant);
         owner.leave(state, size);
         if owner.competing > 0 && !owner.competes() {

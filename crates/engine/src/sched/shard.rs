@@ -4,6 +4,7 @@ use ahash::RandomState;
 use rota_model::{Millis, State};
 
 use super::{QueueIx, Size, TurnIx};
+use crate::meters::MeterIx;
 use crate::tenant::TenantIx;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,6 +14,8 @@ pub(crate) struct ShardIx(pub u32);
 pub(crate) struct Shard {
     pub queue: QueueIx,
     pub tenant: TenantIx,
+    /// Where its jobs are counted for those who watch from outside.
+    pub meter: MeterIx,
     pub paused: Option<Millis>,
     /// Living jobs by state.
     live: [u32; State::ALL.len()],
@@ -20,15 +23,6 @@ pub(crate) struct Shard {
     pub bytes: u64,
     /// By level; few.
     pub turns: Vec<(i32, TurnIx)>,
-    /// Since the process began.
-    pub totals: ShardTotals,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ShardTotals {
-    pub enqueued: u64,
-    pub completed: u64,
-    pub failed: u64,
 }
 
 impl Shard {
@@ -77,7 +71,12 @@ impl Shards {
     }
 
     /// The shard, and whether it is new.
-    pub fn get_or_make(&mut self, queue: QueueIx, tenant: TenantIx) -> (ShardIx, bool) {
+    pub fn get_or_make(
+        &mut self,
+        queue: QueueIx,
+        tenant: TenantIx,
+        meter: impl FnOnce() -> MeterIx,
+    ) -> (ShardIx, bool) {
         if let Some(ix) = self.find(queue, tenant) {
             return (ix, false);
         }
@@ -85,11 +84,11 @@ impl Shards {
         self.all.push(Shard {
             queue,
             tenant,
+            meter: meter(),
             paused: None,
             live: [0; State::ALL.len()],
             bytes: 0,
             turns: Vec::new(),
-            totals: ShardTotals::default(),
         });
         self.by_owner.insert((queue, tenant), ix);
         (ix, true)

@@ -192,18 +192,6 @@ impl Tenants {
         self.by_id.values().map(|ix| (*ix, self.get(*ix)))
     }
 
-    /// How many numbers were given to tenants, forgotten ones included.
-    pub fn numbers(&self) -> usize {
-        self.all.len()
-    }
-
-    /// Those with so many numbers from this one on that are not forgotten.
-    pub fn slice(&self, from: usize, most: usize) -> impl Iterator<Item = (TenantIx, &Tenant)> {
-        let numbered = self.all.iter().enumerate().skip(from).take(most);
-        let numbered = numbered.map(|(ix, tenant)| (TenantIx(ix as u32), tenant));
-        numbered.filter(|(ix, tenant)| self.by_id.get(&tenant.id) == Some(ix))
-    }
-
     /// Nobody speaks of it any more. Its number is not given again in this process.
     pub fn forget(&mut self, ix: TenantIx) {
         let id = self.get(ix).id.clone();

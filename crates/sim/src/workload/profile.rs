@@ -81,6 +81,7 @@ fn config(rng: &mut Rng) -> Config {
         max_queues: rng.one_of([3, 100]),
         max_workers: rng.one_of([3, 100]),
         max_crons: rng.one_of([1, 100]),
+        max_tenant_labels: 3,
         ..Config::default()
     };
     crowd::sharing(rng, plain)
