@@ -72,11 +72,6 @@ impl Histogram {
     }
 
     #[must_use]
-    pub fn sum(&self) -> u64 {
-        self.sum
-    }
-
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| self.sum as f64 / count as f64)
