@@ -23,6 +23,8 @@ pub struct Config {
     pub max_workers: usize,
     pub max_crons: usize,
     pub max_pools: usize,
+    /// Tenants that are told apart in the metrics.
+    pub max_tenant_labels: usize,
     /// Distinct limits that the living jobs of one tenant may wait for: each is a lane of its own.
     pub max_keys_per_tenant: u32,
     /// The longest that a handler may pause a key.
@@ -166,6 +168,7 @@ impl Default for Config {
             max_workers: 100_000,
             max_crons: 10_000,
             max_pools: 1_000,
+            max_tenant_labels: 1_000,
             max_keys_per_tenant: 10_000,
             longest_pause_ms: 60 * MINUTE,
             most_pauses: 100,

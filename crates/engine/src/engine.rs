@@ -15,6 +15,7 @@ use crate::cron::Crons;
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
 use crate::limit::{GateIx, Limits, Partition};
+use crate::meters::{Meter, Meters};
 use crate::noise::Noise;
 use crate::pool::Pools;
 use crate::runtimes::Runtimes;
@@ -49,6 +50,7 @@ pub struct Engine {
     pub(crate) pools: Pools,
     pub(crate) rotations: Rotations,
     pub(crate) runtimes: Runtimes,
+    pub(crate) meters: Meters,
     pub(crate) noise: Noise,
     pub(crate) journal: Journal,
     pub(crate) crons: Crons,
@@ -78,6 +80,7 @@ impl Engine {
     pub fn new(config: Config, seed: u64) -> Self {
         let hasher = RandomState::with_seeds(seed, seed ^ 0x9e37_79b9_7f4a_7c15, !seed, 0x51_7c_c1);
         let mut engine = Self {
+            meters: Meters::new(config.max_tenant_labels),
             config,
             now: Now::default(),
             entropy: Entropy(seed),
@@ -237,6 +240,8 @@ impl Engine {
     /// What the configuration says about tenants, pools and limits.
     fn take_over_configuration(&mut self) {
         for (id, config) in self.config.tenants.clone() {
+            // Whom the operator names has a label before those who come up later.
+            self.meters.give_label(&id);
             let ix = self.tenants.add(id, Millis(0));
             self.tenants.get_mut(ix).file = Some(config.into());
             self.tenants.note_configured();
@@ -299,7 +304,7 @@ impl Engine {
         self.out.mutations.push(Mutation::Finish(Finish { seq, ending, at, purge_at, result }));
         self.classes.count_finished(class, ending);
         self.count_kept(class, |kept| *kept.get_mut(ending) += 1);
-        *self.queues.get_mut(ix).ended.get_mut(ending) += 1;
+        *self.meter(class).ended.get_mut(ending) += 1;
         self.watch.forget(seq);
         self.cron_run_over(seq);
     }
@@ -355,10 +360,10 @@ impl Engine {
         let row = ErrorRow { seq, attempt: active.attempt, json: json.into() };
         self.out.mutations.push(Mutation::Error(row));
         let slot = self.classes.slot(active.class);
-        let (ix, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
+        let (ix, tenant) = (slot.queue, slot.tenant);
         self.queues.get_mut(ix).stats.minute.failed += 1;
         self.total.minute.failed += 1;
-        self.shards.get_mut(shard).totals.failed += 1;
+        self.meter(active.class).failed += 1;
         self.tally(tenant, Tally { failed: 1, ..Tally::default() });
         let job = self.job_ref(seq, active.class);
         let duration_ms = active.ran_ms(self.now.mono);
@@ -370,6 +375,11 @@ impl Engine {
     pub(crate) fn wait_until(&mut self, due: Millis, seq: Seq, timer: Timer) {
         self.count_in(timer.class, timer.state, timer.size);
         self.timers.add(due, seq, timer);
+    }
+
+    /// Where jobs of this class are counted for those who watch from outside.
+    pub(crate) fn meter(&mut self, class: ClassId) -> &mut Meter {
+        self.meters.at(self.shards.get(self.classes.slot(class).shard).meter)
     }
 
     fn retention_of(&self, ix: QueueIx, ending: Ending) -> Option<u64> {

@@ -21,6 +21,7 @@ mod in_flight;
 mod inspect;
 mod journal;
 mod limit;
+mod meters;
 mod noise;
 mod pool;
 mod refusal;
@@ -48,13 +49,14 @@ pub use engine::Engine;
 pub use event::{Event, EventKind, JobRef};
 pub use in_flight::InFlight;
 pub use inspect::{
-    ActiveView, Explained, LimitMeter, LimitName, LimitView, Maintenance, Most, PoolView,
-    QueueMeter, QueueShare, QueueView, Reason, ShardMeter, ShardView, ShareView, TenantMeter,
-    TenantView, Totals, WorkerState, WorkerView,
+    ActiveView, Explained, LabelView, LimitMeter, LimitName, LimitView, Maintenance, Most,
+    PoolView, QueueMeter, QueueShare, QueueView, Reason, ShardView, ShareView, TenantView, Totals,
+    WorkerState, WorkerView,
 };
 pub use limit::Strategy;
+pub use meters::{LabelIx, Meter, Times};
 pub use refusal::Refusal;
 pub use restore::Restore;
-pub use sched::{Backpressure, Bounds, ShardTotals};
+pub use sched::{Backpressure, Bounds};
 pub use stats::{Histogram, Interval};
 pub use tenant::{Change, Origin, Tally, Throttle};

@@ -6,6 +6,7 @@ use rota_model::{PoolConfig, PoolName, QueueName};
 use serde::{Deserialize, Serialize};
 
 use crate::Origin;
+use crate::meters::Lately;
 use crate::sched::Rotation;
 
 #[derive(Default)]
@@ -21,10 +22,8 @@ pub(crate) struct Pool {
     pub file: Option<PoolConfig>,
     pub active: u64,
     pub rotation: Rotation,
-    /// Dispatches by queue, since the process began.
-    pub dispatched: BTreeMap<QueueName, u64>,
-    /// Dispatches of the minute under way and the one before, with its number.
-    pub minute: (i64, u64, u64),
+    /// Jobs handed out to its workers.
+    pub lately: Lately,
     /// It was said that it has no room left.
     pub told_full: bool,
 }
@@ -42,8 +41,7 @@ impl Pool {
             file: None,
             active: 0,
             rotation: Rotation::default(),
-            dispatched: BTreeMap::new(),
-            minute: (0, 0, 0),
+            lately: Lately::default(),
             told_full: false,
         }
     }
@@ -65,24 +63,6 @@ impl Pool {
     /// Whether the queue, as its tenant calls it, is among its own.
     pub fn has(&self, queue: &QueueName) -> bool {
         self.config().queues.iter().any(|own| **own == *queue.local())
-    }
-
-    pub fn count_dispatch(&mut self, queue: &QueueName, minute: i64) {
-        match self.dispatched.get_mut(queue) {
-            Some(count) => *count += 1,
-            None => {
-                self.dispatched.insert(queue.clone(), 1);
-            }
-        }
-        self.roll(minute);
-        self.minute.1 += 1;
-    }
-
-    fn roll(&mut self, minute: i64) {
-        if self.minute.0 != minute {
-            let last = if self.minute.0 + 1 == minute { self.minute.1 } else { 0 };
-            self.minute = (minute, 0, last);
-        }
     }
 }
 

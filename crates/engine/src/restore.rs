@@ -210,6 +210,7 @@ impl Restore {
             engine.replay(number, &entry);
         }
         engine.journal.end_replay(number);
+        engine.bring_shares_back();
         engine.find_places_anew();
         engine.out = Default::default();
         for ((hour, queue), interval) in &self.past {

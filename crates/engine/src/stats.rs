@@ -44,17 +44,6 @@ pub(crate) struct Stats {
     pub last: Interval,
     /// Closed minutes of the hour under way.
     pub hour: Interval,
-    /// All closed minutes since the process began.
-    pub before: Interval,
-}
-
-impl Stats {
-    /// Everything since the process began.
-    pub fn since_start(&self) -> Interval {
-        let mut all = self.before.clone();
-        all.merge(&self.minute);
-        all
-    }
 }
 
 /// Counts by size, to within an eighth.
@@ -80,17 +69,6 @@ impl Histogram {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.values().sum()
-    }
-
-    #[must_use]
-    pub fn sum(&self) -> u64 {
-        self.sum
-    }
-
-    /// How many of the recorded values are at most this, to within the width of a bucket.
-    #[must_use]
-    pub fn at_most(&self, value: u64) -> u64 {
-        self.buckets.range(..=bucket(value)).map(|(_, count)| count).sum()
     }
 
     #[must_use]
@@ -194,8 +172,6 @@ mod tests {
         assert_eq!(histogram.quantile(1.0), Some(10));
         assert_eq!(histogram.quantile(0.0), Some(1));
         assert_eq!(histogram.mean(), Some(5.5));
-        assert_eq!([0, 1, 5, 10, 99].map(|n| histogram.at_most(n)), [0, 1, 5, 10, 10]);
-        assert_eq!(histogram.sum(), 55);
     }
 
     #[test]

@@ -111,6 +111,7 @@ fn engine_config(settings: &Settings) -> Config {
         max_queues: settings.limits.queues,
         max_workers: settings.limits.workers,
         max_crons: settings.limits.crons,
+        max_tenant_labels: settings.metrics.labels,
         max_keys_per_tenant: settings.limits.rate_keys_per_tenant as u32,
         longest_pause_ms: ms(settings.limits.rate_limit_pause),
         most_pauses: settings.limits.rate_limit_pauses as u32,

@@ -23,6 +23,7 @@ mod explain;
 mod isolation_models;
 mod metrics;
 mod metrics_labels;
+mod metrics_tenants;
 mod namespaces;
 mod noisy;
 mod noisy_signals;

@@ -242,11 +242,14 @@ impl Engine {
 
     /// Says that a queue had no room, if that is what kept the jobs out.
     pub(super) fn reject(&mut self, refusal: Refusal, jobs: &[NewJob]) -> Refusal {
-        if let Refusal::QueueFull { queue, depth, bound, .. } = &refusal {
-            if let Some(ix) = self.queues.find(queue) {
-                self.queues.get_mut(ix).rejected += 1;
-            }
-            if let Some(job) = jobs.iter().find(|job| job.class.queue == *queue) {
+        if let Refusal::QueueFull { queue, tenant, depth, bound, .. } = &refusal {
+            let kept_out = |job: &&NewJob| {
+                job.class.queue == *queue
+                    && tenant.as_ref().is_none_or(|id| job.class.tenant == *id)
+            };
+            if let Some(job) = jobs.iter().find(kept_out) {
+                let meter = self.meters.of(&job.class.tenant, queue);
+                self.meters.at(meter).rejected += 1;
                 let (queue, depth, bound) = (queue.clone(), *depth, *bound);
                 let class = job.class.clone().into();
                 self.emit(EventKind::QueueRejected { queue, depth, bound, class });

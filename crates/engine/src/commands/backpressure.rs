@@ -96,7 +96,7 @@ impl Engine {
             let Some((seq, class)) = oldest else { return false };
             self.leave_lane(seq, class);
             self.end(seq, class, Ending::Discarded, None);
-            self.queues.get_mut(ix).dropped += 1;
+            self.meter(class).dropped += 1;
             let job = self.job_ref(seq, class);
             self.emit(EventKind::QueueDropped { queue: name.clone(), job: job.clone() });
             let (reason, error) = ("dropped_by_backpressure", bytes::Bytes::new());

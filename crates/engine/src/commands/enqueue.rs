@@ -93,7 +93,8 @@ impl Engine {
     pub(crate) fn home_of(&mut self, class: &Class) -> Home {
         let queue = self.queues.find(&class.queue).expect("the queue of a class is made first");
         let tenant = self.meet_tenant(&class.tenant);
-        let (shard, new) = self.shards.get_or_make(queue, tenant);
+        let (shard, new) =
+            self.shards.get_or_make(queue, tenant, || self.meters.of(&class.tenant, &class.queue));
         if new {
             let paused = &self.tenants.get(tenant).row.paused;
             let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
@@ -143,10 +144,10 @@ impl Engine {
         self.classes.slot_mut(class).live += 1;
         self.seq_clock.note(seq, created);
         let slot = self.classes.slot(class);
-        let (ix, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
+        let (ix, tenant) = (slot.queue, slot.tenant);
         self.queues.get_mut(ix).stats.minute.enqueued += 1;
         self.total.minute.enqueued += 1;
-        self.shards.get_mut(shard).totals.enqueued += 1;
+        self.meter(class).enqueued += 1;
         self.tally(tenant, Tally { enqueued: 1, ..Tally::default() });
         self.count_enqueued(tenant, 1, self.now.mono as i64);
 

@@ -116,7 +116,6 @@ impl Engine {
         let tenant = self.classes.slot(class).tenant;
         self.tally(tenant, Tally { started: 1, ..Tally::default() });
         let queue = self.queues.get_mut(ix);
-        queue.dispatched += 1;
         queue.starves = false;
         queue.stats.minute.dispatched += 1;
         self.total.minute.dispatched += 1;
@@ -126,6 +125,7 @@ impl Engine {
             let waited = self.wall().0.saturating_sub(accepted.0).max(0) as u64;
             self.queues.get_mut(ix).stats.minute.wait_ms.record(waited);
             self.total.minute.wait_ms.record(waited);
+            self.meter(class).began_after(waited);
         }
     }
 
@@ -156,7 +156,9 @@ impl Engine {
         }));
         let expires = self.watch.forget(seq).and_then(|live| live.expires);
         self.use_limits(class);
-        let pool = self.enter_pool(plan, class);
+        let pool = self.enter_pool(plan);
+        let meter = self.shards.get(self.classes.slot(class).shard).meter;
+        self.meters.count_dispatch(meter, pool.as_ref(), started);
         self.active.insert(
             seq,
             Active {

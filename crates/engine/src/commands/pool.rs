@@ -2,7 +2,7 @@
 
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::{
-    ClassId, PoolConfig, PoolName, QueueName, QueueStrategy, Starvation, State, Weight, WorkerId,
+    PoolConfig, PoolName, QueueName, QueueStrategy, Starvation, State, Weight, WorkerId,
 };
 
 use crate::pool::PoolRow;
@@ -176,13 +176,12 @@ impl Engine {
     }
 
     /// A job starts in the pool that is planned for.
-    pub(crate) fn enter_pool(&mut self, plan: &Plan, class: ClassId) -> Option<PoolName> {
+    pub(crate) fn enter_pool(&mut self, plan: &Plan) -> Option<PoolName> {
         let name = plan.pool.clone()?;
-        let minute = self.wall().0.div_euclid(60_000);
-        let queue = self.classes.slot(class).class.queue.clone();
+        let now = self.wall();
         let pool = self.pools.get_mut(&name)?;
         pool.active += 1;
-        pool.count_dispatch(&queue, minute);
+        pool.lately.add(now);
         if pool.room() == 0 && !std::mem::replace(&mut pool.told_full, true) {
             let (active, queues) = (pool.active, pool.config().queues.clone());
             let waiting = queues.iter().filter_map(|name| self.queues.find(name));

@@ -33,9 +33,8 @@ impl Engine {
         let seq = ack.job.seq;
         let duration_ms = active.ran_ms(self.now.mono);
         let ix = self.classes.slot(active.class).queue;
-        let (shard, tenant) =
-            (self.classes.slot(active.class).shard, self.classes.slot(active.class).tenant);
-        self.shards.get_mut(shard).totals.completed += 1;
+        let tenant = self.classes.slot(active.class).tenant;
+        self.meter(active.class).took(duration_ms);
         self.tally(tenant, Tally { completed: 1, ..Tally::default() });
         for stats in [&mut self.queues.get_mut(ix).stats, &mut self.total] {
             stats.minute.completed += 1;
@@ -171,8 +170,7 @@ impl Engine {
         self.watch_again(seq, active, state, Some(due));
         let (pauses, size) = (active.pauses, active.size);
         self.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
-        let queue = self.classes.slot(class).queue;
-        self.queues.get_mut(queue).retried += 1;
+        self.meter(class).retried += 1;
         let job = self.job_ref(seq, class);
         let error = failure.json.clone();
         self.emit(EventKind::Retrying { job, attempt, next: due, error });

@@ -42,7 +42,6 @@ impl Engine {
         let clear = |stats: &mut Stats| {
             stats.last = std::mem::take(&mut stats.minute);
             stats.hour.merge(&stats.last);
-            stats.before.merge(&stats.last);
             if hour_over {
                 stats.hour = Interval::default();
             }

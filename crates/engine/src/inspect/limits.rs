@@ -4,7 +4,7 @@ use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit, Rate, State, TenantId}
 
 use crate::command::later;
 use crate::limit::{GateIx, Limit, LimitIx, Partition};
-use crate::{Engine, Histogram, Strategy};
+use crate::{Engine, Strategy, Times};
 
 /// What is counted together: a key, for everyone or for one tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,12 +19,14 @@ pub struct LimitName {
 #[derive(Debug, Clone)]
 pub struct LimitMeter {
     pub name: LimitName,
+    /// Its tenant has a label of its own.
+    pub labelled: bool,
     pub active: u64,
     pub waiting: u64,
     /// By [`Strategy`], since the process began.
     pub exceeded: [u64; Strategy::ALL.len()],
-    /// How long jobs waited, in milliseconds; none while none did.
-    pub waits: Option<Histogram>,
+    /// How long jobs waited; none while none did.
+    pub waits: Option<Times>,
 }
 
 #[derive(Debug, Clone)]
@@ -83,6 +85,7 @@ impl Engine {
                 tenant: limit.partition.tenant.clone(),
                 declared: limit.row.declared.is_some(),
             },
+            labelled: limit.partition.tenant.as_ref().is_some_and(|id| self.meters.has_label(id)),
             active: limit.active,
             waiting: self.waiting_for(ix),
             exceeded: limit.exceeded,

@@ -1,59 +1,33 @@
-//! Figures for those who watch from outside, a slice at a time: with many tenants, all of them at once
-//! would keep everyone waiting.
+//! Figures for those who watch from outside, a slice at a time: all of them at once would keep
+//! everyone waiting.
 
 use std::collections::BTreeMap;
 
-use rota_model::mutation::Counts;
-use rota_model::{QueueName, State, TenantId};
+use rota_model::{QueueName, TenantId};
 
-use super::tenants::{last_minute, part};
-use crate::sched::{Queue, ShardIx};
-use crate::stats::Interval;
-use crate::tenant::{Tenant, TenantIx};
-use crate::{Engine, ShardTotals};
+use super::tenants::part;
+use crate::meters::Label;
+use crate::sched::Queue;
+use crate::{Engine, Meter};
 
-/// A queue; what is counted is counted since the process began.
+/// What is known of a queue as a whole.
 #[derive(Debug, Clone)]
 pub struct QueueMeter {
     pub name: QueueName,
-    live: [u64; State::ALL.len()],
-    pub bytes: u64,
     pub pressure: Option<f64>,
     pub bounded: bool,
-    pub past: Interval,
-    pub ended: Counts,
-    pub retried: u64,
-    pub dispatched: u64,
     /// Its part of all dispatches in the last minute.
     pub ratio: f64,
+    /// Since the process began.
     pub starved: u64,
-    pub rejected: u64,
-    pub dropped: u64,
 }
 
-impl QueueMeter {
-    /// Living jobs.
-    #[must_use]
-    pub fn of(&self, state: State) -> u64 {
-        self.live[usize::from(state.code())]
-    }
-}
-
-/// A tenant and its parts of queues.
+/// A tenant with a label of its own, or all that have none.
 #[derive(Debug, Clone)]
-pub struct TenantMeter {
-    pub id: TenantId,
+pub struct LabelView {
+    pub tenant: Option<TenantId>,
     /// Its part of what was handed out in the last minute.
     pub share: f64,
-    pub shards: Vec<ShardMeter>,
-}
-
-#[derive(Debug, Clone)]
-pub struct ShardMeter {
-    pub queue: QueueName,
-    pub active: u64,
-    pub depth: u64,
-    pub totals: ShardTotals,
 }
 
 impl Engine {
@@ -66,48 +40,34 @@ impl Engine {
             let lately = stats.minute.dispatched + stats.last.dispatched * left / 60_000;
             QueueMeter {
                 name: queue.name.clone(),
-                live: State::ALL.map(|state| match state.is_terminal() {
-                    true => 0,
-                    false => queue.count(state),
-                }),
-                bytes: queue.jobs.bytes,
                 pressure: queue.pressure(),
-                bounded: queue.is_bounded(),
-                past: stats.since_start(),
-                ended: queue.ended,
-                retried: queue.retried,
-                dispatched: queue.dispatched,
+                bounded: queue.row.settings.bounds.is_some(),
                 ratio: part(lately, all),
                 starved: queue.starved,
-                rejected: queue.rejected,
-                dropped: queue.dropped,
             }
         };
         self.queues.iter().skip(from).take(most).map(meter).collect()
     }
 
-    /// So many tenants from this place on, in the order in which they came up, without those that were
-    /// forgotten; and the place to go on from, if there are more.
+    /// So many meters from this place on, without those at which nothing was ever counted; and the
+    /// place to go on from, if there are more.
     #[must_use]
-    pub fn tenant_meters(&self, from: usize, most: usize) -> (Vec<TenantMeter>, Option<usize>) {
-        let (now, all) = (self.wall(), self.dispatched_lately());
-        let meter = |(_, tenant): (TenantIx, &Tenant)| TenantMeter {
-            id: tenant.id.clone(),
-            share: part(u64::from(last_minute(tenant, now).started), all),
-            shards: tenant.shards.iter().map(|shard| self.shard_meter(*shard)).collect(),
-        };
-        let slice = self.tenants.slice(from, most).map(meter).collect();
-        (slice, self.tenants.after_slice(from, most))
+    pub fn meters(&self, from: usize, most: usize) -> (Vec<Meter>, Option<usize>) {
+        let next = from.saturating_add(most);
+        let slice = self.meters.slice(from, most).cloned().collect();
+        (slice, (next < self.meters.len()).then_some(next))
     }
 
-    fn shard_meter(&self, ix: ShardIx) -> ShardMeter {
-        let shard = self.shards.get(ix);
-        ShardMeter {
-            queue: self.queues.get(shard.queue).name.clone(),
-            active: shard.jobs.count(State::Active),
-            depth: shard.jobs.depth(),
-            totals: shard.totals,
-        }
+    /// So many labels from this place on, by their numbers. Fewer are the last.
+    #[must_use]
+    pub fn labels(&self, from: usize, most: usize) -> Vec<LabelView> {
+        let now = self.wall();
+        let all = self.meters.lately(now);
+        let view = |label: &Label| LabelView {
+            tenant: label.tenant.clone(),
+            share: part(label.lately.of(now), all),
+        };
+        self.meters.labels(from, most).map(view).collect()
     }
 
     /// Workers by what they are doing.
@@ -118,5 +78,16 @@ impl Engine {
             *counts.entry(worker.state().as_str()).or_default() += 1;
         }
         counts
+    }
+
+    /// After a start: what tenants were given in the last minute is known by tenant alone.
+    pub(crate) fn bring_shares_back(&mut self) {
+        let now = self.wall();
+        for (_, tenant) in self.tenants.iter() {
+            let starts = tenant.counters.as_ref().map(|counters| counters.starts());
+            if let Some(starts) = starts.filter(|starts| starts.of(now) > 0) {
+                self.meters.add_lately(&tenant.id, starts);
+            }
+        }
     }
 }

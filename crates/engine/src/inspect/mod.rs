@@ -9,7 +9,7 @@ mod tenants;
 
 pub use explain::{Explained, Reason};
 pub use limits::{LimitMeter, LimitName, LimitView};
-pub use meters::{QueueMeter, ShardMeter, TenantMeter};
+pub use meters::{LabelView, QueueMeter};
 pub use pools::{PoolView, QueueShare};
 pub use possessions::Most;
 pub use tenants::{ShardView, ShareView, TenantView};

@@ -15,8 +15,6 @@ pub struct PoolView {
     pub active_workers: usize,
     pub active_jobs: u64,
     pub dispatched_1m: u64,
-    /// By queue, since the process began.
-    pub dispatched: Vec<(QueueName, u64)>,
 }
 
 /// How a queue was served in the last minute.
@@ -59,20 +57,13 @@ impl Engine {
     }
 
     fn view_of_pool(&self, name: &PoolName, pool: &Pool, active_workers: usize) -> PoolView {
-        let (minute, left) = (self.wall().0.div_euclid(60_000), self.left_of_minute());
-        let dispatched_1m = match minute - pool.minute.0 {
-            0 => pool.minute.1 + pool.minute.2 * left / 60_000,
-            1 => pool.minute.1 * left / 60_000,
-            _ => 0,
-        };
         PoolView {
             name: name.clone(),
             origin: pool.origin(),
             config: pool.config().clone(),
             active_workers,
             active_jobs: pool.active,
-            dispatched_1m,
-            dispatched: pool.dispatched.iter().map(|(queue, n)| (queue.clone(), *n)).collect(),
+            dispatched_1m: pool.lately.of(self.wall()),
         }
     }
 

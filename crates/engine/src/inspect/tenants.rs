@@ -6,7 +6,7 @@ use super::{QueueView, Totals};
 use crate::sched::{QueueIx, ShardIx};
 use crate::stats::Interval;
 use crate::tenant::{Tenant, TenantIx};
-use crate::{Change, Engine, Origin, ShardTotals, Tally, Throttle};
+use crate::{Change, Engine, Origin, Tally, Throttle};
 
 #[derive(Debug, Clone)]
 pub struct TenantView {
@@ -58,7 +58,6 @@ pub struct ShardView {
     pub paused: Option<Millis>,
     live: [u64; State::ALL.len()],
     pub bytes: u64,
-    pub totals: ShardTotals,
 }
 
 impl ShardView {
@@ -213,7 +212,6 @@ impl Engine {
             paused: shard.paused,
             live: State::ALL.map(|state| shard.jobs.count(state)),
             bytes: shard.jobs.bytes,
-            totals: shard.totals,
         }
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::pace::Pace;
 use super::table::GateIx;
 use super::{Strategy, Window};
-use crate::{Histogram, Now};
+use crate::{Now, Times};
 
 /// What is counted together: a key, for everyone or for one tenant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,7 +51,7 @@ pub(crate) struct Limit {
     /// Times that lanes began to wait, by [`Strategy`].
     pub exceeded: [u64; Strategy::ALL.len()],
     /// How long lanes waited, in milliseconds; none while none has.
-    pub waits: Option<Box<Histogram>>,
+    pub waits: Option<Box<Times>>,
     /// Changed since its counters were last written out.
     pub dirty: bool,
 }

@@ -22,7 +22,6 @@ pub(crate) use population::Population;
 pub use queue::{Backpressure, Bounds};
 pub(crate) use queue::{Queue, QueueIx, QueueRow, Queues};
 pub(crate) use rotation::{Candidate, Rotation, Rotations};
-pub use shard::ShardTotals;
 pub(crate) use shard::{ShardIx, Shards};
 pub(crate) use size::Size;
 pub(crate) use turn::{LaneKey, Level, Seat, Tag, Turn, TurnIx, Turns};

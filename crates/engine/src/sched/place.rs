@@ -33,7 +33,9 @@ impl Engine {
         let slot = self.classes.slot(class);
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         self.queues.get_mut(queue).jobs.refill(jobs, bytes);
-        self.shards.get_mut(shard).jobs.refill(jobs, bytes);
+        let shard = self.shards.get_mut(shard);
+        shard.jobs.refill(jobs, bytes);
+        self.meters.at(shard.meter).jobs.refill(jobs, bytes);
         self.tenants.get_mut(tenant).jobs.refill(jobs, bytes);
         self.count_competitor(tenant);
         self.count_available(class, jobs as i64);
@@ -312,7 +314,9 @@ impl Engine {
         let slot = self.classes.slot(class);
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         self.queues.get_mut(queue).jobs.enter(state, size);
-        self.shards.get_mut(shard).jobs.enter(state, size);
+        let shard = self.shards.get_mut(shard);
+        shard.jobs.enter(state, size);
+        self.meters.at(shard.meter).jobs.enter(state, size);
         let owner = self.tenants.get_mut(tenant);
         owner.jobs.enter(state, size);
         if owner.competing == 0 && owner.competes() {
@@ -329,7 +333,9 @@ impl Engine {
         if queue.row.settings.bounds.is_some() {
             self.relieved.push(ix);
         }
-        self.shards.get_mut(shard).jobs.leave(state, size);
+        let shard = self.shards.get_mut(shard);
+        shard.jobs.leave(state, size);
+        self.meters.at(shard.meter).jobs.leave(state, size);
         let owner = self.tenants.get_mut(tenant);
         owner.jobs.leave(state, size);
         if owner.competing > 0 && !owner.competes() {

@@ -44,18 +44,12 @@ pub(crate) struct Queue {
     /// It was said that the queue is nearly full.
     pub warned: bool,
     pub stats: Stats,
-    /// Dispatches by pool are kept elsewhere; these are all of them, since the process began.
-    pub dispatched: u64,
+    /// Times that it went without for too long, since the process began.
     pub starved: u64,
     /// And it has got nothing since.
     pub starves: bool,
     /// When a worker last asked for it, in monotonic time.
     pub asked_at: Option<u64>,
-    pub rejected: u64,
-    pub dropped: u64,
-    /// Jobs that ended, and executions that are to be repeated, since the process began.
-    pub ended: Counts,
-    pub retried: u64,
 }
 
 /// How much a queue may hold, and what happens beyond that. Zero is no bound.
@@ -157,14 +151,9 @@ impl Queues {
             heads: None,
             warned: false,
             stats: Stats::default(),
-            dispatched: 0,
             starved: 0,
             starves: false,
             asked_at: None,
-            rejected: 0,
-            dropped: 0,
-            ended: Counts::default(),
-            retried: 0,
         });
         ix
     }

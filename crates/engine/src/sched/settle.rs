@@ -9,7 +9,7 @@ use rota_model::ClassId;
 
 use super::{Place, QueueIx, ShardIx, Tag, TurnIx};
 use crate::limit::{GateIx, Rank, Told};
-use crate::{Engine, EventKind};
+use crate::{Engine, EventKind, Times};
 
 impl Engine {
     /// Goes over the gates at which something has changed.
@@ -167,7 +167,7 @@ impl Engine {
         let Some(head) = self.lanes.get(class).and_then(|lane| lane.head()) else { return };
         let waited = self.now.mono.saturating_sub(since);
         let limit = self.limits.limit_mut(self.limits.gate(gate).limit);
-        limit.waits.get_or_insert_default().record(waited);
+        limit.waits.get_or_insert_with(|| Box::new(Times::of_waits())).record(waited);
         let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
         let job = self.job_ref(head, class);
         self.emit(EventKind::LimitReleased { key, tenant, strategy, job });

@@ -5,6 +5,7 @@ use rota_model::Millis;
 use rota_model::mutation::Counts;
 
 use super::{Population, QueueIx, TurnIx};
+use crate::meters::MeterIx;
 use crate::tenant::TenantIx;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,21 +15,14 @@ pub(crate) struct ShardIx(pub u32);
 pub(crate) struct Shard {
     pub queue: QueueIx,
     pub tenant: TenantIx,
+    /// Where its jobs are counted for those who watch from outside.
+    pub meter: MeterIx,
     pub paused: Option<Millis>,
     pub jobs: Population,
     /// Finished jobs that are kept.
     pub done: Counts,
     /// By level; few.
     pub turns: Vec<(i32, TurnIx)>,
-    /// Since the process began.
-    pub totals: ShardTotals,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ShardTotals {
-    pub enqueued: u64,
-    pub completed: u64,
-    pub failed: u64,
 }
 
 pub(crate) struct Shards {
@@ -46,7 +40,12 @@ impl Shards {
     }
 
     /// The shard, and whether it is new.
-    pub fn get_or_make(&mut self, queue: QueueIx, tenant: TenantIx) -> (ShardIx, bool) {
+    pub fn get_or_make(
+        &mut self,
+        queue: QueueIx,
+        tenant: TenantIx,
+        meter: impl FnOnce() -> MeterIx,
+    ) -> (ShardIx, bool) {
         if let Some(ix) = self.find(queue, tenant) {
             return (ix, false);
         }
@@ -54,11 +53,11 @@ impl Shards {
         self.all.push(Shard {
             queue,
             tenant,
+            meter: meter(),
             paused: None,
             jobs: Population::default(),
             done: Counts::default(),
             turns: Vec::new(),
-            totals: ShardTotals::default(),
         });
         self.by_owner.insert((queue, tenant), ix);
         (ix, true)

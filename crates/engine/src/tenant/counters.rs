@@ -3,6 +3,8 @@
 use rota_model::Millis;
 use serde::{Deserialize, Serialize};
 
+use crate::meters::Lately;
+
 const HOURS: u32 = 24;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 3_600_000;
@@ -80,6 +82,13 @@ impl Counters {
             failed: part(previous.failed),
         });
         sum
+    }
+
+    /// Jobs handed out in this minute and the last.
+    pub fn starts(&self) -> Lately {
+        let Self { minute, current, previous, .. } = self;
+        let (current, previous) = (u64::from(current.started), u64::from(previous.started));
+        Lately { minute: *minute, current, previous }
     }
 
     fn roll(&mut self, now: Millis) {

@@ -67,7 +67,31 @@ impl World {
             let counted = queues.remove(&view.name).unwrap_or_default();
             counted.compare(&view.name, view.bytes, |state| view.totals.of(state))?;
         }
+        self.check_meters(engine)?;
         self.check_limits_shown(engine)
+    }
+
+    /// What the metrics show: tenants with a label of their own, and the rest together.
+    fn check_meters(&self, engine: &Engine) -> Check {
+        let labels: Vec<Option<TenantId>> =
+            engine.labels(0, usize::MAX).into_iter().map(|label| label.tenant).collect();
+        let mut counted: BTreeMap<(Option<&TenantId>, &str), Tally> = BTreeMap::new();
+        for job in self.jobs.values() {
+            let label = labels.iter().flatten().find(|tenant| **tenant == job.class.tenant);
+            counted.entry((label, job.class.queue.local())).or_default().add(job);
+        }
+        let (meters, _) = engine.meters(0, usize::MAX);
+        for meter in &meters {
+            let label = labels[meter.label.0 as usize].as_ref();
+            let counted = counted.remove(&(label, &*meter.queue)).unwrap_or_default();
+            let name = format!("meter of {label:?} in {}", meter.queue);
+            counted.compare(&name, meter.bytes(), |state| meter.of(state))?;
+        }
+        // Where nothing lives, there may be nothing to show.
+        for ((label, queue), counted) in counted {
+            counted.compare(&format!("no meter of {label:?} in {queue}"), 0, |_| 0)?;
+        }
+        Ok(())
     }
 
     fn check_limits_shown(&self, engine: &Engine) -> Check {

@@ -82,6 +82,7 @@ fn config(rng: &mut Rng) -> Config {
         max_workers: rng.one_of([3, 100]),
         max_crons: rng.one_of([1, 100]),
         journal_entries: rng.one_of([1, 50, 100_000]),
+        max_tenant_labels: 3,
         ..Config::default()
     };
     crowd::sharing(rng, plain)

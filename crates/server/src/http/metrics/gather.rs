@@ -4,56 +4,40 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rota_engine::{
-    Engine, Histogram, Interval, LimitMeter, LimitName, PoolView, QueueMeter, ShardMeter, Strategy,
+    Engine, LabelView, LimitMeter, LimitName, Meter, PoolView, QueueMeter, Strategy, Times,
 };
-use rota_model::{Ending, State};
 
-use super::labels::Labels;
+use super::labels::{Key, Keys};
 use crate::http::App;
 use crate::http::error::ApiError;
 
-const TENANTS: usize = 2_000;
-const QUEUES: usize = 500;
-const LIMITS: usize = 1_000;
+/// At most some tenths of a millisecond each.
+const METERS: usize = 500;
+const LABELS: usize = 2_000;
+const QUEUES: usize = 1_000;
+const LIMITS: usize = 500;
 
 /// Everything that a page shows.
 #[derive(Default)]
 pub(super) struct Figures {
     pub queues: BTreeMap<Arc<str>, OfQueue>,
-    /// By tenant and queue.
-    pub shards: BTreeMap<(Arc<str>, Arc<str>), OfShard>,
-    /// Parts of what was handed out in the last minute, by tenant.
-    pub shares: BTreeMap<Arc<str>, f64>,
+    pub meters: Vec<Meter>,
+    /// Those that the meters speak of, by number.
+    pub labels: Vec<LabelView>,
     pub tenants: usize,
-    pub limits: BTreeMap<Arc<str>, OfLimit>,
+    pub limits: BTreeMap<Key, OfLimit>,
     pub pools: Vec<PoolView>,
     pub workers: BTreeMap<&'static str, usize>,
     pub waiting_fetches: usize,
 }
 
-/// A queue; in namespaces, all queues that tenants call so.
+/// A queue as a whole; in namespaces, all queues that tenants call so.
 #[derive(Default)]
 pub(super) struct OfQueue {
-    pub live: [u64; State::ALL.len()],
-    pub bytes: u64,
     pub pressure: Option<f64>,
-    pub past: Interval,
-    pub ended: [u64; Ending::ALL.len()],
-    pub retried: u64,
-    pub dispatched: u64,
+    pub bounded: bool,
     pub ratio: f64,
     pub starved: u64,
-    pub rejected: u64,
-    pub dropped: u64,
-}
-
-#[derive(Default)]
-pub(super) struct OfShard {
-    pub active: u64,
-    pub depth: u64,
-    pub enqueued: u64,
-    pub completed: u64,
-    pub failed: u64,
 }
 
 #[derive(Default)]
@@ -61,21 +45,19 @@ pub(super) struct OfLimit {
     pub active: u64,
     pub waiting: u64,
     pub exceeded: [u64; Strategy::ALL.len()],
-    pub waits: Option<Histogram>,
+    pub waits: Option<Times>,
 }
 
-pub(super) async fn gather(
-    app: &App,
-    tenants: &mut Labels,
-    keys: &mut Labels,
-) -> Result<Figures, ApiError> {
+pub(super) async fn gather(app: &App, keys: &mut Keys) -> Result<Figures, ApiError> {
     let mut figures = Figures::default();
     let look = app.handle.look(|engine| {
         (engine.pools(), engine.workers_by_state(), engine.waiting_fetches(), engine.tenant_count())
     });
     (figures.pools, figures.workers, figures.waiting_fetches, figures.tenants) = look.await?;
     gather_queues(app, &mut figures).await?;
-    gather_tenants(app, &mut figures, tenants).await?;
+    gather_meters(app, &mut figures).await?;
+    // After the meters: labels only ever join, so those of all meters are there.
+    gather_labels(app, &mut figures).await?;
     gather_limits(app, &mut figures, keys).await?;
     Ok(figures)
 }
@@ -85,7 +67,10 @@ async fn gather_queues(app: &App, figures: &mut Figures) -> Result<(), ApiError>
     loop {
         let slice = app.handle.look(move |engine| engine.queue_meters(from, QUEUES)).await?;
         for meter in &slice {
-            figures.queues.entry(meter.name.local().into()).or_default().add(meter);
+            match figures.queues.get_mut(meter.name.local()) {
+                Some(known) => known.add(meter),
+                None => figures.queues.entry(meter.name.local().into()).or_default().add(meter),
+            }
         }
         if slice.len() < QUEUES {
             return Ok(());
@@ -94,40 +79,36 @@ async fn gather_queues(app: &App, figures: &mut Figures) -> Result<(), ApiError>
     }
 }
 
-async fn gather_tenants(
-    app: &App,
-    figures: &mut Figures,
-    labels: &mut Labels,
-) -> Result<(), ApiError> {
+async fn gather_meters(app: &App, figures: &mut Figures) -> Result<(), ApiError> {
     let mut next = Some(0);
     while let Some(from) = next {
-        let (slice, more) =
-            app.handle.look(move |engine| engine.tenant_meters(from, TENANTS)).await?;
+        let (slice, more) = app.handle.look(move |engine| engine.meters(from, METERS)).await?;
+        figures.meters.extend(slice);
         next = more;
-        for tenant in &slice {
-            let label = labels.of(&tenant.id);
-            *figures.shares.entry(label.clone()).or_default() += tenant.share;
-            for shard in &tenant.shards {
-                let of = (label.clone(), shard.queue.local().into());
-                figures.shards.entry(of).or_default().add(shard);
-            }
-        }
     }
     Ok(())
 }
 
-async fn gather_limits(
-    app: &App,
-    figures: &mut Figures,
-    labels: &mut Labels,
-) -> Result<(), ApiError> {
+async fn gather_labels(app: &App, figures: &mut Figures) -> Result<(), ApiError> {
+    loop {
+        let from = figures.labels.len();
+        let slice = app.handle.look(move |engine| engine.labels(from, LABELS)).await?;
+        let last = slice.len() < LABELS;
+        figures.labels.extend(slice);
+        if last {
+            return Ok(());
+        }
+    }
+}
+
+async fn gather_limits(app: &App, figures: &mut Figures, keys: &mut Keys) -> Result<(), ApiError> {
     let mut last = None::<LimitName>;
     loop {
         let after = last.take();
         let look = move |engine: &Engine| engine.limit_meters(after.as_ref(), LIMITS);
         let slice = app.handle.look(look).await?;
         for meter in &slice {
-            figures.limits.entry(labels.of(&meter.name.key)).or_default().add(meter);
+            figures.limits.entry(keys.of(meter)).or_default().add(meter);
         }
         if slice.len() < LIMITS {
             return Ok(());
@@ -138,41 +119,11 @@ async fn gather_limits(
 
 impl OfQueue {
     fn add(&mut self, meter: &QueueMeter) {
-        for state in State::ALL {
-            self.live[usize::from(state.code())] += meter.of(state);
-        }
-        for ending in Ending::ALL {
-            self.ended[usize::from(ending.code())] += meter.ended.get(ending);
-        }
-        self.bytes += meter.bytes;
         // Of several, the fullest counts.
         self.pressure = self.pressure.into_iter().chain(meter.pressure).reduce(f64::max);
-        self.past.merge(&meter.past);
-        self.retried += meter.retried;
-        self.dispatched += meter.dispatched;
+        self.bounded |= meter.bounded;
         self.ratio += meter.ratio;
         self.starved += meter.starved;
-        self.rejected += meter.rejected;
-        self.dropped += meter.dropped;
-    }
-
-    pub fn of(&self, state: State) -> u64 {
-        self.live[usize::from(state.code())]
-    }
-
-    /// Jobs that ended so.
-    pub fn ended(&self, endings: &[Ending]) -> u64 {
-        endings.iter().map(|ending| self.ended[usize::from(ending.code())]).sum()
-    }
-}
-
-impl OfShard {
-    fn add(&mut self, meter: &ShardMeter) {
-        self.active += meter.active;
-        self.depth += meter.depth;
-        self.enqueued += meter.totals.enqueued;
-        self.completed += meter.totals.completed;
-        self.failed += meter.totals.failed;
     }
 }
 
@@ -181,8 +132,10 @@ impl OfLimit {
         self.active += meter.active;
         self.waiting += meter.waiting;
         self.exceeded.iter_mut().zip(meter.exceeded).for_each(|(sum, n)| *sum += n);
-        if let Some(waits) = &meter.waits {
-            self.waits.get_or_insert_default().merge(waits);
+        match (&mut self.waits, &meter.waits) {
+            (Some(sum), Some(waits)) => sum.merge(waits),
+            (None, Some(waits)) => self.waits = Some(waits.clone()),
+            (_, None) => {}
         }
     }
 }

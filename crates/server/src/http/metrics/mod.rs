@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 
 use super::error::{ApiError, ApiResult};
 use super::{App, Shared};
-use labels::Labels;
+use labels::Keys;
 
 const MEDIA_TYPE: HeaderValue =
     HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
@@ -27,15 +27,13 @@ const FRESH_FOR: Duration = Duration::from_secs(1);
 pub(super) struct Metrics(Mutex<Memory>);
 
 struct Memory {
-    tenants: Labels,
-    keys: Labels,
+    keys: Keys,
     last: Option<(Instant, Bytes)>,
 }
 
 impl Metrics {
-    pub fn new(most_labels: usize) -> Self {
-        let labels = || Labels::new(most_labels);
-        Self(Mutex::new(Memory { tenants: labels(), keys: labels(), last: None }))
+    pub fn new(most_keys: usize) -> Self {
+        Self(Mutex::new(Memory { keys: Keys::new(most_keys), last: None }))
     }
 }
 
@@ -54,9 +52,10 @@ pub(super) async fn scrape(State(app): Shared) -> ApiResult {
 
 async fn anew(app: &App, memory: &mut Memory) -> Result<Bytes, ApiError> {
     let at = Instant::now();
-    let figures = gather::gather(app, &mut memory.tenants, &mut memory.keys).await?;
-    // Some megabytes, where there are many queues: not on a thread that serves others.
-    let page = tokio::task::spawn_blocking(move || render::render(&figures)).await;
+    let figures = gather::gather(app, &mut memory.keys).await?;
+    let size = memory.last.as_ref().map_or(0, |(_, page)| page.len());
+    // Some megabytes, where there are many tenants: not on a thread that serves others.
+    let page = tokio::task::spawn_blocking(move || render::render(&figures, size)).await;
     let page = Bytes::from(page.map_err(|_| failed())?);
     memory.last = Some((at, page.clone()));
     Ok(page)

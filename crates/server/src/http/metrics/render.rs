@@ -1,173 +1,182 @@
 //! Which metrics there are.
 
-use std::collections::BTreeMap;
-
-use rota_engine::Strategy;
+use rota_engine::{LabelIx, Meter, Strategy};
 use rota_model::{Ending, State};
 
-use super::gather::{Figures, OfLimit, OfQueue, OfShard};
-use super::text::Page;
+use super::gather::{Figures, OfLimit};
+use super::labels::{Key, OTHER};
+use super::text::{Page, Tags};
 use crate::http::admin::pools::utilization;
 
-/// In milliseconds, as the document on observability recommends them.
-const DURATIONS: [u64; 15] =
-    [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000];
-const WAITS: [u64; 13] = [
-    10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000, 3_600_000,
-];
-
-pub(super) fn render(figures: &Figures) -> String {
-    let mut page = Page::default();
-    jobs(&mut page, figures);
-    queues(&mut page, figures);
-    workers(&mut page, figures);
-    tenants(&mut page, figures);
-    scheduling(&mut page, figures);
+/// The page, which is about so large.
+pub(super) fn render(figures: &Figures, size: usize) -> String {
+    let mut page = Page::with_capacity(size + size / 16);
+    let all: Vec<Series> = figures.meters.iter().map(|meter| Series::new(meter, figures)).collect();
+    jobs(&mut page, &all);
+    queues(&mut page, &all);
+    workers(&mut page, figures, &all);
+    tenants(&mut page, figures, &all);
+    scheduling(&mut page, figures, &all);
     limits(&mut page, figures);
-    backpressure(&mut page, figures);
+    backpressure(&mut page, figures, &all);
     page.into_text()
 }
 
-type CountOfQueue = fn(&OfQueue) -> u64;
-type CountOfShard = fn(&OfShard) -> u64;
+/// What is counted for one tenant in one queue, and how that is written.
+struct Series<'a> {
+    meter: &'a Meter,
+    tags: Tags,
+    /// The queue has a bound.
+    bounded: bool,
+}
 
-fn jobs(page: &mut Page, figures: &Figures) {
-    let counters: [(&str, &str, CountOfQueue); 6] = [
-        ("ojs_job_enqueued_total", "Jobs enqueued.", |queue| queue.past.enqueued),
-        ("ojs_job_completed_total", "Jobs completed.", |queue| queue.ended(&[Ending::Completed])),
+impl<'a> Series<'a> {
+    fn new(meter: &'a Meter, figures: &Figures) -> Self {
+        let label = figures.labels.get(meter.label.0 as usize);
+        let tenant = label.and_then(|label| label.tenant.as_deref()).unwrap_or(OTHER);
+        let tags = Tags::of(&[("tenant_id", tenant), ("queue", &meter.queue)]);
+        let bounded = figures.queues.get(&meter.queue).is_some_and(|queue| queue.bounded);
+        Self { meter, tags, bounded }
+    }
+}
+
+type Count = fn(&Meter) -> u64;
+
+fn count(page: &mut Page, all: &[Series], metrics: &[(&'static str, &str, Count)]) {
+    for (name, help, count) in metrics {
+        let mut family = match name.ends_with("_total") {
+            true => page.counter(name, help),
+            false => page.gauge(name, help),
+        };
+        all.iter().for_each(|series| family.count(&series.tags, count(series.meter)));
+    }
+}
+
+fn jobs(page: &mut Page, all: &[Series]) {
+    let metrics: [(&str, &str, Count); 6] = [
+        ("ojs_job_enqueued_total", "Jobs enqueued.", |meter| meter.enqueued),
+        ("ojs_job_completed_total", "Jobs completed.", |meter| meter.ended.get(Ending::Completed)),
         (
             "ojs_job_failed_total",
             "Jobs discarded: they failed for good, or a limit dropped them.",
-            |queue| queue.ended(&[Ending::Discarded, Ending::DeadLetter]),
+            |meter| meter.ended.get(Ending::Discarded) + meter.ended.get(Ending::DeadLetter),
         ),
-        ("ojs_job_retried_total", "Executions that failed and are repeated.", |queue| {
-            queue.retried
+        ("ojs_job_retried_total", "Executions that failed and are repeated.", |meter| {
+            meter.retried
         }),
-        ("ojs_job_cancelled_total", "Jobs cancelled.", |queue| queue.ended(&[Ending::Cancelled])),
-        ("ojs_job_expired_total", "Jobs that were not started in time.", |queue| {
-            queue.ended(&[Ending::Expired])
+        ("ojs_job_cancelled_total", "Jobs cancelled.", |meter| meter.ended.get(Ending::Cancelled)),
+        ("ojs_job_expired_total", "Jobs that were not started in time.", |meter| {
+            meter.ended.get(Ending::Expired)
         }),
     ];
-    for (name, help, count) in counters {
-        let mut family = page.counter(name, help);
-        for (queue, of) in &figures.queues {
-            family.count(&[("queue", queue)], count(of));
-        }
-    }
+    count(page, all, &metrics);
     let help = "Seconds from the start of an execution to its completion.";
     let mut family = page.histogram("ojs_job_duration", help);
-    for (queue, of) in &figures.queues {
-        family.times(&[("queue", queue), ("state", "completed")], &of.past.run_ms, &DURATIONS);
+    for series in all {
+        if let Some(times) = &series.meter.ran {
+            family.times(&series.tags.and("state", "completed"), times);
+        }
     }
     let help = "Seconds from the acceptance of a job to its first start.";
-    let mut family = page.histogram("ojs_job_queue_time", help);
-    for (queue, of) in &figures.queues {
-        family.times(&[("queue", queue)], &of.past.wait_ms, &WAITS);
-    }
+    waits(page, all, "ojs_job_queue_time", help);
 }
 
-fn queues(page: &mut Page, figures: &Figures) {
-    let mut family = page.gauge("ojs_queue_depth", "Jobs that have not ended, by state.");
-    for (queue, of) in &figures.queues {
-        for state in State::ALL.into_iter().filter(|state| !state.is_terminal()) {
-            family.count(&[("queue", queue), ("state", state.as_str())], of.of(state));
+fn waits(page: &mut Page, all: &[Series], name: &'static str, help: &str) {
+    let mut family = page.histogram(name, help);
+    for series in all {
+        if let Some(times) = &series.meter.waited {
+            family.times(&series.tags, times);
         }
     }
-    let mut family = page.gauge("ojs_queue_size_bytes", "Bytes of the jobs that wait.");
-    for (queue, of) in &figures.queues {
-        family.count(&[("queue", queue)], of.bytes);
-    }
 }
 
-fn workers(page: &mut Page, figures: &Figures) {
-    let running = figures.workers.get("running").copied().unwrap_or(0);
-    page.gauge("ojs_workers_active", "Workers that take jobs.").count(&[], running as u64);
+fn queues(page: &mut Page, all: &[Series]) {
+    let mut family = page.gauge("ojs_queue_depth", "Jobs that have not ended, by state.");
+    for series in all {
+        for state in State::ALL.into_iter().filter(|state| !state.is_terminal()) {
+            family.count(&series.tags.and("state", state.as_str()), series.meter.of(state));
+        }
+    }
+    let help = "Bytes of the jobs that wait.";
+    count(page, all, &[("ojs_queue_size_bytes", help, |meter| meter.bytes())]);
+}
+
+fn workers(page: &mut Page, figures: &Figures, all: &[Series]) {
+    let (none, running) = (Tags::default(), figures.workers.get("running").copied().unwrap_or(0));
+    page.gauge("ojs_workers_active", "Workers that take jobs.").count(&none, running as u64);
     let mut family = page.gauge("ojs_workers_known", "Workers, by what they are doing.");
     for (state, workers) in &figures.workers {
-        family.count(&[("state", state)], *workers as u64);
+        family.count(&Tags::of(&[("state", state)]), *workers as u64);
     }
-    let mut family = page.gauge("ojs_workers_busy", "Jobs that are being executed.");
-    for (queue, of) in &figures.queues {
-        family.count(&[("queue", queue)], of.of(State::Active));
-    }
+    let help = "Jobs that are being executed.";
+    count(page, all, &[("ojs_workers_busy", help, |meter| meter.of(State::Active))]);
     let waiting = figures.waiting_fetches as u64;
-    page.gauge("ojs_workers_waiting", "Fetches that wait for a job.").count(&[], waiting);
+    page.gauge("ojs_workers_waiting", "Fetches that wait for a job.").count(&none, waiting);
 }
 
-fn tenants(page: &mut Page, figures: &Figures) {
-    page.gauge("ojs_tenants", "Tenants that are known.").count(&[], figures.tenants as u64);
-    let counters: [(&str, &str, CountOfShard); 3] = [
-        ("ojs_tenant_jobs_enqueued_total", "Jobs enqueued.", |shard| shard.enqueued),
-        ("ojs_tenant_jobs_processed_total", "Executions that ended, well or badly.", |shard| {
-            shard.completed + shard.failed
+fn tenants(page: &mut Page, figures: &Figures, all: &[Series]) {
+    let known = figures.tenants as u64;
+    page.gauge("ojs_tenants", "Tenants that are known.").count(&Tags::default(), known);
+    let metrics: [(&str, &str, Count); 5] = [
+        ("ojs_tenant_jobs_enqueued_total", "Jobs enqueued.", |meter| meter.enqueued),
+        ("ojs_tenant_jobs_processed_total", "Executions that ended, well or badly.", |meter| {
+            meter.ended.get(Ending::Completed) + meter.failed
         }),
-        ("ojs_tenant_jobs_failed_total", "Executions that failed.", |shard| shard.failed),
+        ("ojs_tenant_jobs_failed_total", "Executions that failed.", |meter| meter.failed),
+        ("ojs_tenant_jobs_active", "Jobs that are being executed.", |meter| {
+            meter.of(State::Active)
+        }),
+        ("ojs_tenant_queue_depth", "Jobs that wait, in whatever way.", Meter::depth),
     ];
-    for (name, help, count) in counters {
-        let mut family = page.counter(name, help);
-        for ((tenant, queue), of) in &figures.shards {
-            family.count(&[("tenant_id", tenant), ("queue", queue)], count(of));
-        }
-    }
-    let gauges: [(&str, &str, CountOfShard); 2] = [
-        ("ojs_tenant_jobs_active", "Jobs that are being executed.", |shard| shard.active),
-        ("ojs_tenant_queue_depth", "Jobs that wait, in whatever way.", |shard| shard.depth),
-    ];
-    for (name, help, count) in gauges {
-        let mut family = page.gauge(name, help);
-        for ((tenant, queue), of) in &figures.shards {
-            family.count(&[("tenant_id", tenant), ("queue", queue)], count(of));
-        }
-    }
+    count(page, all, &metrics);
     let help = "Part of all dispatches of the last minute, from 0 to 1.";
     let mut family = page.gauge("ojs_tenant_fairness_share", help);
-    for (tenant, share) in &figures.shares {
-        family.add(&[("tenant_id", tenant)], share.min(1.0));
+    let others = figures.meters.iter().any(|meter| meter.label == LabelIx::OTHER);
+    for label in figures.labels.iter().filter(|label| others || label.tenant.is_some()) {
+        let tenant = label.tenant.as_deref().unwrap_or(OTHER);
+        family.add(&Tags::of(&[("tenant_id", tenant)]), label.share);
     }
 }
 
-fn scheduling(page: &mut Page, figures: &Figures) {
+fn scheduling(page: &mut Page, figures: &Figures, all: &[Series]) {
     let help = "Jobs handed out; without a pool where the worker is in none.";
     let mut family = page.counter("ojs_scheduling_dispatch_total", help);
-    let mut in_pools: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
-    for pool in &figures.pools {
-        for (queue, count) in &pool.dispatched {
-            *in_pools.entry(queue.local()).or_default().entry(&pool.name).or_default() += count;
+    for series in all {
+        family.count(&series.tags.and("pool", ""), series.meter.dispatched);
+        for (pool, count) in &series.meter.in_pools {
+            family.count(&series.tags.and("pool", pool), *count);
         }
-    }
-    for (queue, of) in &figures.queues {
-        let own = in_pools.get(&**queue);
-        for (pool, count) in own.into_iter().flatten() {
-            family.count(&[("queue", queue), ("pool", pool)], *count);
-        }
-        let inside: u64 = own.into_iter().flat_map(BTreeMap::values).sum();
-        family.count(&[("queue", queue), ("pool", "")], of.dispatched.saturating_sub(inside));
     }
     let help = "Part of all dispatches of the last minute, from 0 to 1.";
     let mut family = page.gauge("ojs_scheduling_dispatch_ratio", help);
     for (queue, of) in &figures.queues {
-        family.add(&[("queue", queue)], of.ratio.min(1.0));
+        family.add(&Tags::of(&[("queue", queue)]), of.ratio.min(1.0));
     }
     let help = "Seconds that jobs waited until they were first handed out.";
-    let mut family = page.histogram("ojs_scheduling_queue_wait_duration", help);
-    for (queue, of) in &figures.queues {
-        family.times(&[("queue", queue)], &of.past.wait_ms, &WAITS);
-    }
+    waits(page, all, "ojs_scheduling_queue_wait_duration", help);
     let help = "Active jobs as a part of those that the pool may have at once.";
     let mut family = page.gauge("ojs_scheduling_pool_utilization", help);
     for pool in &figures.pools {
         if let Some(part) = utilization(pool) {
-            family.add(&[("pool", &pool.name)], part);
+            family.add(&Tags::of(&[("pool", &pool.name)]), part);
         }
     }
     let help = "Times that a queue with waiting jobs went without for too long.";
     let mut family = page.counter("ojs_scheduling_starvation_events_total", help);
     for (queue, of) in &figures.queues {
-        family.count(&[("queue", queue)], of.starved);
+        family.count(&Tags::of(&[("queue", queue)]), of.starved);
     }
 }
 
 fn limits(page: &mut Page, figures: &Figures) {
+    let tagged = |((key, tenant), of): (&Key, _)| {
+        let tags = Tags::of(&[("key", key)]);
+        match tenant {
+            Some(id) => (tags.and("tenant_id", id), of),
+            None => (tags, of),
+        }
+    };
+    let all: Vec<(Tags, &OfLimit)> = figures.limits.iter().map(tagged).collect();
     type Figure = fn(&OfLimit) -> u64;
     let gauges: [(&str, &str, Figure); 2] = [
         ("ojs_rate_limit_active", "Active jobs that count for the limit.", |limit| limit.active),
@@ -175,50 +184,51 @@ fn limits(page: &mut Page, figures: &Figures) {
     ];
     for (name, help, count) in gauges {
         let mut family = page.gauge(name, help);
-        for (key, of) in &figures.limits {
-            family.count(&[("key", key)], count(of));
-        }
+        all.iter().for_each(|(tags, of)| family.count(tags, count(of)));
     }
     let help = "Times that jobs began to wait for the limit.";
     let mut family = page.counter("ojs_rate_limit_exceeded_total", help);
-    for (key, of) in &figures.limits {
+    for (tags, of) in &all {
         for (strategy, count) in Strategy::ALL.into_iter().zip(of.exceeded) {
             if count > 0 {
-                family.count(&[("key", key), ("strategy", strategy.as_str())], count);
+                family.count(&tags.and("strategy", strategy.as_str()), count);
             }
         }
     }
     let help = "Seconds that jobs waited for the limit.";
     let mut family = page.histogram("ojs_rate_limit_wait_duration", help);
-    for (key, of) in &figures.limits {
+    for (tags, of) in &all {
         if let Some(waits) = &of.waits {
-            family.times(&[("key", key)], waits, &WAITS);
+            family.times(tags, waits);
         }
     }
 }
 
-fn backpressure(page: &mut Page, figures: &Figures) {
-    let counters: [(&str, &str, CountOfQueue); 2] = [
+fn backpressure(page: &mut Page, figures: &Figures, all: &[Series]) {
+    let counters: [(&str, &str, Count); 2] = [
         (
             "ojs_backpressure_rejected_total",
             "Enqueues refused because the queue was full.",
-            |queue| queue.rejected,
+            |meter| meter.rejected,
         ),
-        ("ojs_backpressure_dropped_total", "Jobs dropped to make room for newer ones.", |queue| {
-            queue.dropped
+        ("ojs_backpressure_dropped_total", "Jobs dropped to make room for newer ones.", |meter| {
+            meter.dropped
         }),
     ];
     for (name, help, count) in counters {
         let mut family = page.counter(name, help);
-        for (queue, of) in &figures.queues {
-            family.count(&[("queue", queue)], count(of));
+        for series in all {
+            // Elsewhere it cannot happen; where it has happened, it is still true.
+            if series.bounded || count(series.meter) > 0 {
+                family.count(&series.tags, count(series.meter));
+            }
         }
     }
     let help = "How full the queue is, from 0 to 1; absent where there is no bound.";
     let mut family = page.gauge("ojs_backpressure_pressure", help);
     for (queue, of) in &figures.queues {
         if let Some(pressure) = of.pressure {
-            family.add(&[("queue", queue)], pressure.min(1.0));
+            family.add(&Tags::of(&[("queue", queue)]), pressure.min(1.0));
         }
     }
 }

@@ -1,22 +1,49 @@
 //! The text format of Prometheus, version 0.0.4.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
-use rota_engine::Histogram;
+use rota_engine::Times;
 
-#[derive(Default)]
 pub(super) struct Page(String);
 
-/// Names and values.
-pub(super) type Tags<'a> = &'a [(&'static str, &'a str)];
+/// Labels as they are written: put together once for a series that is in many families.
+#[derive(Default)]
+pub(super) struct Tags(String);
 
 /// The samples of one metric.
 pub(super) struct Family<'a> {
-    page: &'a mut Page,
+    page: &'a mut String,
     name: &'static str,
+    /// For histograms, the end of the labels of each bucket but the last.
+    bounds: Vec<String>,
+}
+
+impl Tags {
+    pub fn of(pairs: &[(&'static str, &str)]) -> Self {
+        pairs.iter().fold(Self::default(), |tags, (name, value)| tags.and(name, value))
+    }
+
+    /// The same with one more.
+    pub fn and(&self, name: &'static str, value: &str) -> Self {
+        let mut text = String::with_capacity(self.0.len() + name.len() + value.len() + 4);
+        text.push_str(&self.0);
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.push_str(name);
+        text.push_str("=\"");
+        push_escaped(&mut text, value);
+        text.push('"');
+        Self(text)
+    }
 }
 
 impl Page {
+    /// For a page of about this size.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self(String::with_capacity(bytes))
+    }
+
     pub fn counter(&mut self, name: &'static str, help: &str) -> Family<'_> {
         self.family(name, "counter", help)
     }
@@ -35,49 +62,48 @@ impl Page {
 
     fn family(&mut self, name: &'static str, kind: &str, help: &str) -> Family<'_> {
         self.0.push_str(&format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
-        Family { page: self, name }
+        Family { page: &mut self.0, name, bounds: Vec::new() }
     }
 }
 
 impl Family<'_> {
-    pub fn add(&mut self, tags: Tags<'_>, value: impl Into<f64>) {
-        self.sample("", tags, None, value.into());
+    pub fn add(&mut self, tags: &Tags, value: f64) {
+        self.sample("", tags, value);
     }
 
-    pub fn count(&mut self, tags: Tags<'_>, value: u64) {
-        self.sample("", tags, None, value as f64);
+    pub fn count(&mut self, tags: &Tags, value: u64) {
+        self.sample("", tags, value);
     }
 
-    /// Times in milliseconds, shown in seconds; the bounds are in milliseconds too.
-    pub fn times(&mut self, tags: Tags<'_>, times: &Histogram, bounds: &[u64]) {
-        for bound in bounds {
-            let le = (*bound as f64 / 1_000.0).to_string();
-            self.sample("_bucket", tags, Some(&le), times.at_most(*bound) as f64);
+    /// Times are shown in seconds. A family has one set of bounds.
+    pub fn times(&mut self, tags: &Tags, times: &Times) {
+        if self.bounds.is_empty() {
+            let end = |ms: &u64| format!(",le=\"{}\"}} ", *ms as f64 / 1_000.0);
+            self.bounds = times.bounds().iter().map(end).collect();
         }
-        self.sample("_bucket", tags, Some("+Inf"), times.count() as f64);
-        self.sample("_sum", tags, None, times.sum() as f64 / 1_000.0);
-        self.sample("_count", tags, None, times.count() as f64);
+        let count = times.count();
+        for (bound, up_to) in self.bounds.iter().zip(times.up_to_each()) {
+            let start = [self.name, "_bucket{", &tags.0, bound];
+            start.into_iter().for_each(|part| self.page.push_str(part));
+            end(self.page, up_to);
+        }
+        let start = [self.name, "_bucket{", &tags.0, ",le=\"+Inf\"} "];
+        start.into_iter().for_each(|part| self.page.push_str(part));
+        end(self.page, count);
+        self.sample("_sum", tags, times.sum() as f64 / 1_000.0);
+        self.sample("_count", tags, count);
     }
 
-    fn sample(&mut self, suffix: &str, tags: Tags<'_>, le: Option<&str>, value: f64) {
-        let out = &mut self.page.0;
-        out.push_str(self.name);
-        out.push_str(suffix);
-        let mut opened = false;
-        for (name, text) in tags.iter().copied().chain(le.map(|le| ("le", le))) {
-            out.push(if opened { ',' } else { '{' });
-            opened = true;
-            out.push_str(name);
-            out.push_str("=\"");
-            push_escaped(out, text);
-            out.push('"');
-        }
-        if opened {
-            out.push('}');
-        }
-        // Writing to a string cannot fail.
-        let _ = writeln!(out, " {value}");
+    fn sample(&mut self, suffix: &str, tags: &Tags, value: impl Display) {
+        let tags = if tags.0.is_empty() { [" ", "", ""] } else { ["{", &tags.0, "} "] };
+        [self.name, suffix].into_iter().chain(tags).for_each(|part| self.page.push_str(part));
+        end(self.page, value);
     }
+}
+
+fn end(page: &mut String, value: impl Display) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(page, "{value}");
 }
 
 fn push_escaped(out: &mut String, text: &str) {
@@ -97,27 +123,33 @@ mod tests {
 
     #[test]
     fn a_page_is_as_prometheus_reads_it() {
-        let mut page = Page::default();
-        page.counter("ojs_job_enqueued_total", "Jobs.").count(&[("queue", "a\"b\\c")], 3);
-        page.gauge("ojs_share", "Part.").add(&[], 0.25);
-        let mut times = Histogram::default();
+        let mut page = Page::with_capacity(0);
+        let tags = Tags::of(&[("tenant_id", "t"), ("queue", "a\"b\\c")]);
+        page.counter("ojs_job_enqueued_total", "Jobs.").count(&tags, 3);
+        page.gauge("ojs_share", "Part.").add(&Tags::default(), 0.25);
+        let mut times = Times::of_waits();
         [3, 7, 2_000].into_iter().for_each(|ms| times.record(ms));
-        page.histogram("ojs_wait", "Time.").times(&[("queue", "q")], &times, &[5, 1_000]);
+        page.histogram("ojs_wait", "Time.").times(&Tags::of(&[("queue", "q")]), &times);
         let expected = "\
 # HELP ojs_job_enqueued_total Jobs.
 # TYPE ojs_job_enqueued_total counter
-ojs_job_enqueued_total{queue=\"a\\\"b\\\\c\"} 3
+ojs_job_enqueued_total{tenant_id=\"t\",queue=\"a\\\"b\\\\c\"} 3
 # HELP ojs_share Part.
 # TYPE ojs_share gauge
 ojs_share 0.25
 # HELP ojs_wait Time.
 # TYPE ojs_wait histogram
-ojs_wait_bucket{queue=\"q\",le=\"0.005\"} 1
-ojs_wait_bucket{queue=\"q\",le=\"1\"} 2
+ojs_wait_bucket{queue=\"q\",le=\"0.01\"} 2
+ojs_wait_bucket{queue=\"q\",le=\"0.05\"} 2
+";
+        let text = page.into_text();
+        assert!(text.starts_with(expected), "{text}");
+        let expected = "\
+ojs_wait_bucket{queue=\"q\",le=\"3600\"} 3
 ojs_wait_bucket{queue=\"q\",le=\"+Inf\"} 3
 ojs_wait_sum{queue=\"q\"} 2.01
 ojs_wait_count{queue=\"q\"} 3
 ";
-        assert_eq!(page.into_text(), expected);
+        assert!(text.ends_with(expected), "{text}");
     }
 }

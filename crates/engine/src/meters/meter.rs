@@ -1,0 +1,96 @@
+//! What is counted of one label in one queue.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rota_model::mutation::Counts;
+use rota_model::{PoolName, State};
+
+use super::{LabelIx, Times};
+use crate::sched::Population;
+
+/// Living jobs as they are; everything else since the process began.
+#[derive(Debug, Clone)]
+pub struct Meter {
+    pub label: LabelIx,
+    /// In namespaces, all queues that tenants of this label call so.
+    pub queue: Arc<str>,
+    pub(crate) jobs: Population,
+    pub enqueued: u64,
+    pub ended: Counts,
+    /// Executions that failed, and those of them that are to be repeated.
+    pub failed: u64,
+    pub retried: u64,
+    /// Handed out to workers in no pool, and in pools.
+    pub dispatched: u64,
+    pub in_pools: BTreeMap<PoolName, u64>,
+    /// Enqueues that a full queue refused, and jobs that had to go for others.
+    pub rejected: u64,
+    pub dropped: u64,
+    /// How long completed executions took.
+    pub ran: Option<Box<Times>>,
+    /// From acceptance to the first start.
+    pub waited: Option<Box<Times>>,
+    /// Something was counted here.
+    pub(super) seen: bool,
+}
+
+impl Meter {
+    pub(super) fn new(label: LabelIx, queue: Arc<str>) -> Self {
+        Self {
+            label,
+            queue,
+            jobs: Population::default(),
+            enqueued: 0,
+            ended: Counts::default(),
+            failed: 0,
+            retried: 0,
+            dispatched: 0,
+            in_pools: BTreeMap::new(),
+            rejected: 0,
+            dropped: 0,
+            ran: None,
+            waited: None,
+            seen: false,
+        }
+    }
+
+    /// Living jobs.
+    #[must_use]
+    pub fn of(&self, state: State) -> u64 {
+        self.jobs.count(state)
+    }
+
+    /// Jobs that wait, in whatever way.
+    #[must_use]
+    pub fn depth(&self) -> u64 {
+        self.jobs.depth()
+    }
+
+    /// Of the jobs that wait.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.jobs.bytes
+    }
+
+    pub(crate) fn took(&mut self, ms: u64) {
+        self.ran.get_or_insert_with(|| Box::new(Times::of_executions())).record(ms);
+    }
+
+    pub(crate) fn began_after(&mut self, ms: u64) {
+        self.waited.get_or_insert_with(|| Box::new(Times::of_waits())).record(ms);
+    }
+
+    pub(super) fn count_dispatch(&mut self, pool: Option<&PoolName>) {
+        let Some(name) = pool else {
+            self.dispatched += 1;
+            return;
+        };
+        match self.in_pools.get_mut(name) {
+            Some(count) => *count += 1,
+            None => {
+                self.in_pools.insert(name.clone(), 1);
+            }
+        }
+    }
+}
