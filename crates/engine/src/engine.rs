@@ -165,6 +165,7 @@ impl Engine {
                 Reply::Done
             }
         };
+        self.sweep_a_few();
         self.settle_gates();
         self.relieve_queues();
         self.serve_waiters();

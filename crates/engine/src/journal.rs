@@ -271,7 +271,9 @@ impl Engine {
         let offset = self.now.wall.0 - self.now.mono as i64;
         for &(ref id, enqueued, started, completed, failed) in &entry.tenants {
             let Some(ix) = self.tenants.find(id) else { continue };
-            if self.journal.is_older(id, number) {
+            // There may have been another of this name before.
+            let came_later = Millis(entry.at) < self.tenants.get(ix).row.created;
+            if came_later || self.journal.is_older(id, number) {
                 continue;
             }
             let tally = Tally { enqueued, started, completed, failed };

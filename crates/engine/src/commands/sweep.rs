@@ -11,6 +11,8 @@ use crate::{Engine, EventKind};
 
 /// The farthest that a job is put off for want of a slot.
 const LONGEST_MS: u64 = 3_600_000;
+/// Jobs that are dropped or put off in the step that found that they may not start.
+const AT_ONCE: usize = 64;
 
 impl Engine {
     /// A lane's jobs are dropped or put off from now on, until the gate is open or none is left.
@@ -25,6 +27,16 @@ impl Engine {
         let (strategy, limit, current) = (closed.strategy, closed.limit, closed.current);
         let class = self.classes.slot(class).class.clone();
         self.emit(EventKind::LimitExceeded { key, tenant, class, strategy, limit, current });
+    }
+
+    /// At once, so that whoever asks next sees it. The rest is done when time goes on: nobody waits
+    /// for a million jobs to be dropped.
+    pub(crate) fn sweep_a_few(&mut self) {
+        for _ in 0..AT_ONCE {
+            if !self.sweep_one() {
+                return;
+            }
+        }
     }
 
     /// Does this to one job; false when there is none.

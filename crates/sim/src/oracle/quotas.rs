@@ -20,6 +20,11 @@ pub struct Arrival {
 }
 
 impl Arrival {
+    /// It came before there was this limit: a restart may remember it nevertheless.
+    pub(super) fn need_not_count(&mut self) {
+        self.earliest = i64::MIN;
+    }
+
     pub(super) fn restart(&mut self, at: u64, wall: Millis) {
         let by_wall = at as i64 - wall.since(self.wall);
         self.earliest = self.earliest.min(by_wall);
@@ -53,9 +58,11 @@ impl World {
     pub(super) fn arrived(&mut self, tenant: &TenantId) {
         let (at, wall) = (self.at as i64, self.wall);
         let tenant = self.tenants.entry(tenant.clone()).or_default();
-        if tenant.config.max_enqueue_rate.is_some() {
-            tenant.arrivals.push(Arrival { earliest: at, latest: at, wall });
+        let mut arrival = Arrival { earliest: at, latest: at, wall };
+        if tenant.config.max_enqueue_rate.is_none() {
+            arrival.need_not_count();
         }
+        tenant.arrivals.push(arrival);
     }
 
     /// After a step: what it let in was allowed, and what it refused was not.
