@@ -91,7 +91,7 @@ impl Engine {
         }
     }
 
-    fn first_turn(&self, ix: QueueIx) -> Option<TurnIx> {
+    pub(super) fn first_turn(&self, ix: QueueIx) -> Option<TurnIx> {
         let queue = self.queues.get(ix);
         let level = queue.levels.get(queue.open.last()?)?;
         level.ring.first().map(|&(_, turn)| turn)

@@ -31,16 +31,16 @@ pub(super) fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>) 
             json!({"tenant_id": tenant, "reason": reason})
         }
         EventKind::LimitExceeded { key, strategy, limit, current, .. } => {
-            json!({"key": key, "strategy": strategy.as_str(), "limit": limit, "current": current})
+            json!({"key": key.local(), "strategy": strategy.as_str(), "limit": limit, "current": current})
         }
         EventKind::LimitReleased { key, strategy, job, .. } => {
-            json!({"key": key, "strategy": strategy.as_str(), "job_id": job_id(job.seq)})
+            json!({"key": key.local(), "strategy": strategy.as_str(), "job_id": job_id(job.seq)})
         }
         EventKind::LimitDropped { key, job, .. } => {
-            json!({"key": key, "job_id": job_id(job.seq), "job_type": job.class.kind})
+            json!({"key": key.local(), "job_id": job_id(job.seq), "job_type": job.class.kind})
         }
         EventKind::LimitAdjusted { key, until, reason, .. } => {
-            json!({"key": key, "until": until.map(|at| at.to_string()), "reason": reason})
+            json!({"key": key.local(), "until": until.map(|at| at.to_string()), "reason": reason})
         }
         EventKind::QueueStarved { queue, for_ms, available } => json!({
             "queue": queue.local(),
