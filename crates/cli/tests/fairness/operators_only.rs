@@ -101,3 +101,21 @@ fn a_worker_counts_only_the_jobs_of_whoever_asks() {
     assert_eq!(caller(&server, &fresh("gamma")).get(&path).expect(200)["active_jobs"], 0);
     assert_eq!(server.get(&path).expect(200)["active_jobs"], 3);
 }
+
+#[test]
+fn health_and_fairness_speak_of_the_caller_alone() {
+    let server = start(&[]);
+    server.enqueue(of("acme", "q"));
+    fetch(&server, json!({"queues": ["q"], "worker_id": "w"}));
+    let health = |tenant| caller(&server, tenant).get("/ojs/v1/health").expect(200);
+    assert_eq!(
+        (&health("acme")["active_jobs"], &health("beta")["active_jobs"]),
+        (&json!(1), &json!(0))
+    );
+    assert_eq!(health("beta")["workers"], Value::Null);
+    assert_eq!(server.get("/ojs/v1/health").expect(200)["workers"], 1);
+
+    let shares = |tenant| caller(&server, tenant).get("/ojs/v1/admin/fairness").expect(200);
+    assert_eq!(shares("beta")["tenants"], json!([]));
+    assert_eq!(shares("acme")["tenants"][0]["dispatched_1m"], 1);
+}

@@ -110,30 +110,36 @@ impl Engine {
     #[must_use]
     pub fn shares(&self, limit: usize) -> Vec<ShareView> {
         let dispatched = self.dispatched_lately();
-        let now = self.wall();
-        let mut views: Vec<ShareView> = self
-            .tenants
-            .iter()
-            .map(|(ix, tenant)| {
-                let last = last_minute(tenant, now);
-                ShareView {
-                    id: tenant.id.clone(),
-                    weight: self.weight_of(ix),
-                    effective_weight: self.effective_weight(ix),
-                    available: tenant.count(State::Available),
-                    active: tenant.count(State::Active),
-                    dispatched: last.started,
-                    enqueued: last.enqueued,
-                    entitled: self.entitled(ix),
-                    actual: part(u64::from(last.started), dispatched),
-                    throttled: tenant.throttled(now).is_some(),
-                }
-            })
-            .collect();
+        let tenants = self.tenants.iter();
+        let mut views: Vec<ShareView> =
+            tenants.map(|(ix, _)| self.view_of_share(ix, dispatched)).collect();
         let key = |view: &ShareView| std::cmp::Reverse((view.dispatched, view.available));
         views.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id)));
         views.truncate(limit);
         views
+    }
+
+    /// What one tenant gets.
+    #[must_use]
+    pub fn share_of(&self, id: &str) -> Option<ShareView> {
+        Some(self.view_of_share(self.tenants.find(id)?, self.dispatched_lately()))
+    }
+
+    fn view_of_share(&self, ix: TenantIx, dispatched: u64) -> ShareView {
+        let (tenant, now) = (self.tenants.get(ix), self.wall());
+        let last = last_minute(tenant, now);
+        ShareView {
+            id: tenant.id.clone(),
+            weight: self.weight_of(ix),
+            effective_weight: self.effective_weight(ix),
+            available: tenant.count(State::Available),
+            active: tenant.count(State::Active),
+            dispatched: last.started,
+            enqueued: last.enqueued,
+            entitled: self.entitled(ix),
+            actual: part(u64::from(last.started), dispatched),
+            throttled: tenant.throttled(now).is_some(),
+        }
     }
 
     /// Every tenant's part of every queue.

@@ -17,8 +17,7 @@ pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResu
     let own = caller();
     let look = app.handle.look(move |engine| match own {
         Some(own) => {
-            let mut shares = engine.shares(usize::MAX);
-            shares.retain(|share| share.id == own);
+            let shares = Vec::from_iter(engine.share_of(&own));
             let dispatched = shares.iter().map(|share| u64::from(share.dispatched)).sum();
             (shares, dispatched)
         }
