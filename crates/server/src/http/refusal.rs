@@ -90,7 +90,7 @@ impl From<Refusal> for ApiError {
                 Self::validation("pool", "There is no such pool.").hint("GET /ojs/v1/admin/pools lists all pools.")
             }
             Refusal::NoQueues => Rejection::field("queues", "must name at least one queue, or the request a pool")
-                .hint("Send \"queues\": [\"default\"], or register the worker with a pool.")
+                .hint("Send \"queues\": [\"default\"], or register the worker with queues or a pool.")
                 .into(),
             Refusal::NotInPool { pool, queue } => {
                 Self::validation("queues", format!("The queue '{queue}' is not among those of the pool '{pool}'."))
