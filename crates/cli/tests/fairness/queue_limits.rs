@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api::{assert_has, caller, enqueue_many, fetch, list, shared, start};
+use crate::api::{assert_has, caller, enqueue_many, fetch, limited, list, shared, start};
 use crate::shorthand::{ack, fresh_queue, job_on, text};
 use crate::support::Server;
 use crate::watch::events_with;
@@ -36,6 +36,22 @@ fn a_closed_queue_is_told_once_and_so_is_its_opening() {
     let released = told(&server, "rate_limit.released", &key);
     assert_eq!(released.len(), 1, "{released:?}");
     assert_has(&released[0], json!({"strategy": "concurrency", "job_id": ids[1]}));
+}
+
+#[test]
+fn a_limit_that_is_taken_away_lets_go() {
+    let (server, queue) = (shared(), fresh_queue());
+    let (path, key) =
+        (format!("/ojs/v1/admin/queues/{queue}/rate-limit"), format!("queue:{queue}"));
+    server.put(&path, json!({"concurrency": 0})).expect(200);
+    let id = server.enqueue(job_on(&queue));
+    assert!(fetch(&server, json!({"queues": [queue]})).is_empty());
+    assert_eq!(told(&server, "rate_limit.exceeded", &key).len(), 1);
+    server.delete(&path).expect(200);
+    let released = told(&server, "rate_limit.released", &key);
+    assert_eq!(released.len(), 1, "{released:?}");
+    assert_eq!(released[0]["job_id"], id);
+    assert_eq!(fetch(&server, json!({"queues": [queue]})).len(), 1);
 }
 
 #[test]
@@ -86,6 +102,22 @@ fn limits_of_the_queues_of_others_are_not_listed() {
     assert!(listed("beta").is_empty());
     assert_eq!(listed("acme")[0]["key"], "queue:mail");
     caller(&server, "beta").get("/ojs/v1/rate-limits/queue:mail").expect_error(404, "not_found");
+}
+
+#[test]
+fn an_operator_declares_a_key_that_all_namespaces_share() {
+    let server = start(&[NAMESPACES]);
+    let job = || limited("mail", json!({"key": "smtp", "concurrency": 5, "scope": "global"}));
+    let refused = |tenant| caller(&server, tenant).post("/ojs/v1/jobs", job());
+    refused("acme").expect_error(422, "invalid_request");
+    server.put("/ojs/v1/rate-limits/smtp", json!({"concurrency": 1})).expect(200);
+    for tenant in ["acme", "beta"] {
+        caller(&server, tenant).enqueue(job());
+    }
+    assert_eq!(caller(&server, "acme").fetch("mail", 9).len(), 1);
+    assert_eq!(caller(&server, "beta").fetch("mail", 9).len(), 0);
+    let listed = server.get("/ojs/v1/rate-limits").expect(200);
+    assert_eq!(listed["items"][0]["key"], "smtp", "{listed}");
 }
 
 fn events_of(server: &Server, tenant: &str) -> Vec<Value> {

@@ -82,6 +82,7 @@ impl Engine {
                 self.queues.get_mut(ix).gate = Some(gate);
             }
             (Some(gate), None) => {
+                self.tell_of_queue(ix, gate, None);
                 self.queues.get_mut(ix).gate = None;
                 self.limits.leave_gate(gate);
             }

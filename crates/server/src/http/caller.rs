@@ -72,7 +72,9 @@ pub(super) fn tenant_of(
 /// Enqueueing may name its tenants in the jobs; operators speak of all tenants.
 fn needs_tenant(path: &str) -> bool {
     let Some(rest) = path.strip_prefix("/ojs/v1/") else { return false };
-    !(rest.starts_with("admin/") || matches!(rest, "health" | "metrics" | "jobs" | "jobs/batch"))
+    let first = rest.split('/').next().unwrap_or(rest);
+    !(matches!(first, "admin" | "rate-limits")
+        || matches!(rest, "health" | "metrics" | "jobs" | "jobs/batch"))
 }
 
 impl App {

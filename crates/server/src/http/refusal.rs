@@ -6,6 +6,9 @@ use rota_model::Rejection;
 
 use super::error::ApiError;
 
+/// When to ask again where only an operator can change something.
+const SHUT_OUT_MS: u64 = 60_000;
+
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
@@ -115,6 +118,8 @@ fn full(refusal: Refusal) -> ApiError {
     match refusal {
         Refusal::TenantLimit { tenant, limit, current, maximum, retry_ms } => {
             let text = format!("Tenant '{tenant}' has exceeded {limit} ({maximum})");
+            // Nothing fits into nothing: the tenant was shut out, and may be let in again.
+            let retry_ms = retry_ms.or((maximum == 0).then_some(SHUT_OUT_MS));
             let error = ApiError::new(status_of(retry_ms), "TENANT_LIMIT_EXCEEDED", text)
                 .member("tenant_id", tenant.to_string())
                 .member("limit", limit)
@@ -156,7 +161,7 @@ fn again(error: ApiError, retry_ms: Option<u64>, or_else: &str) -> ApiError {
         Some(ms) => error
             .hint(format!("Send the jobs again after the time in Retry-After, {or_else}"))
             .retry_after(ms.div_ceil(1_000).max(1)),
-        None => error.hint("The jobs are more than will ever be admitted: split the batch."),
+        None => error.hint(format!("This is more than will ever be admitted: split it, {or_else}")),
     }
 }
 
