@@ -4,6 +4,8 @@ use rota_engine::EventKind;
 use rota_model::{Seq, duration};
 use serde_json::{Value, json};
 
+use crate::http::admin::tenants::number;
+
 pub(super) fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>) -> Value {
     match kind {
         EventKind::TenantCreated { tenant } => json!({"tenant_id": tenant}),
@@ -16,8 +18,8 @@ pub(super) fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>) 
                 "tenant_id": tenant,
                 "reason": reason,
                 "action": "weight_reduced",
-                "original_weight": throttle.original.value(),
-                "effective_weight": throttle.effective.value(),
+                "original_weight": number(throttle.original.value()),
+                "effective_weight": number(throttle.effective.value()),
                 "until": throttle.until.to_string(),
             }),
             None => json!({

@@ -102,7 +102,7 @@ pub(super) fn change(change: &Change) -> Value {
 }
 
 /// Whole numbers are written as such.
-pub(in crate::http::admin) fn number(value: f64) -> Value {
+pub(in crate::http) fn number(value: f64) -> Value {
     if value.fract() == 0.0 { json!(value as i64) } else { json!(value) }
 }
 
