@@ -133,7 +133,7 @@ fn refused(refusal: &Refusal) -> Failure {
         400..=499 => REFUSED,
         _ => FAILED,
     };
-    let hint = refusal.hint.clone();
+    let hint = in_our_words(refusal).or_else(|| refusal.hint.clone());
     let failure = Failure { message: refusal.message.clone(), hint, code, details: Map::new() };
     let failure = failure
         .detail("code", refusal.code.clone())
@@ -143,4 +143,15 @@ fn refused(refusal: &Refusal) -> Failure {
         Some(seconds) => failure.detail("retry_after", seconds),
         None => failure,
     }
+}
+
+/// What to do here, where the server speaks of headers.
+fn in_our_words(refusal: &Refusal) -> Option<String> {
+    let header = refusal.details.get("field").is_some_and(|field| field == "X-OJS-Tenant");
+    let hint = match &*refusal.code {
+        "forbidden" => "Leave --tenant and ROTA_TENANT out to act as the operator.",
+        _ if header => "Say for which tenant with --tenant ID or ROTA_TENANT.",
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }

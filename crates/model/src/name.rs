@@ -208,6 +208,21 @@ impl LimitKey {
         Self(format!("type:{kind}").into())
     }
 
+    /// The tenant whose queue is limited, if the queue belongs to one alone.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.0.strip_prefix("queue:")?.split_once('/').map(|(tenant, _)| tenant)
+    }
+
+    /// The key as that tenant knows it.
+    #[must_use]
+    pub fn local(&self) -> Self {
+        match self.0.split_once('/') {
+            Some((_, queue)) => Self(format!("queue:{queue}").into()),
+            None => self.clone(),
+        }
+    }
+
     /// Reads a key back that was written by [`fmt::Display`].
     #[must_use]
     pub fn stored(text: &str) -> Self {

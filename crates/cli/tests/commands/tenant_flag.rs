@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::fake::scripted;
 use crate::run::{Ran, rota_at};
-use crate::support::command;
+use crate::support::{Server, command};
 
 const NO_QUEUES: &str = r#"{"queues": [], "pagination": {"has_more": false}}"#;
 
@@ -38,4 +38,15 @@ fn what_cannot_be_a_tenant_is_a_mistake_of_the_caller() {
 fn a_server_is_not_confused_by_the_variable() {
     let ran = command(&["config"]).env("ROTA_TENANT", "acme").output().unwrap();
     assert_eq!(Ran::from(ran).code, 0);
+}
+
+#[test]
+fn a_tenant_too_few_or_too_many_is_told_in_flags() {
+    let server = Server::start_in_env(&[], &[("ROTA_TENANCY_ISOLATION", "namespace")]);
+    let url = server.url("");
+    let message = rota_at(&url, &["queues"]).failed(5);
+    assert!(message.contains("--tenant ID or ROTA_TENANT"), "{message}");
+    let set = ["tenants", "limits", "acme", "--max-concurrency", "3", "--tenant", "acme"];
+    let message = rota_at(&url, &set).failed(5);
+    assert!(message.contains("Leave --tenant and ROTA_TENANT out"), "{message}");
 }

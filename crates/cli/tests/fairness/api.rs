@@ -58,6 +58,11 @@ impl Caller<'_> {
         self.server.send("POST", path, &headers, Some(body.to_string().as_bytes()))
     }
 
+    pub fn put(&self, path: &str, body: Value) -> Reply {
+        let headers = [JSON, ("X-OJS-Tenant", self.tenant)];
+        self.server.send("PUT", path, &headers, Some(body.to_string().as_bytes()))
+    }
+
     #[track_caller]
     pub fn enqueue(&self, job: Value) -> String {
         text(&self.post("/ojs/v1/jobs", job).expect(201)["job"]["id"])

@@ -233,3 +233,15 @@ fn bounds_that_make_no_sense_are_refused() {
     let none: Value = server.put(&path, json!({"backpressure": null})).expect(200);
     assert!(none["configuration"]["backpressure"].is_null(), "{none}");
 }
+
+#[test]
+fn a_batch_that_will_never_fit_is_not_asked_for_again() {
+    let (server, queue) = (shared(), fresh_queue());
+    for strategy in ["reject", "block", "drop_oldest"] {
+        bound(&server, &queue, json!({"max_depth": 2, "strategy": strategy}));
+        let reply = try_batch(&server, &vec![job_on(&queue); 3]);
+        assert_eq!(reply.header("Retry-After"), None, "{strategy}");
+        let error = reply.expect_error(422, "QUEUE_FULL");
+        assert_has(&error, json!({"retryable": false, "bound": 2, "strategy": strategy}));
+    }
+}

@@ -204,3 +204,26 @@ fn workers_that_wait_elsewhere_are_not_waiting_here() {
         assert_eq!(explain(&server, &id)["queue"]["workers_waiting"], 1);
     });
 }
+
+#[test]
+fn a_pool_with_room_is_not_called_full() {
+    let (server, queue) = (shared(), fresh_queue());
+    let (full, idle) = (fresh("full"), fresh("idle"));
+    put_pool(&server, &full, json!({"queues": [queue], "concurrency": 1, "isolated": true}));
+    put_pool(&server, &idle, json!({"queues": [queue], "concurrency": 1, "isolated": true}));
+    server.enqueue(job_on(&queue));
+    let id = server.enqueue(job_on(&queue));
+    assert_eq!(fetch(&server, json!({"pool": full, "count": 9})).len(), 1);
+    let answer = explain(&server, &id);
+    assert_eq!(codes(&answer), ["in_line"], "{answer}");
+}
+
+#[test]
+fn a_queue_that_is_kept_for_a_pool_wants_a_worker_of_it() {
+    let (server, queue) = (shared(), fresh_queue());
+    put_pool(&server, &fresh("gpu"), json!({"queues": [queue], "isolated": true}));
+    let id = server.enqueue(job_on(&queue));
+    assert!(fetch(&server, json!({"queues": [queue]})).is_empty());
+    let answer = assert_reason(&server, &id, "no_worker");
+    assert!(text(&answer["summary"]).contains("pool"), "{answer}");
+}

@@ -8,8 +8,6 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-// This binary uses only a part of it.
-#[allow(dead_code)]
 #[path = "../protocol/shorthand.rs"]
 mod shorthand;
 
@@ -27,11 +25,13 @@ mod metrics_tenants;
 mod namespaces;
 mod noisy;
 mod noisy_signals;
+mod operators_only;
 mod pool_limits;
 mod pool_registration;
 mod pools;
 mod priority_and_tenants;
 mod queue_configuration;
+mod queue_limits;
 mod rate_limit_actions;
 mod rate_limit_admin;
 mod rate_limit_declared;

@@ -40,6 +40,7 @@ fn a_noisy_tenant_is_throttled_with_an_event() {
         &event,
         json!({"action": "weight_reduced", "original_weight": 10, "effective_weight": 2}),
     );
+    assert_eq!((&event["original_weight"], &event["effective_weight"]), (&json!(10), &json!(2)));
     let until = millis(&event["until"]);
     assert!(until > now_ms() && until <= now_ms() + 301_000, "{event}");
     let shown = show(&server);

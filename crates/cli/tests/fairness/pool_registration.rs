@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use crate::api::{enqueue_many, fetch, fresh, put_pool, queues, shared, try_fetch};
+use crate::api::{
+    caller, count, enqueue_many, fetch, fetch_singly, fresh, list, put_pool, queues, shared, start,
+    tenants, try_fetch,
+};
 use crate::shorthand::{fresh_queue, heartbeat, job_on, register};
 
 #[test]
@@ -140,4 +143,33 @@ fn the_first_fetch_registers_a_worker_with_its_pool() {
     server.delete(&format!("/ojs/v1/workers/{worker}")).expect(200);
     let shown = server.get(&format!("/ojs/v1/admin/pools/{pool}")).expect(200);
     assert_eq!(shown["active_workers"], 0);
+}
+
+#[test]
+fn a_worker_that_says_nothing_more_serves_what_it_registered_for() {
+    let server = shared();
+    let (worker, a, b) = (fresh("worker"), fresh_queue(), fresh_queue());
+    let ask = json!({"worker_id": worker});
+    try_fetch(&server, ask.clone()).expect_error(400, "invalid_request");
+    let body = json!({"worker": {"id": worker, "queues": [a, b], "strategy": "weighted",
+        "weights": {&*a: 2, &*b: 1}}});
+    server.post("/ojs/v1/workers/register", body).expect(200);
+    for queue in [&a, &b] {
+        enqueue_many(&server, &job_on(queue), 9);
+    }
+    let served = queues(&fetch_singly(&server, &ask, 9));
+    assert_eq!((count(&served, &a), count(&served, &b)), (6, 3), "{served:?}");
+}
+
+#[test]
+fn in_namespaces_that_means_the_queues_of_its_tenant() {
+    let server = start(&[("ROTA_TENANCY_ISOLATION", "namespace")]);
+    let body = json!({"worker_id": "w", "queues": ["mail"]});
+    for tenant in ["acme", "beta"] {
+        caller(&server, tenant).post("/ojs/v1/workers/register", body.clone()).expect(200);
+        caller(&server, tenant).enqueue(job_on("mail"));
+    }
+    let ask = json!({"worker_id": "w", "count": 9});
+    let answer = caller(&server, "beta").post("/ojs/v1/workers/fetch", ask).expect(200);
+    assert_eq!(tenants(&list(&answer["jobs"])), ["beta"]);
 }

@@ -167,3 +167,13 @@ fn pools_that_make_no_sense_are_refused() {
         assert!(matches!(status, 400 | 422), "{status} for {bad}");
     }
 }
+
+#[test]
+fn queues_of_a_wrong_kind_are_not_called_missing() {
+    let server = shared();
+    let put = |pool| server.put(&format!("/ojs/v1/admin/pools/{}", fresh("pool")), pool);
+    let error = put(json!({"queues": "mail"})).expect_error(400, "invalid_request");
+    assert!(error["message"].as_str().is_some_and(|text| text.contains("an array")), "{error}");
+    let error = put(json!({})).expect_error(400, "invalid_request");
+    assert!(error["message"].as_str().is_some_and(|text| text.contains("required")), "{error}");
+}

@@ -7,6 +7,7 @@ use crate::api::{
     start, tenant_stats, tenants,
 };
 use crate::shorthand::{ack, boom, fresh_queue, ids, nack, text};
+use crate::support::JSON;
 
 fn seed_config(id: &str) -> Value {
     json!({"tenant_id": id, "limits": {"max_concurrency": 20,
@@ -165,4 +166,42 @@ fn changes_are_kept_with_their_reasons() {
     assert_eq!(changes[0]["before"]["limits"]["max_concurrency"], 9, "{changes:?}");
     assert_eq!(changes[0]["after"]["limits"]["max_concurrency"], 2, "{changes:?}");
     assert_members(&changes[0], &["at"]);
+}
+
+#[test]
+fn a_tenant_of_the_configuration_alone_has_no_beginning() {
+    let server = start(&[("ROTA_TENANTS", r#"{"acme": {"weight": 2}}"#)]);
+    let shown = server.get("/ojs/v1/admin/tenants/acme").expect(200);
+    assert_has(&shown, json!({"origin": "file", "created_at": null}));
+}
+
+#[test]
+fn a_rate_that_nothing_was_counted_for_is_used_by_none() {
+    let (server, acme) = (shared(), fresh("acme"));
+    let limits = json!({"max_enqueue_rate": {"limit": 5, "period": "PT1M"}});
+    put_tenant(&server, &acme, json!({"limits": limits}));
+    let used = &tenant_stats(&server, &acme)["limits"]["max_enqueue_rate"];
+    assert_eq!(used, &json!({"limit": 5, "period": "PT1M", "current": 0}));
+}
+
+#[test]
+fn a_body_that_says_something_twice_is_refused() {
+    let server = shared();
+    let twice = br#"{"concurrency": 1, "concurrency": 2, "queues": ["q"]}"#;
+    let tenant = br#"{"fairness_weight": 1, "fairness_weight": 2}"#;
+    let paths: [(&str, &[u8]); 4] = [
+        ("/ojs/v1/admin/tenants/twice", tenant),
+        ("/ojs/v1/admin/tenants/twice/limits", tenant),
+        ("/ojs/v1/admin/pools/twice", twice),
+        ("/ojs/v1/rate-limits/twice", twice),
+    ];
+    for (path, body) in paths {
+        let error = server.send("PUT", path, &[JSON], Some(body));
+        let error = error.expect_error(400, "invalid_payload");
+        assert!(text(&error["message"]).contains("twice"), "{path}: {error}");
+    }
+    let error = server.put("/ojs/v1/admin/queues/q/config", json!([])).expect(400);
+    assert!(!error.to_string().contains("struct"), "{error}");
+    let error = server.put("/ojs/v1/admin/queues/q/config", json!({"concurrency": -1})).expect(400);
+    assert!(text(&error["error"]["message"]).contains("a whole number"), "{error}");
 }

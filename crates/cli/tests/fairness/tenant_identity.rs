@@ -188,3 +188,16 @@ fn without_a_header_a_batch_may_be_of_several_tenants() {
     assert_eq!(caller(&server, &acme).fetch(&queue, 9).len(), 1);
     assert_eq!(caller(&server, &beta).fetch(&queue, 9).len(), 1);
 }
+
+#[test]
+fn a_body_that_is_not_asked_still_may_not_gainsay_the_header() {
+    let server = start(&[("ROTA_TENANCY_SOURCE", "header")]);
+    let acme = ("X-OJS-Tenant", "acme");
+    post_as(&server, acme, "/ojs/v1/jobs", of("beta", "q")).expect_error(400, "invalid_request");
+    let answer = post_as(&server, acme, "/ojs/v1/jobs", of("acme", "q")).expect(201);
+    assert_eq!(answer["job"]["meta"], json!({"tenant_id": "acme"}));
+    // Without a header nobody but the configuration says whose it is.
+    server.enqueue(of("beta", "q"));
+    server.get("/ojs/v1/admin/tenants/beta").expect_error(404, "not_found");
+    server.get("/ojs/v1/admin/tenants/_default").expect(200);
+}

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{STATES, ids, job_in, job_on, job_with};
+use crate::shorthand::{ids, job_on, job_with};
+use crate::states::{STATES, job_in};
 use crate::support::{Reply, Server};
 
 fn bulk(server: &Server, action: &str, body: Value) -> Reply {

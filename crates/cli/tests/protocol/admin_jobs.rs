@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{STATES, ack, boom, ids, job_in, job_on, job_with, nack, take, text};
+use crate::shorthand::{ack, boom, ids, job_on, job_with, nack, take, text};
+use crate::states::{STATES, job_in};
 use crate::support::Server;
 
 fn list(server: &Server, query: &str) -> Value {

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{STATES, ack, job_in, job_on, register, take};
+use crate::shorthand::{ack, job_on, register, take};
+use crate::states::{STATES, job_in};
 use crate::support::Server;
 
 #[test]

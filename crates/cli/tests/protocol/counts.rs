@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{
-    STATES, ack, boom, heartbeat, job_in, job_on, job_with, nack, take, take_with,
-};
+use crate::shorthand::{ack, boom, heartbeat, job_on, job_with, nack, take, take_with};
 use crate::shorthand::{eventually, try_nack};
+use crate::states::{STATES, job_in};
 use crate::support::{JSON, Server};
 
 fn counted(server: &Server) -> Vec<u64> {

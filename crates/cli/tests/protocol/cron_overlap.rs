@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{ack, events, eventually, ids, take, text};
+use crate::shorthand::{ack, eventually, ids, take, text};
+use crate::states::events;
 use crate::support::Server;
 
 fn each_second(server: &Server, overlap: &str) {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{ack, events, eventually, merged, millis, now_ms, take, text};
+use crate::shorthand::{ack, eventually, merged, millis, now_ms, take, text};
+use crate::states::events;
 use crate::support::Server;
 
 /// A schedule that fires each second into the queue `q`.

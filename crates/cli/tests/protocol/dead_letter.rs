@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{STATES, boom, ids, job_in, job_with, nack, take, text};
+use crate::shorthand::{boom, ids, job_with, nack, take, text};
+use crate::states::{STATES, job_in};
 use crate::support::Server;
 
 fn dead_on(server: &Server, queue: &str) -> String {

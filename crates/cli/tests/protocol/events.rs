@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{
-    ack, boom, events, heartbeat, job_on, job_with, nack, quick_retry, take_with,
-};
+use crate::shorthand::{ack, boom, heartbeat, job_on, job_with, nack, quick_retry, take_with};
 use crate::shorthand::{eventually, take, text};
+use crate::states::events;
 use crate::support::Server;
 
 /// The events of one job, as their types.

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::event_stream::EventStream;
 use crate::shorthand::{
-    NOBODY, ack, boom, events, eventually, fresh_queue, job_in, job_on, job_with, nack, take, text,
+    NOBODY, ack, boom, eventually, fresh_queue, job_on, job_with, nack, take, text,
 };
+use crate::states::{events, job_in};
 use crate::support::Server;
 
 const ALL: &str = "/events/stream";

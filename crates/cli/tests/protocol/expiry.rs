@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{ack, boom, events, fresh_queue, job_with, merged, millis, nack, take};
+use crate::shorthand::{ack, boom, fresh_queue, job_with, merged, millis, nack, take};
+use crate::states::events;
 use crate::support::Server;
 
 #[track_caller]

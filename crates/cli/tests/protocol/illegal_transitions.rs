@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{STATES, boom, job_in, try_ack, try_nack};
+use crate::shorthand::{boom, try_ack, try_nack};
+use crate::states::{STATES, job_in};
 use crate::support::{Reply, Server};
 
 /// Tries this in every state but the legal ones.

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use crate::shorthand::{NOBODY, STATES, ack, fresh_queue, heartbeat, job_in, job_with};
+use crate::shorthand::{NOBODY, ack, fresh_queue, heartbeat, job_with};
 use crate::shorthand::{take_with, text, try_ack};
+use crate::states::{STATES, job_in};
 use crate::support::Server;
 
 #[test]

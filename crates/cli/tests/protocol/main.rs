@@ -10,6 +10,7 @@ mod support;
 
 mod event_stream;
 mod shorthand;
+mod states;
 
 mod ack_and_nack;
 mod admin_bulk;

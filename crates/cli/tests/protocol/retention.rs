@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{ack, eventually, job_in, job_on, take, text};
+use crate::shorthand::{ack, eventually, job_on, take, text};
+use crate::states::job_in;
 use crate::support::Server;
 
 fn jobs_by_state(server: &Server) -> Value {

@@ -7,17 +7,6 @@ use serde_json::{Value, json};
 
 use crate::support::{Reply, Server};
 
-pub const STATES: [&str; 8] = [
-    "scheduled",
-    "available",
-    "pending",
-    "active",
-    "completed",
-    "retryable",
-    "cancelled",
-    "discarded",
-];
-
 /// Asks until there is an answer.
 #[track_caller]
 pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
@@ -112,41 +101,6 @@ pub fn heartbeat(server: &Server, worker: &str, more: Value) -> Reply {
 pub fn register(server: &Server, worker: &str, more: Value) -> Value {
     let body = merged(json!({"worker_id": worker}), more);
     server.post("/ojs/v1/workers/register", body).expect(200)
-}
-
-/// A job in this state, on a queue of its own.
-#[track_caller]
-pub fn job_in(server: &Server, state: &str) -> String {
-    let queue = fresh_queue();
-    let start = |more: Value| {
-        let id = server.enqueue(job_with(&queue, more));
-        if ["active", "completed", "retryable", "discarded"].contains(&state) {
-            assert_eq!(server.fetch(&queue, 1).len(), 1);
-        }
-        id
-    };
-    let id = match state {
-        "scheduled" => start(json!({"scheduled_at": "2099-01-01T00:00:00Z"})),
-        "pending" => start(json!({"pending": true})),
-        "retryable" => start(json!({"retry": {"initial_interval": "PT1H"}})),
-        "discarded" => start(json!({"retry": {"max_attempts": 1}})),
-        _ => start(json!({})),
-    };
-    match state {
-        "completed" => drop(ack(server, &id)),
-        "retryable" | "discarded" => drop(nack(server, &id, boom())),
-        "cancelled" => drop(server.delete(&format!("/ojs/v1/jobs/{id}")).expect(200)),
-        _ => {}
-    }
-    assert_eq!(server.job(&id)["state"], state);
-    id
-}
-
-/// All events so far, of these types.
-#[track_caller]
-pub fn events(server: &Server, types: &str) -> Vec<Value> {
-    let body = server.get(&format!("/ojs/v1/events?limit=1000&types={types}")).expect(200);
-    body["events"].as_array().expect("a list of events").clone()
 }
 
 /// Milliseconds since 1970 of a time that the server wrote.

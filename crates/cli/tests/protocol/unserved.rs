@@ -56,7 +56,13 @@ fn the_manifest_promises_nothing_that_is_refused() {
         assert_eq!(manifest["capabilities"][name], true, "{name}");
     }
     let extensions = manifest["extensions"].as_array().unwrap();
-    for name in ["rate-limiting", "fair-scheduling", "backpressure", "experimental:multi-tenancy"] {
+    for name in [
+        "rate-limiting",
+        "fair-scheduling",
+        "backpressure",
+        "multi-tenancy",
+        "experimental:multi-tenancy",
+    ] {
         assert!(extensions.contains(&json!(format!("urn:ojs:ext:{name}"))), "{name}");
     }
     assert_eq!(manifest["isolation"], "sharded");

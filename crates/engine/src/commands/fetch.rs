@@ -1,7 +1,7 @@
 //! Handing out jobs.
 
 use rota_model::mutation::{Claim, Mutation};
-use rota_model::{ClassId, Ending, Seq, State};
+use rota_model::{ClassId, Ending, QueueName, Seq, State};
 
 use super::pool::Plan;
 use crate::active::Active;
@@ -12,7 +12,10 @@ use crate::tenant::Tally;
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
 
 impl Engine {
-    pub(crate) fn fetch(&mut self, fetch: Fetch) -> Reply {
+    pub(crate) fn fetch(&mut self, mut fetch: Fetch) -> Reply {
+        if fetch.queues.is_empty() && self.pool_of(&fetch).is_none() {
+            fetch.queues = self.registered_queues(&fetch);
+        }
         if let Err(refusal) = self.meet_fetching_worker(&fetch) {
             return Reply::Refused(refusal);
         }
@@ -200,6 +203,12 @@ impl Engine {
         let event = EventKind::Expired { job: self.job_ref(seq, class), deadline };
         self.end(seq, class, Ending::Expired, None);
         self.emit(event);
+    }
+
+    /// What the worker said at its registration that it serves.
+    fn registered_queues(&self, fetch: &Fetch) -> Vec<QueueName> {
+        let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
+        worker.map_or_else(Vec::new, |worker| self.meant_by(&worker.row.about.queues, fetch))
     }
 
     /// A fetch names its worker: it is known from now on, and it stays in its pool.

@@ -2,11 +2,11 @@
 
 use rota_model::{ClassId, JobType, LimitKey, LimitNumbers, QueueName, Rate, Scope};
 
-use crate::Engine;
 use crate::active::Active;
 use crate::config::Cost;
-use crate::limit::{Closed, GateIx, LimitIx, Partition};
+use crate::limit::{Closed, GateIx, LimitIx, Partition, Told};
 use crate::sched::{QueueIx, Tag};
+use crate::{Engine, EventKind, Times};
 
 impl Engine {
     /// The gates that jobs of a class must pass, besides that of their queue.
@@ -82,6 +82,7 @@ impl Engine {
                 self.queues.get_mut(ix).gate = Some(gate);
             }
             (Some(gate), None) => {
+                self.tell_of_queue(ix, gate, None);
                 self.queues.get_mut(ix).gate = None;
                 self.limits.leave_gate(gate);
             }
@@ -99,7 +100,53 @@ impl Engine {
         if let Some(opens) = opening.closed.and_then(|closed| closed.opens) {
             self.limits.look_at(gate, opens.max(0) as u64);
         }
+        self.tell_of_queue(ix, gate, opening.closed.as_ref());
         opening.free > 0
+    }
+
+    /// Whoever asks a queue that is closed as a whole, or open again, is the one to notice.
+    fn tell_of_queue(&mut self, ix: QueueIx, gate: GateIx, closed: Option<&Closed>) {
+        let told = self.limits.gate(gate).told;
+        if told.is_some() == closed.is_some() {
+            return;
+        }
+        let next = self
+            .queues
+            .get(ix)
+            .first_rank()
+            .and_then(|(_, _, turn)| self.turns.get(turn).lanes.first());
+        let next = next.map(|&(_, _, class)| class);
+        if next.is_none() && closed.is_some() {
+            return;
+        }
+        self.limits.gate_mut(gate).told = closed.map(|closed| (closed.strategy, self.now.mono));
+        let Some(class) = next else { return };
+        match (told, closed) {
+            (None, Some(closed)) => self.tell_closed(gate, class, closed),
+            (Some(told), None) => self.tell_open(gate, class, told),
+            _ => {}
+        }
+    }
+
+    /// A job of this class would start, and this gate does not let it.
+    pub(crate) fn tell_closed(&mut self, gate: GateIx, class: ClassId, closed: &Closed) {
+        let limit = self.limits.limit_mut(self.limits.gate(gate).limit);
+        limit.exceeded[closed.strategy as usize] += 1;
+        let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
+        let (strategy, limit, current) = (closed.strategy, closed.limit, closed.current);
+        let class = self.classes.slot(class).class.clone();
+        self.emit(EventKind::LimitExceeded { key, tenant, class, strategy, limit, current });
+    }
+
+    /// The gate lets the jobs of this class start again.
+    pub(crate) fn tell_open(&mut self, gate: GateIx, class: ClassId, (strategy, since): Told) {
+        let Some(head) = self.lanes.get(class).and_then(|lane| lane.head()) else { return };
+        let waited = self.now.mono.saturating_sub(since);
+        let limit = self.limits.limit_mut(self.limits.gate(gate).limit);
+        limit.waits.get_or_insert_with(|| Box::new(Times::of_waits())).record(waited);
+        let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
+        let job = self.job_ref(head, class);
+        self.emit(EventKind::LimitReleased { key, tenant, strategy, job });
     }
 
     /// A gate that does not let a job of this class start now.

@@ -98,7 +98,7 @@ impl Engine {
             (None, None) => (QueueStrategy::Strict, None),
         };
         let asked = match config {
-            Some(config) if fetch.queues.is_empty() => self.queues_of_pool(config, fetch),
+            Some(config) if fetch.queues.is_empty() => self.meant_by(&config.queues, fetch),
             _ => fetch.queues.clone(),
         };
         let weight = |name: &QueueName| {
@@ -117,13 +117,13 @@ impl Engine {
         })
     }
 
-    /// The queues of a pool as this fetch means them.
-    pub(crate) fn queues_of_pool(&self, config: &PoolConfig, fetch: &Fetch) -> Vec<QueueName> {
+    /// Queues as whoever fetches calls them.
+    pub(crate) fn meant_by(&self, names: &[QueueName], fetch: &Fetch) -> Vec<QueueName> {
         match &fetch.tenant {
             Some(tenant) if self.config.queues_per_tenant => {
-                config.queues.iter().map(|queue| queue.in_namespace(tenant)).collect()
+                names.iter().map(|queue| queue.in_namespace(tenant)).collect()
             }
-            _ => config.queues.clone(),
+            _ => names.to_vec(),
         }
     }
 

@@ -21,12 +21,7 @@ impl Engine {
             lane.place = Place::Sweep(gate);
         }
         self.sweeps.push_back(class);
-        let limit = self.limits.limit_mut(self.limits.gate(gate).limit);
-        limit.exceeded[closed.strategy as usize] += 1;
-        let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
-        let (strategy, limit, current) = (closed.strategy, closed.limit, closed.current);
-        let class = self.classes.slot(class).class.clone();
-        self.emit(EventKind::LimitExceeded { key, tenant, class, strategy, limit, current });
+        self.tell_closed(gate, class, closed);
     }
 
     /// At once, so that whoever asks next sees it. The rest is done when time goes on: nobody waits

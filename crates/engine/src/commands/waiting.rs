@@ -23,7 +23,7 @@ impl Engine {
         if fetch.queues.is_empty()
             && let Some(pool) = self.pool_of(&fetch).and_then(|name| self.pools.get(&name))
         {
-            fetch.queues = self.queues_of_pool(pool.config(), &fetch);
+            fetch.queues = self.meant_by(&pool.config().queues, &fetch);
         }
         fetch
     }

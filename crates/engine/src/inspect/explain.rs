@@ -77,8 +77,10 @@ pub enum Reason {
         active: u64,
         limit: u32,
     },
-    /// Nobody has asked for its queue lately.
-    NoWorker,
+    /// Nobody has asked for its queue lately; `kept` where only workers of certain pools may.
+    NoWorker {
+        kept: bool,
+    },
     InLine,
 }
 
@@ -174,17 +176,23 @@ impl Engine {
     /// What is wrong with the workers of a queue, if anything is.
     fn who_would_run(&self, queue: &QueueName) -> Option<Reason> {
         let ix = self.queues.find(queue)?;
-        let pools = self.pools.iter().filter(|(_, pool)| pool.config().queues.contains(queue));
-        let full: Vec<_> = pools.filter(|(_, pool)| pool.room() == 0).collect();
-        let isolated = self.pools.shuts_out(None, queue);
-        if let Some((name, pool)) = full.first().filter(|_| isolated) {
+        // Only where a queue is kept for pools is it known who else might serve it: nobody.
+        let kept = self.pools.shuts_out(None, queue);
+        let pools = self.pools.iter().filter(|(name, pool)| {
+            let serves = pool.config().queues.iter().any(|own| **own == *queue.local());
+            kept && serves && !self.pools.shuts_out(Some(name), queue)
+        });
+        let pools: Vec<_> = pools.collect();
+        if let Some((name, pool)) = pools.first()
+            && pools.iter().all(|(_, pool)| pool.room() == 0)
+        {
             let limit = pool.config().concurrency.unwrap_or(0);
             let (pool, active) = (name.to_string(), pool.active);
             return Some(Reason::PoolConcurrency { pool, active, limit });
         }
         let asked = self.queues.get(ix).asked_at;
         let lately = asked.is_some_and(|at| self.now.mono.saturating_sub(at) < LATELY_MS);
-        (!lately && self.queues.get(ix).waiters.is_empty()).then_some(Reason::NoWorker)
+        (!lately && self.queues.get(ix).waiters.is_empty()).then_some(Reason::NoWorker { kept })
     }
 
     fn line_of(&self, seq: Seq, class: ClassId) -> Line {
@@ -211,7 +219,7 @@ impl Engine {
                 // A worker may ask at any moment.
                 Reason::Scheduled { .. }
                 | Reason::RetryDelay { .. }
-                | Reason::NoWorker
+                | Reason::NoWorker { .. }
                 | Reason::InLine => {}
                 _ => return None,
             }

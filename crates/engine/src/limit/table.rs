@@ -6,7 +6,7 @@ use std::ops::Bound;
 use ahash::RandomState;
 use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit};
 
-use super::{Limit, Lot, Opening, Partition};
+use super::{Limit, Lot, Opening, Partition, Told};
 use crate::Now;
 use crate::sched::QueueIx;
 
@@ -27,6 +27,8 @@ pub(crate) struct Gate {
     users: u32,
     /// What the first of them wants done with jobs that may not start.
     pub on_limit: Option<OnLimit>,
+    /// For the gate of a whole queue: why it is closed and since when, once that was told.
+    pub told: Option<Told>,
     /// When to look whether it has opened.
     timer: Option<u64>,
 }
@@ -151,6 +153,7 @@ impl Limits {
             available: 0,
             users: 0,
             on_limit: None,
+            told: None,
             timer: None,
         };
         self.gates[ix.0 as usize] = Some(Box::new(gate));

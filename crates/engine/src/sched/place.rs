@@ -6,10 +6,10 @@ use rota_model::mutation::Counts;
 use rota_model::{ClassId, OnLimit, Seq, State};
 
 use super::{LaneKey, Place, QueueIx, Seat, ShardIx, Size, Tag, Turn, TurnIx, Waiting};
+use crate::Engine;
 use crate::config::PriorityScope;
 use crate::limit::{Closed, GateIx, Rank};
 use crate::tenant::TenantIx;
-use crate::{Engine, EventKind};
 
 impl Engine {
     /// A job is ready: it joins its lane and may be handed out. It must not be counted anywhere.
@@ -161,22 +161,15 @@ impl Engine {
             lane.place = Place::Lot(gate, turn);
         }
         match closed {
-            Some(closed) => self.tell_exceeded(gate, class, &closed),
+            Some(closed) => {
+                if let Some(opens) = closed.opens {
+                    self.limits.look_at(gate, opens.max(0) as u64);
+                }
+                self.tell_closed(gate, class, &closed);
+            }
             // It is open, and this lane takes its place in the queue's line.
             None => self.unsettled.push(gate),
         }
-    }
-
-    fn tell_exceeded(&mut self, gate: GateIx, class: ClassId, closed: &Closed) {
-        if let Some(opens) = closed.opens {
-            self.limits.look_at(gate, opens.max(0) as u64);
-        }
-        let limit = self.limits.limit_mut(self.limits.gate(gate).limit);
-        limit.exceeded[closed.strategy as usize] += 1;
-        let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
-        let class = self.classes.slot(class).class.clone();
-        let (strategy, limit, current) = (closed.strategy, closed.limit, closed.current);
-        self.emit(EventKind::LimitExceeded { key, tenant, class, strategy, limit, current });
     }
 
     /// Takes a lane out of wherever it stands.

@@ -8,8 +8,8 @@
 use rota_model::ClassId;
 
 use super::{Place, QueueIx, ShardIx, Tag, TurnIx};
+use crate::Engine;
 use crate::limit::{GateIx, Rank, Told};
-use crate::{Engine, EventKind, Times};
 
 impl Engine {
     /// Goes over the gates at which something has changed.
@@ -147,7 +147,7 @@ impl Engine {
             lane.place = Place::Nowhere;
         }
         if let Some(told) = told {
-            self.tell_released(gate, class, told);
+            self.tell_open(gate, class, told);
         }
         for i in 0..self.classes.slot(class).gates.len() {
             let other = self.classes.slot(class).gates[i];
@@ -161,15 +161,5 @@ impl Engine {
             }
         }
         self.enter_turn(class, turn);
-    }
-
-    fn tell_released(&mut self, gate: GateIx, class: ClassId, (strategy, since): Told) {
-        let Some(head) = self.lanes.get(class).and_then(|lane| lane.head()) else { return };
-        let waited = self.now.mono.saturating_sub(since);
-        let limit = self.limits.limit_mut(self.limits.gate(gate).limit);
-        limit.waits.get_or_insert_with(|| Box::new(Times::of_waits())).record(waited);
-        let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
-        let job = self.job_ref(head, class);
-        self.emit(EventKind::LimitReleased { key, tenant, strategy, job });
     }
 }

@@ -22,7 +22,11 @@ impl<'a> Owner<'a> {
         caller: Option<&TenantId>,
     ) -> Result<Self, Rejection> {
         let meta = meta.map_or("{}", RawValue::get);
-        let named = if rules.in_body { named_in(meta)? } else { None };
+        let named = match named_in(meta) {
+            // Where the body is not asked it may say what it likes, but not gainsay the request.
+            Err(_) if !rules.in_body => None,
+            named => named?.filter(|named| rules.in_body || caller.is_some_and(|own| own != named)),
+        };
         match (named, caller) {
             (Some(named), Some(caller)) if named != *caller => Err(Rejection::field(
                 FIELD,

@@ -122,8 +122,11 @@ fn queues(value: Option<&Value>) -> Result<Queues, Rejection> {
             }
             names
         }
-        _ => {
-            return Err(Rejection::field("queues", "is required")
+        other => {
+            let given = other.is_some_and(|value| !value.is_null());
+            let wrong =
+                if given { "must be an array of names, or an object" } else { "is required" };
+            return Err(Rejection::field("queues", wrong)
                 .hint("Send the names of the pool's queues as an array."));
         }
     };

@@ -43,16 +43,39 @@ impl Json {
         json::members(self.text(), "the body")
     }
 
+    /// An object whose members are told apart later.
+    pub fn object(&self) -> Result<Map<String, Value>, ApiError> {
+        self.members()?;
+        self.parse()
+    }
+
     pub fn parse<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, ApiError> {
+        // A struct would also be read from an array of its fields.
+        if self.text().trim_start().starts_with('[') {
+            self.members()?;
+        }
         serde_json::from_str(self.text()).map_err(|error| {
-            let text = error.to_string();
             if error.is_data() {
-                ApiError::invalid_request(format!("The body does not fit: {text}."))
+                ApiError::invalid_request(format!("The body does not fit: {}.", in_words(&error)))
             } else {
-                Rejection::malformed(format!("the body is not valid JSON: {text}")).into()
+                Rejection::malformed(format!("the body is not valid JSON: {error}")).into()
             }
         })
     }
+}
+
+/// What is wrong, without the names of our types.
+fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let Some((before, after)) = text.split_once(", expected ") else { return text };
+    let (expected, place) = after.rsplit_once(" at ").unwrap_or((after, "the end"));
+    let expected = match expected {
+        "u32" | "u64" | "usize" => "a whole number of at least 0",
+        "i32" | "i64" => "a whole number",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!("{before}, expected {expected} at {place}")
 }
 
 impl FromRequest<Arc<App>> for Json {
@@ -71,7 +94,7 @@ pub(super) struct OptionalJson(Option<Json>);
 
 impl OptionalJson {
     pub fn members(&self) -> Result<Map<String, Value>, ApiError> {
-        self.0.as_ref().map_or_else(|| Ok(Map::new()), Json::parse)
+        self.0.as_ref().map_or_else(|| Ok(Map::new()), Json::object)
     }
 }
 

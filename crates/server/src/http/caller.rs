@@ -1,6 +1,6 @@
 //! On whose behalf a request comes.
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use rota_model::{QueueName, TenantId, WorkerId};
 use rota_store::Record;
 
@@ -24,6 +24,15 @@ pub(super) fn caller() -> Option<TenantId> {
 /// Serves a request on behalf of its tenant.
 pub(super) async fn on_behalf_of<F: Future>(tenant: Option<TenantId>, serve: F) -> F::Output {
     CALLER.scope(tenant, serve).await
+}
+
+/// What all tenants share is not for one of them to change, nor to know of the others.
+pub(super) fn only_operators(what: &str) -> Result<(), ApiError> {
+    let Some(tenant) = caller() else { return Ok(()) };
+    let text = format!("{what}: this is for operators only, and the request comes from a tenant.");
+    Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", text)
+        .hint("An operator's requests come without the header X-OJS-Tenant.")
+        .detail("tenant_id", tenant.to_string()))
 }
 
 /// The tenant that a request names. Credentials will name one too, and must then agree.
@@ -63,7 +72,9 @@ pub(super) fn tenant_of(
 /// Enqueueing may name its tenants in the jobs; operators speak of all tenants.
 fn needs_tenant(path: &str) -> bool {
     let Some(rest) = path.strip_prefix("/ojs/v1/") else { return false };
-    !(rest.starts_with("admin/") || matches!(rest, "health" | "metrics" | "jobs" | "jobs/batch"))
+    let first = rest.split('/').next().unwrap_or(rest);
+    !(matches!(first, "admin" | "rate-limits")
+        || matches!(rest, "health" | "metrics" | "jobs" | "jobs/batch"))
 }
 
 impl App {
@@ -99,6 +110,11 @@ impl App {
             Some(tenant) if self.is_namespaced() => id.in_namespace(&tenant),
             _ => id,
         }
+    }
+
+    /// The same, for what each tenant has to itself in namespaces.
+    pub(super) fn only_operators_share(&self, what: &str) -> Result<(), ApiError> {
+        if self.is_namespaced() { Ok(()) } else { only_operators(what) }
     }
 
     pub(super) fn is_namespaced(&self) -> bool {

@@ -47,6 +47,7 @@ pub(super) async fn manifest(State(app): Shared) -> ApiResult {
             "urn:ojs:ext:dead-letter",
             "urn:ojs:ext:experimental:multi-tenancy",
             "urn:ojs:ext:fair-scheduling",
+            "urn:ojs:ext:multi-tenancy",
             "urn:ojs:ext:rate-limiting",
         ],
         "isolation": app.settings.tenancy.isolation.as_str(),

@@ -21,6 +21,7 @@ mod page;
 mod params;
 mod queues;
 mod rate_limits;
+mod refusal;
 mod reply;
 mod settle;
 mod slices;

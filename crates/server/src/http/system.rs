@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use rota_model::State as JobState;
 use serde_json::json;
 
+use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::{Shared, reply};
 use crate::runtime::Unavailable;
@@ -16,7 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) async fn health(State(app): Shared) -> ApiResult {
     let started = std::time::Instant::now();
     // Goes through the engine: an engine that does not answer is not healthy.
-    let look = app.handle.look(|engine| (engine.active_count(), engine.worker_count()));
+    // A tenant is told of its own jobs; how many workers serve the others is not for it to know.
+    let own = caller();
+    let look = app.handle.look(move |engine| match own {
+        Some(own) => (engine.totals_of_tenant(&own).of(JobState::Active), None),
+        None => (engine.active_count() as u64, Some(engine.worker_count())),
+    });
     let counts = tokio::time::timeout(PATIENCE, look).await.unwrap_or(Err(Unavailable::Busy));
     let latency_ms = started.elapsed().as_millis() as u64;
     let full = app.health.is_full();

@@ -1,5 +1,7 @@
 //! Workers: fetch, heartbeat, registration.
 
+use std::collections::HashSet;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Command, Fetch, Preference, Refusal, Registration, Reply};
@@ -138,11 +140,13 @@ pub(super) async fn heartbeat(State(app): Shared, body: Json) -> ApiResult {
     let ask = Ask::Beat { worker, state, jobs: jobs.clone(), visibility_ms, about };
     match app.ask(ask).await {
         Answer::Reply(Reply::Beat(beat)) => {
-            let known = |id: &JobId| {
-                beat.extended.contains(id) || beat.cancelled.contains(id) || beat.lost.contains(id)
-            };
+            let known: HashSet<JobId> = [&beat.extended, &beat.cancelled, &beat.lost]
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect();
             let names = |ids: &[JobId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
-            let unknown: Vec<JobId> = jobs.into_iter().filter(|id| !known(id)).collect();
+            let unknown: Vec<JobId> = jobs.into_iter().filter(|id| !known.contains(id)).collect();
             let lost: Vec<String> = names(&beat.lost).into_iter().chain(names(&unknown)).collect();
             Ok(reply::ok(&json!({
                 "state": beat.directive.as_str(),

@@ -7,6 +7,7 @@ use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration};
 use serde_json::{Map, Value, json};
 
 use crate::http::body::Json;
+use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::{Params, PathName};
 use crate::http::{App, Shared, reply};
@@ -38,9 +39,10 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
 
 /// Replaces the pool, or makes it.
 pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+    only_operators("A pool")?;
     let pool = PoolName::parse(name.as_str())
         .map_err(|error| ApiError::invalid_request(format!("The pool's name {error}.")))?;
-    let members = unwrapped(body.parse()?)?;
+    let members = unwrapped(body.object()?)?;
     if members.get("name").is_some_and(|given| given.as_str() != Some(name.as_str())) {
         return Err(ApiError::validation("name", "'name' is not the one in the path."));
     }
@@ -56,6 +58,7 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
 
 /// What was said here about the pool; what the configuration says counts again.
 pub(in crate::http) async fn remove(State(app): Shared, name: PathName) -> ApiResult {
+    only_operators("A pool")?;
     let view = find(&app, &name).await?;
     if view.origin == Origin::File {
         return Err(ApiError::conflict("The pool is defined in the server's configuration.")

@@ -66,12 +66,10 @@ pub(in crate::http) async fn configure(
     name: PathName,
     body: Json,
 ) -> ApiResult {
+    app.only_operators_share("The configuration of a queue")?;
     let mut body: ConfigBody = body.parse()?;
     let queue = app.queue(&name.queue()?);
     let limit = body.rate_limit.take().map(|value| declared(&value)).transpose()?;
-    if limit.is_some() {
-        rate_limits::for_everyone(&app)?;
-    }
     let settings = settings(body)?;
     let view = change(&app, Command::ConfigureQueue(queue.clone(), settings)).await?;
     if let Some(said) = limit {

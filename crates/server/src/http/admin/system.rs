@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::http::body::Json;
+use crate::http::caller::only_operators;
 use crate::http::error::ApiResult;
 use crate::http::{Shared, reply};
 use crate::runtime::Answer;
@@ -24,6 +25,7 @@ struct MaintenanceBody {
 }
 
 pub(in crate::http) async fn set_maintenance(State(app): Shared, body: Json) -> ApiResult {
+    only_operators("Maintenance")?;
     let body: MaintenanceBody = body.parse()?;
     let expected_ms = match body.estimated_duration.as_deref() {
         Some(text) => {
@@ -40,7 +42,9 @@ pub(in crate::http) async fn set_maintenance(State(app): Shared, body: Json) -> 
     }
 }
 
+/// It also has what is configured for each tenant.
 pub(in crate::http) async fn config(State(app): Shared) -> ApiResult {
+    only_operators("The settings")?;
     let rows = app.settings.table();
     let values: serde_json::Map<String, Value> =
         rows.iter().map(|row| (row.key.to_owned(), json!(row.value))).collect();

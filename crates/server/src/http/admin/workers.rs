@@ -1,8 +1,8 @@
 //! Workers, as an operator sees and handles them.
 
 use axum::extract::State;
-use rota_engine::{Command, Refusal, Reply, WorkerState, WorkerView};
-use rota_model::{Directive, Seq};
+use rota_engine::{Command, Engine, Refusal, Reply, WorkerState, WorkerView};
+use rota_model::{Directive, TenantId};
 use serde_json::{Value, json};
 
 use crate::http::caller::caller;
@@ -39,16 +39,23 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
 
 /// The workers that the caller can see: all, except where each serves one tenant.
 pub(super) async fn visible(app: &App) -> Result<Vec<WorkerView>, ApiError> {
-    let mut workers = app.handle.look(rota_engine::Engine::workers).await?;
-    if let Some(tenant) = caller().filter(|_| app.is_namespaced()) {
-        workers.retain(|view| view.about.worker.namespace() == Some(&tenant));
-    }
-    Ok(workers)
+    let Some(tenant) = caller() else { return Ok(app.handle.look(Engine::workers).await?) };
+    let namespaced = app.is_namespaced();
+    let look = app.handle.look(move |engine| {
+        let mut workers = engine.workers();
+        if namespaced {
+            workers.retain(|view| view.about.worker.namespace() == Some(&tenant));
+        } else {
+            workers.iter_mut().for_each(|view| keep_own_jobs(engine, view, &tenant));
+        }
+        workers
+    });
+    Ok(look.await?)
 }
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
-    let bodies = app.handle.bodies(own_jobs(&app, view.jobs.clone()).await?).await?;
+    let bodies = app.handle.bodies(view.jobs.clone()).await?;
     let ids: Vec<String> = bodies.into_iter().flatten().map(|body| body.id.to_string()).collect();
     let mut value = item(&view);
     value["active_job_ids"] = json!(ids);
@@ -68,12 +75,14 @@ pub(in crate::http) async fn resume(State(app): Shared, name: PathName) -> ApiRe
 }
 
 pub(in crate::http) async fn drop_stale(State(app): Shared, name: PathName) -> ApiResult {
+    app.only_operators_share("A worker that serves all tenants")?;
     let requeued = find(&app, &name).await?.jobs.len();
     command(&app, &name, Command::DropStaleWorker(app.worker(name.worker()?))).await?;
     Ok(reply::ok(&json!({"deleted": true, "id": name.as_str(), "jobs_requeued": requeued})))
 }
 
 async fn direct(app: &App, name: &PathName, directive: Directive) -> ApiResult {
+    app.only_operators_share("A worker that serves all tenants")?;
     command(app, name, Command::Direct(app.worker(name.worker()?), directive)).await?;
     Ok(reply::ok(&item(&find(app, name).await?)))
 }
@@ -87,22 +96,23 @@ async fn command(app: &App, name: &PathName, command: Command) -> Result<(), Api
 }
 
 async fn find(app: &App, name: &PathName) -> Result<WorkerView, ApiError> {
-    let id = app.worker(name.worker()?);
-    let view = app.handle.look(move |engine| engine.worker(&id)).await?;
-    view.ok_or_else(|| ApiError::not_found("worker", name.as_str()))
+    let (id, tenant) = (app.worker(name.worker()?), caller());
+    let look = app.handle.look(move |engine| {
+        let mut view = engine.worker(&id)?;
+        if let Some(tenant) = tenant {
+            keep_own_jobs(engine, &mut view, &tenant);
+        }
+        Some(view)
+    });
+    look.await?.ok_or_else(|| ApiError::not_found("worker", name.as_str()))
 }
 
 /// A worker may run jobs of many tenants; a caller is told of its own.
-async fn own_jobs(app: &App, jobs: Vec<Seq>) -> Result<Vec<Seq>, ApiError> {
-    let Some(tenant) = caller() else { return Ok(jobs) };
-    let look = app.handle.look(move |engine| {
-        let is_own = |seq: &Seq| {
-            let class = engine.active_job(*seq).map(|live| live.class);
-            class.and_then(|class| engine.owner_of(class)) == Some(&tenant)
-        };
-        jobs.into_iter().filter(is_own).collect()
+fn keep_own_jobs(engine: &Engine, view: &mut WorkerView, tenant: &TenantId) {
+    view.jobs.retain(|seq| {
+        let class = engine.active_job(*seq).map(|live| live.class);
+        class.and_then(|class| engine.owner_of(class)) == Some(tenant)
     });
-    Ok(look.await?)
 }
 
 fn item(view: &WorkerView) -> Value {

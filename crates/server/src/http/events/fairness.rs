@@ -4,6 +4,8 @@ use rota_engine::EventKind;
 use rota_model::{Seq, duration};
 use serde_json::{Value, json};
 
+use crate::http::admin::tenants::number;
+
 pub(super) fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>) -> Value {
     match kind {
         EventKind::TenantCreated { tenant } => json!({"tenant_id": tenant}),
@@ -16,8 +18,8 @@ pub(super) fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>) 
                 "tenant_id": tenant,
                 "reason": reason,
                 "action": "weight_reduced",
-                "original_weight": throttle.original.value(),
-                "effective_weight": throttle.effective.value(),
+                "original_weight": number(throttle.original.value()),
+                "effective_weight": number(throttle.effective.value()),
                 "until": throttle.until.to_string(),
             }),
             None => json!({
@@ -31,16 +33,16 @@ pub(super) fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>) 
             json!({"tenant_id": tenant, "reason": reason})
         }
         EventKind::LimitExceeded { key, strategy, limit, current, .. } => {
-            json!({"key": key, "strategy": strategy.as_str(), "limit": limit, "current": current})
+            json!({"key": key.local(), "strategy": strategy.as_str(), "limit": limit, "current": current})
         }
         EventKind::LimitReleased { key, strategy, job, .. } => {
-            json!({"key": key, "strategy": strategy.as_str(), "job_id": job_id(job.seq)})
+            json!({"key": key.local(), "strategy": strategy.as_str(), "job_id": job_id(job.seq)})
         }
         EventKind::LimitDropped { key, job, .. } => {
-            json!({"key": key, "job_id": job_id(job.seq), "job_type": job.class.kind})
+            json!({"key": key.local(), "job_id": job_id(job.seq), "job_type": job.class.kind})
         }
         EventKind::LimitAdjusted { key, until, reason, .. } => {
-            json!({"key": key, "until": until.map(|at| at.to_string()), "reason": reason})
+            json!({"key": key.local(), "until": until.map(|at| at.to_string()), "reason": reason})
         }
         EventKind::QueueStarved { queue, for_ms, available } => json!({
             "queue": queue.local(),

@@ -25,6 +25,7 @@ pub(super) fn show(id: JobId, event: &Event, names: &Names) -> Value {
     let subject = match about.subject {
         Subject::Job => job_id,
         Subject::Named(name) => Some(name.to_owned()),
+        Subject::Key(key) => Some(key.local().to_string()),
     };
     envelope(id, about.name, about.component, event.at, &json!(subject), &data)
 }

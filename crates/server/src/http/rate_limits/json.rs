@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 /// A key as it is counted for everyone, or for one tenant.
 pub(super) fn partition(view: &LimitView) -> Value {
     let numbers = view.numbers;
-    let scope = if view.tenant.is_some() { Scope::Tenant } else { Scope::Global };
+    let tenant = view.tenant.as_deref().or(view.key.namespace());
+    let scope = if tenant.is_some() { Scope::Tenant } else { Scope::Global };
     let time = |at: rota_model::Millis| at.to_string();
     let mut value = json!({
-        "key": view.key,
+        "key": view.key.local(),
         "scope": scope.as_str(),
         "active": view.active,
         "concurrency": numbers.concurrency.map(|limit| json!({
@@ -40,7 +41,7 @@ pub(super) fn partition(view: &LimitView) -> Value {
         "mixed": view.mixed,
         "reason": view.reason,
     });
-    if let Some(tenant) = &view.tenant {
+    if let Some(tenant) = tenant {
         value["tenant_id"] = json!(tenant);
     }
     value

@@ -51,7 +51,10 @@ async fn find(app: &App, prefix: String, skip: usize, take: usize) -> Result<Fou
     let caller = caller();
     let seen = |name: &LimitName| match &caller {
         None => true,
-        Some(own) => name.tenant.as_ref() == Some(own) || name.tenant.is_none() && name.declared,
+        Some(own) => match name.tenant.as_deref().or(name.key.namespace()) {
+            Some(tenant) => tenant == &**own,
+            None => name.declared,
+        },
     };
     // Where nothing is left out, the number of all is known.
     let all = match caller.is_none() && prefix.is_empty() {

@@ -6,11 +6,11 @@ mod said;
 
 use axum::extract::State;
 use rota_engine::{Command, LimitName, LimitView, Refusal, Reply};
-use rota_model::{JobType, LimitKey, TenantId};
-use serde_json::{Value, json};
+use rota_model::{JobType, LimitKey, QueueName, TenantId};
+use serde_json::Value;
 
 use super::body::Json;
-use super::caller::caller;
+use super::caller::{caller, only_operators};
 use super::error::{ApiError, ApiResult};
 use super::params::{Params, PathName};
 use super::{App, Shared, reply};
@@ -20,6 +20,7 @@ pub(super) use json::numbers as numbers_json;
 pub(super) use list::list;
 pub(super) use said::Said;
 
+const QUEUE: &str = "The limit of a queue";
 /// The most tenants' parts of a key that are shown with it.
 const MOST_PARTS: usize = 1_000;
 
@@ -30,9 +31,8 @@ struct Target {
 }
 
 pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
-    let key = known_key(&name)?;
-    let tenant = tenant(&params, &name)?;
-    answer(&app, &Target { key, tenant }, &name).await
+    let target = known(&app, known_key(&name)?, tenant(&params, &name)?).await?;
+    answer(&app, &target, &name).await
 }
 
 pub(super) async fn put(
@@ -44,13 +44,13 @@ pub(super) async fn put(
     let key = LimitKey::parse(name.as_str())
         .map_err(|e| ApiError::invalid_request(format!("The key {e}.")).detail("field", "key"))?;
     let tenant = tenant(&params, &name)?;
-    say(&app, Target { key, tenant }, &body).await
+    let target = of_own_queue(&app, &key, tenant.as_ref()).unwrap_or(Target { key, tenant });
+    say(&app, target, &body).await
 }
 
 pub(super) async fn clear(State(app): Shared, name: PathName, params: Params) -> ApiResult {
-    let key = known_key(&name)?;
-    let tenant = tenant(&params, &name)?;
-    forget(&app, Target { key, tenant }, &name).await
+    let target = known(&app, known_key(&name)?, tenant(&params, &name)?).await?;
+    forget(&app, target, &name).await
 }
 
 pub(super) async fn show_queue(State(app): Shared, name: PathName) -> ApiResult {
@@ -60,13 +60,13 @@ pub(super) async fn show_queue(State(app): Shared, name: PathName) -> ApiResult 
 
 pub(super) async fn put_queue(State(app): Shared, name: PathName, body: Json) -> ApiResult {
     let target = of_queue(&app, &name)?;
-    for_everyone(&app)?;
+    app.only_operators_share(QUEUE)?;
     say(&app, target, &body).await
 }
 
 pub(super) async fn clear_queue(State(app): Shared, name: PathName) -> ApiResult {
     let target = of_queue(&app, &name)?;
-    for_everyone(&app)?;
+    app.only_operators_share(QUEUE)?;
     forget(&app, target, &name).await
 }
 
@@ -75,12 +75,12 @@ pub(super) async fn show_type(State(app): Shared, name: PathName) -> ApiResult {
 }
 
 pub(super) async fn put_type(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    only_operators()?;
+    only_operators("The limit of a job type")?;
     say(&app, of_type(&name)?, &body).await
 }
 
 pub(super) async fn clear_type(State(app): Shared, name: PathName) -> ApiResult {
-    only_operators()?;
+    only_operators("The limit of a job type")?;
     forget(&app, of_type(&name)?, &name).await
 }
 
@@ -171,6 +171,23 @@ fn known_key(name: &PathName) -> Result<LimitKey, ApiError> {
     LimitKey::parse(name.as_str()).map_err(|_| ApiError::not_found("rate limit", name.as_str()))
 }
 
+/// What is known of a key; the queue that a tenant has to itself comes before its jobs' own limits.
+async fn known(app: &App, key: LimitKey, tenant: Option<TenantId>) -> Result<Target, ApiError> {
+    if let Some(target) = of_own_queue(app, &key, tenant.as_ref())
+        && look(app, target.key.clone(), None).await?.is_some()
+    {
+        return Ok(target);
+    }
+    Ok(Target { key, tenant })
+}
+
+/// The limit of a whole queue, where the tenant has queues of its own.
+fn of_own_queue(app: &App, key: &LimitKey, tenant: Option<&TenantId>) -> Option<Target> {
+    let tenant = tenant.filter(|_| app.is_namespaced())?;
+    let queue = QueueName::parse(key.strip_prefix("queue:")?).ok()?;
+    Some(Target { key: LimitKey::of_queue(&queue.in_namespace(tenant)), tenant: None })
+}
+
 fn of_queue(app: &App, name: &PathName) -> Result<Target, ApiError> {
     let queue = app.queue(&name.queue()?);
     Ok(Target { key: LimitKey::of_queue(&queue), tenant: None })
@@ -180,22 +197,4 @@ fn of_type(name: &PathName) -> Result<Target, ApiError> {
     let kind = JobType::parse(name.as_str())
         .map_err(|error| ApiError::invalid_request(format!("The job type {error}.")))?;
     Ok(Target { key: LimitKey::of_type(&kind), tenant: None })
-}
-
-/// A queue that tenants share is not for one of them to limit.
-pub(super) fn for_everyone(app: &App) -> Result<(), ApiError> {
-    if app.is_namespaced() { Ok(()) } else { only_operators() }
-}
-
-fn only_operators() -> Result<(), ApiError> {
-    match caller() {
-        None => Ok(()),
-        Some(tenant) => Err(ApiError::new(
-            axum::http::StatusCode::FORBIDDEN,
-            "forbidden",
-            "This limit is for the jobs of all tenants, and only an operator may set it.",
-        )
-        .hint("Leave the header X-OJS-Tenant out, or give jobs a rate_limit of their own.")
-        .detail("tenant_id", json!(tenant))),
-    }
 }

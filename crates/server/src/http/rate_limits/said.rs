@@ -30,7 +30,7 @@ pub(in crate::http) struct Said {
 
 impl Said {
     pub(super) fn read(body: &Json, key: &LimitKey, now: Millis) -> Result<Self, ApiError> {
-        let members: Map<String, Value> = body.parse()?;
+        let members = body.object()?;
         if let Some(unknown) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
             return Err(Rejection::value(unknown.clone(), "is not a part of a rate limit")
                 .hint(

@@ -1,7 +1,7 @@
 //! What an event is called and whom it concerns: the one place to put a new kind in.
 
 use rota_engine::{EventKind, JobRef};
-use rota_model::{Class, CronName, QueueName, WorkerId};
+use rota_model::{Class, CronName, LimitKey, QueueName, WorkerId};
 
 /// Everything but an event's data, read off its kind.
 pub struct About<'a> {
@@ -21,6 +21,8 @@ pub enum Subject<'a> {
     /// The job itself; its id may have to be looked up.
     Job,
     Named(&'a str),
+    /// A rate limit.
+    Key(&'a LimitKey),
 }
 
 impl<'a> About<'a> {
@@ -59,23 +61,22 @@ impl<'a> About<'a> {
             }
             EventKind::LimitExceeded { key, tenant, class, .. } => {
                 let owner = tenant.as_deref().unwrap_or(&class.tenant);
-                let about =
-                    Self::class("rate_limit.exceeded", "limits", Subject::Named(key), class);
+                let about = Self::class("rate_limit.exceeded", "limits", Subject::Key(key), class);
                 Self { tenant: Some(owner), ..about }
             }
             EventKind::LimitReleased { key, job, .. } => {
                 let about =
-                    Self::class("rate_limit.released", "limits", Subject::Named(key), &job.class);
+                    Self::class("rate_limit.released", "limits", Subject::Key(key), &job.class);
                 Self { job: Some(job), ..about }
             }
             EventKind::LimitDropped { key, job, .. } => {
                 let about =
-                    Self::class("rate_limit.dropped", "limits", Subject::Named(key), &job.class);
+                    Self::class("rate_limit.dropped", "limits", Subject::Key(key), &job.class);
                 Self { job: Some(job), ..about }
             }
             EventKind::LimitAdjusted { key, tenant, .. } => Self {
                 tenant: tenant.as_deref(),
-                ..Self::plain("rate_limit.dynamic_adjusted", "limits", Subject::Named(key))
+                ..Self::plain("rate_limit.dynamic_adjusted", "limits", Subject::Key(key))
             },
             EventKind::QueueStarved { queue, .. } => Self::queue("scheduling.queue_starved", queue),
             EventKind::PoolOverloaded { pool, .. } => {

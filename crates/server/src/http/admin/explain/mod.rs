@@ -57,7 +57,7 @@ fn show(id: &str, why: &Explained) -> Value {
 
 /// Whether the next worker that asks may get it.
 fn is_runnable(why: &Explained) -> bool {
-    let harmless = |reason: &Reason| matches!(reason, Reason::InLine | Reason::NoWorker);
+    let harmless = |reason: &Reason| matches!(reason, Reason::InLine | Reason::NoWorker { .. });
     why.state == JobState::Available && why.reasons.iter().all(harmless)
 }
 
@@ -87,7 +87,7 @@ fn show_reason(id: &str, why: &Explained, reason: &Reason) -> Value {
 fn show_limit(reason: &Reason) -> Option<Value> {
     let Reason::Limit { key, strategy, limit, current, opens } = reason else { return None };
     Some(json!({
-        "key": key,
+        "key": key.local(),
         "strategy": strategy.as_str(),
         "limit": limit,
         "current": current,

@@ -19,7 +19,7 @@ pub(super) fn code(reason: &Reason) -> &'static str {
         Reason::Limit { strategy: Strategy::Pause, .. } => "limit_paused",
         Reason::Limit { .. } => "limit",
         Reason::PoolConcurrency { .. } => "pool_concurrency",
-        Reason::NoWorker => "no_worker",
+        Reason::NoWorker { .. } => "no_worker",
         Reason::InLine => "in_line",
     }
 }
@@ -90,7 +90,11 @@ pub(super) fn message(id: &str, why: &Explained, reason: &Reason) -> String {
              PUT /ojs/v1/admin/pools/{pool}.",
             active_jobs(*active)
         ),
-        Reason::NoWorker => format!(
+        Reason::NoWorker { kept: true } => format!(
+            "No worker of a pool that the queue '{queue}' is kept for has asked for its jobs in the \
+             last minute; start one with such a pool: GET /ojs/v1/admin/pools lists them."
+        ),
+        Reason::NoWorker { kept: false } => format!(
             "No worker has asked for jobs of the queue '{queue}' in the last minute; \
              start one that fetches from it."
         ),
@@ -109,6 +113,7 @@ fn limit_message(
     current: u64,
     opens: Option<Millis>,
 ) -> String {
+    let key = key.local();
     let address = format!("/ojs/v1/rate-limits/{key}");
     match strategy {
         Strategy::Concurrency if limit == 0 => {

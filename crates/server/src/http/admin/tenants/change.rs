@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{id_of, json, unknown};
 use crate::http::body::{Json, OptionalJson};
+use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
 use crate::http::{App, Shared, reply};
@@ -17,7 +18,7 @@ const LONGEST_REASON: usize = 1_000;
 
 /// Replaces all that was said.
 pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    let (id, members) = (named(&name)?, body.parse::<Map<String, Value>>()?);
+    let (id, members) = (changeable(&name)?, body.object()?);
     same_tenant(&id, &members)?;
     let mut config = TenantConfig::default();
     config.merge(&members)?;
@@ -30,7 +31,7 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
 
 /// Changes what is given, and leaves the rest.
 pub(in crate::http) async fn merge(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    let (id, members) = (named(&name)?, body.parse::<Map<String, Value>>()?);
+    let (id, members) = (changeable(&name)?, body.object()?);
     same_tenant(&id, &members)?;
     let reason = reason(&members)?;
     // Nobody else may change it between the look and the change.
@@ -50,7 +51,7 @@ pub(in crate::http) async fn release(
     body: OptionalJson,
 ) -> ApiResult {
     let members = body.members()?;
-    let command = Command::ReleaseTenant(id_of(&name)?, reason(&members)?);
+    let command = Command::ReleaseTenant(changeable(&name)?, reason(&members)?);
     match app.handle.command(command).await? {
         Reply::Tenant { tenant, .. } => answer(&app, StatusCode::OK, *tenant).await,
         Reply::Refused(Refusal::UnknownTenant) => Err(unknown(&name)),
@@ -70,12 +71,14 @@ pub(super) fn reason(members: &Map<String, Value>) -> Result<Option<String>, Rej
     }
 }
 
-/// A tenant that may not exist yet.
-fn named(name: &PathName) -> Result<TenantId, ApiError> {
+/// A tenant that may not exist yet. What it is entitled to is not for itself to say.
+fn changeable(name: &PathName) -> Result<TenantId, ApiError> {
     TenantId::parse(name.as_str()).map_err(|error| {
         ApiError::invalid_request(format!("The tenant's id {error}.")).detail("field", "tenant_id")
     })?;
-    id_of(name)
+    let id = id_of(name)?;
+    only_operators("What a tenant may use")?;
+    Ok(id)
 }
 
 fn same_tenant(id: &TenantId, members: &Map<String, Value>) -> Result<(), ApiError> {

@@ -10,6 +10,7 @@ use super::change::reason;
 use super::{find, unknown};
 use crate::http::admin::bulk::{self, Action};
 use crate::http::body::OptionalJson;
+use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
 use crate::http::params::{Params, PathName};
@@ -31,6 +32,7 @@ pub(in crate::http) async fn delete(
         params.get(word) == Some("true") || members.get(word) == Some(&Value::Bool(true))
     };
     let id = find(&app, &name).await?.view.id;
+    only_operators("What a tenant may use")?;
     let rounds = if said("purge") { ROUNDS } else { 0 };
     if rounds > 0 {
         bulk::require_confirm(Some(said("confirm")))?;

@@ -30,7 +30,8 @@ pub(super) fn whole(view: &TenantView, totals: &Totals) -> Value {
         "throttle": throttle(view.throttle.as_ref()),
         "stats": stats(view, totals),
         "file": view.file.as_ref().map(config),
-        "created_at": view.created.to_string(),
+        // One that is only configured has no beginning.
+        "created_at": (view.created.0 > 0).then(|| view.created.to_string()),
         "updated_at": view.updated.map(|at: Millis| at.to_string()),
         "reason": view.reason,
     });
@@ -83,7 +84,7 @@ pub(super) fn use_of_limits(view: &TenantView) -> Value {
         "max_enqueue_rate": {
             "limit": config.max_enqueue_rate.map(|rate| rate.limit),
             "period": config.max_enqueue_rate.map(period),
-            "current": view.enqueued_in_window,
+            "current": config.max_enqueue_rate.map(|_| view.enqueued_in_window.unwrap_or(0)),
         },
         "max_queue_depth": {"limit": config.max_queue_depth, "current": view.depth()},
         "max_scheduled": {"limit": config.max_scheduled, "current": view.of(State::Scheduled)},
@@ -101,7 +102,7 @@ pub(super) fn change(change: &Change) -> Value {
 }
 
 /// Whole numbers are written as such.
-pub(in crate::http::admin) fn number(value: f64) -> Value {
+pub(in crate::http) fn number(value: f64) -> Value {
     if value.fract() == 0.0 { json!(value as i64) } else { json!(value) }
 }
 

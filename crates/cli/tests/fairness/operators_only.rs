@@ -1,0 +1,121 @@
+//! What all tenants share is not for one of them to change, nor to look into.
+
+use serde_json::{Value, json};
+
+use crate::api::{caller, fetch, fresh, of, put_pool, put_tenant, shared, start};
+use crate::shorthand::{fresh_queue, job_on};
+
+#[test]
+fn a_tenant_does_not_change_what_others_share() {
+    let server = shared();
+    let (acme, queue, worker, pool) = (fresh("acme"), fresh_queue(), fresh("w"), fresh("pool"));
+    server.enqueue(of(&acme, &queue));
+    fetch(&server, json!({"queues": [queue], "worker_id": worker}));
+    put_pool(&server, &pool, json!({"queues": [queue]}));
+    let acme = caller(&server, &acme);
+    let admin = |path: String| format!("/ojs/v1/admin/{path}");
+    let posts = [
+        ("system/maintenance".to_owned(), json!({"enabled": true})),
+        (format!("workers/{worker}/quiet"), json!({})),
+        (format!("workers/{worker}/terminate"), json!({})),
+        (format!("workers/{worker}/resume"), json!({})),
+    ];
+    for (path, body) in posts {
+        acme.post(&admin(path), body).expect_error(403, "forbidden");
+    }
+    let puts = [
+        (format!("pools/{pool}"), json!({"queues": ["default"]})),
+        (format!("queues/{queue}/config"), json!({"concurrency": 1})),
+        (format!("queues/{queue}/rate-limit"), json!({"concurrency": 1})),
+        ("job-types/a.b/rate-limit".to_owned(), json!({"concurrency": 1})),
+    ];
+    for (path, body) in puts {
+        acme.put(&admin(path), body).expect_error(403, "forbidden");
+    }
+    acme.delete(&admin(format!("pools/{pool}"))).expect_error(403, "forbidden");
+    acme.delete(&admin(format!("workers/{worker}"))).expect_error(403, "forbidden");
+    let shown = server.get(&admin(format!("workers/{worker}"))).expect(200);
+    assert_eq!(shown["directive"], "running");
+    assert_eq!(server.get(&admin(format!("pools/{pool}"))).expect(200)["queues"], json!([queue]));
+}
+
+#[test]
+fn a_tenant_does_not_say_what_it_is_entitled_to() {
+    let server = shared();
+    let acme = fresh("acme");
+    put_tenant(&server, &acme, json!({"limits": {"max_concurrency": 1}}));
+    let path = format!("/ojs/v1/admin/tenants/{acme}");
+    let own = caller(&server, &acme);
+    own.put(&path, json!({"fairness_weight": 1000})).expect_error(403, "forbidden");
+    let limits = json!({"max_concurrency": 99});
+    own.put(&format!("{path}/limits"), limits).expect_error(403, "forbidden");
+    own.post(&format!("{path}/release"), json!({})).expect_error(403, "forbidden");
+    own.delete(&path).expect_error(403, "forbidden");
+    let shown = own.get(&path).expect(200);
+    assert_eq!(shown["limits"]["max_concurrency"], 1, "{shown}");
+}
+
+#[test]
+fn a_tenant_is_not_told_how_others_are_configured() {
+    let server = start(&[("ROTA_TENANTS", r#"{"secret": {"weight": 7}}"#)]);
+    let path = "/ojs/v1/admin/system/config";
+    assert!(server.get(path).expect(200).to_string().contains("tenants.secret"));
+    caller(&server, "acme").get(path).expect_error(403, "forbidden");
+}
+
+#[test]
+fn dispatches_of_others_are_not_shown_to_a_tenant() {
+    let server = shared();
+    let (acme, queue) = (fresh("acme"), fresh_queue());
+    server.enqueue(of(&acme, &queue));
+    fetch(&server, json!({"queues": [queue]}));
+    let path = "/ojs/v1/admin/scheduling/stats";
+    caller(&server, "beta").get(path).expect_error(422, "unsupported");
+
+    let server = start(&[("ROTA_TENANCY_ISOLATION", "namespace")]);
+    for tenant in ["acme", "beta"] {
+        caller(&server, tenant).enqueue(job_on("mail"));
+        assert_eq!(caller(&server, tenant).fetch("mail", 1).len(), 1);
+    }
+    let names = |shown: Value| {
+        let queues = shown["queues"].as_array().unwrap().clone();
+        queues.iter().map(|q| json!([q["tenant_id"], q["name"]])).collect::<Vec<_>>()
+    };
+    let shown = caller(&server, "beta").get(path).expect(200);
+    assert_eq!(shown["queues"][0]["dispatch_ratio_1m"], 1.0, "{shown}");
+    assert_eq!(names(shown), [json!(["beta", "mail"])]);
+    let all = server.get(path).expect(200);
+    assert_eq!(names(all), [json!(["acme", "mail"]), json!(["beta", "mail"])]);
+}
+
+#[test]
+fn a_worker_counts_only_the_jobs_of_whoever_asks() {
+    let server = shared();
+    let (acme, beta, queue, worker) = (fresh("acme"), fresh("beta"), fresh_queue(), fresh("w"));
+    server.enqueue(of(&acme, &queue));
+    server.enqueue(of(&beta, &queue));
+    server.enqueue(of(&beta, &queue));
+    fetch(&server, json!({"queues": [queue], "count": 9, "worker_id": worker}));
+    let path = format!("/ojs/v1/admin/workers/{worker}");
+    assert_eq!(caller(&server, &acme).get(&path).expect(200)["active_jobs"], 1);
+    assert_eq!(caller(&server, &fresh("gamma")).get(&path).expect(200)["active_jobs"], 0);
+    assert_eq!(server.get(&path).expect(200)["active_jobs"], 3);
+}
+
+#[test]
+fn health_and_fairness_speak_of_the_caller_alone() {
+    let server = start(&[]);
+    server.enqueue(of("acme", "q"));
+    fetch(&server, json!({"queues": ["q"], "worker_id": "w"}));
+    let health = |tenant| caller(&server, tenant).get("/ojs/v1/health").expect(200);
+    assert_eq!(
+        (&health("acme")["active_jobs"], &health("beta")["active_jobs"]),
+        (&json!(1), &json!(0))
+    );
+    assert_eq!(health("beta")["workers"], Value::Null);
+    assert_eq!(server.get("/ojs/v1/health").expect(200)["workers"], 1);
+
+    let shares = |tenant| caller(&server, tenant).get("/ojs/v1/admin/fairness").expect(200);
+    assert_eq!(shares("beta")["tenants"], json!([]));
+    assert_eq!(shares("acme")["tenants"][0]["dispatched_1m"], 1);
+}

@@ -1,0 +1,178 @@
+//! The one place where the engine's refusals become status codes.
+
+use axum::http::StatusCode;
+use rota_engine::Refusal;
+use rota_model::Rejection;
+
+use super::error::ApiError;
+
+/// When to ask again where only an operator can change something.
+const SHUT_OUT_MS: u64 = 60_000;
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::UnknownJob => Self::not_found("job", "?"),
+            Refusal::IdTaken { id, index } => {
+                Self::conflict(format!("The id '{id}' is taken by another job."))
+                    .with_code("duplicate")
+                    .kind("conflict")
+                    .hint("Leave 'id' out, or choose a fresh UUIDv7.")
+                    .detail("existing_job_id", id.to_string())
+                    .detail("index", index)
+            }
+            Refusal::NotActive { state } => {
+                Self::conflict(format!("The job is not active; its state is '{state}'."))
+                    .hint("Its reservation may have ended, or it was settled already.")
+                    .detail("current_state", state.as_str())
+                    .detail("expected_state", "active")
+            }
+            Refusal::NotHolder { worker, attempt } => {
+                Self::conflict("The job is held by another worker or attempt.")
+                    .hint("This execution was given up; drop its outcome.")
+                    .detail("worker_id", worker.map(|id| id.local().to_owned()))
+                    .detail("attempt", attempt)
+            }
+            Refusal::Terminal { state } => {
+                Self::conflict(format!("The job has ended; its state is '{state}'."))
+                    .hint("Nothing can be done to a job that has ended, except retrying it.")
+                    .detail("current_state", state.as_str())
+            }
+            Refusal::NotPending { state } => Self::conflict(format!(
+                "Only pending jobs can be activated; the state of this one is '{state}'."
+            ))
+            .hint("Enqueue with \"pending\": true to stage a job.")
+            .detail("current_state", state.as_str()),
+            Refusal::NotRetryable { state } => Self::conflict(format!(
+                "Only discarded and cancelled jobs can be retried; the state of this one is '{state}'."
+            ))
+            .hint("Wait until it has ended.")
+            .detail("current_state", state.as_str()),
+            Refusal::StillActive => Self::conflict("The job is active and cannot be deleted.")
+                .hint("Cancel it first.")
+                .detail("current_state", "active"),
+            Refusal::UnknownWorker => Self::not_found("worker", "?"),
+            Refusal::WorkerNotStale => {
+                Self::conflict("The worker is alive: it was heard of within the heartbeat timeout.")
+                    .hint("Quiet it instead, or wait until it is stale.")
+            }
+            Refusal::OtherPool { pool } => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "invalid_request",
+                "The worker does not belong to this pool.",
+            )
+            .hint("Register the worker with the pool, or leave the pool out.")
+            .detail("pool", pool),
+            Refusal::UnknownQueue => Self::not_found("queue", "?"),
+            Refusal::UnknownCron => Self::not_found("cron job", "?"),
+            Refusal::TooManyQueues { limit } => too_many("queues", limit, Some("limits.queues")),
+            Refusal::TooManyWorkers { limit } => too_many("workers", limit, Some("limits.workers")),
+            Refusal::TooManyCrons { limit } => too_many("cron jobs", limit, Some("limits.crons")),
+            Refusal::TooManyLimits { limit } => {
+                too_many("rate limits", limit, None)
+            }
+            Refusal::TooManyPools { limit } => too_many("pools", limit, None),
+            Refusal::TooManyKeys { tenant, limit } => Self::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "TENANT_LIMIT_EXCEEDED",
+                format!("Tenant '{tenant}' has jobs waiting for {limit} different rate limits, which is the limit."),
+            )
+            .hint("Use fewer keys, or raise limits.rate_keys_per_tenant: each key is a line of its own.")
+            .member("tenant_id", tenant.to_string())
+            .member("limit", "rate_keys_per_tenant")
+            .member("current", limit)
+            .member("maximum", limit)
+            .retry_after(60),
+            Refusal::UndeclaredKey { key } => Self::validation(
+                "rate_limit.scope",
+                format!("The key '{key}' is not declared, so its limit cannot be shared by all tenants."),
+            )
+            .hint("Leave 'scope' out to limit the tenant's own jobs, or let an operator PUT /ojs/v1/rate-limits/{key}."),
+            refusal @ (Refusal::TenantLimit { .. } | Refusal::QueueFull { .. }) => full(refusal),
+            Refusal::UnknownPool => {
+                Self::validation("pool", "There is no such pool.").hint("GET /ojs/v1/admin/pools lists all pools.")
+            }
+            Refusal::NoQueues => Rejection::field("queues", "must name at least one queue, or the request a pool")
+                .hint("Send \"queues\": [\"default\"], or register the worker with queues or a pool.")
+                .into(),
+            Refusal::NotInPool { pool, queue } => {
+                Self::validation("queues", format!("The queue '{queue}' is not among those of the pool '{pool}'."))
+                    .hint("Leave 'queues' out to be served from all queues of the pool.")
+            }
+            Refusal::UnknownTenant => Self::not_found("tenant", "?"),
+            Refusal::TenantHasJobs { living } => {
+                let jobs = if living == 1 { "one job" } else { &format!("{living} jobs") };
+                Self::conflict(format!("The tenant has {jobs} not finished yet."))
+                    .hint("Wait for them, or send ?purge=true with {\"confirm\": true} to remove them.")
+                    .detail("live_jobs", living)
+            }
+            Refusal::NotThrottled => Self::conflict("The tenant is not throttled.")
+                .hint("There is nothing to end; GET /ojs/v1/admin/tenants/{id} shows 'throttle'."),
+            Refusal::UnknownLimit => Self::not_found("rate limit", "?"),
+        }
+    }
+}
+
+/// More jobs than a tenant or a queue may have.
+fn full(refusal: Refusal) -> ApiError {
+    match refusal {
+        Refusal::TenantLimit { tenant, limit, current, maximum, retry_ms } => {
+            let text = format!("Tenant '{tenant}' has exceeded {limit} ({maximum})");
+            // Nothing fits into nothing: the tenant was shut out, and may be let in again.
+            let retry_ms = retry_ms.or((maximum == 0).then_some(SHUT_OUT_MS));
+            let error = ApiError::new(status_of(retry_ms), "TENANT_LIMIT_EXCEEDED", text)
+                .member("tenant_id", tenant.to_string())
+                .member("limit", limit)
+                .member("current", current)
+                .member("maximum", maximum);
+            again(error, retry_ms, "or raise the limit.")
+        }
+        Refusal::QueueFull { queue, tenant, depth, bound, in_bytes, strategy, retry_ms } => {
+            let what = if in_bytes { "size bound" } else { "depth bound" };
+            let queue = queue.local().to_owned();
+            let text = format!("Queue '{queue}' has reached its {what} ({bound})");
+            let error = ApiError::new(status_of(retry_ms), "QUEUE_FULL", text)
+                .member("queue", queue)
+                .member("depth", depth)
+                .member("bound", bound)
+                .member("strategy", strategy.as_str())
+                .header("x-ojs-queue-depth", depth)
+                .header("x-ojs-queue-bound", bound);
+            let error = match tenant {
+                Some(tenant) => error.member("tenant_id", tenant.to_string()),
+                None => error,
+            };
+            again(error, retry_ms, "or raise the bound.")
+        }
+        other => other.into(),
+    }
+}
+
+/// What could never be admitted is not worth sending again.
+fn status_of(retry_ms: Option<u64>) -> StatusCode {
+    match retry_ms {
+        Some(_) => StatusCode::TOO_MANY_REQUESTS,
+        None => StatusCode::UNPROCESSABLE_ENTITY,
+    }
+}
+
+fn again(error: ApiError, retry_ms: Option<u64>, or_else: &str) -> ApiError {
+    match retry_ms {
+        Some(ms) => error
+            .hint(format!("Send the jobs again after the time in Retry-After, {or_else}"))
+            .retry_after(ms.div_ceil(1_000).max(1)),
+        None => error.hint(format!("This is more than will ever be admitted: split it, {or_else}")),
+    }
+}
+
+/// More things than the server holds; `setting` says how many these are, where one does.
+fn too_many(what: &str, limit: usize, setting: Option<&str>) -> ApiError {
+    let text = format!("There are {limit} {what} already, which is the limit.");
+    let hint = match setting {
+        Some(setting) => format!("Reuse or remove one, or raise {setting}."),
+        None => "Remove one that is not needed.".to_owned(),
+    };
+    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", text)
+        .hint(hint)
+        .detail("limit", limit)
+}
