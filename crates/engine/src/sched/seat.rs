@@ -242,7 +242,8 @@ impl Engine {
         // Who is served out of turn, because somebody wants its jobs only, moves nobody's round.
         let first = place.ring.first().map_or(is.tag, |(tag, _)| *tag);
         place.round = place.round.max(is.tag.min(first));
-        is.tag = is.tag.max(place.round).plus(Tag::step(cost, weight));
+        // It may be behind the round by what was given back to it, and that stays its own.
+        is.tag = is.tag.plus(Tag::step(cost, weight));
     }
 
     /// After a start: tags and limits are as they were, so rounds, turns and lots follow from them.
