@@ -86,6 +86,21 @@ fn a_tenant_beyond_its_limits() {
 }
 
 #[test]
+fn a_quota_that_refuses_where_it_should_warn() {
+    assert!(finds(Sabotage::SecretHardness, &[Rule::Quota]));
+}
+
+#[test]
+fn a_quota_that_warns_where_it_should_refuse() {
+    assert!(finds(Sabotage::SecretSoftness, &[Rule::Quota]));
+}
+
+#[test]
+fn a_quota_that_is_crossed_without_a_word() {
+    assert!(finds(Sabotage::MuteQuota, &[Rule::Quota]));
+}
+
+#[test]
 fn a_job_that_nobody_is_given() {
     assert!(finds(Sabotage::SecretPause, &[Rule::Waiting]));
 }

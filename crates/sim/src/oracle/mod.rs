@@ -7,6 +7,7 @@
 mod apply;
 mod clients;
 mod control;
+mod crossings;
 mod dispatch;
 mod eligible;
 mod glance;

@@ -3,16 +3,19 @@
 
 use rota_engine::{Backpressure, Bounds, Config, FairStrategy, Fairness, PriorityScope};
 use rota_model::{
-    LimitKey, LimitNumbers, OnLimit, PoolName, Rate, RateLimit, Scope, Starvation, TenantConfig,
-    TenantId, Weight,
+    LimitKey, LimitNumbers, OnLimit, PoolName, Quota, Rate, RateLimit, Scope, Starvation,
+    TenantConfig, TenantId, Weight,
 };
 
 use crate::rng::Rng;
 
 #[derive(Debug, Clone)]
 pub struct Crowd {
+    pub theme: Theme,
     pub tenants: Vec<TenantId>,
     pub shape: Shape,
+    /// One tenant to whom all that it brings is as urgent as can be.
+    pub urgent: Option<TenantId>,
     /// One of these for each limited policy.
     pub limits: Vec<RateLimit>,
     /// In a hundred jobs, how many are limited.
@@ -30,6 +33,20 @@ pub struct Crowd {
     pub choosy: u64,
 }
 
+/// What a run is about, besides everything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Theme {
+    Everything,
+    Giant,
+    ManySmall,
+    Zipf,
+    AllLimited,
+    SharedKeys,
+    EverythingUrgent,
+    KeyPerJob,
+    ChangingLimits,
+}
+
 /// Whose jobs they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -39,29 +56,67 @@ pub enum Shape {
     Zipf,
 }
 
+impl Theme {
+    fn draw(rng: &mut Rng) -> Self {
+        let special = rng.one_of([
+            Self::Giant,
+            Self::ManySmall,
+            Self::Zipf,
+            Self::AllLimited,
+            Self::SharedKeys,
+            Self::EverythingUrgent,
+            Self::KeyPerJob,
+            Self::ChangingLimits,
+        ]);
+        if rng.percent(45) { Self::Everything } else { special }
+    }
+}
+
 impl Crowd {
     pub(super) fn draw(rng: &mut Rng) -> Self {
-        let shape = rng.one_of([Shape::Alone, Shape::Giant, Shape::Even, Shape::Zipf]);
-        let count = match shape {
-            Shape::Alone => 1,
+        let theme = Theme::draw(rng);
+        let shape = match theme {
+            Theme::Giant => Shape::Giant,
+            Theme::Zipf => Shape::Zipf,
+            Theme::ManySmall | Theme::SharedKeys => Shape::Even,
+            Theme::EverythingUrgent => rng.one_of([Shape::Giant, Shape::Even]),
+            _ => rng.one_of([Shape::Alone, Shape::Giant, Shape::Even, Shape::Zipf]),
+        };
+        let count = match (theme, shape) {
+            (Theme::ManySmall, _) => rng.between(8, 12),
+            (_, Shape::Alone) => 1,
             _ => rng.between(2, 6),
         };
         let named = |n: u64| TenantId::parse(&format!("t{n}")).expect("the name is valid");
         let mut tenants = vec![TenantId::default_tenant()];
         tenants.extend((1..count).map(named));
-        let limited = rng.one_of([0, 0, 40, 100]);
+        let limited = match theme {
+            Theme::AllLimited => 100,
+            Theme::SharedKeys | Theme::KeyPerJob | Theme::ChangingLimits => rng.one_of([60, 100]),
+            _ => rng.one_of([0, 0, 40, 100]),
+        };
+        let mut limits: Vec<_> = (0..rng.between(1, 4)).map(|n| limit(rng, n)).collect();
+        if theme == Theme::SharedKeys {
+            limits.iter_mut().for_each(|limit| limit.scope = Scope::Global);
+        }
+        let urgent = tenants.first().filter(|_| theme == Theme::EverythingUrgent).cloned();
         let pools = if rng.percent(30) { rng.between(1, 3) } else { 0 };
         let pool = |n: u64| PoolName::parse(&format!("p{n}")).expect("the name is valid");
         Self {
+            theme,
             tenants,
             shape,
-            limits: (0..rng.between(1, 4)).map(|n| limit(rng, n)).collect(),
+            urgent,
+            limits,
             limited,
-            key_per_job: limited > 0 && rng.percent(15),
+            key_per_job: theme == Theme::KeyPerJob || limited > 0 && rng.percent(5),
             pools: (0..pools).map(pool).collect(),
             quotas: rng.percent(25),
             bounds: rng.percent(25),
-            governing: rng.one_of([0, 0, 15, 60]),
+            governing: match theme {
+                Theme::ChangingLimits => 200,
+                _ => rng.one_of([0, 0, 15, 60]),
+            },
             limited_elsewhere: rng.one_of([0, 0, 30]),
             choosy: rng.one_of([0, 0, 0, 20]),
         }
@@ -140,6 +195,7 @@ pub(super) fn tenant_config(rng: &mut Rng, quotas: bool) -> TenantConfig {
         config.max_queue_depth = rng.one_of([None, Some(3), Some(10)]);
         config.max_scheduled = rng.one_of([None, Some(0), Some(2)]);
         config.max_enqueue_rate = rng.percent(50).then(|| rate(rng));
+        config.quota = rng.one_of([None, Some(Quota::Hard), Some(Quota::Soft)]);
     }
     config
 }
@@ -170,7 +226,7 @@ pub(super) fn sharing(rng: &mut Rng, config: Config) -> Config {
             enabled: !rng.percent(15),
             strategy: [FairStrategy::Weighted, FairStrategy::RoundRobin, FairStrategy::Strict]
                 [rng.weighted([70, 15, 15])],
-            priority_scope: [PriorityScope::Global, PriorityScope::Tenant][rng.weighted([80, 20])],
+            priority_scope: [PriorityScope::Global, PriorityScope::Tenant][rng.weighted([65, 35])],
             default_concurrency: 3,
             ..Fairness::default()
         },

@@ -10,7 +10,7 @@ mod workers;
 use std::collections::{BTreeMap, VecDeque};
 
 use rota_engine::{Command, Now, Reply};
-use rota_model::{JobId, QueueName, Seq};
+use rota_model::{JobId, QueueName, Seq, TenantConfig};
 use rota_store::Mutation;
 
 use crate::request::{Request, Ticket};
@@ -60,6 +60,11 @@ impl Workload {
         for _ in 0..2 * workload.profile.crowd.pools.len() {
             let pool = workload.put_pool();
             workload.urgent.push_back(pool);
+        }
+        if let Some(tenant) = workload.profile.crowd.urgent.clone() {
+            let max_priority = workload.rng.one_of([None, Some(0), Some(7)]);
+            let config = TenantConfig { max_priority, ..TenantConfig::default() };
+            workload.urgent.push_back(Request::PutTenant(tenant, config));
         }
         workload
     }

@@ -10,6 +10,8 @@ use super::Workload;
 use crate::request::{Request, Ticket};
 
 const BATCH: u64 = 6;
+/// As urgent as a job can be.
+const HIGHEST: i16 = 100;
 
 impl Workload {
     pub(super) fn produce(&mut self, ticket: Ticket, now: Now) -> Request {
@@ -51,12 +53,17 @@ impl Workload {
         if let Some(limit) = self.profile.crowd.limit(&mut self.rng) {
             policy = Arc::new(Policy { limit: Some(limit), ..(*policy).clone() });
         }
-        let priority = self.rng.pick(&self.profile.priorities).copied();
+        let tenant = self.profile.crowd.tenant(&mut self.rng);
+        let usual = self.rng.pick(&self.profile.priorities).copied().unwrap_or(0);
+        let priority = match &self.profile.crowd.urgent {
+            Some(urgent) if *urgent == tenant => HIGHEST,
+            _ => usual,
+        };
         Class {
             queue,
             kind: JobType::parse("sim.work").expect("the type is valid"),
-            tenant: self.profile.crowd.tenant(&mut self.rng),
-            priority: priority.unwrap_or(0),
+            tenant,
+            priority,
             policy,
         }
     }

@@ -6,7 +6,7 @@ use rota_engine::{Config, Retention};
 use rota_model::policy::{Coefficient, Strategy};
 use rota_model::{Exhaustion, Policy, QueueName, RetryPolicy};
 
-use super::crowd::{self, Crowd};
+use super::crowd::{self, Crowd, Theme};
 use crate::rng::Rng;
 
 #[derive(Debug, Clone)]
@@ -39,16 +39,22 @@ pub struct Profile {
 
 impl Profile {
     pub(super) fn draw(rng: &mut Rng) -> Self {
+        let config = config(rng);
+        let crowd = Crowd::draw(rng);
+        let operating = match crowd.theme {
+            Theme::ChangingLimits => 30,
+            _ => rng.one_of([0, 3, 10, 25]),
+        };
         Self {
-            config: config(rng),
-            crowd: Crowd::draw(rng),
+            config,
+            crowd,
             queues: queues(rng),
             policies: (0..rng.between(1, 4)).map(|_| policy(rng)).collect(),
             priorities: if rng.percent(50) { vec![0] } else { vec![-10, 0, 7] },
             workers: rng.between(1, 6),
             producing: rng.between(15, 40),
             working: rng.between(30, 70),
-            operating: rng.one_of([0, 3, 10, 25]),
+            operating,
             scheduled: rng.one_of([0, 10, 40]),
             deadlines: rng.one_of([0, 10, 40]),
             pending: rng.one_of([0, 5, 20]),
