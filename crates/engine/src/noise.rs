@@ -205,6 +205,8 @@ impl Engine {
         if deleted || tenant.throttled(now).is_some() {
             return;
         }
+        // One whose time is over may not have been ended yet, and must not take this one with it.
+        self.end_throttle(ix, "expired");
         let throttle = rules.throttle.then(|| {
             let original = self.weight_of(ix);
             let until = later(now, rules.throttle_ms);

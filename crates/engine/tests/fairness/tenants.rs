@@ -199,3 +199,23 @@ fn a_soft_quota_is_crossed_when_jobs_come_in_and_not_while_they_wait() {
     );
     assert_eq!(crossed(&world), 1);
 }
+
+#[test]
+fn a_throttle_that_begins_as_another_ends_lasts_its_whole_time() {
+    let noisy = Noisy { throttle: true, throttle_ms: 60_000, ..Noisy::default() };
+    let mut world = World::with(Config { noisy, ..Config::default() });
+    world.enqueue(&job("quiet"), 5);
+    world.enqueue(&job("loud"), 200);
+    world.pass(6_000);
+    let first = world.engine.tenant("loud").unwrap().throttle.unwrap();
+    assert_eq!(first.reason, "queue_depth_ratio_exceeded");
+    world.fetch(100);
+    world.pass(60_000);
+    let second = world.engine.tenant("loud").unwrap().throttle.unwrap();
+    assert_eq!(second.reason, "active_job_ratio_exceeded");
+    assert_eq!(second.until.since(world.wall()), 60_000);
+    world.pass(59_999);
+    assert_eq!(world.engine.tenant("loud").unwrap().throttle, Some(second));
+    world.pass(1);
+    assert_eq!(world.engine.tenant("loud").unwrap().throttle, None);
+}
