@@ -15,6 +15,7 @@ mod runtime;
 mod sabotage;
 mod simulation;
 mod trace;
+mod trial;
 mod workload;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,6 +75,14 @@ pub fn run_seed(seed: u64, options: &Options) -> Result<Passed, Failed> {
     };
     let tail = trace.tail().map(str::to_owned).collect();
     Err(Failed { seed, violation, tail })
+}
+
+/// The long, quiet runs of one seed.
+pub fn run_trials(seed: u64, options: &Options) -> Result<(), Failed> {
+    let outcome = catch_unwind(|| trial::run(seed, options.sabotage));
+    let outcome =
+        outcome.unwrap_or_else(|panic| Err(Violation::new(Rule::Panic, text_of(&*panic))));
+    outcome.map_err(|violation| Failed { seed, violation, tail: Vec::new() })
 }
 
 /// The same run twice: both must be one and the same.

@@ -52,6 +52,20 @@ pub enum Sabotage {
     SecretSoftness,
     /// Whoever crosses a quota that only warns is not told.
     MuteQuota,
+    /// Jobs cost the same, however long they take.
+    FlatCost,
+    /// Weights do not count.
+    NoWeights,
+    /// Whoever has many kinds of jobs is served as if it was many.
+    LotsAsTenants,
+    /// A throttle lasts longer than it should.
+    LongThrottle,
+    /// A throttle leaves less than it should.
+    HeavyThrottle,
+    /// A throttle begins without a reason.
+    RashThrottle,
+    /// Whoever is throttled is not served at all.
+    ThrottleAsPause,
 }
 
 impl Sabotage {

@@ -1,6 +1,6 @@
 //! The oracle can fail: each fault that is put in on purpose is found, and for the right reason.
 
-use rota_sim::{Options, Rule, Sabotage, run_seed};
+use rota_sim::{Options, Rule, Sabotage, run_seed, run_trials};
 
 /// Enough seeds that one of them gives the fault its chance.
 const SEEDS: std::ops::Range<u64> = 1..120;
@@ -18,6 +18,14 @@ fn finds(sabotage: Sabotage, rules: &[Rule]) -> bool {
         }
     }
     false
+}
+
+/// The same of trials.
+fn a_trial_finds(sabotage: Sabotage, rule: Rule) -> bool {
+    let options = Options { sabotage: Some(sabotage), ..Options::default() };
+    let found =
+        |seed| run_trials(seed, &options).is_err_and(|failed| failed.violation.rule == rule);
+    SEEDS.take(10).any(found)
 }
 
 #[test]
@@ -123,4 +131,39 @@ fn a_job_too_many() {
 #[test]
 fn starts_that_a_restart_forgets() {
     assert!(finds(Sabotage::LoseJournal, &[Rule::Rebuild]));
+}
+
+#[test]
+fn slow_jobs_that_cost_no_more_than_quick_ones() {
+    assert!(a_trial_finds(Sabotage::FlatCost, Rule::Fair));
+}
+
+#[test]
+fn a_key_that_is_shared_without_regard_to_weights() {
+    assert!(a_trial_finds(Sabotage::NoWeights, Rule::Fair));
+}
+
+#[test]
+fn a_tenant_that_gains_by_having_many_kinds_of_jobs() {
+    assert!(a_trial_finds(Sabotage::LotsAsTenants, Rule::Fair));
+}
+
+#[test]
+fn a_throttle_beyond_its_time() {
+    assert!(a_trial_finds(Sabotage::LongThrottle, Rule::Throttle));
+}
+
+#[test]
+fn a_throttle_that_takes_too_much() {
+    assert!(a_trial_finds(Sabotage::HeavyThrottle, Rule::Throttle));
+}
+
+#[test]
+fn a_throttle_without_a_reason() {
+    assert!(a_trial_finds(Sabotage::RashThrottle, Rule::Throttle));
+}
+
+#[test]
+fn a_throttled_tenant_that_is_not_served() {
+    assert!(a_trial_finds(Sabotage::ThrottleAsPause, Rule::Waiting));
 }

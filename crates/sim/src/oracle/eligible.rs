@@ -83,9 +83,11 @@ impl World {
             ensure(their <= level, Rule::Order, || {
                 format!("job {seq} of level {level} was handed out before {} of {their}", other.seq)
             })?;
-            let same = other.class.tenant == class.tenant || fifo && fetch.tenant.is_none();
-            let key = |class: &Class, seq: Seq| (Reverse(self.priority_of(class)), seq);
-            let older = key(other.class, other.seq) < key(class, seq);
+            let own = other.class.tenant == class.tenant;
+            let same = own || fifo && fetch.tenant.is_none();
+            // At one level, a priority is of no account among tenants: a boost may stand for it.
+            let urgency = |class: &Class| own.then(|| Reverse(self.priority_of(class)));
+            let older = (urgency(other.class), other.seq) < (urgency(class), seq);
             // Whoever waits for a limit may have to let another tenant go first.
             let free = other.class == class || self.limits_of(other.class).is_empty();
             ensure(their < level || !same || !older || !free, Rule::Order, || {

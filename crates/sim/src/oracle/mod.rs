@@ -33,7 +33,7 @@ use rota_store::Counts;
 use crate::MemoryStore;
 use crate::runtime::{Sealed, Step};
 use clients::Clients;
-use violation::ensure;
+pub(crate) use violation::ensure;
 pub use violation::{Check, Rule, Violation};
 use world::World;
 
