@@ -17,6 +17,7 @@ fn finds(sabotage: Sabotage, rules: &[Rule]) -> bool {
             return true;
         }
     }
+    println!("{sabotage:?} does not lead to {left:?}");
     false
 }
 

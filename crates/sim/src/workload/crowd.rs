@@ -45,6 +45,7 @@ pub enum Theme {
     EverythingUrgent,
     KeyPerJob,
     ChangingLimits,
+    Pools,
 }
 
 /// Whose jobs they are.
@@ -67,6 +68,7 @@ impl Theme {
             Self::EverythingUrgent,
             Self::KeyPerJob,
             Self::ChangingLimits,
+            Self::Pools,
         ]);
         if rng.percent(45) { Self::Everything } else { special }
     }
@@ -100,7 +102,7 @@ impl Crowd {
             limits.iter_mut().for_each(|limit| limit.scope = Scope::Global);
         }
         let urgent = tenants.first().filter(|_| theme == Theme::EverythingUrgent).cloned();
-        let pools = if rng.percent(30) { rng.between(1, 3) } else { 0 };
+        let pools = if theme == Theme::Pools || rng.percent(25) { rng.between(1, 3) } else { 0 };
         let pool = |n: u64| PoolName::parse(&format!("p{n}")).expect("the name is valid");
         Self {
             theme,
@@ -211,11 +213,12 @@ pub(super) fn bounds(rng: &mut Rng) -> Bounds {
     }
 }
 
-pub(super) fn starvation(rng: &mut Rng, queues: usize) -> Option<Starvation> {
-    rng.percent(40).then(|| Starvation {
+pub(super) fn starvation(rng: &mut Rng, theme: Theme, queues: usize) -> Option<Starvation> {
+    let chance = if theme == Theme::Pools { 80 } else { 40 };
+    rng.percent(chance).then(|| Starvation {
         enabled: true,
         rotation_ms: rng.one_of([1_000, 3_600_000]),
-        min_ratio: rng.one_of([100_000, 250_000]).min(1_000_000 / queues.max(1) as u32),
+        min_ratio: rng.one_of([100_000, 250_000, 330_000]).min(1_000_000 / queues.max(1) as u32),
     })
 }
 

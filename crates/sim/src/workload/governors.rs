@@ -80,7 +80,7 @@ impl Workload {
             (queue.clone(), weight)
         });
         let weights = weights.collect();
-        let starvation = crowd::starvation(&mut self.rng, queues.len());
+        let starvation = crowd::starvation(&mut self.rng, self.profile.crowd.theme, queues.len());
         Request::PutPool(
             name,
             Box::new(PoolConfig {

@@ -41,18 +41,21 @@ impl Profile {
     pub(super) fn draw(rng: &mut Rng) -> Self {
         let config = config(rng);
         let crowd = Crowd::draw(rng);
+        let queues = queues(rng, crowd.theme);
         let operating = match crowd.theme {
             Theme::ChangingLimits => 30,
             _ => rng.one_of([0, 3, 10, 25]),
         };
+        let least = if crowd.theme == Theme::Pools { 35 } else { 15 };
+        let producing = rng.between(least, 40);
         Self {
             config,
             crowd,
-            queues: queues(rng),
+            queues,
             policies: (0..rng.between(1, 4)).map(|_| policy(rng)).collect(),
             priorities: if rng.percent(50) { vec![0] } else { vec![-10, 0, 7] },
             workers: rng.between(1, 6),
-            producing: rng.between(15, 40),
+            producing,
             working: rng.between(30, 70),
             operating,
             scheduled: rng.one_of([0, 10, 40]),
@@ -92,9 +95,10 @@ fn config(rng: &mut Rng) -> Config {
     crowd::sharing(rng, plain)
 }
 
-fn queues(rng: &mut Rng) -> Vec<QueueName> {
+fn queues(rng: &mut Rng, theme: Theme) -> Vec<QueueName> {
     let names = ["default", "mail", "bulk", "later"];
-    let count = rng.between(1, names.len() as u64) as usize;
+    let least = if theme == Theme::Pools { 2 } else { 1 };
+    let count = rng.between(least, names.len() as u64) as usize;
     let parse = |name| QueueName::parse(name).expect("the names of queues are valid");
     names[..count].iter().map(|name| parse(*name)).collect()
 }
