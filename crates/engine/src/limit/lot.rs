@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rota_model::ClassId;
 
 use super::Strategy;
-use crate::sched::{Tag, TurnIx};
+use crate::sched::{Order, TurnIx};
 
 /// What was said when a lane began to wait, and when that was, in monotonic time.
 pub(crate) type Told = (Strategy, u64);
 
 /// The order of turns: the higher level first, there the one that is due first.
-pub(crate) type Rank = (Reverse<i32>, Tag, TurnIx);
+pub(crate) type Rank = (Reverse<i32>, Order, TurnIx);
 
 /// Lanes are let in and sent back by turn: all lanes of one tenant at one level that wait for this
 /// gate go together, so that one with many lanes gains nothing by it.
@@ -86,16 +86,16 @@ impl Lot {
     }
 
     /// The group that is next, given what the turns' tags are now.
-    pub fn next(&mut self, current: impl Fn(TurnIx) -> Tag) -> Option<TurnIx> {
+    pub fn next(&mut self, current: impl Fn(TurnIx) -> Order) -> Option<TurnIx> {
         loop {
             let &rank = self.order.first()?;
             let (level, known, turn) = rank;
-            let tag = current(turn);
-            if tag <= known {
+            let order = current(turn);
+            if order <= known {
                 return Some(turn);
             }
             self.order.remove(&rank);
-            let anew = (level, tag, turn);
+            let anew = (level, order, turn);
             self.order.insert(anew);
             self.ranks.insert(turn, anew);
         }

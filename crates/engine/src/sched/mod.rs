@@ -23,5 +23,5 @@ pub(crate) use rotation::{Candidate, Rotation, Rotations};
 pub use shard::ShardTotals;
 pub(crate) use shard::{ShardIx, Shards};
 pub(crate) use size::Size;
-pub(crate) use turn::{LaneKey, Level, Seat, Tag, Turn, TurnIx, Turns};
+pub(crate) use turn::{LaneKey, Level, Order, Seat, Tag, Turn, TurnIx, Turns};
 pub(crate) use waiters::Waiters;

@@ -309,7 +309,7 @@ impl Engine {
 
     pub(crate) fn rank_of(&self, turn: TurnIx) -> Rank {
         let is = self.turns.get(turn);
-        (Reverse(is.level), self.tag_now(turn), turn)
+        (Reverse(is.level), (self.tag_now(turn), is.since), turn)
     }
 
     fn turn_of(&mut self, shard: ShardIx, queue: QueueIx, level: i32) -> TurnIx {
@@ -326,6 +326,7 @@ impl Engine {
             queue,
             level,
             tag,
+            since: tag,
             lanes: Default::default(),
             gates: Default::default(),
             groups: Default::default(),

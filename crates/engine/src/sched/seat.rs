@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rota_model::{ClassId, State, Weight};
 
-use super::{QueueIx, Seat, Tag, TurnIx};
+use super::{Order, QueueIx, Seat, Tag, TurnIx};
 use crate::Engine;
 use crate::config::{Cost, FairStrategy};
 use crate::tenant::TenantIx;
@@ -90,7 +90,7 @@ impl Engine {
         self.nominate(turn);
     }
 
-    fn move_in_ring(&mut self, turn: TurnIx, old: Tag) {
+    fn move_in_ring(&mut self, turn: TurnIx, old: Order) {
         let key = self.ring_key(turn);
         let is = self.turns.get(turn);
         if key != old {
@@ -104,12 +104,13 @@ impl Engine {
     }
 
     /// Where fairness is off, jobs go in the order in which they came.
-    fn ring_key(&self, turn: TurnIx) -> Tag {
+    fn ring_key(&self, turn: TurnIx) -> Order {
         let is = self.turns.get(turn);
-        if self.config.fairness.enabled {
-            return is.tag;
+        let fair = self.config.fairness.enabled;
+        match is.lanes.first() {
+            Some(&(_, head, _)) if !fair => (Tag(u128::from(head.0)), Tag::default()),
+            _ => (is.tag, is.since),
         }
-        is.lanes.first().map_or(is.tag, |&(_, head, _)| Tag(u128::from(head.0)))
     }
 
     fn nominate(&mut self, turn: TurnIx) {
@@ -240,10 +241,11 @@ impl Engine {
         let (queue, level) = (is.queue, is.level);
         let place = self.queues.get_mut(queue).levels.entry(level).or_default();
         // Who is served out of turn, because somebody wants its jobs only, moves nobody's round.
-        let first = place.ring.first().map_or(is.tag, |(tag, _)| *tag);
+        let first = place.ring.first().map_or(is.tag, |((tag, _), _)| *tag);
         place.round = place.round.max(is.tag.min(first));
         // It may be behind the round by what was given back to it, and that stays its own.
         is.tag = is.tag.plus(Tag::step(cost, weight));
+        is.since = is.tag;
     }
 
     /// After a start: tags and limits are as they were, so rounds, turns and lots follow from them.
@@ -264,6 +266,7 @@ impl Engine {
             let is = self.turns.get_mut(turn);
             // A tag from a round that ended long ago may not keep its tenant waiting for more than one.
             is.tag = is.tag.min(rounds[&(is.queue, is.level)].plus(one));
+            is.since = is.tag;
             self.seat(turn);
         }
         let lanes: Vec<ClassId> = self.lanes.classes().collect();
@@ -292,8 +295,9 @@ impl Engine {
             let is = self.turns.get(turn);
             let level = self.queues.get(is.queue).levels.get(&is.level);
             let most = level.map_or(is.tag, |level| level.round.plus(one));
-            let tag = is.tag.min(most);
-            self.turns.get_mut(turn).tag = tag;
+            let (tag, since) = (is.tag.min(most), is.since.min(most));
+            let is = self.turns.get_mut(turn);
+            (is.tag, is.since) = (tag, since);
             self.seat(turn);
         }
     }

@@ -45,7 +45,9 @@ impl Engine {
         loop {
             let Engine { limits, turns, .. } = self;
             let Some(lot) = limits.gate_mut(gate).lots.get_mut(&queue) else { return };
-            let Some(turn) = lot.next(|turn| turns.get(turn).tag) else { return };
+            let Some(turn) = lot.next(|turn| (turns.get(turn).tag, turns.get(turn).since)) else {
+                return;
+            };
             if lot.nominees() as u64 >= free {
                 let worst = lot.worst();
                 match worst {

@@ -43,6 +43,10 @@ impl Tag {
     }
 }
 
+/// Where a turn stands among others: by its tag; where the round has overtaken several while they
+/// waited elsewhere, the one that has waited for longest goes first.
+pub(crate) type Order = (Tag, Tag);
+
 /// A lane in its turn: the higher priority first, there the older head.
 pub(crate) type LaneKey = (Reverse<i16>, Seq, ClassId);
 
@@ -52,6 +56,8 @@ pub(crate) struct Turn {
     pub queue: QueueIx,
     pub level: i32,
     pub tag: Tag,
+    /// The tag that it was left with when it was last served.
+    pub since: Tag,
     /// Lanes that may be served from.
     pub lanes: BTreeSet<LaneKey>,
     /// How many of these lanes must pass which gate.
@@ -68,7 +74,7 @@ pub(crate) enum Seat {
     /// In no order; it may have lanes behind gates.
     Out,
     /// In its level's ring, under this key.
-    Ring(Tag),
+    Ring(Order),
     /// Kept out by its tenant's limit or pause.
     Parked,
     /// Nothing waits; the tag is remembered until the level's round has passed it.
@@ -127,7 +133,7 @@ impl Turns {
 #[derive(Debug, Default)]
 pub(crate) struct Level {
     /// Turns that may be served, the next one first.
-    pub ring: BTreeSet<(Tag, TurnIx)>,
+    pub ring: BTreeSet<(Order, TurnIx)>,
     pub idle: BTreeSet<(Tag, TurnIx)>,
     /// The present round.
     pub round: Tag,

@@ -250,3 +250,26 @@ fn keys_per_tenant_are_bounded() {
     world.enqueue(&job("t").limit(concurrency("a", 1)), 1);
     world.enqueue(&job("u").limit(concurrency("d", 1)), 1);
 }
+
+#[test]
+fn a_shared_key_goes_around_however_jobs_are_spread_and_whoever_else_is_served() {
+    let mut world = World::new();
+    for most in [1_000, 1_001, 1_002] {
+        let limit =
+            json!({"key": "k", "concurrency": most, "rate": {"limit": 1, "period": "PT1S"}});
+        world.enqueue(&job("many").limit(limit.clone()), 100);
+        if most == 1_000 {
+            world.enqueue(&job("one").limit(limit.clone()), 100);
+            world.enqueue(&job("other").limit(limit), 100);
+        }
+    }
+    world.enqueue(&job("free"), 1_000);
+    let mut started = Vec::new();
+    for _ in 0..60 {
+        started.extend(world.served(8));
+        world.pass(1_000);
+    }
+    for tenant in ["many", "one", "other"] {
+        assert_eq!(count(&started, tenant), 20, "{tenant}");
+    }
+}
