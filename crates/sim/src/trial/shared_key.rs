@@ -5,6 +5,14 @@
 //! else. So the next start belongs to whoever has had the fewest over its weight; a start is
 //! decided at once, so nothing is in flight and no slack is needed. Jobs of one key that carry
 //! different numbers wait apart, and whoever spreads its jobs over many of these gains nothing.
+//!
+//! While somebody whom the key does not concern is served as well, rounds go by that those who wait
+//! have no part in, and nobody saves up what it did not get. Then it holds of any two of them: `a` is
+//! before `b` only while its tag, which each start moves on by 1/w(a), is not behind that of `b`,
+//! which the last start of `b` left at most 1/w(b) ahead. So of `a` at most w(a)/w(b) jobs start
+//! between two of `b`, one more because a start counts from where it began, and one for a tie.
+
+use std::collections::BTreeMap;
 
 use rota_engine::{Config, FairStrategy, Fairness};
 use rota_model::{
@@ -19,6 +27,7 @@ use crate::sabotage::Sabotage;
 const STARTS: usize = 200;
 /// More than anybody has.
 const LOTS: usize = 100;
+const BYSTANDER: usize = 100_000;
 const ROUNDING: f64 = 1e-6;
 
 struct Party {
@@ -26,6 +35,8 @@ struct Party {
     /// Kinds of jobs that wait apart, and how many of each do.
     lots: Vec<(Class, u64)>,
     started: u64,
+    /// Starts of each other since the last of its own.
+    passed: BTreeMap<usize, u64>,
 }
 
 pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
@@ -50,9 +61,12 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
                 stand.put_tenant(&id, config.clone());
                 (limited(class(id, "sim.work"), rate, throttled, lot as u32), 0)
             });
-            Party { weight, lots: lots.collect(), started: 0 }
+            Party { weight, lots: lots.collect(), started: 0, passed: BTreeMap::new() }
         })
         .collect();
+    // Somebody else, whom the key does not concern, and who is served meanwhile.
+    let bystander = class(tenant(BYSTANDER), "sim.work");
+    let busy = rng.percent(50);
     let mut starts = 0;
     let mut idle = 0;
     while starts < STARTS {
@@ -65,10 +79,22 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
                 *waiting += 100;
             }
         }
-        if let Some((seq, place)) = stand.fetch() {
+        if busy && stand.engine.tenant(&bystander.tenant).is_none_or(|view| view.depth() < 2) {
+            stand.enqueue(BYSTANDER, &bystander, 100)?;
+        }
+        let mut got = stand.fetch();
+        while let Some((seq, BYSTANDER)) = got {
+            stand.end(seq, true)?;
+            got = if rng.percent(30) { None } else { stand.fetch() };
+        }
+        if let Some((seq, place)) = got {
             (starts, idle) = (starts + 1, 0);
             let (owner, lot) = (place / LOTS, place % LOTS);
-            check_turn(&parties, owner)?;
+            if busy {
+                check_passed(&mut parties, owner)?;
+            } else {
+                check_turn(&parties, owner)?;
+            }
             parties[owner].started += 1;
             parties[owner].lots[lot].1 -= 1;
             if rng.percent(70) {
@@ -101,6 +127,20 @@ fn limited(class: Class, rate: Rate, throttled: bool, lot: u32) -> Class {
     };
     let policy = Policy { limit: Some(limit), ..(*class.policy).clone() };
     Class { policy: policy.into(), ..class }
+}
+
+fn check_passed(parties: &mut [Party], served: usize) -> Check {
+    let weight = parties[served].weight;
+    parties[served].passed.clear();
+    for (n, other) in parties.iter_mut().enumerate().filter(|(n, _)| *n != served) {
+        let passed = other.passed.entry(served).or_default();
+        *passed += 1;
+        let most = weight / other.weight + 2.0;
+        ensure(*passed as f64 <= most, Rule::Fair, || {
+            format!("t{served} started {passed} jobs since the last of t{n}, {most} may")
+        })?;
+    }
+    Ok(())
 }
 
 fn check_turn(parties: &[Party], served: usize) -> Check {
