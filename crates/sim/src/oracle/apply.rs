@@ -22,6 +22,7 @@ impl World {
         let before = self.named_before(step)?;
         self.control(step);
         self.end_words();
+        self.hear_throttles(step)?;
         let answers = self.answers(step)?;
         self.check_kept_out(step)?;
         let brought = answers.brought.iter().flat_map(|jobs| jobs.iter()).collect();
@@ -41,7 +42,7 @@ impl World {
         self.note_present();
         self.note_idle_queues();
         if matches!(step.command, Command::Tick(_)) {
-            self.settle_left_out();
+            self.settle_left_out(&scene);
         }
         Ok(())
     }

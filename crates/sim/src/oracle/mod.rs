@@ -21,6 +21,7 @@ mod scene;
 mod schedules;
 mod tallies;
 mod tenants;
+mod throttles;
 mod turns;
 mod violation;
 mod world;

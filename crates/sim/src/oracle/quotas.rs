@@ -32,7 +32,7 @@ impl Arrival {
 pub(super) struct Load {
     pub depth: u64,
     pub scheduled: u64,
-    bytes: u64,
+    pub bytes: u64,
 }
 
 impl World {
@@ -216,7 +216,7 @@ impl Scene<'_> {
         self.moves.iter().filter(back).count() as u64
     }
 
-    fn is_new(&self, seq: Seq) -> bool {
+    pub(super) fn is_new(&self, seq: Seq) -> bool {
         self.step
             .mutations
             .iter()

@@ -1,7 +1,9 @@
 //! Who brings jobs, and what holds them: tenants, keys, pools, quotas and bounds. Each seed has a
 //! theme of its own.
 
-use rota_engine::{Backpressure, Bounds, Config, FairStrategy, Fairness, PriorityScope};
+use rota_engine::{
+    Backpressure, Bounds, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope,
+};
 use rota_model::{
     LimitKey, LimitNumbers, OnLimit, PoolName, Quota, Rate, RateLimit, Scope, Starvation,
     TenantConfig, TenantId, Weight,
@@ -46,6 +48,7 @@ pub enum Theme {
     KeyPerJob,
     ChangingLimits,
     Pools,
+    Loud,
 }
 
 /// Whose jobs they are.
@@ -69,6 +72,7 @@ impl Theme {
             Self::KeyPerJob,
             Self::ChangingLimits,
             Self::Pools,
+            Self::Loud,
         ]);
         if rng.percent(45) { Self::Everything } else { special }
     }
@@ -78,7 +82,7 @@ impl Crowd {
     pub(super) fn draw(rng: &mut Rng) -> Self {
         let theme = Theme::draw(rng);
         let shape = match theme {
-            Theme::Giant => Shape::Giant,
+            Theme::Giant | Theme::Loud => Shape::Giant,
             Theme::Zipf => Shape::Zipf,
             Theme::ManySmall | Theme::SharedKeys => Shape::Even,
             Theme::EverythingUrgent => rng.one_of([Shape::Giant, Shape::Even]),
@@ -95,6 +99,7 @@ impl Crowd {
         let limited = match theme {
             Theme::AllLimited => 100,
             Theme::SharedKeys | Theme::KeyPerJob | Theme::ChangingLimits => rng.one_of([60, 100]),
+            Theme::Loud => 0,
             _ => rng.one_of([0, 0, 40, 100]),
         };
         let mut limits: Vec<_> = (0..rng.between(1, 4)).map(|n| limit(rng, n)).collect();
@@ -117,6 +122,7 @@ impl Crowd {
             bounds: rng.percent(25),
             governing: match theme {
                 Theme::ChangingLimits => 200,
+                Theme::Loud => 40,
                 _ => rng.one_of([0, 0, 15, 60]),
             },
             limited_elsewhere: rng.one_of([0, 0, 30]),
@@ -231,11 +237,27 @@ pub(super) fn sharing(rng: &mut Rng, config: Config) -> Config {
                 [rng.weighted([70, 15, 15])],
             priority_scope: [PriorityScope::Global, PriorityScope::Tenant][rng.weighted([65, 35])],
             default_concurrency: 3,
+            cost: [Cost::Job, Cost::Runtime][rng.weighted([90, 10])],
             ..Fairness::default()
         },
         longest_pause_ms: 30_000,
         most_pauses: rng.one_of([2, 100]),
         reschedule_ms: rng.one_of([100, 1_000]),
         ..config
+    }
+}
+
+/// Where tenants are loud, they are soon found to be.
+pub(super) fn noisy(rng: &mut Rng, theme: Theme) -> Noisy {
+    if theme != Theme::Loud {
+        return Noisy::default();
+    }
+    Noisy {
+        throttle: rng.percent(90),
+        active_share: rng.one_of([0.2, 0.5]),
+        depth_ratio: 1.5,
+        factor: rng.one_of([0.01, 0.2, 0.5]),
+        throttle_ms: rng.one_of([3_000, 20_000, 200_000]),
+        ..Noisy::default()
     }
 }

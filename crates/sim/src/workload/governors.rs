@@ -4,14 +4,15 @@ use rota_engine::{Now, PutLimit};
 use rota_model::{LimitKey, PoolConfig, QueueStrategy, TenantId, Weight};
 
 use super::Workload;
-use super::crowd;
+use super::crowd::{self, Theme};
 use crate::request::Request;
 
 impl Workload {
     pub(super) fn govern(&mut self, now: Now) -> Request {
         let tenant = self.anyone();
         let pools = if self.profile.crowd.pools.is_empty() { 0 } else { 25 };
-        match self.rng.weighted([25, 4, 10, 14, 30, 8, pools, pools / 8]) {
+        let loud = if self.profile.crowd.theme == Theme::Loud { 15 } else { 0 };
+        match self.rng.weighted([25, 4, 10, 14, 30, 8, pools, loud, pools / 8]) {
             0 => {
                 let quotas = self.profile.crowd.quotas;
                 Request::PutTenant(tenant, crowd::tenant_config(&mut self.rng, quotas))
@@ -25,6 +26,7 @@ impl Workload {
                 Request::ClearLimit(key, tenant)
             }
             6 => self.put_pool(),
+            7 => Request::ReleaseTenant(tenant),
             _ => match self.rng.pick(&self.profile.crowd.pools).cloned() {
                 Some(pool) => Request::RemovePool(pool),
                 None => Request::Tick,

@@ -9,13 +9,12 @@ use rota_model::{Class, JobType, Policy, QueueName};
 use super::Workload;
 use crate::request::{Request, Ticket};
 
-const BATCH: u64 = 6;
 /// As urgent as a job can be.
 const HIGHEST: i16 = 100;
 
 impl Workload {
     pub(super) fn produce(&mut self, ticket: Ticket, now: Now) -> Request {
-        let count = if self.rng.percent(70) { 1 } else { self.rng.between(2, BATCH) };
+        let count = if self.rng.percent(70) { 1 } else { self.rng.between(2, self.profile.batch) };
         let jobs = (0..count).map(|_| self.new_job(now)).collect();
         let waits = self.profile.crowd.bounds && self.rng.percent(50);
         let wait = waits.then(|| (WaiterId(ticket.0), self.rng.one_of([0, 500, 20_000])));

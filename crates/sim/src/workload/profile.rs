@@ -17,6 +17,9 @@ pub struct Profile {
     pub policies: Vec<Arc<Policy>>,
     pub priorities: Vec<i16>,
     pub workers: u64,
+    /// The most jobs that come or go together.
+    pub batch: u64,
+    pub appetite: u64,
     /// Chances in proportion to each other.
     pub producing: u64,
     pub working: u64,
@@ -41,6 +44,8 @@ impl Profile {
     pub(super) fn draw(rng: &mut Rng) -> Self {
         let config = config(rng);
         let crowd = Crowd::draw(rng);
+        let config = Config { noisy: crowd::noisy(rng, crowd.theme), ..config };
+        let (batch, appetite) = if crowd.theme == Theme::Loud { (20, 12) } else { (6, 4) };
         let queues = queues(rng, crowd.theme);
         let operating = match crowd.theme {
             Theme::ChangingLimits => 30,
@@ -55,6 +60,8 @@ impl Profile {
             policies: (0..rng.between(1, 4)).map(|_| policy(rng)).collect(),
             priorities: if rng.percent(50) { vec![0] } else { vec![-10, 0, 7] },
             workers: rng.between(1, 6),
+            batch,
+            appetite,
             producing,
             working: rng.between(30, 70),
             operating,
