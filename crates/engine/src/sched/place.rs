@@ -153,6 +153,11 @@ impl Engine {
 
     /// Sends the lanes of a turn that must pass this gate back behind it.
     pub(crate) fn withdraw(&mut self, gate: GateIx, turn: TurnIx) {
+        self.send_back(gate, turn, None);
+        self.seat(turn);
+    }
+
+    fn send_back(&mut self, gate: GateIx, turn: TurnIx, closed: Option<Closed>) {
         let lanes = self.turns.get(turn).lanes.iter().map(|&(_, _, class)| class);
         let through = |class: &ClassId| {
             self.waits_at_limits(*class) && self.classes.slot(*class).gates.contains(&gate)
@@ -160,12 +165,13 @@ impl Engine {
         let classes: Vec<ClassId> = lanes.filter(through).collect();
         for class in classes {
             self.leave_its_turn(class);
-            self.park(class, gate, turn, None);
+            self.park_one(class, gate, turn, closed);
         }
-        self.seat(turn);
     }
 
-    /// Puts a lane that stands nowhere behind a gate; with a reason when it is closed.
+    /// Puts a lane that stands nowhere behind a gate; with a reason when it is closed. Then others
+    /// of its turn are of no use before it either: they wait together and are let in together, or
+    /// the younger of a tenant's jobs would overtake the older.
     pub(crate) fn park(
         &mut self,
         class: ClassId,
@@ -173,6 +179,14 @@ impl Engine {
         turn: TurnIx,
         closed: Option<Closed>,
     ) {
+        self.park_one(class, gate, turn, closed);
+        if closed.is_some() && self.turns.get(turn).gates.contains_key(&gate) {
+            self.send_back(gate, turn, closed);
+            self.seat(turn);
+        }
+    }
+
+    fn park_one(&mut self, class: ClassId, gate: GateIx, turn: TurnIx, closed: Option<Closed>) {
         let (rank, ix) = (self.rank_of(turn), self.turns.get(turn).queue);
         let told = closed.map(|closed| (closed.strategy, self.now.mono));
         let lot = self.limits.gate_mut(gate).lots.entry(ix).or_default();

@@ -273,3 +273,21 @@ fn a_shared_key_goes_around_however_jobs_are_spread_and_whoever_else_is_served()
         assert_eq!(count(&started, tenant), 20, "{tenant}");
     }
 }
+
+#[test]
+fn the_jobs_of_a_key_stay_in_order_whatever_their_type() {
+    let mut world = World::new();
+    let one = |kind| job("a").kind(kind).limit(concurrency("k", 1));
+    let first = world.enqueue(&one("x"), 1)[0];
+    let second = world.enqueue(&one("y"), 1)[0];
+    let free = world.enqueue(&job("a").kind("free"), 1)[0];
+    let third = world.enqueue(&one("z"), 1)[0];
+    let seqs = |world: &mut World, n| -> Vec<_> {
+        world.fetch(n).into_iter().map(|claimed| claimed.seq).collect()
+    };
+    assert_eq!(seqs(&mut world, 2), [first, free]);
+    world.ack(first);
+    assert_eq!(seqs(&mut world, 2), [second]);
+    world.ack(second);
+    assert_eq!(seqs(&mut world, 2), [third]);
+}
