@@ -52,6 +52,10 @@ pub enum Sabotage {
     SecretSoftness,
     /// Whoever crosses a quota that only warns is not told.
     MuteQuota,
+    /// A tenant may ask for more urgency than was said.
+    SecretUrgency,
+    /// A schedule is stopped behind everyone's back.
+    SecretStop,
     /// Jobs cost the same, however long they take.
     FlatCost,
     /// Weights do not count.
@@ -108,6 +112,13 @@ impl Sabotage {
                 };
                 let config = TenantConfig { quota: Some(quota), ..change.config.clone() };
                 Command::PutTenant(id.clone(), nothing(config))
+            }
+            (Sabotage::SecretUrgency, Command::PutTenant(id, change)) => {
+                let config = TenantConfig { max_priority: None, ..change.config.clone() };
+                Command::PutTenant(id.clone(), nothing(config))
+            }
+            (Sabotage::SecretStop, Command::PutCron(spec)) => {
+                Command::EnableCron(spec.name.clone(), false)
             }
             (Sabotage::SecretPause, Command::Enqueue(enqueue)) => {
                 let class = &enqueue.jobs.first()?.class;

@@ -110,6 +110,16 @@ fn a_quota_that_is_crossed_without_a_word() {
 }
 
 #[test]
+fn a_tenant_more_urgent_than_it_may_be() {
+    assert!(finds(Sabotage::SecretUrgency, &[Rule::Order]));
+}
+
+#[test]
+fn a_schedule_that_does_not_run() {
+    assert!(finds(Sabotage::SecretStop, &[Rule::Cron]));
+}
+
+#[test]
 fn a_job_that_nobody_is_given() {
     assert!(finds(Sabotage::SecretPause, &[Rule::Waiting]));
 }
