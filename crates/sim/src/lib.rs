@@ -25,6 +25,7 @@ pub use oracle::{Rule, Violation};
 pub use sabotage::Sabotage;
 use simulation::Simulation;
 use trace::Trace;
+pub use workload::Theme;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
@@ -32,13 +33,15 @@ pub struct Options {
     pub steps: u64,
     /// Print every line of the trace.
     pub verbose: bool,
+    /// What runs are about; otherwise each seed has its own theme.
+    pub theme: Option<Theme>,
     /// Something to get wrong on purpose.
     pub sabotage: Option<Sabotage>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { steps: 600, verbose: false, sabotage: None }
+        Self { steps: 600, verbose: false, theme: None, sabotage: None }
     }
 }
 

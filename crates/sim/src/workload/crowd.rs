@@ -79,8 +79,9 @@ impl Theme {
 }
 
 impl Crowd {
-    pub(super) fn draw(rng: &mut Rng) -> Self {
-        let theme = Theme::draw(rng);
+    pub(super) fn draw(rng: &mut Rng, wanted: Option<Theme>) -> Self {
+        let drawn = Theme::draw(rng);
+        let theme = wanted.unwrap_or(drawn);
         let shape = match theme {
             Theme::Giant | Theme::Loud => Shape::Giant,
             Theme::Zipf => Shape::Zipf,

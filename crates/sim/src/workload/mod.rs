@@ -16,6 +16,7 @@ use rota_store::Mutation;
 use crate::request::{Request, Ticket};
 use crate::rng::Rng;
 use crate::runtime::Step;
+pub use crowd::Theme;
 pub use profile::Profile;
 use workers::Worker;
 
@@ -45,8 +46,8 @@ pub struct Delivery {
 
 impl Workload {
     #[must_use]
-    pub fn new(mut rng: Rng) -> Self {
-        let profile = Profile::draw(&mut rng);
+    pub fn new(mut rng: Rng, theme: Option<Theme>) -> Self {
+        let profile = Profile::draw(&mut rng, theme);
         let workers = Worker::some(&mut rng, &profile);
         let mut workload = Self {
             rng,

@@ -41,9 +41,9 @@ pub struct Profile {
 }
 
 impl Profile {
-    pub(super) fn draw(rng: &mut Rng) -> Self {
+    pub(super) fn draw(rng: &mut Rng, theme: Option<Theme>) -> Self {
         let config = config(rng);
-        let crowd = Crowd::draw(rng);
+        let crowd = Crowd::draw(rng, theme);
         let config = Config { noisy: crowd::noisy(rng, crowd.theme), ..config };
         let (batch, appetite) = if crowd.theme == Theme::Loud { (20, 12) } else { (6, 4) };
         let queues = queues(rng, crowd.theme);
