@@ -9,6 +9,7 @@ use rota_model::{
     TenantConfig, TenantId, Weight,
 };
 
+use super::Theme;
 use crate::rng::Rng;
 
 #[derive(Debug, Clone)]
@@ -35,22 +36,6 @@ pub struct Crowd {
     pub choosy: u64,
 }
 
-/// What a run is about, besides everything else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Theme {
-    Everything,
-    Giant,
-    ManySmall,
-    Zipf,
-    AllLimited,
-    SharedKeys,
-    EverythingUrgent,
-    KeyPerJob,
-    ChangingLimits,
-    Pools,
-    Loud,
-}
-
 /// Whose jobs they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -58,24 +43,6 @@ pub enum Shape {
     Giant,
     Even,
     Zipf,
-}
-
-impl Theme {
-    fn draw(rng: &mut Rng) -> Self {
-        let special = rng.one_of([
-            Self::Giant,
-            Self::ManySmall,
-            Self::Zipf,
-            Self::AllLimited,
-            Self::SharedKeys,
-            Self::EverythingUrgent,
-            Self::KeyPerJob,
-            Self::ChangingLimits,
-            Self::Pools,
-            Self::Loud,
-        ]);
-        if rng.percent(45) { Self::Everything } else { special }
-    }
 }
 
 impl Crowd {

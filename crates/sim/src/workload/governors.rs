@@ -3,8 +3,7 @@
 use rota_engine::{Now, PutLimit};
 use rota_model::{LimitKey, PoolConfig, QueueStrategy, TenantId, Weight};
 
-use super::Workload;
-use super::crowd::{self, Theme};
+use super::{Theme, Workload, crowd};
 use crate::request::Request;
 
 impl Workload {

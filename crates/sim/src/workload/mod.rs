@@ -5,6 +5,7 @@ mod governors;
 mod operators;
 mod producers;
 mod profile;
+mod theme;
 mod workers;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,8 +17,8 @@ use rota_store::Mutation;
 use crate::request::{Request, Ticket};
 use crate::rng::Rng;
 use crate::runtime::Step;
-pub use crowd::Theme;
 pub use profile::Profile;
+pub use theme::Theme;
 use workers::Worker;
 
 /// How many job ids are remembered to be named again.

@@ -6,7 +6,8 @@ use rota_engine::{Config, Retention};
 use rota_model::policy::{Coefficient, Strategy};
 use rota_model::{Exhaustion, Policy, QueueName, RetryPolicy};
 
-use super::crowd::{self, Crowd, Theme};
+use super::Theme;
+use super::crowd::{self, Crowd};
 use crate::rng::Rng;
 
 #[derive(Debug, Clone)]
