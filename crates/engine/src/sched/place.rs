@@ -127,6 +127,7 @@ impl Engine {
             }
         }
         self.enter_turn(class, turn);
+        self.reunite(class, turn);
         self.seat(turn);
     }
 

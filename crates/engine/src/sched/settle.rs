@@ -106,6 +106,19 @@ impl Engine {
             }
         }
         self.enter_turn(class, turn);
+        self.reunite(class, turn);
+    }
+
+    /// A lane has come into its turn: others of the turn that wait for the same come in with it.
+    pub(crate) fn reunite(&mut self, class: ClassId, turn: TurnIx) {
+        for i in 0..self.classes.slot(class).gates.len() {
+            let gate = self.classes.slot(class).gates[i];
+            let is = self.turns.get(turn);
+            let (parted, queue) = (is.groups.contains(&gate), is.queue);
+            if parted && self.limits.opening(gate, self.now).free > 0 {
+                self.let_turn_in(gate, queue, turn);
+            }
+        }
     }
 
     fn tell_released(&mut self, gate: GateIx, class: ClassId, (strategy, since): Told) {

@@ -291,3 +291,20 @@ fn the_jobs_of_a_key_stay_in_order_whatever_their_type() {
     world.ack(second);
     assert_eq!(seqs(&mut world, 2), [third]);
 }
+
+#[test]
+fn a_job_that_returns_as_its_key_opens_does_not_overtake_an_older_one() {
+    let mut world = World::new();
+    let throttle = json!({"key": "k", "throttle": {"limit": 1, "period": "PT10S"}});
+    let older = world.enqueue(&job("a").kind("x").limit(throttle.clone()), 1)[0];
+    let younger = world.enqueue(&job("a").kind("y").limit(throttle), 1)[0];
+    assert_eq!(world.fetch(1)[0].seq, older);
+    world.pass(10_000);
+    let lapses = |fetch: &mut rota_engine::Fetch| fetch.visibility_ms = Some(10_000);
+    assert_eq!(world.fetch_with(&["default"], 1, lapses)[0].seq, younger);
+    world.nack(older, None);
+    world.pass(5_000);
+    assert!(world.fetch(1).is_empty(), "the older waits for the key");
+    world.pass(5_000);
+    assert_eq!(world.fetch(1)[0].seq, older, "both wait for it now");
+}
