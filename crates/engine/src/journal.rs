@@ -314,7 +314,8 @@ impl Engine {
         };
         let turns = &self.shards.get(shard).turns;
         if let Some(&(_, turn)) = turns.iter().find(|(at, _)| *at == level) {
-            self.turns.get_mut(turn).tag = tag;
+            let is = self.turns.get_mut(turn);
+            (is.tag, is.since) = (tag, tag);
         }
     }
 }

@@ -200,9 +200,13 @@ impl Engine {
 
     fn call_noisy(&mut self, ix: TenantIx, reason: &'static str) {
         let (rules, now) = (self.config.noisy, self.wall());
-        if self.tenants.get(ix).throttled(now).is_some() {
+        let tenant = self.tenants.get(ix);
+        let deleted = self.tenants.find(&tenant.id) != Some(ix);
+        if deleted || tenant.throttled(now).is_some() {
             return;
         }
+        // One whose time is over may not have been ended yet, and must not take this one with it.
+        self.end_throttle(ix, "expired");
         let throttle = rules.throttle.then(|| {
             let original = self.weight_of(ix);
             let until = later(now, rules.throttle_ms);
@@ -230,6 +234,16 @@ impl Engine {
         self.count_competitor(ix);
         self.write_tenant(ix);
         self.emit(EventKind::TenantThrottleReleased { tenant, reason });
+    }
+
+    /// A tenant is deleted: nothing is left of how loud it was, nor of what was done about it.
+    pub(crate) fn forget_noise(&mut self, ix: TenantIx) {
+        self.noise.note_depth(ix, 0);
+        let tenant = self.tenants.get_mut(ix);
+        tenant.noisy = 0;
+        if let Some(throttle) = tenant.row.throttle.take() {
+            self.tenants.ends.remove(&(throttle.until, ix));
+        }
     }
 
     /// Ends one throttle whose time is over.

@@ -15,6 +15,7 @@ mod runtime;
 mod sabotage;
 mod simulation;
 mod trace;
+mod trial;
 mod workload;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +25,7 @@ pub use oracle::{Rule, Violation};
 pub use sabotage::Sabotage;
 use simulation::Simulation;
 use trace::Trace;
+pub use workload::Theme;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
@@ -31,13 +33,15 @@ pub struct Options {
     pub steps: u64,
     /// Print every line of the trace.
     pub verbose: bool,
+    /// What runs are about; otherwise each seed has its own theme.
+    pub theme: Option<Theme>,
     /// Something to get wrong on purpose.
     pub sabotage: Option<Sabotage>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { steps: 600, verbose: false, sabotage: None }
+        Self { steps: 600, verbose: false, theme: None, sabotage: None }
     }
 }
 
@@ -74,6 +78,14 @@ pub fn run_seed(seed: u64, options: &Options) -> Result<Passed, Failed> {
     };
     let tail = trace.tail().map(str::to_owned).collect();
     Err(Failed { seed, violation, tail })
+}
+
+/// The long, quiet runs of one seed.
+pub fn run_trials(seed: u64, options: &Options) -> Result<(), Failed> {
+    let outcome = catch_unwind(|| trial::run(seed, options.sabotage));
+    let outcome =
+        outcome.unwrap_or_else(|panic| Err(Violation::new(Rule::Panic, text_of(&*panic))));
+    outcome.map_err(|violation| Failed { seed, violation, tail: Vec::new() })
 }
 
 /// The same run twice: both must be one and the same.

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write as _};
 use std::process::ExitCode;
 
-use rota_sim::{Failed, Options, run_seed, run_seed_twice};
+use rota_sim::{Failed, Options, run_seed, run_seed_twice, run_trials};
 
 const USAGE: &str = "\
 Usage: rota-sim [--seeds N] [--from SEED] [--seed SEED] [--steps N]
@@ -52,6 +52,7 @@ fn main() -> ExitCode {
 
 fn run(seed: u64, arguments: &Arguments) -> Result<(), Failed> {
     let options = &arguments.options;
+    run_trials(seed, options)?;
     let outcome = if arguments.only.is_none() && seed.is_multiple_of(TWICE) {
         run_seed_twice(seed, options)
     } else {

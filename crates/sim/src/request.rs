@@ -49,6 +49,7 @@ pub enum Request {
     ResumeShard(TenantId, QueueName),
     PutTenant(TenantId, TenantConfig),
     DeleteTenant(TenantId),
+    ReleaseTenant(TenantId),
     PutPool(PoolName, Box<PoolConfig>),
     RemovePool(PoolName),
     PutLimit(Box<PutLimit>),

@@ -1,7 +1,9 @@
 //! Faults of our own making, to prove that the oracle sees them.
 
 use rota_engine::{Command, Effects, PutLimit, QueueSettings, Reply, TenantChange};
-use rota_model::{LimitNumbers, PoolConfig, QueueStrategy, Scope, TenantConfig, TenantId, Weight};
+use rota_model::{
+    LimitNumbers, PoolConfig, QueueStrategy, Quota, Scope, TenantConfig, TenantId, Weight,
+};
 use rota_store::Mutation;
 
 use crate::runtime::Step;
@@ -44,6 +46,30 @@ pub enum Sabotage {
     GhostJob,
     /// The store forgets the starts that were written down.
     LoseJournal,
+    /// A quota that should only warn refuses.
+    SecretHardness,
+    /// A quota that should refuse only warns.
+    SecretSoftness,
+    /// Whoever crosses a quota that only warns is not told.
+    MuteQuota,
+    /// A tenant may ask for more urgency than was said.
+    SecretUrgency,
+    /// A schedule is stopped behind everyone's back.
+    SecretStop,
+    /// Jobs cost the same, however long they take.
+    FlatCost,
+    /// Weights do not count.
+    NoWeights,
+    /// Whoever has many kinds of jobs is served as if it was many.
+    LotsAsTenants,
+    /// A throttle lasts longer than it should.
+    LongThrottle,
+    /// A throttle leaves less than it should.
+    HeavyThrottle,
+    /// A throttle begins without a reason.
+    RashThrottle,
+    /// Whoever is throttled is not served at all.
+    ThrottleAsPause,
 }
 
 impl Sabotage {
@@ -75,6 +101,24 @@ impl Sabotage {
             }
             (Sabotage::SecretTenant, Command::PutTenant(tenant, _)) => {
                 Command::PutTenant(tenant.clone(), nothing(TenantConfig::default()))
+            }
+            (
+                Sabotage::SecretHardness | Sabotage::SecretSoftness,
+                Command::PutTenant(id, change),
+            ) => {
+                let quota = match self {
+                    Sabotage::SecretSoftness => Quota::Soft,
+                    _ => Quota::Hard,
+                };
+                let config = TenantConfig { quota: Some(quota), ..change.config.clone() };
+                Command::PutTenant(id.clone(), nothing(config))
+            }
+            (Sabotage::SecretUrgency, Command::PutTenant(id, change)) => {
+                let config = TenantConfig { max_priority: None, ..change.config.clone() };
+                Command::PutTenant(id.clone(), nothing(config))
+            }
+            (Sabotage::SecretStop, Command::PutCron(spec)) => {
+                Command::EnableCron(spec.name.clone(), false)
             }
             (Sabotage::SecretPause, Command::Enqueue(enqueue)) => {
                 let class = &enqueue.jobs.first()?.class;
@@ -117,6 +161,11 @@ impl Sabotage {
                 }
             }
             Sabotage::SwapClaims => swap_claims(mutations, reply),
+            Sabotage::MuteQuota => {
+                if let Reply::Enqueued(admission) = reply {
+                    admission.over_quota.clear();
+                }
+            }
             Sabotage::NoBackoff => {
                 for mutation in mutations {
                     if let Mutation::Backoff(backoff) = mutation {

@@ -30,7 +30,7 @@ pub(crate) struct Simulation<'t> {
 impl<'t> Simulation<'t> {
     pub fn new(seed: u64, options: &Options, trace: &'t mut Trace) -> Self {
         let mut rng = Rng::new(seed);
-        let workload = Workload::new(rng.fork());
+        let workload = Workload::new(rng.fork(), options.theme);
         let config = workload.profile().config.clone();
         let falsify = options.sabotage;
         let runtime = Runtime::new(config.clone(), rng.fork(), falsify);

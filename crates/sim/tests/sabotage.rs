@@ -1,6 +1,6 @@
 //! The oracle can fail: each fault that is put in on purpose is found, and for the right reason.
 
-use rota_sim::{Options, Rule, Sabotage, run_seed};
+use rota_sim::{Options, Rule, Sabotage, Theme, run_seed, run_trials};
 
 /// Enough seeds that one of them gives the fault its chance.
 const SEEDS: std::ops::Range<u64> = 1..120;
@@ -8,16 +8,35 @@ const SEEDS: std::ops::Range<u64> = 1..120;
 /// Whether the oracle says all of this of runs with this fault, sooner or later.
 fn finds(sabotage: Sabotage, rules: &[Rule]) -> bool {
     let options = Options { steps: 400, sabotage: Some(sabotage), ..Options::default() };
+    all_found(&options, rules)
+}
+
+/// The same of runs that are about what the fault concerns.
+fn finds_by(theme: Theme, sabotage: Sabotage, rules: &[Rule]) -> bool {
+    let (theme, sabotage) = (Some(theme), Some(sabotage));
+    all_found(&Options { steps: 400, theme, sabotage, ..Options::default() }, rules)
+}
+
+fn all_found(options: &Options, rules: &[Rule]) -> bool {
     let mut left = rules.to_vec();
     for seed in SEEDS {
-        if let Err(failed) = run_seed(seed, &options) {
+        if let Err(failed) = run_seed(seed, options) {
             left.retain(|rule| *rule != failed.violation.rule);
         }
         if left.is_empty() {
             return true;
         }
     }
+    println!("{options:?} does not lead to {left:?}");
     false
+}
+
+/// The same of trials.
+fn a_trial_finds(sabotage: Sabotage, rule: Rule) -> bool {
+    let options = Options { sabotage: Some(sabotage), ..Options::default() };
+    let found =
+        |seed| run_trials(seed, &options).is_err_and(|failed| failed.violation.rule == rule);
+    SEEDS.take(10).any(found)
 }
 
 #[test]
@@ -72,17 +91,42 @@ fn a_completed_job_that_runs_again() {
 
 #[test]
 fn a_limit_that_does_not_hold() {
-    assert!(finds(Sabotage::SecretOverride, &[Rule::Limit]));
+    assert!(finds_by(Theme::AllLimited, Sabotage::SecretOverride, &[Rule::Limit]));
 }
 
 #[test]
 fn a_tenant_that_gets_more_than_its_share() {
-    assert!(finds(Sabotage::SecretWeight, &[Rule::Fair]));
+    assert!(finds_by(Theme::Giant, Sabotage::SecretWeight, &[Rule::Fair]));
 }
 
 #[test]
 fn a_tenant_beyond_its_limits() {
     assert!(finds(Sabotage::SecretTenant, &[Rule::Gate, Rule::Quota]));
+}
+
+#[test]
+fn a_quota_that_refuses_where_it_should_warn() {
+    assert!(finds(Sabotage::SecretHardness, &[Rule::Quota]));
+}
+
+#[test]
+fn a_quota_that_warns_where_it_should_refuse() {
+    assert!(finds(Sabotage::SecretSoftness, &[Rule::Quota]));
+}
+
+#[test]
+fn a_quota_that_is_crossed_without_a_word() {
+    assert!(finds(Sabotage::MuteQuota, &[Rule::Quota]));
+}
+
+#[test]
+fn a_tenant_more_urgent_than_it_may_be() {
+    assert!(finds_by(Theme::EverythingUrgent, Sabotage::SecretUrgency, &[Rule::Order]));
+}
+
+#[test]
+fn a_schedule_that_does_not_run() {
+    assert!(finds(Sabotage::SecretStop, &[Rule::Cron]));
 }
 
 #[test]
@@ -97,7 +141,7 @@ fn a_queue_beyond_its_bounds() {
 
 #[test]
 fn a_pool_beyond_its_limits() {
-    assert!(finds(Sabotage::SecretPool, &[Rule::Gate, Rule::Starved]));
+    assert!(finds_by(Theme::Pools, Sabotage::SecretPool, &[Rule::Gate, Rule::Starved]));
 }
 
 #[test]
@@ -108,4 +152,39 @@ fn a_job_too_many() {
 #[test]
 fn starts_that_a_restart_forgets() {
     assert!(finds(Sabotage::LoseJournal, &[Rule::Rebuild]));
+}
+
+#[test]
+fn slow_jobs_that_cost_no_more_than_quick_ones() {
+    assert!(a_trial_finds(Sabotage::FlatCost, Rule::Fair));
+}
+
+#[test]
+fn a_key_that_is_shared_without_regard_to_weights() {
+    assert!(a_trial_finds(Sabotage::NoWeights, Rule::Fair));
+}
+
+#[test]
+fn a_tenant_that_gains_by_having_many_kinds_of_jobs() {
+    assert!(a_trial_finds(Sabotage::LotsAsTenants, Rule::Fair));
+}
+
+#[test]
+fn a_throttle_beyond_its_time() {
+    assert!(a_trial_finds(Sabotage::LongThrottle, Rule::Throttle));
+}
+
+#[test]
+fn a_throttle_that_takes_too_much() {
+    assert!(a_trial_finds(Sabotage::HeavyThrottle, Rule::Throttle));
+}
+
+#[test]
+fn a_throttle_without_a_reason() {
+    assert!(a_trial_finds(Sabotage::RashThrottle, Rule::Throttle));
+}
+
+#[test]
+fn a_throttled_tenant_that_is_not_served() {
+    assert!(a_trial_finds(Sabotage::ThrottleAsPause, Rule::Waiting));
 }

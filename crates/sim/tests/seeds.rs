@@ -1,9 +1,10 @@
 //! Some dozens of runs of moderate length. `ROTA_SIM_SEEDS` sets how many, `ROTA_SIM_FROM` the
 //! first of them.
 
-use rota_sim::{Options, run_seed, run_seed_twice};
+use rota_sim::{Options, run_seed, run_seed_twice, run_trials};
 
 const STEPS: u64 = 400;
+const TRIALS: u64 = 20;
 
 #[test]
 fn runs_hold_what_is_promised() {
@@ -17,6 +18,16 @@ fn runs_hold_what_is_promised() {
                 failed.violation,
                 failed.tail.join("\n  ")
             );
+        }
+    }
+}
+
+#[test]
+fn trials_hold_what_is_derived() {
+    let from = number("ROTA_SIM_FROM").unwrap_or(1);
+    for seed in from..from + TRIALS {
+        if let Err(failed) = run_trials(seed, &Options::default()) {
+            panic!("trial {seed} failed: {}", failed.violation);
         }
     }
 }

@@ -37,9 +37,17 @@ pub(super) enum Obstacle {
 #[derive(Default)]
 pub(super) struct Terms {
     /// Limits that it crosses and that only warn.
-    pub over: Vec<&'static str>,
+    pub over: Vec<Crossing>,
     /// So many of the oldest of a queue must go first.
     pub room: Option<(QueueName, u64)>,
+}
+
+/// A tenant's limit that jobs cross.
+pub(super) struct Crossing {
+    tenant: TenantId,
+    limit: &'static str,
+    current: u64,
+    maximum: u64,
 }
 
 impl Engine {
@@ -59,12 +67,12 @@ impl Engine {
                 let Refusal::TenantLimit { limit, current, maximum, .. } = refusal else {
                     continue;
                 };
-                let tenant = (*id).clone();
-                self.emit(EventKind::TenantLimitExceeded { tenant, limit, current, maximum, soft });
+                let crossing = Crossing { tenant: (*id).clone(), limit, current, maximum };
                 if !soft {
+                    self.tell_crossed(crossing, false);
                     return Err(Obstacle::No(refusal));
                 }
-                terms.over.push(limit);
+                terms.over.push(crossing);
             }
         }
         self.check_keys(jobs).map_err(Obstacle::No)?;
@@ -76,6 +84,13 @@ impl Engine {
             self.check_bounds(name, Some(tenant), share, jobs)?;
         }
         Ok(terms)
+    }
+
+    /// Says that a limit was crossed, once it is decided what that means. Gives its name.
+    pub(super) fn tell_crossed(&mut self, crossing: Crossing, soft: bool) -> &'static str {
+        let Crossing { tenant, limit, current, maximum } = crossing;
+        self.emit(EventKind::TenantLimitExceeded { tenant, limit, current, maximum, soft });
+        limit
     }
 
     /// Whether anything could keep one of the jobs out. Most servers have few limits, and this is

@@ -74,14 +74,18 @@ impl Engine {
         }
     }
 
-    /// Whether jobs may come in, once the oldest have gone where the queue wants that.
+    /// Whether jobs may come in, once the oldest have gone where the queue wants that; and the
+    /// limits that they cross and that only warn.
     pub(super) fn make_way(&mut self, jobs: &[NewJob]) -> Result<Vec<&'static str>, Obstacle> {
         for _ in 0..MOST_ROUNDS {
             let terms = self.admits(jobs)?;
             match terms.room {
                 // Where nothing that waits to be fetched is left to drop, they come in.
                 Some((queue, n)) if self.make_room(&queue, n) => {}
-                _ => return Ok(terms.over),
+                _ => {
+                    let over = terms.over.into_iter();
+                    return Ok(over.map(|crossing| self.tell_crossed(crossing, true)).collect());
+                }
             }
         }
         Ok(Vec::new())

@@ -81,6 +81,9 @@ impl Engine {
                 self.turn_away(class, turn, gate, closed);
                 continue;
             }
+            if self.reunite(class, turn) {
+                continue;
+            }
             let (seq, job) = self.pop_lane(class)?;
             if self.watch.is_over(seq, self.wall()) {
                 self.expire(seq, class);

@@ -242,6 +242,7 @@ impl Engine {
             Some(more) => is.tag.plus(Tag::step(more, weight)),
             None => is.tag.minus(Tag::step(active.charged - took, weight)),
         };
+        is.since = is.tag;
         self.seat(turn);
     }
 }

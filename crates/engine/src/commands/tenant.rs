@@ -86,6 +86,7 @@ impl Engine {
             return Reply::Refused(Refusal::TenantHasJobs { living });
         }
         let view = Box::new(self.tenant_view(ix));
+        self.forget_noise(ix);
         let tenant = self.tenants.get(ix);
         if tenant.file.is_some() || !tenant.classes.is_empty() {
             // The configuration or finished jobs still speak of it.
@@ -94,7 +95,6 @@ impl Engine {
                 Change { at: self.wall(), what: "delete".into(), reason, before, after: None };
             self.reconfigure(ix, |tenant| {
                 tenant.row.api = None;
-                tenant.row.throttle = None;
                 tenant.row.paused.clear();
                 keep(&mut tenant.row.changes, note);
             });

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rota_model::ClassId;
 
 use super::Strategy;
-use crate::sched::{Tag, TurnIx};
+use crate::sched::{Order, TurnIx};
 
 /// What was said when a lane began to wait, and when that was, in monotonic time.
 pub(crate) type Told = (Strategy, u64);
 
 /// The order of turns: the higher level first, there the one that is due first.
-pub(crate) type Rank = (Reverse<i32>, Tag, TurnIx);
+pub(crate) type Rank = (Reverse<i32>, Order, TurnIx);
 
 /// Lanes that wait, and what holds them if that was told.
 pub(crate) type Lanes = BTreeMap<ClassId, Option<Told>>;
@@ -74,17 +74,17 @@ impl Lot {
     }
 
     /// The group that is next, given when their turns are due now.
-    pub fn first(&mut self, due: impl Fn(TurnIx, &Lanes) -> Tag) -> Option<Rank> {
+    pub fn first(&mut self, due: impl Fn(TurnIx, &Lanes) -> Order) -> Option<Rank> {
         loop {
             let &rank = self.order.first()?;
             let (level, known, turn) = rank;
             let group = self.parked.get_mut(&turn)?;
-            let tag = due(turn, &group.lanes);
-            if tag <= known {
+            let order = due(turn, &group.lanes);
+            if order <= known {
                 return Some(rank);
             }
             self.order.remove(&rank);
-            group.rank = (level, tag, turn);
+            group.rank = (level, order, turn);
             self.order.insert(group.rank);
         }
     }

@@ -24,5 +24,5 @@ pub(crate) use queue::{Queue, QueueIx, QueueRow, Queues};
 pub(crate) use rotation::{Candidate, Rotation, Rotations};
 pub(crate) use shard::{ShardIx, Shards};
 pub(crate) use size::Size;
-pub(crate) use turn::{LaneKey, Level, Seat, Tag, Turn, TurnIx, Turns};
+pub(crate) use turn::{LaneKey, Level, Order, Seat, Tag, Turn, TurnIx, Turns};
 pub(crate) use waiters::Waiters;

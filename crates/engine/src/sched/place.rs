@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use rota_model::mutation::Counts;
 use rota_model::{ClassId, OnLimit, Seq, State};
 
-use super::{LaneKey, Place, QueueIx, Seat, ShardIx, Size, Tag, Turn, TurnIx, Waiting};
+use super::turn::came;
+use super::{LaneKey, Place, QueueIx, Seat, ShardIx, Size, Turn, TurnIx, Waiting};
 use crate::Engine;
 use crate::config::PriorityScope;
 use crate::limit::{Closed, GateIx, Rank};
@@ -272,11 +273,12 @@ impl Engine {
     fn rank_of(&self, turn: TurnIx, class: ClassId) -> Rank {
         let is = self.turns.get(turn);
         let head = self.lanes.get(class).and_then(|lane| lane.head());
-        let due = match head {
-            Some(head) if !self.config.fairness.enabled => Tag(u128::from(head.0)),
-            _ => self.tag_now(turn),
+        let order = match (head, is.seat) {
+            (Some(head), _) if !self.config.fairness.enabled => came(head),
+            (_, Seat::Ring(order)) => order,
+            _ => (self.tag_now(turn), is.since),
         };
-        (Reverse(is.level), due, turn)
+        (Reverse(is.level), order, turn)
     }
 
     fn turn_of(&mut self, shard: ShardIx, queue: QueueIx, level: i32) -> TurnIx {
@@ -293,8 +295,10 @@ impl Engine {
             queue,
             level,
             tag,
+            since: tag,
             lanes: Default::default(),
             groups: Default::default(),
+            leads: Default::default(),
             seat: Seat::Out,
             served: false,
         });

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use rota_model::{ClassId, State, Weight};
 
-use super::{QueueIx, Seat, Tag, TurnIx};
+use super::turn::came;
+use super::{Order, QueueIx, Seat, Tag, TurnIx};
 use crate::Engine;
 use crate::config::{Cost, FairStrategy};
 use crate::tenant::TenantIx;
@@ -88,7 +89,7 @@ impl Engine {
         self.turns.get_mut(turn).seat = Seat::Ring(key);
     }
 
-    fn move_in_ring(&mut self, turn: TurnIx, old: Tag) {
+    fn move_in_ring(&mut self, turn: TurnIx, old: Order) {
         let key = self.ring_key(turn);
         let is = self.turns.get(turn);
         if key != old {
@@ -100,13 +101,13 @@ impl Engine {
         }
     }
 
-    /// Where fairness is off, jobs go in the order in which they came.
-    fn ring_key(&self, turn: TurnIx) -> Tag {
+    fn ring_key(&self, turn: TurnIx) -> Order {
         let is = self.turns.get(turn);
-        if self.config.fairness.enabled {
-            return is.tag;
+        let fair = self.config.fairness.enabled;
+        match is.lanes.first() {
+            Some(&(_, head, _)) if !fair => came(head),
+            _ => (is.tag, is.since),
         }
-        is.lanes.first().map_or(is.tag, |&(_, head, _)| Tag(u128::from(head.0)))
     }
 
     /// Nothing of this turn waits. Its tag is kept until the round has passed it.
@@ -213,9 +214,11 @@ impl Engine {
         let (queue, level) = (is.queue, is.level);
         let place = self.queues.get_mut(queue).levels.entry(level).or_default();
         // Who is served out of turn, because somebody wants its jobs only, moves nobody's round.
-        let first = place.ring.first().map_or(is.tag, |(tag, _)| *tag);
+        let first = place.ring.first().map_or(is.tag, |((tag, _), _)| *tag);
         place.round = place.round.max(is.tag.min(first));
-        is.tag = is.tag.max(place.round).plus(Tag::step(cost, weight));
+        // It may be behind the round by what was given back to it, and that stays its own.
+        is.tag = is.tag.plus(Tag::step(cost, weight));
+        is.since = is.tag;
     }
 
     /// After a start: tags and limits are as they were, so rounds, turns and lots follow from them.
@@ -236,6 +239,7 @@ impl Engine {
             let is = self.turns.get_mut(turn);
             // A tag from a round that ended long ago may not keep its tenant waiting for more than one.
             is.tag = is.tag.min(rounds[&(is.queue, is.level)].plus(one));
+            is.since = is.tag;
             self.seat(turn);
         }
         let lanes: Vec<ClassId> = self.lanes.classes().collect();
@@ -264,8 +268,9 @@ impl Engine {
             let is = self.turns.get(turn);
             let level = self.queues.get(is.queue).levels.get(&is.level);
             let most = level.map_or(is.tag, |level| level.round.plus(one));
-            let tag = is.tag.min(most);
-            self.turns.get_mut(turn).tag = tag;
+            let (tag, since) = (is.tag.min(most), is.since.min(most));
+            let is = self.turns.get_mut(turn);
+            (is.tag, is.since) = (tag, since);
             self.seat(turn);
         }
     }

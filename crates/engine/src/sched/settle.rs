@@ -7,7 +7,8 @@
 
 use rota_model::ClassId;
 
-use super::{Place, QueueIx, ShardIx, Tag, TurnIx};
+use super::turn::{Order, came};
+use super::{Place, QueueIx, ShardIx, TurnIx};
 use crate::Engine;
 use crate::limit::{GateIx, Rank, Told};
 
@@ -49,11 +50,12 @@ impl Engine {
         let Engine { limits, turns, lanes, config, .. } = self;
         let lot = limits.gate_mut(gate).lots.get_mut(&queue)?;
         lot.first(|turn, waiting| {
-            if config.fairness.enabled {
-                return turns.get(turn).tag;
+            let is = turns.get(turn);
+            let heads = || waiting.keys().filter_map(|class| lanes.get(*class)?.head()).min();
+            match config.fairness.enabled {
+                true => (is.tag, is.since),
+                false => heads().map_or(Order::default(), came),
             }
-            let heads = waiting.keys().filter_map(|class| lanes.get(*class)?.head());
-            heads.min().map_or(Tag::default(), |head| Tag(u128::from(head.0)))
         })
     }
 
@@ -66,23 +68,35 @@ impl Engine {
             return;
         }
         let at = self.queues.get_mut(queue);
-        was.map(|rank| at.line.remove(&(rank, gate)));
+        if let Some(rank) = was {
+            at.line.remove(&(rank, gate));
+            self.turns.get_mut(rank.2).leads.remove(&gate);
+        }
         if let Some(rank) = first {
             at.line.insert((rank, gate));
+            self.turns.get_mut(rank.2).leads.insert(gate);
             if !at.waiters.is_empty() {
                 self.awake.push(queue);
             }
         }
     }
 
-    /// Lets in, one after the other, the turns behind open gates that come before all others.
+    /// Lets in, one after the other, the turns behind open gates that come before all others; and of
+    /// the turn that is served next all that may be served, since it chooses among its own lanes.
     pub(crate) fn let_first_in(&mut self, ix: QueueIx) {
-        while let Some(&(rank, gate)) = self.queues.get(ix).line.first() {
-            if self.queues.get(ix).first_rank().is_some_and(|first| first < rank) {
-                return;
-            }
-            if self.first_behind(gate, ix) == Some(rank) {
-                self.let_turn_in(gate, ix, rank.2);
+        loop {
+            let queue = self.queues.get(ix);
+            let (first, waits) = (queue.first_rank(), queue.line.first());
+            let leads = first.and_then(|(_, _, turn)| self.turns.get(turn).leads.first());
+            let (gate, turn) = match (leads, waits, first) {
+                (Some(&gate), _, Some((_, _, turn))) => (gate, turn),
+                (_, Some(&(rank, gate)), first) if first.is_none_or(|first| rank <= first) => {
+                    (gate, rank.2)
+                }
+                _ => return,
+            };
+            if self.first_behind(gate, ix).is_some_and(|rank| rank.2 == turn) {
+                self.let_turn_in(gate, ix, turn);
             }
             self.line_up(gate, ix, true);
         }
@@ -161,5 +175,17 @@ impl Engine {
             }
         }
         self.enter_turn(class, turn);
+    }
+
+    /// A lane is about to be served: others of its turn that wait for the same keys come in first, or
+    /// the younger of a tenant's jobs would overtake the older. Whether there were any.
+    pub(crate) fn reunite(&mut self, class: ClassId, turn: TurnIx) -> bool {
+        let groups = &self.turns.get(turn).groups;
+        let gates = self.classes.slot(class).gates.iter().copied();
+        let Some(gate) = gates.into_iter().find(|gate| groups.contains(gate)) else { return false };
+        let queue = self.turns.get(turn).queue;
+        self.let_turn_in(gate, queue, turn);
+        self.line_up(gate, queue, true);
+        true
     }
 }

@@ -43,6 +43,15 @@ impl Tag {
     }
 }
 
+/// Where a turn stands among others: by its tag; where the round has overtaken several while they
+/// waited elsewhere, the one that has waited for longest goes first.
+pub(crate) type Order = (Tag, Tag);
+
+/// Where fairness is off, jobs go in the order in which they came.
+pub(crate) fn came(head: Seq) -> Order {
+    (Tag(u128::from(head.0)), Tag::default())
+}
+
 /// A lane in its turn: the higher priority first, there the older head.
 pub(crate) type LaneKey = (Reverse<i16>, Seq, ClassId);
 
@@ -52,10 +61,14 @@ pub(crate) struct Turn {
     pub queue: QueueIx,
     pub level: i32,
     pub tag: Tag,
+    /// The tag that it was left with when it was last served.
+    pub since: Tag,
     /// Lanes that may be served from.
     pub lanes: BTreeSet<LaneKey>,
     /// The gates behind which a group of its lanes waits.
     pub groups: BTreeSet<GateIx>,
+    /// Those of them that are open, and where it is the first.
+    pub leads: BTreeSet<GateIx>,
     pub seat: Seat,
     /// It was served in the batch under way.
     pub served: bool,
@@ -66,7 +79,7 @@ pub(crate) enum Seat {
     /// In no order; it may have lanes behind gates.
     Out,
     /// In its level's ring, under this key.
-    Ring(Tag),
+    Ring(Order),
     /// Kept out by its tenant's limit or pause.
     Parked,
     /// Nothing waits; the tag is remembered until the level's round has passed it.
@@ -125,7 +138,7 @@ impl Turns {
 #[derive(Debug, Default)]
 pub(crate) struct Level {
     /// Turns that may be served, the next one first.
-    pub ring: BTreeSet<(Tag, TurnIx)>,
+    pub ring: BTreeSet<(Order, TurnIx)>,
     pub idle: BTreeSet<(Tag, TurnIx)>,
     /// The present round.
     pub round: Tag,

@@ -250,3 +250,61 @@ fn keys_per_tenant_are_bounded() {
     world.enqueue(&job("t").limit(concurrency("a", 1)), 1);
     world.enqueue(&job("u").limit(concurrency("d", 1)), 1);
 }
+
+#[test]
+fn a_shared_key_goes_around_however_jobs_are_spread_and_whoever_else_is_served() {
+    let mut world = World::new();
+    for most in [1_000, 1_001, 1_002] {
+        let limit =
+            json!({"key": "k", "concurrency": most, "rate": {"limit": 1, "period": "PT1S"}});
+        world.enqueue(&job("many").limit(limit.clone()), 100);
+        if most == 1_000 {
+            world.enqueue(&job("one").limit(limit.clone()), 100);
+            world.enqueue(&job("other").limit(limit), 100);
+        }
+    }
+    world.enqueue(&job("free"), 1_000);
+    let mut started = Vec::new();
+    for _ in 0..60 {
+        started.extend(world.served(8));
+        world.pass(1_000);
+    }
+    for tenant in ["many", "one", "other"] {
+        assert_eq!(count(&started, tenant), 20, "{tenant}");
+    }
+}
+
+#[test]
+fn the_jobs_of_a_key_stay_in_order_whatever_their_type() {
+    let mut world = World::new();
+    let one = |kind| job("a").kind(kind).limit(concurrency("k", 1));
+    let first = world.enqueue(&one("x"), 1)[0];
+    let second = world.enqueue(&one("y"), 1)[0];
+    let free = world.enqueue(&job("a").kind("free"), 1)[0];
+    let third = world.enqueue(&one("z"), 1)[0];
+    let seqs = |world: &mut World, n| -> Vec<_> {
+        world.fetch(n).into_iter().map(|claimed| claimed.seq).collect()
+    };
+    assert_eq!(seqs(&mut world, 2), [first, free]);
+    world.ack(first);
+    assert_eq!(seqs(&mut world, 2), [second]);
+    world.ack(second);
+    assert_eq!(seqs(&mut world, 2), [third]);
+}
+
+#[test]
+fn a_job_that_returns_as_its_key_opens_does_not_overtake_an_older_one() {
+    let mut world = World::new();
+    let throttle = json!({"key": "k", "throttle": {"limit": 1, "period": "PT10S"}});
+    let older = world.enqueue(&job("a").kind("x").limit(throttle.clone()), 1)[0];
+    let younger = world.enqueue(&job("a").kind("y").limit(throttle), 1)[0];
+    assert_eq!(world.fetch(1)[0].seq, older);
+    world.pass(10_000);
+    let lapses = |fetch: &mut rota_engine::Fetch| fetch.visibility_ms = Some(10_000);
+    assert_eq!(world.fetch_with(&["default"], 1, lapses)[0].seq, younger);
+    world.nack(older, None);
+    world.pass(5_000);
+    assert!(world.fetch(1).is_empty(), "the older waits for the key");
+    world.pass(5_000);
+    assert_eq!(world.fetch(1)[0].seq, older, "both wait for it now");
+}

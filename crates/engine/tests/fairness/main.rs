@@ -7,6 +7,7 @@ mod bounds;
 mod limits;
 mod pools;
 mod restart;
+mod schedules;
 mod tenants;
 mod turns;
 mod world;

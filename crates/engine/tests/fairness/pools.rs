@@ -101,3 +101,30 @@ fn a_low_queue_gets_its_guaranteed_part() {
     let lowest = served.iter().filter(|class| class.0 == 2).count();
     assert!((9..=11).contains(&lowest), "{lowest}");
 }
+
+#[test]
+fn a_pool_that_is_made_again_counts_what_still_runs_in_it() {
+    let mut world = World::new();
+    three_queues(&mut world);
+    let narrow = json!({"queues": ["a"], "concurrency": 3});
+    put(&mut world, "p", narrow.clone());
+    let pool = PoolName::parse("p").unwrap();
+    let worker = WorkerId::parse("w").unwrap();
+    let fetch = |world: &mut World, count: usize| {
+        let own = (Some(worker.clone()), Some(pool.clone()));
+        world.fetch_with(&["a"], count, |f| (f.worker, f.pool) = own)
+    };
+    let running = fetch(&mut world, 2);
+    assert_eq!(running.len(), 2);
+    assert!(matches!(world.apply(Command::RemovePool(pool.clone())), Reply::Pool { .. }));
+    world.pass(1_000);
+    put(&mut world, "p", narrow);
+    assert_eq!(world.engine.pool(&pool).unwrap().active_jobs, 2);
+    assert_eq!(fetch(&mut world, 10).len(), 1, "two of three places are taken");
+    world.ack(running[0].seq);
+    assert_eq!(fetch(&mut world, 10).len(), 1);
+    world.crash(10);
+    assert!(fetch(&mut world, 10).is_empty(), "a restart counts the same");
+    world.ack(running[1].seq);
+    assert_eq!(fetch(&mut world, 10).len(), 1);
+}

@@ -144,3 +144,78 @@ fn a_noisy_tenant_is_noticed_throttled_and_let_go() {
     let view = world.engine.tenant("loud").unwrap();
     assert_eq!(view.effective_weight, view.weight);
 }
+
+#[test]
+fn a_throttle_goes_with_its_tenant_and_another_lasts_its_whole_time() {
+    let noisy = Noisy { throttle: true, throttle_ms: 60_000, ..Noisy::default() };
+    let mut world = World::with(Config { noisy, ..Config::default() });
+    let loud = TenantId::parse("loud").unwrap();
+    world.enqueue(&job("quiet"), 5);
+    world.enqueue(&job("loud"), 200);
+    world.pass(6_000);
+    let first = world.engine.tenant("loud").unwrap().throttle.unwrap();
+    world.served(205);
+    let reply = world.apply(rota_engine::Command::DeleteTenant(loud.clone(), None));
+    assert!(matches!(reply, Reply::Tenant { .. }), "{reply:?}");
+    assert_eq!(world.engine.tenant("loud").unwrap().throttle, None);
+    world.pass(30_000);
+    world.enqueue(&job("quiet"), 5);
+    world.enqueue(&job("loud"), 500);
+    world.pass(6_000);
+    let second = world.engine.tenant("loud").unwrap().throttle.unwrap();
+    assert!(second.until > first.until);
+    world.pass(first.until.since(world.wall()) as u64 + 1);
+    assert_eq!(world.engine.tenant("loud").unwrap().throttle, Some(second));
+    world.pass(60_000);
+    assert_eq!(world.engine.tenant("loud").unwrap().throttle, None);
+}
+
+#[test]
+fn a_soft_quota_is_crossed_when_jobs_come_in_and_not_while_they_wait() {
+    use rota_engine::{Backpressure, Bounds, Command, QueueSettings};
+    let mut world = World::new();
+    let bounds = Bounds {
+        max_depth: 2,
+        max_bytes: 0,
+        tenant_max_depth: 0,
+        tenant_max_bytes: 0,
+        strategy: Backpressure::Block,
+        warn_at: 800,
+    };
+    let settings = QueueSettings { bounds: Some(bounds), ..QueueSettings::default() };
+    world.apply(Command::ConfigureQueue(rota_model::QueueName::default_queue(), settings));
+    world.tenant("a", json!({"max_queue_depth": 1, "quota": "soft"}));
+    world.enqueue(&job("a"), 1);
+    world.enqueue(&job("b"), 1);
+    let crossed = |world: &World| {
+        let events = world.events.iter();
+        events.filter(|e| matches!(e, EventKind::TenantLimitExceeded { .. })).count()
+    };
+    assert!(matches!(world.try_enqueue(&[job("a")], 60_000), Reply::Waiting));
+    assert_eq!(crossed(&world), 0);
+    world.fetch_with(&["default"], 1, |f| f.tenant = TenantId::parse("b").ok());
+    assert!(
+        matches!(&world.woken[..], [(_, Reply::Enqueued(a))] if a.over_quota == ["max_queue_depth"])
+    );
+    assert_eq!(crossed(&world), 1);
+}
+
+#[test]
+fn a_throttle_that_begins_as_another_ends_lasts_its_whole_time() {
+    let noisy = Noisy { throttle: true, throttle_ms: 60_000, ..Noisy::default() };
+    let mut world = World::with(Config { noisy, ..Config::default() });
+    world.enqueue(&job("quiet"), 5);
+    world.enqueue(&job("loud"), 200);
+    world.pass(6_000);
+    let first = world.engine.tenant("loud").unwrap().throttle.unwrap();
+    assert_eq!(first.reason, "queue_depth_ratio_exceeded");
+    world.fetch(100);
+    world.pass(60_000);
+    let second = world.engine.tenant("loud").unwrap().throttle.unwrap();
+    assert_eq!(second.reason, "active_job_ratio_exceeded");
+    assert_eq!(second.until.since(world.wall()), 60_000);
+    world.pass(59_999);
+    assert_eq!(world.engine.tenant("loud").unwrap().throttle, Some(second));
+    world.pass(1);
+    assert_eq!(world.engine.tenant("loud").unwrap().throttle, None);
+}

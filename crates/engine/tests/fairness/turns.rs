@@ -167,3 +167,30 @@ fn slow_jobs_do_not_win_capacity_when_time_is_what_counts() {
     let ratio = slow_ms as f64 / fast_ms as f64;
     assert!((0.8..1.25).contains(&ratio), "{slow_ms} against {fast_ms}");
 }
+
+#[test]
+fn what_a_job_did_not_take_is_given_back_however_many_run_at_once() {
+    let fairness = Fairness { cost: Cost::Runtime, ..Fairness::default() };
+    let mut world = World::with(Config { fairness, ..Config::default() });
+    world.tenant("slow", json!({"fairness_weight": 5}));
+    // Of one type, so that both are held to take the same until they have ended.
+    world.enqueue(&job("slow"), 500);
+    world.enqueue(&job("fast"), 2_000);
+    let mut spent = std::collections::BTreeMap::new();
+    let mut running: Vec<(u64, rota_model::Seq)> = Vec::new();
+    while world.mono < 60_000 {
+        while running.len() < 4 {
+            let claimed = world.fetch(1).pop().unwrap();
+            let ms = if world.owner(claimed.seq) == "slow" { 1_000 } else { 50 };
+            *spent.entry(world.owner(claimed.seq)).or_insert(0) += ms;
+            running.push((world.mono + ms, claimed.seq));
+        }
+        running.sort_unstable();
+        let (ends, seq) = running.remove(0);
+        world.pass(ends - world.mono);
+        world.ack(seq);
+    }
+    let (slow, fast) = (spent["slow"], spent["fast"]);
+    let ratio = slow as f64 / fast as f64;
+    assert!((4.6..5.4).contains(&ratio), "{slow} against {fast}");
+}

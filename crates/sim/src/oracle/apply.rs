@@ -22,10 +22,12 @@ impl World {
         let before = self.named_before(step)?;
         self.control(step);
         self.end_words();
+        self.hear_throttles(step)?;
         let answers = self.answers(step)?;
+        self.check_kept_out(step)?;
         let brought = answers.brought.iter().flat_map(|jobs| jobs.iter()).collect();
-        let mut scene =
-            Scene { step, was_frozen, claims: answers.claims, brought, before, moves: Vec::new() };
+        let (claims, moves) = (answers.claims, Vec::new());
+        let mut scene = Scene { step, was_frozen, claims, brought, before, moves, crossed: None };
         for mutation in &step.mutations {
             self.mutate(mutation, &mut scene)?;
         }
@@ -35,11 +37,12 @@ impl World {
         }
         self.check_reply(&scene)?;
         self.check_admission(&scene)?;
+        self.check_crossings(&scene)?;
         self.hear(step);
         self.note_present();
         self.note_idle_queues();
         if matches!(step.command, Command::Tick(_)) {
-            self.settle_left_out();
+            self.settle_left_out(&scene);
         }
         Ok(())
     }
@@ -123,6 +126,7 @@ impl World {
             return Err(Violation::new(Rule::Store, message));
         };
         let asked = scene.brought.iter().copied().find(|job| is_named(job, row.seq, row.id));
+        self.note_crossings(scene);
         let (start_at, run_of) = if let Some(asked) = asked {
             let starts_later = asked.start_at.is_some_and(|at| at > self.wall);
             let expected = match (asked.pending, starts_later) {

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use rota_engine::{Cost, Fetch, PriorityScope};
 use rota_model::{Class, QueueName, QueueStrategy, Seq, TenantId};
@@ -50,13 +51,14 @@ impl World {
         all
     }
 
-    /// A job that this fetch could have and has not.
-    pub(super) fn could_have(&self, fetch: &Fetch) -> Option<Seq> {
+    /// A job of these that this fetch could have and has not.
+    pub(super) fn could_have(&self, fetch: &Fetch, of: impl Fn(Seq) -> bool) -> Option<Seq> {
         if !self.has_room(fetch) {
             return None;
         }
         let queues = self.queues_of(fetch);
-        queues.iter().find_map(|queue| Some(self.candidates_for(queue, fetch).first()?.seq))
+        let all = queues.iter().flat_map(|queue| self.candidates_for(queue, fetch));
+        all.map(|one| one.seq).find(|seq| of(*seq))
     }
 
     /// Nobody was passed over who had to be first: not a queue, where they are served in order; in
@@ -83,11 +85,13 @@ impl World {
             ensure(their <= level, Rule::Order, || {
                 format!("job {seq} of level {level} was handed out before {} of {their}", other.seq)
             })?;
-            let same = other.class.tenant == class.tenant || fifo && fetch.tenant.is_none();
-            let key = |class: &Class, seq: Seq| (Reverse(self.priority_of(class)), seq);
-            let older = key(other.class, other.seq) < key(class, seq);
-            // Whoever waits for a limit may have to let another tenant go first.
-            let free = other.class == class || self.limits_of(other.class).is_empty();
+            let own = other.class.tenant == class.tenant;
+            let same = own || fifo && fetch.tenant.is_none();
+            // At one level, a priority is of no account among tenants: a boost may stand for it.
+            let urgency = |class: &Class| own.then(|| Reverse(self.priority_of(class)));
+            let older = (urgency(other.class), other.seq) < (urgency(class), seq);
+            // Whoever waits for a limit may have to let others go first who wait for it as well.
+            let free = other.class == class || self.has_limits_alone(other.class);
             ensure(their < level || !same || !older || !free, Rule::Order, || {
                 format!("job {seq} was handed out before {}", other.seq)
             })?;
@@ -95,14 +99,28 @@ impl World {
         Ok(())
     }
 
+    /// Nobody else in the queue waits for what holds this class, nor does its tenant elsewhere in it.
+    fn has_limits_alone(&self, class: &Class) -> bool {
+        let held = self.limits_of(class);
+        let level = self.level_of(class);
+        let lanes = self.queues.get(&class.queue).into_iter().flat_map(|queue| queue.ready.keys());
+        let others = lanes
+            .filter_map(|id| self.classes.get(id))
+            .filter(|other| other.tenant != class.tenant || self.level_of(other) != level);
+        let waits = |other: &Arc<Class>| {
+            self.limits_of(other).iter().any(|(key, _)| held.iter().any(|(own, _)| own == key))
+        };
+        held.is_empty() || !others.into_iter().any(waits)
+    }
+
     /// A job is handed out: its tenant has had a turn.
     pub(super) fn take_turn(&mut self, class: &Class, fetch: &Fetch) -> Check {
         let place = (class.queue.clone(), self.level_of(class));
+        let weight = self.weight_of(&class.tenant);
         if fetch.tenant.is_some() {
-            self.turns.out_of_turn(&place, &class.tenant);
+            self.turns.out_of_turn(&place, &class.tenant, weight);
             return Ok(());
         }
-        let weight = self.weight_of(&class.tenant);
         self.turns.served(&place, &class.tenant, weight)
     }
 
@@ -110,7 +128,7 @@ impl World {
     pub(super) fn note_present(&mut self) {
         let fairness = &self.config.fairness;
         let alone = self.tenants.len() < 2;
-        if alone || !fairness.enabled || fairness.cost != Cost::Job || self.config.noisy.throttle {
+        if alone || !fairness.enabled || fairness.cost != Cost::Job {
             return;
         }
         let mut present: BTreeMap<_, BTreeMap<TenantId, _>> = BTreeMap::new();

@@ -16,6 +16,7 @@ impl World {
         self.check_active(engine)?;
         self.check_listed(engine)?;
         self.check_tallies(engine)?;
+        self.check_weights_shown(engine)?;
         let (shown, waiting) = (engine.waiting_fetches(), self.waiters.len());
         ensure(shown == waiting, Rule::Waiting, || {
             format!("{shown} fetches are said to wait; {waiting} do")
@@ -29,7 +30,7 @@ impl World {
     /// What must not be left undone once the engine says that nothing is due.
     pub fn check_nothing_owed(&self) -> Check {
         for (id, waiter) in &self.waiters {
-            let missed = self.could_have(&waiter.fetch);
+            let missed = self.could_have(&waiter.fetch, |_| true);
             ensure(missed.is_none(), Rule::Waiting, || {
                 format!("fetch {} waits though it could have job {missed:?}", id.0)
             })?;
@@ -48,6 +49,7 @@ impl World {
                 format!("job {seq} is overdue: {:?} {:?}", job.place, job.lease)
             })?;
         }
+        self.check_throttles_end()?;
         self.check_schedules()
     }
 

@@ -7,6 +7,7 @@
 mod apply;
 mod clients;
 mod control;
+mod crossings;
 mod dispatch;
 mod eligible;
 mod glance;
@@ -20,6 +21,7 @@ mod scene;
 mod schedules;
 mod tallies;
 mod tenants;
+mod throttles;
 mod turns;
 mod violation;
 mod world;
@@ -32,7 +34,7 @@ use rota_store::Counts;
 use crate::MemoryStore;
 use crate::runtime::{Sealed, Step};
 use clients::Clients;
-use violation::ensure;
+pub(crate) use violation::ensure;
 pub use violation::{Check, Rule, Violation};
 use world::World;
 

@@ -14,8 +14,8 @@ use super::world::World;
 /// When a job came in, as far as a restart can tell.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
-    earliest: i64,
-    latest: i64,
+    pub(super) earliest: i64,
+    pub(super) latest: i64,
     wall: Millis,
 }
 
@@ -34,14 +34,14 @@ impl Arrival {
 
 /// What waits in one place.
 #[derive(Default, Clone, Copy)]
-struct Load {
-    depth: u64,
-    scheduled: u64,
-    bytes: u64,
+pub(super) struct Load {
+    pub depth: u64,
+    pub scheduled: u64,
+    pub bytes: u64,
 }
 
 impl World {
-    fn load(&self, of: impl Fn(&QueueName, &TenantId) -> bool) -> Load {
+    pub(super) fn load(&self, of: impl Fn(&QueueName, &TenantId) -> bool) -> Load {
         let mut load = Load::default();
         for job in self.jobs.values().filter(|job| of(&job.class.queue, &job.class.tenant)) {
             let Some(live) = job.live().filter(|live| live.state != State::Active) else {
@@ -143,11 +143,12 @@ impl World {
         let right = match refusal {
             Refusal::TenantLimit { tenant, limit, current, maximum, .. } => {
                 let config = self.tenant(tenant);
+                let hard = config.quota != Some(Quota::Soft);
                 let brought = jobs.iter().filter(|job| job.class.tenant == *tenant);
                 let load = self.load(|_, of| of == tenant);
                 let later =
                     |job: &&NewJob| !job.pending && job.start_at.is_some_and(|at| at > self.wall);
-                match *limit {
+                hard && match *limit {
                     "max_queue_depth" => {
                         *current == load.depth
                             && config.max_queue_depth == Some(*maximum)
@@ -222,7 +223,7 @@ impl Scene<'_> {
         self.moves.iter().filter(back).count() as u64
     }
 
-    fn is_new(&self, seq: Seq) -> bool {
+    pub(super) fn is_new(&self, seq: Seq) -> bool {
         self.step
             .mutations
             .iter()

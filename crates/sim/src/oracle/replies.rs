@@ -35,7 +35,9 @@ impl World {
             }
             (Command::Fetch(fetch), Reply::Fetched(claims)) => {
                 ensure(claims.len() <= fetch.count, Rule::Reply, || "too many".into())?;
-                let missed = self.could_have(fetch).filter(|_| claims.len() < fetch.count);
+                // What its claims made room for came in after it was answered.
+                let there = |seq| !scene.is_new(seq);
+                let missed = self.could_have(fetch, there).filter(|_| claims.len() < fetch.count);
                 ensure(missed.is_none(), Rule::Waiting, || {
                     format!("a fetch did not get job {missed:?}")
                 })

@@ -8,6 +8,7 @@ use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{Done, Seq, State};
 
+use super::crossings::Crossings;
 use super::violation::{Rule, Violation, ensure};
 use super::world::{Blocked, Waiter, World};
 use crate::runtime::Step;
@@ -25,6 +26,8 @@ pub(super) struct Scene<'a> {
     pub before: Vec<(Seq, State)>,
     /// Every state that a job came into.
     pub moves: Vec<(Seq, State)>,
+    /// What the jobs of an enqueue cross, at the moment the first of them comes in.
+    pub crossed: Option<Crossings>,
 }
 
 /// Who is answered in a step.

@@ -1,12 +1,15 @@
 //! Recurring schedules: when they may run, and what a run does to the one before.
 
 use rota_engine::{Backpressure, Bounds, Overlap};
-use rota_model::{CronName, Live, Millis, QueueName, Seq, State};
+use rota_model::{CronName, Live, Millis, QueueName, Quota, Seq, State, TenantId};
 use rota_store::NewRow;
 
 use super::scene::Scene;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Cron, World};
+
+/// More bytes than any run has here.
+const LARGEST_RUN: u64 = 300;
 
 impl Cron {
     /// The last occurrence has not been dealt with.
@@ -50,8 +53,8 @@ impl World {
 
     pub(super) fn check_schedules(&self) -> Check {
         for (name, cron) in &self.crons {
-            let owes = cron.overlap == Overlap::Allow && cron.owes(self.wall) && !self.maintenance;
-            ensure(!owes || !self.must_run(cron), Rule::Cron, || format!("{name} did not run"))?;
+            let owes = cron.owes(self.wall) && !self.maintenance;
+            ensure(!owes, Rule::Cron, || format!("{name} did not run"))?;
         }
         for (seq, job) in self.jobs.iter().filter(|(_, job)| job.is_held()) {
             let earlier = job.run_of.as_ref().map(|name| self.unfinished_runs(name));
@@ -63,19 +66,45 @@ impl World {
         Ok(())
     }
 
-    /// A run that would need one queue too many is left out, and so may be one for which there is
-    /// no room.
-    fn must_run(&self, cron: &Cron) -> bool {
+    /// Nothing can have kept this schedule's run out in this step: not an earlier run, nor a queue too
+    /// many, nor a quota or a bound, even if all that moved had been in the way when it was due.
+    fn must_run(&self, name: &CronName, cron: &Cron, scene: &Scene<'_>) -> bool {
+        let ended = scene.moves.iter().any(|(_, state)| state.is_terminal());
+        let alone = !ended && self.unfinished_runs(name).is_empty();
         let queue = self.queues.get(&cron.queue);
-        let room = self.queues.len() < self.config.max_queues;
-        let tenant = self.tenant(&cron.tenant);
-        let quota = tenant.max_queue_depth.is_some() || tenant.max_enqueue_rate.is_some();
-        let keeps_out = |bounds: Bounds| {
-            let of_tenant = bounds.tenant_max_depth > 0 || bounds.tenant_max_bytes > 0;
-            bounds.strategy != Backpressure::DropOldest || bounds.max_bytes > 0 || of_tenant
-        };
-        let bounded = queue.and_then(|queue| queue.bounds).is_some_and(keeps_out);
-        (room || queue.is_some()) && !quota && !bounded
+        let room = queue.is_some() || self.queues.len() < self.config.max_queues;
+        let bounds = queue.and_then(|queue| queue.bounds);
+        let more = scene.moves.len() as u64 + 1;
+        (cron.overlap != Overlap::Skip || alone)
+            && room
+            && self.quota_has_room(&cron.tenant, more)
+            && bounds.is_none_or(|bounds| self.bounds_have_room(cron, bounds, more))
+    }
+
+    fn quota_has_room(&self, id: &TenantId, more: u64) -> bool {
+        let config = self.tenant(id);
+        let depth = self.load(|_, tenant| tenant == id).depth;
+        let arrivals = self.tenants.get(id).map_or(&[][..], |tenant| &tenant.arrivals);
+        let slow = config.max_enqueue_rate.is_none_or(|rate| {
+            let from = self.at as i64 - rate.period_ms as i64;
+            let lately = arrivals.iter().filter(|one| one.latest > from).count() as u64;
+            lately < u64::from(rate.limit)
+        });
+        let shallow = config.max_queue_depth.is_none_or(|most| depth + more <= most);
+        config.quota == Some(Quota::Soft) || slow && shallow
+    }
+
+    fn bounds_have_room(&self, cron: &Cron, bounds: Bounds, more: u64) -> bool {
+        let all = self.load(|queue, _| *queue == cron.queue);
+        let own = self.load(|queue, tenant| *queue == cron.queue && *tenant == cron.tenant);
+        let fits = |is: u64, most: u64| most == 0 || is <= most;
+        let drops = bounds.strategy == Backpressure::DropOldest;
+        // What is dropped makes room for what would fit into an empty queue.
+        let (depth, bytes) = if drops { (0, 0) } else { (all.depth + more, all.bytes) };
+        fits(depth, bounds.max_depth)
+            && fits(bytes + more * LARGEST_RUN, bounds.max_bytes)
+            && fits(own.depth + more, bounds.tenant_max_depth)
+            && fits(own.bytes + more * LARGEST_RUN, bounds.tenant_max_bytes)
     }
 
     /// A schedule is due that brings a job into this queue.
@@ -84,10 +113,11 @@ impl World {
     }
 
     /// What was left out is not made up for.
-    pub(super) fn settle_left_out(&mut self) {
+    pub(super) fn settle_left_out(&mut self, scene: &Scene<'_>) {
         let wall = self.wall;
         let left_out = |(name, cron): (&CronName, &Cron)| {
-            (!self.maintenance && cron.owes(wall) && !self.must_run(cron)).then(|| name.clone())
+            let owes = !self.maintenance && cron.owes(wall);
+            (owes && !self.must_run(name, cron, scene)).then(|| name.clone())
         };
         let names: Vec<_> = self.crons.iter().filter_map(left_out).collect();
         for name in names {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rota_engine::{Command, FairStrategy, PriorityScope};
-use rota_model::{Class, QueueName, TenantConfig, TenantId, Weight};
+use rota_model::{Class, QueueName, TenantConfig, TenantId};
 
 use super::quotas::Arrival;
 use super::world::World;
@@ -16,6 +16,8 @@ pub struct Tenant {
     pub active: u64,
     /// When jobs came in, since its present rate was first said.
     pub arrivals: Vec<Arrival>,
+    /// It is throttled.
+    pub lowered: Option<super::throttles::Lowered>,
 }
 
 impl World {
@@ -36,17 +38,6 @@ impl World {
         let active = tenant.map_or(0, |tenant| tenant.active);
         let paused = tenant.is_some_and(|tenant| tenant.paused.contains(queue));
         !paused && cap.is_none_or(|cap| active < u64::from(cap))
-    }
-
-    pub(super) fn weight_of(&self, id: &TenantId) -> Weight {
-        if self.config.fairness.strategy == FairStrategy::RoundRobin {
-            return Weight::ONE;
-        }
-        let by_config = || {
-            let fairness = &self.config.fairness;
-            fairness.default_weight
-        };
-        self.tenant(id).weight.unwrap_or_else(by_config)
     }
 
     pub(super) fn priority_of(&self, class: &Class) -> i16 {
@@ -83,6 +74,7 @@ impl World {
                 tenant.config = TenantConfig::default();
                 tenant.paused.clear();
                 tenant.arrivals.iter_mut().for_each(Arrival::need_not_count);
+                tenant.lowered = None;
                 let new = self.weight_of(id);
                 self.turns.disturbed(id, new);
             }

@@ -13,7 +13,8 @@ type Place = (QueueName, i32);
 pub struct Turns {
     /// Pairs of tenants, the smaller name first, that have both had something since.
     pairs: BTreeMap<Place, BTreeMap<(TenantId, TenantId), Pair>>,
-    /// Tenants that were served out of turn, and in turn not since: others catch up with them.
+    /// Tenants that were served out of turn, and in turn not since: others catch up with them, who
+    /// may know nothing of by how much.
     ahead: BTreeSet<(Place, TenantId)>,
 }
 
@@ -25,6 +26,21 @@ struct Pair {
     one: f64,
     /// The same, once more for each disturbance.
     slack: f64,
+}
+
+impl Pair {
+    /// One of the pair, or somebody else, is served. How far that one is ahead then.
+    fn serve(&mut self, a: &TenantId, b: &TenantId, served: &TenantId, weight: Weight) -> f64 {
+        if a == served {
+            self.lead += share(weight);
+            self.lead
+        } else if b == served {
+            self.lead -= share(weight);
+            -self.lead
+        } else {
+            0.0
+        }
+    }
 }
 
 const ROUNDING: f64 = 1e-6;
@@ -39,10 +55,10 @@ impl Turns {
         let ahead = &self.ahead;
         let level = place.clone();
         let in_line = |id: &&TenantId| !ahead.contains(&(level.clone(), (*id).clone()));
-        let tenants: BTreeMap<TenantId, Weight> =
-            tenants.iter().filter(|(id, _)| in_line(id)).map(|(id, w)| (id.clone(), *w)).collect();
         let pairs = self.pairs.entry(place).or_default();
         pairs.retain(|(a, b), _| tenants.contains_key(a) && tenants.contains_key(b));
+        let tenants: BTreeMap<TenantId, Weight> =
+            tenants.iter().filter(|(id, _)| in_line(id)).map(|(id, w)| (id.clone(), *w)).collect();
         for (a, first) in &tenants {
             let behind = (std::ops::Bound::Excluded(a), std::ops::Bound::Unbounded);
             for (b, second) in tenants.range::<TenantId, _>(behind) {
@@ -63,23 +79,20 @@ impl Turns {
         self.ahead.remove(&(place.clone(), tenant.clone()));
         let Some(pairs) = self.pairs.get_mut(place) else { return Ok(()) };
         for ((a, b), pair) in pairs {
-            if a == tenant {
-                pair.lead += share(weight);
-            } else if b == tenant {
-                pair.lead -= share(weight);
-            }
-            ensure(pair.lead.abs() <= pair.slack + ROUNDING, Rule::Fair, || {
-                format!("at {place:?} {a} is {} ahead of {b}, {} is fair", pair.lead, pair.slack)
+            let ahead = pair.serve(a, b, tenant, weight);
+            ensure(ahead <= pair.slack + ROUNDING, Rule::Fair, || {
+                format!("at {place:?} {tenant} of {a} and {b} is {ahead} ahead, not {}", pair.slack)
             })?;
         }
         Ok(())
     }
 
     /// A job of this tenant was handed out to somebody who wanted only its jobs.
-    pub fn out_of_turn(&mut self, place: &Place, tenant: &TenantId) {
+    /// That may put it ahead by any number; it is not its turn before the others have caught up.
+    pub fn out_of_turn(&mut self, place: &Place, tenant: &TenantId, weight: Weight) {
         self.ahead.insert((place.clone(), tenant.clone()));
-        if let Some(pairs) = self.pairs.get_mut(place) {
-            pairs.retain(|(a, b), _| a != tenant && b != tenant);
+        for ((a, b), pair) in self.pairs.get_mut(place).into_iter().flatten() {
+            pair.serve(a, b, tenant, weight);
         }
     }
 

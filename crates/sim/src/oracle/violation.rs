@@ -26,6 +26,8 @@ pub enum Rule {
     Limit,
     /// A tenant got more than its share.
     Fair,
+    /// A tenant was throttled without a reason, or not when it should have been, or not as it should.
+    Throttle,
     /// A queue got less than it is guaranteed.
     Starved,
     /// More came in than a quota or a bound allows, or less.

@@ -157,6 +157,7 @@ impl Runtime {
             reply,
             mutations: effects.mutations,
             woken: effects.woken,
+            events: effects.events,
         });
         self.open.steps.push(step.clone());
         step

@@ -52,6 +52,7 @@ impl Runtime {
                 Command::PutTenant(tenant, TenantChange { config, what: "put", reason: None })
             }
             Request::DeleteTenant(tenant) => Command::DeleteTenant(tenant, None),
+            Request::ReleaseTenant(tenant) => Command::ReleaseTenant(tenant, None),
             Request::PutPool(name, pool) => Command::PutPool(name, pool),
             Request::RemovePool(name) => Command::RemovePool(name),
             Request::PutLimit(put) => Command::PutLimit(put),

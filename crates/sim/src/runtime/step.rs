@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rota_engine::{Claimed, Command, Now, Reply, Settle, Target, WaiterId};
+use rota_engine::{Claimed, Command, Event, Now, Reply, Settle, Target, WaiterId};
 use rota_model::{Directive, LimitNumbers};
 use rota_store::Mutation;
 
@@ -19,6 +19,7 @@ pub struct Step {
     pub reply: Reply,
     pub mutations: Vec<Mutation>,
     pub woken: Vec<(WaiterId, Reply)>,
+    pub events: Vec<Event>,
 }
 
 impl Step {

@@ -1,18 +1,24 @@
 //! Who brings jobs, and what holds them: tenants, keys, pools, quotas and bounds. Each seed has a
 //! theme of its own.
 
-use rota_engine::{Backpressure, Bounds, Config, FairStrategy, Fairness, PriorityScope};
+use rota_engine::{
+    Backpressure, Bounds, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope,
+};
 use rota_model::{
-    LimitKey, LimitNumbers, OnLimit, PoolName, Rate, RateLimit, Scope, Starvation, TenantConfig,
-    TenantId, Weight,
+    LimitKey, LimitNumbers, OnLimit, PoolName, Quota, Rate, RateLimit, Scope, Starvation,
+    TenantConfig, TenantId, Weight,
 };
 
+use super::Theme;
 use crate::rng::Rng;
 
 #[derive(Debug, Clone)]
 pub struct Crowd {
+    pub theme: Theme,
     pub tenants: Vec<TenantId>,
     pub shape: Shape,
+    /// One tenant to whom all that it brings is as urgent as can be.
+    pub urgent: Option<TenantId>,
     /// One of these for each limited policy.
     pub limits: Vec<RateLimit>,
     /// In a hundred jobs, how many are limited.
@@ -40,28 +46,53 @@ pub enum Shape {
 }
 
 impl Crowd {
-    pub(super) fn draw(rng: &mut Rng) -> Self {
-        let shape = rng.one_of([Shape::Alone, Shape::Giant, Shape::Even, Shape::Zipf]);
-        let count = match shape {
-            Shape::Alone => 1,
+    pub(super) fn draw(rng: &mut Rng, wanted: Option<Theme>) -> Self {
+        let drawn = Theme::draw(rng);
+        let theme = wanted.unwrap_or(drawn);
+        let shape = match theme {
+            Theme::Giant | Theme::Loud => Shape::Giant,
+            Theme::Zipf => Shape::Zipf,
+            Theme::ManySmall | Theme::SharedKeys => Shape::Even,
+            Theme::EverythingUrgent => rng.one_of([Shape::Giant, Shape::Even]),
+            _ => rng.one_of([Shape::Alone, Shape::Giant, Shape::Even, Shape::Zipf]),
+        };
+        let count = match (theme, shape) {
+            (Theme::ManySmall, _) => rng.between(8, 12),
+            (_, Shape::Alone) => 1,
             _ => rng.between(2, 6),
         };
         let named = |n: u64| TenantId::parse(&format!("t{n}")).expect("the name is valid");
         let mut tenants = vec![TenantId::default_tenant()];
         tenants.extend((1..count).map(named));
-        let limited = rng.one_of([0, 0, 40, 100]);
-        let pools = if rng.percent(30) { rng.between(1, 3) } else { 0 };
+        let limited = match theme {
+            Theme::AllLimited => 100,
+            Theme::SharedKeys | Theme::KeyPerJob | Theme::ChangingLimits => rng.one_of([60, 100]),
+            Theme::Loud => 0,
+            _ => rng.one_of([0, 0, 40, 100]),
+        };
+        let mut limits: Vec<_> = (0..rng.between(1, 4)).map(|n| limit(rng, n)).collect();
+        if theme == Theme::SharedKeys {
+            limits.iter_mut().for_each(|limit| limit.scope = Scope::Global);
+        }
+        let urgent = tenants.first().filter(|_| theme == Theme::EverythingUrgent).cloned();
+        let pools = if theme == Theme::Pools || rng.percent(25) { rng.between(1, 3) } else { 0 };
         let pool = |n: u64| PoolName::parse(&format!("p{n}")).expect("the name is valid");
         Self {
+            theme,
             tenants,
             shape,
-            limits: (0..rng.between(1, 4)).map(|n| limit(rng, n)).collect(),
+            urgent,
+            limits,
             limited,
-            key_per_job: limited > 0 && rng.percent(15),
+            key_per_job: theme == Theme::KeyPerJob || limited > 0 && rng.percent(5),
             pools: (0..pools).map(pool).collect(),
             quotas: rng.percent(25),
             bounds: rng.percent(25),
-            governing: rng.one_of([0, 0, 15, 60]),
+            governing: match theme {
+                Theme::ChangingLimits => 200,
+                Theme::Loud => 40,
+                _ => rng.one_of([0, 0, 15, 60]),
+            },
             limited_elsewhere: rng.one_of([0, 0, 30]),
             choosy: rng.one_of([0, 0, 0, 20]),
         }
@@ -140,6 +171,7 @@ pub(super) fn tenant_config(rng: &mut Rng, quotas: bool) -> TenantConfig {
         config.max_queue_depth = rng.one_of([None, Some(3), Some(10)]);
         config.max_scheduled = rng.one_of([None, Some(0), Some(2)]);
         config.max_enqueue_rate = rng.percent(50).then(|| rate(rng));
+        config.quota = rng.one_of([None, Some(Quota::Hard), Some(Quota::Soft)]);
     }
     config
 }
@@ -155,11 +187,12 @@ pub(super) fn bounds(rng: &mut Rng) -> Bounds {
     }
 }
 
-pub(super) fn starvation(rng: &mut Rng, queues: usize) -> Option<Starvation> {
-    rng.percent(40).then(|| Starvation {
+pub(super) fn starvation(rng: &mut Rng, theme: Theme, queues: usize) -> Option<Starvation> {
+    let chance = if theme == Theme::Pools { 80 } else { 40 };
+    rng.percent(chance).then(|| Starvation {
         enabled: true,
         rotation_ms: rng.one_of([1_000, 3_600_000]),
-        min_ratio: rng.one_of([100_000, 250_000]).min(1_000_000 / queues.max(1) as u32),
+        min_ratio: rng.one_of([100_000, 250_000, 330_000]).min(1_000_000 / queues.max(1) as u32),
     })
 }
 
@@ -170,13 +203,29 @@ pub(super) fn sharing(rng: &mut Rng, config: Config) -> Config {
             enabled: !rng.percent(15),
             strategy: [FairStrategy::Weighted, FairStrategy::RoundRobin, FairStrategy::Strict]
                 [rng.weighted([70, 15, 15])],
-            priority_scope: [PriorityScope::Global, PriorityScope::Tenant][rng.weighted([80, 20])],
+            priority_scope: [PriorityScope::Global, PriorityScope::Tenant][rng.weighted([65, 35])],
             default_concurrency: 3,
+            cost: [Cost::Job, Cost::Runtime][rng.weighted([90, 10])],
             ..Fairness::default()
         },
         longest_pause_ms: 30_000,
         most_pauses: rng.one_of([2, 100]),
         reschedule_ms: rng.one_of([100, 1_000]),
         ..config
+    }
+}
+
+/// Where tenants are loud, they are soon found to be.
+pub(super) fn noisy(rng: &mut Rng, theme: Theme) -> Noisy {
+    if theme != Theme::Loud {
+        return Noisy::default();
+    }
+    Noisy {
+        throttle: rng.percent(90),
+        active_share: rng.one_of([0.2, 0.5]),
+        depth_ratio: 1.5,
+        factor: rng.one_of([0.01, 0.2, 0.5]),
+        throttle_ms: rng.one_of([3_000, 20_000, 200_000]),
+        ..Noisy::default()
     }
 }

@@ -3,15 +3,15 @@
 use rota_engine::{Now, PutLimit};
 use rota_model::{LimitKey, PoolConfig, QueueStrategy, TenantId, Weight};
 
-use super::Workload;
-use super::crowd;
+use super::{Theme, Workload, crowd};
 use crate::request::Request;
 
 impl Workload {
     pub(super) fn govern(&mut self, now: Now) -> Request {
         let tenant = self.anyone();
         let pools = if self.profile.crowd.pools.is_empty() { 0 } else { 25 };
-        match self.rng.weighted([25, 4, 10, 14, 30, 8, pools, pools / 8]) {
+        let loud = if self.profile.crowd.theme == Theme::Loud { 15 } else { 0 };
+        match self.rng.weighted([25, 4, 10, 14, 30, 8, pools, loud, pools / 8]) {
             0 => {
                 let quotas = self.profile.crowd.quotas;
                 Request::PutTenant(tenant, crowd::tenant_config(&mut self.rng, quotas))
@@ -25,6 +25,7 @@ impl Workload {
                 Request::ClearLimit(key, tenant)
             }
             6 => self.put_pool(),
+            7 => Request::ReleaseTenant(tenant),
             _ => match self.rng.pick(&self.profile.crowd.pools).cloned() {
                 Some(pool) => Request::RemovePool(pool),
                 None => Request::Tick,
@@ -80,7 +81,7 @@ impl Workload {
             (queue.clone(), weight)
         });
         let weights = weights.collect();
-        let starvation = crowd::starvation(&mut self.rng, queues.len());
+        let starvation = crowd::starvation(&mut self.rng, self.profile.crowd.theme, queues.len());
         Request::PutPool(
             name,
             Box::new(PoolConfig {

@@ -5,18 +5,20 @@ mod governors;
 mod operators;
 mod producers;
 mod profile;
+mod theme;
 mod workers;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use rota_engine::{Command, Now, Reply};
-use rota_model::{JobId, QueueName, Seq};
+use rota_model::{JobId, QueueName, Seq, TenantConfig};
 use rota_store::Mutation;
 
 use crate::request::{Request, Ticket};
 use crate::rng::Rng;
 use crate::runtime::Step;
 pub use profile::Profile;
+pub use theme::Theme;
 use workers::Worker;
 
 /// How many job ids are remembered to be named again.
@@ -45,8 +47,8 @@ pub struct Delivery {
 
 impl Workload {
     #[must_use]
-    pub fn new(mut rng: Rng) -> Self {
-        let profile = Profile::draw(&mut rng);
+    pub fn new(mut rng: Rng, theme: Option<Theme>) -> Self {
+        let profile = Profile::draw(&mut rng, theme);
         let workers = Worker::some(&mut rng, &profile);
         let mut workload = Self {
             rng,
@@ -60,6 +62,11 @@ impl Workload {
         for _ in 0..2 * workload.profile.crowd.pools.len() {
             let pool = workload.put_pool();
             workload.urgent.push_back(pool);
+        }
+        if let Some(tenant) = workload.profile.crowd.urgent.clone() {
+            let max_priority = workload.rng.one_of([None, Some(0), Some(7)]);
+            let config = TenantConfig { max_priority, ..TenantConfig::default() };
+            workload.urgent.push_back(Request::PutTenant(tenant, config));
         }
         workload
     }

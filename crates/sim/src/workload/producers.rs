@@ -9,11 +9,12 @@ use rota_model::{Class, JobType, Policy, QueueName};
 use super::Workload;
 use crate::request::{Request, Ticket};
 
-const BATCH: u64 = 6;
+/// As urgent as a job can be.
+const HIGHEST: i16 = 100;
 
 impl Workload {
     pub(super) fn produce(&mut self, ticket: Ticket, now: Now) -> Request {
-        let count = if self.rng.percent(70) { 1 } else { self.rng.between(2, BATCH) };
+        let count = if self.rng.percent(70) { 1 } else { self.rng.between(2, self.profile.batch) };
         let jobs = (0..count).map(|_| self.new_job(now)).collect();
         let waits = self.profile.crowd.bounds && self.rng.percent(50);
         let wait = waits.then(|| (WaiterId(ticket.0), self.rng.one_of([0, 500, 20_000])));
@@ -51,12 +52,17 @@ impl Workload {
         if let Some(limit) = self.profile.crowd.limit(&mut self.rng) {
             policy = Arc::new(Policy { limit: Some(limit), ..(*policy).clone() });
         }
-        let priority = self.rng.pick(&self.profile.priorities).copied();
+        let tenant = self.profile.crowd.tenant(&mut self.rng);
+        let usual = self.rng.pick(&self.profile.priorities).copied().unwrap_or(0);
+        let priority = match &self.profile.crowd.urgent {
+            Some(urgent) if *urgent == tenant => HIGHEST,
+            _ => usual,
+        };
         Class {
             queue,
             kind: JobType::parse("sim.work").expect("the type is valid"),
-            tenant: self.profile.crowd.tenant(&mut self.rng),
-            priority: priority.unwrap_or(0),
+            tenant,
+            priority,
             policy,
         }
     }

@@ -6,6 +6,7 @@ use rota_engine::{Config, Retention};
 use rota_model::policy::{Coefficient, Strategy};
 use rota_model::{Exhaustion, Policy, QueueName, RetryPolicy};
 
+use super::Theme;
 use super::crowd::{self, Crowd};
 use crate::rng::Rng;
 
@@ -17,6 +18,9 @@ pub struct Profile {
     pub policies: Vec<Arc<Policy>>,
     pub priorities: Vec<i16>,
     pub workers: u64,
+    /// The most jobs that come or go together.
+    pub batch: u64,
+    pub appetite: u64,
     /// Chances in proportion to each other.
     pub producing: u64,
     pub working: u64,
@@ -38,17 +42,30 @@ pub struct Profile {
 }
 
 impl Profile {
-    pub(super) fn draw(rng: &mut Rng) -> Self {
+    pub(super) fn draw(rng: &mut Rng, theme: Option<Theme>) -> Self {
+        let config = config(rng);
+        let crowd = Crowd::draw(rng, theme);
+        let config = Config { noisy: crowd::noisy(rng, crowd.theme), ..config };
+        let (batch, appetite) = if crowd.theme == Theme::Loud { (20, 12) } else { (6, 4) };
+        let queues = queues(rng, crowd.theme);
+        let operating = match crowd.theme {
+            Theme::ChangingLimits => 30,
+            _ => rng.one_of([0, 3, 10, 25]),
+        };
+        let least = if crowd.theme == Theme::Pools { 35 } else { 15 };
+        let producing = rng.between(least, 40);
         Self {
-            config: config(rng),
-            crowd: Crowd::draw(rng),
-            queues: queues(rng),
+            config,
+            crowd,
+            queues,
             policies: (0..rng.between(1, 4)).map(|_| policy(rng)).collect(),
             priorities: if rng.percent(50) { vec![0] } else { vec![-10, 0, 7] },
             workers: rng.between(1, 6),
-            producing: rng.between(15, 40),
+            batch,
+            appetite,
+            producing,
             working: rng.between(30, 70),
-            operating: rng.one_of([0, 3, 10, 25]),
+            operating,
             scheduled: rng.one_of([0, 10, 40]),
             deadlines: rng.one_of([0, 10, 40]),
             pending: rng.one_of([0, 5, 20]),
@@ -88,9 +105,10 @@ fn config(rng: &mut Rng) -> Config {
     crowd::sharing(rng, plain)
 }
 
-fn queues(rng: &mut Rng) -> Vec<QueueName> {
+fn queues(rng: &mut Rng, theme: Theme) -> Vec<QueueName> {
     let names = ["default", "mail", "bulk", "later"];
-    let count = rng.between(1, names.len() as u64) as usize;
+    let least = if theme == Theme::Pools { 2 } else { 1 };
+    let count = rng.between(least, names.len() as u64) as usize;
     let parse = |name| QueueName::parse(name).expect("the names of queues are valid");
     names[..count].iter().map(|name| parse(*name)).collect()
 }

@@ -79,7 +79,7 @@ impl Workload {
         self.fetching.insert(ticket, index);
         Request::Fetch(Fetch {
             queues,
-            count: self.rng.between(1, 4) as usize,
+            count: self.rng.between(1, self.profile.appetite) as usize,
             worker: self.workers[index].name.clone(),
             pool,
             tenant,

@@ -1,0 +1,100 @@
+use crate::world::{World, job};
+use rota_engine::{
+    Backpressure, Bounds, Command, CronSpec, EventKind, Overlap, QueueSettings, Reply,
+};
+use rota_model::cron::Schedule;
+use rota_model::{Class, CronName, JobType, Policy, QueueName, State, TenantId};
+
+const MINUTE: u64 = 60_000;
+
+fn schedule(world: &mut World, overlap: Overlap) {
+    let expression = "* * * * *";
+    let spec = CronSpec {
+        name: CronName::parse("often").unwrap(),
+        expression: expression.into(),
+        timezone: "UTC".into(),
+        schedule: Schedule::parse(expression, "UTC").unwrap(),
+        overlap,
+        enabled: true,
+        class: Class {
+            queue: QueueName::default_queue(),
+            kind: JobType::parse("often").unwrap(),
+            tenant: TenantId::parse("a").unwrap(),
+            priority: 0,
+            policy: Policy::default().into(),
+        },
+        body: bytes::Bytes::from_static(br#""type":"often","args":[]"#),
+        shown: bytes::Bytes::new(),
+    };
+    let reply = world.apply(Command::PutCron(Box::new(spec)));
+    assert!(matches!(reply, Reply::Cron { created: true, .. }), "{reply:?}");
+}
+
+fn keep_newest(world: &mut World, max_depth: u64) {
+    let bounds = Bounds {
+        max_depth,
+        max_bytes: 0,
+        tenant_max_depth: 0,
+        tenant_max_bytes: 0,
+        strategy: Backpressure::DropOldest,
+        warn_at: 800,
+    };
+    let settings = QueueSettings { bounds: Some(bounds), ..QueueSettings::default() };
+    world.apply(Command::ConfigureQueue(QueueName::default_queue(), settings));
+}
+
+fn runs(world: &World) -> usize {
+    world.events.iter().filter(|e| matches!(e, EventKind::CronTriggered { .. })).count()
+}
+
+fn dropped(world: &World) -> Vec<rota_model::Seq> {
+    let events = world.events.iter();
+    let seq = |event: &EventKind| match event {
+        EventKind::QueueDropped { job, .. } => Some(job.seq),
+        _ => None,
+    };
+    events.filter_map(seq).collect()
+}
+
+#[test]
+fn a_run_makes_room_in_a_full_queue_that_keeps_the_newest() {
+    let mut world = World::new();
+    keep_newest(&mut world, 2);
+    let waiting = world.enqueue(&job("b"), 2);
+    schedule(&mut world, Overlap::Skip);
+    world.pass(MINUTE);
+    assert_eq!((runs(&world), dropped(&world)), (1, vec![waiting[0]]));
+    let left: Vec<_> = world.fetch(10).into_iter().map(|claimed| claimed.seq).collect();
+    assert_eq!(left.len(), 2);
+    assert!(left.contains(&waiting[1]) && !left.contains(&waiting[0]), "{left:?}");
+}
+
+#[test]
+fn a_run_that_pushed_its_predecessor_out_does_not_wait_for_it() {
+    let mut world = World::new();
+    keep_newest(&mut world, 1);
+    schedule(&mut world, Overlap::Enqueue);
+    world.pass(MINUTE);
+    let first = world.engine.next_seq().0 - 1;
+    world.pass(MINUTE);
+    assert_eq!((runs(&world), dropped(&world)), (2, vec![rota_model::Seq(first)]));
+    let left = world.fetch(10);
+    assert_eq!(left.iter().map(|claimed| claimed.seq.0).collect::<Vec<_>>(), [first + 1]);
+    assert_eq!(world.engine.queue("default").unwrap().totals.of(State::Discarded), 1);
+}
+
+#[test]
+fn a_run_behind_an_active_one_is_held_until_that_is_over() {
+    let mut world = World::new();
+    keep_newest(&mut world, 5);
+    schedule(&mut world, Overlap::Enqueue);
+    world.pass(MINUTE);
+    let first = world.fetch(1).remove(0);
+    world.pass(MINUTE);
+    assert_eq!(runs(&world), 2);
+    assert!(world.fetch(1).is_empty());
+    world.crash(10);
+    assert!(world.fetch(1).is_empty());
+    world.ack(first.seq);
+    assert_eq!(world.fetch(1).len(), 1);
+}

@@ -1,0 +1,108 @@
+//! Throttles of noisy tenants: what one looks like, and that it ends. When one must begin is for the
+//! trials to say, which know all that a tenant did.
+
+use rota_engine::{Command, Engine, EventKind, FairStrategy, Throttle};
+use rota_model::{Millis, TenantId, Weight};
+
+use super::violation::{Check, Rule, ensure};
+use super::world::World;
+use crate::runtime::Step;
+
+/// A tenant's weight is lowered to this, until then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lowered {
+    pub weight: Weight,
+    pub until: Millis,
+}
+
+impl World {
+    /// What a step says about throttles. They are decided before anything is handed out.
+    pub(super) fn hear_throttles(&mut self, step: &Step) -> Check {
+        for event in &step.events {
+            match &event.kind {
+                EventKind::TenantThrottled { tenant, throttle: Some(throttle), .. } => {
+                    self.begin_throttle(tenant, throttle)?;
+                }
+                EventKind::TenantThrottled { throttle: None, .. } => {
+                    ensure(!self.config.noisy.throttle, Rule::Throttle, || {
+                        "a noisy tenant was noticed and not throttled".into()
+                    })?;
+                }
+                EventKind::TenantThrottleReleased { tenant, reason } => {
+                    self.end_throttle(tenant, reason, &step.command)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_throttle(&mut self, id: &TenantId, throttle: &Throttle) -> Check {
+        let (rules, wall) = (self.config.noisy, self.wall);
+        let was = self.tenants.entry(id.clone()).or_default().lowered;
+        let original = self.given_weight(id);
+        let hundredths = (original.value() * 100.0).round();
+        let part = Weight::new((hundredths * rules.factor).round().max(1.0) / 100.0);
+        let right = rules.throttle
+            && was.is_none()
+            && throttle.since == wall
+            && throttle.until == wall.saturating_add_ms(rules.throttle_ms as i64)
+            && throttle.original == original
+            && Some(throttle.effective) == part;
+        ensure(right, Rule::Throttle, || {
+            format!("{id} of {original:?} was {was:?}: {throttle:?}")
+        })?;
+        let lowered = Lowered { weight: throttle.effective, until: throttle.until };
+        self.tenants.entry(id.clone()).or_default().lowered = Some(lowered);
+        self.turns.disturbed(id, throttle.effective);
+        Ok(())
+    }
+
+    fn end_throttle(&mut self, id: &TenantId, reason: &str, command: &Command) -> Check {
+        let was = self.tenants.entry(id.clone()).or_default().lowered.take();
+        let over = was.is_some_and(|lowered| match reason {
+            "expired" => lowered.until <= self.wall,
+            _ => matches!(command, Command::ReleaseTenant(named, _) if named == id),
+        });
+        ensure(over, Rule::Throttle, || format!("{id} was released, {reason}: {was:?}"))?;
+        let new = self.given_weight(id);
+        self.turns.disturbed(id, new);
+        Ok(())
+    }
+
+    /// The weight that an operator gave a tenant.
+    pub(super) fn given_weight(&self, id: &TenantId) -> Weight {
+        if self.config.fairness.strategy == FairStrategy::RoundRobin {
+            return Weight::ONE;
+        }
+        self.tenant(id).weight.unwrap_or(self.config.fairness.default_weight)
+    }
+
+    /// The weight by which a tenant is served.
+    pub(super) fn weight_of(&self, id: &TenantId) -> Weight {
+        let lowered = self.tenants.get(id).and_then(|tenant| tenant.lowered);
+        let lasts = lowered.filter(|lowered| lowered.until > self.wall);
+        lasts.map_or_else(|| self.given_weight(id), |lowered| lowered.weight)
+    }
+
+    pub(super) fn check_weights_shown(&self, engine: &Engine) -> Check {
+        for id in engine.tenant_ids() {
+            let Some(view) = engine.tenant(&id) else { continue };
+            let (given, now) = (self.given_weight(&id), self.weight_of(&id));
+            let right = view.weight == given && view.effective_weight == now;
+            ensure(right, Rule::Throttle, || {
+                format!("{id} is served by {:?}, not {now:?}", view.effective_weight)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// No throttle is left whose time is over.
+    pub(super) fn check_throttles_end(&self) -> Check {
+        let over = |lowered: Lowered| lowered.until <= self.wall;
+        let late = self.tenants.iter().find(|(_, tenant)| tenant.lowered.is_some_and(over));
+        ensure(late.is_none(), Rule::Throttle, || {
+            format!("{:?} is throttled beyond its time", late.map(|(id, _)| id))
+        })
+    }
+}

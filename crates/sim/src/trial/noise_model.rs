@@ -1,0 +1,200 @@
+//! When a tenant is noisy, and what follows, in plain arithmetic.
+//!
+//! Every five seconds at most, the tenants that did something since are looked at. A signal that was
+//! not there the last time begins a throttle, unless one lasts. It lowers the weight to the part
+//! that is configured and ends at its time, by release, or with the tenant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_engine::Noisy;
+use rota_model::{Millis, Weight};
+
+const EVERY_MS: u64 = 5_000;
+const MINUTE_MS: i64 = 60_000;
+
+pub(super) struct Model {
+    pub rules: Noisy,
+    pub parties: Vec<Party>,
+    next_look: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Party {
+    pub weight: Weight,
+    pub depth: u64,
+    pub active: u64,
+    pub throttle: Option<Throttle>,
+    /// It did something since the last look.
+    touched: bool,
+    /// Its depth as of its last look.
+    noted: u64,
+    signals: BTreeSet<&'static str>,
+    minutes: BTreeMap<i64, Did>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Throttle {
+    pub reason: &'static str,
+    pub original: Weight,
+    pub effective: Weight,
+    pub since: Millis,
+    pub until: Millis,
+}
+
+#[derive(Default, Clone, Copy)]
+pub(super) struct Did {
+    pub enqueued: u64,
+    pub completed: u64,
+    pub failed: u64,
+}
+
+/// What must happen at a tick.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Outcome {
+    pub begun: BTreeSet<(usize, &'static str)>,
+    pub expired: BTreeSet<usize>,
+}
+
+impl Model {
+    pub fn new(rules: Noisy, count: usize) -> Self {
+        let parties = (0..count).map(|_| Party::default()).collect();
+        Self { rules, parties, next_look: 0 }
+    }
+
+    pub fn did(&mut self, n: usize, wall: Millis, did: Did) {
+        let party = &mut self.parties[n];
+        let sum = party.minutes.entry(wall.0.div_euclid(MINUTE_MS)).or_default();
+        sum.enqueued += did.enqueued;
+        sum.completed += did.completed;
+        sum.failed += did.failed;
+        party.touched = true;
+    }
+
+    /// The tenant was deleted; what it did lately is remembered, how loud it was is not.
+    pub fn deleted(&mut self, n: usize) {
+        let party = &mut self.parties[n];
+        (party.weight, party.throttle, party.noted) = (Weight::default(), None, 0);
+        party.signals.clear();
+    }
+
+    pub fn released(&mut self, n: usize) {
+        let party = &mut self.parties[n];
+        party.throttle = None;
+        party.signals.clear();
+    }
+
+    pub fn tick(&mut self, at: u64, wall: Millis) -> Outcome {
+        let mut outcome = Outcome::default();
+        let touched: Vec<usize> =
+            (0..self.parties.len()).filter(|n| self.parties[*n].touched).collect();
+        if at >= self.next_look && !touched.is_empty() {
+            self.next_look = at + EVERY_MS;
+            self.look(&touched, wall, &mut outcome);
+        }
+        for (n, party) in self.parties.iter_mut().enumerate() {
+            if party.throttle.take_if(|throttle| throttle.until <= wall).is_some() {
+                party.signals.clear();
+                outcome.expired.insert(n);
+            }
+        }
+        outcome
+    }
+
+    fn look(&mut self, touched: &[usize], wall: Millis, outcome: &mut Outcome) {
+        for n in touched {
+            let party = &mut self.parties[*n];
+            (party.noted, party.touched) = (party.depth, false);
+        }
+        let all: Vec<_> =
+            touched.iter().map(|n| (*n, self.signals_of(*n, touched, wall))).collect();
+        for (n, signals) in all {
+            let rules = self.rules;
+            let party = &mut self.parties[n];
+            let first = ORDER
+                .into_iter()
+                .find(|name| signals.contains(name) && !party.signals.contains(name));
+            party.signals = signals;
+            let Some(reason) = first else { continue };
+            if party.throttle.is_some_and(|throttle| throttle.until > wall) {
+                continue;
+            }
+            if party.throttle.take().is_some() {
+                party.signals.clear();
+                outcome.expired.insert(n);
+            }
+            let (original, effective) = (party.weight, part(party.weight, rules.factor));
+            let until = wall.saturating_add_ms(rules.throttle_ms as i64);
+            party.throttle = Some(Throttle { reason, original, effective, since: wall, until });
+            outcome.begun.insert((n, reason));
+        }
+    }
+
+    fn signals_of(&self, n: usize, touched: &[usize], wall: Millis) -> BTreeSet<&'static str> {
+        let (rules, party) = (self.rules, &self.parties[n]);
+        let together = touched.len() > 1;
+        let lately: Vec<Did> = touched.iter().map(|n| self.parties[*n].last_minute(wall)).collect();
+        let mut waiting: Vec<u64> =
+            self.parties.iter().map(|party| party.noted).filter(|depth| *depth > 0).collect();
+        waiting.sort_unstable();
+        let own = party.last_minute(wall);
+        let mut signals = BTreeSet::new();
+        // The median is known to within a power of two.
+        let median = waiting.get(waiting.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+        let usual = median.checked_ilog2().map_or(0, |power| 1u64 << power);
+        let deep = party.depth >= 100 && party.depth as f64 > rules.depth_ratio * usual as f64;
+        signals.extend((waiting.len() > 1 && deep).then_some(ORDER[0]));
+        let average =
+            lately.iter().map(|did| did.enqueued).sum::<u64>() as f64 / touched.len() as f64;
+        let busy = own.enqueued >= 100 && own.enqueued as f64 > rules.rate_ratio * average;
+        signals.extend((together && busy).then_some(ORDER[1]));
+        let active: u64 = self.parties.iter().map(|party| party.active).sum();
+        let greedy = active >= 10 && party.active as f64 > rules.active_share * active as f64;
+        signals.extend((together && greedy).then_some(ORDER[2]));
+        let failing: Vec<f64> = lately.iter().filter_map(Did::error_rate).collect();
+        let average = failing.iter().sum::<f64>() / failing.len().max(1) as f64;
+        let enough = own.completed + own.failed >= 20;
+        let broken = own.error_rate().is_some_and(|rate| rate > rules.error_ratio * average);
+        signals.extend((together && enough && broken).then_some(ORDER[3]));
+        signals
+    }
+}
+
+impl Party {
+    pub fn effective_weight(&self) -> Weight {
+        self.throttle.map_or(self.weight, |throttle| throttle.effective)
+    }
+
+    /// The minute under way, and of the one before the part that is within sixty seconds.
+    fn last_minute(&self, wall: Millis) -> Did {
+        let minute = wall.0.div_euclid(MINUTE_MS);
+        let left = (MINUTE_MS - wall.0.rem_euclid(MINUTE_MS)) as u64;
+        let of = |minute| self.minutes.get(&minute).copied().unwrap_or_default();
+        let (now, before) = (of(minute), of(minute - 1));
+        let sum = |now: u64, before: u64| now + before * left / MINUTE_MS as u64;
+        Did {
+            enqueued: sum(now.enqueued, before.enqueued),
+            completed: sum(now.completed, before.completed),
+            failed: sum(now.failed, before.failed),
+        }
+    }
+}
+
+impl Did {
+    fn error_rate(&self) -> Option<f64> {
+        let all = self.completed + self.failed;
+        (all > 0).then(|| self.failed as f64 / all as f64)
+    }
+}
+
+/// In hundredths, and never nothing.
+fn part(weight: Weight, factor: f64) -> Weight {
+    let hundredths = (weight.value() * 100.0).round();
+    Weight::new((hundredths * factor).round().max(1.0) / 100.0).expect("a part of a weight is one")
+}
+
+pub(super) const ORDER: [&str; 4] = [
+    "queue_depth_ratio_exceeded",
+    "enqueue_rate_ratio_exceeded",
+    "active_job_ratio_exceeded",
+    "error_rate_exceeded",
+];

@@ -1,0 +1,37 @@
+//! Loads that every server meets sooner or later, each as the main thing for once.
+
+use crate::rng::Rng;
+
+/// What a run is about, besides everything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Theme {
+    Everything,
+    Giant,
+    ManySmall,
+    Zipf,
+    AllLimited,
+    SharedKeys,
+    EverythingUrgent,
+    KeyPerJob,
+    ChangingLimits,
+    Pools,
+    Loud,
+}
+
+impl Theme {
+    pub(super) fn draw(rng: &mut Rng) -> Self {
+        let special = rng.one_of([
+            Self::Giant,
+            Self::ManySmall,
+            Self::Zipf,
+            Self::AllLimited,
+            Self::SharedKeys,
+            Self::EverythingUrgent,
+            Self::KeyPerJob,
+            Self::ChangingLimits,
+            Self::Pools,
+            Self::Loud,
+        ]);
+        if rng.percent(45) { Self::Everything } else { special }
+    }
+}
