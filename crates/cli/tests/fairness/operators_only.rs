@@ -61,6 +61,7 @@ fn a_tenant_is_not_told_how_others_are_configured() {
     let path = "/ojs/v1/admin/system/config";
     assert!(server.get(path).expect(200).to_string().contains("tenants.secret"));
     caller(&server, "acme").get(path).expect_error(403, "forbidden");
+    caller(&server, "acme").get("/metrics").expect_error(403, "forbidden");
 }
 
 #[test]

@@ -116,7 +116,8 @@ impl Standing {
     /// How strongly it may ask to be next, whatever the strategy says: by what it is owed, then by
     /// how long it has waited.
     fn claim(&self, rule: Starvation, mono: u64) -> u64 {
-        if self.owed >= ONE {
+        // Without this dispatch it would be owed more than one.
+        if self.owed + u64::from(rule.min_ratio) >= ONE {
             return (1 << 60) + self.owed;
         }
         let waited = self.since.map_or(0, |since| mono.saturating_sub(since));

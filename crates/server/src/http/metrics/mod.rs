@@ -14,6 +14,7 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 use tokio::sync::Mutex;
 
+use super::caller::only_operators;
 use super::error::{ApiError, ApiResult};
 use super::{App, Shared};
 use labels::Keys;
@@ -38,6 +39,7 @@ impl Metrics {
 }
 
 pub(super) async fn scrape(State(app): Shared) -> ApiResult {
+    only_operators("What is measured of all tenants")?;
     let mut memory = app.metrics.0.lock().await;
     let fresh = memory.last.as_ref().filter(|(at, _)| at.elapsed() < FRESH_FOR);
     let page = match fresh {
