@@ -66,8 +66,11 @@ impl Engine {
     fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
         let classes = self.tenants.get(ix).classes.clone();
         classes.iter().for_each(|class| self.displace_lane(*class));
+        let before = self.effective_weight(ix);
         change(self.tenants.get_mut(ix));
-        self.forgive(ix);
+        if self.effective_weight(ix) != before {
+            self.forgive(ix);
+        }
         for class in classes {
             if self.lanes.get(class).is_some() {
                 self.place_lane(class);

@@ -70,7 +70,7 @@ impl Engine {
         let at = self.queues.get_mut(queue);
         if let Some(rank) = was {
             at.line.remove(&(rank, gate));
-            self.turns.get_mut(rank.2).leads.remove(&gate);
+            self.turns.find_mut(rank.2).map(|turn| turn.leads.remove(&gate));
         }
         if let Some(rank) = first {
             at.line.insert((rank, gate));

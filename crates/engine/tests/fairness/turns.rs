@@ -150,6 +150,19 @@ fn a_fetch_for_a_tenant_gets_only_its_jobs() {
 }
 
 #[test]
+fn what_was_taken_out_of_turn_is_caught_up_with_unless_weights_change() {
+    let mut world = World::new();
+    world.enqueue(&job("a"), 9);
+    world.enqueue(&job("b"), 9);
+    assert_eq!(world.served(2).len(), 2);
+    let tenant = rota_model::TenantId::parse("a").unwrap();
+    let taken = world.fetch_with(&["default"], 3, |fetch| fetch.tenant = Some(tenant));
+    assert_eq!(taken.len(), 3);
+    world.tenant("a", json!({"limits": {"max_queue_depth": 100}}));
+    assert_eq!(world.served(3), ["b"; 3]);
+}
+
+#[test]
 fn slow_jobs_do_not_win_capacity_when_time_is_what_counts() {
     let fairness = Fairness { cost: Cost::Runtime, ..Fairness::default() };
     let mut world = World::with(Config { fairness, ..Config::default() });
