@@ -17,6 +17,7 @@ mod header;
 mod history;
 mod list;
 mod load;
+mod load_live;
 mod lock;
 mod migrate;
 mod mover;

@@ -2,15 +2,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread;
 
-use rota_model::{ClassId, IdKey, Live, Millis};
+use rota_model::{ClassId, IdKey, Millis};
 use rota_store::{Counts, HistoryRow, Kind, Loaded, Period, Sink};
 use rusqlite::{Connection, Row};
 
 use crate::fault::Fault;
-use crate::{migrate, open, row};
+use crate::{load_live, migrate, row};
 
 pub(crate) fn load(
     conn: &mut Connection,
@@ -21,7 +19,7 @@ pub(crate) fn load(
     let loaded = meta(&tx)?;
     classes(&tx, sink)?;
     named(&tx, sink)?;
-    live(path, sink)?;
+    load_live::live(&tx, path, sink)?;
     recent_history(&tx, loaded.now, sink)?;
     journal(&tx, sink)?;
     tx.commit()?;
@@ -111,44 +109,5 @@ fn journal(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
     while let Some(row) = rows.next()? {
         sink.journal(row.get::<_, i64>(0)? as u64, row::bytes(row, 1)?);
     }
-    Ok(())
-}
-
-/// How many rows go from one thread to the other at once, and how many times that may wait.
-const PORTION: usize = 4096;
-const PORTIONS: usize = 4;
-
-/// One thread reads what another makes an engine of: each has about half of the work. Nobody writes
-/// meanwhile, so both connections see the same.
-fn live(path: &Path, sink: &mut dyn Sink) -> Result<(), Fault> {
-    let conn = open::reader(path)?;
-    let (portions, received) = sync_channel(PORTIONS);
-    thread::scope(|scope| {
-        let reading = scope.spawn(move || read_live(&conn, &portions));
-        for portion in received {
-            for live in portion {
-                sink.live(live);
-            }
-        }
-        reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
-fn read_live(conn: &Connection, portions: &SyncSender<Vec<Live>>) -> Result<(), Fault> {
-    let sql = format!("SELECT {} FROM live ORDER BY seq", row::LIVE);
-    let mut statement = conn.prepare_cached(&sql)?;
-    let mut rows = statement.query([])?;
-    let mut portion = Vec::with_capacity(PORTION);
-    while let Some(row) = rows.next()? {
-        portion.push(row::live(row)?);
-        if portion.len() == PORTION {
-            let full = std::mem::replace(&mut portion, Vec::with_capacity(PORTION));
-            if portions.send(full).is_err() {
-                return Ok(());
-            }
-        }
-    }
-    // Whoever does not listen any more does not want to know.
-    let _ = portions.send(portion);
     Ok(())
 }

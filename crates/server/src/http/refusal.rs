@@ -120,7 +120,11 @@ fn full(refusal: Refusal) -> ApiError {
             let text = format!("Tenant '{tenant}' has exceeded {limit} ({maximum})");
             // Nothing fits into nothing: the tenant was shut out, and may be let in again.
             let retry_ms = retry_ms.or((maximum == 0).then_some(SHUT_OUT_MS));
-            let error = ApiError::new(status_of(retry_ms), "TENANT_LIMIT_EXCEEDED", text)
+            let status = match retry_ms {
+                Some(_) => StatusCode::TOO_MANY_REQUESTS,
+                None => StatusCode::UNPROCESSABLE_ENTITY,
+            };
+            let error = ApiError::new(status, "TENANT_LIMIT_EXCEEDED", text)
                 .member("tenant_id", tenant.to_string())
                 .member("limit", limit)
                 .member("current", current)
@@ -131,7 +135,7 @@ fn full(refusal: Refusal) -> ApiError {
             let what = if in_bytes { "size bound" } else { "depth bound" };
             let queue = queue.local().to_owned();
             let text = format!("Queue '{queue}' has reached its {what} ({bound})");
-            let error = ApiError::new(status_of(retry_ms), "QUEUE_FULL", text)
+            let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "QUEUE_FULL", text)
                 .member("queue", queue)
                 .member("depth", depth)
                 .member("bound", bound)
@@ -149,13 +153,6 @@ fn full(refusal: Refusal) -> ApiError {
 }
 
 /// What could never be admitted is not worth sending again.
-fn status_of(retry_ms: Option<u64>) -> StatusCode {
-    match retry_ms {
-        Some(_) => StatusCode::TOO_MANY_REQUESTS,
-        None => StatusCode::UNPROCESSABLE_ENTITY,
-    }
-}
-
 fn again(error: ApiError, retry_ms: Option<u64>, or_else: &str) -> ApiError {
     match retry_ms {
         Some(ms) => error
