@@ -6,7 +6,7 @@ use rota_model::{Class, ClassId, Live, Seq, State};
 
 use super::admit::Obstacle;
 use crate::classes::Home;
-use crate::sched::{Size, Waiting};
+use crate::sched::{Size, Waiting, push_to_few};
 use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{Accepted, Admission, Engine, Enqueue, EventKind, Refusal, Reply};
@@ -99,7 +99,7 @@ impl Engine {
             let paused = &self.tenants.get(tenant).row.paused;
             let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
             self.shards.get_mut(shard).paused = since;
-            self.tenants.get_mut(tenant).shards.push(shard);
+            push_to_few(&mut self.tenants.get_mut(tenant).shards, shard);
             self.queues.get_mut(queue).shards.push(shard);
         }
         Home { queue, tenant, shard, gates: self.gates_of(class) }
@@ -110,7 +110,7 @@ impl Engine {
         let slot = self.classes.slot(id);
         let (tenant, limited) = (slot.tenant, slot.class.policy.limit.is_some());
         let tenant = self.tenants.get_mut(tenant);
-        tenant.classes.push(id);
+        push_to_few(&mut tenant.classes, id);
         tenant.keys += u32::from(limited);
     }
 

@@ -6,7 +6,7 @@ use rota_model::mutation::Counts;
 use rota_model::{ClassId, OnLimit, Seq, State};
 
 use super::turn::came;
-use super::{LaneKey, Place, QueueIx, Seat, ShardIx, Size, Turn, TurnIx, Waiting};
+use super::{LaneKey, Place, QueueIx, Seat, ShardIx, Size, Turn, TurnIx, Waiting, push_to_few};
 use crate::Engine;
 use crate::config::PriorityScope;
 use crate::limit::{Closed, GateIx, Rank};
@@ -302,7 +302,7 @@ impl Engine {
             seat: Seat::Out,
             served: false,
         });
-        self.shards.get_mut(shard).turns.push((level, turn));
+        push_to_few(&mut self.shards.get_mut(shard).turns, (level, turn));
         turn
     }
 

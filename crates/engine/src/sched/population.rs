@@ -68,3 +68,12 @@ fn slot(state: State) -> Option<usize> {
         State::Completed | State::Cancelled | State::Discarded => None,
     }
 }
+
+/// A list that mostly has one entry, for each of a hundred thousand tenants: no room for more is
+/// taken before there are more.
+pub(crate) fn push_to_few<T>(list: &mut Vec<T>, entry: T) {
+    if list.capacity() == 0 {
+        list.reserve_exact(1);
+    }
+    list.push(entry);
+}
