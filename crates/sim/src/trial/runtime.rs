@@ -6,7 +6,9 @@
 //! something waiting, the next job belongs to whoever has had least. When a job is given to `a`
 //! while `b` waits,
 //!
-//!     R(a) <= R(a) + F(a) <= R(b) + F(b) <= R(b) + n(b) * E / w(b)
+//! ```text
+//! R(a) <= R(a) + F(a) <= R(b) + F(b) <= R(b) + n(b) * E / w(b)
+//! ```
 //!
 //! where n(b) is how many jobs of `b` are in flight and E the highest estimate possible: the longest
 //! run so far, or a second while a type is unknown. Run times differ by a thousand times between

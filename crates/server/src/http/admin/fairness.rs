@@ -13,6 +13,8 @@ use crate::http::params::Params;
 use crate::http::{Shared, reply, slices};
 
 const MOST_TENANTS: u64 = 1_000;
+/// Tenants that are looked at at once.
+pub(super) const SLICE: usize = 2_000;
 
 pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResult {
     let limit = params.number("limit", 1, MOST_TENANTS, 100)? as usize;
@@ -24,7 +26,8 @@ pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResu
         }
         None => {
             let dispatched = app.handle.look(|engine| engine.dispatched_1m()).await?;
-            let all = slices::gather(&app, |engine, from, most| engine.shares(from, most)).await?;
+            let all =
+                slices::gather(&app, SLICE, |engine, from, most| engine.shares(from, most)).await?;
             (the_busiest(all, limit), dispatched)
         }
     };

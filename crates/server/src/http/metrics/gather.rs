@@ -8,8 +8,8 @@ use rota_engine::{
 };
 
 use super::labels::{Key, Keys};
-use crate::http::App;
 use crate::http::error::ApiError;
+use crate::http::{App, slices};
 
 /// At most some tenths of a millisecond each.
 const METERS: usize = 500;
@@ -55,7 +55,7 @@ pub(super) async fn gather(app: &App, keys: &mut Keys) -> Result<Figures, ApiErr
     });
     (figures.pools, figures.workers, figures.waiting_fetches, figures.tenants) = look.await?;
     gather_queues(app, &mut figures).await?;
-    gather_meters(app, &mut figures).await?;
+    figures.meters = slices::gather(app, METERS, Engine::meters).await?;
     // After the meters: labels only ever join, so those of all meters are there.
     gather_labels(app, &mut figures).await?;
     gather_limits(app, &mut figures, keys).await?;
@@ -77,16 +77,6 @@ async fn gather_queues(app: &App, figures: &mut Figures) -> Result<(), ApiError>
         }
         from += QUEUES;
     }
-}
-
-async fn gather_meters(app: &App, figures: &mut Figures) -> Result<(), ApiError> {
-    let mut next = Some(0);
-    while let Some(from) = next {
-        let (slice, more) = app.handle.look(move |engine| engine.meters(from, METERS)).await?;
-        figures.meters.extend(slice);
-        next = more;
-    }
-    Ok(())
 }
 
 async fn gather_labels(app: &App, figures: &mut Figures) -> Result<(), ApiError> {

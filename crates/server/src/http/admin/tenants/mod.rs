@@ -15,6 +15,7 @@ use rota_model::TenantId;
 use rota_store::Selection;
 use serde_json::{Value, json};
 
+use super::fairness;
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
@@ -159,7 +160,7 @@ async fn visible(
         return Ok(look.await?);
     };
     let look = move |engine: &Engine, from, slice| engine.possessions(most, from, slice);
-    let mut all = slices::gather(app, look).await?;
+    let mut all = slices::gather(app, fairness::SLICE, look).await?;
     all.sort_unstable_by(|(a, own), (b, other)| b.cmp(a).then_with(|| own.cmp(other)));
     let total = all.len();
     Ok((all.into_iter().map(|(_, id)| id).skip(skip).take(take).collect(), total))
