@@ -89,6 +89,6 @@ impl Engine {
     /// Jobs of all tenants that were handed out in the last minute.
     #[must_use]
     pub fn dispatched_1m(&self) -> u64 {
-        self.dispatched_lately()
+        self.meters.lately(self.wall())
     }
 }

@@ -130,7 +130,7 @@ impl Engine {
             dispatched: last.started,
             enqueued: last.enqueued,
             entitled: self.entitled(ix),
-            actual: part(u64::from(last.started), self.dispatched_lately()),
+            actual: part(u64::from(last.started), self.dispatched_1m()),
             throttled: tenant.throttled(now).is_some(),
         }
     }
@@ -199,7 +199,7 @@ impl Engine {
             weight: self.weight_of(ix),
             effective_weight: self.effective_weight(ix),
             entitled: self.entitled(ix),
-            actual: part(u64::from(last.started), self.dispatched_lately()),
+            actual: part(u64::from(last.started), self.dispatched_1m()),
             shards: tenant.shards.iter().map(|shard| self.view_of_shard(*shard)).collect(),
         }
     }
@@ -222,6 +222,7 @@ impl Engine {
         (own / all).min(1.0)
     }
 
+    /// Jobs that queues handed out in the last minute, as far as this process knows.
     pub(crate) fn dispatched_lately(&self) -> u64 {
         let last = self.total.last.dispatched * self.left_of_minute() / 60_000;
         self.total.minute.dispatched + last

@@ -25,6 +25,23 @@ fn a_rate_that_held_before_a_crash_holds_after_it() {
 }
 
 #[test]
+fn shares_are_parts_of_the_same_whole_after_a_crash() {
+    let mut world = World::new();
+    for tenant in ["a", "b", "c", "d"] {
+        world.enqueue(&job(tenant), 30);
+    }
+    world.served(60);
+    world.crash(10);
+    world.served(20);
+    for tenant in ["a", "b", "c", "d"] {
+        let (share, view) =
+            (world.engine.share(tenant).unwrap(), world.engine.tenant(tenant).unwrap());
+        assert_eq!((share.dispatched, share.actual, view.actual), (20, 0.25, 0.25));
+    }
+    assert_eq!(world.engine.dispatched_1m(), 80);
+}
+
+#[test]
 fn slots_pauses_and_words_come_back() {
     let mut world = World::new();
     world.enqueue(&job("a").limit(concurrency("k", 3)), 10);
