@@ -130,16 +130,8 @@ impl Bench {
     /// Takes some jobs and acknowledges them.
     fn handle(&mut self, count: usize) -> Result<u64, BenchError> {
         self.tick();
-        let fetch = Fetch {
-            queues: vec![self.queue.clone()],
-            count,
-            worker: Some(self.worker.clone()),
-            pool: None,
-            tenant: None,
-            preference: None,
-            visibility_ms: None,
-            wait: None,
-        };
+        let worker = Some(self.worker.clone());
+        let fetch = Fetch { worker, ..Fetch::of(vec![self.queue.clone()], count) };
         let claimed = match self.apply(Command::Fetch(fetch)) {
             Reply::Fetched(claimed) if claimed.len() == count => claimed,
             other => return Err(BenchError::wrong(format!("fetch: {other:?}"))),

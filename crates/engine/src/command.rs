@@ -108,6 +108,23 @@ pub struct Fetch {
     pub wait: Option<(WaiterId, u64)>,
 }
 
+impl Fetch {
+    /// From anyone, for jobs of anyone, and only if there are any.
+    #[must_use]
+    pub fn of(queues: Vec<QueueName>, count: usize) -> Self {
+        Self {
+            queues,
+            count,
+            worker: None,
+            pool: None,
+            tenant: None,
+            preference: None,
+            visibility_ms: None,
+            wait: None,
+        }
+    }
+}
+
 /// How a worker would like its queues to be served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preference {

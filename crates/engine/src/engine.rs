@@ -12,6 +12,7 @@ use crate::blocked::Blocked;
 use crate::classes::Classes;
 use crate::command::later;
 use crate::cron::Crons;
+use crate::entropy::Entropy;
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
 use crate::limit::{GateIx, Limits, Partition};
@@ -391,18 +392,5 @@ impl Engine {
             _ => settings.discarded_ms,
         };
         own.or_else(|| self.config.retention.of(ending))
-    }
-}
-
-/// A stream of numbers that follows from one given from outside.
-pub(crate) struct Entropy(u64);
-
-impl Entropy {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }

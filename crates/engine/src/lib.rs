@@ -16,6 +16,7 @@ mod config;
 mod cron;
 mod effect;
 mod engine;
+mod entropy;
 mod event;
 mod in_flight;
 mod inspect;

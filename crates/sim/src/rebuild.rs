@@ -35,16 +35,7 @@ pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], steady: bool, s
     let in_order = first.tenant_count() <= 1 && steady;
     let (mut all_ours, mut all_theirs) = (Vec::new(), Vec::new());
     for round in 0..MOST_ROUNDS {
-        let fetch = Fetch {
-            queues: queues.clone(),
-            count: 1 + round % 3,
-            worker: None,
-            pool: None,
-            tenant: None,
-            preference: None,
-            visibility_ms: None,
-            wait: None,
-        };
+        let fetch = Fetch::of(queues.clone(), 1 + round % 3);
         let ours = fetched(first, fetch.clone(), seed);
         let theirs = fetched(&mut second, fetch, seed);
         if in_order {

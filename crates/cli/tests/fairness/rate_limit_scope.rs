@@ -11,16 +11,30 @@ fn put_as(server: &Server, tenant: &str, path: &str, body: serde_json::Value) ->
     server.send("PUT", path, &headers, Some(body.to_string().as_bytes()))
 }
 
-#[test]
-fn a_tenant_sees_its_own_part_of_a_key_and_no_other() {
-    let server = shared();
+/// A key of which two tenants have a part each, and jobs that wait for it.
+struct Shared {
+    key: String,
+    queue: String,
+    acme: String,
+    beta: String,
+    path: String,
+}
+
+fn share_key(server: &Server) -> Shared {
     let (key, queue) = (fresh("api"), fresh_queue());
     let (acme, beta) = (fresh("acme"), fresh("beta"));
     let limit = json!({"rate_limit": {"key": key, "concurrency": 1, "scope": "tenant"}});
     for tenant in [&acme, &beta] {
-        enqueue_many(&server, &of_with(tenant, &queue, limit.clone()), 2);
+        enqueue_many(server, &of_with(tenant, &queue, limit.clone()), 2);
     }
     let path = format!("/ojs/v1/rate-limits/{key}");
+    Shared { key, queue, acme, beta, path }
+}
+
+#[test]
+fn a_tenant_sees_its_own_part_of_a_key_and_no_other() {
+    let server = shared();
+    let Shared { key, acme, beta, path, .. } = share_key(&server);
     let shown = caller(&server, &acme).get(&path).expect(200);
     assert_has(&shown, json!({"tenant_id": acme, "scope": "tenant"}));
     assert!(shown["partitions"].is_null(), "{shown}");
@@ -34,13 +48,7 @@ fn a_tenant_sees_its_own_part_of_a_key_and_no_other() {
 #[test]
 fn a_tenant_changes_its_own_part_and_no_other() {
     let server = shared();
-    let (key, queue) = (fresh("api"), fresh_queue());
-    let (acme, beta) = (fresh("acme"), fresh("beta"));
-    let limit = json!({"rate_limit": {"key": key, "concurrency": 1, "scope": "tenant"}});
-    for tenant in [&acme, &beta] {
-        enqueue_many(&server, &of_with(tenant, &queue, limit.clone()), 2);
-    }
-    let path = format!("/ojs/v1/rate-limits/{key}");
+    let Shared { queue, acme, beta, path, .. } = share_key(&server);
     let stop = json!({"concurrency": 0, "expires_in": "PT1H"});
     let shown = put_as(&server, &acme, &path, stop.clone()).expect(200);
     assert_has(&shown, json!({"tenant_id": acme}));

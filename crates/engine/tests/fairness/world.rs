@@ -240,16 +240,8 @@ impl World {
         count: usize,
         change: impl FnOnce(&mut Fetch),
     ) -> Vec<Claimed> {
-        let mut fetch = Fetch {
-            queues: queues.iter().map(|name| QueueName::parse(name).unwrap()).collect(),
-            count,
-            worker: None,
-            pool: None,
-            tenant: None,
-            preference: None,
-            visibility_ms: None,
-            wait: None,
-        };
+        let mut fetch =
+            Fetch::of(queues.iter().map(|name| QueueName::parse(name).unwrap()).collect(), count);
         change(&mut fetch);
         match self.apply(Command::Fetch(fetch)) {
             Reply::Fetched(claimed) => claimed,

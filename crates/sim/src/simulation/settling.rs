@@ -36,16 +36,8 @@ impl Simulation<'_> {
         for _ in 0..MOST_ROUNDS {
             let wake = self.runtime.engine().wake_in_ms().unwrap_or(0);
             self.clock.pass(wake.clamp(1_000, 60_000));
-            let fetch = Request::Fetch(Fetch {
-                queues: self.workload.profile().queues.clone(),
-                count: usize::MAX,
-                worker: None,
-                pool: None,
-                tenant: None,
-                preference: None,
-                visibility_ms: None,
-                wait: None,
-            });
+            let fetch =
+                Request::Fetch(Fetch::of(self.workload.profile().queues.clone(), usize::MAX));
             let claims = ask(self, fetch)?;
             let words: Vec<_> = claims.into_iter().map(ack).collect();
             if !words.is_empty() {

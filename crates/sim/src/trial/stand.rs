@@ -88,16 +88,7 @@ impl Stand {
 
     /// One job, and whose it is.
     pub fn fetch(&mut self) -> Option<(Seq, usize)> {
-        let fetch = Fetch {
-            queues: vec![QueueName::default_queue()],
-            count: 1,
-            worker: None,
-            pool: None,
-            tenant: None,
-            preference: None,
-            visibility_ms: None,
-            wait: None,
-        };
+        let fetch = Fetch::of(vec![QueueName::default_queue()], 1);
         let Reply::Fetched(claims) = self.apply(Command::Fetch(fetch)) else { return None };
         let &Claimed { seq, .. } = claims.first()?;
         Some((seq, *self.owners.get(&seq)?))
