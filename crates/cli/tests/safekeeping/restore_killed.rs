@@ -27,12 +27,9 @@ fn a_killed_restore_leaves_the_old_or_the_new() {
     for round in 0..ROUNDS {
         let dir = copy_of(server.dir());
         let mut command = command(&["restore", "--replace"]);
-        let mut restore = Process::spawn(command.arg(&file).arg("--data").arg(dir.path()));
+        let restore = Process::spawn(command.arg(&file).arg("--data").arg(dir.path()));
         std::thread::sleep(longest * round / ROUNDS);
-        if restore.is_running() {
-            restore.signal("KILL");
-        }
-        restore.end();
+        restore.kill();
         let survivor = Server::start_at(dir.path(), &[], &[]);
         let stats = survivor.get("/ojs/v1/admin/stats").expect(200);
         match stats["jobs"]["available"].as_u64().unwrap() as usize {

@@ -107,6 +107,12 @@ impl Process {
         }
     }
 
+    /// At once, and whether or not it has ended by itself meanwhile.
+    pub fn kill(mut self) {
+        self.child.kill().expect("it was started here");
+        self.end();
+    }
+
     pub fn terminate(self) -> Ended {
         self.signal("TERM");
         self.end()
