@@ -31,6 +31,11 @@ impl Timers {
         self.0.first_key_value().map(|(&(due, _), _)| due)
     }
 
+    /// The next ones first.
+    pub fn iter(&self) -> impl Iterator<Item = (Millis, &Timer)> {
+        self.0.iter().map(|(&(due, _), timer)| (due, timer))
+    }
+
     pub fn pop_due(&mut self, now: Millis) -> Option<(Seq, Timer)> {
         let entry = self.0.first_entry()?;
         let (due, seq) = *entry.key();

@@ -7,7 +7,7 @@ use rota_model::{QueueName, Quota, Scope, State, TenantId};
 
 use crate::limit::Partition;
 use crate::sched::Size;
-use crate::tenant::{Tenant, TenantIx};
+use crate::tenant::TenantIx;
 use crate::{Backpressure, Bounds, Engine, EventKind, Refusal};
 
 /// What a batch brings, by tenant and by queue.
@@ -121,14 +121,15 @@ impl Engine {
             retry_ms,
         };
         let mut exceeded = Vec::new();
-        for (name, most, is, more) in [
-            ("max_queue_depth", config.max_queue_depth, depth, share.jobs),
-            ("max_scheduled", config.max_scheduled, scheduled, share.scheduled),
-        ] {
-            if let Some(most) = most.filter(|most| more > 0 && is + more > *most) {
-                let fits = (more <= most).then(|| self.drain_ms(tenant, is + more - most));
-                exceeded.push(refusal(name, is, most, fits));
-            }
+        let over = |most: Option<u64>, is, more| most.filter(|most| more > 0 && is + more > *most);
+        let (jobs, later) = (share.jobs, share.scheduled);
+        if let Some(most) = over(config.max_queue_depth, depth, jobs) {
+            let wait = (jobs <= most).then(|| self.until_gone(ix, depth + jobs - most));
+            exceeded.push(refusal("max_queue_depth", depth, most, wait));
+        }
+        if let Some(most) = over(config.max_scheduled, scheduled, later) {
+            let wait = (later <= most).then(|| self.until_due(ix, scheduled + later - most));
+            exceeded.push(refusal("max_scheduled", scheduled, most, wait));
         }
         let Some(rate) = rate else { return exceeded };
         let mono = self.now.mono as i64;
@@ -140,13 +141,6 @@ impl Engine {
             exceeded.push(refusal("max_enqueue_rate", current, u64::from(rate.limit), wait));
         }
         exceeded
-    }
-
-    /// How long it takes until so many jobs have left, by what left in the last minute.
-    fn drain_ms(&self, tenant: &Tenant, jobs: u64) -> u64 {
-        let last = tenant.counters.as_ref().map(|counters| counters.last_minute(self.wall()));
-        let left = last.map_or(0, |tally| u64::from(tally.started));
-        (jobs * 60_000).checked_div(left).unwrap_or(60_000).clamp(1_000, 3_600_000)
     }
 
     pub(crate) fn enqueue_window(
@@ -235,7 +229,7 @@ impl Engine {
         excess: u64,
         jobs: &[NewJob],
     ) -> Result<Option<u64>, Obstacle> {
-        let retry_ms = full.fits.then(|| self.queue_drain_ms(full.name, excess, full.in_bytes));
+        let retry_ms = full.fits.then(|| self.until_drained(full.name, excess, full.in_bytes));
         let refusal = Refusal::QueueFull {
             queue: full.name.clone(),
             tenant: full.tenant.cloned(),
@@ -271,15 +265,6 @@ impl Engine {
             }
         }
         refusal
-    }
-
-    fn queue_drain_ms(&self, name: &QueueName, excess: u64, in_bytes: bool) -> u64 {
-        let Some(ix) = self.queues.find(name) else { return 1_000 };
-        let queue = self.queues.get(ix);
-        let minute = &queue.stats.minute;
-        let done = (minute.completed + minute.failed).max(queue.stats.last.completed);
-        let jobs = if in_bytes { 1 } else { excess };
-        (jobs * 60_000).checked_div(done).unwrap_or(5_000).clamp(1_000, 3_600_000)
     }
 }
 

@@ -16,6 +16,7 @@ mod maintenance;
 mod pool;
 mod queue;
 mod retry;
+mod room;
 mod settle;
 mod statistics;
 mod sweep;

@@ -75,6 +75,31 @@ fn depth_and_scheduled_are_bounded_whole_batches_only() {
 }
 
 #[test]
+fn there_is_room_for_scheduled_jobs_when_others_are_due() {
+    let mut world = World::new();
+    world.tenant("a", json!({"max_scheduled": 3}));
+    let later = |tenant, ms| crate::world::Job { start_in: Some(ms), ..job(tenant) };
+    for job in [later("a", 90_000), later("b", 5_000), later("a", 30_000), later("a", 7_000_000)] {
+        world.enqueue(&job, 1);
+    }
+    let wait = |world: &mut World, jobs: usize| {
+        let jobs = vec![later("a", 60_000); jobs];
+        match refused(world.try_enqueue(&jobs, 0)) {
+            Refusal::TenantLimit { limit: "max_scheduled", retry_ms, .. } => retry_ms,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(wait(&mut world, 1), Some(30_000));
+    assert_eq!(wait(&mut world, 2), Some(90_000));
+    assert_eq!(wait(&mut world, 3), Some(7_000_000));
+    assert_eq!(wait(&mut world, 4), None, "so many never fit");
+    world.pass(10_000);
+    assert_eq!(wait(&mut world, 1), Some(20_000));
+    world.pass(20_000);
+    world.enqueue(&later("a", 60_000), 1);
+}
+
+#[test]
 fn the_enqueue_rate_is_never_exceeded_in_any_window() {
     let mut world = World::new();
     world.tenant("a", json!({"max_enqueue_rate": {"limit": 10, "period": "PT1S"}}));
