@@ -58,6 +58,6 @@ pub use limit::Strategy;
 pub use meters::{LabelIx, Meter, Times};
 pub use refusal::Refusal;
 pub use restore::Restore;
-pub use sched::{Backpressure, Bounds};
+pub use sched::{Backpressure, Bounds, Population};
 pub use stats::{Histogram, Interval};
 pub use tenant::{Change, Origin, Tally, Throttle};

@@ -3,7 +3,7 @@
 use rota_model::{Millis, QueueName, State, TenantConfig, TenantId, Weight};
 
 use super::{QueueView, Totals};
-use crate::sched::{QueueIx, ShardIx};
+use crate::sched::{Population, QueueIx, ShardIx};
 use crate::stats::Interval;
 use crate::tenant::{Tenant, TenantIx};
 use crate::{Change, Engine, Origin, Tally, Throttle};
@@ -20,9 +20,7 @@ pub struct TenantView {
     pub reason: Option<String>,
     pub changes: Vec<Change>,
     pub throttle: Option<Throttle>,
-    /// Living jobs by state.
-    live: [u64; State::ALL.len()],
-    pub bytes: u64,
+    pub jobs: Population,
     pub cap: Option<u32>,
     /// Enqueued jobs in the window of its rate, where that is limited.
     pub enqueued_in_window: Option<u64>,
@@ -37,39 +35,13 @@ pub struct TenantView {
     pub shards: Vec<ShardView>,
 }
 
-impl TenantView {
-    #[must_use]
-    pub fn of(&self, state: State) -> u64 {
-        self.live[usize::from(state.code())]
-    }
-
-    /// Jobs that wait, in whatever way.
-    #[must_use]
-    pub fn depth(&self) -> u64 {
-        State::WAITING.into_iter().map(|state| self.of(state)).sum()
-    }
-}
-
 /// One tenant's part of one queue.
 #[derive(Debug, Clone)]
 pub struct ShardView {
     pub queue: QueueName,
     pub tenant: TenantId,
     pub paused: Option<Millis>,
-    live: [u64; State::ALL.len()],
-    pub bytes: u64,
-}
-
-impl ShardView {
-    #[must_use]
-    pub fn of(&self, state: State) -> u64 {
-        self.live[usize::from(state.code())]
-    }
-
-    #[must_use]
-    pub fn depth(&self) -> u64 {
-        State::WAITING.into_iter().map(|state| self.of(state)).sum()
-    }
+    pub jobs: Population,
 }
 
 /// A tenant in the comparison of all.
@@ -190,8 +162,7 @@ impl Engine {
             reason: tenant.row.api.as_ref().and_then(|api| api.reason.clone()),
             changes: tenant.row.changes.clone(),
             throttle: tenant.row.throttle.as_deref().filter(|one| one.until > now).cloned(),
-            live: State::ALL.map(|state| tenant.jobs.count(state)),
-            bytes: tenant.jobs.bytes,
+            jobs: tenant.jobs,
             cap: self.cap_of(ix),
             enqueued_in_window: window.map(|window| window.count(self.now.mono as i64)),
             minute: last,
@@ -210,8 +181,7 @@ impl Engine {
             queue: self.queues.get(shard.queue).name.clone(),
             tenant: self.tenants.get(shard.tenant).id.clone(),
             paused: shard.paused,
-            live: State::ALL.map(|state| shard.jobs.count(state)),
-            bytes: shard.jobs.bytes,
+            jobs: shard.jobs,
         }
     }
 

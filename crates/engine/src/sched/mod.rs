@@ -18,7 +18,8 @@ mod turn;
 mod waiters;
 
 pub(crate) use lane::{Lanes, Place, Waiting};
-pub(crate) use population::{Population, push_to_few};
+pub use population::Population;
+pub(crate) use population::push_to_few;
 pub use queue::{Backpressure, Bounds};
 pub(crate) use queue::{Queue, QueueIx, QueueRow, Queues};
 pub(crate) use rotation::{Candidate, Rotation, Rotations};

@@ -5,7 +5,7 @@ use rota_model::State;
 use super::Size;
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Population {
+pub struct Population {
     live: [u32; LIVING],
     /// Of the jobs that wait.
     pub bytes: u64,
@@ -15,25 +15,29 @@ const LIVING: usize = State::WAITING.len() + 1;
 
 impl Population {
     /// Jobs that are in this state; of those that have ended, none live anywhere.
+    #[must_use]
     pub fn count(&self, state: State) -> u64 {
         slot(state).map_or(0, |slot| u64::from(self.live[slot]))
     }
 
     /// Jobs that wait, in whatever way.
+    #[must_use]
     pub fn depth(&self) -> u64 {
         self.total() - self.count(State::Active)
     }
 
     /// Jobs that wait, and their bytes.
+    #[must_use]
     pub fn load(&self) -> (u64, u64) {
         (self.depth(), self.bytes)
     }
 
+    #[must_use]
     pub fn total(&self) -> u64 {
         self.live.iter().map(|&count| u64::from(count)).sum()
     }
 
-    pub fn enter(&mut self, state: State, size: Size) {
+    pub(crate) fn enter(&mut self, state: State, size: Size) {
         let Some(slot) = slot(state) else { return };
         self.live[slot] += 1;
         if state != State::Active {
@@ -41,7 +45,7 @@ impl Population {
         }
     }
 
-    pub fn leave(&mut self, state: State, size: Size) {
+    pub(crate) fn leave(&mut self, state: State, size: Size) {
         let Some(slot) = slot(state) else { return };
         self.live[slot] -= 1;
         if state != State::Active {
@@ -50,7 +54,7 @@ impl Population {
     }
 
     /// So many available jobs that a start has read.
-    pub fn refill(&mut self, jobs: u64, bytes: u64) {
+    pub(crate) fn refill(&mut self, jobs: u64, bytes: u64) {
         if let Some(slot) = slot(State::Available) {
             self.live[slot] += jobs as u32;
         }

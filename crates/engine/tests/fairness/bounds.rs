@@ -86,7 +86,7 @@ fn bytes_are_bounded_and_counted_to_nothing() {
     assert_eq!(world.engine.queue("default").unwrap().bytes, 8_000);
     world.served(2);
     assert_eq!(world.engine.queue("default").unwrap().bytes, 0);
-    assert_eq!(world.engine.tenant("a").unwrap().bytes, 0);
+    assert_eq!(world.engine.tenant("a").unwrap().jobs.bytes, 0);
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl World {
         for id in engine.tenant_ids() {
             let Some(view) = engine.tenant(&id) else { continue };
             let counted = tenants.remove(&id).unwrap_or_default();
-            counted.compare(&id, view.bytes, |state| view.of(state))?;
+            counted.compare(&id, view.jobs.bytes, |state| view.jobs.count(state))?;
         }
         ensure(tenants.is_empty(), Rule::Counts, || {
             format!("tenants {:?} are not shown", tenants.keys())
@@ -61,7 +61,7 @@ impl World {
         for view in &views {
             let counted = shards.remove(&(&view.tenant, &view.queue)).unwrap_or_default();
             let name = format!("{}/{}", view.tenant, view.queue);
-            counted.compare(&name, view.bytes, |state| view.of(state))?;
+            counted.compare(&name, view.jobs.bytes, |state| view.jobs.count(state))?;
         }
         for view in engine.queues() {
             let counted = queues.remove(&view.name).unwrap_or_default();

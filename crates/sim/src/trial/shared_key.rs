@@ -79,7 +79,7 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
                 *waiting += 100;
             }
         }
-        if busy && stand.engine.tenant(&bystander.tenant).is_none_or(|view| view.depth() < 2) {
+        if busy && stand.engine.tenant(&bystander.tenant).is_none_or(|view| view.jobs.depth() < 2) {
             stand.enqueue(BYSTANDER, &bystander, 100)?;
         }
         let mut got = stand.fetch();

@@ -12,7 +12,7 @@ pub(super) fn summary(view: &TenantView) -> Value {
         "tenant_id": view.id,
         "origin": view.origin.as_str(),
         "jobs": jobs(view),
-        "depth": view.depth(),
+        "depth": view.jobs.depth(),
         "fairness": fairness(view),
         "throttled": view.throttle.is_some(),
     })
@@ -53,8 +53,8 @@ pub(super) fn stats(view: &TenantView, totals: &Totals) -> Value {
         "limits": use_of_limits(view),
         "fairness": fairness(view),
         "total_jobs": total,
-        "depth": view.depth(),
-        "bytes": view.bytes,
+        "depth": view.jobs.depth(),
+        "bytes": view.jobs.bytes,
         "throttle": throttle(view.throttle.as_ref()),
         "queues": view.shards.iter().map(shard).collect::<Vec<_>>(),
     })
@@ -80,14 +80,14 @@ pub(super) fn config(config: &TenantConfig) -> Value {
 pub(super) fn use_of_limits(view: &TenantView) -> Value {
     let config = &view.config;
     json!({
-        "max_concurrency": {"limit": view.cap, "current": view.of(State::Active)},
+        "max_concurrency": {"limit": view.cap, "current": view.jobs.count(State::Active)},
         "max_enqueue_rate": {
             "limit": config.max_enqueue_rate.map(|rate| rate.limit),
             "period": config.max_enqueue_rate.map(period),
             "current": config.max_enqueue_rate.map(|_| view.enqueued_in_window.unwrap_or(0)),
         },
-        "max_queue_depth": {"limit": config.max_queue_depth, "current": view.depth()},
-        "max_scheduled": {"limit": config.max_scheduled, "current": view.of(State::Scheduled)},
+        "max_queue_depth": {"limit": config.max_queue_depth, "current": view.jobs.depth()},
+        "max_scheduled": {"limit": config.max_scheduled, "current": view.jobs.count(State::Scheduled)},
     })
 }
 
@@ -108,11 +108,11 @@ pub(in crate::http) fn number(value: f64) -> Value {
 
 fn jobs(view: &TenantView) -> Value {
     json!({
-        "available": view.of(State::Available),
-        "active": view.of(State::Active),
-        "scheduled": view.of(State::Scheduled),
-        "retryable": view.of(State::Retryable),
-        "pending": view.of(State::Pending),
+        "available": view.jobs.count(State::Available),
+        "active": view.jobs.count(State::Active),
+        "scheduled": view.jobs.count(State::Scheduled),
+        "retryable": view.jobs.count(State::Retryable),
+        "pending": view.jobs.count(State::Pending),
         "completed_24h": view.day.completed,
         "failed_24h": view.day.failed,
     })
@@ -145,12 +145,12 @@ fn shard(view: &ShardView) -> Value {
     json!({
         "name": queue,
         "shard": format!("shard:{}:{queue}", view.tenant),
-        "available": view.of(State::Available),
-        "active": view.of(State::Active),
-        "scheduled": view.of(State::Scheduled),
-        "retryable": view.of(State::Retryable),
-        "pending": view.of(State::Pending),
-        "bytes": view.bytes,
+        "available": view.jobs.count(State::Available),
+        "active": view.jobs.count(State::Active),
+        "scheduled": view.jobs.count(State::Scheduled),
+        "retryable": view.jobs.count(State::Retryable),
+        "pending": view.jobs.count(State::Pending),
+        "bytes": view.jobs.bytes,
         "paused": view.paused.is_some(),
     })
 }

@@ -1,0 +1,111 @@
+//! Handing out jobs.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use rota_engine::Fetch;
+use rota_model::{QueueName, Seq};
+use rota_store::{Body, Record};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{pool, preference, queues, visibility, worker_id};
+use crate::http::body::Json;
+use crate::http::caller::caller;
+use crate::http::error::{ApiError, ApiResult};
+use crate::http::{App, Shared, job_json, reply};
+use crate::runtime::Delivery;
+
+const LONGEST_WAIT_MS: u64 = 30_000;
+
+#[derive(Deserialize)]
+struct FetchBody {
+    queues: Option<Vec<String>>,
+    count: Option<u64>,
+    worker_id: Option<String>,
+    pool: Option<String>,
+    visibility_timeout_ms: Option<u64>,
+    visibility_timeout: Option<u64>,
+    wait_ms: Option<u64>,
+    strategy: Option<Value>,
+    weights: Option<Value>,
+}
+
+pub(in crate::http) async fn fetch(State(app): Shared, body: Json) -> ApiResult {
+    let body: FetchBody = body.parse()?;
+    let wait_ms = body.wait_ms.unwrap_or(0);
+    if wait_ms > LONGEST_WAIT_MS {
+        return Err(ApiError::validation(
+            "wait_ms",
+            format!("'wait_ms' is at most {LONGEST_WAIT_MS}."),
+        ));
+    }
+    let fetch = Fetch {
+        queues: fetched_queues(&app, body.queues.unwrap_or_default())?,
+        count: count(&app, body.count)?,
+        worker: body.worker_id.as_deref().map(|id| worker_id(&app, id)).transpose()?,
+        pool: body.pool.as_deref().map(pool).transpose()?,
+        tenant: caller(),
+        preference: preference(body.strategy, body.weights)?,
+        visibility_ms: visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?,
+        wait: None,
+    };
+    let jobs = app.handle.fetch(fetch, wait_ms).await.map_err(ApiError::from)?;
+    Ok(reply::raw(StatusCode::OK, deliver(&app, &jobs).await?))
+}
+
+/// Puts the answer together, reading what was not at hand: a body, or everything about a job that
+/// has a history.
+async fn deliver(app: &App, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
+    let seqs = |wanted: fn(&Delivery) -> bool| -> Vec<Seq> {
+        jobs.iter().filter(|job| wanted(job)).map(|job| job.claimed.seq).collect()
+    };
+    let mut bodies = app.handle.bodies(seqs(lacks_body)).await?.into_iter();
+    let mut records = app.handle.records(seqs(has_history)).await?.into_iter();
+    let (mut out, mut learnt) = (Vec::with_capacity(64 + jobs.len() * 512), Vec::new());
+    out.extend_from_slice(b"{\"jobs\":[");
+    for job in jobs {
+        let record: Option<Record> = if has_history(job) { records.next().flatten() } else { None };
+        let read: Option<Body> = if lacks_body(job) { bodies.next().flatten() } else { None };
+        let read = read.as_ref().or(record.as_ref().map(|record| &record.body));
+        let Some(body) = job.body.as_ref().or(read) else {
+            // Cancelled and removed between the claim and this read.
+            continue;
+        };
+        if job.body.is_none() {
+            learnt.push((body.id, job.claimed.seq));
+        }
+        if out.last() == Some(&b'}') {
+            out.push(b',');
+        }
+        job_json::write_delivery(&mut out, job, body, record.as_ref());
+    }
+    out.extend_from_slice(b"]}");
+    app.handle.tell_ids(learnt);
+    Ok(out)
+}
+
+/// Whatever is not fresh from this process may have run before.
+fn has_history(job: &Delivery) -> bool {
+    !job.claimed.fresh
+}
+
+fn lacks_body(job: &Delivery) -> bool {
+    job.claimed.fresh && job.body.is_none()
+}
+
+/// The queues of a fetch. Whether it may name none is for the engine to say, which knows the worker's
+/// pool.
+fn fetched_queues(app: &App, names: Vec<String>) -> Result<Vec<QueueName>, ApiError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(queues(names)?.iter().map(|name| app.queue(name)).collect())
+}
+
+fn count(app: &App, count: Option<u64>) -> Result<usize, ApiError> {
+    let most = app.settings.limits.fetch_jobs;
+    match usize::try_from(count.unwrap_or(1)) {
+        Ok(count) if (1..=most).contains(&count) => Ok(count),
+        _ => Err(ApiError::validation("count", format!("'count' must be from 1 to {most}."))),
+    }
+}

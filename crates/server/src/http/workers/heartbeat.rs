@@ -1,0 +1,89 @@
+//! Workers that say that they live, and which jobs they hold.
+
+use std::collections::HashSet;
+
+use axum::extract::State;
+use rota_engine::Reply;
+use rota_model::{Directive, JobId, Rejection};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{AboutBody, visibility, worker_id};
+use crate::http::body::Json;
+use crate::http::error::{ApiError, ApiResult};
+use crate::http::{App, Shared, reply};
+use crate::runtime::{Answer, Ask};
+
+#[derive(Deserialize)]
+struct BeatBody {
+    worker_id: String,
+    state: Option<String>,
+    active_jobs: Option<Value>,
+    active_job_ids: Option<Vec<String>>,
+    visibility_timeout_ms: Option<u64>,
+    visibility_timeout: Option<u64>,
+    #[serde(flatten)]
+    about: AboutBody,
+}
+
+pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiResult {
+    let body: BeatBody = body.parse()?;
+    let worker = worker_id(&app, &body.worker_id)?;
+    let state = match body.state.as_deref() {
+        Some(text) => Some(Directive::parse(text).ok_or_else(|| {
+            ApiError::validation("state", "'state' must be running, quiet or terminate.")
+        })?),
+        None => None,
+    };
+    let jobs = held_jobs(&app, body.active_jobs, body.active_job_ids)?;
+    let visibility_ms = visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?;
+    let about = Box::new(body.about.registration(worker.clone())?);
+    let ask = Ask::Beat { worker, state, jobs: jobs.clone(), visibility_ms, about };
+    match app.ask(ask).await {
+        Answer::Reply(Reply::Beat(beat)) => {
+            let known: HashSet<JobId> = [&beat.extended, &beat.cancelled, &beat.lost]
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect();
+            let names = |ids: &[JobId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let unknown: Vec<JobId> = jobs.into_iter().filter(|id| !known.contains(id)).collect();
+            let lost: Vec<String> = names(&beat.lost).into_iter().chain(names(&unknown)).collect();
+            Ok(reply::ok(&json!({
+                "state": beat.directive.as_str(),
+                "jobs_extended": names(&beat.extended),
+                "jobs_cancelled": names(&beat.cancelled),
+                "jobs_lost": lost,
+                "server_time": app.handle.clock().now().wall.to_string(),
+            })))
+        }
+        answer => Err(answer.into()),
+    }
+}
+
+/// `active_jobs` is a list of ids in one document and a number in another.
+fn held_jobs(
+    app: &App,
+    active_jobs: Option<Value>,
+    ids: Option<Vec<String>>,
+) -> Result<Vec<JobId>, ApiError> {
+    let listed = match active_jobs {
+        None | Some(Value::Null | Value::Number(_)) => Vec::new(),
+        Some(value) => serde_json::from_value::<Vec<String>>(value).map_err(|_| {
+            Rejection::field("active_jobs", "must be a list of job ids, or a number")
+        })?,
+    };
+    let mut all: Vec<String> = listed.into_iter().chain(ids.unwrap_or_default()).collect();
+    all.sort_unstable();
+    all.dedup();
+    let most = app.settings.limits.batch_jobs;
+    if all.len() > most {
+        return Err(ApiError::validation(
+            "active_jobs",
+            format!("At most {most} jobs fit in a heartbeat."),
+        )
+        .hint("Send several heartbeats."));
+    }
+    // An id that cannot be one is nobody's job; the others still count.
+    Ok(all.iter().filter_map(|id| JobId::parse(id).ok()).collect())
+}

@@ -1,0 +1,126 @@
+//! Workers: fetch, heartbeat, registration.
+
+mod fetch;
+mod heartbeat;
+mod registration;
+
+pub(super) use fetch::fetch;
+pub(super) use heartbeat::heartbeat;
+pub(super) use registration::{deregister, deregister_by_path, register};
+
+use rota_engine::{Preference, Registration};
+use rota_model::pool::{parse_strategy, parse_weights};
+use rota_model::{PoolName, QueueName, QueueStrategy, Rejection, WorkerId};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::App;
+use super::error::ApiError;
+
+const MOST_QUEUES: usize = 100;
+const MOST_LABELS: usize = 100;
+
+/// What a worker says of itself.
+#[derive(Deserialize, Default)]
+struct AboutBody {
+    strategy: Option<Value>,
+    weights: Option<Value>,
+    hostname: Option<String>,
+    pid: Option<u64>,
+    queues: Option<Vec<String>>,
+    concurrency: Option<u32>,
+    labels: Option<Vec<String>>,
+    pool: Option<String>,
+    version: Option<String>,
+    started_at: Option<String>,
+    metadata: Option<Value>,
+}
+
+impl AboutBody {
+    fn registration(self, worker: WorkerId) -> Result<Registration, ApiError> {
+        let queues = match self.queues {
+            Some(names) if !names.is_empty() => queues(names)?,
+            _ => Vec::new(),
+        };
+        let labels = self.labels.unwrap_or_default();
+        if labels.len() > MOST_LABELS {
+            return Err(ApiError::validation(
+                "labels",
+                format!("At most {MOST_LABELS} labels are kept."),
+            ));
+        }
+        if self.concurrency == Some(0) {
+            return Err(ApiError::validation("concurrency", "'concurrency' must be at least 1."));
+        }
+        Ok(Registration {
+            worker,
+            hostname: self.hostname,
+            pid: self.pid,
+            queues,
+            concurrency: self.concurrency,
+            labels,
+            pool: self.pool.as_deref().map(pool).transpose()?,
+            preference: preference(self.strategy, self.weights)?,
+            version: self.version,
+            started_at: self.started_at,
+            metadata: self.metadata,
+        })
+    }
+}
+
+fn preference(
+    strategy: Option<Value>,
+    weights: Option<Value>,
+) -> Result<Option<Preference>, ApiError> {
+    let given = |value: Option<Value>| value.filter(|value| !value.is_null());
+    let strategy = given(strategy).map(|value| parse_strategy(&value, "strategy")).transpose()?;
+    let weights = given(weights).map(|value| parse_weights(&value)).transpose()?;
+    Ok(match (strategy, weights) {
+        (None, None) => None,
+        (strategy, weights) => Some(Preference {
+            // Weights alone mean that they are to be used.
+            strategy: strategy.unwrap_or(QueueStrategy::Weighted),
+            weights: weights.unwrap_or_default(),
+        }),
+    })
+}
+
+fn queues(names: Vec<String>) -> Result<Vec<QueueName>, ApiError> {
+    if names.is_empty() || names.len() > MOST_QUEUES {
+        let text = format!("must name from 1 to {MOST_QUEUES} queues");
+        return Err(Rejection::field("queues", text)
+            .hint("Send \"queues\": [\"default\"].")
+            .into());
+    }
+    let parse = |name: &String| {
+        QueueName::parse(name).map_err(|e| Rejection::field("queues", format!("{e}")))
+    };
+    let mut parsed: Vec<QueueName> = Vec::with_capacity(names.len());
+    for name in &names {
+        let name = parse(name)?;
+        if !parsed.contains(&name) {
+            parsed.push(name);
+        }
+    }
+    Ok(parsed)
+}
+
+fn visibility(app: &App, ms: Option<u64>, seconds: Option<u64>) -> Result<Option<u64>, ApiError> {
+    let most = app.rules.max_visibility_ms;
+    match ms.or(seconds.map(|s| s.saturating_mul(1000))) {
+        Some(ms) if ms == 0 || ms > most => Err(ApiError::validation(
+            "visibility_timeout_ms",
+            format!("'visibility_timeout_ms' must be from 1 to {most}."),
+        )),
+        other => Ok(other),
+    }
+}
+
+fn worker_id(app: &App, text: &str) -> Result<WorkerId, ApiError> {
+    let id = WorkerId::parse(text).map_err(|e| Rejection::field("worker_id", e.to_string()))?;
+    Ok(app.worker(id))
+}
+
+fn pool(text: &str) -> Result<PoolName, ApiError> {
+    Ok(PoolName::parse(text).map_err(|e| Rejection::field("pool", e.to_string()))?)
+}
