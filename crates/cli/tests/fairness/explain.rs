@@ -171,11 +171,19 @@ fn its_queue_has_no_slot() {
 #[test]
 fn its_pool_has_no_slot() {
     let server = shared();
-    let (pool, queue) = (fresh("pool"), fresh_queue());
-    put_pool(&server, &pool, json!({"queues": [queue], "concurrency": 1, "isolated": true}));
-    let sent = enqueue_many(&server, &job_on(&queue), 2);
-    fetch(&server, json!({"queues": [queue], "pool": pool, "worker_id": fresh("w"), "count": 9}));
-    assert_held(&server, &sent[1], "pool_concurrency");
+    for isolated in [true, false] {
+        let (pool, queue) = (fresh("pool"), fresh_queue());
+        let config = json!({"queues": [queue], "concurrency": 1, "isolated": isolated});
+        put_pool(&server, &pool, config);
+        let sent = enqueue_many(&server, &job_on(&queue), 3);
+        let ask = json!({"queues": [queue], "pool": pool, "worker_id": fresh("w"), "count": 9});
+        fetch(&server, ask);
+        assert_held(&server, &sent[1], "pool_concurrency");
+        // Somebody in no pool may come again, where that is allowed.
+        server.fetch(&queue, 1);
+        let codes = codes(&explain(&server, &sent[2]));
+        assert_eq!(codes.contains(&"pool_concurrency".to_owned()), isolated, "{codes:?}");
+    }
 }
 
 #[test]

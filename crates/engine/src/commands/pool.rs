@@ -129,8 +129,14 @@ impl Engine {
 
     /// These queues have somebody who works for them.
     pub(crate) fn note_asked(&mut self, plan: &Plan) {
-        let mono = self.now.mono;
-        plan.queues.iter().for_each(|(ix, _)| self.queues.get_mut(*ix).asked_at = Some(mono));
+        let now = Some(self.now.mono);
+        for (ix, _) in &plan.queues {
+            let queue = self.queues.get_mut(*ix);
+            queue.asked_at = now;
+            if plan.pool.is_none() {
+                queue.asked_outside_pools = now;
+            }
+        }
     }
 
     /// One job by the plan.

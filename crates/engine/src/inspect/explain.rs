@@ -174,25 +174,28 @@ impl Engine {
     }
 
     /// What is wrong with the workers of a queue, if anything is.
-    fn who_would_run(&self, queue: &QueueName) -> Option<Reason> {
-        let ix = self.queues.find(queue)?;
-        // Only where a queue is kept for pools is it known who else might serve it: nobody.
-        let kept = self.pools.shuts_out(None, queue);
-        let pools = self.pools.iter().filter(|(name, pool)| {
-            let serves = pool.config().queues.iter().any(|own| **own == *queue.local());
-            kept && serves && !self.pools.shuts_out(Some(name), queue)
+    fn who_would_run(&self, name: &QueueName) -> Option<Reason> {
+        let queue = self.queues.get(self.queues.find(name)?);
+        let lately = |asked: Option<u64>| {
+            asked.is_some_and(|at| self.now.mono.saturating_sub(at) < LATELY_MS)
+        };
+        let kept = self.pools.shuts_out(None, name);
+        let mut pools = self.pools.iter().filter(|(pool, is)| {
+            let serves = is.config().queues.iter().any(|own| **own == *name.local());
+            serves && !self.pools.shuts_out(Some(pool), name)
         });
-        let pools: Vec<_> = pools.collect();
-        if let Some((name, pool)) = pools.first()
-            && pools.iter().all(|(_, pool)| pool.room() == 0)
+        let others = !kept && lately(queue.asked_outside_pools);
+        if !others
+            && let Some((pool, first)) = pools.next()
+            && first.room() == 0
+            && pools.all(|(_, other)| other.room() == 0)
         {
-            let limit = pool.config().concurrency.unwrap_or(0);
-            let (pool, active) = (name.to_string(), pool.active);
+            let limit = first.config().concurrency.unwrap_or(0);
+            let (pool, active) = (pool.to_string(), first.active);
             return Some(Reason::PoolConcurrency { pool, active, limit });
         }
-        let asked = self.queues.get(ix).asked_at;
-        let lately = asked.is_some_and(|at| self.now.mono.saturating_sub(at) < LATELY_MS);
-        (!lately && self.queues.get(ix).waiters.is_empty()).then_some(Reason::NoWorker { kept })
+        let nobody = !lately(queue.asked_at) && queue.waiters.is_empty();
+        nobody.then_some(Reason::NoWorker { kept })
     }
 
     fn line_of(&self, seq: Seq, class: ClassId) -> Line {

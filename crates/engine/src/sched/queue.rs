@@ -50,6 +50,8 @@ pub(crate) struct Queue {
     pub starves: bool,
     /// When a worker last asked for it, in monotonic time.
     pub asked_at: Option<u64>,
+    /// The same of workers that are in no pool.
+    pub asked_outside_pools: Option<u64>,
 }
 
 /// How much a queue may hold, and what happens beyond that. Zero is no bound.
@@ -154,6 +156,7 @@ impl Queues {
             starved: 0,
             starves: false,
             asked_at: None,
+            asked_outside_pools: None,
         });
         ix
     }
