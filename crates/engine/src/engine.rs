@@ -3,7 +3,7 @@
 use ahash::RandomState;
 use bytes::Bytes;
 use rota_model::mutation::{Finish, Kind, Mutation, Ready, Undo};
-use rota_model::{ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq, State, WorkerId};
+use rota_model::{ClassId, Ending, ErrorRow, IdKey, Live, Millis, PoolName, QueueName, Seq, State};
 
 use std::collections::VecDeque;
 
@@ -64,6 +64,8 @@ pub struct Engine {
     pub(crate) seq_clock: SeqClock,
     /// Queues that may have a job for a waiting fetch.
     pub(crate) awake: Vec<QueueIx>,
+    /// Pools that had no room and have some.
+    pub(crate) roomy: Vec<PoolName>,
     /// Gates at which something has changed.
     pub(crate) unsettled: Vec<GateIx>,
     /// Bounded queues that a job has left.
@@ -111,6 +113,7 @@ impl Engine {
             minute: None,
             seq_clock: SeqClock::default(),
             awake: Vec::new(),
+            roomy: Vec::new(),
             unsettled: Vec::new(),
             relieved: Vec::new(),
             sweeps: VecDeque::new(),
@@ -331,12 +334,6 @@ impl Engine {
         if let Some(id) = &active.worker {
             self.wake_worker(id);
         }
-    }
-
-    /// A worker may take jobs that it could not take before.
-    pub(crate) fn wake_worker(&mut self, id: &WorkerId) {
-        let queues = self.waiters.queues_of(id).filter_map(|name| self.queues.find(name));
-        self.awake.extend(queues);
     }
 
     /// Keeps the error of an execution that failed.

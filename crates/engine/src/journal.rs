@@ -213,6 +213,10 @@ impl Engine {
     fn write_tenant_out(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
         self.tenants.get_mut(ix).dirty = false;
         let tenant = self.tenants.get(ix);
+        if self.tenants.find(&tenant.id) != Some(ix) {
+            // It was deleted meanwhile; another may have its name now.
+            return;
+        }
         let offset = self.now.wall.0 - self.now.mono as i64;
         let turns = tenant.shards.iter().flat_map(|shard| &self.shards.get(*shard).turns);
         let enqueued = tenant.enqueued.iter().flat_map(|window| window.starts());

@@ -269,8 +269,10 @@ impl Restore {
 
     fn tenant_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
         let state: TenantState = parse(json)?;
-        let ix = self.engine.tenants.find(name).ok_or("there is no such tenant")?;
-        self.tenant_states.push((ix, state));
+        // What is left of a tenant that was deleted says nothing.
+        if let Some(ix) = self.engine.tenants.find(name) {
+            self.tenant_states.push((ix, state));
+        }
         Ok(())
     }
 

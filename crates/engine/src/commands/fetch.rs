@@ -1,7 +1,7 @@
 //! Handing out jobs.
 
 use rota_model::mutation::{Claim, Mutation};
-use rota_model::{ClassId, Ending, QueueName, Seq, State};
+use rota_model::{ClassId, Ending, QueueName, Seq, State, WorkerId};
 
 use super::pool::Plan;
 use crate::active::Active;
@@ -92,6 +92,7 @@ impl Engine {
             }
             let cost = self.cost_of(class);
             self.charge(turn, cost);
+            self.give_up_places(turn, class);
             self.count_dispatch(ix, class, seq, &job);
             let claimed = self.start((seq, class), &job, cost, plan, fetch);
             self.note_served(turn);
@@ -238,12 +239,14 @@ impl Engine {
         let pool = self.pool_of(fetch).and_then(|name| self.pools.get(&name));
         let in_pool =
             pool.map_or(usize::MAX, |pool| usize::try_from(pool.room()).unwrap_or(usize::MAX));
-        let Some(id) = &fetch.worker else { return in_pool };
-        let own = match self.workers.get(id) {
+        fetch.worker.as_ref().map_or(in_pool, |id| self.room_of_worker(id).min(in_pool))
+    }
+
+    pub(crate) fn room_of_worker(&self, id: &WorkerId) -> usize {
+        match self.workers.get(id) {
             Some(worker) if worker.is_quieted() => 0,
             Some(worker) => worker.room(self.active.count_held_by(id)),
             None => usize::MAX,
-        };
-        own.min(in_pool)
+        }
     }
 }

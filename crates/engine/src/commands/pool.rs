@@ -80,6 +80,7 @@ impl Engine {
             _ => {
                 worker.row.about.pool = Some(named.clone());
                 self.write_worker(id);
+                self.wake_worker(id);
                 Ok(())
             }
         }
@@ -205,6 +206,7 @@ impl Engine {
         if !was_full {
             return;
         }
+        self.roomy.push(name.clone());
         let queues = pool.config().queues.clone();
         if self.config.queues_per_tenant {
             let meant = |name: &&QueueName| queues.iter().any(|own| **own == *name.local());

@@ -62,6 +62,7 @@ impl Engine {
     }
 
     pub(crate) fn wake_all(&mut self) {
+        self.waiters.all_aside().into_iter().for_each(|id| self.bring_back(id));
         for ix in self.queues.indexes() {
             self.wake(ix);
         }

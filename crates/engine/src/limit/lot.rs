@@ -40,6 +40,11 @@ impl Lot {
         self.inside == 0 && self.parked.is_empty()
     }
 
+    /// More than one turn's lanes are here, or may be.
+    pub fn is_shared(&self) -> bool {
+        self.parked.len() as u64 + self.inside > 1
+    }
+
     pub fn has_parked(&self) -> bool {
         !self.parked.is_empty()
     }
@@ -73,18 +78,19 @@ impl Lot {
         self.parked.get(&turn).into_iter().flat_map(|group| group.lanes.keys().copied())
     }
 
-    /// The group that is next, given when their turns are due now.
-    pub fn first(&mut self, due: impl Fn(TurnIx, &Lanes) -> Order) -> Option<Rank> {
-        loop {
-            let &rank = self.order.first()?;
-            let (level, known, turn) = rank;
-            let group = self.parked.get_mut(&turn)?;
-            let order = due(turn, &group.lanes);
-            if order <= known {
-                return Some(rank);
-            }
-            self.order.remove(&rank);
-            group.rank = (level, order, turn);
+    /// The group that is next, by what is known of it here.
+    pub fn first(&self) -> Option<(Rank, &Lanes)> {
+        let rank = self.order.first()?;
+        Some((*rank, &self.parked.get(&rank.2)?.lanes))
+    }
+
+    /// A group gives up its place for a later one.
+    pub fn put_back(&mut self, turn: TurnIx, order: Order) {
+        if let Some(group) = self.parked.get_mut(&turn)
+            && group.rank.1 < order
+        {
+            self.order.remove(&group.rank);
+            group.rank.1 = order;
             self.order.insert(group.rank);
         }
     }

@@ -11,7 +11,7 @@ mod table;
 mod window;
 
 pub(crate) use key::{Closed, Hold, Limit, LimitRow, LimitState, Opening, Override, Partition};
-pub(crate) use lot::{Lot, Rank, Told};
+pub(crate) use lot::{Lanes, Lot, Rank, Told};
 pub(crate) use table::{GateIx, LimitIx, Limits};
 pub(crate) use window::Window;
 

@@ -94,6 +94,13 @@ impl Limits {
         self.limits[ix.0 as usize].as_mut().expect("a limit is there while it is used")
     }
 
+    /// Whether others than one turn may want the key of this gate in a queue.
+    pub fn is_shared_in(&self, gate: GateIx, queue: QueueIx) -> bool {
+        let all = &self.limit(self.gate(gate).limit).gates;
+        let mut lots = all.iter().filter_map(|gate| self.gate(*gate).lots.get(&queue));
+        lots.next().is_some_and(Lot::is_shared) || lots.next().is_some()
+    }
+
     pub fn gate(&self, ix: GateIx) -> &Gate {
         self.gates[ix.0 as usize].as_ref().expect("a gate is there while it is used")
     }

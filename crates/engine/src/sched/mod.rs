@@ -26,4 +26,4 @@ pub(crate) use rotation::{Candidate, Rotation, Rotations};
 pub(crate) use shard::{ShardIx, Shards};
 pub(crate) use size::Size;
 pub(crate) use turn::{LaneKey, Level, Order, Seat, Tag, Turn, TurnIx, Turns};
-pub(crate) use waiters::Waiters;
+pub(crate) use waiters::{Aside, Waiters};

@@ -153,7 +153,7 @@ impl Engine {
         turn: TurnIx,
         closed: Option<Closed>,
     ) {
-        let (rank, ix) = (self.rank_of(turn, class), self.turns.get(turn).queue);
+        let (rank, ix) = (self.rank_at(gate, turn, class), self.turns.get(turn).queue);
         let told = closed.map(|closed| (closed.strategy, self.now.mono));
         let lot = self.limits.gate_mut(gate).lots.entry(ix).or_default();
         lot.park(rank, class, told);
@@ -243,7 +243,7 @@ impl Engine {
         }
     }
 
-    fn lane_key(&self, class: ClassId, head: Seq) -> LaneKey {
+    pub(super) fn lane_key(&self, class: ClassId, head: Seq) -> LaneKey {
         (Reverse(self.priority_of(class)), head, class)
     }
 
@@ -268,14 +268,15 @@ impl Engine {
         }
     }
 
-    /// The rank of a lane that begins to wait. Where fairness is off, jobs go in the order in which
-    /// they came.
-    fn rank_of(&self, turn: TurnIx, class: ClassId) -> Rank {
+    /// The rank of a lane that begins to wait; whom the gate has called keeps its place. Where fairness
+    /// is off, jobs go in the order in which they came.
+    fn rank_at(&self, gate: GateIx, turn: TurnIx, class: ClassId) -> Rank {
         let is = self.turns.get(turn);
         let head = self.lanes.get(class).and_then(|lane| lane.head());
-        let order = match (head, is.seat) {
+        let order = match (head, is.called) {
             (Some(head), _) if !self.config.fairness.enabled => came(head),
-            (_, Seat::Ring(order)) => order,
+            (_, Some((by, order))) if by == gate => order,
+            _ if matches!(is.seat, Seat::Ring(_)) => (is.tag, is.since),
             _ => (self.tag_now(turn), is.since),
         };
         (Reverse(is.level), order, turn)
@@ -299,6 +300,7 @@ impl Engine {
             lanes: Default::default(),
             groups: Default::default(),
             leads: Default::default(),
+            called: None,
             seat: Seat::Out,
             served: false,
         });

@@ -45,7 +45,11 @@ impl Engine {
             }
             Seat::Out => {}
         }
-        self.turns.get_mut(turn).seat = Seat::Out;
+        let is = self.turns.get_mut(turn);
+        is.seat = Seat::Out;
+        if wanted != Wanted::Ring {
+            is.called = None;
+        }
         match wanted {
             Wanted::Ring => self.join_ring(turn),
             Wanted::Parked => {
@@ -106,7 +110,7 @@ impl Engine {
         let fair = self.config.fairness.enabled;
         match is.lanes.first() {
             Some(&(_, head, _)) if !fair => came(head),
-            _ => (is.tag, is.since),
+            _ => is.called.map_or((is.tag, is.since), |(_, order)| order.min((is.tag, is.since))),
         }
     }
 
@@ -173,9 +177,14 @@ impl Engine {
 
     /// The tag that a turn has or would begin with.
     pub(crate) fn tag_now(&self, turn: TurnIx) -> Tag {
+        self.turns.get(turn).tag.max(self.round_of(turn))
+    }
+
+    /// The present round where a turn is served.
+    pub(crate) fn round_of(&self, turn: TurnIx) -> Tag {
         let is = self.turns.get(turn);
-        let round = self.queues.get(is.queue).levels.get(&is.level).map(|place| place.round);
-        is.tag.max(round.unwrap_or_default())
+        let level = self.queues.get(is.queue).levels.get(&is.level);
+        level.map_or(Tag::default(), |level| level.round)
     }
 
     /// A tenant has as many active jobs as it may have.
@@ -219,6 +228,7 @@ impl Engine {
         // It may be behind the round by what was given back to it, and that stays its own.
         is.tag = is.tag.plus(Tag::step(cost, weight));
         is.since = is.tag;
+        is.called = None;
     }
 
     /// After a start: tags and limits are as they were, so rounds, turns and lots follow from them.

@@ -8,9 +8,9 @@
 use rota_model::ClassId;
 
 use super::turn::{Order, came};
-use super::{Place, QueueIx, ShardIx, TurnIx};
+use super::{Place, QueueIx, Seat, ShardIx, Tag, TurnIx};
 use crate::Engine;
-use crate::limit::{GateIx, Rank, Told};
+use crate::limit::{GateIx, Lanes, Rank, Told};
 
 impl Engine {
     /// Goes over the gates at which something has changed.
@@ -36,9 +36,9 @@ impl Engine {
         for queue in queues {
             while let Some(lot) = self.limits.gate(gate).lots.get(&queue)
                 && lot.inside < opening.free
-                && let Some((_, _, turn)) = self.first_behind(gate, queue)
+                && let Some(rank) = self.first_behind(gate, queue)
             {
-                self.let_turn_in(gate, queue, turn);
+                self.call_in(gate, queue, rank);
             }
             self.line_up(gate, queue, opening.free > 0);
             self.limits.gate_mut(gate).drop_if_empty(queue);
@@ -47,16 +47,41 @@ impl Engine {
 
     /// Who is first of those that wait for this gate.
     fn first_behind(&mut self, gate: GateIx, queue: QueueIx) -> Option<Rank> {
-        let Engine { limits, turns, lanes, config, .. } = self;
-        let lot = limits.gate_mut(gate).lots.get_mut(&queue)?;
-        lot.first(|turn, waiting| {
-            let is = turns.get(turn);
-            let heads = || waiting.keys().filter_map(|class| lanes.get(*class)?.head()).min();
-            match config.fairness.enabled {
-                true => (is.tag, is.since),
-                false => heads().map_or(Order::default(), came),
+        loop {
+            let (rank, waiting) = self.limits.gate(gate).lots.get(&queue)?.first()?;
+            let order = self.order_behind(gate, rank, waiting);
+            if order <= rank.1 {
+                return Some(rank);
             }
-        })
+            self.limits.gate_mut(gate).lots.get_mut(&queue)?.put_back(rank.2, order);
+        }
+    }
+
+    /// Where a group stands now.
+    fn order_behind(&self, gate: GateIx, (_, known, turn): Rank, waiting: &Lanes) -> Order {
+        let heads = || waiting.keys().filter_map(|class| self.lanes.get(*class)?.head());
+        if !self.config.fairness.enabled {
+            return heads().min().map_or(Order::default(), came);
+        }
+        let is = self.turns.get(turn);
+        let own = (is.tag, is.since);
+        if own > known && self.keeps_its_place(gate, turn, waiting) {
+            return (known.0, is.since);
+        }
+        own
+    }
+
+    /// A tenant that was served otherwise while it waited for a key keeps its place among others who
+    /// wait for it: one that wants nothing but this key would always be first. But not if it would
+    /// start something else first, or has already had a job before its turn.
+    fn keeps_its_place(&self, gate: GateIx, turn: TurnIx, waiting: &Lanes) -> bool {
+        let is = self.turns.get(turn);
+        let head = |class: &ClassId| Some(self.lane_key(*class, self.lanes.get(*class)?.head()?));
+        let Some(first) = waiting.keys().filter_map(head).min() else { return false };
+        let one_job = Tag::step(self.cost_of(first.2), self.effective_weight(self.tenant_of(turn)));
+        is.lanes.first().is_none_or(|other| first < *other)
+            && is.tag <= self.round_of(turn).plus(one_job)
+            && self.limits.is_shared_in(gate, is.queue)
     }
 
     /// A gate stands in the queue's line while it is open and somebody waits for it.
@@ -95,8 +120,8 @@ impl Engine {
                 }
                 _ => return,
             };
-            if self.first_behind(gate, ix).is_some_and(|rank| rank.2 == turn) {
-                self.let_turn_in(gate, ix, turn);
+            if let Some(rank) = self.first_behind(gate, ix).filter(|rank| rank.2 == turn) {
+                self.call_in(gate, ix, rank);
             }
             self.line_up(gate, ix, true);
         }
@@ -130,6 +155,39 @@ impl Engine {
         let lots = is.groups.iter().filter_map(|gate| self.limits.gate(*gate).lots.get(&is.queue));
         let free = is.lanes.iter().map(|&(_, _, class)| class);
         free.chain(lots.flat_map(move |lot| lot.waiting(turn)))
+    }
+
+    /// A turn's job starts: its other lanes that wait for the same keys, with numbers of their own, have
+    /// had their part as well.
+    pub(crate) fn give_up_places(&mut self, turn: TurnIx, class: ClassId) {
+        let is = self.turns.get(turn);
+        if is.groups.is_empty() || !self.config.fairness.enabled {
+            return;
+        }
+        let (queue, own) = (is.queue, (is.tag, is.since));
+        let limits =
+            self.classes.slot(class).gates.iter().map(|gate| self.limits.gate(*gate).limit);
+        let gates = limits.flat_map(|limit| self.limits.limit(limit).gates.iter().copied());
+        let gates: Vec<GateIx> = gates.filter(|gate| is.groups.contains(gate)).collect();
+        for gate in gates {
+            if let Some(lot) = self.limits.gate_mut(gate).lots.get_mut(&queue) {
+                lot.put_back(turn, own);
+            }
+        }
+    }
+
+    /// Lets in whoever is first, to be served as its place at the gate says and not only when it is its
+    /// turn again.
+    fn call_in(&mut self, gate: GateIx, queue: QueueIx, (_, order, turn): Rank) {
+        self.let_turn_in(gate, queue, turn);
+        let is = self.turns.get_mut(turn);
+        if self.config.fairness.enabled && matches!(is.seat, Seat::Ring(_)) {
+            let before = is.called.map_or((is.tag, is.since), |(_, before)| before);
+            if order < before {
+                is.called = Some((gate, order));
+                self.seat(turn);
+            }
+        }
     }
 
     fn let_turn_in(&mut self, gate: GateIx, queue: QueueIx, turn: TurnIx) {

@@ -69,6 +69,8 @@ pub(crate) struct Turn {
     pub groups: BTreeSet<GateIx>,
     /// Those of them that are open, and where it is the first.
     pub leads: BTreeSet<GateIx>,
+    /// An open gate calls it before its turn, because its place there is older.
+    pub called: Option<(GateIx, Order)>,
     pub seat: Seat,
     /// It was served in the batch under way.
     pub served: bool,

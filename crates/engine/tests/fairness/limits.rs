@@ -308,3 +308,27 @@ fn a_job_that_returns_as_its_key_opens_does_not_overtake_an_older_one() {
     world.pass(5_000);
     assert_eq!(world.fetch(1)[0].seq, older, "both wait for it now");
 }
+
+#[test]
+fn a_tenant_that_is_served_elsewhere_gets_its_part_of_a_shared_key() {
+    let mut world = World::new();
+    let keyed = |tenant| job(tenant).limit(rate("stripe", 1, "PT1S"));
+    world.enqueue(&keyed("flood"), 2_000);
+    let wanted = world.enqueue(&keyed("busy"), 20);
+    world.enqueue(&job("busy"), 40_000);
+    let mut starts = Vec::new();
+    for _ in 0..60 {
+        for _ in 0..20 {
+            for claimed in world.fetch(3) {
+                let owner = world.owner(claimed.seq);
+                if wanted.contains(&claimed.seq) || owner == "flood" {
+                    starts.push(owner);
+                }
+                world.ack(claimed.seq);
+            }
+            world.pass(50);
+        }
+    }
+    println!("{starts:?}");
+    assert!(count(&starts, "busy") >= 20);
+}

@@ -121,7 +121,8 @@ impl World {
             self.turns.out_of_turn(&place, &class.tenant, weight);
             return Ok(());
         }
-        self.turns.served(&place, &class.tenant, weight)
+        let called = !self.limits_of(class).is_empty();
+        self.turns.served(&place, &class.tenant, weight, called)
     }
 
     /// Looks who has something to be served now.

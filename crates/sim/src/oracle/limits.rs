@@ -6,6 +6,7 @@
 use rota_engine::{Command, NumbersEdit, PutLimit};
 use rota_model::{Class, LimitKey, LimitNumbers, Millis, Rate, Scope, TenantId};
 
+use super::moment::{Moment, Restart};
 use super::violation::{Check, Rule, ensure};
 use super::world::World;
 
@@ -20,13 +21,9 @@ pub struct Key {
     starts: Vec<Start>,
 }
 
-/// In true time. A restart knows of the starts before it by the wall clock only, which may have
-/// been set meanwhile: it may hold them to be older or younger than they are.
 #[derive(Debug, Clone, Copy)]
 struct Start {
-    earliest: i64,
-    latest: i64,
-    wall: Millis,
+    moment: Moment,
     /// The longest period that the start itself was held by.
     period: i64,
 }
@@ -51,24 +48,20 @@ impl Key {
     fn known_within(&self, period: i64, at: i64) -> u64 {
         let (mut count, mut known, mut last) = (0, false, i64::MIN / 2);
         for start in &self.starts {
-            known = start.period >= period || known && start.earliest - last < period;
-            last = start.latest;
-            count += u64::from(known && start.earliest + period > at);
+            known = start.period >= period || known && start.moment.earliest - last < period;
+            last = start.moment.latest;
+            count += u64::from(known && start.moment.earliest + period > at);
         }
         count
     }
 
     /// All that may be within the period before now.
     fn perhaps_within(&self, period: i64, at: i64) -> u64 {
-        self.starts.iter().filter(|start| start.latest + period > at).count() as u64
+        self.starts.iter().filter(|start| start.moment.latest + period > at).count() as u64
     }
 
-    pub(super) fn restart(&mut self, at: u64, wall: Millis) {
-        for start in &mut self.starts {
-            let by_wall = at as i64 - wall.since(start.wall);
-            start.earliest = start.earliest.min(by_wall);
-            start.latest = start.latest.max(by_wall);
-        }
+    pub(super) fn after(&mut self, restart: &Restart) {
+        self.starts.iter_mut().for_each(|start| start.moment.after(restart));
     }
 }
 
@@ -117,7 +110,7 @@ impl World {
             let room =
                 |rate: Rate| key.perhaps_within(rate.period_ms as i64, at) < u64::from(rate.limit);
             let spaced = |rate: Rate| {
-                let last = key.starts.iter().map(|start| start.latest).max();
+                let last = key.starts.iter().map(|start| start.moment.latest).max();
                 last.is_none_or(|last| at - last >= spacing_us(rate).div_ceil(1_000) as i64)
             };
             !held
@@ -155,7 +148,7 @@ impl World {
                 }
                 if let Some(rate) = numbers.throttle.filter(|rate| spacing_us(*rate) >= 10_000) {
                     let known = key.starts.iter().filter(|start| start.period > 0);
-                    let last = known.map(|start| start.earliest).max();
+                    let last = known.map(|start| start.moment.earliest).max();
                     let distance = last.map(|last| (at - last) * 1_000);
                     let least = spacing_us(rate) as i64 / 10 * 9;
                     ensure(distance.is_none_or(|us| us >= least), Rule::Limit, || {
@@ -163,8 +156,8 @@ impl World {
                     })?;
                 }
             }
-            key.starts.retain(|start| start.latest + FORGOTTEN_MS > at);
-            key.starts.push(Start { earliest: at, latest: at, wall, period });
+            key.starts.retain(|start| start.moment.latest + FORGOTTEN_MS > at);
+            key.starts.push(Start { moment: Moment::new(at, wall), period });
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ mod glance;
 mod leaving;
 mod lifecycle;
 mod limits;
+mod moment;
 mod pools;
 mod quotas;
 mod replies;

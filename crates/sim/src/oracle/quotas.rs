@@ -4,33 +4,13 @@ use std::collections::BTreeSet;
 
 use rota_engine::{Backpressure, Command, Refusal, Reply};
 use rota_model::envelope::NewJob;
-use rota_model::{Ending, Millis, QueueName, Quota, Seq, State, TenantId};
+use rota_model::{Ending, QueueName, Quota, Seq, State, TenantId};
 use rota_store::{Finish, Mutation};
 
+use super::moment::Moment;
 use super::scene::Scene;
 use super::violation::{Check, Rule, ensure};
 use super::world::World;
-
-/// When a job came in, as far as a restart can tell.
-#[derive(Debug, Clone, Copy)]
-pub struct Arrival {
-    pub(super) earliest: i64,
-    pub(super) latest: i64,
-    wall: Millis,
-}
-
-impl Arrival {
-    /// It came before there was this limit: a restart may remember it nevertheless.
-    pub(super) fn need_not_count(&mut self) {
-        self.earliest = i64::MIN;
-    }
-
-    pub(super) fn restart(&mut self, at: u64, wall: Millis) {
-        let by_wall = at as i64 - wall.since(self.wall);
-        self.earliest = self.earliest.min(by_wall);
-        self.latest = self.latest.max(by_wall);
-    }
-}
 
 /// What waits in one place.
 #[derive(Default, Clone, Copy)]
@@ -58,7 +38,7 @@ impl World {
     pub(super) fn arrived(&mut self, tenant: &TenantId) {
         let (at, wall) = (self.at as i64, self.wall);
         let tenant = self.tenants.entry(tenant.clone()).or_default();
-        let mut arrival = Arrival { earliest: at, latest: at, wall };
+        let mut arrival = Moment::new(at, wall);
         if tenant.config.max_enqueue_rate.is_none() {
             arrival.need_not_count();
         }

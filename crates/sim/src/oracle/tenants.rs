@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rota_engine::{Command, FairStrategy, PriorityScope};
 use rota_model::{Class, QueueName, TenantConfig, TenantId};
 
-use super::quotas::Arrival;
+use super::moment::Moment;
 use super::world::World;
 
 #[derive(Clone, Default)]
@@ -15,7 +15,7 @@ pub struct Tenant {
     pub paused: BTreeSet<QueueName>,
     pub active: u64,
     /// When jobs came in, since its present rate was first said.
-    pub arrivals: Vec<Arrival>,
+    pub arrivals: Vec<Moment>,
     /// It is throttled.
     pub lowered: Option<super::throttles::Lowered>,
 }
@@ -61,7 +61,7 @@ impl World {
                 let tenant = self.tenants.entry(id.clone()).or_default();
                 let period = |config: &TenantConfig| config.max_enqueue_rate.map(|r| r.period_ms);
                 if period(&tenant.config) != period(&change.config) {
-                    tenant.arrivals.iter_mut().for_each(Arrival::need_not_count);
+                    tenant.arrivals.iter_mut().for_each(Moment::need_not_count);
                 }
                 tenant.config = change.config.clone();
                 if weight != self.weight_of(id) {
@@ -73,7 +73,7 @@ impl World {
                 let tenant = self.tenants.entry(id.clone()).or_default();
                 tenant.config = TenantConfig::default();
                 tenant.paused.clear();
-                tenant.arrivals.iter_mut().for_each(Arrival::need_not_count);
+                tenant.arrivals.iter_mut().for_each(Moment::need_not_count);
                 tenant.lowered = None;
                 let new = self.weight_of(id);
                 self.turns.disturbed(id, new);

@@ -12,6 +12,7 @@ use rota_model::{
 };
 
 use super::limits::{Key, Partition};
+use super::moment::Restart;
 use super::pools::Pool;
 use super::tenants::Tenant;
 use super::turns::Turns;
@@ -195,17 +196,18 @@ impl World {
     /// A new process, or an engine rebuilt in the old one: who waited does not any more, and
     /// workers are given the time that the documentation promises.
     pub fn restart(&mut self, at: u64, now: Now) {
-        self.at = at;
-        self.wall = self.stepped.max(now.wall);
+        let wall = self.stepped.max(now.wall);
+        let restart =
+            Restart { at: at as i64, wall, written: self.at as i64, written_wall: self.stepped };
+        (self.at, self.wall) = (at, wall);
         self.waiters.clear();
         self.blocked.clear();
         for worker in self.workers.values_mut() {
             (worker.last_seen, worker.says_quiet) = (at, false);
         }
-        let wall = self.wall;
-        self.limits.values_mut().for_each(|key| key.restart(at, wall));
+        self.limits.values_mut().for_each(|key| key.after(&restart));
         let arrivals = self.tenants.values_mut().flat_map(|tenant| &mut tenant.arrivals);
-        arrivals.for_each(|arrival| arrival.restart(at, wall));
+        arrivals.for_each(|arrival| arrival.after_with_its_batch(&restart));
         self.turns.restarted();
         self.restart_pools();
         let default_timeout = self.config.timeout_ms;
