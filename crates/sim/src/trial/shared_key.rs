@@ -153,7 +153,7 @@ fn check_passed(parties: &mut [Party], served: usize) -> Check {
     for (n, other) in parties.iter_mut().enumerate().filter(|(n, _)| *n != served) {
         let passed = other.passed.entry(served).or_default();
         *passed += 1;
-        let detained = if other.free.is_some() { DETAINED } else { 0.0 };
+        let detained = if other.free.is_some() { DETAINED / other.weight.min(1.0) } else { 0.0 };
         let most = weight / other.weight + 2.0 + detained;
         ensure(*passed as f64 <= most, Rule::Fair, || {
             format!("t{served} started {passed} jobs since the last of t{n}, {most} may")
