@@ -47,7 +47,7 @@ pub fn glance(server: &Server, world: &World, dice: &mut Dice) {
 /// Everybody has stopped: runs what is left. Jobs that were claimed for an answer which a kill cut
 /// off are with nobody, and only they may still be active.
 pub fn drain(world: &World, mut worker: Worker<'_>) {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_secs(120);
     let mut wire = world.connect();
     loop {
         while worker.fetch(0) > 0 {
