@@ -18,7 +18,8 @@ fn each_end_of_a_job_is_counted_for_its_tenant_and_the_sum_is_the_queues() {
     let server = start(&[]);
     let once = json!({"retry": {"max_attempts": 1}});
     let sent = enqueue_many(&server, &of_with("acme", "q", once), 4);
-    let other = enqueue_many(&server, &of("beta", "q"), 3);
+    let later = json!({"retry": {"initial_interval": "PT1H"}});
+    let other = enqueue_many(&server, &of_with("beta", "q", later), 3);
     assert_eq!(ids(&caller(&server, "acme").fetch("q", 2)), sent[..2]);
     ack(&server, &sent[0]);
     nack(&server, &sent[1], boom());
