@@ -115,7 +115,7 @@ async fn the_manifest_names_the_server() {
 
 #[tokio::test]
 async fn a_server_that_dies_is_noticed() {
-    let mut server = Server::start();
+    let mut server = Server::start_apart(&[]);
     let client = client(&server);
     client.health().await.unwrap();
     server.kill();

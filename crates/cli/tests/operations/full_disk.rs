@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -83,7 +84,8 @@ fn purging_alone_makes_room_again() {
     let flags = ["--storage-reserve", "4MiB"];
     let server = Server::start_at(&disk.path().join("data"), &flags, &[]);
     // Slowly, so that the log is moved in between and stays smaller than the reserve.
-    let accepted = fill_from(server.address(), 0, Some(Duration::from_millis(800)));
+    let database = server.dir().join("rota.db");
+    let accepted = fill_from(server.address(), 0, Some(&database));
     let until = Instant::now() + Duration::from_secs(60);
     let mut acked = 0;
     while acked < accepted.len() {
@@ -179,9 +181,10 @@ fn fill(server: &Server) -> Vec<String> {
     }
 }
 
-/// With a pause after every two megabytes, if one is asked for.
-fn fill_from(address: SocketAddr, n: usize, pause: Option<Duration>) -> Vec<String> {
+/// After every two megabytes it waits until this file, if any, has grown by them.
+fn fill_from(address: SocketAddr, n: usize, grows: Option<&Path>) -> Vec<String> {
     let mut wire = Wire::open(address).unwrap();
+    let mut grown = 0;
     let mut accepted = Vec::new();
     let mut refusals = 0;
     while refusals < 5 {
@@ -206,8 +209,8 @@ fn fill_from(address: SocketAddr, n: usize, pause: Option<Duration>) -> Vec<Stri
             }
             201 => {
                 accepted.push(id_of(&body));
-                if let Some(pause) = pause.filter(|_| accepted.len().is_multiple_of(250)) {
-                    thread::sleep(pause);
+                if let Some(file) = grows.filter(|_| accepted.len().is_multiple_of(250)) {
+                    grown = wait_for_growth(file, grown + (1 << 20));
                 }
             }
             status => {
@@ -219,6 +222,18 @@ fn fill_from(address: SocketAddr, n: usize, pause: Option<Duration>) -> Vec<Stri
         }
     }
     accepted
+}
+
+/// Until the file has so many bytes, or does not get them for lack of room.
+fn wait_for_growth(file: &Path, bytes: u64) -> u64 {
+    let until = Instant::now() + Duration::from_secs(5);
+    loop {
+        let now = fs::metadata(file).unwrap().len();
+        if now >= bytes || Instant::now() > until {
+            return now;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[track_caller]
