@@ -7,7 +7,7 @@ use crate::api::{
     tally, tenants,
 };
 use crate::shorthand::{ack, text};
-use crate::support::Server;
+use crate::support::{Server, in_one_minute};
 use crate::watch::nap;
 
 fn ask() -> Value {
@@ -219,13 +219,16 @@ fn served_by_time() -> Vec<String> {
 
 #[test]
 fn fairness_is_shown() {
-    let server = start(&[]);
-    for (tenant, weight) in [("acme", 3), ("beta", 1)] {
-        weigh(&server, tenant, weight);
-        enqueue_many(&server, &of(tenant, "q"), 20);
-    }
-    served(&server, 8);
-    let shown = server.get("/ojs/v1/admin/fairness").expect(200);
+    let (server, shown) = in_one_minute(|| {
+        let server = start(&[]);
+        for (tenant, weight) in [("acme", 3), ("beta", 1)] {
+            weigh(&server, tenant, weight);
+            enqueue_many(&server, &of(tenant, "q"), 20);
+        }
+        served(&server, 8);
+        let shown = server.get("/ojs/v1/admin/fairness").expect(200);
+        (server, shown)
+    });
     assert_has(
         &shown,
         json!({"strategy": "weighted", "cost": "job", "priority_scope": "global",
