@@ -13,10 +13,6 @@ use crate::{BenchError, Line, Options, Percentiles, Progress};
 /// can both take in and hand out.
 pub fn latency(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
     let most = run(options, progress, "the most", options.duration / 2, None)?;
-    // What nobody received has no rate, and half of it no pace.
-    if most.receipts.is_none() {
-        return Err(BenchError::TooShort("from enqueue to a waiting worker".into()));
-    }
     let rate = most.measured.per_second().min(most.handled_per_second) / 2.0;
     let half = run(options, progress, "half of it", options.duration, Some(rate))?;
     let echo = echo(options, progress, rate)?;
@@ -25,7 +21,7 @@ pub fn latency(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, 
         Line::rate("bare echo at half of it", &echo, 0),
         Line::rate("enqueue at half of it", &half.measured, Part::ENQUEUE),
         Line::value("from enqueue to a waiting worker", half.handled_per_second, "per second")
-            .times(half.receipts),
+            .times(Some(half.receipts)),
     ])
 }
 
@@ -49,7 +45,7 @@ fn echo(options: &Options, progress: &dyn Progress, rate: f64) -> Result<Measure
 struct Outcome {
     measured: Measured,
     handled_per_second: f64,
-    receipts: Option<Percentiles>,
+    receipts: Percentiles,
 }
 
 /// With a server of its own, so that no backlog of one run stands before the next.
@@ -96,7 +92,11 @@ fn run(
     }
     agree(server.address, before, accepted, handled)?;
     server.stop()?;
+    // What nobody received has no rate, half of it no pace, and its times are none.
+    if times.is_empty() {
+        return Err(BenchError::TooShort("from enqueue to a waiting worker".into()));
+    }
     let whole = (warm_up + duration).as_secs_f64();
-    let receipts = (!times.is_empty()).then(|| percentiles(&times));
-    Ok(Outcome { measured, handled_per_second: handled as f64 / whole, receipts })
+    let handled_per_second = handled as f64 / whole;
+    Ok(Outcome { measured, handled_per_second, receipts: percentiles(&times) })
 }

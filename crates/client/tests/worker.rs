@@ -80,7 +80,7 @@ impl Fake {
         options.until_idle = true;
         let (_trigger, shutdown) = Shutdown::new();
         let worker = Worker::new(self.start().await, options).run(handler, shutdown);
-        tokio::time::timeout(Duration::from_secs(30), worker).await.expect("the worker ends")
+        tokio::time::timeout(Duration::from_secs(60), worker).await.expect("the worker ends")
     }
 }
 
@@ -203,7 +203,7 @@ async fn a_handler_that_does_not_stop_is_dropped() {
         told.stop_now();
         std::future::pending::<Outcome>()
     };
-    let summary = tokio::time::timeout(Duration::from_secs(30), worker.run(deaf, shutdown)).await;
+    let summary = tokio::time::timeout(Duration::from_secs(60), worker.run(deaf, shutdown)).await;
     assert_eq!(summary.unwrap().unwrap(), Summary { handed_back: 1, ..Summary::default() });
     assert_eq!(fake.asked("nack")[0]["requeue"], true);
 }

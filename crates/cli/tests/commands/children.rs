@@ -14,7 +14,7 @@ pub fn is_running(id: &str) -> bool {
 
 #[track_caller]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(60);
     while !holds() {
         assert!(Instant::now() < until, "never: {what}");
         std::thread::sleep(Duration::from_millis(10));

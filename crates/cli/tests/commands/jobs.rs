@@ -8,7 +8,7 @@ use crate::support::Server;
 
 /// Takes the next job of the queue as this worker.
 pub fn take(server: &Server, queue: &str) -> Value {
-    let ask = json!({"queues": [queue], "worker_id": "w1", "wait_ms": 5_000});
+    let ask = json!({"queues": [queue], "worker_id": "w1", "wait_ms": 30_000});
     server.post("/ojs/v1/workers/fetch", ask).expect(200)["jobs"][0].clone()
 }
 

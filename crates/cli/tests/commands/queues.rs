@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::jobs::{discarded, take};
 use crate::looks_like;
 use crate::run::rota;
-use crate::support::Server;
+use crate::support::{Server, in_one_minute};
 
 fn with_queues() -> Server {
     let server = Server::start();
@@ -42,15 +42,18 @@ fn more_queues_than_a_page_has_are_all_listed() {
 
 #[test]
 fn the_last_hour_of_a_queue_is_shown() {
-    let server = Server::start();
-    let id = server.enqueue(json!({"type": "a.b", "args": [], "queue": "email"}));
-    take(&server, "email");
-    server.post("/ojs/v1/workers/ack", json!({"job_id": id})).expect(200);
-    let text = rota(&server, &["queues", "stats", "email"]).printed();
+    let (text, stats) = in_one_minute(|| {
+        let server = Server::start();
+        let id = server.enqueue(json!({"type": "a.b", "args": [], "queue": "email"}));
+        take(&server, "email");
+        server.post("/ojs/v1/workers/ack", json!({"job_id": id})).expect(200);
+        let stats =
+            |flags: &[&str]| rota(&server, &[&["queues", "stats", "email"], flags].concat());
+        (stats(&[]).printed(), stats(&["--json"]).json())
+    });
     let (text, averages) = text.split_once("  average wait").expect("averages at the end");
     looks_like!("stats", text);
     assert!(averages.contains("average run"), "{averages}");
-    let stats = rota(&server, &["queues", "stats", "email", "--json"]).json();
     assert_eq!(
         (&stats["name"], &stats["stats"]["completed_last_hour"]),
         (&json!("email"), &json!(1))

@@ -6,9 +6,9 @@ use crate::api::{
     assert_has, assert_members, caller, enqueue_many, fetch, fresh, limited, list, of, put_pool,
     put_tenant, shared, start,
 };
-use crate::shorthand::{ack, boom, fresh_queue, job_on, job_with, nack, text};
+use crate::shorthand::{ack, boom, eventually, fresh_queue, job_on, job_with, nack, text};
 use crate::support::Server;
-use crate::watch::{from_now, nap};
+use crate::watch::from_now;
 
 fn explain(server: &Server, id: &str) -> Value {
     server.get(&format!("/ojs/v1/admin/jobs/{id}/explain")).expect(200)
@@ -198,18 +198,21 @@ fn all_that_holds_it_is_told() {
 
 #[test]
 fn workers_that_wait_elsewhere_are_not_waiting_here() {
-    let server = shared();
-    let (queue, other) = (fresh_queue(), fresh_queue());
-    let path = format!("/ojs/v1/queues/{queue}/pause");
-    server.post(&path, json!({})).expect(200);
-    let id = server.enqueue(job_on(&queue));
+    let server = start(&[]);
+    server.post("/ojs/v1/queues/here/pause", json!({})).expect(200);
+    let id = server.enqueue(job_on("here"));
     std::thread::scope(|scope| {
-        for name in [&queue, &other] {
-            let ask = json!({"queues": [name], "wait_ms": 800});
+        for name in ["here", "elsewhere"] {
+            let ask = json!({"queues": [name], "wait_ms": 30_000});
             scope.spawn(|| fetch(&server, ask));
         }
-        nap(300);
+        eventually("both wait", || {
+            let stats = server.get("/ojs/v1/admin/stats").expect(200);
+            (stats["waiting_fetches"] == 2).then_some(())
+        });
         assert_eq!(explain(&server, &id)["queue"]["workers_waiting"], 1);
+        server.post("/ojs/v1/queues/here/resume", json!({})).expect(200);
+        server.enqueue(job_on("elsewhere"));
     });
 }
 

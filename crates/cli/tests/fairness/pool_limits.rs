@@ -6,6 +6,7 @@ use crate::api::{
     assert_has, enqueue_many, fetch, fresh, list, put_pool, shared, start, try_fetch,
 };
 use crate::shorthand::{ack, fresh_queue, ids, job_on};
+use crate::support::in_one_minute;
 use crate::watch::nap;
 
 fn ask(pool: &str, worker: &str, queue: &str) -> Value {
@@ -115,17 +116,16 @@ fn a_fetch_for_queues_outside_the_pool_is_refused() {
 
 #[test]
 fn scheduling_is_shown_by_queue_and_pool() {
-    let server = start(&[]);
-    put_pool(
-        &server,
-        "general",
-        json!({"queues": ["a", "b"], "concurrency": 8, "strategy": "strict"}),
-    );
-    enqueue_many(&server, &job_on("a"), 3);
-    enqueue_many(&server, &job_on("b"), 3);
-    let ask = json!({"queues": ["a", "b"], "pool": "general", "worker_id": "w1", "count": 4});
-    assert_eq!(fetch(&server, ask).len(), 4);
-    let shown = server.get("/ojs/v1/admin/scheduling/stats").expect(200);
+    let shown = in_one_minute(|| {
+        let server = start(&[]);
+        let pool = json!({"queues": ["a", "b"], "concurrency": 8, "strategy": "strict"});
+        put_pool(&server, "general", pool);
+        enqueue_many(&server, &job_on("a"), 3);
+        enqueue_many(&server, &job_on("b"), 3);
+        let ask = json!({"queues": ["a", "b"], "pool": "general", "worker_id": "w1", "count": 4});
+        assert_eq!(fetch(&server, ask).len(), 4);
+        server.get("/ojs/v1/admin/scheduling/stats").expect(200)
+    });
     assert_eq!(shown["window"], "PT1M");
     let queues = list(&shown["queues"]);
     let row = |name: &str| queues.iter().find(|queue| queue["name"] == name).unwrap().clone();

@@ -1,12 +1,12 @@
 //! Inspecting, overriding and listing limits.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::api::{
     assert_has, assert_members, enqueue_many, fresh, limited, list, of_with, partition, shared,
     start,
 };
-use crate::shorthand::{ack, fresh_queue, ids, millis, now_ms, text};
+use crate::shorthand::{ack, eventually, fresh_queue, ids, millis, now_ms, text};
 use crate::watch::from_now;
 
 fn path(key: &str) -> String {
@@ -100,10 +100,15 @@ fn an_override_ends_by_itself() {
     let server = shared();
     let (key, queue) = (fresh("api"), fresh_queue());
     let sent = enqueue_many(&server, &limited(&queue, json!({"key": key, "concurrency": 1})), 2);
-    server.put(&path(&key), json!({"concurrency": 2, "expires_at": from_now(800)})).expect(200);
+    let lasting = |span: &str| {
+        server.put(&path(&key), json!({"concurrency": 2, "expires_in": span})).expect(200)
+    };
+    lasting("PT1H");
     assert_eq!(server.fetch(&queue, 9).len(), 2);
-    crate::watch::nap(900);
-    assert_eq!(partition(&server, &key)["override"], Value::Null);
+    lasting("PT0.3S");
+    eventually("the override has ended", || {
+        partition(&server, &key)["override"].is_null().then_some(())
+    });
     enqueue_many(&server, &limited(&queue, json!({"key": key, "concurrency": 1})), 1);
     ack(&server, &sent[0]);
     assert!(server.fetch(&queue, 9).is_empty(), "one is still active");

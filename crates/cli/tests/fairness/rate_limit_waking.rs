@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::api::{enqueue_many, fetch, fresh, limited, partition, shared, start, state};
 use crate::shorthand::{ack, fresh_queue, ids, millis, now_ms};
-use crate::watch::{from_now, nap};
+use crate::watch::nap;
 
 #[test]
 fn a_freed_slot_wakes_a_waiting_fetch() {
@@ -79,10 +79,14 @@ fn a_higher_override_wakes_a_waiting_fetch() {
 fn an_override_that_ends_wakes_a_waiting_fetch() {
     let server = shared();
     let (key, queue) = (fresh("api"), fresh_queue());
-    let path = format!("/ojs/v1/rate-limits/{key}");
-    server.put(&path, json!({"concurrency": 0, "expires_at": from_now(1000)})).expect(200);
+    let lasting = |span: &str| {
+        let path = format!("/ojs/v1/rate-limits/{key}");
+        server.put(&path, json!({"concurrency": 0, "expires_in": span})).expect(200)
+    };
+    lasting("PT1H");
     let id = server.enqueue(limited(&queue, json!({"key": key, "concurrency": 1})));
     assert!(server.fetch(&queue, 1).is_empty());
+    lasting("PT0.5S");
     assert_eq!(ids(&fetch(&server, json!({"queues": [queue], "wait_ms": 20_000}))), [id]);
 }
 

@@ -115,15 +115,20 @@ fn rl_r002_a_throttle_spaces_starts() {
 #[test]
 fn rl_r003_a_workers_error_pauses_the_key() {
     let server = shared();
-    let (key, queue) = (fresh("stripe-api"), fresh_queue());
-    let sent = enqueue_many(&server, &limited(&queue, json!({"key": key, "concurrency": 5})), 2);
-    assert_eq!(server.fetch(&queue, 1).len(), 1);
-    let until = from_now(800);
-    let error = json!({"type": "RateLimitExceeded", "message": "Stripe API rate limit exceeded",
-        "rate_limit_until": until});
-    nack(&server, &sent[0], error);
+    let pause = |ms: i64| {
+        let (key, queue, until) = (fresh("stripe-api"), fresh_queue(), from_now(ms));
+        let job = limited(&queue, json!({"key": key, "concurrency": 5}));
+        let sent = enqueue_many(&server, &job, 2);
+        assert_eq!(server.fetch(&queue, 1).len(), 1);
+        let error = json!({"type": "RateLimitExceeded",
+            "message": "Stripe API rate limit exceeded", "rate_limit_until": until});
+        nack(&server, &sent[0], error);
+        (key, queue, until)
+    };
+    let (key, queue, _) = pause(60_000);
     assert!(server.fetch(&queue, 9).is_empty());
     await_event(&server, "rate_limit.dynamic_adjusted", "key", &key);
+    let (_, queue, until) = pause(500);
     let jobs = fetch(&server, json!({"queues": [queue], "wait_ms": 20_000}));
     assert_eq!(jobs.len(), 1);
     assert!(millis(&jobs[0]["started_at"]) >= millis(&json!(until)) - 1);

@@ -8,11 +8,11 @@ impl Dice {
         Self(seed)
     }
 
-    /// The seed that the environment names, or a fresh one.
+    /// The seed that the environment names, or else always the same: what is found by chance is
+    /// looked for on purpose, and not while something else is tested.
     pub fn seed() -> u64 {
         let given = std::env::var("ROTA_SEED").ok();
-        let now = || std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as u64);
-        given.map_or_else(now, |text| text.parse().expect("ROTA_SEED is a number"))
+        given.map_or(1, |text| text.parse().expect("ROTA_SEED is a number"))
     }
 
     pub fn roll(&mut self) -> u64 {

@@ -23,6 +23,16 @@ struct Tally {
     refused: AtomicU64,
 }
 
+impl Tally {
+    /// As many as are asked for, and more until there was something of everything.
+    fn rounds(&self) -> impl Iterator<Item = usize> {
+        let missing = |counter: &AtomicU64| counter.load(Ordering::Relaxed) == 0;
+        (0..100 * ROUNDS).take_while(move |round| {
+            *round < ROUNDS || missing(&self.acked) || missing(&self.refused)
+        })
+    }
+}
+
 #[test]
 fn too_many_requests_are_told_to_come_back() {
     let flags = ["--engine-commands", "16", "--engine-batch", "16", "--cache-bodies", "8MiB"];
@@ -63,7 +73,7 @@ fn too_many_requests_are_told_to_come_back() {
 fn produce(wire: &mut Wire, tally: &Tally) {
     let job = json!({"type": "a", "args": ["x".repeat(2_000)]});
     let batch = json!({"jobs": vec![job; BATCH]});
-    for _ in 0..ROUNDS {
+    for _ in tally.rounds() {
         let answer = wire.post("/ojs/v1/jobs/batch", &batch).expect("an answer");
         if taken(&answer, 201, tally) {
             tally.enqueued.fetch_add(BATCH as u64, Ordering::Relaxed);
@@ -73,7 +83,7 @@ fn produce(wire: &mut Wire, tally: &Tally) {
 
 fn consume(wire: &mut Wire, tally: &Tally) {
     let ask = json!({"queues": ["default"], "count": 5});
-    for _ in 0..ROUNDS {
+    for _ in tally.rounds() {
         let fetched = wire.post("/ojs/v1/workers/fetch", &ask).expect("an answer");
         if !taken(&fetched, 200, tally) {
             continue;

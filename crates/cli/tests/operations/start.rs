@@ -65,11 +65,11 @@ fn queues_without_a_bound_are_told_of_in_one_line() {
 fn a_second_server_on_the_same_data_is_refused() {
     let dir = TempDir::new().unwrap();
     let mut first = Process::serve(dir.path(), &[]);
-    let mut wire = first.connect();
+    assert!(first.address().is_some());
     let second = Process::serve(dir.path(), &[]).end();
     assert_refused(&second, &[&dir.path().display().to_string(), "in use by another server"]);
     assert!(second.stderr.contains(&first.pid().to_string()), "{}", second.stderr);
-    let job = wire.post("/ojs/v1/jobs", &json!({"type": "a", "args": []})).unwrap();
+    let job = first.connect().post("/ojs/v1/jobs", &json!({"type": "a", "args": []})).unwrap();
     assert_eq!(job.status, 201, "the first is unharmed");
     drop(first);
     let mut third = Process::serve(dir.path(), &[]);

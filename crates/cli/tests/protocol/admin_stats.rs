@@ -2,16 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::shorthand::{ack, job_on, register, take};
+use crate::shorthand::{ack, eventually, job_on, register, take};
 use crate::states::{STATES, job_in};
-use crate::support::Server;
+use crate::support::{Server, in_one_minute};
 
 #[test]
 fn the_totals_count_jobs_queues_and_workers() {
-    let server = Server::start();
-    STATES.iter().for_each(|state| drop(job_in(&server, state)));
-    register(&server, "w1", json!({}));
-    let stats = server.get("/ojs/v1/admin/stats").expect(200);
+    let stats = in_one_minute(|| {
+        let server = Server::start();
+        STATES.iter().for_each(|state| drop(job_in(&server, state)));
+        register(&server, "w1", json!({}));
+        server.get("/ojs/v1/admin/stats").expect(200)
+    });
     for state in STATES {
         assert_eq!(stats["jobs"][state], 1, "{state}: {stats}");
     }
@@ -37,6 +39,15 @@ fn sum(history: &Value, key: &str) -> u64 {
     points.iter().filter_map(|point| point[key].as_u64()).sum()
 }
 
+/// A minute that has just ended is on its way to the history.
+#[track_caller]
+fn await_processed(server: &Server, query: &str, jobs: u64) -> Value {
+    eventually(&format!("{jobs} were processed"), || {
+        let history = server.get(&format!("/ojs/v1/admin/stats/history{query}")).expect(200);
+        Some(history).filter(|history| sum(history, "processed") == jobs)
+    })
+}
+
 #[test]
 fn the_history_has_a_point_for_each_period() {
     let server = Server::start();
@@ -46,17 +57,15 @@ fn the_history_has_a_point_for_each_period() {
         ack(&server, &id);
     }
     for period in ["1m", "5m"] {
-        let history =
-            server.get(&format!("/ojs/v1/admin/stats/history?period={period}")).expect(200);
+        let history = await_processed(&server, &format!("?period={period}"), 3);
         assert_eq!(history["period"], period);
-        assert_eq!((sum(&history, "processed"), sum(&history, "enqueued")), (3, 3), "{history}");
+        assert_eq!(sum(&history, "enqueued"), 3, "{history}");
         let point = &history["data"][0];
         for key in ["timestamp", "failed", "latency_p50_ms", "latency_p99_ms", "wait_p50_ms"] {
             assert!(point.get(key).is_some(), "{key} of {point}");
         }
     }
-    let one = server.get("/ojs/v1/admin/stats/history?period=1m&queue=a").expect(200);
-    assert_eq!(sum(&one, "processed"), 2);
+    await_processed(&server, "?period=1m&queue=a", 2);
     let past = "since=2020-01-01T00:00:00Z&until=2020-01-01T01:00:00Z";
     let past = server.get(&format!("/ojs/v1/admin/stats/history?period=1m&{past}")).expect(200);
     assert_eq!(past["data"], json!([]));
@@ -73,8 +82,7 @@ fn the_history_survives_a_restart() {
     ack(&server, &id);
     assert!(server.terminate().success());
     server.restart();
-    let history = server.get("/ojs/v1/admin/stats/history?period=1m").expect(200);
-    assert_eq!(sum(&history, "processed"), 1, "{history}");
+    await_processed(&server, "?period=1m", 1);
 }
 
 #[test]
@@ -87,8 +95,7 @@ fn the_history_of_a_minute_survives_two_restarts() {
         assert!(server.terminate().success());
         server.restart();
     }
-    let history = server.get("/ojs/v1/admin/stats/history?period=5m").expect(200);
-    assert_eq!(sum(&history, "processed"), 2, "{history}");
+    await_processed(&server, "?period=5m", 2);
 }
 
 #[test]

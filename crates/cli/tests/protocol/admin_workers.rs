@@ -54,12 +54,15 @@ fn a_worker_is_shown_with_what_it_said_and_what_it_runs() {
 
 #[test]
 fn only_a_stale_worker_can_be_removed() {
+    let server = Server::start();
+    heartbeat(&server, "w1", json!({})).expect(200);
+    server.delete("/ojs/v1/admin/workers/w1").expect_error(409, "conflict");
+
     let server = Server::start_with(&BEATS);
     let id = server.enqueue(job_on("q"));
     let ask = json!({"queues": ["q"], "worker_id": "w1"});
     server.post("/ojs/v1/workers/fetch", ask).expect(200);
     heartbeat(&server, "w1", json!({})).expect(200);
-    server.delete("/ojs/v1/admin/workers/w1").expect_error(409, "conflict");
     eventually("the worker is stale", || {
         let worker = server.get("/ojs/v1/admin/workers/w1").expect(200);
         (worker["state"] == "stale").then_some(())

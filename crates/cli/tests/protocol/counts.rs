@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::shorthand::{ack, boom, heartbeat, job_on, job_with, nack, take, take_with};
 use crate::shorthand::{eventually, try_nack};
-use crate::states::{STATES, job_in};
+use crate::states::{STATES, events, job_in};
 use crate::support::{JSON, Server};
 
 fn counted(server: &Server) -> Vec<u64> {
@@ -88,7 +88,7 @@ fn a_worker_that_is_silent_for_long_is_forgotten() {
         "100ms",
     ]);
     heartbeat(&server, "w1", json!({})).expect(200);
-    assert_eq!(server.get("/ojs/v1/admin/stats").expect(200)["workers"], 1);
+    assert_eq!(events(&server, "worker.started")[0]["subject"], "w1");
     eventually("the worker is forgotten", || {
         (server.get("/ojs/v1/admin/workers/w1").status == 404).then_some(())
     });

@@ -44,7 +44,7 @@ impl EventStream {
     /// Whatever the answer is.
     pub fn request(server: &Server, path: &str, headers: &[&str]) -> Self {
         let mut stream = TcpStream::connect(server.address()).expect("the server listens");
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let more: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
         let head = format!("GET /ojs/v1{path} HTTP/1.1\r\nHost: rota\r\n{more}\r\n");
         stream.write_all(head.as_bytes()).unwrap();

@@ -1,6 +1,6 @@
 //! Event streams: what is committed is pushed, each event once, and what was missed is said.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -12,6 +12,9 @@ use crate::states::{events, job_in};
 use crate::support::Server;
 
 const ALL: &str = "/events/stream";
+
+/// A stop that waits for requests waits longer than any test.
+const WITHOUT_END: [&str; 2] = ["--shutdown-grace", "1h"];
 
 fn enqueue_many(server: &Server, queue: &str, count: usize) {
     for _ in 0..count.div_ceil(1_000) {
@@ -50,14 +53,13 @@ fn what_happens_is_pushed_as_the_list_shows_it() {
 
 #[test]
 fn an_event_is_there_at_once() {
-    let server = Server::start();
+    let server = Server::start_with(&["--events-heartbeat", "15s"]);
     let mut stream = EventStream::open(&server, ALL);
     for _ in 0..5 {
         std::thread::sleep(Duration::from_millis(50));
-        let start = Instant::now();
         server.enqueue(job_on("q"));
         stream.event();
-        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+        assert!(stream.comments.is_empty(), "it came with the next heartbeat");
     }
 }
 
@@ -174,11 +176,21 @@ fn events_of_an_earlier_process_are_a_gap() {
 fn who_does_not_read_is_told_what_was_dropped() {
     let server = Server::start_with(&["--events-capacity", "1000"]);
     let mut stream = EventStream::open(&server, ALL);
-    // More than the buffers of a connection hold.
-    (0..40).for_each(|_| enqueue_many(&server, "q", 1_000));
+    // More than the buffers of a connection hold, whose size is the system's choice.
+    let missed = [40, 160, 640].into_iter().any(|thousands| {
+        (0..thousands).for_each(|_| enqueue_many(&server, "q", 1_000));
+        read_all(&mut stream, thousands * 1_000) > 0
+    });
+    assert!(missed, "nothing was dropped");
+    server.enqueue(job_on("q"));
+    assert_eq!(stream.event()["type"], "job.enqueued");
+}
+
+/// Reads until all of so many events were seen or told to be missed; how many were missed.
+fn read_all(stream: &mut EventStream, count: u64) -> u64 {
     let (mut told, mut missed) = (0, 0);
     let mut seen = std::collections::BTreeSet::new();
-    while seen.len() as u64 + missed < 40_000 {
+    while seen.len() as u64 + missed < count {
         let event = stream.event();
         match &*text(&event["type"]) {
             "system.events_dropped" => {
@@ -189,10 +201,8 @@ fn who_does_not_read_is_told_what_was_dropped() {
             _ => assert!(seen.insert(text(&event["id"])), "twice: {event}"),
         }
     }
-    assert!(missed > 0);
-    assert_eq!((told, seen.len() as u64 + missed), (missed, 40_000));
-    server.enqueue(job_on("q"));
-    assert_eq!(stream.event()["type"], "job.enqueued");
+    assert_eq!((told, seen.len() as u64 + missed), (missed, count));
+    missed
 }
 
 #[test]
@@ -214,12 +224,10 @@ fn a_silent_stream_is_kept_alive_and_moves_on() {
 
 #[test]
 fn a_stop_ends_streams_at_once() {
-    let mut server = Server::start();
+    let mut server = Server::start_with(&WITHOUT_END);
     let streams: Vec<_> = (0..20).map(|_| EventStream::open(&server, ALL)).collect();
     server.enqueue(job_on("q"));
-    let start = Instant::now();
     assert_eq!(server.terminate().code(), Some(0));
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     for stream in streams {
         assert_eq!(stream.rest(), ["job.enqueued", "server.shutdown"]);
     }
@@ -227,12 +235,10 @@ fn a_stop_ends_streams_at_once() {
 
 #[test]
 fn a_stop_does_not_wait_for_who_does_not_read() {
-    let mut server = Server::start();
+    let mut server = Server::start_with(&WITHOUT_END);
     let _stream = EventStream::open(&server, ALL);
     (0..40).for_each(|_| enqueue_many(&server, "q", 1_000));
-    let start = Instant::now();
     assert_eq!(server.terminate().code(), Some(0));
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
 #[test]

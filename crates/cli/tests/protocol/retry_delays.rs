@@ -84,14 +84,19 @@ fn intervals_may_be_given_in_milliseconds() {
 fn a_failed_job_comes_back_when_its_delay_is_over_and_not_before() {
     let server = Server::start();
     let queue = fresh_queue();
-    let retry = json!({"initial_interval": "PT1S", "jitter": false});
-    let id = server.enqueue(job_with(&queue, json!({"retry": retry})));
-    take(&server, &queue);
-    let answer = nack(&server, &id, boom());
-    assert_eq!(answer["state"], "retryable");
+    let failed = |interval: &str| {
+        let retry = json!({"initial_interval": interval, "max_interval": "PT1H", "jitter": false});
+        let id = server.enqueue(job_with(&queue, json!({"retry": retry})));
+        take(&server, &queue);
+        let answer = nack(&server, &id, boom());
+        assert_eq!(answer["state"], "retryable");
+        (id, answer)
+    };
+    let (id, answer) = failed("PT1H");
     let job = server.job(&id);
-    assert_eq!((&job["state"], &job["retry_delay_ms"]), (&json!("retryable"), &json!(1000)));
+    assert_eq!((&job["state"], &job["retry_delay_ms"]), (&json!("retryable"), &json!(3_600_000)));
     assert_eq!(job["next_attempt_at"], answer["next_attempt_at"]);
+    let (id, answer) = failed("PT0.5S");
     let again = take(&server, &queue);
     assert_eq!((&again["id"], &again["attempt"]), (&json!(id), &json!(2)));
     assert!(millis(&again["started_at"]) >= millis(&answer["next_attempt_at"]), "{again}");

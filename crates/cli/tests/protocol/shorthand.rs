@@ -10,7 +10,7 @@ use crate::support::{Reply, Server};
 /// Asks until there is an answer.
 #[track_caller]
 pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(60);
     loop {
         if let Some(answer) = ask() {
             return answer;
@@ -55,7 +55,7 @@ pub fn take(server: &Server, queue: &str) -> Value {
 
 #[track_caller]
 pub fn take_with(server: &Server, queue: &str, more: Value) -> Value {
-    let ask = merged(json!({"queues": [queue], "wait_ms": 20_000}), more);
+    let ask = merged(json!({"queues": [queue], "wait_ms": 30_000}), more);
     let body = server.post("/ojs/v1/workers/fetch", ask).expect(200);
     let jobs = body["jobs"].as_array().expect("a list of jobs");
     assert_eq!(jobs.len(), 1, "no job came: {body}");

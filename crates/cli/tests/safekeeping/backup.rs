@@ -82,7 +82,7 @@ fn a_summary_is_printed_for_people_or_scripts_or_not_at_all() {
     let ended = rota("backup", &file("a.db"), server.dir(), &[]);
     assert_ok(&ended);
     insta::with_settings!({filters => vec![
-        (r"backup .*/a\.db", "backup  FILE"), (r"\d+ms|\d\.\ds", "TIME"),
+        (r"backup .*/a\.db", "backup  FILE"), (r"took    .*", "took    TIME"),
         (r"size    .*", "size    SIZE"), (r"commit  \d+", "commit  N"),
     ]}, {
         insta::assert_snapshot!(ended.stdout, @r"
@@ -170,8 +170,8 @@ fn the_log_shrinks_again_after_a_backup() {
     enqueue_sized(&server, 600, 50_000);
     assert_ok(&rota("backup", &dir.path().join("copy.db"), server.dir(), &[]));
     let log = server.dir().join("rota.db-wal");
-    let until = Instant::now() + Duration::from_secs(30);
     enqueue_sized(&server, 1200, 50_000);
+    let until = Instant::now() + Duration::from_secs(60);
     while fs::metadata(&log).unwrap().len() > 70 << 20 {
         assert!(Instant::now() < until, "the log stays at {}", fs::metadata(&log).unwrap().len());
         enqueue(&server, 100);

@@ -77,7 +77,11 @@ fn lost_workers_and_piles_of_dead_letters_are_warned_of() {
             .post("/ojs/v1/workers/nack", json!({"job_id": job["id"], "error": error}))
             .expect(200);
     }
-    std::thread::sleep(Duration::from_millis(500));
+    let until = Instant::now() + Duration::from_secs(60);
+    while server.get("/ojs/v1/admin/workers/lost-1").expect(200)["state"] != "stale" {
+        assert!(Instant::now() < until, "the worker is never lost");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let ended = doctor(&server, &["--json"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let lost = finding(&ended, "workers");

@@ -24,7 +24,8 @@ fn a_killed_restore_leaves_the_old_or_the_new() {
     server.kill();
     let longest = (0..3).map(|_| once(server.dir(), &file)).max().unwrap();
     let (mut old, mut new) = (0, 0);
-    for round in 0..ROUNDS {
+    // Until one was killed in time: a machine may be held up now and then, but not each time.
+    for round in (0..ROUNDS).chain(0..ROUNDS).chain(0..ROUNDS) {
         let dir = copy_of(server.dir());
         let mut command = command(&["restore", "--replace"]);
         let restore = Process::spawn(command.arg(&file).arg("--data").arg(dir.path()));
@@ -37,9 +38,12 @@ fn a_killed_restore_leaves_the_old_or_the_new() {
             NEW => new += 1,
             other => panic!("{other} jobs are neither the old nor the new database"),
         }
+        if old + new >= ROUNDS && old > 0 {
+            break;
+        }
     }
     println!("{old} times the old one, {new} times the new one");
-    assert!(old > 0, "at least the first was killed in time");
+    assert!(old > 0, "none was killed in time");
 }
 
 /// How long a restore takes when nobody kills it.

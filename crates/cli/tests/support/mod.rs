@@ -11,6 +11,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -19,6 +20,7 @@ use tempfile::TempDir;
 /// Running; killed and cleaned up when dropped.
 pub struct Server {
     child: Child,
+    listen: String,
     address: SocketAddr,
     flags: Vec<String>,
     environment: Vec<(String, String)>,
@@ -92,20 +94,38 @@ impl Server {
         server
     }
 
+    /// A fresh server on an address that no other process uses, so that while it is away nobody
+    /// else takes its port or answers for it.
+    pub fn start_apart(flags: &[&str]) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let (n, pid) = (NEXT.fetch_add(1, Ordering::Relaxed), std::process::id());
+        let listen = format!("127.{}.{}.{}:0", 100 + n % 100, pid >> 8 & 255, pid & 255);
+        // Elsewhere there is one such address only.
+        let listen = if cfg!(target_os = "linux") { &listen } else { ANY_PORT };
+        let owned = TempDir::new().expect("a temporary directory");
+        let mut server = Self::listen_at(listen, &owned.path().join("data"), flags, &[]);
+        server.owned = Some(owned);
+        server
+    }
+
     /// A server on this data directory, which is left alone when the server is dropped.
     pub fn start_at(dir: &Path, flags: &[&str], environment: &[(&str, &str)]) -> Self {
+        Self::listen_at(ANY_PORT, dir, flags, environment)
+    }
+
+    fn listen_at(listen: &str, dir: &Path, flags: &[&str], environment: &[(&str, &str)]) -> Self {
         let own = |text: &&str| (*text).to_owned();
         let flags: Vec<String> = flags.iter().map(own).collect();
         let environment: Vec<(String, String)> =
             environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let (child, address) = launch(ANY_PORT, dir, &flags, &environment);
+        let (child, address) = launch(listen, dir, &flags, &environment);
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(60)))
             .build();
         let agent = config.into();
-        let dir = dir.to_owned();
-        Self { child, address, flags, environment, dir, owned: None, agent }
+        let (listen, dir) = (listen.to_owned(), dir.to_owned());
+        Self { child, listen, address, flags, environment, dir, owned: None, agent }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -151,18 +171,19 @@ impl Server {
     /// SIGTERM, and how it ended.
     pub fn terminate(&mut self) -> ExitStatus {
         self.signal("TERM");
-        self.wait(Duration::from_secs(30))
+        self.wait(Duration::from_secs(60))
     }
 
     /// Starts again on the same data, after the old process has ended.
     pub fn restart(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let (child, address) = launch(ANY_PORT, &self.dir, &self.flags, &self.environment);
+        let (child, address) = launch(&self.listen, &self.dir, &self.flags, &self.environment);
         (self.child, self.address) = (child, address);
     }
 
-    /// Starts again on the same data and port, after the old process has ended.
+    /// Starts again on the same data and port, after the old process has ended. For a server that
+    /// was started apart: another process may have the port by now.
     pub fn restart_on_its_port(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -248,7 +269,7 @@ impl Server {
     /// Asks until the job is in this state.
     #[track_caller]
     pub fn wait_for_state(&self, id: &str, state: &str) -> Value {
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + Duration::from_secs(60);
         loop {
             let job = self.job(id);
             if job["state"] == state {
@@ -265,6 +286,20 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What is seen within one minute by the clock: as soon as another has begun, figures of the last
+/// minute are estimates, and those of the hour may be on their way from one place to another.
+pub fn in_one_minute<T>(mut see: impl FnMut() -> T) -> T {
+    let minute = || std::time::UNIX_EPOCH.elapsed().expect("a time after 1970").as_secs() / 60;
+    for _ in 0..10 {
+        let begun = minute();
+        let seen = see();
+        if minute() == begun {
+            return seen;
+        }
+    }
+    panic!("it takes more than a minute");
 }
 
 pub const JSON: (&str, &str) = ("Content-Type", "application/openjobspec+json");

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::support::{Server, command};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Bench {
     pub server: Server,
@@ -41,6 +41,11 @@ impl Bench {
 
     pub fn with(server_flags: &[&str]) -> Self {
         Self { server: Server::start_with(server_flags), dir: TempDir::new().unwrap() }
+    }
+
+    /// With a server that may be away for a while.
+    pub fn apart() -> Self {
+        Self { server: Server::start_apart(&[]), dir: TempDir::new().unwrap() }
     }
 
     /// A worker whose command is this bash script, run in a directory of this test.
@@ -76,6 +81,14 @@ impl Bench {
     pub fn wait_for_text(&self, name: &str) -> String {
         wait_until(&format!("no script has written {name}"), || self.text(name).ends_with('\n'));
         self.text(name).trim().to_owned()
+    }
+
+    /// Waits until so many fetches wait for jobs.
+    #[track_caller]
+    pub fn wait_for_fetches(&self, count: u64) {
+        wait_until(&format!("there are not {count} fetches"), || {
+            self.server.get("/ojs/v1/admin/stats").expect(200)["waiting_fetches"] == count
+        });
     }
 
     /// Waits for the process whose id a script has written to end.

@@ -10,7 +10,7 @@ const BEATS: [&str; 2] = ["--workers-heartbeat-interval", "100ms"];
 fn the_command_of_a_cancelled_job_is_stopped() {
     let bench = Bench::with(&BEATS);
     let id = bench.server.enqueue(json!({"type": "a.b", "args": []}));
-    let work = bench.work(&["--max-jobs", "1"], "echo $$ > leader; exec sleep 60");
+    let work = bench.work(&["--max-jobs", "1"], "echo $$ > leader; exec sleep 600");
     bench.wait_for_text("leader");
     bench.server.delete(&format!("/ojs/v1/jobs/{id}")).expect(200);
     let ended = work.wait();
@@ -24,7 +24,7 @@ fn the_command_of_a_cancelled_job_is_stopped() {
 fn the_command_of_a_lost_job_is_stopped_and_the_job_can_come_again() {
     let bench = Bench::with(&BEATS);
     let id = bench.server.enqueue(json!({"type": "a.b", "args": []}));
-    let script = "[ $ROTA_ATTEMPT = 2 ] && exit 0; echo $$ > leader; exec sleep 60";
+    let script = "[ $ROTA_ATTEMPT = 2 ] && exit 0; echo $$ > leader; exec sleep 600";
     let work = bench.work(&["--concurrency", "2"], script);
     bench.wait_for_text("leader");
     let back = json!({"job_id": id, "error": {"message": "taken away"}, "requeue": true});

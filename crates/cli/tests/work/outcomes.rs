@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use crate::bench::Bench;
 use crate::support::JSON;
 
+/// Not tried again while the test looks at it.
 fn job() -> Value {
-    json!({"type": "a.b", "args": []})
+    json!({"type": "a.b", "args": [], "retry": {"initial_interval": "PT1H"}})
 }
 
 #[test]
@@ -135,7 +136,7 @@ fn the_exit_status_for_good_can_be_chosen() {
 fn what_a_command_leaves_in_the_background_does_not_hold_its_job() {
     let bench = Bench::new();
     let id = bench.server.enqueue(job());
-    bench.once(&[], "sleep 60 & echo $! > background; echo done");
+    bench.once(&[], "sleep 600 & echo $! > background; echo done");
     let job = bench.server.job(&id);
     assert_eq!(job["result"], json!({"output": "done\n"}), "{job}");
     let id = bench.wait_for_text("background");
@@ -146,7 +147,8 @@ fn what_a_command_leaves_in_the_background_does_not_hold_its_job() {
 fn scripts_read_one_line_of_json_for_each_job() {
     let bench = Bench::new();
     let good = bench.server.enqueue(json!({"type": "a.b", "args": [0]}));
-    let bad = bench.server.enqueue(json!({"type": "a.b", "args": [7]}));
+    let later = json!({"initial_interval": "PT1H"});
+    let bad = bench.server.enqueue(json!({"type": "a.b", "args": [7], "retry": later}));
     let ended = bench.once(&["--json", "--quiet"], "exit $(jq '.args[0]')");
     let lines = ended.lines();
     assert_eq!(lines.len(), 2);

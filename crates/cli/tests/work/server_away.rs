@@ -6,7 +6,7 @@ use crate::bench::Bench;
 
 #[test]
 fn a_job_that_ran_while_the_server_was_killed_and_started_again_is_acknowledged() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::apart();
     let id = bench.server.enqueue(json!({"type": "a.b", "args": []}));
     let script = "echo run >> runs; until [ -e go ]; do sleep 0.02; done; echo '\"late\"'";
     let work = bench.work(&["--max-jobs", "1", "--json"], script);
@@ -27,7 +27,7 @@ fn a_job_that_ran_while_the_server_was_killed_and_started_again_is_acknowledged(
 
 #[test]
 fn a_worker_waits_for_its_server_and_says_so_once() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::apart();
     let work = bench.work(&["--max-jobs", "1"], "true");
     work.wait_for_words("ready");
     bench.server.kill();
@@ -43,9 +43,9 @@ fn a_worker_waits_for_its_server_and_says_so_once() {
 
 #[test]
 fn a_worker_without_its_server_can_be_ended() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::apart();
     bench.server.enqueue(json!({"type": "a.b", "args": []}));
-    let work = bench.work(&["--kill-after", "100ms"], "echo $$ > leader; exec sleep 60");
+    let work = bench.work(&["--kill-after", "100ms"], "echo $$ > leader; exec sleep 600");
     bench.wait_for_text("leader");
     bench.server.kill();
     work.signal("TERM");

@@ -94,8 +94,10 @@ fn jobs_fetched_by_clients_that_leave_at_once_come_back() {
     wait_until(
         || {
             for job in server.fetch("q", 100) {
-                server.post("/ojs/v1/workers/ack", json!({"job_id": job["id"]})).expect(200);
-                ended += 1;
+                // One whose reservation ended meanwhile comes once more.
+                let acked = server.post("/ojs/v1/workers/ack", json!({"job_id": job["id"]}));
+                assert!(matches!(acked.status, 200 | 409), "{}", acked.text);
+                ended += usize::from(acked.status == 200);
             }
             ended == 50
         },
@@ -116,9 +118,9 @@ fn idle_connections_beyond_the_limit_wait_their_turn() {
 }
 
 fn wait_until(mut is_so: impl FnMut() -> bool, what: &str) {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(60);
     while !is_so() {
-        assert!(Instant::now() < until, "not after 30 seconds: {what}");
+        assert!(Instant::now() < until, "not after a minute: {what}");
         thread::sleep(Duration::from_millis(20));
     }
 }

@@ -9,8 +9,8 @@ use crate::support::Server;
 use crate::wire::Wire;
 
 const FLAGS: [&str; 4] = ["--http-header-timeout", "300ms", "--http-body-timeout", "300ms"];
-/// Ten times as long as it could take with nothing else to do, and more.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// A hundred times as long as it could take with nothing else to do, and more.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
 fn a_head_that_comes_byte_by_byte_is_cut_off() {
@@ -32,9 +32,7 @@ fn a_head_that_comes_byte_by_byte_is_cut_off() {
 fn a_connection_that_says_nothing_is_cut_off() {
     let server = Server::start_with(&FLAGS);
     let silent = Wire::open(server.address()).unwrap();
-    let mut kept = Wire::open(server.address()).unwrap();
-    assert_eq!(kept.get("/ojs/v1/health").unwrap().status, 200);
-    for wire in [silent, kept] {
+    for wire in [silent, kept(&server)] {
         let begun = Instant::now();
         while !was_closed(&wire) {
             assert!(begun.elapsed() < PATIENCE, "it still waits");
@@ -42,6 +40,18 @@ fn a_connection_that_says_nothing_is_cut_off() {
         }
     }
     assert_alive(&server);
+}
+
+/// A connection on which there was a request in time.
+fn kept(server: &Server) -> Wire {
+    let begun = Instant::now();
+    loop {
+        let mut wire = Wire::open(server.address()).unwrap();
+        match wire.get("/ojs/v1/health") {
+            Ok(answer) if answer.status == 200 => return wire,
+            other => assert!(begun.elapsed() < PATIENCE, "{other:?}"),
+        }
+    }
 }
 
 #[test]

@@ -47,12 +47,13 @@ pub fn glance(server: &Server, world: &World, dice: &mut Dice) {
 /// Everybody has stopped: runs what is left. Jobs that were claimed for an answer which a kill cut
 /// off are with nobody, and only they may still be active.
 pub fn drain(world: &World, mut worker: Worker<'_>) {
-    let until = Instant::now() + Duration::from_secs(60);
-    let mut wire = world.connect();
+    let until = Instant::now() + Duration::from_secs(120);
     loop {
         while worker.fetch(0) > 0 {
             worker.settle_down_to(0);
         }
+        // A connection that was kept so long might be closed by now.
+        let mut wire = world.connect();
         for job in list(&mut |path| wire.get(path).expect("the server runs").json(), "active") {
             let id = job["id"].as_str().unwrap_or_default().to_owned();
             let attempt = job["attempt"].as_u64().unwrap_or_default();

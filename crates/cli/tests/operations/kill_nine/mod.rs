@@ -61,7 +61,7 @@ fn whatever_was_answered_survives_being_killed_at_any_moment() {
     let kills = std::env::var("ROTA_KILLS").map_or(20, |text| text.parse().expect("a number"));
     let seed = Dice::seed();
     println!("ROTA_SEED={seed} ROTA_KILLS={kills}");
-    let mut server = Server::start_with(&FLAGS);
+    let mut server = Server::start_apart(&FLAGS);
     let world = World {
         address: Mutex::new(server.address()),
         ledger: Ledger::default(),
