@@ -43,6 +43,10 @@ impl Pause {
         tenant: Option<&str>,
         json: bool,
     ) -> Result<(), Failure> {
+        if let Some(past) = self.until.filter(|time| *time <= Timestamp::now()) {
+            return Err(Failure::usage(format!("{past} has passed, so nothing would be paused"))
+                .hint("Say a time to come, or how long with --for."));
+        }
         let until = self.lasts.or(self.until).map(|time| Setting::To(time.to_string()));
         let limit =
             NewRateLimit { paused_until: until, reason: self.reason, ..NewRateLimit::default() };
@@ -58,7 +62,10 @@ impl Pause {
 
 fn from_now(text: &str) -> Result<Timestamp, String> {
     let too_long = || "it is too long".to_owned();
-    let ms = i64::try_from(duration_ms(text)?).map_err(|_| too_long())?;
+    let ms = match duration_ms(text)? {
+        0 => return Err("it must be longer than 0".to_owned()),
+        ms => i64::try_from(ms).map_err(|_| too_long())?,
+    };
     let end = Timestamp::now().checked_add(SignedDuration::from_millis(ms));
     // Finer than that, no clock of two machines agrees.
     let ms = end.map_err(|_| too_long())?.as_millisecond();
