@@ -21,29 +21,27 @@ pub(crate) async fn set(
         Err(error) => return Err(error),
     };
     let after = client.set_rate_limit(what, limit).await?;
-    let lifted = before.map(|before| lifted(&before, &after)).unwrap_or_default();
+    let lifted = before.map(|before| lifted(&before, &after, limit)).unwrap_or_default();
     if !lifted.is_empty() {
-        remark(&printable(&format!(
-            "warning: lifted for so long, because it is not named: {}",
-            lifted.join(", ")
-        )));
+        let lifted = lifted.join(", ");
+        remark(&printable(&format!("warning: not named, so lifted while this lasts: {lifted}")));
     }
     Ok(after)
 }
 
-/// `rate 100/1m`, for each number that held before and does not any more.
-fn lifted(before: &RateLimit, after: &RateLimit) -> Vec<String> {
-    let numbers = |limit: &RateLimit| {
-        [
-            ("concurrency", concurrency_limit(limit)),
-            ("rate", rate_limit(limit)),
-            ("throttle", throttle(limit)),
-        ]
-    };
-    let both = numbers(before).into_iter().zip(numbers(after));
-    let gone = both.filter_map(|((name, before), (_, after))| match after {
-        None => before.map(|before| format!("{name} {before}")),
-        Some(_) => None,
+/// `rate 100/1m`, for each number that held before, does not any more, and was not named.
+fn lifted(before: &RateLimit, after: &RateLimit, said: &NewRateLimit) -> Vec<String> {
+    let numbers =
+        |limit: &RateLimit| [concurrency_limit(limit), rate_limit(limit), throttle(limit)];
+    let names = [
+        ("concurrency", said.concurrency.is_some()),
+        ("rate", said.rate.is_some()),
+        ("throttle", said.throttle.is_some()),
+    ];
+    let all = names.into_iter().zip(numbers(before)).zip(numbers(after));
+    let gone = all.filter_map(|(((name, named), before), after)| {
+        let number = before.filter(|_| !named && after.is_none())?;
+        Some(format!("{name} {number}"))
     });
     gone.collect()
 }

@@ -12,6 +12,7 @@ use rota_client::{Kept, Limited, NewRateLimit, RateLimit, Setting};
 use self::list::ListArgs;
 use self::pause::Pause;
 use crate::Failure;
+use crate::commands::named;
 use crate::output::{each, print, print_json};
 use crate::remote::Remote;
 
@@ -77,14 +78,14 @@ enum Action {
     /// Show all about a key
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
-        #[arg(value_name = "KEY")]
+        #[arg(value_name = "KEY", value_parser = named)]
         key: String,
     },
 
     /// Set limits of a key beside those of its jobs, or for a time instead of all others
     #[command(after_help = SET_EXAMPLES)]
     Set {
-        #[arg(value_name = "KEY")]
+        #[arg(value_name = "KEY", value_parser = named)]
         key: String,
 
         #[command(flatten)]
@@ -105,7 +106,7 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct Keys {
-    #[arg(value_name = "KEY", required = true)]
+    #[arg(value_name = "KEY", value_parser = named, required = true)]
     keys: Vec<String>,
 }
 

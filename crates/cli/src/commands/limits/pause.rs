@@ -6,6 +6,7 @@ use rota_client::{Client, Limited, NewRateLimit, Setting};
 
 use crate::Failure;
 use crate::commands::job_options::duration_ms;
+use crate::commands::named;
 use crate::output::{moment, print_json, print_line};
 
 const EXAMPLES: &str = "\
@@ -19,7 +20,7 @@ Jobs of the key wait, and lose no attempt by it. The pause ends by itself, or wi
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Pause {
-    #[arg(value_name = "KEY")]
+    #[arg(value_name = "KEY", value_parser = named)]
     key: String,
 
     /// How long, such as 10m

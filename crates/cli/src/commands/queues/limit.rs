@@ -5,6 +5,7 @@ use rota_client::{Client, Limited};
 
 use crate::Failure;
 use crate::commands::limits::{Numbers, describe, set};
+use crate::commands::named;
 use crate::output::{print, print_json};
 
 const EXAMPLES: &str = "\
@@ -20,7 +21,7 @@ It holds for all jobs of the queue together. It is the rate limit with the key q
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Limit {
-    #[arg(value_name = "QUEUE")]
+    #[arg(value_name = "QUEUE", value_parser = named)]
     name: String,
 
     #[command(flatten)]
