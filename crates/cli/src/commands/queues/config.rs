@@ -151,8 +151,8 @@ fn describe(queue: &ConfiguredQueue) -> String {
     table.field("concurrency", or_none(config.get("concurrency").and_then(number)));
     table.field("max depth", or_none(depth(bounds)));
     table.field("max bytes", or_none(number(&bounds["max_size_bytes"])));
-    table.field("max depth of each tenant", or_none(depth(of_each)));
-    table.field("max bytes of each tenant", or_none(number(&of_each["max_size_bytes"])));
+    table.field("depth per tenant", or_none(depth(of_each)));
+    table.field("bytes per tenant", or_none(number(&of_each["max_size_bytes"])));
     table.field_if("when full", bounds["strategy"].as_str().map(|how| how.replace('_', "-")));
     table.field_if("warning from", bounds["warning_threshold"].as_f64().map(percent));
     for ended in ["completed", "cancelled", "discarded"] {
