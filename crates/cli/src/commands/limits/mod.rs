@@ -37,17 +37,17 @@ Examples:
 const SET_EXAMPLES: &str = "\
 Examples:
   rota limits set stripe --concurrency 5 --rate 100/1m
-  rota limits set stripe --rate 50/1m --concurrency 5 --for 1h --reason 'they asked us to slow down'
+  rota limits set stripe --rate 50/1m --concurrency 5 --for 1h --reason 'they asked us'
   rota limits set stripe --throttle 10/1s --tenant acme
   rota limits set type:email.send --rate none
 
-Without --for it is a declaration. It lasts until `rota limits clear`, and holds beside the numbers
-that jobs carry: the narrower wins, so a job is never held less by it. What is not named stays as it was
-declared, and `none` takes away what was declared, not what jobs carry.
+Without --for it is a declaration. It lasts until `rota limits clear` and holds beside the numbers
+that jobs carry: the narrower wins. What is not named stays as it was declared; `none` takes away
+what was declared, not what jobs carry.
 
-With --for it is an override. While it lasts it replaces all numbers of the key, those of jobs and those
-declared: a limit that it does not name, or names as `none`, is lifted for so long. Only what an earlier
-override named and still lasts is kept. Name every limit that is to hold.";
+With --for it is an override. While it lasts it replaces all numbers of the key, those of jobs and
+those declared: a limit that is not named, or is `none`, is lifted for so long. Only what an
+override before it named, and still lasts, is kept. So name every limit that is to hold.";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
