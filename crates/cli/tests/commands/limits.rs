@@ -100,6 +100,9 @@ fn a_key_is_paused_and_resumed() {
     assert!(asked[0].starts_with(begin) && asked[0].ends_with(r#"Z"}"#), "{asked:?}");
     assert_eq!(asked[1], format!(r#"{begin}"2027-01-01T05:00:00Z","reason":"theirs"}}"#));
     assert_eq!(asked[2], format!("{begin}null}}"));
+    let ahead = scripted(&[(200, STRIPE)]);
+    let message = rota_at(&ahead.url, &["limits", "pause", "stripe", "--for", "10m"]).failed(1);
+    assert!(message.contains("nothing is paused"), "{message}");
 }
 
 #[test]

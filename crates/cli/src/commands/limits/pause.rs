@@ -52,12 +52,15 @@ impl Pause {
         let limit =
             NewRateLimit { paused_until: until, reason: self.reason, ..NewRateLimit::default() };
         let paused = client.set_rate_limit(Limited::Key(&self.key, tenant), &limit).await?;
-        if json {
-            return print_json(&paused);
-        }
         // The server may have shortened it.
-        let until = paused.paused_until.as_deref().map(|time| format!(" until {}", moment(time)));
-        print_line(&format!("{} paused{}", self.key, until.unwrap_or_default()))
+        match paused.paused_until.as_deref() {
+            None => {
+                Err(Failure::error("nothing is paused: by the server's clock that time has passed")
+                    .hint("Set the clocks of both machines by the network."))
+            }
+            Some(_) if json => print_json(&paused),
+            Some(until) => print_line(&format!("{} paused until {}", self.key, moment(until))),
+        }
     }
 }
 
