@@ -143,15 +143,20 @@ fn value_name(accepts: &str) -> String {
         ("a whole number", "N"),
         ("a directory", "DIR"),
         ("an IP address", "ADDRESS"),
+        ("a number", "NUMBER"),
+        ("a list of ", "LIST"),
+        ("a tenant's name", "TENANT"),
     ];
     let kind = kinds.iter().find(|(begin, _)| accepts.starts_with(begin));
     kind.map_or_else(|| accepts.replace(", ", "|").replace(" or ", "|"), |(_, word)| (*word).into())
 }
 
 fn help(setting: &Declaration) -> String {
-    let bounds = match setting.accepts.split_once(" from ") {
-        Some((_, bounds)) => format!(" From {bounds}."),
-        None => String::new(),
+    let accepts = &setting.accepts;
+    let bounds = match (accepts.strip_prefix("a list of "), accepts.split_once(" from ")) {
+        (Some(words), _) => format!(" Separated by commas: {words}."),
+        (None, Some((_, bounds))) => format!(" From {bounds}."),
+        (None, None) => String::new(),
     };
     format!("{}{bounds} [default: {}]", setting.help, setting.default)
 }
@@ -195,6 +200,7 @@ mod tests {
     fn values_have_short_names() {
         assert_eq!(value_name("a duration from 0 to 1h"), "DURATION");
         assert_eq!(value_name("fsync or os"), "fsync|os");
+        assert_eq!(value_name("a list of body or header, each at most once"), "LIST");
         assert_eq!(value_name("error, warn, info, debug or trace"), "error|warn|info|debug|trace");
     }
 }

@@ -3,6 +3,8 @@
 use rota_client::{Error, Refusal};
 use serde_json::{Map, Value, json};
 
+use crate::output::plural;
+
 /// Something went wrong, here or in the server.
 const FAILED: u8 = 1;
 /// What was asked for makes no sense.
@@ -13,6 +15,9 @@ const UNREACHABLE: u8 = 3;
 const MISSING: u8 = 4;
 /// The server said no.
 const REFUSED: u8 = 5;
+
+/// How the server's hints name the time to wait.
+const WAIT: &str = "after the time in Retry-After";
 
 /// Why a command ended badly.
 #[derive(Debug)]
@@ -134,6 +139,10 @@ fn refused(refusal: &Refusal) -> Failure {
         _ => FAILED,
     };
     let hint = in_our_words(refusal).or_else(|| refusal.hint.clone());
+    let hint = match refusal.retry_after {
+        Some(seconds) => Some(with_the_time(hint, seconds)),
+        None => hint,
+    };
     let failure = Failure { message: refusal.message.clone(), hint, code, details: Map::new() };
     let failure = failure
         .detail("code", refusal.code.clone())
@@ -142,6 +151,16 @@ fn refused(refusal: &Refusal) -> Failure {
     match refusal.retry_after {
         Some(seconds) => failure.detail("retry_after", seconds),
         None => failure,
+    }
+}
+
+/// Says how long to wait, where the server speaks of a header that nobody sees here.
+fn with_the_time(hint: Option<String>, seconds: u64) -> String {
+    let time = plural(seconds, "second", "seconds");
+    match hint {
+        Some(hint) if hint.contains(WAIT) => hint.replace(WAIT, &format!("after {time}")),
+        Some(hint) => format!("{hint} Try again after {time}."),
+        None => format!("Try again after {time}."),
     }
 }
 

@@ -48,6 +48,13 @@ impl Client {
         Ok(self.get(self.at(&["dead-letter", id])).await?.read::<OneJob>()?.job)
     }
 
+    /// How many there are of all tenants, also where queues belong to one tenant; none if the server
+    /// does not know.
+    pub async fn all_dead_letters(&self) -> Result<Option<u64>, Error> {
+        let path = ["admin", "dead-letter"];
+        Ok(self.listed(&path, &JobFilter::default(), 1, None).await?.total)
+    }
+
     pub async fn dead_letter_stats(&self) -> Result<Kept<DeadLetterStats>, Error> {
         self.get(self.at(&["dead-letter", "stats"])).await?.read()
     }

@@ -56,7 +56,7 @@ pub struct JobError {
 }
 
 impl Job {
-    /// Whose it is, where that is said.
+    /// Whose it is, if the server goes by what jobs say themselves.
     pub fn tenant(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct Meta {
@@ -77,9 +77,13 @@ impl JobError {
 #[derive(Deserialize)]
 pub(crate) struct OneJob {
     pub job: Kept<Job>,
+    #[serde(default)]
+    pub quota_exceeded: Vec<String>,
 }
 
 #[derive(Deserialize)]
 pub(crate) struct ManyJobs {
     pub jobs: Vec<Kept<Job>>,
+    #[serde(default)]
+    pub quota_exceeded: Vec<String>,
 }

@@ -39,6 +39,14 @@ pub struct BulkOutcome {
     pub failed: u64,
 }
 
+/// What was enqueued, and what there is to say about it.
+#[derive(Debug, Clone)]
+pub struct Enqueued<T> {
+    pub what: T,
+    /// Limits of the tenant that it went over, where they only warn.
+    pub quota_exceeded: Vec<String>,
+}
+
 #[derive(Serialize)]
 struct Batch<'a, T> {
     jobs: &'a [T],
@@ -60,14 +68,29 @@ struct Listing {
 impl Client {
     /// Enqueues one job: a [`NewJob`](crate::NewJob), or any JSON object that is an envelope.
     pub async fn enqueue(&self, job: &impl Serialize) -> Result<Kept<Job>, Error> {
+        Ok(self.enqueue_told(job).await?.what)
+    }
+
+    /// The same, with what there is to say about it.
+    pub async fn enqueue_told(&self, job: &impl Serialize) -> Result<Enqueued<Kept<Job>>, Error> {
         let answer = self.post(self.at(&["jobs"]), job).await?;
-        Ok(answer.read::<OneJob>()?.job)
+        let OneJob { job, quota_exceeded } = answer.read()?;
+        Ok(Enqueued { what: job, quota_exceeded })
     }
 
     /// Enqueues all of them or none.
     pub async fn enqueue_batch(&self, jobs: &[impl Serialize]) -> Result<Vec<Kept<Job>>, Error> {
+        Ok(self.enqueue_batch_told(jobs).await?.what)
+    }
+
+    /// The same, with what there is to say about it.
+    pub async fn enqueue_batch_told(
+        &self,
+        jobs: &[impl Serialize],
+    ) -> Result<Enqueued<Vec<Kept<Job>>>, Error> {
         let answer = self.post(self.at(&["jobs", "batch"]), &Batch { jobs }).await?;
-        Ok(answer.read::<ManyJobs>()?.jobs)
+        let ManyJobs { jobs, quota_exceeded } = answer.read()?;
+        Ok(Enqueued { what: jobs, quota_exceeded })
     }
 
     pub async fn job(&self, id: &str) -> Result<Kept<Job>, Error> {

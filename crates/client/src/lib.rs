@@ -47,17 +47,18 @@ pub use cron::{Cron, NewCron, Template};
 pub use dead_letter::{DeadLetterStats, DeletedJob, Purged};
 pub use error::{Error, Refusal};
 pub use job::{Job, JobError};
-pub use jobs::{BulkOutcome, JobFilter};
+pub use jobs::{BulkOutcome, Enqueued, JobFilter};
 pub use kept::Kept;
 pub use new_job::NewJob;
 pub use overview::{Maintenance, Readiness, ServerSettings, Totals};
 pub use page::{Page, PageAt};
 pub use pools::{NewPool, Pool, StarvationPrevention};
 pub use queue_config::{ConfiguredQueue, QueueConfig};
-pub use queues::{Counts, Figures, Queue, QueueStats};
+pub use queues::{Counts, Figures, OverseenQueue, Queue, QueueStats};
 pub use rate::Rate;
 pub use rate_limits::{
-    ConcurrencyUse, JobRateLimit, Limited, NewRateLimit, Override, RateLimit, RateUse, ThrottleUse,
+    ConcurrencyUse, Declaration, JobRateLimit, Limited, NewRateLimit, Override, RateLimit, RateUse,
+    ThrottleUse,
 };
 pub use scheduling::{
     ExplainedLimit, ExplainedQueue, ExplainedTenant, Explanation, FairTenant, Fairness, Position,
@@ -67,8 +68,8 @@ pub use setting::Setting;
 pub use settle::{Ack, Nack, Settled, SettledOne};
 pub use system::{Backend, Health, Implementation, Manifest};
 pub use tenant::{
-    LimitUse, NewTenantLimits, Tenant, TenantConfig, TenantJobs, TenantLimitUse, TenantLimits,
-    TenantQueue, TenantShare, TenantStats, TenantSummary, Throttle, Throughput,
+    LimitUse, NewTenantLimits, Noisy, Tenant, TenantConfig, TenantJobs, TenantLimitUse,
+    TenantLimits, TenantQueue, TenantShare, TenantStats, TenantSummary, Throttle, Throughput,
 };
 pub use tenants::{DeletedTenant, TenantChange, TenantOrder};
 pub use work::{Beat, Choice, Fetch, Heartbeat, Registration, Welcome};

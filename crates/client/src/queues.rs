@@ -15,6 +15,16 @@ pub struct Queue {
     pub counts: Counts,
 }
 
+/// A queue in the operator's list.
+#[derive(Debug, Clone, Deserialize)]
+pub struct OverseenQueue {
+    pub name: String,
+    /// Whose it is, where queues belong to one tenant.
+    pub tenant_id: Option<String>,
+    /// `active` or `paused`.
+    pub status: String,
+}
+
 /// How many jobs are in each state.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -57,6 +67,13 @@ struct Listing {
 }
 
 #[derive(Deserialize)]
+struct Overseen {
+    items: Vec<Kept<OverseenQueue>>,
+    #[serde(default)]
+    pagination: Pagination,
+}
+
+#[derive(Deserialize)]
 struct OneQueue {
     queue: Kept<Queue>,
 }
@@ -74,6 +91,20 @@ impl Client {
             .query("cursor", at.and_then(PageAt::cursor));
         let listing: Listing = self.get(endpoint).await?.read()?;
         Ok(listing.pagination.page(listing.queues))
+    }
+
+    /// A page of the queues of all tenants, also where each tenant has its own.
+    pub async fn all_queues(
+        &self,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<Kept<OverseenQueue>>, Error> {
+        let endpoint = self
+            .at(&["admin", "queues"])
+            .query("per_page", Some(limit))
+            .query("page", at.and_then(PageAt::number));
+        let listing: Overseen = self.get(endpoint).await?.read()?;
+        Ok(listing.pagination.page(listing.items))
     }
 
     pub async fn queue_stats(&self, name: &str) -> Result<Kept<QueueStats>, Error> {

@@ -28,6 +28,10 @@ pub struct RateLimit {
     /// An operator has declared the key.
     #[serde(default)]
     pub declared: bool,
+    /// What holds beside the numbers that jobs carry.
+    pub declaration: Option<Declaration>,
+    /// Why the numbers were set.
+    pub reason: Option<String>,
     /// Its jobs carry different numbers; the smallest are shown.
     #[serde(default)]
     pub mixed: bool,
@@ -59,7 +63,15 @@ pub struct ThrottleUse {
     pub next_allowed_at: Option<String>,
 }
 
-/// What counts instead of the numbers that jobs carry.
+/// What holds beside the numbers that jobs carry; the narrower wins.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Declaration {
+    pub concurrency: Option<u64>,
+    pub rate: Option<Rate>,
+    pub throttle: Option<Rate>,
+}
+
+/// What counts instead of all other numbers of the key.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Override {
     pub concurrency: Option<u64>,
@@ -78,7 +90,8 @@ pub struct NewRateLimit {
     pub rate: Option<Setting<Rate>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Setting<Rate>>,
-    /// How long it lasts, ISO 8601; until it is cleared unless told.
+    /// How long it counts instead of all other numbers, ISO 8601. Unless told it holds beside them
+    /// until it is cleared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<String>,
     /// No job of the key starts before; RFC 3339.

@@ -54,6 +54,8 @@ pub struct SchedulingStats {
 #[derive(Debug, Clone, Deserialize)]
 pub struct QueueDispatches {
     pub name: String,
+    /// Whose it is, where queues belong to one tenant.
+    pub tenant_id: Option<String>,
     #[serde(default)]
     pub dispatch_count_1m: u64,
     #[serde(default)]

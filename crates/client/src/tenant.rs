@@ -59,6 +59,7 @@ pub struct Tenant {
     pub quota: Option<String>,
     pub configured: Option<bool>,
     pub throttle: Option<Throttle>,
+    pub noisy: Option<Noisy>,
     pub stats: Option<TenantStats>,
     /// What the file says, where the API has overridden it.
     pub file: Option<Value>,
@@ -86,6 +87,18 @@ pub struct Throttle {
     pub until: Option<String>,
 }
 
+/// A tenant takes more than its neighbours.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Noisy {
+    /// What it was noticed by.
+    pub signal: Option<String>,
+    pub value: Option<f64>,
+    pub threshold: Option<f64>,
+    pub since: Option<String>,
+    /// What was done about it.
+    pub action: Option<String>,
+}
+
 /// How a tenant is doing.
 #[derive(Debug, Clone, Deserialize)]
 pub struct TenantStats {
@@ -102,6 +115,7 @@ pub struct TenantStats {
     pub depth: Option<u64>,
     pub bytes: Option<u64>,
     pub throttle: Option<Throttle>,
+    pub noisy: Option<Noisy>,
     #[serde(default)]
     pub queues: Vec<TenantQueue>,
 }

@@ -9,6 +9,8 @@ use crate::{Client, Error, Kept, Page, PageAt};
 #[derive(Debug, Clone, Deserialize)]
 pub struct Worker {
     pub id: String,
+    /// Whom it serves, where workers serve one tenant.
+    pub tenant_id: Option<String>,
     /// `running`, `quiet`, `terminate` or `stale`.
     pub state: String,
     /// What an operator told it to become.

@@ -21,7 +21,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
     /// The job's id
-    #[arg(value_name = "JOB")]
+    #[arg(value_name = "JOB", value_parser = crate::commands::named)]
     id: String,
 
     #[command(flatten)]

@@ -14,7 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   rota fairness                                `#` is what each got, `|` what it is entitled to
   rota fairness --limit 5                      only those who were served most
-  rota fairness --queues                       the same minute by queue; which are starved
+  rota fairness --queues                       how often each queue was served; which are starved
   rota fairness --json | jq '.tenants[] | select(.actual_share < .entitled_share / 2)'";
 
 /// Show what each tenant is entitled to, and what it got
@@ -97,17 +97,27 @@ fn tenants(tenants: &[FairTenant]) -> String {
 }
 
 fn queues(stats: &SchedulingStats) -> String {
-    let header = ["QUEUE", "DISPATCHED", "SHARE", "ACTIVE", "AVERAGE WAIT", ""];
-    let mut table = Table::new(&header).numbers_in(1..5);
+    let mut header = vec!["QUEUE", "DISPATCHED", "SHARE", "ACTIVE", "AVERAGE WAIT", ""];
+    // Only where queues belong to tenants, and so may be called the same.
+    let by_tenant = stats.queues.iter().any(|queue| queue.tenant_id.is_some());
+    if by_tenant {
+        header.insert(1, "TENANT");
+    }
+    let first = 1 + usize::from(by_tenant);
+    let mut table = Table::new(&header).numbers_in(first..first + 4);
     for queue in &stats.queues {
-        table.row(vec![
-            queue.name.clone(),
+        let mut cells = vec![queue.name.clone()];
+        if by_tenant {
+            cells.push(queue.tenant_id.clone().unwrap_or_else(|| "-".to_owned()));
+        }
+        cells.extend([
             queue.dispatch_count_1m.to_string(),
             percent(queue.dispatch_ratio_1m),
             queue.active_jobs.to_string(),
             queue.avg_wait_ms.map_or_else(|| "-".to_owned(), milliseconds),
             if queue.starved { "starved".to_owned() } else { String::new() },
         ]);
+        table.row(cells);
     }
     table.take()
 }

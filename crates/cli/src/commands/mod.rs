@@ -18,6 +18,7 @@ mod job_limit;
 mod job_options;
 mod jobs;
 mod limits;
+mod named;
 mod pools;
 mod queues;
 mod rate;
@@ -31,6 +32,7 @@ mod workers;
 
 use clap::{ArgMatches, FromArgMatches, Subcommand};
 
+use self::named::named;
 use crate::Failure;
 use crate::remote::wait_for;
 

@@ -31,7 +31,8 @@ pub(crate) async fn each<T>(
         (0, _) => Ok(()),
         (1, 1) => Err(failures.remove(0).1),
         (failed, all) => {
-            let message = format!("{failed} of {all} {name} could not be {verb}:");
+            let things = name.replace('_', " ");
+            let message = format!("{failed} of {all} {things} could not be {verb}:");
             Err(Failure::several(message, &failures))
         }
     }

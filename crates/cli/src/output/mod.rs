@@ -6,6 +6,7 @@ mod list;
 mod number;
 mod plural;
 mod screen;
+mod shorten;
 mod table;
 mod time;
 
@@ -20,7 +21,8 @@ pub(crate) use each::each;
 pub(crate) use list::List;
 pub(crate) use number::{decimal, percent};
 pub(crate) use plural::{grouped, plural};
-pub(crate) use screen::{CLEAR, screen};
+pub(crate) use screen::{CLEAR, Room, screen};
+pub(crate) use shorten::{cut, shortened};
 pub(crate) use table::{Table, printable};
 pub(crate) use time::{milliseconds, moment, relative};
 

@@ -1,3 +1,9 @@
+use super::shortened;
+
+/// Names are not made shorter than this while there are other columns that could go.
+const SHORTEST_NAME: usize = 16;
+const BETWEEN: &str = "  ";
+
 /// Columns for people, aligned, without borders. Rows can be added and taken out in portions: later
 /// portions keep the widths of earlier ones.
 pub(crate) struct Table {
@@ -6,6 +12,8 @@ pub(crate) struct Table {
     rows: Vec<Vec<String>>,
     /// Columns of numbers, which stand at the right.
     right: Vec<usize>,
+    /// Columns that there is no room for.
+    hidden: Vec<usize>,
     header_is_due: bool,
 }
 
@@ -16,6 +24,7 @@ impl Table {
             widths: header.iter().map(|title| title.len()).collect(),
             rows: Vec::new(),
             right: Vec::new(),
+            hidden: Vec::new(),
             header_is_due: true,
         }
     }
@@ -48,6 +57,29 @@ impl Table {
         }
     }
 
+    /// Makes lines no wider than this: the names in the first column are shortened, and where that is
+    /// not enough, columns go in this order.
+    pub fn fit(&mut self, width: usize, expendable: &[usize]) {
+        let mut expendable = expendable.iter();
+        loop {
+            let others = (1..self.widths.len()).filter(|column| !self.hidden.contains(column));
+            let taken: usize = others
+                .map(|column| self.widths[column])
+                .filter(|width| *width > 0)
+                .map(|width| width + BETWEEN.len())
+                .sum();
+            let left = width.saturating_sub(taken);
+            if left < self.widths[0].min(SHORTEST_NAME)
+                && let Some(column) = expendable.next()
+            {
+                self.hidden.push(*column);
+                continue;
+            }
+            self.widths[0] = self.widths[0].min(left.max(1));
+            return;
+        }
+    }
+
     /// The rows since the last call, below the header if it was not printed yet.
     pub fn take(&mut self) -> String {
         let mut out = String::new();
@@ -66,9 +98,13 @@ impl Table {
     fn line(&self, out: &mut String, cells: &[String]) {
         let mut line = String::new();
         for (column, (cell, width)) in cells.iter().zip(&self.widths).enumerate() {
-            if column > 0 {
-                line.push_str("  ");
+            if self.hidden.contains(&column) {
+                continue;
             }
+            if column > 0 {
+                line.push_str(BETWEEN);
+            }
+            let cell = shortened(cell, *width);
             match self.right.contains(&column) {
                 true => line.push_str(&format!("{cell:>width$}")),
                 false => line.push_str(&format!("{cell:width$}")),
@@ -101,6 +137,22 @@ mod tests {
         table.row(vec!["grüße".into(), "7".into(), String::new()]);
         table.row(vec!["a".into(), "1200".into(), "x".into()]);
         assert_eq!(table.take(), "NAME      N  NOTE\ngrüße     7\na      1200  x\n");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_shortened_or_left_out() {
+        let drawn = |width| {
+            let mut table = Table::new(&["TENANT", "N", "NOTE"]).numbers_in([1]);
+            table.row(vec!["tenant-000000000001".into(), "7".into(), "late".into()]);
+            table.fit(width, &[2, 1]);
+            table.take()
+        };
+        let whole = "TENANT               N  NOTE\ntenant-000000000001  7  late\n";
+        assert_eq!((drawn(usize::MAX), drawn(28)), (whole.into(), whole.into()));
+        assert_eq!(drawn(26), "TENANT             N  NOTE\ntenant-0…00000001  7  late\n");
+        assert_eq!(drawn(24), "TENANT               N\ntenant-000000000001  7\n");
+        assert_eq!(drawn(10), "TENANT\ntenan…0001\n");
+        assert_eq!(drawn(0), "…\n…\n");
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! The limits that a job carries, and what a server says to those over theirs.
 
+use serde_json::json;
+
 use crate::fake::{answering, scripted};
-use crate::run::rota_at;
+use crate::run::{rota, rota_at, rota_reading};
+use crate::support::Server;
 
 const ENQUEUED: &str =
     r#"{"job": {"id": "j1", "type": "a.b", "queue": "q", "args": [], "state": "available"}}"#;
@@ -58,10 +61,48 @@ fn a_tenant_over_its_limit_is_told_when_to_come_back() {
             "tenant_id": "acme", "limit": "max_queue_depth", "current": 50000, "maximum": 50000}}"#,
     );
     let message = rota_at(&url, &["enqueue", "a.b"]).failed(5);
-    assert_eq!(message, "rota: Tenant 'acme' has exceeded max_queue_depth (50000)\n");
+    assert_eq!(
+        message,
+        "rota: Tenant 'acme' has exceeded max_queue_depth (50000)\nTry again after 30 seconds.\n"
+    );
     let error = rota_at(&url, &["enqueue", "a.b", "--json"]).json_error(5);
     assert_eq!(
         (&error["code"], &error["retry_after"]),
         (&"TENANT_LIMIT_EXCEEDED".into(), &30.into())
     );
+}
+
+#[test]
+fn a_hint_that_speaks_of_a_header_says_the_seconds() {
+    let server = Server::start();
+    let limits = json!({"limits": {"max_enqueue_rate": {"limit": 1, "period": "PT1H"}}});
+    server.put("/ojs/v1/admin/tenants/acme", limits).expect(201);
+    rota(&server, &["enqueue", "a.b", "--tenant", "acme"]).printed();
+    let message = rota(&server, &["enqueue", "a.b", "--tenant", "acme"]).failed(5);
+    assert!(!message.contains("Retry-After"), "{message}");
+    assert!(message.contains(" after 3,") && message.contains(" seconds"), "{message}");
+}
+
+#[test]
+fn a_soft_quota_that_is_crossed_is_told() {
+    let server = Server::start();
+    let soft = json!({"limits": {"max_queue_depth": 1}, "quota": "soft"});
+    server.put("/ojs/v1/admin/tenants/acme", soft).expect(201);
+    let enqueue = ["enqueue", "a.b", "--tenant", "acme"];
+    rota(&server, &enqueue).printed();
+    let ran = rota(&server, &enqueue);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 1), "{}", ran.stdout);
+    assert_eq!(ran.stderr, "warning: the tenant is over its quota: max_queue_depth\n");
+    let job = rota(&server, &[&enqueue[..], &["--json"]].concat()).json();
+    assert_eq!(job["quota_exceeded"], json!(["max_queue_depth"]));
+    assert_eq!((&job["type"], &job["state"]), (&json!("a.b"), &json!("available")));
+
+    let lines = "{\"type\": \"a.b\", \"args\": []}\n".repeat(2);
+    let file = ["enqueue", "--file", "-", "--tenant", "acme"];
+    let ran = rota_reading(&server, &file, &lines);
+    assert_eq!((ran.code, &*ran.stdout), (0, "enqueued 2 jobs in 1 batch\n"));
+    assert_eq!(ran.stderr, "warning: the tenant is over its quota: max_queue_depth\n");
+    let told = rota_reading(&server, &[&file[..], &["--json"]].concat(), &lines).json();
+    let expected = json!({"enqueued": 2, "batches": 1, "quota_exceeded": ["max_queue_depth"]});
+    assert_eq!(told, expected);
 }

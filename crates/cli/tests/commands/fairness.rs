@@ -57,3 +57,13 @@ fn no_tenants_is_explained() {
     );
     assert!(ran.stderr.starts_with("no tenants yet"), "{}", ran.stderr);
 }
+
+#[test]
+fn queues_of_tenants_are_told_apart() {
+    let stats = r#"{"queues": [{"name": "email", "tenant_id": "acme", "dispatch_count_1m": 3},
+        {"name": "email", "tenant_id": "globex", "dispatch_count_1m": 1}]}"#;
+    let text = rota_at(&scripted(&[(200, stats)]).url, &["fairness", "--queues"]).printed();
+    assert!(text.starts_with("QUEUE  TENANT  DISPATCHED "), "{text}");
+    assert!(text.contains("\nemail  acme             3 "), "{text}");
+    assert!(text.contains("\nemail  globex           1 "), "{text}");
+}

@@ -24,3 +24,13 @@ fn a_mistyped_command_gets_a_suggestion() {
     let message = rota_at("", &["job"]).failed(2);
     assert!(message.contains("a similar subcommand exists: 'jobs'"), "{message}");
 }
+
+#[test]
+fn settings_name_their_values_in_a_word() {
+    let help = rota_at("", &["serve", "--help"]).printed();
+    assert!(help.contains("--tenancy-source <LIST>\n"), "{help}");
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let list = "Separated by commas: body, header or credentials, each at most once.";
+    assert!(words.contains(list), "{help}");
+    assert!(!help.contains("<a "), "{help}");
+}

@@ -2,7 +2,8 @@ use serde_json::json;
 
 use crate::fake::{nobody, scripted};
 use crate::looks_like;
-use crate::run::rota_at;
+use crate::run::{rota, rota_at};
+use crate::support::Server;
 
 const STRIPE: &str = r#"{
     "key": "stripe", "scope": "global",
@@ -12,7 +13,8 @@ const STRIPE: &str = r#"{
     "on_limit": "wait", "waiting_count": 120, "paused_until": null, "pause_reason": null,
     "override": {"concurrency": null, "rate": {"limit": 50, "period": "PT1M"}, "throttle": null,
                  "expires_at": null, "reason": "they asked"},
-    "declared": true, "mixed": true
+    "declared": true, "declaration": {"concurrency": 5, "rate": null, "throttle": null},
+    "reason": "they asked", "mixed": true
 }"#;
 
 const BY_TENANT: &str = r#"{
@@ -72,6 +74,7 @@ fn a_key_is_set() {
         r#""expires_in":"PT1H","reason":"they asked"}"#
     );
     let expected = [
+        "GET /ojs/v1/rate-limits/stripe".to_owned(),
         format!("PUT /ojs/v1/rate-limits/stripe {body}"),
         r#"PUT /ojs/v1/rate-limits/type%3Aa.b?tenant=t {"concurrency":0} as t"#.to_owned(),
     ];
@@ -97,6 +100,9 @@ fn a_key_is_paused_and_resumed() {
     assert!(asked[0].starts_with(begin) && asked[0].ends_with(r#"Z"}"#), "{asked:?}");
     assert_eq!(asked[1], format!(r#"{begin}"2027-01-01T05:00:00Z","reason":"theirs"}}"#));
     assert_eq!(asked[2], format!("{begin}null}}"));
+    let ahead = scripted(&[(200, STRIPE)]);
+    let message = rota_at(&ahead.url, &["limits", "pause", "stripe", "--for", "10m"]).failed(1);
+    assert!(message.contains("nothing is paused"), "{message}");
 }
 
 #[test]
@@ -110,6 +116,48 @@ fn keys_are_cleared() {
     );
     let missing = r#"{"error": {"code": "not_found", "message": "There is no rate limit 'x'."}}"#;
     rota_at(&scripted(&[(404, missing)]).url, &["limits", "clear", "x"]).failed(4);
+    rota_at(&scripted(&[(404, missing)]).url, &["limits", "resume", "x"]).failed(4);
+    let server = scripted(&[(200, STRIPE), (404, missing)]);
+    let ran = rota_at(&server.url, &["limits", "clear", "stripe", "x"]);
+    assert_eq!((ran.code, &*ran.stdout), (4, "stripe cleared\n"));
+    assert!(ran.stderr.contains("1 of 2 rate limits could not be cleared:"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_override_that_lifts_limits_warns() {
+    let server = Server::start();
+    let set = |options: &[&str]| rota(&server, &[&["limits", "set", "k"], options].concat());
+    let text = set(&["--rate", "100/1m", "--concurrency", "5", "--reason", "agreed"]).printed();
+    assert!(text.contains("\ndeclared     concurrency 5, rate 100/1m\n"), "{text}");
+    assert!(text.contains("\nreason       agreed\n"), "{text}");
+    // What is not named stays declared.
+    let text = set(&["--throttle", "10/s"]).printed();
+    assert!(text.contains("\ndeclared     concurrency 5, rate 100/1m, throttle 10/1s\n"), "{text}");
+
+    let ran = set(&["--rate", "50/1m", "--concurrency", "none", "--for", "1h", "--reason", "less"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let warning = "warning: not named, so lifted while this lasts: throttle 10/1s\n";
+    assert_eq!(ran.stderr, warning);
+    assert!(ran.stdout.contains("\nconcurrency    none\n"), "{}", ran.stdout);
+    let instead = "\noverride       rate 50/1m, instead of all other numbers\noverride ends  ";
+    assert!(ran.stdout.contains(instead), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\nreason         less\n"), "{}", ran.stdout);
+    // What an override said stays while it lasts.
+    set(&["--concurrency", "3", "--for", "1h"]).printed();
+    let options = ["--rate", "1/m", "--for", "1h"];
+    let queue = [&["queues", "limit", "q"], &options[..]].concat();
+    rota(&server, &["queues", "limit", "q", "--concurrency", "5"]).printed();
+    assert!(rota(&server, &queue).stderr.ends_with("while this lasts: concurrency 5\n"));
+    rota(&server, &["queues", "limit", "r", "--concurrency", "5"]).printed();
+    let json = [&["queues", "limit", "r", "--json"], &options[..]].concat();
+    assert_eq!(rota(&server, &json).json()["concurrency"], json!(null));
+}
+
+#[test]
+fn the_help_tells_declarations_from_overrides() {
+    let help = rota_at("", &["limits", "set", "--help"]).printed();
+    assert!(help.contains("the narrower wins") && help.contains("is lifted"), "{help}");
+    assert!(!help.contains("counts instead of what the jobs carry"), "{help}");
 }
 
 #[test]
@@ -123,4 +171,9 @@ fn mistakes_are_explained() {
     assert!(message(&["pause", "k"]).contains("--for <DURATION>"));
     message(&["pause", "k", "--for", "1h", "--until", "2027-01-01T00:00:00Z"]);
     message(&["pause", "k", "--until", "tomorrow"]);
+    let past = message(&["pause", "k", "--until", "2020-01-01T00:00:00Z"]);
+    assert!(past.contains("2020-01-01T00:00:00Z has passed, so nothing would be paused"), "{past}");
+    assert!(message(&["pause", "k", "--for", "0s"]).contains("longer than 0"));
+    assert!(message(&["set", "k", "--rate", "1/s", "--for", "0s"]).contains("longer than 0"));
+    assert!(message(&["show", ""]).contains("invalid value '' for '<KEY>': it is empty"));
 }

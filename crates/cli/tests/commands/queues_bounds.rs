@@ -54,8 +54,8 @@ fn a_real_queue_keeps_the_rest_of_its_configuration() {
     let body = serde_json::json!({"concurrency": 7, "retention": {"completed": "P1D"}});
     server.put("/ojs/v1/admin/queues/email/config", body).expect(200);
     let text = rota(&server, &["queues", "config", "email", "--concurrency", "none"]).printed();
-    assert!(text.contains("concurrency     none\n"), "{text}");
-    assert!(text.contains("completed kept  1d\n"), "{text}");
+    assert!(text.contains("concurrency       none\n"), "{text}");
+    assert!(text.contains("completed kept    1d\n"), "{text}");
 }
 
 #[test]
@@ -88,4 +88,21 @@ fn mistakes_are_explained() {
     };
     assert!(limit(&["--reason", "x"]).contains("no limit is given"));
     assert!(limit(&["--clear", "--rate", "1/s"]).contains("cannot be used with"));
+}
+
+#[test]
+fn bounds_of_each_tenant_are_set_and_shown() {
+    let server = Server::start();
+    let config = |options: &[&str]| {
+        rota(&server, &[&["queues", "config", "email"], options].concat()).printed()
+    };
+    config(&["--max-depth", "100", "--max-depth-per-tenant", "5"]);
+    let text = config(&["--max-size-bytes-per-tenant", "1kb"]);
+    assert!(text.contains("\nmax depth         100\n"), "{text}");
+    assert!(text.contains("\ndepth per tenant  5\n"), "{text}");
+    assert!(text.contains("\nbytes per tenant  1,0"), "{text}");
+    assert_eq!(config(&[]), text);
+    let text = config(&["--max-depth-per-tenant", "0"]);
+    assert!(text.contains("\ndepth per tenant  none\n"), "{text}");
+    assert!(text.contains("\nbytes per tenant  1,0"), "{text}");
 }

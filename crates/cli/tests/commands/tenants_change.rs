@@ -66,6 +66,10 @@ fn mistakes_are_explained_before_anything_is_sent() {
     assert!(message("set", &["--max-concurrency", "x"]).contains("a whole number or none"));
     assert!(message("set", &["--max-enqueue-rate", "1000"]).contains("a rate such as 100/1m"));
     assert!(message("set", &["--quota", "x"]).contains("possible values: hard, soft"));
+    for action in ["show", "stats", "changes", "limits", "release", "delete"] {
+        let message = rota_at(&server.url, &["tenants", action, ""]).failed(2);
+        assert!(message.contains("invalid value '' for '<ID>"), "{message}");
+    }
     assert!(server.asked().is_empty());
 }
 
@@ -107,9 +111,28 @@ fn a_tenant_is_deleted_alone_or_with_its_jobs() {
     assert_eq!(server.asked()[1], deletion);
 
     let busy = r#"{"error": {"code": "conflict", "message": "The tenant has 58 live jobs.",
-        "hint": "Purge them.", "details": {"live_jobs": 58}}}"#;
+        "hint": "Wait for them, or send ?purge=true.", "details": {"live_jobs": 58}}}"#;
     let server = scripted(&[(409, busy)]);
+    let message = rota_at(&server.url, &["tenants", "delete", "acme", "--yes"]).failed(5);
+    assert!(message.contains("--purge") && !message.contains("?purge"), "{message}");
     let error =
         rota_at(&server.url, &["tenants", "delete", "acme", "--yes", "--json"]).json_error(5);
     assert_eq!(error["details"]["live_jobs"], 58);
+}
+
+#[test]
+fn a_noisy_tenant_is_called_so() {
+    let noisy = r#""noisy": {"signal": "queue_depth", "value": 42.5, "threshold": 10, "since": "2020-01-01T00:00:00Z",
+        "action": "throttled"}, "throttle": null"#;
+    let line = "queue_depth 42.5 (threshold 10), since ";
+    let tenant = TENANT.replace(r#""throttle": null"#, noisy);
+    let text = rota_at(&scripted(&[(200, &tenant)]).url, &["tenants", "show", "acme"]).printed();
+    assert!(text.contains(&format!("\nnoisy             {line}")), "{text}");
+    let stats = STATS.replace(r#""total_jobs": 66"#, &noisy.replace(r#", "throttle": null"#, ""));
+    let text = rota_at(&scripted(&[(200, &stats)]).url, &["tenants", "stats", "acme"]).printed();
+    assert!(text.contains(line) && text.contains("d ago, throttled\n"), "{text}");
+    for quiet in [TENANT.replace(r#""throttle": null"#, r#""noisy": null"#), TENANT.to_owned()] {
+        let text = rota_at(&scripted(&[(200, &quiet)]).url, &["tenants", "show", "acme"]).printed();
+        assert!(!text.contains("noisy"), "{text}");
+    }
 }

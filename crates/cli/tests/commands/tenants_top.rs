@@ -57,3 +57,69 @@ fn mistakes_are_explained() {
     assert!(message.contains("at least 100ms"), "{message}");
     rota_at("", &["tenants", "top", "-n", "0"]).failed(2);
 }
+
+/// Ids of 27 characters that differ at their ends.
+fn many() -> String {
+    let tenant = |n: u32| {
+        format!(
+            r#"{{"tenant_id": "customer-of-the-north-{n:05}", "dispatched_1m": {}, "backlog": 90000,
+                "active": 8, "entitled_share": 0.033, "actual_share": 0.034, "enqueued_per_minute": 7}}"#,
+            100 - n
+        )
+    };
+    let tenants: Vec<String> = (1..=30).map(tenant).collect();
+    let shares = format!(
+        r#"{{"strategy": "weighted", "cost": "job", "priority_scope": "global", "enabled": true,
+            "tenants": [{}], "total_dispatched_1m": 1000}}"#,
+        tenants.join(",")
+    );
+    conversing(move |_, _| Said::Answer(200, shares.clone()))
+}
+
+/// What a terminal shows of it, screen by screen. `before` is done in it first.
+#[cfg(target_os = "linux")]
+fn watched(before: &str) -> Vec<String> {
+    let rota = crate::support::binary();
+    let line = format!(
+        "{before}; exec timeout 2 {} tenants top -n 30 --interval 200ms --url {}",
+        rota.display(),
+        many()
+    );
+    let shown = std::process::Command::new("script").args(["-qec", &line, "/dev/null"]).output();
+    let text = String::from_utf8(shown.unwrap().stdout).unwrap();
+    let text = text.replace("\r\n", "\n").replace("\u{1b}[K", "").replace("\u{1b}[J", "");
+    let screens: Vec<String> = text.split("\u{1b}[H").skip(2).map(str::to_owned).collect();
+    assert!(screens.len() >= 3, "{text}");
+    screens
+}
+
+#[cfg(target_os = "linux")]
+#[track_caller]
+fn assert_fits(screen: &str, columns: usize, lines: usize) {
+    assert!(screen.lines().count() < lines, "{screen}");
+    assert!(screen.lines().all(|line| line.chars().count() <= columns), "{screen}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_shows_what_it_has_room_for() {
+    let screens = watched("stty rows 24 cols 80");
+    screens.iter().for_each(|screen| assert_fits(screen, 80, 24));
+    let first = &screens[0];
+    assert!(first.starts_with("weighted by job") && first.contains("ENQUEUED/M\n"), "{first}");
+    assert!(first.contains("\ncustomer-o…orth-00001 ") && first.contains("-00019 "), "{first}");
+    assert!(first.ends_with("\n… and 11 more\n"), "{first}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_that_shrinks_shows_less() {
+    let resize = "stty rows 24 cols 80; (sleep 1; stty rows 10 cols 40 < /dev/tty) &";
+    let screens = watched(&format!("{resize} true"));
+    assert_fits(&screens[0], 80, 24);
+    assert!(screens[0].contains("ENQUEUED/M"), "{}", screens[0]);
+    let last = screens.last().unwrap();
+    assert_fits(last, 40, 10);
+    assert!(last.contains("\nTENANT ") && last.contains(" DISPATCHED  BACKLOG\n"), "{last}");
+    assert!(last.contains("-00005 ") && last.ends_with("\n… and 25 more\n"), "{last}");
+}

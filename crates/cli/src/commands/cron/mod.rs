@@ -10,6 +10,7 @@ use self::add::Add;
 use self::list::list;
 use self::show::describe;
 use crate::Failure;
+use crate::commands::named;
 use crate::output::{each, print, print_json};
 use crate::remote::Remote;
 
@@ -63,7 +64,7 @@ enum Action {
     /// Show all about a schedule
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "NAME", value_parser = named)]
         name: String,
     },
 
@@ -82,7 +83,7 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct Names {
-    #[arg(value_name = "NAME", required = true)]
+    #[arg(value_name = "NAME", value_parser = named, required = true)]
     names: Vec<String>,
 }
 

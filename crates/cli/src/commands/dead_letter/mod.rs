@@ -11,6 +11,7 @@ use self::purge::Purge;
 use super::confirm::Confirm;
 use super::jobs::describe;
 use crate::Failure;
+use crate::commands::named;
 use crate::output::{each, plural, print, print_json};
 use crate::remote::Remote;
 
@@ -63,7 +64,7 @@ enum Action {
     /// Show all about a job
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", value_parser = named)]
         id: String,
     },
 
@@ -74,14 +75,14 @@ enum Action {
     /// Start jobs anew
     #[command(after_help = RETRY_EXAMPLES)]
     Retry {
-        #[arg(value_name = "ID", required = true)]
+        #[arg(value_name = "ID", value_parser = named, required = true)]
         ids: Vec<String>,
     },
 
     /// Delete jobs
     #[command(after_help = DELETE_EXAMPLES)]
     Delete {
-        #[arg(value_name = "ID", required = true)]
+        #[arg(value_name = "ID", value_parser = named, required = true)]
         ids: Vec<String>,
 
         #[command(flatten)]

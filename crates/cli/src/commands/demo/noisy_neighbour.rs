@@ -13,7 +13,7 @@ use super::signals::Signals;
 use super::summary;
 use crate::Failure;
 use crate::commands::job_options::duration_ms;
-use crate::output::{CLEAR, print, print_json, screen};
+use crate::output::{CLEAR, Room, print, print_json, screen};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -97,7 +97,8 @@ impl NoisyNeighbour {
             let passed = began.elapsed();
             if live {
                 let (fair, unfair) = (stage.fair.tally(), stage.unfair.tally());
-                print(&screen(&picture(passed, self.duration, &fair, &unfair)))?;
+                let picture = picture(passed, self.duration, &fair, &unfair, Room::now());
+                print(&screen(&picture))?;
             }
             if ended {
                 return Ok(passed);

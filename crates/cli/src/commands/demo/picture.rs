@@ -1,41 +1,87 @@
-//! What is drawn while the demo runs: both servers side by side, in 80 columns and 24 lines.
+//! What is drawn while the demo runs: both servers side by side. 80 columns and 24 lines are enough for
+//! all of it.
 
 use std::time::Duration;
 
 use super::figures::{Figures, Wait};
 use super::tally::{NAMES, Tally};
-use crate::output::grouped;
+use crate::output::{Room, cut, grouped};
 
 /// Waiting times are those of so long.
 const LATELY: Duration = Duration::from_secs(5);
 
-pub(super) fn picture(passed: Duration, of: Duration, fair: &Tally, unfair: &Tally) -> String {
-    let mut lines = vec![
-        format!(
-            "Nine quiet tenants, a flood, and one that marks everything urgent: {} of {}s",
-            passed.as_secs(),
-            of.as_secs_f64()
-        ),
-        String::new(),
-        format!("{:7}{:^34}  |{:^34}", "", "with fairness", "without").trim_end().to_owned(),
-        row("TENANT", TITLES, TITLES),
-    ];
+const TITLES: [&str; 5] = ["IN", "DONE", "WAITING", "P50", "P99"];
+const WIDTHS: [usize; 5] = [7, 7, 8, 6, 6];
+/// Columns that go first where there is no room for all of them.
+const EXPENDABLE: [usize; 4] = [0, 1, 3, 2];
+const NAME: usize = 7;
+const LEGEND: [&str; 4] = [
+    "",
+    "P50, P99: from enqueueing to the start, of jobs that began in the last 5s or",
+    "have not begun yet, which count with their time so far. Ctrl-C ends the demo.",
+    "",
+];
+/// Above and below the table.
+const LINES_AROUND: usize = 2 + LEGEND.len();
+/// Those who make trouble stand last, and are seen in any case.
+const TROUBLE: usize = 2;
+
+/// As much of it as there is room for.
+pub(super) fn picture(
+    passed: Duration,
+    of: Duration,
+    fair: &Tally,
+    unfair: &Tally,
+    room: Room,
+) -> String {
+    let columns = columns(room.columns);
+    let side = columns.iter().map(|column| WIDTHS[*column]).sum();
+    let (with, without) = ("with fairness", "without");
+    let title = format!(
+        "Nine quiet tenants, a flood, and one that marks everything urgent: {} of {}s",
+        passed.as_secs(),
+        of.as_secs_f64()
+    );
+    let sides = format!("{:NAME$}{with:^side$}  |{without:^side$}", "");
+    let mut table = vec![sides, row("TENANT", &TITLES, &TITLES, &columns)];
+    let (above, below) = match room.lines.saturating_sub(table.len() + NAMES.len()) {
+        0 | 1 => (vec![], vec![]),
+        2..LINES_AROUND => (vec![title, String::new()], vec![]),
+        _ => (vec![title, String::new()], LEGEND.map(str::to_owned).to_vec()),
+    };
+    let lines = room.lines.saturating_sub(above.len() + table.len());
+    let quiet = NAMES.len() - TROUBLE;
+    let shown = match NAMES.len() <= lines {
+        true => quiet,
+        // One line says how many more there are.
+        false => lines.saturating_sub(TROUBLE + 1),
+    };
     for (tenant, name) in NAMES.iter().enumerate() {
-        let shown = |tally: &Tally| cells(&tally.figures_of_late(tenant..tenant + 1, LATELY));
-        lines.push(row(name, shown(fair), shown(unfair)));
+        if (shown..quiet).contains(&tenant) {
+            if tenant == shown {
+                table.push(format!("… and {} more", quiet - shown));
+            }
+            continue;
+        }
+        let cells = |tally: &Tally| cells(&tally.figures_of_late(tenant..tenant + 1, LATELY));
+        table.push(row(name, &cells(fair), &cells(unfair), &columns));
     }
-    lines.push(String::new());
-    lines.push(
-        "P50, P99: from enqueueing to the start, of jobs that began in the last 5s or".into(),
-    );
-    lines.push(
-        "have not begun yet, which count with their time so far. Ctrl-C ends the demo.".into(),
-    );
-    lines.push(String::new());
-    lines.join("\n") + "\n"
+    let lines = above.into_iter().chain(table).chain(below);
+    lines.map(|line| cut(line.trim_end(), room.columns) + "\n").collect()
 }
 
-const TITLES: [&str; 5] = ["IN", "DONE", "WAITING", "P50", "P99"];
+/// Those of each side that there is room for.
+fn columns(width: usize) -> Vec<usize> {
+    let mut columns: Vec<usize> = (0..TITLES.len()).collect();
+    for column in EXPENDABLE {
+        let side: usize = columns.iter().map(|column| WIDTHS[*column]).sum();
+        if NAME + 2 * side + "  |".len() <= width {
+            break;
+        }
+        columns.retain(|other| *other != column);
+    }
+    columns
+}
 
 fn cells(figures: &Figures) -> [String; 5] {
     let time = |wait: Option<Wait>| wait.map_or_else(|| "-".to_owned(), Wait::short);
@@ -48,15 +94,18 @@ fn cells(figures: &Figures) -> [String; 5] {
     ]
 }
 
-fn row<T: AsRef<str>, U: AsRef<str>>(name: &str, left: [T; 5], right: [U; 5]) -> String {
-    let line = format!("{name:<7}{}  |{}", side(left), side(right));
-    line.trim_end().to_owned()
+fn row<T: AsRef<str>, U: AsRef<str>>(
+    name: &str,
+    left: &[T; 5],
+    right: &[U; 5],
+    columns: &[usize],
+) -> String {
+    format!("{name:<NAME$}{}  |{}", side(left, columns), side(right, columns))
 }
 
-fn side<T: AsRef<str>>(cells: [T; 5]) -> String {
-    const WIDTHS: [usize; 5] = [7, 7, 8, 6, 6];
-    let cells = cells.iter().zip(WIDTHS);
-    cells.map(|(cell, width)| format!("{:>width$}", cell.as_ref())).collect()
+fn side<T: AsRef<str>>(cells: &[T; 5], columns: &[usize]) -> String {
+    let shown = columns.iter().map(|column| (cells[*column].as_ref(), WIDTHS[*column]));
+    shown.map(|(cell, width)| format!("{cell:>width$}")).collect()
 }
 
 /// At most six characters: `12,345`, `123k`.
@@ -71,8 +120,7 @@ fn short(count: u64) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn it_fits_into_the_smallest_terminal() {
+    fn drawn(columns: usize, lines: usize) -> String {
         let mut tally = Tally::default();
         for tenant in 0..NAMES.len() {
             tally.enqueue(tenant, 20_000);
@@ -80,12 +128,33 @@ mod tests {
             tally.finish(tenant);
         }
         let minutes = Duration::from_secs(600);
-        let text = picture(minutes, minutes, &tally, &tally);
-        assert!(text.lines().count() < 24, "{text}");
-        for line in text.lines() {
-            assert!(line.chars().count() <= 80, "{line}");
-        }
+        picture(minutes, minutes, &tally, &tally, Room { columns, lines })
+    }
+
+    #[test]
+    fn it_fits_into_the_usual_terminal() {
+        let text = drawn(80, 23);
+        assert_eq!(text.lines().count(), drawn(usize::MAX, usize::MAX).lines().count());
+        assert!(text.lines().count() <= 23, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("\nquiet-1 20,000      1  19,999 "), "{text}");
+        assert!(text.contains("\nhave not begun yet"), "{text}");
+    }
+
+    #[test]
+    fn a_smaller_one_shows_less() {
+        for (columns, lines) in [(79, 22), (60, 18), (40, 13), (40, 9), (20, 5)] {
+            let text = drawn(columns, lines);
+            assert!(text.lines().count() <= lines, "{columns} {lines}\n{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
+            assert!(text.contains("\nurgent ") && text.contains("P99"), "{text}");
+        }
+        let small = drawn(40, 9);
+        assert!(small.contains("\nTENANT  WAITING   P99  | WAITING   P99\n"), "{small}");
+        assert!(
+            small.contains("\nquiet-4 ") && small.contains("\n… and 5 more\nflood "),
+            "{small}"
+        );
     }
 
     #[test]

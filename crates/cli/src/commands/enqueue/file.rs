@@ -1,5 +1,6 @@
 //! Many jobs from a file of JSON lines.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -9,6 +10,7 @@ use rota_client::{Client, Error};
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::warn_of_quotas;
 use crate::Failure;
 use crate::output::{plural, print_json, print_line};
 
@@ -33,12 +35,16 @@ pub(super) async fn enqueue(client: &Client, path: &Path, as_json: bool) -> Resu
     let mut lines = Lines { reader: BufReader::new(reader), name: name.clone(), line: 0, bytes: 0 };
     let progress = progress(bytes);
     let (mut jobs, mut batches) = (0, 0);
+    let mut exceeded = BTreeSet::new();
     loop {
         let first = lines.line + 1;
         let batch = lines.batch().map_err(|failure| stopped(failure, jobs, first));
         let sent = match batch {
             Ok(batch) if batch.is_empty() => break,
-            Ok(batch) => send(client, &batch, &name, jobs).await.map(|()| batch.len() as u64),
+            Ok(batch) => send(client, &batch, &name, jobs).await.map(|over| {
+                exceeded.extend(over);
+                batch.len() as u64
+            }),
             Err(failure) => Err(failure),
         };
         jobs += sent.inspect_err(|_| progress.finish_and_clear())?;
@@ -47,19 +53,34 @@ pub(super) async fn enqueue(client: &Client, path: &Path, as_json: bool) -> Resu
         progress.set_message(plural(jobs, "job", "jobs"));
     }
     progress.finish_and_clear();
-    match as_json {
-        true => print_json(&json!({"enqueued": jobs, "batches": batches})),
-        false => print_line(&format!(
-            "enqueued {} in {}",
-            plural(jobs, "job", "jobs"),
-            plural(batches, "batch", "batches")
-        )),
+    let exceeded = Vec::from_iter(exceeded);
+    if as_json {
+        let mut told = json!({"enqueued": jobs, "batches": batches});
+        if !exceeded.is_empty() {
+            told["quota_exceeded"] = json!(exceeded);
+        }
+        return print_json(&told);
     }
+    warn_of_quotas(&exceeded);
+    print_line(&format!(
+        "enqueued {} in {}",
+        plural(jobs, "job", "jobs"),
+        plural(batches, "batch", "batches")
+    ))
 }
 
-async fn send(client: &Client, batch: &[Line], name: &str, before: u64) -> Result<(), Failure> {
+/// The names of the quotas that were exceeded by it.
+async fn send(
+    client: &Client,
+    batch: &[Line],
+    name: &str,
+    before: u64,
+) -> Result<Vec<String>, Failure> {
     let jobs: Vec<&RawValue> = batch.iter().map(|line| &*line.job).collect();
-    let Err(error) = client.enqueue_batch(&jobs).await else { return Ok(()) };
+    let error = match client.enqueue_batch_told(&jobs).await {
+        Ok(enqueued) => return Ok(enqueued.quota_exceeded),
+        Err(error) => error,
+    };
     let unknown = matches!(error, Error::Interrupted { .. } | Error::Timeout { .. });
     let index = error.refusal().and_then(|refusal| refusal.details.get("index")?.as_u64());
     let wrong = index.and_then(|index| batch.get(usize::try_from(index).ok()?).zip(Some(index)));

@@ -5,10 +5,11 @@ mod file;
 use std::path::PathBuf;
 
 use clap::Args;
+use serde_json::{Value, json};
 
 use super::job_options::{JobOptions, duration_ms};
 use crate::Failure;
-use crate::output::{print_json, print_line};
+use crate::output::{print_json, print_line, printable, remark};
 use crate::remote::Remote;
 
 const EXAMPLES: &str = "\
@@ -94,15 +95,45 @@ impl Enqueue {
         if self.pending {
             job = job.pending();
         }
-        let enqueued = client.enqueue(&job).await?;
+        let enqueued = client.enqueue_told(&job).await?;
+        let (job, exceeded) = (&enqueued.what, &enqueued.quota_exceeded);
         match self.remote.json {
-            true => print_json(&enqueued),
-            false => print_line(&enqueued.id),
+            true if exceeded.is_empty() => print_json(job),
+            true => print_line(&with_member(job.json(), "quota_exceeded", &json!(exceeded))),
+            false => {
+                warn_of_quotas(exceeded);
+                print_line(&job.id)
+            }
         }
     }
+}
+
+/// A soft quota lets jobs in; somebody should know all the same.
+fn warn_of_quotas(exceeded: &[String]) {
+    if !exceeded.is_empty() {
+        let limits = printable(&exceeded.join(", "));
+        remark(&format!("warning: the tenant is over its quota: {limits}"));
+    }
+}
+
+/// The object as the server wrote it, and one member more.
+fn with_member(object: &str, name: &str, value: &Value) -> String {
+    let members = object.trim_end().strip_suffix('}').unwrap_or(object);
+    format!("{members},{}:{value}}}", json!(name))
 }
 
 /// Relative times are the server's to resolve: its clock is the one that counts.
 fn from_now(ms: u64) -> String {
     format!("+PT{}.{:03}S", ms / 1_000, ms % 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_is_added_at_the_end() {
+        let told = with_member(r#"{"id":"j","meta":{"a":{}}}"#, "quota_exceeded", &json!(["x"]));
+        assert_eq!(told, r#"{"id":"j","meta":{"a":{}},"quota_exceeded":["x"]}"#);
+    }
 }

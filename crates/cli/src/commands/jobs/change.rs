@@ -6,12 +6,13 @@ use rota_client::{BulkOutcome, Client, Error, Job, JobFilter, Kept};
 use super::filter::{FilterArgs, StateArgs};
 use crate::Failure;
 use crate::commands::confirm::Confirm;
+use crate::commands::named;
 use crate::output::{each, plural, print_json, print_line};
 
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArgs {
     /// The jobs' ids; or give filters to mean all jobs that match
-    #[arg(value_name = "ID", conflicts_with_all = ["queue", "kind", "state", "since", "until"])]
+    #[arg(value_name = "ID", value_parser = named, conflicts_with_all = ["queue", "kind", "state", "since", "until"])]
     ids: Vec<String>,
 
     #[command(flatten)]

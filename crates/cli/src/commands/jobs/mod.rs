@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use self::change::{Change, ChangeArgs, MatchingArgs};
 use self::list::ListArgs;
 use crate::Failure;
+use crate::commands::named;
 use crate::output::{each, print, print_json};
 use crate::remote::Remote;
 
@@ -77,7 +78,7 @@ enum Action {
     /// Show all about a job
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", value_parser = named)]
         id: String,
     },
 
@@ -92,7 +93,7 @@ enum Action {
     /// Make pending jobs available
     #[command(after_help = ACTIVATE_EXAMPLES)]
     Activate {
-        #[arg(value_name = "ID", required = true)]
+        #[arg(value_name = "ID", value_parser = named, required = true)]
         ids: Vec<String>,
     },
 

@@ -1,5 +1,6 @@
 //! `rota limits`: the keys by which jobs are limited together.
 
+mod lifted;
 mod list;
 mod numbers;
 mod pause;
@@ -11,9 +12,11 @@ use rota_client::{Kept, Limited, NewRateLimit, RateLimit, Setting};
 use self::list::ListArgs;
 use self::pause::Pause;
 use crate::Failure;
+use crate::commands::named;
 use crate::output::{each, print, print_json};
 use crate::remote::Remote;
 
+pub(crate) use lifted::set;
 pub(crate) use numbers::Numbers;
 pub(crate) use show::describe;
 
@@ -21,7 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   rota limits                                  all keys, and how many jobs each holds back
   rota limits show stripe                      what is used of it, and when it opens
-  rota limits set stripe --rate 50/1m --for 1h --reason 'they asked us to slow down'
+  rota limits set stripe --rate 50/1m          besides what its jobs carry; the narrower wins
   rota limits pause stripe --for 10m           start none of its jobs for a while
 
 The key of a queue is queue:NAME, that of a job type is type:TYPE.";
@@ -34,12 +37,17 @@ Examples:
 const SET_EXAMPLES: &str = "\
 Examples:
   rota limits set stripe --concurrency 5 --rate 100/1m
-  rota limits set stripe --rate 50/1m --for 1h --reason 'they asked us to slow down'
+  rota limits set stripe --rate 50/1m --concurrency 5 --for 1h --reason 'they asked us'
   rota limits set stripe --throttle 10/1s --tenant acme
   rota limits set type:email.send --rate none
 
-What is set counts instead of what the jobs carry: for a time with --for, else until it is cleared.
-What is not said stays as it is; `none` takes a limit away.";
+Without --for it is a declaration. It lasts until `rota limits clear` and holds beside the numbers
+that jobs carry: the narrower wins. What is not named stays as it was declared; `none` takes away
+what was declared, not what jobs carry.
+
+With --for it is an override. While it lasts it replaces all numbers of the key, those of jobs and
+those declared: a limit that is not named, or is `none`, is lifted for so long. Only what an
+override before it named, and still lasts, is kept. So name every limit that is to hold.";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
@@ -49,7 +57,7 @@ const CLEAR_EXAMPLES: &str = "\
 Examples:
   rota limits clear stripe                     only what its jobs carry counts again
 
-A pause ends too.";
+Declaration, override and pause end.";
 
 /// Inspect, set and pause rate limits
 #[derive(Debug, Args)]
@@ -70,14 +78,14 @@ enum Action {
     /// Show all about a key
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
-        #[arg(value_name = "KEY")]
+        #[arg(value_name = "KEY", value_parser = named)]
         key: String,
     },
 
-    /// Set the limits of a key
+    /// Set limits of a key beside those of its jobs, or for a time instead of all others
     #[command(after_help = SET_EXAMPLES)]
     Set {
-        #[arg(value_name = "KEY")]
+        #[arg(value_name = "KEY", value_parser = named)]
         key: String,
 
         #[command(flatten)]
@@ -91,14 +99,14 @@ enum Action {
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(Keys),
 
-    /// Forget what was set for keys
+    /// Forget what was set for keys, whether declared or for a time
     #[command(after_help = CLEAR_EXAMPLES)]
     Clear(Keys),
 }
 
 #[derive(Debug, Args)]
 struct Keys {
-    #[arg(value_name = "KEY", required = true)]
+    #[arg(value_name = "KEY", value_parser = named, required = true)]
     keys: Vec<String>,
 }
 
@@ -115,7 +123,7 @@ impl Limits {
             Action::Show { key } => show(client.rate_limit(Limited::Key(&key, tenant)).await?),
             Action::Set { key, numbers } => {
                 let limit = numbers.required()?;
-                show(client.set_rate_limit(Limited::Key(&key, tenant), &limit).await?)
+                show(set(&client, Limited::Key(&key, tenant), &limit, json).await?)
             }
             Action::Pause(pause) => pause.run(&client, tenant, json).await,
             Action::Resume(Keys { keys }) => {

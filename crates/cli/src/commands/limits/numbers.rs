@@ -4,12 +4,13 @@ use clap::Args;
 use rota_client::{NewRateLimit, Rate, Setting};
 
 use crate::Failure;
+use crate::commands::job_options::duration_ms;
 use crate::commands::rate::iso8601;
 use crate::commands::setting::{count, rate};
 
 #[derive(Debug, Args)]
 pub(crate) struct Numbers {
-    /// So many jobs run at once; 0 holds all of them
+    /// So many jobs run at once; 0 holds all of them, none takes the number away
     #[arg(long, value_name = "N", value_parser = count)]
     concurrency: Option<Setting<u64>>,
 
@@ -21,8 +22,9 @@ pub(crate) struct Numbers {
     #[arg(long, value_name = "N/TIME", value_parser = rate)]
     throttle: Option<Setting<Rate>>,
 
-    /// How long it counts, such as 1h; until it is cleared unless told
-    #[arg(long = "for", value_name = "DURATION", value_parser = iso8601)]
+    /// How long it replaces all other numbers of the key, such as 1h. Unless told it holds beside them,
+    /// until it is cleared
+    #[arg(long = "for", value_name = "DURATION", value_parser = some_time)]
     lasts: Option<String>,
 
     /// Why; shown with the limit
@@ -56,5 +58,12 @@ impl Numbers {
             paused_until: None,
             reason: self.reason,
         })
+    }
+}
+
+fn some_time(text: &str) -> Result<String, String> {
+    match duration_ms(text)? {
+        0 => Err("it must be longer than 0".to_owned()),
+        _ => iso8601(text),
     }
 }

@@ -6,6 +6,7 @@ use rota_client::{Client, Limited, NewRateLimit, Setting};
 
 use crate::Failure;
 use crate::commands::job_options::duration_ms;
+use crate::commands::named;
 use crate::output::{moment, print_json, print_line};
 
 const EXAMPLES: &str = "\
@@ -19,7 +20,7 @@ Jobs of the key wait, and lose no attempt by it. The pause ends by itself, or wi
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Pause {
-    #[arg(value_name = "KEY")]
+    #[arg(value_name = "KEY", value_parser = named)]
     key: String,
 
     /// How long, such as 10m
@@ -43,22 +44,32 @@ impl Pause {
         tenant: Option<&str>,
         json: bool,
     ) -> Result<(), Failure> {
+        if let Some(past) = self.until.filter(|time| *time <= Timestamp::now()) {
+            return Err(Failure::usage(format!("{past} has passed, so nothing would be paused"))
+                .hint("Say a time to come, or how long with --for."));
+        }
         let until = self.lasts.or(self.until).map(|time| Setting::To(time.to_string()));
         let limit =
             NewRateLimit { paused_until: until, reason: self.reason, ..NewRateLimit::default() };
         let paused = client.set_rate_limit(Limited::Key(&self.key, tenant), &limit).await?;
-        if json {
-            return print_json(&paused);
-        }
         // The server may have shortened it.
-        let until = paused.paused_until.as_deref().map(|time| format!(" until {}", moment(time)));
-        print_line(&format!("{} paused{}", self.key, until.unwrap_or_default()))
+        match paused.paused_until.as_deref() {
+            None => {
+                Err(Failure::error("nothing is paused: by the server's clock that time has passed")
+                    .hint("Set the clocks of both machines by the network."))
+            }
+            Some(_) if json => print_json(&paused),
+            Some(until) => print_line(&format!("{} paused until {}", self.key, moment(until))),
+        }
     }
 }
 
 fn from_now(text: &str) -> Result<Timestamp, String> {
     let too_long = || "it is too long".to_owned();
-    let ms = i64::try_from(duration_ms(text)?).map_err(|_| too_long())?;
+    let ms = match duration_ms(text)? {
+        0 => return Err("it must be longer than 0".to_owned()),
+        ms => i64::try_from(ms).map_err(|_| too_long())?,
+    };
     let end = Timestamp::now().checked_add(SignedDuration::from_millis(ms));
     // Finer than that, no clock of two machines agrees.
     let ms = end.map_err(|_| too_long())?.as_millisecond();

@@ -1,6 +1,6 @@
 //! `rota limits show`.
 
-use rota_client::{Override, RateLimit};
+use rota_client::{Rate, RateLimit};
 
 use super::list::{HEADER, cells};
 use crate::commands::rate::{short, shown};
@@ -22,12 +22,20 @@ pub(crate) fn describe(limit: &RateLimit) -> String {
     table.field("waiting", limit.waiting_count.to_string());
     table.field_if("paused until", limit.paused_until.as_deref().map(moment));
     table.field_if("pause reason", limit.pause_reason.as_ref());
-    table.field_if("set to", limit.overridden.as_ref().map(overridden));
+    let declared = limit.declaration.as_ref();
     table.field_if(
-        "set until",
-        limit.overridden.as_ref().and_then(|set| set.expires_at.as_deref().map(moment)),
+        "declared",
+        declared.map(|set| numbers(set.concurrency, set.rate.as_ref(), set.throttle.as_ref())),
     );
-    table.field_if("set because", limit.overridden.as_ref().and_then(|set| set.reason.clone()));
+    let set = limit.overridden.as_ref();
+    let instead = |numbers| format!("{numbers}, instead of all other numbers");
+    table.field_if(
+        "override",
+        set.map(|set| instead(numbers(set.concurrency, set.rate.as_ref(), set.throttle.as_ref()))),
+    );
+    table.field_if("override ends", set.and_then(|set| set.expires_at.as_deref().map(moment)));
+    let reason = set.and_then(|set| set.reason.as_ref()).or(limit.reason.as_ref());
+    table.field_if("reason", reason);
     if limit.mixed {
         table.field("note", "its jobs carry different numbers; these are the smallest");
     }
@@ -42,13 +50,24 @@ pub(crate) fn describe(limit: &RateLimit) -> String {
 /// `3/5`.
 pub(super) fn concurrency(limit: &RateLimit) -> Option<String> {
     let used = limit.concurrency.as_ref()?;
-    Some(format!("{}/{}", used.active, used.limit?))
+    Some(format!("{}/{}", used.active, concurrency_limit(limit)?))
+}
+
+/// `5`.
+pub(super) fn concurrency_limit(limit: &RateLimit) -> Option<String> {
+    Some(limit.concurrency.as_ref()?.limit?.to_string())
 }
 
 /// `40 of 100/1m`.
 pub(super) fn rate(limit: &RateLimit) -> Option<String> {
     let used = limit.rate.as_ref()?;
-    Some(format!("{} of {}", used.current_count, per(used.limit?, used.period.as_deref())))
+    Some(format!("{} of {}", used.current_count, rate_limit(limit)?))
+}
+
+/// `100/1m`.
+pub(super) fn rate_limit(limit: &RateLimit) -> Option<String> {
+    let used = limit.rate.as_ref()?;
+    Some(per(used.limit?, used.period.as_deref()))
 }
 
 /// `10/1s`.
@@ -61,20 +80,21 @@ pub(super) fn throttle(limit: &RateLimit) -> Option<String> {
 pub(super) fn notes(limit: &RateLimit) -> Vec<String> {
     let paused =
         limit.paused_until.as_deref().map(|time| format!("paused, ends {}", relative(time)));
-    let set = limit.overridden.as_ref().map(|set| match &set.expires_at {
-        Some(time) => format!("set, ends {}", relative(time)),
-        None => "set".to_owned(),
+    let overridden = limit.overridden.as_ref().map(|set| match &set.expires_at {
+        Some(time) => format!("override, ends {}", relative(time)),
+        None => "override".to_owned(),
     });
-    let declared = (limit.declared && set.is_none()).then(|| "declared".to_owned());
+    let declared = (limit.declared && overridden.is_none()).then(|| "declared".to_owned());
     let mixed = limit.mixed.then(|| "mixed".to_owned());
-    [paused, set, declared, mixed].into_iter().flatten().collect()
+    [paused, overridden, declared, mixed].into_iter().flatten().collect()
 }
 
-fn overridden(set: &Override) -> String {
+/// `concurrency 5, rate 50/1m`.
+fn numbers(concurrency: Option<u64>, rate: Option<&Rate>, throttle: Option<&Rate>) -> String {
     let parts = [
-        set.concurrency.map(|most| format!("concurrency {most}")),
-        set.rate.as_ref().map(|rate| format!("rate {}", shown(rate))),
-        set.throttle.as_ref().map(|rate| format!("throttle {}", shown(rate))),
+        concurrency.map(|most| format!("concurrency {most}")),
+        rate.map(|rate| format!("rate {}", shown(rate))),
+        throttle.map(|rate| format!("throttle {}", shown(rate))),
     ];
     let known: Vec<String> = parts.into_iter().flatten().collect();
     if known.is_empty() { "no limit".to_owned() } else { known.join(", ") }

@@ -10,6 +10,7 @@ use self::list::list;
 use self::set::Set;
 use self::show::describe;
 use crate::Failure;
+use crate::commands::named;
 use crate::output::{each, print, print_json};
 use crate::remote::Remote;
 
@@ -52,7 +53,7 @@ enum Action {
     /// Show all about a pool
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
-        #[arg(value_name = "POOL")]
+        #[arg(value_name = "POOL", value_parser = named)]
         name: String,
     },
 
@@ -62,7 +63,7 @@ enum Action {
     /// Delete pools
     #[command(after_help = DELETE_EXAMPLES)]
     Delete {
-        #[arg(value_name = "POOL", required = true)]
+        #[arg(value_name = "POOL", value_parser = named, required = true)]
         names: Vec<String>,
     },
 }

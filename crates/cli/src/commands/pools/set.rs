@@ -5,6 +5,7 @@ use rota_client::{Client, NewPool, StarvationPrevention};
 
 use super::show::describe;
 use crate::Failure;
+use crate::commands::named;
 use crate::commands::rate::iso8601;
 use crate::commands::weights::{STRATEGIES, weight};
 use crate::output::{print, print_json};
@@ -22,7 +23,7 @@ A pool of the same name is replaced.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Set {
-    #[arg(value_name = "POOL")]
+    #[arg(value_name = "POOL", value_parser = named)]
     name: String,
 
     /// A queue that it works for; can be given many times

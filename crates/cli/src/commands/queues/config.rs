@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::size::size;
 use crate::Failure;
+use crate::commands::named;
 use crate::commands::setting::count;
 use crate::output::{Table, grouped, percent, print, print_json};
 
@@ -14,6 +15,7 @@ Examples:
   rota queues config email                     what is configured
   rota queues config email --max-depth 100000 --backpressure drop-oldest
   rota queues config email --max-size-bytes 512mb --warning-threshold 0.8
+  rota queues config email --max-depth-per-tenant 1000
   rota queues config email --concurrency 20    jobs of it at once; `none` takes that away
 
 What is not said stays as it is.";
@@ -21,7 +23,7 @@ What is not said stays as it is.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Config {
-    #[arg(value_name = "QUEUE")]
+    #[arg(value_name = "QUEUE", value_parser = named)]
     name: String,
 
     /// Jobs that may wait in it; 0 means any number
@@ -31,6 +33,14 @@ pub(super) struct Config {
     /// Bytes that may wait in it, such as 512mb; 0 means any number
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size_bytes: Option<u64>,
+
+    /// Jobs of each tenant that may wait in it; 0 means any number
+    #[arg(long, value_name = "N")]
+    max_depth_per_tenant: Option<u64>,
+
+    /// Bytes of each tenant that may wait in it, such as 64mb; 0 means any number
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_size_bytes_per_tenant: Option<u64>,
 
     /// What becomes of a new job when it is full
     #[arg(long, value_parser = ["reject", "block", "drop-oldest"])]
@@ -71,15 +81,28 @@ impl Config {
             ("strategy", self.backpressure.as_ref().map(|how| json!(how.replace('-', "_")))),
             ("warning_threshold", self.warning_threshold.map(|ratio| json!(ratio))),
         ];
-        let given = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        let change = Change { concurrency: self.concurrency.clone(), bounds: given.collect() };
-        (change.concurrency.is_some() || !change.bounds.is_empty()).then_some(change)
+        let per_tenant = [
+            ("max_depth", self.max_depth_per_tenant.map(|most| json!(most))),
+            ("max_size_bytes", self.max_size_bytes_per_tenant.map(|most| json!(most))),
+        ];
+        let change = Change {
+            concurrency: self.concurrency.clone(),
+            bounds: given(fields),
+            per_tenant: given(per_tenant),
+        };
+        (change != Change::default()).then_some(change)
     }
 }
 
+#[derive(Default, PartialEq)]
 struct Change {
     concurrency: Option<Setting<u64>>,
     bounds: Vec<(&'static str, Value)>,
+    per_tenant: Vec<(&'static str, Value)>,
+}
+
+fn given<const N: usize>(fields: [(&'static str, Option<Value>); N]) -> Vec<(&'static str, Value)> {
+    fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 impl Change {
@@ -90,19 +113,23 @@ impl Change {
             None => {}
         }
         config.retain(|_, value| !value.is_null());
-        if self.bounds.is_empty() {
-            return;
-        }
-        let backpressure = config.entry("backpressure").or_insert_with(|| json!({}));
-        for (name, value) in self.bounds {
-            if name == "max_depth" {
-                // The same under another name.
-                if let Some(bounds) = backpressure.as_object_mut() {
-                    bounds.remove("max_size");
-                }
+        if !self.bounds.is_empty() || !self.per_tenant.is_empty() {
+            let bounds = config.entry("backpressure").or_insert_with(|| json!({}));
+            put(bounds, self.bounds);
+            if !self.per_tenant.is_empty() {
+                put(&mut bounds["per_tenant"], self.per_tenant);
             }
-            backpressure[name] = value;
         }
+    }
+}
+
+fn put(bounds: &mut Value, given: Vec<(&'static str, Value)>) {
+    for (name, value) in given {
+        if let (Some(bounds), "max_depth") = (bounds.as_object_mut(), name) {
+            // The same under another name.
+            bounds.remove("max_size");
+        }
+        bounds[name] = value;
     }
 }
 
@@ -110,14 +137,22 @@ fn describe(queue: &ConfiguredQueue) -> String {
     let config = &queue.configuration;
     let bounds = config.get("backpressure").unwrap_or(&Value::Null);
     let number = |value: &Value| value.as_u64().filter(|most| *most > 0).map(grouped);
-    let depth =
-        if bounds["max_depth"].is_null() { &bounds["max_size"] } else { &bounds["max_depth"] };
+    let depth = |bounds: &Value| {
+        number(if bounds["max_depth"].is_null() {
+            &bounds["max_size"]
+        } else {
+            &bounds["max_depth"]
+        })
+    };
+    let of_each = &bounds["per_tenant"];
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
     let mut table = Table::of_fields();
     table.field("queue", &queue.name);
     table.field("concurrency", or_none(config.get("concurrency").and_then(number)));
-    table.field("max depth", or_none(number(depth)));
+    table.field("max depth", or_none(depth(bounds)));
     table.field("max bytes", or_none(number(&bounds["max_size_bytes"])));
+    table.field("depth per tenant", or_none(depth(of_each)));
+    table.field("bytes per tenant", or_none(number(&of_each["max_size_bytes"])));
     table.field_if("when full", bounds["strategy"].as_str().map(|how| how.replace('_', "-")));
     table.field_if("warning from", bounds["warning_threshold"].as_f64().map(percent));
     for ended in ["completed", "cancelled", "discarded"] {
@@ -144,7 +179,8 @@ mod tests {
         });
         let mut config = config.as_object().unwrap().clone();
         let bounds = vec![("max_depth", json!(9))];
-        Change { concurrency: Some(Setting::Unset), bounds }.merge_into(&mut config);
+        let concurrency = Some(Setting::Unset);
+        Change { concurrency, bounds, per_tenant: vec![] }.merge_into(&mut config);
         let expected = json!({
             "retention": {"completed": "P1D"},
             "backpressure": {"max_depth": 9, "strategy": "block"},

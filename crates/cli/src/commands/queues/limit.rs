@@ -4,7 +4,8 @@ use clap::Args;
 use rota_client::{Client, Limited};
 
 use crate::Failure;
-use crate::commands::limits::{Numbers, describe};
+use crate::commands::limits::{Numbers, describe, set};
+use crate::commands::named;
 use crate::output::{print, print_json};
 
 const EXAMPLES: &str = "\
@@ -14,12 +15,13 @@ Examples:
   rota queues limit email --throttle 5/1s --for 1h --reason 'a slow provider'
   rota queues limit email --clear
 
-It holds for all jobs of the queue together. It is the rate limit with the key queue:NAME.";
+It holds for all jobs of the queue together. It is the rate limit with the key queue:NAME;
+`rota limits set --help` says what --for changes about it.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Limit {
-    #[arg(value_name = "QUEUE")]
+    #[arg(value_name = "QUEUE", value_parser = named)]
     name: String,
 
     #[command(flatten)]
@@ -34,7 +36,7 @@ impl Limit {
     pub async fn run(self, client: &Client, json: bool) -> Result<(), Failure> {
         let queue = Limited::Queue(&self.name);
         let limit = match self.numbers.given()? {
-            Some(limit) => client.set_rate_limit(queue, &limit).await?,
+            Some(limit) => set(client, queue, &limit, json).await?,
             None if self.clear => client.clear_rate_limit(queue).await?,
             None => client.rate_limit(queue).await?,
         };

@@ -13,6 +13,7 @@ use self::limit::Limit;
 use self::list::list;
 use self::stats::describe;
 use crate::Failure;
+use crate::commands::named;
 use crate::output::{each, print, print_json};
 use crate::remote::Remote;
 
@@ -66,21 +67,21 @@ enum Action {
     /// Show what happened in a queue during the last hour
     #[command(after_help = STATS_EXAMPLES)]
     Stats {
-        #[arg(value_name = "QUEUE")]
+        #[arg(value_name = "QUEUE", value_parser = named)]
         name: String,
     },
 
     /// Hand out no more jobs of queues
     #[command(after_help = PAUSE_EXAMPLES)]
     Pause {
-        #[arg(value_name = "QUEUE", required = true)]
+        #[arg(value_name = "QUEUE", value_parser = named, required = true)]
         names: Vec<String>,
     },
 
     /// Hand out jobs of queues again
     #[command(after_help = RESUME_EXAMPLES)]
     Resume {
-        #[arg(value_name = "QUEUE", required = true)]
+        #[arg(value_name = "QUEUE", value_parser = named, required = true)]
         names: Vec<String>,
     },
 

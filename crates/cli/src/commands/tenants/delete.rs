@@ -1,10 +1,11 @@
 //! `rota tenants delete`.
 
 use clap::Args;
-use rota_client::Client;
+use rota_client::{Client, Error};
 
 use crate::Failure;
 use crate::commands::confirm::Confirm;
+use crate::commands::named;
 use crate::output::{plural, print_json, print_line};
 
 const EXAMPLES: &str = "\
@@ -17,7 +18,7 @@ The defaults count for a tenant that was deleted and comes back.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Delete {
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = named)]
     id: String,
 
     /// Delete its jobs too
@@ -42,7 +43,7 @@ impl Delete {
         } else {
             self.confirm.ask(&format!("delete what is configured for the tenant {id}"))?;
         }
-        let deleted = client.delete_tenant(id, self.purge).await?;
+        let deleted = client.delete_tenant(id, self.purge).await.map_err(refused)?;
         match json {
             true => print_json(&deleted),
             false if self.purge => {
@@ -51,5 +52,15 @@ impl Delete {
             }
             false => print_line(&format!("{id} deleted")),
         }
+    }
+}
+
+/// The server's advice is for those who write requests.
+fn refused(error: Error) -> Failure {
+    let busy = error.refusal().is_some_and(|refusal| refusal.details.contains_key("live_jobs"));
+    match busy {
+        true => Failure::from(error)
+            .hint("Wait until they have ended, or delete the tenant with its jobs with --purge."),
+        false => error.into(),
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::options::Options;
 use super::show::describe;
 use crate::Failure;
+use crate::commands::named;
 use crate::commands::rate::short;
 use crate::output::{Table, decimal, print, print_json, remark};
 
@@ -23,7 +24,7 @@ What is not said stays as it is; `none` takes a limit away.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct LimitsArgs {
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = named)]
     id: String,
 
     #[command(flatten)]

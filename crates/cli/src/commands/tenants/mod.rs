@@ -17,6 +17,7 @@ use self::list::ListArgs;
 use self::options::Options;
 use self::top::Top;
 use crate::Failure;
+use crate::commands::named;
 use crate::output::{each, print, print_json};
 use crate::remote::Remote;
 
@@ -100,7 +101,7 @@ enum Action {
     /// End the throttling of tenants that were found noisy
     #[command(after_help = RELEASE_EXAMPLES)]
     Release {
-        #[arg(value_name = "ID", required = true)]
+        #[arg(value_name = "ID", value_parser = named, required = true)]
         ids: Vec<String>,
     },
 
@@ -110,7 +111,7 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct Id {
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = named)]
     id: String,
 }
 

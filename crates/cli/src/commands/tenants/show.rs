@@ -1,6 +1,6 @@
 //! `rota tenants show`.
 
-use rota_client::{Tenant, Throttle};
+use rota_client::{Noisy, Tenant, Throttle};
 
 use crate::commands::rate::shown;
 use crate::output::{Table, decimal, moment, relative};
@@ -21,6 +21,7 @@ pub(super) fn describe(tenant: &Tenant) -> String {
     table.field_if("max priority", tenant.max_priority.map(|most| most.to_string()));
     table.field_if("quota", tenant.quota.as_ref());
     table.field_if("throttled", tenant.throttle.as_ref().map(throttled));
+    table.field_if("noisy", tenant.noisy.as_ref().map(noisy));
     table.field_if("the file says", tenant.file.as_ref().map(ToString::to_string));
     table.field_if("created", tenant.created_at.as_deref().map(moment));
     table.field_if("changed", tenant.updated_at.as_deref().map(moment));
@@ -37,6 +38,16 @@ pub(super) fn throttled(throttle: &Throttle) -> String {
     };
     let until = throttle.until.as_deref().map(|time| format!(", ends {}", relative(time)));
     format!("{reason}{weight}{}", until.unwrap_or_default())
+}
+
+/// `queue_depth 12 (threshold 10), since 3m ago, weight_reduced`.
+pub(super) fn noisy(noisy: &Noisy) -> String {
+    let mut text = noisy.signal.clone().unwrap_or_else(|| "yes".to_owned());
+    text.extend(noisy.value.map(|value| format!(" {}", decimal(value))));
+    text.extend(noisy.threshold.map(|most| format!(" (threshold {})", decimal(most))));
+    text.extend(noisy.since.as_deref().map(|time| format!(", since {}", relative(time))));
+    text.extend(noisy.action.as_ref().map(|action| format!(", {action}")));
+    text
 }
 
 fn origin(origin: &str) -> &str {

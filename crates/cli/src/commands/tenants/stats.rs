@@ -3,7 +3,7 @@
 use rota_client::TenantStats;
 
 use super::limits;
-use super::show::throttled;
+use super::show::{noisy, throttled};
 use crate::output::{Table, decimal, grouped, percent};
 
 pub(super) fn describe(id: &str, stats: &TenantStats) -> String {
@@ -30,6 +30,7 @@ pub(super) fn describe(id: &str, stats: &TenantStats) -> String {
     table.field_if("entitled share", fairness.effective_share.map(percent));
     table.field_if("actual share", fairness.actual_share.map(percent));
     table.field_if("throttled", stats.throttle.as_ref().map(throttled));
+    table.field_if("noisy", stats.noisy.as_ref().map(noisy));
     let parts = [table.take(), limits::table(&stats.limits), queues(stats)];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }

@@ -5,17 +5,24 @@ use std::time::Duration;
 
 use clap::Args;
 use rota_client::{Client, Error, FairTenant, Fairness, Kept};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{Instant, sleep_until};
 
 use crate::Failure;
 use crate::commands::fairness::headline;
 use crate::commands::job_options::duration_ms;
-use crate::output::{CLEAR, Table, decimal, percent, print, print_json, printable, screen};
+use crate::output::{
+    CLEAR, Room, Table, cut, decimal, percent, print, print_json, printable, screen,
+};
 
 const EXAMPLES: &str = "\
 Examples:
   rota tenants top                             those who were served most first, until Ctrl-C
   rota tenants top -n 5 --interval 5s
-  rota tenants top --once                      one table, as when the output is no terminal";
+  rota tenants top --once                      one table, as when the output is no terminal
+
+A terminal that is too small shows less: long ids lose their middle, then some columns and the last
+tenants are left out.";
 
 const SHORTEST_INTERVAL: u64 = 100;
 
@@ -36,43 +43,68 @@ pub(super) struct Top {
     limit: u64,
 }
 
+/// Columns that go first where there is no room for all of them.
+const EXPENDABLE: [usize; 7] = [6, 3, 4, 5, 7, 2, 1];
+/// With fewer lines than this there is only the table.
+const FEWEST_LINES_WITH_A_HEADLINE: usize = 7;
+
+/// What was seen of the server the last time.
+enum Seen {
+    Tenants(Tenants),
+    /// Nothing, and why.
+    Trouble(String),
+}
+
+struct Tenants {
+    fairness: Kept<Fairness>,
+    rows: Vec<Vec<String>>,
+}
+
 impl Top {
     pub async fn run(self, client: &Client, json: bool) -> Result<(), Failure> {
         let fairness = client.fairness(Some(self.limit)).await?;
         if json {
             return print_json(&fairness);
         }
-        let first = self.table(client, &fairness).await?;
+        let first = self.with_rows(client, fairness).await?;
         if self.once || !std::io::stdout().is_terminal() {
-            return print(&first);
+            return print(&first.draw(Room::ANY));
         }
-        let mut text = first;
+        self.watch(client, Seen::Tenants(first)).await
+    }
+
+    async fn watch(&self, client: &Client, mut seen: Seen) -> Result<(), Failure> {
+        let mut resized = signal(SignalKind::window_change())
+            .map_err(|cause| Failure::error(format!("signals cannot be received: {cause}")))?;
+        let mut due = Instant::now() + self.interval;
         print(CLEAR)?;
         loop {
-            print(&screen(&text))?;
-            tokio::time::sleep(self.interval).await;
-            text = match self.next(client).await {
-                Ok(table) => table,
+            print(&screen(&seen.draw(Room::now())))?;
+            tokio::select! {
+                () = sleep_until(due) => {}
+                _ = resized.recv() => continue,
+            }
+            seen = match self.look(client).await {
+                Ok(tenants) => Seen::Tenants(tenants),
                 // It may be back soon, and then there is something to see.
-                Err(error) if error.is_transient() => printable(&error.to_string()),
+                Err(error) if error.is_transient() => Seen::Trouble(printable(&error.to_string())),
                 Err(error) => return Err(error.into()),
             };
+            due = Instant::now() + self.interval;
         }
     }
 
-    async fn next(&self, client: &Client) -> Result<String, Error> {
+    async fn look(&self, client: &Client) -> Result<Tenants, Error> {
         let fairness = client.fairness(Some(self.limit)).await?;
-        self.table(client, &fairness).await
+        self.with_rows(client, fairness).await
     }
 
-    async fn table(&self, client: &Client, fairness: &Kept<Fairness>) -> Result<String, Error> {
-        let header =
-            ["TENANT", "DISPATCHED", "BACKLOG", "ACTIVE", "ENTITLED", "ACTUAL", "ENQUEUED/M", ""];
-        let mut table = Table::new(&header).numbers_in(1..7);
+    async fn with_rows(&self, client: &Client, fairness: Kept<Fairness>) -> Result<Tenants, Error> {
         let most = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let mut rows = Vec::new();
         for tenant in fairness.tenants.iter().take(most) {
             let enqueued = enqueued(client, tenant).await?;
-            table.row(vec![
+            rows.push(vec![
                 tenant.tenant_id.clone(),
                 tenant.dispatched_1m.to_string(),
                 tenant.backlog.to_string(),
@@ -83,7 +115,43 @@ impl Top {
                 if tenant.throttled { "throttled".to_owned() } else { String::new() },
             ]);
         }
-        Ok(format!("{}\n\n{}", headline(fairness), table.take()))
+        Ok(Tenants { fairness, rows })
+    }
+}
+
+impl Seen {
+    fn draw(&self, room: Room) -> String {
+        match self {
+            Self::Tenants(tenants) => tenants.draw(room),
+            Self::Trouble(why) => why.clone(),
+        }
+    }
+}
+
+impl Tenants {
+    /// As much as there is room for.
+    fn draw(&self, room: Room) -> String {
+        let header =
+            ["TENANT", "DISPATCHED", "BACKLOG", "ACTIVE", "ENTITLED", "ACTUAL", "ENQUEUED/M", ""];
+        let mut table = Table::new(&header).numbers_in(1..7);
+        let head = match room.lines >= FEWEST_LINES_WITH_A_HEADLINE {
+            true => format!("{}\n\n", cut(&headline(&self.fairness), room.columns)),
+            false => String::new(),
+        };
+        // Besides the header of the table.
+        let lines = room.lines.saturating_sub(head.lines().count() + 1);
+        let count = match self.rows.len() {
+            all if all <= lines => all,
+            // The last line says that there are more.
+            _ => lines.saturating_sub(1).max(1),
+        };
+        self.rows.iter().take(count).for_each(|row| table.row(row.clone()));
+        table.fit(room.columns, &EXPENDABLE);
+        let rest = match self.rows.len() - count.min(self.rows.len()) {
+            0 => String::new(),
+            more => format!("… and {more} more\n"),
+        };
+        format!("{head}{}{rest}", table.take())
     }
 }
 

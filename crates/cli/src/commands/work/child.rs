@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::capture::Capture;
 use super::compact::compact;
 use super::group::Group;
+use super::owner::Owner;
 use super::verdict::{self, Printed};
 use crate::output::milliseconds;
 
@@ -21,6 +22,7 @@ pub(super) struct Commanded {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
     pub url: String,
+    pub owner: Owner,
     pub output_limit: usize,
     pub kill_after: Duration,
     pub no_retry_exit: u8,
@@ -29,7 +31,11 @@ pub(super) struct Commanded {
 impl Handler for Commanded {
     async fn handle(&self, job: Arc<Kept<Job>>, mut stop: Stop) -> Outcome {
         let began = Instant::now();
-        let mut child = match self.spawn(&job) {
+        let tenant = tokio::select! {
+            tenant = self.owner.of(&job) => tenant,
+            _ = stop.requested() => return Outcome::Stopped,
+        };
+        let mut child = match self.spawn(&job, tenant.as_deref()) {
             Ok(child) => child,
             Err(cause) => return self.not_started(&cause),
         };
@@ -68,7 +74,7 @@ impl Handler for Commanded {
 }
 
 impl Commanded {
-    fn spawn(&self, job: &Job) -> std::io::Result<Child> {
+    fn spawn(&self, job: &Job, tenant: Option<&str>) -> std::io::Result<Child> {
         Command::new(&self.program)
             .args(&self.arguments)
             .env("ROTA_JOB_ID", &job.id)
@@ -76,7 +82,7 @@ impl Commanded {
             .env("ROTA_QUEUE", &job.queue)
             .env("ROTA_ATTEMPT", job.attempt.to_string())
             .env("ROTA_URL", &self.url)
-            .envs(job.tenant().map(|id| ("ROTA_TENANT", id)))
+            .envs(tenant.map(|id| ("ROTA_TENANT", id)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

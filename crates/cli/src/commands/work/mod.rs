@@ -5,6 +5,7 @@ mod child;
 mod compact;
 mod group;
 mod log;
+mod owner;
 mod program;
 mod signals;
 mod size;
@@ -19,6 +20,7 @@ use rota_client::{Choice, Client};
 
 use self::child::Commanded;
 use self::log::Log;
+use self::owner::Owner;
 use self::size::size;
 use super::job_options::duration_ms;
 use super::weights::{STRATEGIES, weight};
@@ -144,6 +146,7 @@ impl Work {
             program,
             arguments: self.command.iter().skip(1).cloned().collect(),
             url: client.url(),
+            owner: Owner { client: client.clone(), tenant: self.remote.tenant.clone() },
             output_limit: self.output_limit,
             kill_after: self.kill_after,
             no_retry_exit: self.no_retry_exit,

@@ -9,6 +9,7 @@ use rota_client::WorkerChange;
 use self::list::list;
 use self::show::describe;
 use crate::Failure;
+use crate::commands::named;
 use crate::output::{each, print, print_json};
 use crate::remote::Remote;
 
@@ -70,7 +71,7 @@ enum Action {
     /// Show all about a worker
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
-        #[arg(value_name = "WORKER")]
+        #[arg(value_name = "WORKER", value_parser = named)]
         id: String,
     },
 
@@ -93,7 +94,7 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct Ids {
-    #[arg(value_name = "WORKER", required = true)]
+    #[arg(value_name = "WORKER", value_parser = named, required = true)]
     ids: Vec<String>,
 }
 
