@@ -142,13 +142,6 @@ impl Classes {
         });
     }
 
-    pub fn count_revived(&mut self, id: ClassId, ending: Ending) {
-        self.change(id, |slot| {
-            slot.live += 1;
-            *slot.done.get_mut(ending) -= 1;
-        });
-    }
-
     pub fn count_forgotten(&mut self, id: ClassId, ending: Ending) {
         self.change(id, |slot| *slot.done.get_mut(ending) -= 1);
     }

@@ -308,6 +308,7 @@ impl Engine {
         let purge_at = keep_ms.map(|ms| later(at, ms));
         self.out.mutations.push(Mutation::Finish(Finish { seq, ending, at, purge_at, result }));
         self.classes.count_finished(class, ending);
+        self.note_death(class);
         self.count_kept(class, |kept| *kept.get_mut(ending) += 1);
         *self.meter(class).ended.get_mut(ending) += 1;
         self.watch.forget(seq);

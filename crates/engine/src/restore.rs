@@ -99,7 +99,7 @@ impl Restore {
             return;
         }
         let (seq, class, attempt, state) = (live.seq, live.class, live.attempt, live.state);
-        engine.classes.slot_mut(class).live += 1;
+        engine.enliven(class);
         let waiting = Waiting::of(&live);
         let Waiting { pauses, size, .. } = waiting;
         match (state, live.due) {

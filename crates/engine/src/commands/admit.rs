@@ -10,6 +10,9 @@ use crate::sched::Size;
 use crate::tenant::TenantIx;
 use crate::{Backpressure, Bounds, Engine, EventKind, Refusal};
 
+/// For each key that may be in use, so many kinds of jobs may be known that have finished.
+const KEPT_FOR_EACH: usize = 100;
+
 /// What a batch brings, by tenant and by queue.
 #[derive(Default)]
 pub(super) struct Load<'a> {
@@ -175,7 +178,8 @@ impl Engine {
                     return Err(Refusal::UndeclaredKey { key: limit.key.clone() });
                 }
             }
-            if self.classes.find(&job.class).is_none() {
+            let known = self.classes.find(&job.class).map(|id| self.classes.slot(id));
+            if known.is_none_or(|slot| slot.live == 0) {
                 let all = fresh.entry(&job.class.tenant).or_default();
                 if !all.contains(&limit) {
                     all.push(limit);
@@ -183,8 +187,11 @@ impl Engine {
             }
         }
         for (id, limits) in fresh {
-            let known = self.tenants.find(id).map_or(0, |ix| self.tenants.get(ix).keys);
-            if known as usize + limits.len() > most as usize {
+            let tenant = self.tenants.find(id).map(|ix| self.tenants.get(ix));
+            let (used, known) = tenant.map_or((0, 0), |one| (one.keys, one.classes.len()));
+            let (used, most_used) = (used as usize + limits.len(), most as usize);
+            // Those of finished jobs take room as well, as long as the jobs are kept.
+            if used > most_used || known + limits.len() > most_used * KEPT_FOR_EACH {
                 return Err(Refusal::TooManyKeys { tenant: id.clone(), limit: most });
             }
         }

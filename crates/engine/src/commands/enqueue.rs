@@ -107,11 +107,25 @@ impl Engine {
 
     /// A class is known to its tenant.
     pub(crate) fn settle_in(&mut self, id: ClassId) {
-        let slot = self.classes.slot(id);
-        let (tenant, limited) = (slot.tenant, slot.class.policy.limit.is_some());
-        let tenant = self.tenants.get_mut(tenant);
-        push_to_few(&mut tenant.classes, id);
-        tenant.keys += u32::from(limited);
+        let tenant = self.classes.slot(id).tenant;
+        push_to_few(&mut self.tenants.get_mut(tenant).classes, id);
+    }
+
+    /// One more job of this class lives.
+    pub(crate) fn enliven(&mut self, class: ClassId) {
+        let slot = self.classes.slot_mut(class);
+        slot.live += 1;
+        if slot.live == 1 && slot.class.policy.limit.is_some() {
+            self.tenants.get_mut(slot.tenant).keys += 1;
+        }
+    }
+
+    /// One fewer does, and was counted so.
+    pub(crate) fn note_death(&mut self, class: ClassId) {
+        let slot = self.classes.slot(class);
+        if slot.live == 0 && slot.class.policy.limit.is_some() {
+            self.tenants.get_mut(slot.tenant).keys -= 1;
+        }
     }
 
     /// Takes in one job.
@@ -141,7 +155,7 @@ impl Engine {
         let given = job.id_given;
         let row = NewRow { seq, id, given, class, created, body: job.body.clone() };
         self.out.mutations.push(Mutation::Insert(row, live));
-        self.classes.slot_mut(class).live += 1;
+        self.enliven(class);
         self.seq_clock.note(seq, created);
         let slot = self.classes.slot(class);
         let (ix, tenant) = (slot.queue, slot.tenant);

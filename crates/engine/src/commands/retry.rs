@@ -21,7 +21,8 @@ impl Engine {
             }
         };
         let (seq, class) = (done.seq, done.class);
-        self.classes.count_revived(class, done.ending);
+        self.classes.count_forgotten(class, done.ending);
+        self.enliven(class);
         self.count_kept(class, |kept| *kept.get_mut(done.ending) -= 1);
         self.out.mutations.push(Mutation::Revive { seq, enqueued: self.wall() });
         let size = Size::of(u64::from(done.bytes));

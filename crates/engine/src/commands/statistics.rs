@@ -62,7 +62,6 @@ impl Engine {
         for (id, slot) in self.classes.drop_idle(&mut self.out.mutations) {
             let tenant = self.tenants.get_mut(slot.tenant);
             tenant.classes.retain(|class| *class != id);
-            tenant.keys -= u32::from(slot.class.policy.limit.is_some());
             for gate in slot.gates {
                 let limit = self.limits.gate(gate).limit;
                 self.limits.leave_gate(gate);

@@ -21,7 +21,7 @@ pub(crate) struct Tenant {
     pub jobs: Population,
     pub shards: Vec<ShardIx>,
     pub classes: Vec<ClassId>,
-    /// Distinct limits that its living jobs wait for.
+    /// Classes of its living jobs that have a limit.
     pub keys: u32,
     /// The weight by which it is counted among those that compete; 0 when it is not.
     pub competing: u32,
