@@ -89,7 +89,7 @@ impl Runtime {
         let mut store_loop = StoreLoop {
             store,
             tokio: tokio.clone(),
-            clock,
+            clock: clock.clone(),
             config: options.config,
             seed,
             work: work.clone(),
@@ -101,7 +101,7 @@ impl Runtime {
         let (engine, loaded) = tokio::task::block_in_place(|| store_loop.load())?;
         let engine_loop = EngineLoop {
             engine,
-            clock,
+            clock: clock.clone(),
             mailbox: mailbox.clone(),
             work,
             resolver,
