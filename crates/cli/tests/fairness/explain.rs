@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::api::{
-    assert_has, assert_members, caller, enqueue_many, fetch, fresh, limited, list, of, put_pool,
-    put_tenant, shared, start,
+    assert_has, assert_members, caller, enqueue_many, fetch, fresh, limited, list, of, of_with,
+    put_pool, put_tenant, shared, start,
 };
 use crate::shorthand::{ack, boom, eventually, fresh_queue, job_on, job_with, nack, text};
 use crate::support::Server;
@@ -237,4 +237,59 @@ fn a_queue_that_is_kept_for_a_pool_wants_a_worker_of_it() {
     assert!(fetch(&server, json!({"queues": [queue]})).is_empty());
     let answer = assert_reason(&server, &id, "no_worker");
     assert!(text(&answer["summary"]).contains("pool"), "{answer}");
+}
+
+#[test]
+fn others_are_more_urgent() {
+    let server = shared();
+    let (own, other, queue) = (fresh("own"), fresh("other"), fresh_queue());
+    let id = server.enqueue(of(&own, &queue));
+    let urgent =
+        |tenant: &str, priority: i64| of_with(tenant, &queue, json!({"priority": priority}));
+    enqueue_many(&server, &urgent(&own, 10), 3);
+    enqueue_many(&server, &urgent(&other, 50), 5);
+    server.fetch(&queue, 1);
+    let answer = assert_held(&server, &id, "priority");
+    assert!(answer["earliest_start"].is_null(), "{answer}");
+    let place = json!({"jobs_ahead": 3, "in_lane": 1, "of_tenant": 4, "tenants_above": 1});
+    assert_has(&answer["position"], place);
+    server.fetch(&queue, 7);
+    let answer = explain(&server, &id);
+    assert_has(&answer, json!({"runnable": true}));
+    assert_eq!(codes(&answer), ["in_line"]);
+}
+
+#[test]
+fn those_before_it_use_up_what_a_limit_lets_through() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let rate = json!({"key": key, "rate": {"limit": 2, "period": "PT1H"}});
+    let sent = enqueue_many(&server, &limited(&queue, rate), 7);
+    server.fetch(&queue, 9);
+    let hours = |id: &str| {
+        let at: jiff::Timestamp =
+            text(&explain(&server, id)["earliest_start"]).parse().expect("a time");
+        let left = at.duration_since(jiff::Timestamp::now());
+        (left.as_secs_f64() / 3_600.0).round() as i64
+    };
+    let all: Vec<i64> = sent[2..].iter().map(|id| hours(id)).collect();
+    assert_eq!(all, [1, 1, 2, 2, 3]);
+    // Other numbers end with their time.
+    let path = format!("/ojs/v1/rate-limits/{key}");
+    server.put(&path, json!({"concurrency": 0, "expires_in": "PT2H"})).expect(200);
+    assert_eq!(hours(&sent[2]), 2);
+}
+
+#[test]
+fn a_worker_for_another_tenant_is_none_for_its_own() {
+    let server = shared();
+    let (own, other, queue) = (fresh("own"), fresh("other"), fresh_queue());
+    let id = server.enqueue(of(&own, &queue));
+    server.enqueue(of(&other, &queue));
+    let ask = json!({"queues": [queue], "count": 1});
+    caller(&server, &other).post("/ojs/v1/workers/fetch", ask.clone()).expect(200);
+    assert_reason(&server, &id, "no_worker");
+    caller(&server, &own).post("/ojs/v1/workers/fetch", ask).expect(200);
+    let another = server.enqueue(of(&own, &queue));
+    assert!(!codes(&explain(&server, &another)).contains(&"no_worker".to_owned()));
 }

@@ -38,7 +38,7 @@ impl Engine {
         }
         let most = fetch.count.min(self.room_of(fetch));
         let Some(plan) = self.plan(fetch) else { return claimed };
-        self.note_asked(&plan);
+        self.note_asked(&plan, fetch.tenant.as_ref());
         while claimed.len() < most {
             let Some(job) = self.claim_by(&plan, fetch) else { break };
             claimed.push(job);

@@ -2,7 +2,7 @@
 
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::{
-    PoolConfig, PoolName, QueueName, QueueStrategy, Starvation, State, Weight, WorkerId,
+    PoolConfig, PoolName, QueueName, QueueStrategy, Starvation, State, TenantId, Weight, WorkerId,
 };
 
 use crate::pool::PoolRow;
@@ -129,8 +129,17 @@ impl Engine {
     }
 
     /// These queues have somebody who works for them.
-    pub(crate) fn note_asked(&mut self, plan: &Plan) {
+    pub(crate) fn note_asked(&mut self, plan: &Plan, only: Option<&TenantId>) {
         let now = Some(self.now.mono);
+        if let Some(tenant) = only {
+            let Some(tenant) = self.tenants.find(tenant) else { return };
+            for (ix, _) in &plan.queues {
+                if let Some(shard) = self.shards.find(*ix, tenant) {
+                    self.shards.get_mut(shard).asked_at = now;
+                }
+            }
+            return;
+        }
         for (ix, _) in &plan.queues {
             let queue = self.queues.get_mut(*ix);
             queue.asked_at = now;

@@ -1,9 +1,12 @@
 //! Why a job has not started.
 
+use std::cmp::Ordering;
+
 use rota_model::{ClassId, LimitKey, Millis, QueueName, Seq, State, TenantId};
 
 use crate::command::later;
 use crate::limit::GateIx;
+use crate::sched::{QueueIx, Seat, ShardIx};
 use crate::{Engine, Strategy, Target};
 
 /// What stands between a job and its start.
@@ -30,8 +33,10 @@ pub struct Explained {
 pub struct Line {
     /// Jobs of the same kind before it.
     pub in_lane: usize,
-    /// Jobs of its tenant before it at its level of priority.
+    /// Jobs of its tenant before it, at its level of priority or above.
     pub of_tenant: usize,
+    /// Other tenants that have something above its level.
+    pub above: usize,
     /// Tenants that are served in turn with its own.
     pub tenants: usize,
 }
@@ -70,6 +75,8 @@ pub enum Reason {
         limit: u64,
         current: u64,
         opens: Option<Millis>,
+        /// When this job may start at the earliest, given those before it that are alike.
+        lets_in: Option<Millis>,
     },
     /// Every worker that asks for its queue is in a pool without room.
     PoolConcurrency {
@@ -80,6 +87,10 @@ pub enum Reason {
     /// Nobody has asked for its queue lately; `kept` where only workers of certain pools may.
     NoWorker {
         kept: bool,
+    },
+    /// So many other tenants have something in its queue that is more urgent.
+    LessUrgent {
+        tenants: usize,
     },
     InLine,
 }
@@ -105,12 +116,14 @@ impl Engine {
             State::Available => Vec::new(),
             _ => vec![Reason::Finished],
         };
+        let line = (state == State::Available && !held).then(|| self.line_of(target.seq, class));
         let waits = matches!(state, State::Available | State::Scheduled | State::Retryable);
         if waits {
-            self.find_obstacles(class, &mut reasons);
+            self.find_obstacles(class, line.map_or(0, |line| line.in_lane), &mut reasons);
         }
-        let line = (state == State::Available && !held).then(|| self.line_of(target.seq, class));
-        if line.is_some() {
+        if let Some(line) = line {
+            let less = Reason::LessUrgent { tenants: line.above };
+            reasons.extend((line.above > 0).then_some(less));
             reasons.push(Reason::InLine);
         }
         let (queue, tenant) = (self.queues.get(slot.queue), self.tenants.get(slot.tenant));
@@ -120,7 +133,7 @@ impl Engine {
             state,
             queue: queue.name.clone(),
             tenant: tenant.id.clone(),
-            earliest: self.earliest(&reasons, due),
+            earliest: self.earliest(&reasons, line, due),
             reasons,
             line,
             fetches_waiting: queue.waiters.len(),
@@ -131,7 +144,7 @@ impl Engine {
         }
     }
 
-    fn find_obstacles(&self, class: ClassId, reasons: &mut Vec<Reason>) {
+    fn find_obstacles(&self, class: ClassId, before: usize, reasons: &mut Vec<Reason>) {
         let slot = self.classes.slot(class);
         let (queue, tenant) = (self.queues.get(slot.queue), self.tenants.get(slot.tenant));
         if self.maintenance.enabled() {
@@ -154,28 +167,42 @@ impl Engine {
             reasons.push(Reason::TenantConcurrency { active, limit });
         }
         for gate in slot.gates.iter().copied().chain(queue.gate) {
-            reasons.extend(self.why_closed(gate));
+            reasons.extend(self.why_closed(gate, before));
         }
-        reasons.extend(self.who_would_run(&queue.name));
+        reasons.extend(self.who_would_run(slot.queue, slot.shard));
     }
 
-    fn why_closed(&self, gate: GateIx) -> Option<Reason> {
+    /// What a limit says to a job that has so many before it which are alike.
+    fn why_closed(&self, gate: GateIx, before: usize) -> Option<Reason> {
         let closed = self.limits.opening(gate, self.now).closed?;
         let limit = self.limits.limit(self.limits.gate(gate).limit);
         let (wall, mono) = (self.wall(), self.now.mono as i64);
         let opens = closed.opens.map(|at| later(wall, at.saturating_sub(mono).max(0) as u64));
+        let (before, every) = (before as u64, closed.every_ms.unwrap_or(0));
+        let starts_before = match closed.strategy {
+            // All of a window may start together.
+            Strategy::Rate => before - before % closed.limit.max(1),
+            _ => before,
+        };
+        let lets_in = opens.map(|at| later(at, starts_before.saturating_mul(every)));
+        // Other numbers than the job's own end with their time.
+        let ends = limit.row.replaced.map(|replaced| replaced.expires).filter(|at| *at > wall);
+        let sooner = |at: Option<Millis>| at.into_iter().chain(ends).min();
+        let (opens, lets_in) = (sooner(opens), sooner(lets_in));
         Some(Reason::Limit {
             key: limit.partition.key.clone(),
             strategy: closed.strategy,
             limit: closed.limit,
             current: closed.current,
             opens,
+            lets_in,
         })
     }
 
     /// What is wrong with the workers of a queue, if anything is.
-    fn who_would_run(&self, name: &QueueName) -> Option<Reason> {
-        let queue = self.queues.get(self.queues.find(name)?);
+    fn who_would_run(&self, queue: QueueIx, shard: ShardIx) -> Option<Reason> {
+        let (queue, asked_for) = (self.queues.get(queue), self.shards.get(shard).asked_at);
+        let name = &queue.name;
         let lately = |asked: Option<u64>| {
             asked.is_some_and(|at| self.now.mono.saturating_sub(at) < LATELY_MS)
         };
@@ -194,31 +221,53 @@ impl Engine {
             let (pool, active) = (pool.to_string(), first.active);
             return Some(Reason::PoolConcurrency { pool, active, limit });
         }
-        let nobody = !lately(queue.asked_at) && queue.waiters.is_empty();
+        let nobody = !lately(queue.asked_at) && !lately(asked_for);
         nobody.then_some(Reason::NoWorker { kept })
     }
 
     fn line_of(&self, seq: Seq, class: ClassId) -> Line {
         let slot = self.classes.slot(class);
         let level = self.level_of(class);
-        let turns = self.shards.get(slot.shard).turns.iter();
-        let turn = turns.filter(|(at, _)| *at == level).map(|(_, turn)| *turn);
-        let lanes = turn.flat_map(|turn| self.lanes_of_turn(turn));
-        let of_tenant = lanes.filter_map(|class| Some(self.lanes.get(class)?.rank(seq))).sum();
+        let turns = || self.shards.get(slot.shard).turns.iter();
+        let lanes = turns().flat_map(|&(at, turn)| {
+            let urgency = move |class| (at, self.priority_of(class));
+            self.lanes_of_turn(turn)
+                .filter_map(move |class| Some((urgency(class), self.lanes.get(class)?)))
+        });
+        let own = (level, self.priority_of(class));
+        let before = lanes.map(|(urgency, lane)| match urgency.cmp(&own) {
+            Ordering::Less => 0,
+            Ordering::Equal => lane.rank(seq),
+            Ordering::Greater => lane.len(),
+        });
         let ring = self.queues.get(slot.queue).levels.get(&level);
+        let higher = self.queues.get(slot.queue).levels.range(level + 1..);
+        let all_above: usize = higher.map(|(_, level)| level.ring.len()).sum();
+        let is_served = |turn| matches!(self.turns.get(turn).seat, Seat::Ring(_));
+        let own_above = turns().filter(|&&(at, turn)| at > level && is_served(turn)).count();
         Line {
             in_lane: self.lanes.get(class).map_or(0, |lane| lane.rank(seq)),
-            of_tenant,
+            of_tenant: before.sum(),
+            above: all_above - own_above,
             tenants: ring.map_or(0, |level| level.ring.len()),
         }
     }
 
     /// Known when all that holds the job ends at a known time.
-    fn earliest(&self, reasons: &[Reason], due: Option<Millis>) -> Option<Millis> {
+    fn earliest(
+        &self,
+        reasons: &[Reason],
+        line: Option<Line>,
+        due: Option<Millis>,
+    ) -> Option<Millis> {
         let mut at = due.unwrap_or(self.wall()).max(self.wall());
+        let limited = reasons.iter().any(|reason| matches!(reason, Reason::Limit { .. }));
+        if !limited && line.is_some_and(|line| line.of_tenant > 0) {
+            return None;
+        }
         for reason in reasons {
             match reason {
-                Reason::Limit { opens: Some(opens), .. } => at = at.max(*opens),
+                Reason::Limit { lets_in: Some(lets_in), .. } => at = at.max(*lets_in),
                 // A worker may ask at any moment.
                 Reason::Scheduled { .. }
                 | Reason::RetryDelay { .. }

@@ -253,7 +253,7 @@ impl Engine {
         policy.limit.as_ref().is_none_or(|limit| limit.on_limit == OnLimit::Wait)
     }
 
-    fn priority_of(&self, class: ClassId) -> i16 {
+    pub(crate) fn priority_of(&self, class: ClassId) -> i16 {
         let slot = self.classes.slot(class);
         let most = self.tenants.get(slot.tenant).config().max_priority;
         most.map_or(slot.class.priority, |most| slot.class.priority.min(most))

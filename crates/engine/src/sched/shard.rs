@@ -18,6 +18,8 @@ pub(crate) struct Shard {
     /// Where its jobs are counted for those who watch from outside.
     pub meter: MeterIx,
     pub paused: Option<Millis>,
+    /// When a worker last asked for this tenant's jobs only, in monotonic time.
+    pub asked_at: Option<u64>,
     pub jobs: Population,
     /// Finished jobs that are kept.
     pub done: Counts,
@@ -55,6 +57,7 @@ impl Shards {
             tenant,
             meter: meter(),
             paused: None,
+            asked_at: None,
             jobs: Population::default(),
             done: Counts::default(),
             turns: Vec::new(),

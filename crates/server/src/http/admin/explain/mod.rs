@@ -38,6 +38,7 @@ fn show(id: &str, why: &Explained) -> Value {
             "of_tenant": line.of_tenant + 1,
             "jobs_ahead": line.of_tenant,
             "tenants": line.tenants,
+            "tenants_above": line.above,
         })),
         "tenant": {
             "id": why.tenant,
@@ -58,7 +59,8 @@ fn show(id: &str, why: &Explained) -> Value {
 /// Whether the next worker that asks may get it.
 fn is_runnable(why: &Explained) -> bool {
     let harmless = |reason: &Reason| matches!(reason, Reason::InLine | Reason::NoWorker { .. });
-    why.state == JobState::Available && why.reasons.iter().all(harmless)
+    let is_next = why.line.is_some_and(|line| line.of_tenant == 0);
+    why.state == JobState::Available && is_next && why.reasons.iter().all(harmless)
 }
 
 fn show_reason(id: &str, why: &Explained, reason: &Reason) -> Value {
@@ -76,6 +78,7 @@ fn show_reason(id: &str, why: &Explained, reason: &Reason) -> Value {
         Reason::PoolConcurrency { pool, active, limit } => {
             json!({"pool": pool, "current": active, "limit": limit})
         }
+        Reason::LessUrgent { tenants } => json!({"tenants": tenants}),
         limit @ Reason::Limit { .. } => show_limit(limit).unwrap_or_else(|| json!({})),
         _ => json!({}),
     };
@@ -85,7 +88,7 @@ fn show_reason(id: &str, why: &Explained, reason: &Reason) -> Value {
 }
 
 fn show_limit(reason: &Reason) -> Option<Value> {
-    let Reason::Limit { key, strategy, limit, current, opens } = reason else { return None };
+    let Reason::Limit { key, strategy, limit, current, opens, .. } = reason else { return None };
     Some(json!({
         "key": key.local(),
         "strategy": strategy.as_str(),

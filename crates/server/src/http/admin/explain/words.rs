@@ -20,6 +20,7 @@ pub(super) fn code(reason: &Reason) -> &'static str {
         Reason::Limit { .. } => "limit",
         Reason::PoolConcurrency { .. } => "pool_concurrency",
         Reason::NoWorker { .. } => "no_worker",
+        Reason::LessUrgent { .. } => "priority",
         Reason::InLine => "in_line",
     }
 }
@@ -76,12 +77,16 @@ pub(super) fn message(id: &str, why: &Explained, reason: &Reason) -> String {
              end, or raise 'concurrency' with PUT /ojs/v1/admin/queues/{queue}/config.",
             active_jobs(*active)
         ),
+        Reason::TenantConcurrency { limit: 0, .. } => format!(
+            "Tenant '{tenant}' may have no active jobs; \
+             raise 'max_concurrency' with PUT /ojs/v1/admin/tenants/{tenant}/limits."
+        ),
         Reason::TenantConcurrency { active, limit } => format!(
             "Tenant '{tenant}' has {} and may have {limit}; wait for one to end, \
              or raise 'max_concurrency' with PUT /ojs/v1/admin/tenants/{tenant}/limits.",
             active_jobs(*active)
         ),
-        Reason::Limit { key, strategy, limit, current, opens } => {
+        Reason::Limit { key, strategy, limit, current, opens, .. } => {
             limit_message(key, *strategy, *limit, *current, *opens)
         }
         Reason::PoolConcurrency { pool, active, limit } => format!(
@@ -97,6 +102,13 @@ pub(super) fn message(id: &str, why: &Explained, reason: &Reason) -> String {
         Reason::NoWorker { kept: false } => format!(
             "No worker has asked for jobs of the queue '{queue}' in the last minute; \
              start one that fetches from it."
+        ),
+        Reason::LessUrgent { tenants: 1 } => format!(
+            "Another tenant has more urgent jobs in the queue '{queue}', and they are served first."
+        ),
+        Reason::LessUrgent { tenants } => format!(
+            "{tenants} other tenants have more urgent jobs in the queue '{queue}', and they are \
+             served first."
         ),
         Reason::InLine => in_line(why),
     }
