@@ -81,6 +81,7 @@ fn tenancy(settings: &Settings) -> Tenancy {
     Tenancy {
         default: (!required).then(|| settings.tenancy.default.clone()),
         in_body: settings.tenancy.source.contains(&TenantSource::Body),
+        of_request: settings.tenancy.source.contains(&TenantSource::Header),
         namespaced,
         limit_scope: if namespaced { Scope::Tenant } else { Scope::Global },
     }

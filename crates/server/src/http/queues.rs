@@ -87,7 +87,7 @@ pub(super) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
 
 /// A queue as the caller sees it: a tenant only its own part, and nothing where it has none.
 pub(super) async fn find(app: &App, name: &PathName) -> Result<QueueView, ApiError> {
-    let queue = app.queue(&name.queue()?);
+    let queue = app.queue(&name.queue()?)?;
     let sharer = sharer(app);
     let view = app.handle.look(move |engine| match sharer {
         Some(tenant) => engine.queue_of_tenant(&queue, &tenant),
@@ -122,7 +122,7 @@ pub(super) async fn set_paused(
     name: &PathName,
     pause: bool,
 ) -> Result<QueueView, ApiError> {
-    let queue = app.queue(&name.queue()?);
+    let queue = app.queue(&name.queue()?)?;
     let command = match (sharer(app), pause) {
         (Some(tenant), true) => Command::PauseShard(tenant, queue),
         (Some(tenant), false) => Command::ResumeShard(tenant, queue),

@@ -52,6 +52,13 @@ impl From<Refusal> for ApiError {
                 .hint("Cancel it first.")
                 .detail("current_state", "active"),
             Refusal::UnknownWorker => Self::not_found("worker", "?"),
+            Refusal::OthersWorker => Self::new(
+                StatusCode::FORBIDDEN,
+                "forbidden",
+                "The worker of this name does not belong to the tenant that the request comes from.",
+            )
+            .hint("Choose another worker_id, or send the header X-OJS-Tenant with all requests of a worker or with none.")
+            .detail("field", "worker_id"),
             Refusal::WorkerNotStale => {
                 Self::conflict("The worker is alive: it was heard of within the heartbeat timeout.")
                     .hint("Quiet it instead, or wait until it is stale.")

@@ -10,7 +10,7 @@ use rota_model::{JobType, LimitKey, QueueName, TenantId};
 use serde_json::Value;
 
 use super::body::Json;
-use super::caller::{caller, only_operators};
+use super::caller::{caller, only_operators, whose_queue};
 use super::error::{ApiError, ApiResult};
 use super::params::{Params, PathName};
 use super::{App, Shared, reply};
@@ -44,7 +44,13 @@ pub(super) async fn put(
     let key = LimitKey::parse(name.as_str())
         .map_err(|e| ApiError::invalid_request(format!("The key {e}.")).detail("field", "key"))?;
     let tenant = tenant(&params, &name)?;
-    let target = of_own_queue(&app, &key, tenant.as_ref()).unwrap_or(Target { key, tenant });
+    let target = match of_own_queue(&app, &key, tenant.as_ref()) {
+        Some(target) => target,
+        None if app.is_namespaced() && tenant.is_none() && key.starts_with("queue:") => {
+            return Err(whose_queue());
+        }
+        None => Target { key, tenant },
+    };
     say(&app, target, &body).await
 }
 
@@ -189,7 +195,7 @@ fn of_own_queue(app: &App, key: &LimitKey, tenant: Option<&TenantId>) -> Option<
 }
 
 fn of_queue(app: &App, name: &PathName) -> Result<Target, ApiError> {
-    let queue = app.queue(&name.queue()?);
+    let queue = app.queue(&name.queue()?)?;
     Ok(Target { key: LimitKey::of_queue(&queue), tenant: None })
 }
 
