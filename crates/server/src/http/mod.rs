@@ -12,6 +12,7 @@ mod events;
 mod express;
 mod failure;
 mod filter;
+mod full;
 mod job_json;
 mod jobs;
 mod listen;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::{Params, PathName};
-use super::{App, Shared, reply};
+use super::{App, Shared, full, reply};
 use crate::runtime::Answer;
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
@@ -177,10 +177,9 @@ pub(super) fn counts(view: &QueueView) -> Value {
 
 /// How full a queue is, and how full it may be.
 pub(super) fn fullness(view: &QueueView) -> Value {
-    let depth: u64 = JobState::WAITING.into_iter().map(|state| view.totals.of(state)).sum();
     let bounds = view.settings.bounds;
     json!({
-        "depth": depth,
+        "depth": full::depth(view),
         "size_bytes": view.bytes,
         "bound": bounds.map(|bounds| bounds.max_depth).filter(|most| *most > 0),
         "bound_bytes": bounds.map(|bounds| bounds.max_bytes).filter(|most| *most > 0),
