@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use crate::api::{fresh, put_pool, shared};
 use crate::shorthand::{fresh_queue, text};
 use crate::support::JSON;
-use crate::support::process;
+use crate::support::process::Process;
 
 #[test]
 fn slips_in_a_tenants_limits() {
@@ -40,7 +40,9 @@ fn slips_in_a_file() {
         ("[pools.p]\nqueues = {a = 70}\n", "queues.a"),
     ] {
         std::fs::write(&file, text).unwrap();
-        let ended = process::run(&["serve", "--config", file.to_str().unwrap()], &[]);
+        let data = dir.path().join("data");
+        let flags = ["--config", file.to_str().unwrap()];
+        let ended = Process::serve(&data, &flags).end();
         assert!(ended.code.is_some_and(|code| code != 0), "{text}");
         assert!(ended.stderr.contains(field), "{}", ended.stderr);
     }
@@ -109,17 +111,16 @@ fn a_time_that_is_none_is_called_so() {
     let said: Value = server.post("/ojs/v1/workers/nack", nack).expect(400)["error"].clone();
     let message = text(&said["message"]);
     assert!(message.contains("'error.rate_limit_until' must be a time such as"), "{message}");
-    let said = server.get("/ojs/v1/admin/jobs?created_after=soon");
-    if said.status == 400 {
-        assert!(said.text.contains("is not a time"), "{}", said.text);
-    }
+    let said = server.get("/ojs/v1/admin/jobs?since=soon").expect(400)["error"].clone();
+    assert_eq!(said["message"], "'since' is not a time such as 2026-02-13T12:05:00Z.");
 }
 
 #[test]
 fn an_example_is_one_that_fits() {
-    let run = |name: &str| process::run(&["serve"], &[(name, "x")]).stderr;
-    let said = run("ROTA_NOISY_ACTIVE_SHARE");
+    let dir = TempDir::new().unwrap();
+    let run = |flag: &str| Process::serve(dir.path(), &[flag, "x"]).end().stderr;
+    let said = run("--noisy-active-share");
     assert!(said.contains("a number from 0 to 1, such as 0.5"), "{said}");
-    let said = run("ROTA_NOISY_DEPTH_RATIO");
+    let said = run("--noisy-depth-ratio");
     assert!(said.contains("a number from 1 to 1000000, such as 1.5"), "{said}");
 }
