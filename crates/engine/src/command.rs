@@ -35,7 +35,8 @@ pub enum Command {
     /// A worker is alive.
     Beat(Beat),
     Register(Registration),
-    Deregister(WorkerId),
+    /// On behalf of a tenant, unless an operator says it.
+    Deregister(WorkerId, Option<TenantId>),
     /// Remove a worker that has been silent for too long, and take its jobs back.
     DropStaleWorker(WorkerId),
     /// Tell a worker what to become at its next heartbeat.
@@ -272,6 +273,9 @@ pub struct Beat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registration {
     pub worker: WorkerId,
+    /// On whose behalf the worker speaks. What is kept is who it was when it was first met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<TenantId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -333,6 +337,7 @@ impl Registration {
     pub fn named(worker: WorkerId) -> Self {
         Self {
             worker,
+            tenant: None,
             hostname: None,
             pid: None,
             queues: Vec::new(),

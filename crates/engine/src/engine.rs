@@ -130,14 +130,14 @@ impl Engine {
         self.entropy = Entropy(entropy);
         let reply = match command {
             Command::Enqueue(enqueue) => self.enqueue(enqueue),
-            Command::Fetch(fetch) => self.fetch(fetch),
+            Command::Fetch(fetch) => self.fetch_by_worker(fetch),
             Command::StopWaiting(waiter) => self.stop_waiting(waiter),
             Command::EndWaiting => self.end_waiting(),
             Command::Undelivered(claims) => self.undelivered(&claims),
             Command::Settle(all) => self.settle(all),
             Command::Beat(beat) => self.beat(beat),
             Command::Register(registration) => self.register(registration),
-            Command::Deregister(worker) => self.deregister(&worker),
+            Command::Deregister(worker, tenant) => self.deregister(&worker, tenant.as_ref()),
             Command::DropStaleWorker(worker) => self.drop_stale_worker(&worker),
             Command::Direct(worker, directive) => self.direct(&worker, directive),
             Command::Cancel(targets) => self.cancel(&targets),

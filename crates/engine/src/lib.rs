@@ -50,9 +50,9 @@ pub use engine::Engine;
 pub use event::{Event, EventKind, JobRef};
 pub use in_flight::InFlight;
 pub use inspect::{
-    ActiveView, Explained, LabelView, LimitMeter, LimitName, LimitView, Maintenance, Most,
-    PoolView, QueueMeter, QueueShare, QueueView, Reason, ShardView, ShareView, TenantView, Totals,
-    WorkerState, WorkerView,
+    ActiveView, Explained, LabelView, LimitMeter, LimitName, LimitView, Maintenance, Misplaced,
+    Most, PoolView, QueueMeter, QueueShare, QueueView, Reason, ShardView, ShareView, TenantView,
+    Totals, WorkerState, WorkerView,
 };
 pub use limit::Strategy;
 pub use meters::{LabelIx, Meter, Times};

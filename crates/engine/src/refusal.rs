@@ -34,6 +34,8 @@ pub enum Refusal {
     /// An active job cannot be deleted.
     StillActive,
     UnknownWorker,
+    /// The worker of this name is an operator's or another tenant's.
+    OthersWorker,
     WorkerNotStale,
     OtherPool {
         pool: Option<String>,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rota_model::{Directive, Millis, WorkerId};
+use rota_model::{Directive, Millis, TenantId, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::{Registration, WorkerState};
@@ -42,6 +42,11 @@ impl Worker {
     /// It was told to take no more jobs, or says that it takes none.
     pub fn is_quieted(&self) -> bool {
         self.row.directive.max(self.reported) > Some(Directive::Running)
+    }
+
+    /// Whether somebody may change it: an operator may, and the tenant that it was first met for.
+    pub fn answers_to(&self, tenant: Option<&TenantId>) -> bool {
+        tenant.is_none() || tenant == self.row.about.tenant.as_ref()
     }
 
     pub fn directive(&self) -> Directive {

@@ -117,7 +117,7 @@ pub enum TimeError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TimestampFault {
-    #[error("not a timestamp")]
+    #[error("is not a time such as 2026-02-13T12:05:00Z")]
     Malformed,
     #[error("the timestamp has no UTC offset (\"Z\" or \"+02:00\")")]
     MissingOffset,

@@ -143,3 +143,22 @@ fn events_of_jobs_name_their_tenant() {
     let untagged = server.enqueue(job_with(&queue, json!({})));
     await_event(&server, "job.enqueued", "job_id", &untagged);
 }
+
+#[test]
+fn a_caller_that_asks_for_another_tenants_events_finds_none() {
+    let server = start(&[]);
+    server.enqueue(of("acme", "q"));
+    server.enqueue(of("beta", "q"));
+    let acme = caller(&server, "acme");
+    let found =
+        |query: &str| list(&acme.get(&format!("/ojs/v1/events?{query}")).expect(200)["events"]);
+    await_event(&server, "job.enqueued", "tenant_id", "beta");
+    for own in ["types=job.enqueued", "types=job.enqueued&tenants=beta,acme"] {
+        let events = found(own);
+        assert_eq!(events.len(), 1, "{own}");
+        assert_eq!(events[0]["data"]["tenant_id"], "acme");
+    }
+    for another in ["tenants=beta", "tenant=beta", "tenant_id=beta,gamma"] {
+        assert_eq!(found(another), Vec::<serde_json::Value>::new(), "{another}");
+    }
+}

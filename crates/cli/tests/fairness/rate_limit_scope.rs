@@ -68,7 +68,8 @@ fn what_is_declared_for_everyone_is_seen_and_not_touched_by_a_tenant() {
     let shown = caller(&server, &acme).get(&path).expect(200);
     assert_has(&shown, json!({"scope": "global", "declared": true}));
     caller(&server, &acme).delete(&path).expect_error(404, "not_found");
-    put_as(&server, &acme, &path, json!({"concurrency": 9})).expect(200);
+    let more = json!({"concurrency": 9});
+    put_as(&server, &acme, &path, more).expect_error(403, "forbidden");
     assert_has(&server.get(&path).expect(200)["concurrency"], json!({"limit": 1}));
     for admin in
         [format!("queues/{queue}/rate-limit"), "job-types/report.shared/rate-limit".to_owned()]

@@ -206,14 +206,3 @@ fn limits_that_make_no_sense_are_refused() {
     }
     server.get(&path).expect_error(404, "not_found");
 }
-
-#[test]
-fn a_tenant_that_is_shut_out_may_ask_again() {
-    let server = shared();
-    let nothing = json!({"limit": 0, "period": "PT1M"});
-    for (name, limit) in [("max_queue_depth", json!(0)), ("max_enqueue_rate", nothing)] {
-        let (acme, queue) = with_limits(&server, json!({name: limit}));
-        let reply = server.post("/ojs/v1/jobs", of(&acme, &queue));
-        assert!(assert_refused(reply, &acme, name, 0, 0) >= 1);
-    }
-}

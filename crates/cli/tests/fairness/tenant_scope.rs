@@ -221,6 +221,9 @@ fn a_worker_shows_a_tenant_only_its_own_jobs() {
     let (acme, beta, queue, worker) = (fresh("acme"), fresh("beta"), fresh_queue(), fresh("w"));
     let own = server.enqueue(of(&acme, &queue));
     server.enqueue(of(&beta, &queue));
+    let about = json!({"worker_id": worker});
+    caller(&server, &acme).post("/ojs/v1/workers/register", about).expect(200);
+    // An operator may give it what is not its tenant's.
     let ask = json!({"queues": [queue], "count": 9, "worker_id": worker});
     assert_eq!(crate::api::fetch(&server, ask).len(), 2);
     let path = format!("/ojs/v1/admin/workers/{worker}");

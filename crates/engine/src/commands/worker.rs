@@ -1,31 +1,32 @@
 //! Workers come, are told things, fall silent and go.
 
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{Directive, Seq, WorkerId};
+use rota_model::{Directive, Seq, TenantId, WorkerId};
 
 use crate::worker::{Worker, WorkerRow};
-use crate::{Engine, EventKind, Failure, Refusal, Registration, Reply};
+use crate::{Engine, EventKind, Failure, Fetch, Refusal, Registration, Reply};
 
 impl Engine {
     pub(crate) fn register(&mut self, about: Registration) -> Reply {
         let id = about.worker.clone();
-        if let Err(refusal) = self.meet(&id) {
+        if let Err(refusal) = self.meet_for(&id, about.tenant.as_ref()) {
             return Reply::Refused(refusal);
         }
         if let Err(refusal) = self.join_pool(&id, about.pool.as_ref()) {
             return Reply::Refused(refusal);
         }
         let worker = self.workers.get_mut(&id).expect("the worker was just met");
-        let pool = worker.row.about.pool.take();
-        worker.row.about = Registration { pool, ..about };
+        let (pool, tenant) = (worker.row.about.pool.take(), worker.row.about.tenant.take());
+        worker.row.about = Registration { pool, tenant, ..about };
         (worker.row.directive, worker.reported) = (None, None);
         self.write_worker(&id);
         self.wake_worker(&id);
         Reply::Done
     }
 
-    pub(crate) fn deregister(&mut self, id: &WorkerId) -> Reply {
-        match self.workers.get(id) {
+    /// For a tenant, workers of others do not exist.
+    pub(crate) fn deregister(&mut self, id: &WorkerId, tenant: Option<&TenantId>) -> Reply {
+        match self.workers.get(id).filter(|worker| worker.answers_to(tenant)) {
             None => Reply::Refused(Refusal::UnknownWorker),
             Some(_) => {
                 self.remove_worker(id, "deregistered");
@@ -60,6 +61,50 @@ impl Engine {
             self.emit(EventKind::WorkerQuieted { worker: id.clone(), active });
         }
         Reply::Done
+    }
+
+    /// A fetch may name its worker, as a registration does.
+    pub(crate) fn fetch_by_worker(&mut self, fetch: Fetch) -> Reply {
+        let (Some(id), Some(tenant)) = (&fetch.worker, &fetch.tenant) else {
+            return self.fetch(fetch);
+        };
+        let (id, tenant) = (id.clone(), tenant.clone());
+        let known = self.workers.get(&id);
+        if known.is_some_and(|worker| !worker.answers_to(Some(&tenant))) {
+            return Reply::Refused(Refusal::OthersWorker);
+        }
+        let is_new = known.is_none();
+        let reply = self.fetch(fetch);
+        if is_new {
+            self.claim_worker(&id, &tenant);
+        }
+        reply
+    }
+
+    /// The same as [`Engine::meet`], on behalf of whoever the worker speaks for.
+    pub(crate) fn meet_for(
+        &mut self,
+        id: &WorkerId,
+        tenant: Option<&TenantId>,
+    ) -> Result<(), Refusal> {
+        let known = self.workers.get(id);
+        if known.is_some_and(|worker| !worker.answers_to(tenant)) {
+            return Err(Refusal::OthersWorker);
+        }
+        let is_new = known.is_none();
+        self.meet(id)?;
+        if let Some(tenant) = tenant.filter(|_| is_new) {
+            self.claim_worker(id, tenant);
+        }
+        Ok(())
+    }
+
+    /// A worker that was just met is this tenant's.
+    fn claim_worker(&mut self, id: &WorkerId, tenant: &TenantId) {
+        if let Some(worker) = self.workers.get_mut(id) {
+            worker.row.about.tenant = Some(tenant.clone());
+            self.write_worker(id);
+        }
     }
 
     /// Notes that a worker exists and was just heard of.

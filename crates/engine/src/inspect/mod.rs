@@ -3,6 +3,7 @@
 mod explain;
 mod limits;
 mod meters;
+mod misplaced;
 mod pools;
 mod possessions;
 mod tenants;
@@ -10,6 +11,7 @@ mod tenants;
 pub use explain::{Explained, Reason};
 pub use limits::{LimitMeter, LimitName, LimitView};
 pub use meters::{LabelView, QueueMeter};
+pub use misplaced::Misplaced;
 pub use pools::{PoolView, QueueShare};
 pub use possessions::Most;
 pub use tenants::{ShardView, ShareView, TenantView};

@@ -61,6 +61,9 @@ pub struct Tenancy {
     pub default: Option<TenantId>,
     /// `meta.tenant_id` is read.
     pub in_body: bool,
+    /// A job that names no tenant is the one's that its request comes from. In any case it may not be
+    /// another's.
+    pub of_request: bool,
     /// Queues exist for each tenant apart.
     pub namespaced: bool,
     /// Who shares a limit's counters when the job does not say.
@@ -72,6 +75,7 @@ impl Default for Tenancy {
         Self {
             default: Some(TenantId::default_tenant()),
             in_body: true,
+            of_request: true,
             namespaced: false,
             limit_scope: Scope::Global,
         }

@@ -34,13 +34,21 @@ impl<'a> Owner<'a> {
             )
             .hint("Give the tenant once, or the same twice.")),
             (Some(tenant), _) => Ok(Self { tenant, meta: meta.into() }),
-            (None, Some(caller)) => {
+            (None, Some(caller)) if rules.of_request => {
                 Ok(Self { tenant: caller.clone(), meta: with_tenant(meta, caller)?.into() })
             }
-            (None, None) => match &rules.default {
+            (None, caller) => match &rules.default {
+                Some(default) if caller.is_some_and(|own| own != default) => {
+                    let problem = format!("is required: without it the job belongs to '{default}'");
+                    Err(Rejection::field(FIELD, problem)
+                        .hint("The header X-OJS-Tenant does not name the tenant of jobs here."))
+                }
                 Some(default) => Ok(Self { tenant: default.clone(), meta: meta.into() }),
                 None => Err(Rejection::value(FIELD, "is required: every job has a tenant here")
-                    .hint("Send it in 'meta' or in the header X-OJS-Tenant.")),
+                    .hint(match rules.of_request {
+                        true => "Send it in 'meta' or in the header X-OJS-Tenant.",
+                        false => "Send it in 'meta'.",
+                    })),
             },
         }
     }

@@ -115,8 +115,8 @@ fn queues(value: Option<&Value>) -> Result<Queues, Rejection> {
             let mut names = Vec::new();
             for (name, about) in members {
                 let name = queue(name, "queues")?;
-                if let Some(given) = about.get("weight").filter(|v| !v.is_null()) {
-                    weights.insert(name.clone(), weight(given, &format!("queues.{name}.weight"))?);
+                if let Some(given) = weight_in(about, &name)? {
+                    weights.insert(name.clone(), given);
                 }
                 names.push(name);
             }
@@ -140,6 +140,24 @@ fn queues(value: Option<&Value>) -> Result<Queues, Rejection> {
     Ok((names, weights))
 }
 
+/// What a map says about one of its queues: nothing, or its weight.
+fn weight_in(about: &Value, queue: &QueueName) -> Result<Option<Weight>, Rejection> {
+    let members = match about {
+        Value::Null => return Ok(None),
+        Value::Object(members) => members,
+        _ => {
+            let field = format!("queues.{queue}");
+            return Err(Rejection::value(field, "must be an object such as {\"weight\": 70}"));
+        }
+    };
+    if let Some(unknown) = members.keys().find(|name| *name != "weight") {
+        let field = format!("queues.{queue}.{unknown}");
+        return Err(Rejection::value(field, "is not known: a queue of a pool has a weight"));
+    }
+    let given = members.get("weight").filter(|value| !value.is_null());
+    given.map(|value| weight(value, &format!("queues.{queue}.weight"))).transpose()
+}
+
 fn queue(text: &str, field: &'static str) -> Result<QueueName, Rejection> {
     QueueName::parse(text).map_err(|e| Rejection::field(field, format!("'{text}' {e}")))
 }
@@ -160,7 +178,10 @@ fn ratio(value: &Value) -> Result<u32, Rejection> {
 
 fn whole(value: &Value, field: &'static str) -> Result<u32, Rejection> {
     let number = value.as_u64().and_then(|n| u32::try_from(n).ok());
-    number.ok_or_else(|| Rejection::value(field, "must be a whole number of at least 0"))
+    number.ok_or_else(|| {
+        let problem = format!("must be a whole number from 0 to {}, not {value}", u32::MAX);
+        Rejection::value(field, problem)
+    })
 }
 
 #[cfg(test)]
@@ -196,6 +217,10 @@ mod tests {
                 "starvation_prevention.min_dispatch_ratio",
             ),
             (json!({"queues": ["a"], "colour": 1}), "colour"),
+            (json!({"queues": {"a": 70}}), "queues.a"),
+            (json!({"queues": {"a": "x"}}), "queues.a"),
+            (json!({"queues": {"a": [1]}}), "queues.a"),
+            (json!({"queues": {"a": {"wieght": 3}}}), "queues.a.wieght"),
         ] {
             assert_eq!(read(bad).unwrap_err().field.as_deref(), Some(field));
         }

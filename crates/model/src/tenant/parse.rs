@@ -1,28 +1,38 @@
 //! Reading a tenant's configuration, whole or in part.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::{Quota, TenantConfig, Weight};
 use crate::Rejection;
-use crate::limit::parse_rate;
+use crate::limit::{Rate, parse_rate};
 
 const MOST_BOOST: i64 = 1_000;
+/// What a counter on disk can hold.
+const MOST_JOBS: u64 = i64::MAX as u64;
 /// Members that say something else about a tenant than its configuration.
 const BESIDES: [&str; 3] = ["tenant_id", "reason", "limits"];
 
 impl TenantConfig {
     /// Takes over the fields that are given, at the top and inside `limits`; null takes one away.
     pub fn merge(&mut self, members: &Map<String, Value>) -> Result<(), Rejection> {
-        if let Some(limits) = members.get("limits").filter(|v| !v.is_null()) {
-            let Value::Object(limits) = limits else {
-                return Err(Rejection::field("limits", "must be an object"));
-            };
-            for (name, value) in limits {
-                self.set(name, value)?;
-            }
-        }
+        let none = Map::new();
+        let limits = match members.get("limits") {
+            None | Some(Value::Null) => &none,
+            Some(Value::Object(limits)) => limits,
+            Some(_) => return Err(Rejection::field("limits", "must be an object")),
+        };
         let own = members.iter().filter(|(name, _)| !BESIDES.contains(&name.as_str()));
-        for (name, value) in own {
+        let mut given: BTreeMap<&str, &Value> = BTreeMap::new();
+        for (name, value) in limits.iter().chain(own) {
+            if given.insert(meant_by(name), value).is_some_and(|other| other != value) {
+                return Err(Rejection::value(
+                    name.clone(),
+                    "is given twice, with different values",
+                )
+                .hint("A field has one name at the top and one in 'limits'; send it once."));
+            }
             self.set(name, value)?;
         }
         Ok(())
@@ -31,12 +41,17 @@ impl TenantConfig {
     fn set(&mut self, name: &str, value: &Value) -> Result<(), Rejection> {
         match name {
             "max_concurrency" | "concurrency" => {
-                self.max_concurrency = optional(value, |v| whole(v, name))?;
+                let most = optional(value, |v| whole(v, name, u64::from(u32::MAX)))?;
+                self.max_concurrency = most.map(|most| most as u32);
             }
-            "max_queue_depth" => self.max_queue_depth = optional(value, |v| whole(v, name))?,
-            "max_scheduled" => self.max_scheduled = optional(value, |v| whole(v, name))?,
+            "max_queue_depth" => {
+                self.max_queue_depth = optional(value, |v| whole(v, name, MOST_JOBS))?;
+            }
+            "max_scheduled" => {
+                self.max_scheduled = optional(value, |v| whole(v, name, MOST_JOBS))?;
+            }
             "max_enqueue_rate" => {
-                self.max_enqueue_rate = optional(value, |v| parse_rate(v, name))?;
+                self.max_enqueue_rate = optional(value, |v| rate(v, name))?;
             }
             "fairness_weight" | "weight" => self.weight = optional(value, |v| weight(v, name))?,
             "priority_boost" => {
@@ -65,14 +80,29 @@ fn optional<T>(
     if value.is_null() { Ok(None) } else { read(value).map(Some) }
 }
 
-fn whole<T: TryFrom<u64>>(value: &Value, field: &str) -> Result<T, Rejection> {
-    let number = value.as_u64().and_then(|n| T::try_from(n).ok());
-    number.ok_or_else(|| {
-        Rejection::value(
-            field.to_owned(),
-            format!("must be a whole number of at least 0, not {value}"),
-        )
+fn whole(value: &Value, field: &str, most: u64) -> Result<u64, Rejection> {
+    value.as_u64().filter(|number| *number <= most).ok_or_else(|| {
+        let problem = format!("must be a whole number from 0 to {most}, not {value}");
+        Rejection::value(field.to_owned(), problem)
     })
+}
+
+fn rate(value: &Value, field: &str) -> Result<Rate, Rejection> {
+    let mut names = value.as_object().into_iter().flat_map(Map::keys);
+    if let Some(unknown) = names.find(|name| !["limit", "period"].contains(&name.as_str())) {
+        return Err(Rejection::value(format!("{field}.{unknown}"), "is not a part of a rate")
+            .hint("Send {\"limit\": 100, \"period\": \"PT1M\"}."));
+    }
+    parse_rate(value, field)
+}
+
+/// Two documents call some fields differently.
+fn meant_by(name: &str) -> &str {
+    match name {
+        "concurrency" => "max_concurrency",
+        "weight" => "fairness_weight",
+        other => other,
+    }
 }
 
 fn within(value: &Value, field: &str, most: i64) -> Result<i64, Rejection> {
@@ -132,6 +162,12 @@ mod tests {
     }
 
     #[test]
+    fn the_same_may_be_said_twice() {
+        let twice = json!({"limits": {"max_concurrency": 3}, "concurrency": 3, "weight": 2});
+        assert_eq!(merged(twice).unwrap().max_concurrency, Some(3));
+    }
+
+    #[test]
     fn nonsense_is_refused_by_name() {
         for (bad, field) in [
             (json!({"fairness_weight": 0}), "fairness_weight"),
@@ -141,6 +177,14 @@ mod tests {
             (json!({"priority_boost": 1001}), "priority_boost"),
             (json!({"quota": "medium"}), "quota"),
             (json!({"limits": 5}), "limits"),
+            (json!({"max_queue_depth": u64::MAX}), "max_queue_depth"),
+            (
+                json!({"max_enqueue_rate": {"limit": 1, "period": "PT1S", "burst": 2}}),
+                "max_enqueue_rate.burst",
+            ),
+            (json!({"limits": {"max_concurrency": 3}, "max_concurrency": 4}), "max_concurrency"),
+            (json!({"concurrency": 3, "max_concurrency": 4}), "max_concurrency"),
+            (json!({"fairness_weight": 3, "weight": 4}), "weight"),
         ] {
             assert_eq!(merged(bad).unwrap_err().field.as_deref(), Some(field));
         }

@@ -70,7 +70,8 @@ fn in_words(error: &serde_json::Error) -> String {
     let Some((before, after)) = text.split_once(", expected ") else { return text };
     let (expected, place) = after.rsplit_once(" at ").unwrap_or((after, "the end"));
     let expected = match expected {
-        "u32" | "u64" | "usize" => "a whole number of at least 0",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number from 0 to 18446744073709551615",
         "i32" | "i64" => "a whole number",
         other if other.starts_with("struct ") => "an object",
         other => other,

@@ -7,7 +7,7 @@ use rota_store::Record;
 use super::App;
 use super::error::ApiError;
 use crate::runtime::{Answer, Ask};
-use crate::settings::{Isolation, TenantSource};
+use crate::settings::Isolation;
 
 const HEADERS: [&str; 2] = ["x-ojs-tenant", "x-ojs-tenant-id"];
 
@@ -35,31 +35,29 @@ pub(super) fn only_operators(what: &str) -> Result<(), ApiError> {
         .detail("tenant_id", tenant.to_string()))
 }
 
-/// The tenant that a request names. Credentials will name one too, and must then agree.
+/// The tenant that a request names, and that it is held to whatever `tenancy.source` says of new jobs.
+/// Credentials will name one too, and must then agree.
 pub(super) fn tenant_of(
     headers: &HeaderMap,
     path: &str,
     app: &App,
 ) -> Result<Option<TenantId>, ApiError> {
-    let tenancy = &app.settings.tenancy;
     let mut named = None;
-    if tenancy.source.contains(&TenantSource::Header) {
-        for value in HEADERS.iter().flat_map(|name| headers.get_all(*name)) {
-            let text = value.to_str().unwrap_or_default();
-            let tenant = TenantId::parse(text).map_err(|e| {
-                ApiError::invalid_request(format!("The header X-OJS-Tenant {e}."))
-                    .hint("Send the id of one tenant, such as acme-corp.")
-                    .detail("field", "X-OJS-Tenant")
-            })?;
-            if named.as_ref().is_some_and(|known| *known != tenant) {
-                return Err(ApiError::invalid_request("The request names two tenants.")
-                    .hint("Send the header X-OJS-Tenant once.")
-                    .detail("field", "X-OJS-Tenant"));
-            }
-            named = Some(tenant);
+    for value in HEADERS.iter().flat_map(|name| headers.get_all(*name)) {
+        let text = value.to_str().unwrap_or_default();
+        let tenant = TenantId::parse(text).map_err(|e| {
+            ApiError::invalid_request(format!("The header X-OJS-Tenant {e}."))
+                .hint("Send the id of one tenant, such as acme-corp.")
+                .detail("field", "X-OJS-Tenant")
+        })?;
+        if named.as_ref().is_some_and(|known| *known != tenant) {
+            return Err(ApiError::invalid_request("The request names two tenants.")
+                .hint("Send the header X-OJS-Tenant once.")
+                .detail("field", "X-OJS-Tenant"));
         }
+        named = Some(tenant);
     }
-    if named.is_none() && tenancy.isolation == Isolation::Namespace && needs_tenant(path) {
+    if named.is_none() && app.is_namespaced() && needs_tenant(path) {
         return Err(ApiError::validation(
             "X-OJS-Tenant",
             "Every request belongs to a tenant here, and this one names none.",
@@ -67,6 +65,15 @@ pub(super) fn tenant_of(
         .hint("Send the header X-OJS-Tenant; queues exist for each tenant apart."));
     }
     Ok(named)
+}
+
+/// Each tenant has a queue of the name that the request gives.
+pub(super) fn whose_queue() -> ApiError {
+    ApiError::validation(
+        "X-OJS-Tenant",
+        "A queue belongs to a tenant here, and the request names none.",
+    )
+    .hint("Send the header X-OJS-Tenant with the tenant whose queue is meant.")
 }
 
 /// Enqueueing may name its tenants in the jobs; operators speak of all tenants.
@@ -96,11 +103,13 @@ impl App {
         Ok(self.handle.look(move |engine| engine.owner_of(class).cloned()).await?)
     }
 
-    /// A queue as the engine knows it, from how the caller calls it.
-    pub(super) fn queue(&self, name: &QueueName) -> QueueName {
+    /// A queue as the engine knows it, from how the caller calls it. An operator's name for a queue
+    /// means none where each tenant has its own.
+    pub(super) fn queue(&self, name: &QueueName) -> Result<QueueName, ApiError> {
         match caller() {
-            Some(tenant) if self.is_namespaced() => name.in_namespace(&tenant),
-            _ => name.clone(),
+            _ if !self.is_namespaced() => Ok(name.clone()),
+            Some(tenant) => Ok(name.in_namespace(&tenant)),
+            None => Err(whose_queue()),
         }
     }
 

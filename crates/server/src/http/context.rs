@@ -62,7 +62,13 @@ impl Entrance {
         }
         let tenant = match caller::tenant_of(request.headers(), request.uri().path(), &self.app) {
             Ok(tenant) => tenant,
-            Err(error) => return error.into_response(),
+            Err(error) => {
+                // What is left of the body would end the connection, and the next request with it.
+                if !request.headers().contains_key(EXPECT) {
+                    let _ = body::read(request.into_body(), &self.app.settings).await;
+                }
+                return error.into_response();
+            }
         };
         caller::on_behalf_of(tenant, self.hand_on(request)).await
     }

@@ -71,10 +71,9 @@ fn limited_until(members: &json::Members<'_>) -> Result<Option<Millis>, Rejectio
     let Some(raw) = member(members, "rate_limit_until").filter(|raw| raw.get() != "null") else {
         return Ok(None);
     };
-    let text: String = serde_json::from_str(raw.get())
-        .map_err(|_| Rejection::field(field, "must be a time such as 2026-02-13T12:05:00Z"))?;
-    let at = Millis::parse_rfc3339(&text).map_err(|e| Rejection::field(field, e.to_string()))?;
-    Ok(Some(at))
+    let expected = || Rejection::field(field, "must be a time such as 2026-02-13T12:05:00Z");
+    let text: String = serde_json::from_str(raw.get()).map_err(|_| expected())?;
+    Ok(Some(Millis::parse_rfc3339(&text).map_err(|_| expected())?))
 }
 
 fn text(members: &json::Members<'_>, name: &'static str) -> Result<Option<String>, Rejection> {

@@ -14,7 +14,7 @@ use super::body::{self, Json};
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::PathName;
-use super::{App, Shared, job_json, reply};
+use super::{App, Shared, full, job_json, reply};
 use crate::runtime::{Answer, Ask};
 
 pub(super) async fn enqueue(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
@@ -173,8 +173,12 @@ async fn refused(
     answer: Answer,
     refused: impl FnOnce(usize) -> Option<NewJob>,
 ) -> ApiError {
-    let Answer::Reply(Reply::Refused(Refusal::IdTaken { id, index })) = answer else {
-        return answer.into();
+    let (id, index) = match answer {
+        Answer::Reply(Reply::Refused(Refusal::IdTaken { id, index })) => (id, index),
+        Answer::Reply(Reply::Refused(refusal)) => {
+            return full::error_with_depth(app, refusal).await;
+        }
+        answer => return answer.into(),
     };
     let error = ApiError::from(Refusal::IdTaken { id, index });
     let tenant = refused(index).map(|job| job.class.tenant);

@@ -12,6 +12,7 @@ mod events;
 mod express;
 mod failure;
 mod filter;
+mod full;
 mod job_json;
 mod jobs;
 mod listen;
@@ -81,6 +82,7 @@ fn tenancy(settings: &Settings) -> Tenancy {
     Tenancy {
         default: (!required).then(|| settings.tenancy.default.clone()),
         in_body: settings.tenancy.source.contains(&TenantSource::Body),
+        of_request: settings.tenancy.source.contains(&TenantSource::Header),
         namespaced,
         limit_scope: if namespaced { Scope::Tenant } else { Scope::Global },
     }

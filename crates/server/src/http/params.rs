@@ -76,7 +76,10 @@ impl Params {
     /// A whole number within bounds. More than the most is cut down to it, as lists do.
     pub fn number(&self, name: &str, least: u64, most: u64, default: u64) -> Result<u64, ApiError> {
         let Some(text) = self.get(name) else { return Ok(default) };
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse::<u64>() {
+            // Too many digits are a large number too.
+            Err(_) if digits => Ok(most),
             Ok(value) if value >= least => Ok(value.min(most)),
             _ => Err(ApiError::invalid_request(format!(
                 "'{name}' must be a whole number of at least {least}."

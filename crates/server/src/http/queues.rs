@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::{Params, PathName};
-use super::{App, Shared, reply};
+use super::{App, Shared, full, reply};
 use crate::runtime::Answer;
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
@@ -87,7 +87,7 @@ pub(super) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
 
 /// A queue as the caller sees it: a tenant only its own part, and nothing where it has none.
 pub(super) async fn find(app: &App, name: &PathName) -> Result<QueueView, ApiError> {
-    let queue = app.queue(&name.queue()?);
+    let queue = app.queue(&name.queue()?)?;
     let sharer = sharer(app);
     let view = app.handle.look(move |engine| match sharer {
         Some(tenant) => engine.queue_of_tenant(&queue, &tenant),
@@ -122,7 +122,7 @@ pub(super) async fn set_paused(
     name: &PathName,
     pause: bool,
 ) -> Result<QueueView, ApiError> {
-    let queue = app.queue(&name.queue()?);
+    let queue = app.queue(&name.queue()?)?;
     let command = match (sharer(app), pause) {
         (Some(tenant), true) => Command::PauseShard(tenant, queue),
         (Some(tenant), false) => Command::ResumeShard(tenant, queue),
@@ -177,10 +177,9 @@ pub(super) fn counts(view: &QueueView) -> Value {
 
 /// How full a queue is, and how full it may be.
 pub(super) fn fullness(view: &QueueView) -> Value {
-    let depth: u64 = JobState::WAITING.into_iter().map(|state| view.totals.of(state)).sum();
     let bounds = view.settings.bounds;
     json!({
-        "depth": depth,
+        "depth": full::depth(view),
         "size_bytes": view.bytes,
         "bound": bounds.map(|bounds| bounds.max_depth).filter(|most| *most > 0),
         "bound_bytes": bounds.map(|bounds| bounds.max_bytes).filter(|most| *most > 0),

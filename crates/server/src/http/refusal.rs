@@ -5,9 +5,7 @@ use rota_engine::Refusal;
 use rota_model::Rejection;
 
 use super::error::ApiError;
-
-/// When to ask again where only an operator can change something.
-const SHUT_OUT_MS: u64 = 60_000;
+use super::full;
 
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
@@ -52,6 +50,13 @@ impl From<Refusal> for ApiError {
                 .hint("Cancel it first.")
                 .detail("current_state", "active"),
             Refusal::UnknownWorker => Self::not_found("worker", "?"),
+            Refusal::OthersWorker => Self::new(
+                StatusCode::FORBIDDEN,
+                "forbidden",
+                "The worker of this name does not belong to the tenant that the request comes from.",
+            )
+            .hint("Choose another worker_id, or send the header X-OJS-Tenant with all requests of a worker or with none.")
+            .detail("field", "worker_id"),
             Refusal::WorkerNotStale => {
                 Self::conflict("The worker is alive: it was heard of within the heartbeat timeout.")
                     .hint("Quiet it instead, or wait until it is stale.")
@@ -88,7 +93,7 @@ impl From<Refusal> for ApiError {
                 format!("The key '{key}' is not declared, so its limit cannot be shared by all tenants."),
             )
             .hint("Leave 'scope' out to limit the tenant's own jobs, or let an operator PUT /ojs/v1/rate-limits/{key}."),
-            refusal @ (Refusal::TenantLimit { .. } | Refusal::QueueFull { .. }) => full(refusal),
+            refusal @ (Refusal::TenantLimit { .. } | Refusal::QueueFull { .. }) => full::error(refusal),
             Refusal::UnknownPool => {
                 Self::validation("pool", "There is no such pool.").hint("GET /ojs/v1/admin/pools lists all pools.")
             }
@@ -110,55 +115,6 @@ impl From<Refusal> for ApiError {
                 .hint("There is nothing to end; GET /ojs/v1/admin/tenants/{id} shows 'throttle'."),
             Refusal::UnknownLimit => Self::not_found("rate limit", "?"),
         }
-    }
-}
-
-/// More jobs than a tenant or a queue may have.
-fn full(refusal: Refusal) -> ApiError {
-    match refusal {
-        Refusal::TenantLimit { tenant, limit, current, maximum, retry_ms } => {
-            let text = format!("Tenant '{tenant}' has exceeded {limit} ({maximum})");
-            // Nothing fits into nothing: the tenant was shut out, and may be let in again.
-            let retry_ms = retry_ms.or((maximum == 0).then_some(SHUT_OUT_MS));
-            let status = match retry_ms {
-                Some(_) => StatusCode::TOO_MANY_REQUESTS,
-                None => StatusCode::UNPROCESSABLE_ENTITY,
-            };
-            let error = ApiError::new(status, "TENANT_LIMIT_EXCEEDED", text)
-                .member("tenant_id", tenant.to_string())
-                .member("limit", limit)
-                .member("current", current)
-                .member("maximum", maximum);
-            again(error, retry_ms, "or raise the limit.")
-        }
-        Refusal::QueueFull { queue, tenant, depth, bound, in_bytes, strategy, retry_ms } => {
-            let what = if in_bytes { "size bound" } else { "depth bound" };
-            let queue = queue.local().to_owned();
-            let text = format!("Queue '{queue}' has reached its {what} ({bound})");
-            let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "QUEUE_FULL", text)
-                .member("queue", queue)
-                .member("depth", depth)
-                .member("bound", bound)
-                .member("strategy", strategy.as_str())
-                .header("x-ojs-queue-depth", depth)
-                .header("x-ojs-queue-bound", bound);
-            let error = match tenant {
-                Some(tenant) => error.member("tenant_id", tenant.to_string()),
-                None => error,
-            };
-            again(error, retry_ms, "or raise the bound.")
-        }
-        other => other.into(),
-    }
-}
-
-/// What could never be admitted is not worth sending again.
-fn again(error: ApiError, retry_ms: Option<u64>, or_else: &str) -> ApiError {
-    match retry_ms {
-        Some(ms) => error
-            .hint(format!("Send the jobs again after the time in Retry-After, {or_else}"))
-            .retry_after(ms.div_ceil(1_000).max(1)),
-        None => error.hint(format!("This is more than will ever be admitted: split it, {or_else}")),
     }
 }
 

@@ -11,6 +11,7 @@ mod engine_loop;
 mod events;
 mod handle;
 mod mailbox;
+mod misplaced;
 mod pacing;
 mod prepare;
 mod queue;

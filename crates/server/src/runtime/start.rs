@@ -15,6 +15,7 @@ use super::ask::Input;
 use super::body_cache::BodyCache;
 use super::engine_loop::EngineLoop;
 use super::mailbox::Mailbox;
+use super::misplaced::OtherIsolation;
 use super::pacing::Pacing;
 use super::queue::Queue;
 use super::reader::{self, Reads};
@@ -40,6 +41,8 @@ pub struct Options {
 pub enum StartError {
     #[error("the data cannot be read: {0}")]
     Store(#[from] StoreError),
+    #[error("{0}")]
+    Misplaced(OtherIsolation),
     #[error("a thread cannot be started: {0}")]
     Thread(#[from] std::io::Error),
 }
@@ -99,6 +102,9 @@ impl Runtime {
             on_fatal: fatal(&options.on_fatal),
         };
         let (engine, loaded) = tokio::task::block_in_place(|| store_loop.load())?;
+        if let Some(misplaced) = engine.misplaced() {
+            return Err(StartError::Misplaced(OtherIsolation(misplaced)));
+        }
         let engine_loop = EngineLoop {
             engine,
             clock: clock.clone(),

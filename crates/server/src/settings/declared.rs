@@ -85,7 +85,8 @@ settings! {
             "Refuse jobs that name no tenant instead of giving them to `tenancy.default`.";
         source: Vec<TenantSource> = Choices(Choice(TenantSource::WORDS)),
             "body,header,credentials",
-            "Where the tenant of a job is looked for, the first that names one counting.";
+            "Where the tenant of a new job is looked for, the first that names one counting. A request with \
+            the header `X-OJS-Tenant` is held to that tenant in any case.";
         isolation: Isolation = Choice(Isolation::WORDS), "sharded",
             "How far tenants are kept apart: a part of every queue for each (`sharded`), \
             one queue for all (`shared`), or queues that each tenant has to itself (`namespace`).";

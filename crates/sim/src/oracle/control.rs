@@ -108,7 +108,7 @@ impl World {
     pub(super) fn worker_gone(&mut self, name: &str, scene: &Scene<'_>) -> Check {
         let silent = self.silent_for(name);
         let asked = match &scene.step.command {
-            Command::Deregister(id) => **id == *name,
+            Command::Deregister(id, _) => **id == *name,
             Command::DropStaleWorker(id) => {
                 **id == *name && silent.is_some_and(|ms| ms >= self.config.heartbeat_timeout_ms)
             }

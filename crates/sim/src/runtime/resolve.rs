@@ -35,7 +35,7 @@ impl Runtime {
                 })
             }
             Request::Register(registration) => Command::Register(registration),
-            Request::Deregister(worker) => Command::Deregister(worker),
+            Request::Deregister(worker) => Command::Deregister(worker, None),
             Request::DropStaleWorker(worker) => Command::DropStaleWorker(worker),
             Request::Direct(worker, directive) => Command::Direct(worker, directive),
             Request::Cancel(ids) => Command::Cancel(self.targets(&ids)),

@@ -80,7 +80,8 @@ impl Workload {
         Request::Fetch(Fetch {
             queues,
             count: self.rng.between(1, self.profile.appetite) as usize,
-            worker: self.workers[index].name.clone(),
+            // A worker is an operator's or one tenant's, and these are anybody's.
+            worker: self.workers[index].name.clone().filter(|_| !choosy),
             pool,
             tenant,
             preference: None,

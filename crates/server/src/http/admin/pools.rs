@@ -3,10 +3,10 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Command, Origin, PoolView, Refusal, Reply};
-use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration};
+use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration, json};
 use serde_json::{Map, Value, json};
 
-use crate::http::body::Json;
+use crate::http::body::{Json, member};
 use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::{Params, PathName};
@@ -46,7 +46,9 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
     if members.get("name").is_some_and(|given| given.as_str() != Some(name.as_str())) {
         return Err(ApiError::validation("name", "'name' is not the one in the path."));
     }
-    let config = PoolConfig::parse(&members)?;
+    let mut config = PoolConfig::parse(&members)?;
+    let order = order_in(&body);
+    config.queues.sort_by_key(|queue| order.iter().position(|name| **name == **queue));
     match app.handle.command(Command::PutPool(pool, Box::new(config))).await? {
         Reply::Pool { pool, created } => {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
@@ -84,6 +86,20 @@ fn unwrapped(mut members: Map<String, Value>) -> Result<Map<String, Value>, ApiE
         Some(Value::Object(inner)) if members.is_empty() => Ok(inner),
         Some(_) => Err(Rejection::field("pool", "must be an object, and the only member").into()),
     }
+}
+
+/// The queues of a map in the order in which they were written; a list has kept its own.
+fn order_in(body: &Json) -> Vec<String> {
+    let inside = |text: &str, name: &str| -> Option<String> {
+        let members = json::members(text, "the pool").ok()?;
+        member(&members, name).map(|raw| raw.get().to_owned())
+    };
+    let pool = inside(body.text(), "pool").unwrap_or_else(|| body.text().to_owned());
+    let Some(queues) = inside(&pool, "queues").filter(|text| text.starts_with('{')) else {
+        return Vec::new();
+    };
+    let members = json::members(&queues, "'queues'").unwrap_or_default();
+    members.into_iter().map(|(name, _)| name.into_owned()).collect()
 }
 
 fn both_ways(mut item: Value) -> Value {

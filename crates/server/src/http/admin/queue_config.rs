@@ -68,7 +68,7 @@ pub(in crate::http) async fn configure(
 ) -> ApiResult {
     app.only_operators_share("The configuration of a queue")?;
     let mut body: ConfigBody = body.parse()?;
-    let queue = app.queue(&name.queue()?);
+    let queue = app.queue(&name.queue()?)?;
     let limit = body.rate_limit.take().map(|value| declared(&value)).transpose()?;
     let settings = settings(body)?;
     let view = change(&app, Command::ConfigureQueue(queue.clone(), settings)).await?;

@@ -37,17 +37,13 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     })))
 }
 
-/// The workers that the caller can see: all, except where each serves one tenant.
+/// The workers that the caller can see: for a tenant its own.
 pub(super) async fn visible(app: &App) -> Result<Vec<WorkerView>, ApiError> {
     let Some(tenant) = caller() else { return Ok(app.handle.look(Engine::workers).await?) };
-    let namespaced = app.is_namespaced();
     let look = app.handle.look(move |engine| {
         let mut workers = engine.workers();
-        if namespaced {
-            workers.retain(|view| view.about.worker.namespace() == Some(&tenant));
-        } else {
-            workers.iter_mut().for_each(|view| keep_own_jobs(engine, view, &tenant));
-        }
+        workers.retain(|view| is_of(view, &tenant));
+        workers.iter_mut().for_each(|view| keep_own_jobs(engine, view, &tenant));
         workers
     });
     Ok(look.await?)
@@ -101,13 +97,23 @@ async fn find(app: &App, name: &PathName) -> Result<WorkerView, ApiError> {
         let mut view = engine.worker(&id)?;
         if let Some(tenant) = tenant {
             keep_own_jobs(engine, &mut view, &tenant);
+            return is_of(&view, &tenant).then_some(view);
         }
         Some(view)
     });
     look.await?.ok_or_else(|| ApiError::not_found("worker", name.as_str()))
 }
 
-/// A worker may run jobs of many tenants; a caller is told of its own.
+fn is_of(view: &WorkerView, tenant: &TenantId) -> bool {
+    owner(view) == Some(tenant)
+}
+
+/// The tenant that the worker was first met for.
+fn owner(view: &WorkerView) -> Option<&str> {
+    view.about.tenant.as_deref().or(view.about.worker.namespace())
+}
+
+/// An operator may have given the worker jobs of others; a caller is told of its own.
 fn keep_own_jobs(engine: &Engine, view: &mut WorkerView, tenant: &TenantId) {
     view.jobs.retain(|seq| {
         let class = engine.active_job(*seq).map(|live| live.class);
@@ -120,7 +126,7 @@ fn item(view: &WorkerView) -> Value {
     json!({
         "id": about.worker.local(),
         "worker_id": about.worker.local(),
-        "tenant_id": about.worker.namespace(),
+        "tenant_id": owner(view),
         "hostname": about.hostname,
         "pid": about.pid,
         "state": view.state.as_str(),

@@ -9,12 +9,21 @@ use super::super::error::ApiError;
 use super::super::params::Params;
 use crate::runtime::EventFilter;
 
-/// A caller sees its own events only, whomever it asks for.
+/// The name of no tenant.
+const NOBODY: &str = "";
+
+/// A caller sees its own events only, and none where it asks for another's.
 pub(super) fn filter_of(params: &Params) -> EventFilter {
-    let any = |names: &[&str]| names.iter().flat_map(|name| params.list(name)).collect();
+    let any = |names: &[&str]| -> Vec<String> {
+        names.iter().flat_map(|name| params.list(name)).collect()
+    };
+    let asked = any(&["tenants", "tenant", "tenant_id"]);
     let tenants = match caller() {
-        Some(tenant) => vec![tenant.to_string()],
-        None => any(&["tenants", "tenant", "tenant_id"]),
+        Some(own) if asked.is_empty() || asked.iter().any(|id| **id == *own) => {
+            vec![own.to_string()]
+        }
+        Some(_) => vec![NOBODY.to_owned()],
+        None => asked,
     };
     EventFilter {
         types: any(&["types", "event_types", "type"]),

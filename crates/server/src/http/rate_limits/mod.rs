@@ -2,6 +2,7 @@
 
 mod json;
 mod list;
+mod meaning;
 mod said;
 
 use axum::extract::State;
@@ -32,7 +33,7 @@ struct Target {
 
 pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
     let target = known(&app, known_key(&name)?, tenant(&params, &name)?).await?;
-    answer(&app, &target, &name).await
+    answer(&app, &target).await
 }
 
 pub(super) async fn put(
@@ -44,44 +45,48 @@ pub(super) async fn put(
     let key = LimitKey::parse(name.as_str())
         .map_err(|e| ApiError::invalid_request(format!("The key {e}.")).detail("field", "key"))?;
     let tenant = tenant(&params, &name)?;
-    let target = of_own_queue(&app, &key, tenant.as_ref()).unwrap_or(Target { key, tenant });
-    say(&app, target, &body).await
+    let said = Said::read(&body, &key, app.handle.clock().now().wall)?;
+    let target = meaning::target_of(&app, Target { key, tenant }, &said).await?;
+    say(&app, target, said).await
 }
 
 pub(super) async fn clear(State(app): Shared, name: PathName, params: Params) -> ApiResult {
     let target = known(&app, known_key(&name)?, tenant(&params, &name)?).await?;
-    forget(&app, target, &name).await
+    forget(&app, target).await
 }
 
 pub(super) async fn show_queue(State(app): Shared, name: PathName) -> ApiResult {
     let target = of_queue(&app, &name)?;
-    answer(&app, &target, &name).await
+    answer(&app, &target).await
 }
 
 pub(super) async fn put_queue(State(app): Shared, name: PathName, body: Json) -> ApiResult {
     let target = of_queue(&app, &name)?;
     app.only_operators_share(QUEUE)?;
-    say(&app, target, &body).await
+    let said = Said::read(&body, &target.key.local(), app.handle.clock().now().wall)?;
+    say(&app, target, said).await
 }
 
 pub(super) async fn clear_queue(State(app): Shared, name: PathName) -> ApiResult {
     let target = of_queue(&app, &name)?;
     app.only_operators_share(QUEUE)?;
-    forget(&app, target, &name).await
+    forget(&app, target).await
 }
 
 pub(super) async fn show_type(State(app): Shared, name: PathName) -> ApiResult {
-    answer(&app, &of_type(&name)?, &name).await
+    answer(&app, &of_type(&name)?).await
 }
 
 pub(super) async fn put_type(State(app): Shared, name: PathName, body: Json) -> ApiResult {
     only_operators("The limit of a job type")?;
-    say(&app, of_type(&name)?, &body).await
+    let target = of_type(&name)?;
+    let said = Said::read(&body, &target.key, app.handle.clock().now().wall)?;
+    say(&app, target, said).await
 }
 
 pub(super) async fn clear_type(State(app): Shared, name: PathName) -> ApiResult {
     only_operators("The limit of a job type")?;
-    forget(&app, of_type(&name)?, &name).await
+    forget(&app, of_type(&name)?).await
 }
 
 /// A limit as it stands, if there is one.
@@ -93,7 +98,12 @@ pub(super) async fn look(
     Ok(app.handle.look(move |engine| engine.limit(&key, tenant.as_ref())).await?)
 }
 
-async fn answer(app: &App, target: &Target, name: &PathName) -> ApiResult {
+/// Named as whoever asks would name the key.
+fn unknown(target: &Target) -> ApiError {
+    ApiError::not_found("rate limit", &target.key.local())
+}
+
+async fn answer(app: &App, target: &Target) -> ApiResult {
     let view = look(app, target.key.clone(), target.tenant.clone()).await?;
     // What an operator has declared for everyone holds a tenant's jobs too.
     let view = match view {
@@ -108,14 +118,16 @@ async fn answer(app: &App, target: &Target, name: &PathName) -> ApiResult {
         None => parts_of(app, &target.key).await?,
     };
     match (view, parts.is_empty()) {
-        (None, true) => Err(ApiError::not_found("rate limit", name.as_str())),
+        (None, true) => Err(unknown(target)),
         (Some(view), true) => Ok(reply::ok(&json::partition(&view))),
         (view, false) => Ok(reply::ok(&json::with_parts(&target.key, view.as_ref(), &parts))),
     }
 }
 
-async fn say(app: &App, target: Target, body: &Json) -> ApiResult {
-    let said = Said::read(body, &target.key, app.handle.clock().now().wall)?;
+async fn say(app: &App, target: Target, said: Said) -> ApiResult {
+    if said.only_ends() && look(app, target.key.clone(), target.tenant.clone()).await?.is_none() {
+        return Err(unknown(&target));
+    }
     let view =
         tell(app, Command::PutLimit(Box::new(said.about(target.key, target.tenant)))).await?;
     Ok(reply::ok(&json::partition(&view)))
@@ -129,12 +141,11 @@ pub(super) async fn tell(app: &App, command: Command) -> Result<LimitView, ApiEr
     }
 }
 
-async fn forget(app: &App, target: Target, name: &PathName) -> ApiResult {
-    match app.handle.command(Command::ClearLimit(target.key, target.tenant)).await? {
+async fn forget(app: &App, target: Target) -> ApiResult {
+    let clear = Command::ClearLimit(target.key.clone(), target.tenant.clone());
+    match app.handle.command(clear).await? {
         Reply::Limit(view) => Ok(reply::ok(&json::partition(&view))),
-        Reply::Refused(Refusal::UnknownLimit) => {
-            Err(ApiError::not_found("rate limit", name.as_str()))
-        }
+        Reply::Refused(Refusal::UnknownLimit) => Err(unknown(&target)),
         reply => Err(Answer::Reply(reply).into()),
     }
 }
@@ -189,7 +200,7 @@ fn of_own_queue(app: &App, key: &LimitKey, tenant: Option<&TenantId>) -> Option<
 }
 
 fn of_queue(app: &App, name: &PathName) -> Result<Target, ApiError> {
-    let queue = app.queue(&name.queue()?);
+    let queue = app.queue(&name.queue()?)?;
     Ok(Target { key: LimitKey::of_queue(&queue), tenant: None })
 }
 

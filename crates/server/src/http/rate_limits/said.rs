@@ -2,7 +2,7 @@
 
 use rota_engine::{NumbersEdit, PutLimit};
 use rota_model::limit::parse_numbers;
-use rota_model::{LimitKey, Millis, Rejection, TenantId, duration};
+use rota_model::{LimitKey, Millis, Rate, Rejection, TenantId, duration};
 use serde_json::{Map, Value};
 
 use crate::http::body::Json;
@@ -49,6 +49,12 @@ impl Said {
             Some(Value::Null) => Some(Millis::ZERO),
             Some(value) => Some(time(value, "paused_until")?),
         };
+        if paused_until.is_some_and(|at| at != Millis::ZERO && at <= now) {
+            let text = "'paused_until' must be in the future.";
+            return Err(
+                ApiError::validation("paused_until", text).hint("Send null to end a pause.")
+            );
+        }
         if expires.is_some() && edit.is_empty() {
             return Err(ApiError::validation(
                 "expires_at",
@@ -82,10 +88,26 @@ impl Said {
         Ok(Self { numbers: Some((edit, None)), paused_until: None, reason: None })
     }
 
+    /// Numbers that hold from now on.
+    pub(super) fn declares(&self) -> bool {
+        self.numbers.is_some_and(|(edit, expires)| expires.is_none() && !ends(&edit))
+    }
+
+    /// It says nothing that is new: only that something is over.
+    pub(super) fn only_ends(&self) -> bool {
+        self.paused_until.is_none_or(|until| until == Millis::ZERO)
+            && self.numbers.as_ref().is_none_or(|(edit, _)| ends(edit))
+    }
+
     pub fn about(self, key: LimitKey, tenant: Option<TenantId>) -> PutLimit {
         let Self { numbers, paused_until, reason } = self;
         PutLimit { key, tenant, numbers, paused_until, reason }
     }
+}
+
+fn ends(edit: &NumbersEdit) -> bool {
+    let begins = |rate: Option<Option<Rate>>| rate.flatten().is_some();
+    edit.concurrency.flatten().is_none() && !begins(edit.rate) && !begins(edit.throttle)
 }
 
 /// What is not named stays; null takes away.

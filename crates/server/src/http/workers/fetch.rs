@@ -99,7 +99,7 @@ fn fetched_queues(app: &App, names: Vec<String>) -> Result<Vec<QueueName>, ApiEr
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(queues(names)?.iter().map(|name| app.queue(name)).collect())
+    queues(names)?.iter().map(|name| app.queue(name)).collect()
 }
 
 fn count(app: &App, count: Option<u64>) -> Result<usize, ApiError> {

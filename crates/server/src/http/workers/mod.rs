@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::App;
+use super::caller::caller;
 use super::error::ApiError;
 
 const MOST_QUEUES: usize = 100;
@@ -54,6 +55,7 @@ impl AboutBody {
         }
         Ok(Registration {
             worker,
+            tenant: caller(),
             hostname: self.hostname,
             pid: self.pid,
             queues,

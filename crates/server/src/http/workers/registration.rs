@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{AboutBody, worker_id};
 use crate::http::body::Json;
+use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
 use crate::http::{App, Shared, reply};
@@ -65,7 +66,7 @@ pub(in crate::http) async fn deregister_by_path(State(app): Shared, name: PathNa
 }
 
 async fn remove(app: &App, id: WorkerId) -> ApiResult {
-    match app.handle.command(Command::Deregister(id.clone())).await? {
+    match app.handle.command(Command::Deregister(id.clone(), caller())).await? {
         Reply::Done => {
             Ok(reply::ok(&json!({"ok": true, "worker_id": id.local(), "deregistered": true})))
         }

@@ -17,8 +17,6 @@ impl Fraction {
 impl Kind for Fraction {
     type Value = f64;
 
-    const EXAMPLES: &'static str = "2 or 0.5";
-
     fn parse(&self, text: &str) -> Option<f64> {
         let number = parse_decimal(text)?;
         let within = (self.least..=self.most).contains(&number);
@@ -27,6 +25,15 @@ impl Kind for Fraction {
 
     fn accepts(&self) -> String {
         format!("a number from {} to {}", self.least, self.most)
+    }
+
+    fn expected(&self) -> String {
+        let example =
+            [0.5, 1.5].into_iter().find(|example| (self.least..=self.most).contains(example));
+        match example {
+            Some(example) => format!("{}, such as {example}", self.accepts()),
+            None => self.accepts(),
+        }
     }
 }
 
@@ -67,6 +74,9 @@ mod tests {
             assert_eq!(SOME.parse(text), Some(number), "{text}");
         }
         assert_eq!(SOME.accepts(), "a number from 0.05 to 10");
+        assert_eq!(SOME.expected(), "a number from 0.05 to 10, such as 0.5");
+        let ratio = Fraction::between(1.0, 100.0);
+        assert_eq!(ratio.expected(), "a number from 1 to 100, such as 1.5");
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn numbers_that_json_has_not_are_refused() {
         in_file("tenants.a.weight = nan\ntenants.b.max_scheduled = -1\ntenants.c.weight = inf"),
         [
             "file rota.toml line 1: tenants.a.weight must be a number from 0.01 to 1000, not \"nan\"",
-            "file rota.toml line 2: tenants.b.max_scheduled must be a whole number of at least 0, not -1",
+            "file rota.toml line 2: tenants.b.max_scheduled must be a whole number from 0 to 9223372036854775807, not -1",
             "file rota.toml line 3: tenants.c.weight must be a number from 0.01 to 1000, not \"inf\"",
         ]
     );

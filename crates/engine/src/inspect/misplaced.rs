@@ -1,0 +1,46 @@
+//! What was left behind by another way to keep tenants apart.
+
+use rota_model::{QueueName, State};
+
+use crate::Engine;
+
+/// How many queues are named.
+const MOST_NAMED: usize = 3;
+
+/// Living jobs and schedules that nobody can reach: their queues belong to tenants and queues are
+/// shared here, or the other way round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misplaced {
+    pub jobs: u64,
+    pub schedules: u64,
+    pub queues: usize,
+    /// The first of the queues.
+    pub examples: Vec<QueueName>,
+    /// Queues belong to tenants now.
+    pub queues_per_tenant: bool,
+}
+
+impl Engine {
+    /// Goes by the queues and their counters, so it costs the same however many jobs there are.
+    #[must_use]
+    pub fn misplaced(&self) -> Option<Misplaced> {
+        let queues_per_tenant = self.config.queues_per_tenant;
+        let fits = |name: &QueueName| name.namespace().is_some() == queues_per_tenant;
+        let mut found =
+            Misplaced { jobs: 0, schedules: 0, queues: 0, examples: Vec::new(), queues_per_tenant };
+        for queue in self.queues.iter().filter(|queue| !fits(&queue.name)) {
+            let living = State::ALL.into_iter().filter(|state| !state.is_terminal());
+            let jobs: u64 = living.map(|state| queue.count(state)).sum();
+            if jobs > 0 {
+                found.jobs += jobs;
+                found.queues += 1;
+                found.examples.push(queue.name.clone());
+            }
+        }
+        found.examples.sort_unstable();
+        found.examples.truncate(MOST_NAMED);
+        let schedules = self.crons.iter().filter(|(_, cron)| !fits(&cron.row.class.queue));
+        found.schedules = schedules.count() as u64;
+        (found.jobs + found.schedules > 0).then_some(found)
+    }
+}

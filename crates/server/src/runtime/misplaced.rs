@@ -1,0 +1,41 @@
+//! Data of another isolation, in words.
+
+use std::fmt;
+
+use rota_engine::Misplaced;
+
+/// Jobs and schedules that this server could not serve, and what to do about them.
+#[derive(Debug)]
+pub struct OtherIsolation(pub(super) Misplaced);
+
+impl fmt::Display for OtherIsolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Misplaced { jobs, schedules, queues, ref examples, queues_per_tenant } = self.0;
+        let (now, theirs, old) = match queues_per_tenant {
+            true => ("'namespace'", "queues that all tenants share", "sharded"),
+            false => ("not 'namespace'", "queues of single tenants", "namespace"),
+        };
+        write!(f, "tenancy.isolation is {now}, and the data has ")?;
+        if jobs > 0 {
+            let names: Vec<_> = examples.iter().map(|name| format!("'{name}'")).collect();
+            let more = if queues > names.len() { ", ..." } else { "" };
+            let (jobs, queues) = (count(jobs, "unfinished job"), count(queues as u64, "queue"));
+            write!(f, "{jobs} in {queues} ({}{more})", names.join(", "))?;
+        }
+        if schedules > 0 {
+            let and = if jobs > 0 { " and " } else { "" };
+            write!(f, "{and}{}", count(schedules, "schedule"))?;
+        }
+        write!(
+            f,
+            " of {theirs}, which nobody could reach. Start with the isolation that they were made \
+             under (--tenancy-isolation {old}), let the jobs finish or cancel them, remove the \
+             schedules, and then change it"
+        )
+    }
+}
+
+fn count(n: u64, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{plural}")
+}
