@@ -240,6 +240,7 @@ impl Restore {
         }
         let tenant = engine.tenants.get_mut(ix);
         (tenant.row, tenant.written) = (row, true);
+        engine.follow_weight(ix);
         Ok(())
     }
 

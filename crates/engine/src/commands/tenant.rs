@@ -3,7 +3,7 @@
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::{QueueName, TenantId};
 
-use crate::command::TenantChange;
+use crate::command::{TenantChange, later};
 use crate::tenant::{ApiConfig, Tally, TenantIx};
 use crate::{Change, Engine, EventKind, Refusal, Reply};
 
@@ -68,6 +68,7 @@ impl Engine {
         classes.iter().for_each(|class| self.displace_lane(*class));
         let before = self.effective_weight(ix);
         change(self.tenants.get_mut(ix));
+        self.follow_weight(ix);
         if self.effective_weight(ix) != before {
             self.forgive(ix);
         }
@@ -152,7 +153,10 @@ impl Engine {
         }
         let note =
             Change { at: self.wall(), what: "release".into(), reason, before: None, after: None };
-        keep(&mut self.tenants.get_mut(ix).row.changes, note);
+        let spared_until = later(self.wall(), self.config.noisy.throttle_ms);
+        let row = &mut self.tenants.get_mut(ix).row;
+        keep(&mut row.changes, note);
+        row.spared_until = Some(spared_until);
         self.end_throttle(ix, "manual");
         Reply::Tenant { tenant: Box::new(self.tenant_view(ix)), created: false }
     }

@@ -38,6 +38,8 @@ pub(crate) struct Tenant {
     pub heard: bool,
     /// The signals by which it was last seen to be noisy.
     pub noisy: u8,
+    /// Since when each look has found it noisy.
+    pub noisy_since: Option<Millis>,
 }
 
 impl Tenant {
@@ -95,6 +97,7 @@ impl Tenants {
             changes: Vec::new(),
             paused: Vec::new(),
             throttle: None,
+            spared_until: None,
         };
         self.all.push(Tenant {
             id: id.clone(),
@@ -114,6 +117,7 @@ impl Tenants {
             did_something: false,
             heard: false,
             noisy: 0,
+            noisy_since: None,
         });
         self.by_id.insert(id, ix);
         ix

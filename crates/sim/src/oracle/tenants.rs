@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rota_engine::{Command, FairStrategy, PriorityScope};
-use rota_model::{Class, QueueName, TenantConfig, TenantId};
+use rota_model::{Class, Millis, QueueName, TenantConfig, TenantId};
 
 use super::quotas::Arrival;
 use super::world::World;
@@ -18,6 +18,8 @@ pub struct Tenant {
     pub arrivals: Vec<Arrival>,
     /// It is throttled.
     pub lowered: Option<super::throttles::Lowered>,
+    /// It was released by hand, and is not throttled again before this.
+    pub spared_until: Option<Millis>,
 }
 
 impl World {
@@ -74,7 +76,7 @@ impl World {
                 tenant.config = TenantConfig::default();
                 tenant.paused.clear();
                 tenant.arrivals.iter_mut().for_each(Arrival::need_not_count);
-                tenant.lowered = None;
+                (tenant.lowered, tenant.spared_until) = (None, None);
                 let new = self.weight_of(id);
                 self.turns.disturbed(id, new);
             }
