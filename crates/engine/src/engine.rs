@@ -335,6 +335,7 @@ impl Engine {
 
     /// A worker may take jobs that it could not take before.
     pub(crate) fn wake_worker(&mut self, id: &WorkerId) {
+        self.count_worker(id);
         let queues = self.waiters.queues_of(id).filter_map(|name| self.queues.find(name));
         self.awake.extend(queues);
     }

@@ -83,6 +83,7 @@ impl Engine {
 
     /// Jobs have come in. How full the fullest of their queues is, where that is worth a word.
     pub(super) fn pressure_of(&mut self, queues: &[QueueIx]) -> Option<Pressure> {
+        self.tell_brimful(queues);
         let mut fullest: Option<Pressure> = None;
         for &ix in queues {
             let queue = self.queues.get(ix);

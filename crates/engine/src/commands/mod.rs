@@ -15,6 +15,7 @@ mod heartbeat;
 mod limit;
 mod limited;
 mod maintenance;
+mod overload;
 mod pool;
 mod queue;
 mod retry;

@@ -1,7 +1,7 @@
 //! An operator's hand on a tenant.
 
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{QueueName, TenantId};
+use rota_model::{QueueName, State, TenantId};
 
 use crate::command::{TenantChange, later};
 use crate::tenant::{ApiConfig, Tally, TenantIx};
@@ -66,11 +66,14 @@ impl Engine {
     fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
         let classes = self.tenants.get(ix).classes.clone();
         classes.iter().for_each(|class| self.displace_lane(*class));
-        let before = self.effective_weight(ix);
+        let (weight, cap) = (self.effective_weight(ix), self.cap_of(ix));
         change(self.tenants.get_mut(ix));
         self.follow_weight(ix);
-        if self.effective_weight(ix) != before {
+        if self.effective_weight(ix) != weight {
             self.forgive(ix);
+        }
+        if self.cap_of(ix) != cap {
+            self.tenants.get_mut(ix).told_capped = false;
         }
         for class in classes {
             if self.lanes.get(class).is_some() {
@@ -159,6 +162,25 @@ impl Engine {
         row.spared_until = Some(spared_until);
         self.end_throttle(ix, "manual");
         Reply::Tenant { tenant: Box::new(self.tenant_view(ix)), created: false }
+    }
+
+    /// Jobs of a tenant begin to wait, perhaps because it has as many active ones as it may have.
+    /// That is told once until nothing of it waits any more, or it may have another number.
+    pub(crate) fn tell_capped(&mut self, ix: TenantIx) {
+        if self.tenants.get(ix).told_capped || !self.is_at_cap(ix) {
+            return;
+        }
+        let tenant = self.tenants.get_mut(ix);
+        tenant.told_capped = true;
+        let (id, current) = (tenant.id.clone(), tenant.jobs.count(State::Active));
+        let maximum = self.cap_of(ix).map_or(current, u64::from);
+        self.emit(EventKind::TenantLimitExceeded {
+            tenant: id,
+            limit: "max_concurrency",
+            current,
+            maximum,
+            soft: false,
+        });
     }
 
     /// Counts what a tenant did.

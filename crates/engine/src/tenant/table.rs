@@ -27,6 +27,8 @@ pub(crate) struct Tenant {
     pub competing: u32,
     /// Turns that its own limit keeps out.
     pub parked: BTreeSet<TurnIx>,
+    /// It was said that its jobs wait because it has as many active ones as it may have.
+    pub told_capped: bool,
     /// Enqueued jobs, where their rate is limited.
     pub enqueued: Option<Box<Window>>,
     pub counters: Option<Box<Counters>>,
@@ -110,6 +112,7 @@ impl Tenants {
             keys: 0,
             competing: 0,
             parked: BTreeSet::new(),
+            told_capped: false,
             enqueued: None,
             counters: None,
             dirty: false,

@@ -322,3 +322,45 @@ fn a_noisy_tenant_is_shown_for_as_long_as_it_is() {
     world.pass(6_000);
     assert_eq!(loud(&world).noisy, None);
 }
+
+#[test]
+fn that_jobs_wait_at_the_cap_is_told_once() {
+    let mut world = World::new();
+    let told = |world: &mut World| {
+        let events = std::mem::take(&mut world.events).into_iter();
+        let of_cap = events.filter_map(|e| match e {
+            EventKind::TenantLimitExceeded {
+                limit: "max_concurrency",
+                current,
+                maximum,
+                soft,
+                ..
+            } => Some((current, maximum, soft)),
+            _ => None,
+        });
+        of_cap.collect::<Vec<_>>()
+    };
+    world.tenant("a", json!({"max_concurrency": 2}));
+    world.enqueue(&job("a"), 2);
+    let running = world.fetch(10);
+    assert_eq!(told(&mut world), [], "nothing waits");
+    world.enqueue(&job("a"), 6);
+    world.enqueue(&job("a").queue("other"), 1);
+    assert_eq!(told(&mut world), [(2, 2, false)]);
+    running.iter().for_each(|job| world.ack(job.seq));
+    assert_eq!(world.served(3).len(), 3);
+    world.tenant("a", json!({"max_concurrency": 2, "fairness_weight": 3}));
+    world.fetch(2);
+    assert_eq!(told(&mut world), [], "they have waited all the while");
+    world.tenant("a", json!({"max_concurrency": 1}));
+    assert_eq!(told(&mut world), [(2, 1, false)]);
+    world.tenant("a", json!({}));
+    world.fetch_with(&["default", "other"], 10, |_| {});
+    world.tenant("a", json!({"max_concurrency": 1}));
+    assert_eq!(told(&mut world), []);
+    world.enqueue(&job("a"), 1);
+    assert_eq!(told(&mut world).len(), 1);
+    world.pass(1_000);
+    world.enqueue(&job("b"), 1);
+    assert_eq!(told(&mut world), []);
+}

@@ -29,13 +29,18 @@ impl World {
         self.tenants.get(id).map_or(&*NOTHING, |tenant| &tenant.config)
     }
 
-    /// Whether a tenant may have one more job of this queue.
-    pub(super) fn tenant_is_open(&self, id: &TenantId, queue: &QueueName) -> bool {
+    /// How many active jobs a tenant may have.
+    pub(super) fn cap_of(&self, id: &TenantId) -> Option<u32> {
         let own = self.tenant(id).max_concurrency;
-        let cap = match self.config.fairness.strategy {
+        match self.config.fairness.strategy {
             FairStrategy::Strict => own.or(Some(self.config.fairness.default_concurrency)),
             FairStrategy::Weighted | FairStrategy::RoundRobin => own,
-        };
+        }
+    }
+
+    /// Whether a tenant may have one more job of this queue.
+    pub(super) fn tenant_is_open(&self, id: &TenantId, queue: &QueueName) -> bool {
+        let cap = self.cap_of(id);
         let tenant = self.tenants.get(id);
         let active = tenant.map_or(0, |tenant| tenant.active);
         let paused = tenant.is_some_and(|tenant| tenant.paused.contains(queue));
