@@ -56,6 +56,7 @@ pub use inspect::{
 };
 pub use limit::Strategy;
 pub use meters::{LabelIx, Meter, Times};
+pub use noise::Noisiness;
 pub use refusal::Refusal;
 pub use restore::Restore;
 pub use sched::{Backpressure, Bounds, Population};

@@ -53,6 +53,24 @@ struct Usual {
     tenants: usize,
 }
 
+/// Something that a tenant has too much of.
+struct Signal {
+    bit: u8,
+    value: f64,
+    threshold: f64,
+}
+
+/// A tenant takes too much now, whether or not anything is done about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noisiness {
+    pub signal: &'static str,
+    /// Jobs that wait, that were enqueued in the last minute or that are active, or the part of its
+    /// executions that failed.
+    pub value: f64,
+    pub threshold: f64,
+    pub since: Millis,
+}
+
 impl Noise {
     pub fn touch(&mut self, tenant: TenantIx) {
         self.touched.push(tenant);
@@ -152,18 +170,33 @@ impl Engine {
     }
 
     fn listen_to(&mut self, ix: TenantIx) {
-        let signals = self.signals_of(ix);
+        let signals = self.signals_of(ix).fold(0, |all, signal| all | signal.bit);
+        let now = self.wall();
         let tenant = self.tenants.get_mut(ix);
+        tenant.noisy_since = (signals != 0).then(|| tenant.noisy_since.unwrap_or(now));
+        if tenant.row.spared_until.take_if(|until| *until <= now).is_some() {
+            // What went on all the while counts from now on.
+            tenant.noisy = 0;
+        }
         let new = signals & !std::mem::replace(&mut tenant.noisy, signals);
         if let Some((_, reason)) = SIGNALS.into_iter().find(|(bit, _)| new & bit != 0) {
             self.call_noisy(ix, reason);
         }
     }
 
-    fn signals_of(&self, ix: TenantIx) -> u8 {
+    /// How a tenant is noisy, where the last look found that it is and it has not ended since.
+    pub(crate) fn noisiness(&self, ix: TenantIx) -> Option<Noisiness> {
+        let since = self.tenants.get(ix).noisy_since?;
+        let Signal { bit, value, threshold } = self.signals_of(ix).next()?;
+        let reason = SIGNALS.into_iter().find(|(known, _)| *known == bit)?.1;
+        let signal = reason.strip_suffix("_exceeded").unwrap_or(reason);
+        Some(Noisiness { signal, value, threshold, since })
+    }
+
+    fn signals_of(&self, ix: TenantIx) -> impl Iterator<Item = Signal> + use<> {
         let (rules, usual) = (self.config.noisy, self.noise.usual);
         // Alone, nobody is anybody's neighbour.
-        let with_jobs = self.noise.noted.len();
+        let (crowded, together) = (self.noise.noted.len() > 1, usual.tenants > 1);
         let tenant = self.tenants.get(ix);
         let last = tenant.counters.as_ref().map(|counters| counters.last_minute(self.wall()));
         let last = last.unwrap_or_default();
@@ -171,31 +204,18 @@ impl Engine {
         let executions = f64::from(last.completed) + f64::from(last.failed);
         let errors = f64::from(last.failed) / executions.max(1.0);
         let (enqueued, all) = (f64::from(last.enqueued), self.active.len() as u64);
-        let mut signals = 0;
-        let mut raise = |bit: u8, is: bool| signals |= if is { bit } else { 0 };
-        raise(
-            DEPTH,
-            with_jobs > 1 && depth >= FEW_WAITING && depth as f64 > rules.depth_ratio * usual.depth,
-        );
-        raise(
-            RATE,
-            usual.tenants > 1
-                && enqueued >= FEW_ENQUEUED
-                && enqueued > rules.rate_ratio * usual.enqueued,
-        );
-        raise(
-            ACTIVE,
-            usual.tenants > 1
-                && all >= FEW_ACTIVE
-                && active as f64 > rules.active_share * all as f64,
-        );
-        raise(
-            ERRORS,
-            usual.tenants > 1
-                && executions >= FEW_EXECUTIONS
-                && errors > rules.error_ratio * usual.errors,
-        );
-        signals
+        let signal = |bit, counts, value, threshold| {
+            (counts && value > threshold).then_some(Signal { bit, value, threshold })
+        };
+        let (deep, busy) = (depth >= FEW_WAITING, enqueued >= FEW_ENQUEUED);
+        let (many, often) = (all >= FEW_ACTIVE, executions >= FEW_EXECUTIONS);
+        let signals = [
+            signal(DEPTH, crowded && deep, depth as f64, rules.depth_ratio * usual.depth),
+            signal(RATE, together && busy, enqueued, rules.rate_ratio * usual.enqueued),
+            signal(ACTIVE, together && many, active as f64, rules.active_share * all as f64),
+            signal(ERRORS, together && often, errors, rules.error_ratio * usual.errors),
+        ];
+        signals.into_iter().flatten()
     }
 
     fn call_noisy(&mut self, ix: TenantIx, reason: &'static str) {
@@ -207,7 +227,8 @@ impl Engine {
         }
         // One whose time is over may not have been ended yet, and must not take this one with it.
         self.end_throttle(ix, "expired");
-        let throttle = rules.throttle.then(|| {
+        let spared = self.tenants.get(ix).row.spared_until.is_some_and(|until| until > now);
+        let throttle = (rules.throttle && !spared).then(|| {
             let original = self.weight_of(ix);
             let until = later(now, rules.throttle_ms);
             let effective = original.times(rules.factor);
@@ -221,6 +242,14 @@ impl Engine {
         }
         let tenant = self.tenants.get(ix).id.clone();
         self.emit(EventKind::TenantThrottled { tenant, reason, throttle });
+    }
+
+    /// A throttle lowers the weight that its tenant has now, and so never raises it.
+    pub(crate) fn follow_weight(&mut self, ix: TenantIx) {
+        let (original, factor) = (self.weight_of(ix), self.config.noisy.factor);
+        if let Some(throttle) = &mut self.tenants.get_mut(ix).row.throttle {
+            (throttle.original, throttle.effective) = (original, original.times(factor));
+        }
     }
 
     /// Gives a tenant its weight back.
@@ -240,7 +269,7 @@ impl Engine {
     pub(crate) fn forget_noise(&mut self, ix: TenantIx) {
         self.noise.note_depth(ix, 0);
         let tenant = self.tenants.get_mut(ix);
-        tenant.noisy = 0;
+        (tenant.noisy, tenant.noisy_since, tenant.row.spared_until) = (0, None, None);
         if let Some(throttle) = tenant.row.throttle.take() {
             self.tenants.ends.remove(&(throttle.until, ix));
         }

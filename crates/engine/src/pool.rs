@@ -1,6 +1,6 @@
 //! Pools: groups of workers that share queues, a strategy and a bound.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rota_model::{PoolConfig, PoolName, QueueName};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,8 @@ pub(crate) struct Pools {
     all: BTreeMap<PoolName, Pool>,
     /// Queues that are kept for pools, with those pools.
     isolated: BTreeMap<QueueName, Vec<PoolName>>,
+    /// Pools without room, of which that is to be said as soon as a job waits.
+    pub brimful: BTreeSet<PoolName>,
 }
 
 pub(crate) struct Pool {
@@ -24,7 +26,7 @@ pub(crate) struct Pool {
     pub rotation: Rotation,
     /// Jobs handed out to its workers.
     pub lately: Lately,
-    /// It was said that it has no room left.
+    /// It was said that it has no room left while jobs wait.
     pub told_full: bool,
 }
 

@@ -211,6 +211,7 @@ impl Restore {
         }
         engine.journal.end_replay(number);
         engine.bring_shares_back();
+        engine.count_workers();
         engine.find_places_anew();
         engine.out = Default::default();
         for ((hour, queue), interval) in &self.past {
@@ -240,6 +241,7 @@ impl Restore {
         }
         let tenant = engine.tenants.get_mut(ix);
         (tenant.row, tenant.written) = (row, true);
+        engine.follow_weight(ix);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rota_model::{Directive, Millis, TenantId, WorkerId};
+use rota_model::{Directive, Millis, PoolName, TenantId, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::{Registration, WorkerState};
@@ -12,6 +12,15 @@ pub(crate) struct Workers {
     all: BTreeMap<WorkerId, Worker>,
     /// When to look at a worker again. A worker that was heard of since is simply put off.
     checks: BTreeSet<(u64, WorkerId)>,
+    crews: BTreeMap<PoolName, Crew>,
+}
+
+/// The workers of a pool that take jobs.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Crew {
+    workers: usize,
+    /// Those of them that have as many as they may have.
+    full: usize,
 }
 
 #[derive(Debug)]
@@ -22,6 +31,8 @@ pub(crate) struct Worker {
     pub last_seen: Millis,
     pub last_seen_mono: u64,
     pub stale: bool,
+    /// The crew that it is counted in, and whether as one that is full.
+    counted: Option<(PoolName, bool)>,
 }
 
 /// What is kept of a worker on disk.
@@ -36,7 +47,7 @@ pub(crate) struct WorkerRow {
 
 impl Worker {
     pub fn new(row: WorkerRow, last_seen: Millis, last_seen_mono: u64) -> Self {
-        Self { row, reported: None, last_seen, last_seen_mono, stale: false }
+        Self { row, reported: None, last_seen, last_seen_mono, stale: false, counted: None }
     }
 
     /// It was told to take no more jobs, or says that it takes none.
@@ -89,7 +100,47 @@ impl Workers {
     }
 
     pub fn remove(&mut self, id: &WorkerId) -> Option<Worker> {
-        self.all.remove(id)
+        let worker = self.all.remove(id)?;
+        self.uncount(worker.counted.clone());
+        Some(worker)
+    }
+
+    /// Something about a worker may have changed that its crew knows; it holds so many jobs.
+    pub fn count(&mut self, id: &WorkerId, held: usize) {
+        let Some(worker) = self.all.get_mut(id) else { return };
+        let takes = !worker.stale && !worker.is_quieted();
+        let pool = worker.row.about.pool.as_ref().filter(|_| takes);
+        let is = pool.map(|pool| (pool, worker.room(held) == 0));
+        if is == worker.counted.as_ref().map(|(pool, full)| (pool, *full)) {
+            return;
+        }
+        let is = is.map(|(pool, full)| (pool.clone(), full));
+        let was = std::mem::replace(&mut worker.counted, is.clone());
+        self.uncount(was);
+        if let Some((pool, full)) = is {
+            let crew = self.crews.entry(pool).or_default();
+            crew.workers += 1;
+            crew.full += usize::from(full);
+        }
+    }
+
+    fn uncount(&mut self, was: Option<(PoolName, bool)>) {
+        let Some((pool, full)) = was else { return };
+        let Some(crew) = self.crews.get_mut(&pool) else { return };
+        crew.workers -= 1;
+        crew.full -= usize::from(full);
+        if crew.workers == 0 {
+            self.crews.remove(&pool);
+        }
+    }
+
+    /// All workers of a pool have as many jobs as they may have.
+    pub fn are_full(&self, pool: &PoolName) -> bool {
+        self.crews.get(pool).is_some_and(|crew| crew.full == crew.workers)
+    }
+
+    pub fn ids(&self) -> impl Iterator<Item = &WorkerId> {
+        self.all.keys()
     }
 
     pub fn check_later(&mut self, id: WorkerId, at: u64) {

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::api::{bound, caller, enqueue_many, fetch, of, of_with, put_pool, start, try_batch};
+use crate::api::{
+    bound, caller, enqueue_many, fetch, of, of_with, put_pool, put_tenant, start, try_batch,
+};
 use crate::shorthand::{ack, boom, ids, nack};
 use crate::support::{Server, in_one_minute};
 use crate::watch::{await_metric, metric};
@@ -175,6 +177,7 @@ fn a_tenant_that_comes_back_has_its_label_again() {
     enqueue_many(&server, &of("named", "q"), 2);
     has(&server, "ojs_job_enqueued_total", ("_other", "q"), 1.0);
     has(&server, "ojs_job_enqueued_total", ("named", "q"), 2.0);
+    put_tenant(&server, "named", json!({"fairness_weight": 3}));
     let purge = "/ojs/v1/admin/tenants/named?purge=true&confirm=true";
     server.delete(purge).expect(200);
     enqueue_many(&server, &of("named", "q"), 1);

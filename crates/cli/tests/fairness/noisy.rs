@@ -49,6 +49,7 @@ fn a_noisy_tenant_is_throttled_with_an_event() {
     let all = server.get("/ojs/v1/admin/tenants?sort=depth").expect(200);
     assert_has(&all["items"][0], json!({"tenant_id": "noisy", "throttled": true}));
     assert_has(&all["items"][0]["fairness"], json!({"weight": 10, "effective_weight": 2}));
+    assert_eq!(all["items"][0]["noisy"]["action"], "throttled", "{all}");
 }
 
 #[test]
@@ -97,10 +98,16 @@ fn a_throttle_survives_a_restart() {
 fn throttling_is_off_by_default() {
     let server = start(&[]);
     make_noise(&server);
-    // Long enough for a detection to have come by.
-    crate::watch::nap(1500);
+    await_event(&server, "tenant.throttled", "tenant_id", "noisy");
     let shown = show(&server);
     assert_eq!(shown["throttle"], Value::Null);
+    let stats = server.get("/ojs/v1/admin/tenants/noisy/stats").expect(200);
+    for noisy in [&shown["noisy"], &stats["noisy"]] {
+        assert_has(noisy, json!({"signal": "queue_depth_ratio", "value": 900, "action": "none"}));
+        assert!(noisy["threshold"].as_f64() < Some(900.0), "{noisy}");
+        assert!(millis(&noisy["since"]) <= now_ms(), "{noisy}");
+    }
+    assert_eq!(server.get("/ojs/v1/admin/tenants/quiet-0/stats").expect(200)["noisy"], Value::Null);
     assert_eq!(shown["fairness_weight"].as_f64(), Some(10.0));
     assert!(
         events(&server, "tenant.throttled")

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::api::{caller, enqueue_many, fresh, of, put_tenant, shared, state};
+use crate::api::{caller, enqueue_many, fresh, of, put_tenant, shared, start, state};
 use crate::shorthand::{ack, fresh_queue, ids};
 use crate::support::JSON;
 
@@ -62,4 +62,22 @@ fn a_purge_can_be_confirmed_in_the_address() {
     let path = format!("/ojs/v1/admin/tenants/{acme}?purge=true&confirm=true");
     assert_eq!(server.delete(&path).expect(200)["purged_jobs"], 2);
     assert!(server.fetch(&queue, 9).is_empty());
+}
+
+#[test]
+fn a_tenant_of_the_settings_is_not_deleted_here() {
+    let server = start(&[("ROTA_TENANTS", r#"{"acme": {"weight": 2}}"#)]);
+    let path = "/ojs/v1/admin/tenants/acme";
+    let sent = server.enqueue(of("acme", "q"));
+    for query in ["", "?purge=true&confirm=true"] {
+        let error = server.delete(&format!("{path}{query}")).expect_error(409, "conflict");
+        assert!(error["message"].to_string().contains("ROTA_TENANTS"), "{error}");
+    }
+    assert_eq!(state(&server, &sent), "available");
+    assert_eq!(server.get(&format!("{path}/changes")).expect(200)["items"], json!([]));
+    put_tenant(&server, "acme", json!({"fairness_weight": 5}));
+    server.fetch("q", 1);
+    ack(&server, &sent);
+    server.delete(path).expect(200);
+    assert_eq!(server.get(path).expect(200)["fairness_weight"], 2);
 }

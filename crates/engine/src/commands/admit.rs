@@ -1,14 +1,15 @@
-//! Whether jobs may come in: the limits of their tenants and the bounds of their queues.
+//! Whether jobs may come in: the limits of their tenants, then the bounds of their queues.
 
 use std::collections::BTreeMap;
 
 use rota_model::envelope::NewJob;
 use rota_model::{QueueName, Quota, Scope, State, TenantId};
 
+use super::drop_oldest::Drops;
 use crate::limit::Partition;
 use crate::sched::Size;
 use crate::tenant::TenantIx;
-use crate::{Backpressure, Bounds, Engine, EventKind, Refusal};
+use crate::{Engine, EventKind, Refusal};
 
 /// For each key that may be in use, so many kinds of jobs may be known that have finished.
 const KEPT_FOR_EACH: usize = 100;
@@ -17,15 +18,15 @@ const KEPT_FOR_EACH: usize = 100;
 #[derive(Default)]
 pub(super) struct Load<'a> {
     tenants: BTreeMap<&'a TenantId, Share>,
-    queues: BTreeMap<&'a QueueName, Share>,
-    parts: BTreeMap<(&'a QueueName, &'a TenantId), Share>,
+    pub queues: BTreeMap<&'a QueueName, Share>,
+    pub parts: BTreeMap<(&'a QueueName, &'a TenantId), Share>,
 }
 
 #[derive(Default, Clone, Copy)]
-struct Share {
-    jobs: u64,
+pub(super) struct Share {
+    pub jobs: u64,
     scheduled: u64,
-    bytes: u64,
+    pub bytes: u64,
 }
 
 /// What keeps a batch out.
@@ -41,8 +42,8 @@ pub(super) enum Obstacle {
 pub(super) struct Terms {
     /// Limits that it crosses and that only warn.
     pub over: Vec<Crossing>,
-    /// So many of the oldest of a queue must go first.
-    pub room: Option<(QueueName, u64)>,
+    /// These must go first.
+    pub drops: Drops,
 }
 
 /// A tenant's limit that jobs cross.
@@ -61,6 +62,15 @@ impl Engine {
             return Ok(terms);
         }
         let load = Load::of(jobs, self.wall());
+        terms.over = self.check_tenants(&load).map_err(Obstacle::No)?;
+        self.check_keys(jobs).map_err(Obstacle::No)?;
+        terms.drops = self.check_bounds(&load, jobs)?;
+        Ok(terms)
+    }
+
+    /// The limits that jobs would cross and that only warn; what crosses others is refused.
+    pub(super) fn check_tenants(&mut self, load: &Load<'_>) -> Result<Vec<Crossing>, Refusal> {
+        let mut over = Vec::new();
         for (id, share) in &load.tenants {
             let Some(ix) = self.tenants.find(id) else {
                 continue;
@@ -73,20 +83,12 @@ impl Engine {
                 let crossing = Crossing { tenant: (*id).clone(), limit, current, maximum };
                 if !soft {
                     self.tell_crossed(crossing, false);
-                    return Err(Obstacle::No(refusal));
+                    return Err(refusal);
                 }
-                terms.over.push(crossing);
+                over.push(crossing);
             }
         }
-        self.check_keys(jobs).map_err(Obstacle::No)?;
-        for (name, share) in &load.queues {
-            let room = self.check_bounds(name, None, share, jobs)?;
-            terms.room = room.map(|jobs| ((*name).clone(), jobs)).or(terms.room);
-        }
-        for ((name, tenant), share) in &load.parts {
-            self.check_bounds(name, Some(tenant), share, jobs)?;
-        }
-        Ok(terms)
+        Ok(over)
     }
 
     /// Says that a limit was crossed, once it is decided what that means. Gives its name.
@@ -197,97 +199,10 @@ impl Engine {
         }
         Ok(())
     }
-
-    /// How many of the oldest must go before these come in, where the queue wants that.
-    fn check_bounds(
-        &mut self,
-        name: &QueueName,
-        tenant: Option<&TenantId>,
-        share: &Share,
-        jobs: &[NewJob],
-    ) -> Result<Option<u64>, Obstacle> {
-        let Some(ix) = self.queues.find(name) else { return Ok(None) };
-        let Some(bounds) = self.queues.get(ix).row.settings.bounds else { return Ok(None) };
-        let shard = tenant.and_then(|id| self.shards.find(ix, self.tenants.find(id)?));
-        let (depth, bytes) = match (tenant, shard) {
-            (None, _) => self.queues.get(ix).jobs.load(),
-            (Some(_), Some(shard)) => self.shards.get(shard).jobs.load(),
-            (Some(_), None) => (0, 0),
-        };
-        let (most, most_bytes) = match tenant {
-            None => (bounds.max_depth, bounds.max_bytes),
-            Some(_) => (bounds.tenant_max_depth, bounds.tenant_max_bytes),
-        };
-        for (is, more, most, in_bytes) in
-            [(depth, share.jobs, most, false), (bytes, share.bytes, most_bytes, true)]
-        {
-            if most == 0 || is + more <= most {
-                continue;
-            }
-            let full = Full { name, tenant, bounds, is, most, in_bytes, fits: more <= most };
-            return self.overflow(full, is + more - most, jobs);
-        }
-        Ok(None)
-    }
-
-    fn overflow(
-        &mut self,
-        full: Full<'_>,
-        excess: u64,
-        jobs: &[NewJob],
-    ) -> Result<Option<u64>, Obstacle> {
-        let retry_ms = full.fits.then(|| self.until_drained(full.name, excess, full.in_bytes));
-        let refusal = Refusal::QueueFull {
-            queue: full.name.clone(),
-            tenant: full.tenant.cloned(),
-            depth: full.is,
-            bound: full.most,
-            in_bytes: full.in_bytes,
-            strategy: full.bounds.strategy,
-            retry_ms,
-        };
-        match full.bounds.strategy {
-            Backpressure::Block if full.fits => Err(Obstacle::Wait(refusal)),
-            // Dropping goes by age over the whole queue, so only the queue's own bound can ask for it.
-            Backpressure::DropOldest if full.fits && full.tenant.is_none() => {
-                Ok(Some(if full.in_bytes { 1 } else { excess }))
-            }
-            _ => Err(Obstacle::No(self.reject(refusal, jobs))),
-        }
-    }
-
-    /// Says that a queue had no room, if that is what kept the jobs out.
-    pub(super) fn reject(&mut self, refusal: Refusal, jobs: &[NewJob]) -> Refusal {
-        if let Refusal::QueueFull { queue, tenant, depth, bound, .. } = &refusal {
-            let kept_out = |job: &&NewJob| {
-                job.class.queue == *queue
-                    && tenant.as_ref().is_none_or(|id| job.class.tenant == *id)
-            };
-            if let Some(job) = jobs.iter().find(kept_out) {
-                let meter = self.meters.of(&job.class.tenant, queue);
-                self.meters.at(meter).rejected += 1;
-                let (queue, depth, bound) = (queue.clone(), *depth, *bound);
-                let class = job.class.clone().into();
-                self.emit(EventKind::QueueRejected { queue, depth, bound, class });
-            }
-        }
-        refusal
-    }
-}
-
-struct Full<'a> {
-    name: &'a QueueName,
-    tenant: Option<&'a TenantId>,
-    bounds: Bounds,
-    is: u64,
-    most: u64,
-    in_bytes: bool,
-    /// An empty queue would have room for it.
-    fits: bool,
 }
 
 impl<'a> Load<'a> {
-    fn of(jobs: &'a [NewJob], now: rota_model::Millis) -> Self {
+    pub(super) fn of(jobs: &'a [NewJob], now: rota_model::Millis) -> Self {
         let mut load = Self::default();
         for job in jobs {
             let scheduled = !job.pending && job.start_at.is_some_and(|at| at > now);

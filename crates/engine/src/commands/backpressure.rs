@@ -1,16 +1,11 @@
 //! Queues that are full: waiting for room, making room, and saying so.
 
 use rota_model::envelope::NewJob;
-use rota_model::{Ending, QueueName};
 
-use super::admit::Obstacle;
+use super::admit::{Load, Obstacle, Terms};
 use crate::effect::Pressure;
 use crate::sched::QueueIx;
 use crate::{Engine, EventKind, Reply, WaiterId};
-
-/// The most jobs that one enqueue may push out.
-const MOST_DROPPED: u64 = 10_000;
-const MOST_ROUNDS: usize = 1_000;
 
 impl Engine {
     /// An enqueue waits until its queues have room.
@@ -77,40 +72,18 @@ impl Engine {
     /// Whether jobs may come in, once the oldest have gone where the queue wants that; and the
     /// limits that they cross and that only warn.
     pub(super) fn make_way(&mut self, jobs: &[NewJob]) -> Result<Vec<&'static str>, Obstacle> {
-        for _ in 0..MOST_ROUNDS {
-            let terms = self.admits(jobs)?;
-            match terms.room {
-                // Where nothing that waits to be fetched is left to drop, they come in.
-                Some((queue, n)) if self.make_room(&queue, n) => {}
-                _ => {
-                    let over = terms.over.into_iter();
-                    return Ok(over.map(|crossing| self.tell_crossed(crossing, true)).collect());
-                }
-            }
+        let Terms { mut over, drops } = self.admits(jobs)?;
+        if !drops.is_empty() {
+            self.drop_jobs(drops);
+            // There is less now than when they were asked for.
+            over = self.check_tenants(&Load::of(jobs, self.wall())).map_err(Obstacle::No)?;
         }
-        Ok(Vec::new())
-    }
-
-    /// Drops the oldest jobs of a queue; false when there is none to drop.
-    fn make_room(&mut self, name: &QueueName, jobs: u64) -> bool {
-        let Some(ix) = self.queues.find(name) else { return false };
-        for _ in 0..jobs.min(MOST_DROPPED) {
-            let oldest =
-                self.queues.get(ix).heads.as_ref().and_then(|heads| heads.first().copied());
-            let Some((seq, class)) = oldest else { return false };
-            self.leave_lane(seq, class);
-            self.end(seq, class, Ending::Discarded, None);
-            self.meter(class).dropped += 1;
-            let job = self.job_ref(seq, class);
-            self.emit(EventKind::QueueDropped { queue: name.clone(), job: job.clone() });
-            let (reason, error) = ("dropped_by_backpressure", bytes::Bytes::new());
-            self.emit(EventKind::Discarded { job, attempt: 0, reason, error });
-        }
-        true
+        Ok(over.into_iter().map(|crossing| self.tell_crossed(crossing, true)).collect())
     }
 
     /// Jobs have come in. How full the fullest of their queues is, where that is worth a word.
     pub(super) fn pressure_of(&mut self, queues: &[QueueIx]) -> Option<Pressure> {
+        self.tell_brimful(queues);
         let mut fullest: Option<Pressure> = None;
         for &ix in queues {
             let queue = self.queues.get(ix);

@@ -185,6 +185,7 @@ impl Engine {
             },
         );
         self.count_in(class, State::Active, job.size);
+        self.note_taken(plan, worker.as_ref());
         let event =
             EventKind::Started { job: self.job_ref(seq, class), attempt, worker: worker.clone() };
         self.emit(event);

@@ -47,6 +47,7 @@ impl Engine {
         if first || changed || resumes {
             self.wake_worker(&beat.worker);
         }
+        self.count_worker(&beat.worker);
         if first {
             let at = self.now.mono.saturating_add(self.config.heartbeat_timeout_ms);
             self.workers.check_later(beat.worker.clone(), at);

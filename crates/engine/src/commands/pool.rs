@@ -14,7 +14,13 @@ pub(crate) struct Plan {
     queues: Vec<(QueueIx, Weight)>,
     strategy: QueueStrategy,
     starvation: Starvation,
-    pool: Option<PoolName>,
+    pub pool: Option<PoolName>,
+}
+
+impl Plan {
+    pub fn queues(&self) -> impl Iterator<Item = QueueIx> {
+        self.queues.iter().map(|(ix, _)| *ix)
+    }
 }
 
 impl Engine {
@@ -24,10 +30,6 @@ impl Engine {
             return Reply::Refused(Refusal::TooManyPools { limit: self.config.max_pools });
         }
         self.put(Kind::Pool, &name, &PoolRow { config: config.clone() });
-        let new = config.strategy;
-        let changed = known.as_ref().is_some_and(|old| {
-            old.strategy != new || old.weights != config.weights || old.queues != config.queues
-        });
         self.pools.put_api(name.clone(), config);
         if known.is_none() {
             // There may have been a pool of this name, whose jobs are still active.
@@ -35,10 +37,7 @@ impl Engine {
             let active = ours.count() as u64;
             self.pools.get_mut(&name).expect("the pool was just put").active = active;
         }
-        if changed {
-            let previous = known.as_ref().map(|old| old.strategy);
-            self.emit(EventKind::PoolRebalanced { pool: name.clone(), previous, new });
-        }
+        self.tell_rebalanced(&name, known.as_ref());
         self.wake_all();
         let pool = Box::new(self.pool_view(&name).expect("the pool was just put"));
         Reply::Pool { pool, created: known.is_none() }
@@ -50,8 +49,19 @@ impl Engine {
         };
         self.out.mutations.push(Mutation::Remove(Kind::Pool, (**name).into()));
         self.pools.remove_api(name);
+        self.tell_rebalanced(name, Some(&pool.config));
         self.wake_all();
         Reply::Pool { pool: Box::new(pool), created: false }
+    }
+
+    /// Says that a pool serves its queues otherwise than before.
+    fn tell_rebalanced(&mut self, name: &PoolName, before: Option<&PoolConfig>) {
+        let Some((old, pool)) = before.zip(self.pools.get(name)) else { return };
+        let is = pool.config();
+        if old.strategy != is.strategy || old.weights != is.weights || old.queues != is.queues {
+            let (previous, new) = (Some(old.strategy), is.strategy);
+            self.emit(EventKind::PoolRebalanced { pool: name.clone(), previous, new });
+        }
     }
 
     /// The pool that a fetch speaks for: its worker's, or the one that it names.
@@ -128,29 +138,39 @@ impl Engine {
         }
     }
 
-    /// These queues have somebody who works for them.
+    /// These queues have somebody who works for them, or for one tenant's part of them.
     pub(crate) fn note_asked(&mut self, plan: &Plan, only: Option<&TenantId>) {
         let now = Some(self.now.mono);
-        if let Some(tenant) = only {
-            let Some(tenant) = self.tenants.find(tenant) else { return };
-            for (ix, _) in &plan.queues {
-                if let Some(shard) = self.shards.find(*ix, tenant) {
+        let tenant = only.map(|id| self.tenants.find(id));
+        for &(ix, _) in &plan.queues {
+            if let Some(tenant) = tenant {
+                if let Some(shard) = tenant.and_then(|tenant| self.shards.find(ix, tenant)) {
                     self.shards.get_mut(shard).asked_at = now;
                 }
+                continue;
             }
-            return;
-        }
-        for (ix, _) in &plan.queues {
-            let queue = self.queues.get_mut(*ix);
+            let queue = self.queues.get_mut(ix);
             queue.asked_at = now;
             if plan.pool.is_none() {
                 queue.asked_outside_pools = now;
             }
         }
+        self.tell_overloaded(plan);
     }
 
-    /// One job by the plan.
+    /// One job by the plan, for somebody who has room.
     pub(crate) fn claim_by(&mut self, plan: &Plan, fetch: &Fetch) -> Option<Claimed> {
+        let claimed = self.claim_in_turn(plan, fetch);
+        if claimed.is_none()
+            && let Some(pool) = plan.pool.as_ref().and_then(|name| self.pools.get_mut(name))
+        {
+            // There is room, and nothing for it.
+            pool.told_full = false;
+        }
+        claimed
+    }
+
+    fn claim_in_turn(&mut self, plan: &Plan, fetch: &Fetch) -> Option<Claimed> {
         if let [(ix, _)] = plan.queues[..] {
             return self.claim_next(ix, plan, fetch);
         }
@@ -198,12 +218,6 @@ impl Engine {
         let pool = self.pools.get_mut(&name)?;
         pool.active += 1;
         pool.lately.add(now);
-        if pool.room() == 0 && !std::mem::replace(&mut pool.told_full, true) {
-            let (active, queues) = (pool.active, pool.config().queues.clone());
-            let waiting = queues.iter().filter_map(|name| self.queues.find(name));
-            let waiting = waiting.map(|ix| self.queues.get(ix).count(State::Available)).sum();
-            self.emit(EventKind::PoolOverloaded { pool: name.clone(), active, waiting });
-        }
         Some(name)
     }
 
@@ -211,7 +225,6 @@ impl Engine {
         let Some(pool) = self.pools.get_mut(name) else { return };
         let was_full = pool.room() == 0;
         pool.active = pool.active.saturating_sub(1);
-        pool.told_full = false;
         if !was_full {
             return;
         }

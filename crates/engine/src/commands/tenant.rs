@@ -1,9 +1,9 @@
 //! An operator's hand on a tenant.
 
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{QueueName, TenantId};
+use rota_model::{QueueName, State, TenantId};
 
-use crate::command::TenantChange;
+use crate::command::{TenantChange, later};
 use crate::tenant::{ApiConfig, Tally, TenantIx};
 use crate::{Change, Engine, EventKind, Refusal, Reply};
 
@@ -66,10 +66,14 @@ impl Engine {
     fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
         let classes = self.tenants.get(ix).classes.clone();
         classes.iter().for_each(|class| self.displace_lane(*class));
-        let before = self.effective_weight(ix);
+        let (weight, cap) = (self.effective_weight(ix), self.cap_of(ix));
         change(self.tenants.get_mut(ix));
-        if self.effective_weight(ix) != before {
+        self.follow_weight(ix);
+        if self.effective_weight(ix) != weight {
             self.forgive(ix);
+        }
+        if self.cap_of(ix) != cap {
+            self.tenants.get_mut(ix).told_capped = false;
         }
         for class in classes {
             if self.lanes.get(class).is_some() {
@@ -152,9 +156,31 @@ impl Engine {
         }
         let note =
             Change { at: self.wall(), what: "release".into(), reason, before: None, after: None };
-        keep(&mut self.tenants.get_mut(ix).row.changes, note);
+        let spared_until = later(self.wall(), self.config.noisy.throttle_ms);
+        let row = &mut self.tenants.get_mut(ix).row;
+        keep(&mut row.changes, note);
+        row.spared_until = Some(spared_until);
         self.end_throttle(ix, "manual");
         Reply::Tenant { tenant: Box::new(self.tenant_view(ix)), created: false }
+    }
+
+    /// Jobs of a tenant begin to wait, perhaps because it has as many active ones as it may have.
+    /// That is told once until nothing of it waits any more, or it may have another number.
+    pub(crate) fn tell_capped(&mut self, ix: TenantIx) {
+        if self.tenants.get(ix).told_capped || !self.is_at_cap(ix) {
+            return;
+        }
+        let tenant = self.tenants.get_mut(ix);
+        tenant.told_capped = true;
+        let (id, current) = (tenant.id.clone(), tenant.jobs.count(State::Active));
+        let maximum = self.cap_of(ix).map_or(current, u64::from);
+        self.emit(EventKind::TenantLimitExceeded {
+            tenant: id,
+            limit: "max_concurrency",
+            current,
+            maximum,
+            soft: false,
+        });
     }
 
     /// Counts what a tenant did.

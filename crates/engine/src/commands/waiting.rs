@@ -61,6 +61,7 @@ impl Engine {
 
     /// A worker may take jobs that it could not take before.
     pub(crate) fn wake_worker(&mut self, id: &WorkerId) {
+        self.count_worker(id);
         for waiter in self.waiters.of_worker(id) {
             self.bring_back(waiter);
             let Some(waiter) = self.waiters.get(waiter) else { continue };

@@ -111,7 +111,10 @@ impl Engine {
     pub(crate) fn meet(&mut self, id: &WorkerId) -> Result<(), Refusal> {
         let (wall, mono) = (self.now.wall, self.now.mono);
         if let Some(worker) = self.workers.get_mut(id) {
-            (worker.last_seen, worker.last_seen_mono, worker.stale) = (wall, mono, false);
+            (worker.last_seen, worker.last_seen_mono) = (wall, mono);
+            if std::mem::replace(&mut worker.stale, false) {
+                self.count_worker(id);
+            }
             return Ok(());
         }
         if self.workers.len() >= self.config.max_workers {
@@ -128,6 +131,7 @@ impl Engine {
     }
 
     pub(crate) fn write_worker(&mut self, id: &WorkerId) {
+        self.count_worker(id);
         if let Some(worker) = self.workers.get(id) {
             let row = worker.row.clone();
             self.put(Kind::Worker, id, &row);
@@ -153,11 +157,17 @@ impl Engine {
             if let Some(worker) = self.workers.get_mut(&id) {
                 worker.stale = true;
             }
+            self.count_worker(&id);
         }
         let beats = self.workers.get(&id).is_some_and(|w| w.row.beats && !w.stale);
         let next = if beats && stale_at > mono { stale_at } else { forget_at };
         let soonest = mono.saturating_add(1_000);
         self.workers.check_later(id, next.max(soonest));
+    }
+
+    /// Something has changed that tells whether a worker has room.
+    pub(crate) fn count_worker(&mut self, id: &WorkerId) {
+        self.workers.count(id, self.active.count_held_by(id));
     }
 
     fn is_silent(&self, worker: &Worker) -> bool {

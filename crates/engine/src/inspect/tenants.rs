@@ -3,6 +3,7 @@
 use rota_model::{Millis, QueueName, State, TenantConfig, TenantId, Weight};
 
 use super::{QueueView, Totals};
+use crate::noise::Noisiness;
 use crate::sched::{Population, QueueIx, ShardIx};
 use crate::stats::Interval;
 use crate::tenant::{Tenant, TenantIx};
@@ -20,6 +21,7 @@ pub struct TenantView {
     pub reason: Option<String>,
     pub changes: Vec<Change>,
     pub throttle: Option<Throttle>,
+    pub noisy: Option<Noisiness>,
     pub jobs: Population,
     pub cap: Option<u32>,
     /// Enqueued jobs in the window of its rate, where that is limited.
@@ -162,6 +164,7 @@ impl Engine {
             reason: tenant.row.api.as_ref().and_then(|api| api.reason.clone()),
             changes: tenant.row.changes.clone(),
             throttle: tenant.row.throttle.as_deref().filter(|one| one.until > now).cloned(),
+            noisy: self.noisiness(ix),
             jobs: tenant.jobs,
             cap: self.cap_of(ix),
             enqueued_in_window: window.map(|window| window.count(self.now.mono as i64)),

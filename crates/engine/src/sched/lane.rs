@@ -129,6 +129,11 @@ impl Lane {
         self.fresh.rank(seq) - dead + self.returned.range(..seq).count()
     }
 
+    /// The size of a job that waits here.
+    pub fn size_of(&self, seq: Seq) -> Option<Size> {
+        self.returned.get(&seq).map(|job| job.size).or_else(|| self.fresh.find(seq))
+    }
+
     /// Takes a job out of the middle; `None` when it is not here.
     pub fn remove(&mut self, seq: Seq) -> Option<Size> {
         if let Some(job) = self.returned.remove(&seq) {

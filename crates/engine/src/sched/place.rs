@@ -337,6 +337,7 @@ impl Engine {
         self.meters.at(shard.meter).jobs.leave(state, size);
         let owner = self.tenants.get_mut(tenant);
         owner.jobs.leave(state, size);
+        owner.told_capped &= owner.jobs.count(State::Available) > 0;
         if owner.competing > 0 && !owner.competes() {
             self.tenants.compete(tenant, None);
         }

@@ -56,6 +56,7 @@ impl Engine {
                 let tenant = self.tenant_of(turn);
                 self.tenants.get_mut(tenant).parked.insert(turn);
                 self.turns.get_mut(turn).seat = Seat::Parked;
+                self.tell_capped(tenant);
             }
             Wanted::Out => {}
             Wanted::Gone => self.rest(turn),

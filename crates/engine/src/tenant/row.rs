@@ -20,6 +20,9 @@ pub(crate) struct TenantRow {
     pub paused: Vec<(QueueName, Millis)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Box<Throttle>>,
+    /// An operator has let it go: it is not throttled again before this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spared_until: Option<Millis>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

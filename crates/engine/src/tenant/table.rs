@@ -27,6 +27,8 @@ pub(crate) struct Tenant {
     pub competing: u32,
     /// Turns that its own limit keeps out.
     pub parked: BTreeSet<TurnIx>,
+    /// It was said that its jobs wait because it has as many active ones as it may have.
+    pub told_capped: bool,
     /// Enqueued jobs, where their rate is limited.
     pub enqueued: Option<Box<Window>>,
     pub counters: Option<Box<Counters>>,
@@ -38,6 +40,8 @@ pub(crate) struct Tenant {
     pub heard: bool,
     /// The signals by which it was last seen to be noisy.
     pub noisy: u8,
+    /// Since when each look has found it noisy.
+    pub noisy_since: Option<Millis>,
 }
 
 impl Tenant {
@@ -95,6 +99,7 @@ impl Tenants {
             changes: Vec::new(),
             paused: Vec::new(),
             throttle: None,
+            spared_until: None,
         };
         self.all.push(Tenant {
             id: id.clone(),
@@ -107,6 +112,7 @@ impl Tenants {
             keys: 0,
             competing: 0,
             parked: BTreeSet::new(),
+            told_capped: false,
             enqueued: None,
             counters: None,
             dirty: false,
@@ -114,6 +120,7 @@ impl Tenants {
             did_something: false,
             heard: false,
             noisy: 0,
+            noisy_since: None,
         });
         self.by_id.insert(id, ix);
         ix

@@ -100,3 +100,89 @@ fn each_tenants_part_has_its_own_bound() {
     ));
     world.enqueue(&job("b"), 2);
 }
+
+fn dropped(world: &World) -> Vec<rota_model::Seq> {
+    let of = |event: &EventKind| match event {
+        EventKind::QueueDropped { job, .. } => Some(job.seq),
+        _ => None,
+    };
+    world.events.iter().filter_map(of).collect()
+}
+
+fn is_full(reply: &Reply) -> bool {
+    matches!(reply, Reply::Refused(Refusal::QueueFull { retry_ms: Some(_), .. }))
+}
+
+#[test]
+fn where_too_few_can_be_dropped_an_enqueue_is_refused() {
+    let mut world = World::new();
+    bound(&mut world, depth(5, Backpressure::DropOldest));
+    let later = crate::world::Job { start_in: Some(60_000), ..job("a") };
+    let taken = (0..100).filter(|_| !is_full(&world.try_enqueue(std::slice::from_ref(&later), 0)));
+    assert_eq!(taken.count(), 5);
+    assert!(world.has_event(|e| matches!(e, EventKind::QueueRejected { depth: 5, bound: 5, .. })));
+
+    let mut world = World::new();
+    bound(&mut world, depth(5, Backpressure::DropOldest));
+    let first = world.enqueue(&job("a"), 1);
+    world.enqueue(&later, 2);
+    let second = world.enqueue(&job("b"), 2);
+    assert!(is_full(&world.try_enqueue(&vec![job("c"); 4], 0)), "three can go");
+    assert!(dropped(&world).is_empty(), "nothing goes for jobs that do not come in");
+    world.enqueue(&job("c"), 3);
+    assert_eq!(dropped(&world), [&first[..], &second[..]].concat());
+    assert_eq!(world.engine.queue("default").unwrap().totals.of(State::Available), 3);
+    let six = world.try_enqueue(&vec![job("c"); 6], 0);
+    assert!(matches!(six, Reply::Refused(Refusal::QueueFull { retry_ms: None, .. })), "{six:?}");
+}
+
+#[test]
+fn as_many_bytes_are_dropped_as_are_needed() {
+    let mut world = World::new();
+    bound(&mut world, Bounds { max_bytes: 10_000, ..depth(0, Backpressure::DropOldest) });
+    let sized = |size, kind| crate::world::Job { size, ..job("a").kind(kind) };
+    let small = world.enqueue(&sized(1_000, "s"), 9);
+    world.enqueue(&sized(4_000, "l"), 1);
+    assert_eq!(dropped(&world), small[..3]);
+    world.enqueue(&sized(9_000, "s"), 1);
+    assert_eq!(world.engine.queue("default").unwrap().bytes, 9_000);
+    let big = sized(5_000, "s");
+    assert!(!is_full(&world.try_enqueue(&[big.clone(), big.clone()], 0)));
+    let three = world.try_enqueue(&[big.clone(), big.clone(), big], 0);
+    assert!(matches!(three, Reply::Refused(Refusal::QueueFull { retry_ms: None, .. })));
+}
+
+#[test]
+fn a_tenants_own_bound_drops_its_own_oldest() {
+    let mut world = World::new();
+    let bounds = Bounds { tenant_max_depth: 3, ..depth(0, Backpressure::DropOldest) };
+    bound(&mut world, bounds);
+    world.enqueue(&job("b"), 3);
+    let gated = world.enqueue(&job("a").limit(crate::world::concurrency("k", 0)), 1);
+    let urgent = world.enqueue(&job("a").priority(7), 1);
+    world.enqueue(&job("a").kind("other"), 1);
+    world.enqueue(&job("a"), 2);
+    assert_eq!(dropped(&world), [gated[0], urgent[0]]);
+    let shown = |world: &World, tenant: &str| world.engine.tenant(tenant).unwrap().jobs.depth();
+    assert_eq!((shown(&world, "a"), shown(&world, "b")), (3, 3));
+
+    bound(&mut world, Bounds { max_depth: 5, ..bounds });
+    world.enqueue(&job("a"), 1);
+    assert_eq!((shown(&world, "a"), shown(&world, "b")), (3, 2), "its own first, then the oldest");
+    world.crash(5);
+    world.enqueue(&job("c"), 1);
+    assert_eq!((shown(&world, "a"), shown(&world, "b"), shown(&world, "c")), (3, 1, 1));
+    let later = crate::world::Job { start_in: Some(60_000), ..job("d") };
+    bound(&mut world, bounds);
+    world.enqueue(&later, 3);
+    assert!(is_full(&world.try_enqueue(&[job("d")], 0)));
+}
+
+#[test]
+fn a_bound_that_is_lowered_holds_after_the_next_enqueue() {
+    let mut world = World::new();
+    world.enqueue(&job("a"), 50);
+    bound(&mut world, depth(10, Backpressure::DropOldest));
+    world.enqueue(&job("b"), 2);
+    assert_eq!(world.engine.queue("default").unwrap().totals.of(State::Available), 10);
+}

@@ -1,5 +1,5 @@
 use crate::world::{World, count, job};
-use rota_engine::{Command, EventKind, Preference, Refusal, Reply};
+use rota_engine::{Command, Config, EventKind, Preference, Refusal, Registration, Reply};
 use rota_model::{PoolConfig, PoolName, QueueName, QueueStrategy, Weight, WorkerId};
 use serde_json::{Value, json};
 
@@ -127,4 +127,106 @@ fn a_pool_that_is_made_again_counts_what_still_runs_in_it() {
     assert!(fetch(&mut world, 10).is_empty(), "a restart counts the same");
     world.ack(running[1].seq);
     assert_eq!(fetch(&mut world, 10).len(), 1);
+}
+
+fn overloads(world: &mut World) -> Vec<(u64, u64)> {
+    let events = std::mem::take(&mut world.events).into_iter();
+    let of_pool = events.filter_map(|e| match e {
+        EventKind::PoolOverloaded { active, waiting, .. } => Some((active, waiting)),
+        _ => None,
+    });
+    of_pool.collect()
+}
+
+/// A worker of the pool `p`, for which so many jobs at once are enough.
+fn join(world: &mut World, worker: &str, concurrency: u32) {
+    let about = Registration {
+        pool: Some(PoolName::parse("p").unwrap()),
+        concurrency: Some(concurrency),
+        ..Registration::named(WorkerId::parse(worker).unwrap())
+    };
+    assert!(matches!(world.apply(Command::Register(about)), Reply::Done));
+}
+
+fn take(world: &mut World, worker: &str, count: usize) -> Vec<rota_model::Seq> {
+    let worker = WorkerId::parse(worker).unwrap();
+    let claimed = world.fetch_with(&[], count, |f| f.worker = Some(worker));
+    claimed.iter().map(|job| job.seq).collect()
+}
+
+#[test]
+fn a_pool_is_overloaded_when_each_of_its_workers_has_enough_to_do() {
+    let mut world = World::new();
+    put(&mut world, "p", json!({"queues": ["a", "b"]}));
+    join(&mut world, "w1", 1);
+    join(&mut world, "w2", 2);
+    world.enqueue(&job("t").queue("a"), 10);
+    let first = take(&mut world, "w1", 5);
+    take(&mut world, "w2", 1);
+    assert_eq!(overloads(&mut world), [], "one of them has room");
+    take(&mut world, "w2", 1);
+    assert_eq!(overloads(&mut world), [(3, 7)]);
+    take(&mut world, "w1", 1);
+    world.ack(first[0]);
+    let second = take(&mut world, "w1", 1);
+    assert_eq!(overloads(&mut world), [], "there was room for a moment only");
+    join(&mut world, "w3", 10);
+    let rest = take(&mut world, "w3", 10);
+    assert!(take(&mut world, "w3", 10).is_empty());
+    [&second[..], &rest[..]].concat().into_iter().for_each(|seq| world.ack(seq));
+    world.apply(Command::Deregister(WorkerId::parse("w3").unwrap(), None));
+    world.enqueue(&job("t").queue("b"), 1);
+    take(&mut world, "w1", 1);
+    assert_eq!(overloads(&mut world), [], "nothing waits");
+    world.enqueue(&job("t").queue("c"), 1);
+    assert_eq!(overloads(&mut world), [], "that is not its queue");
+    world.enqueue(&job("t").queue("b"), 4);
+    assert_eq!(overloads(&mut world), [(3, 4)]);
+}
+
+#[test]
+fn workers_are_counted_anew_after_a_restart_and_not_while_they_are_quiet() {
+    let mut world = World::new();
+    put(&mut world, "p", json!({"queues": ["a"]}));
+    join(&mut world, "w1", 1);
+    join(&mut world, "w2", 2);
+    take(&mut world, "w1", 1);
+    world.enqueue(&job("t").queue("a"), 2);
+    take(&mut world, "w2", 2);
+    world.crash(10);
+    world.enqueue(&job("t").queue("a"), 2);
+    assert_eq!(take(&mut world, "w1", 1).len(), 1);
+    assert_eq!(overloads(&mut world), [(3, 1)]);
+
+    let mut world = World::new();
+    put(&mut world, "p", json!({"queues": ["a"]}));
+    join(&mut world, "w1", 1);
+    join(&mut world, "w2", 2);
+    world.enqueue(&job("t").queue("a"), 2);
+    let quiet = Command::Direct(WorkerId::parse("w2").unwrap(), rota_model::Directive::Quiet);
+    world.apply(quiet);
+    take(&mut world, "w1", 1);
+    assert_eq!(overloads(&mut world), [(1, 1)]);
+}
+
+#[test]
+fn the_end_of_words_about_a_pool_may_rebalance_it() {
+    let file = json!({"queues": ["a", "b"], "strategy": "strict"});
+    let file = PoolConfig::parse(file.as_object().unwrap()).unwrap();
+    let name = PoolName::parse("p").unwrap();
+    let mut config = Config::default();
+    config.pools.insert(name.clone(), file);
+    let mut world = World::with(config);
+    put(&mut world, "p", json!({"queues": ["a", "b"], "strategy": "round-robin"}));
+    put(&mut world, "q", json!({"queues": ["a"]}));
+    world.events.clear();
+    world.apply(Command::RemovePool(PoolName::parse("q").unwrap()));
+    assert!(!world.has_event(|e| matches!(e, EventKind::PoolRebalanced { .. })), "it is gone");
+    world.apply(Command::RemovePool(name));
+    let (old, new) = (Some(QueueStrategy::RoundRobin), QueueStrategy::Strict);
+    let back = |e: &EventKind| match e {
+        EventKind::PoolRebalanced { previous, new: is, .. } => (*previous, *is) == (old, new),
+        _ => false,
+    };
+    assert!(world.has_event(back));
 }

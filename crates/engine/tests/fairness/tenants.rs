@@ -244,3 +244,123 @@ fn a_throttle_that_begins_as_another_ends_lasts_its_whole_time() {
     world.pass(1);
     assert_eq!(world.engine.tenant("loud").unwrap().throttle, None);
 }
+
+fn throttling() -> World {
+    let noisy = Noisy { throttle: true, throttle_ms: 60_000, ..Noisy::default() };
+    World::with(Config { noisy, ..Config::default() })
+}
+
+fn loud(world: &World) -> rota_engine::TenantView {
+    world.engine.tenant("loud").unwrap()
+}
+
+#[test]
+fn a_throttle_follows_the_weight_that_it_lowers() {
+    let mut world = throttling();
+    world.tenant("loud", json!({"fairness_weight": 10}));
+    world.enqueue(&job("quiet"), 5);
+    world.enqueue(&job("loud"), 200);
+    world.pass(6_000);
+    assert_eq!(loud(&world).effective_weight.value(), 2.0);
+    for (weight, left) in [(1.0, 0.2), (0.02, 0.01), (0.01, 0.01), (50.0, 10.0)] {
+        world.tenant("loud", json!({"fairness_weight": weight}));
+        let view = loud(&world);
+        assert_eq!((view.weight.value(), view.effective_weight.value()), (weight, left));
+        let throttle = view.throttle.unwrap();
+        assert_eq!((throttle.original.value(), throttle.effective.value()), (weight, left));
+    }
+    world.crash(10);
+    assert_eq!(loud(&world).effective_weight.value(), 10.0);
+}
+
+#[test]
+fn who_was_released_by_hand_is_not_throttled_again_at_once() {
+    let mut world = throttling();
+    let release = |world: &mut World| {
+        let id = TenantId::parse("loud").unwrap();
+        let reply = world.apply(rota_engine::Command::ReleaseTenant(id, None));
+        assert!(matches!(reply, Reply::Tenant { .. }), "{reply:?}");
+        world.events.clear();
+    };
+    world.enqueue(&job("quiet"), 5);
+    world.enqueue(&job("loud"), 200);
+    world.pass(6_000);
+    release(&mut world);
+    for step in 0..11 {
+        if step == 5 {
+            world.crash(0);
+            world.enqueue(&job("quiet"), 1);
+        }
+        world.enqueue(&job("loud"), 1);
+        world.pass(5_000);
+        assert_eq!(loud(&world).throttle, None, "step {step}");
+    }
+    let noticed = |e: &EventKind| matches!(e, EventKind::TenantThrottled { throttle: None, .. });
+    assert!(world.has_event(noticed), "that it goes on is told");
+    world.enqueue(&job("loud"), 1);
+    world.pass(5_000);
+    assert!(loud(&world).throttle.is_some(), "a whole throttle's time has passed");
+}
+
+#[test]
+fn a_noisy_tenant_is_shown_for_as_long_as_it_is() {
+    let mut world = World::new();
+    world.enqueue(&job("quiet"), 5);
+    world.enqueue(&job("loud"), 200);
+    world.pass(6_000);
+    let seen = world.wall();
+    let noisy = loud(&world).noisy.unwrap();
+    assert_eq!((noisy.signal, noisy.value, noisy.since), ("queue_depth_ratio", 200.0, seen));
+    assert!(noisy.threshold < 200.0 && loud(&world).throttle.is_none());
+    assert_eq!(world.engine.tenant("quiet").unwrap().noisy, None);
+    world.enqueue(&job("loud"), 50);
+    world.pass(6_000);
+    let noisy = loud(&world).noisy.unwrap();
+    assert_eq!((noisy.value, noisy.since), (250.0, seen));
+    world.served(240);
+    assert_eq!(loud(&world).noisy, None);
+    world.pass(6_000);
+    assert_eq!(loud(&world).noisy, None);
+}
+
+#[test]
+fn that_jobs_wait_at_the_cap_is_told_once() {
+    let mut world = World::new();
+    let told = |world: &mut World| {
+        let events = std::mem::take(&mut world.events).into_iter();
+        let of_cap = events.filter_map(|e| match e {
+            EventKind::TenantLimitExceeded {
+                limit: "max_concurrency",
+                current,
+                maximum,
+                soft,
+                ..
+            } => Some((current, maximum, soft)),
+            _ => None,
+        });
+        of_cap.collect::<Vec<_>>()
+    };
+    world.tenant("a", json!({"max_concurrency": 2}));
+    world.enqueue(&job("a"), 2);
+    let running = world.fetch(10);
+    assert_eq!(told(&mut world), [], "nothing waits");
+    world.enqueue(&job("a"), 6);
+    world.enqueue(&job("a").queue("other"), 1);
+    assert_eq!(told(&mut world), [(2, 2, false)]);
+    running.iter().for_each(|job| world.ack(job.seq));
+    assert_eq!(world.served(3).len(), 3);
+    world.tenant("a", json!({"max_concurrency": 2, "fairness_weight": 3}));
+    world.fetch(2);
+    assert_eq!(told(&mut world), [], "they have waited all the while");
+    world.tenant("a", json!({"max_concurrency": 1}));
+    assert_eq!(told(&mut world), [(2, 1, false)]);
+    world.tenant("a", json!({}));
+    world.fetch_with(&["default", "other"], 10, |_| {});
+    world.tenant("a", json!({"max_concurrency": 1}));
+    assert_eq!(told(&mut world), []);
+    world.enqueue(&job("a"), 1);
+    assert_eq!(told(&mut world).len(), 1);
+    world.pass(1_000);
+    world.enqueue(&job("b"), 1);
+    assert_eq!(told(&mut world), []);
+}

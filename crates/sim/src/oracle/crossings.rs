@@ -99,8 +99,18 @@ impl World {
     fn check_crossing_events(&self, step: &Step) -> Check {
         let (mut warned, mut refused) = (Vec::new(), Vec::new());
         for event in &step.events {
-            if let EventKind::TenantLimitExceeded { tenant, limit, maximum, soft, .. } = &event.kind
+            if let EventKind::TenantLimitExceeded { tenant, limit, current, maximum, soft } =
+                &event.kind
             {
+                if *limit == "max_concurrency" {
+                    let cap = self.cap_of(tenant).map(u64::from);
+                    ensure(
+                        cap == Some(*maximum) && !soft && current >= maximum,
+                        Rule::Quota,
+                        || format!("{:?}", event.kind),
+                    )?;
+                    continue;
+                }
                 let config = self.tenant(tenant);
                 let said = match *limit {
                     "max_queue_depth" => config.max_queue_depth,

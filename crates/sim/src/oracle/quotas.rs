@@ -95,14 +95,9 @@ impl World {
         let load = self.load(|queue, _| queue == name);
         let over = |is: u64, most: u64| most > 0 && is > most;
         let full = over(load.depth, bounds.max_depth) || over(load.bytes, bounds.max_bytes);
-        let nothing_to_drop = bounds.strategy == Backpressure::DropOldest
-            && self.queues.get(name).is_some_and(|queue| {
-                let oldest = queue.ready.values().filter_map(|seqs| seqs.first()).min();
-                oldest.is_none_or(|seq| scene.moves.iter().any(|(moved, _)| moved == seq))
-            });
         let returned =
             scene.moves.iter().any(|(seq, state)| *state != State::Active && !scene.is_new(*seq));
-        ensure(!full || nothing_to_drop || returned, Rule::Quota, || {
+        ensure(!full || returned, Rule::Quota, || {
             format!("{name} has {} jobs of {} bytes: {bounds:?}", load.depth, load.bytes)
         })?;
         let ours = scene.brought.iter().filter(|job| job.class.queue == *name);
@@ -111,7 +106,7 @@ impl World {
             let load = self.load(|queue, tenant| queue == name && tenant == id);
             let full = over(load.depth, bounds.tenant_max_depth)
                 || over(load.bytes, bounds.tenant_max_bytes);
-            ensure(!full || nothing_to_drop || returned, Rule::Quota, || {
+            ensure(!full || returned, Rule::Quota, || {
                 format!("{name} has {} jobs of {id}: {bounds:?}", load.depth)
             })?;
         }
@@ -147,7 +142,7 @@ impl World {
                     }),
                 }
             }
-            Refusal::QueueFull { queue, tenant, depth, bound, in_bytes, .. } => {
+            Refusal::QueueFull { queue, tenant, depth, bound, in_bytes, strategy, retry_ms } => {
                 let load = self.load(|name, of| {
                     name == queue && tenant.as_ref().is_none_or(|tenant| tenant == of)
                 });
@@ -159,22 +154,49 @@ impl World {
                     true => (load.bytes, mine.map(|job| job.body.len() as u64).sum()),
                     false => (load.depth, mine.count() as u64),
                 };
-                is == *depth && is + more > *bound
+                let drops = *strategy == Backpressure::DropOldest && retry_ms.is_some();
+                let enough = drops
+                    && !in_bytes
+                    && self.ready_of(queue, tenant.as_ref()) + bound >= is + more;
+                is == *depth && is + more > *bound && !enough
             }
             _ => true,
         };
         ensure(right, Rule::Quota, || format!("refused without a reason: {refusal:?}"))
     }
 
-    /// A job was dropped so that newer ones fit: it was the oldest of its queue.
+    /// Jobs that could make room: those that wait to be fetched.
+    pub(super) fn ready_of(&self, name: &QueueName, tenant: Option<&TenantId>) -> u64 {
+        let ready = self.queues.get(name).into_iter().flat_map(|queue| queue.ready.values());
+        let ours = |seq: &&Seq| {
+            let job = self.jobs.get(*seq);
+            job.is_some_and(|job| tenant.is_none_or(|tenant| job.class.tenant == *tenant))
+        };
+        ready.flatten().filter(ours).count() as u64
+    }
+
+    /// A job was dropped so that newer ones fit: it was the oldest of its queue, or of its tenant's
+    /// part where that is bounded.
     pub(super) fn is_oldest_of_full(&self, finish: &Finish, scene: &Scene<'_>) -> bool {
         let Some(job) = self.jobs.get(&finish.seq) else { return false };
         let Some(queue) = self.queues.get(&job.class.queue) else { return false };
-        let drops = queue.bounds.is_some_and(|b| b.strategy == Backpressure::DropOldest);
-        let newcomer = scene.brought.iter().any(|new| new.class.queue == job.class.queue)
-            || !scene.was_frozen && self.owes_run_of(&job.class.queue);
-        let oldest: Option<&Seq> = queue.ready.values().filter_map(|seqs| seqs.first()).min();
-        finish.ending == Ending::Discarded && drops && newcomer && oldest == Some(&finish.seq)
+        let bounds = queue.bounds.filter(|b| b.strategy == Backpressure::DropOldest);
+        let Some(bounds) = bounds else { return false };
+        let owed = !scene.was_frozen && self.owes_run_of(&job.class.queue);
+        let newcomer = |of: &TenantId| {
+            let mut ours = scene.brought.iter().filter(|new| new.class.queue == job.class.queue);
+            owed || ours.any(|new| new.class.tenant == *of)
+        };
+        let heads = queue.ready.values().filter_map(|seqs| seqs.first());
+        let own =
+            |seq: &&Seq| self.jobs.get(*seq).map(|j| &j.class.tenant) == Some(&job.class.tenant);
+        let is_oldest = heads.clone().min() == Some(&finish.seq)
+            && (owed || scene.brought.iter().any(|new| new.class.queue == job.class.queue));
+        let part_bounded = bounds.tenant_max_depth > 0 || bounds.tenant_max_bytes > 0;
+        let is_own_oldest = part_bounded
+            && newcomer(&job.class.tenant)
+            && heads.filter(own).min() == Some(&finish.seq);
+        finish.ending == Ending::Discarded && (is_oldest || is_own_oldest)
     }
 }
 

@@ -99,10 +99,10 @@ impl World {
         let own = self.load(|queue, tenant| *queue == cron.queue && *tenant == cron.tenant);
         let fits = |is: u64, most: u64| most == 0 || is <= most;
         let drops = bounds.strategy == Backpressure::DropOldest;
-        // What is dropped makes room for what would fit into an empty queue.
-        let (depth, bytes) = if drops { (0, 0) } else { (all.depth + more, all.bytes) };
-        fits(depth, bounds.max_depth)
-            && fits(bytes + more * LARGEST_RUN, bounds.max_bytes)
+        // What can be dropped makes room.
+        let ready = if drops { self.ready_of(&cron.queue, None) } else { 0 };
+        fits(all.depth - ready + more, bounds.max_depth)
+            && fits(all.bytes + more * LARGEST_RUN, bounds.max_bytes)
             && fits(own.depth + more, bounds.tenant_max_depth)
             && fits(own.bytes + more * LARGEST_RUN, bounds.tenant_max_bytes)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rota_engine::{Command, FairStrategy, PriorityScope};
-use rota_model::{Class, QueueName, TenantConfig, TenantId};
+use rota_model::{Class, Millis, QueueName, TenantConfig, TenantId};
 
 use super::moment::Moment;
 use super::world::World;
@@ -18,6 +18,8 @@ pub struct Tenant {
     pub arrivals: Vec<Moment>,
     /// It is throttled.
     pub lowered: Option<super::throttles::Lowered>,
+    /// It was released by hand, and is not throttled again before this.
+    pub spared_until: Option<Millis>,
 }
 
 impl World {
@@ -27,13 +29,18 @@ impl World {
         self.tenants.get(id).map_or(&*NOTHING, |tenant| &tenant.config)
     }
 
-    /// Whether a tenant may have one more job of this queue.
-    pub(super) fn tenant_is_open(&self, id: &TenantId, queue: &QueueName) -> bool {
+    /// How many active jobs a tenant may have.
+    pub(super) fn cap_of(&self, id: &TenantId) -> Option<u32> {
         let own = self.tenant(id).max_concurrency;
-        let cap = match self.config.fairness.strategy {
+        match self.config.fairness.strategy {
             FairStrategy::Strict => own.or(Some(self.config.fairness.default_concurrency)),
             FairStrategy::Weighted | FairStrategy::RoundRobin => own,
-        };
+        }
+    }
+
+    /// Whether a tenant may have one more job of this queue.
+    pub(super) fn tenant_is_open(&self, id: &TenantId, queue: &QueueName) -> bool {
+        let cap = self.cap_of(id);
         let tenant = self.tenants.get(id);
         let active = tenant.map_or(0, |tenant| tenant.active);
         let paused = tenant.is_some_and(|tenant| tenant.paused.contains(queue));
@@ -74,7 +81,7 @@ impl World {
                 tenant.config = TenantConfig::default();
                 tenant.paused.clear();
                 tenant.arrivals.iter_mut().for_each(Moment::need_not_count);
-                tenant.lowered = None;
+                (tenant.lowered, tenant.spared_until) = (None, None);
                 let new = self.weight_of(id);
                 self.turns.disturbed(id, new);
             }

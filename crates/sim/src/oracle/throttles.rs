@@ -8,10 +8,9 @@ use super::violation::{Check, Rule, ensure};
 use super::world::World;
 use crate::runtime::Step;
 
-/// A tenant's weight is lowered to this, until then.
+/// A tenant's weight is lowered until then.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lowered {
-    pub weight: Weight,
     pub until: Millis,
 }
 
@@ -23,8 +22,9 @@ impl World {
                 EventKind::TenantThrottled { tenant, throttle: Some(throttle), .. } => {
                     self.begin_throttle(tenant, throttle)?;
                 }
-                EventKind::TenantThrottled { throttle: None, .. } => {
-                    ensure(!self.config.noisy.throttle, Rule::Throttle, || {
+                EventKind::TenantThrottled { tenant, throttle: None, .. } => {
+                    let spared = self.is_spared(tenant);
+                    ensure(spared || !self.config.noisy.throttle, Rule::Throttle, || {
                         "a noisy tenant was noticed and not throttled".into()
                     })?;
                 }
@@ -41,18 +41,17 @@ impl World {
         let (rules, wall) = (self.config.noisy, self.wall);
         let was = self.tenants.entry(id.clone()).or_default().lowered;
         let original = self.given_weight(id);
-        let hundredths = (original.value() * 100.0).round();
-        let part = Weight::new((hundredths * rules.factor).round().max(1.0) / 100.0);
         let right = rules.throttle
             && was.is_none()
+            && !self.is_spared(id)
             && throttle.since == wall
             && throttle.until == wall.saturating_add_ms(rules.throttle_ms as i64)
             && throttle.original == original
-            && Some(throttle.effective) == part;
+            && throttle.effective == self.lowered_weight(id);
         ensure(right, Rule::Throttle, || {
             format!("{id} of {original:?} was {was:?}: {throttle:?}")
         })?;
-        let lowered = Lowered { weight: throttle.effective, until: throttle.until };
+        let lowered = Lowered { until: throttle.until };
         self.tenants.entry(id.clone()).or_default().lowered = Some(lowered);
         self.turns.disturbed(id, throttle.effective);
         Ok(())
@@ -65,6 +64,10 @@ impl World {
             _ => matches!(command, Command::ReleaseTenant(named, _) if named == id),
         });
         ensure(over, Rule::Throttle, || format!("{id} was released, {reason}: {was:?}"))?;
+        if reason != "expired" {
+            let until = self.wall.saturating_add_ms(self.config.noisy.throttle_ms as i64);
+            self.tenants.entry(id.clone()).or_default().spared_until = Some(until);
+        }
         let new = self.given_weight(id);
         self.turns.disturbed(id, new);
         Ok(())
@@ -78,11 +81,24 @@ impl World {
         self.tenant(id).weight.unwrap_or(self.config.fairness.default_weight)
     }
 
+    /// What a throttle leaves of that.
+    fn lowered_weight(&self, id: &TenantId) -> Weight {
+        let hundredths = (self.given_weight(id).value() * 100.0).round();
+        let part = (hundredths * self.config.noisy.factor).round().max(1.0);
+        Weight::new(part / 100.0).expect("a part of a weight is one")
+    }
+
+    /// An operator has released a tenant by hand, and a throttle's time has not passed since.
+    fn is_spared(&self, id: &TenantId) -> bool {
+        let until = self.tenants.get(id).and_then(|tenant| tenant.spared_until);
+        until.is_some_and(|until| until > self.wall)
+    }
+
     /// The weight by which a tenant is served.
     pub(super) fn weight_of(&self, id: &TenantId) -> Weight {
         let lowered = self.tenants.get(id).and_then(|tenant| tenant.lowered);
         let lasts = lowered.filter(|lowered| lowered.until > self.wall);
-        lasts.map_or_else(|| self.given_weight(id), |lowered| lowered.weight)
+        if lasts.is_some() { self.lowered_weight(id) } else { self.given_weight(id) }
     }
 
     pub(super) fn check_weights_shown(&self, engine: &Engine) -> Check {

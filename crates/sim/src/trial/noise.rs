@@ -83,7 +83,7 @@ impl Trial {
                 let weight = Weight::new(self.rng.one_of([0.01, 0.5, 1.0, 7.0]));
                 let config = TenantConfig { weight, ..TenantConfig::default() };
                 self.stand.put_tenant(&tenant(n), config);
-                self.model.parties[n].weight = weight.unwrap_or_default();
+                self.model.weighs(n, weight.unwrap_or_default());
                 Ok(())
             }
             _ => self.delete(n),
@@ -168,7 +168,7 @@ impl Trial {
         let released = matches!(reply, Reply::Tenant { .. });
         ensure(released == throttled, Rule::Throttle, || format!("{reply:?} of t{n}"))?;
         if released {
-            self.model.released(n);
+            self.model.released(n, self.stand.wall());
         }
         Ok(())
     }

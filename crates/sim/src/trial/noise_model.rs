@@ -2,7 +2,8 @@
 //!
 //! Every five seconds at most, the tenants that did something since are looked at. A signal that was
 //! not there the last time begins a throttle, unless one lasts. It lowers the weight to the part
-//! that is configured and ends at its time, by release, or with the tenant.
+//! that is configured and ends at its time, by release, or with the tenant. After a release nothing
+//! but the noise is told for as long as a throttle lasts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +25,7 @@ pub(super) struct Party {
     pub depth: u64,
     pub active: u64,
     pub throttle: Option<Throttle>,
+    spared_until: Option<Millis>,
     /// It did something since the last look.
     touched: bool,
     /// Its depth as of its last look.
@@ -74,11 +76,22 @@ impl Model {
     pub fn deleted(&mut self, n: usize) {
         let party = &mut self.parties[n];
         (party.weight, party.throttle, party.noted) = (Weight::default(), None, 0);
+        party.spared_until = None;
         party.signals.clear();
     }
 
-    pub fn released(&mut self, n: usize) {
+    /// A throttle lowers the weight that there is.
+    pub fn weighs(&mut self, n: usize, weight: Weight) {
         let party = &mut self.parties[n];
+        party.weight = weight;
+        if let Some(throttle) = &mut party.throttle {
+            (throttle.original, throttle.effective) = (weight, part(weight, self.rules.factor));
+        }
+    }
+
+    pub fn released(&mut self, n: usize, wall: Millis) {
+        let party = &mut self.parties[n];
+        party.spared_until = Some(wall.saturating_add_ms(self.rules.throttle_ms as i64));
         party.throttle = None;
         party.signals.clear();
     }
@@ -110,6 +123,9 @@ impl Model {
         for (n, signals) in all {
             let rules = self.rules;
             let party = &mut self.parties[n];
+            if party.spared_until.take_if(|until| *until <= wall).is_some() {
+                party.signals.clear();
+            }
             let first = ORDER
                 .into_iter()
                 .find(|name| signals.contains(name) && !party.signals.contains(name));
@@ -122,10 +138,13 @@ impl Model {
                 party.signals.clear();
                 outcome.expired.insert(n);
             }
+            outcome.begun.insert((n, reason));
+            if party.spared_until.is_some() {
+                continue;
+            }
             let (original, effective) = (party.weight, part(party.weight, rules.factor));
             let until = wall.saturating_add_ms(rules.throttle_ms as i64);
             party.throttle = Some(Throttle { reason, original, effective, since: wall, until });
-            outcome.begun.insert((n, reason));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Forgetting a tenant, and its jobs if that is wanted.
 
 use axum::extract::State;
-use rota_engine::{Command, Refusal, Reply};
+use rota_engine::{Command, Origin, Refusal, Reply};
 use rota_model::{State as JobState, TenantId};
 use rota_store::Selection;
 use serde_json::{Value, json};
@@ -31,8 +31,15 @@ pub(in crate::http) async fn delete(
     let said = |word: &str| {
         params.get(word) == Some("true") || members.get(word) == Some(&Value::Bool(true))
     };
-    let id = find(&app, &name).await?.view.id;
+    let view = find(&app, &name).await?.view;
+    let id = view.id;
     only_operators("What a tenant may use")?;
+    if view.origin == Origin::File {
+        return Err(ApiError::conflict(
+            "The tenant is configured in the settings file or in ROTA_TENANTS.",
+        )
+        .hint("Remove it there and restart, or PUT another configuration over it."));
+    }
     let rounds = if said("purge") { ROUNDS } else { 0 };
     if rounds > 0 {
         bulk::require_confirm(Some(said("confirm")))?;

@@ -15,6 +15,7 @@ pub(super) fn summary(view: &TenantView) -> Value {
         "depth": view.jobs.depth(),
         "fairness": fairness(view),
         "throttled": view.throttle.is_some(),
+        "noisy": noisy(view),
     })
 }
 
@@ -28,6 +29,7 @@ pub(super) fn whole(view: &TenantView, totals: &Totals) -> Value {
         // What counts, also where nothing was said.
         "fairness_weight": number(view.weight.value()),
         "throttle": throttle(view.throttle.as_ref()),
+        "noisy": noisy(view),
         "stats": stats(view, totals),
         "file": view.file.as_ref().map(config),
         // One that is only configured has no beginning.
@@ -56,6 +58,7 @@ pub(super) fn stats(view: &TenantView, totals: &Totals) -> Value {
         "depth": view.jobs.depth(),
         "bytes": view.jobs.bytes,
         "throttle": throttle(view.throttle.as_ref()),
+        "noisy": noisy(view),
         "queues": view.shards.iter().map(shard).collect::<Vec<_>>(),
     })
 }
@@ -136,6 +139,19 @@ fn throttle(throttle: Option<&Throttle>) -> Option<Value> {
             "effective_weight": number(throttle.effective.value()),
             "since": throttle.since.to_string(),
             "until": throttle.until.to_string(),
+        })
+    })
+}
+
+/// What a tenant takes too much of, for as long as it does.
+fn noisy(view: &TenantView) -> Option<Value> {
+    view.noisy.as_ref().map(|noisy| {
+        json!({
+            "signal": noisy.signal,
+            "value": number(noisy.value),
+            "threshold": number(noisy.threshold),
+            "since": noisy.since.to_string(),
+            "action": if view.throttle.is_some() { "throttled" } else { "none" },
         })
     })
 }

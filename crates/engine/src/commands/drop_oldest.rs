@@ -1,0 +1,152 @@
+//! Which jobs make room for new ones: the oldest of a queue, or of one tenant's part of it, that
+//! wait to be fetched. All are chosen before the first is dropped, so nothing is lost for jobs that
+//! do not fit after all.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use rota_model::{ClassId, Ending, Seq};
+
+use crate::sched::{QueueIx, ShardIx};
+use crate::{Engine, EventKind};
+
+/// The most jobs that one enqueue pushes out beyond as many as it brings. A queue whose bound was
+/// lowered far below what it holds shrinks by so many with every enqueue.
+const MOST_DROPPED: u64 = 10_000;
+
+/// How much too much there would be.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Excess {
+    pub jobs: u64,
+    pub bytes: u64,
+}
+
+/// Jobs that are to go.
+#[derive(Default)]
+pub(super) struct Drops {
+    jobs: Vec<(Seq, ClassId)>,
+    seqs: BTreeSet<Seq>,
+}
+
+/// Jobs of several lanes, the oldest first.
+struct Oldest<'a, I: Iterator<Item = (Seq, ClassId)>> {
+    engine: &'a Engine,
+    /// The first job of each lane, in their order.
+    heads: std::iter::Peekable<I>,
+    /// The next job of each lane that was taken from.
+    next: BinaryHeap<Reverse<(Seq, ClassId)>>,
+}
+
+impl Excess {
+    pub fn is_none(self) -> bool {
+        self.jobs == 0 && self.bytes == 0
+    }
+
+    fn less(self, bytes: u64) -> Self {
+        Self { jobs: self.jobs.saturating_sub(1), bytes: self.bytes.saturating_sub(bytes) }
+    }
+}
+
+impl Drops {
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+}
+
+impl Engine {
+    /// Chooses the oldest of one tenant's part of a queue. Whether that is enough.
+    pub(super) fn choose_of_shard(
+        &self,
+        drops: &mut Drops,
+        shard: ShardIx,
+        excess: Excess,
+        brought: u64,
+    ) -> bool {
+        let turns = self.shards.get(shard).turns.iter();
+        let placed = turns.flat_map(|(_, turn)| self.lanes_of_turn(*turn));
+        let swept = self.sweeps.iter().copied();
+        let swept = swept.filter(|class| self.classes.slot(*class).shard == shard);
+        let heads = placed
+            .chain(swept)
+            .filter_map(|class| Some((self.lanes.get(class)?.head()?, class)))
+            .collect::<BTreeSet<_>>();
+        self.choose(drops, heads.into_iter(), excess, brought)
+    }
+
+    /// Chooses the oldest of a queue, whoever owns them; those already chosen count. Whether that is
+    /// enough.
+    pub(super) fn choose_of_queue(
+        &self,
+        drops: &mut Drops,
+        queue: QueueIx,
+        mut excess: Excess,
+        brought: u64,
+    ) -> bool {
+        for (seq, class) in &drops.jobs {
+            if self.classes.slot(*class).queue == queue {
+                excess = excess.less(self.waiting_bytes(*seq, *class));
+            }
+        }
+        let heads = self.queues.get(queue).heads.iter().flatten().copied();
+        self.choose(drops, heads, excess, brought)
+    }
+
+    fn choose(
+        &self,
+        drops: &mut Drops,
+        heads: impl Iterator<Item = (Seq, ClassId)>,
+        mut excess: Excess,
+        brought: u64,
+    ) -> bool {
+        let oldest = Oldest { engine: self, heads: heads.peekable(), next: BinaryHeap::new() };
+        let mut left = MOST_DROPPED.saturating_add(brought);
+        for (seq, class) in oldest {
+            if excess.is_none() || left == 0 {
+                return true;
+            }
+            if drops.seqs.insert(seq) {
+                drops.jobs.push((seq, class));
+                excess = excess.less(self.waiting_bytes(seq, class));
+                left -= 1;
+            }
+        }
+        excess.is_none()
+    }
+
+    fn waiting_bytes(&self, seq: Seq, class: ClassId) -> u64 {
+        let size = self.lanes.get(class).and_then(|lane| lane.size_of(seq));
+        size.map_or(0, |size| size.bytes())
+    }
+
+    pub(super) fn drop_jobs(&mut self, drops: Drops) {
+        for (seq, class) in drops.jobs {
+            self.leave_lane(seq, class);
+            self.end(seq, class, Ending::Discarded, None);
+            self.meter(class).dropped += 1;
+            let job = self.job_ref(seq, class);
+            let queue = job.class.queue.clone();
+            self.emit(EventKind::QueueDropped { queue, job: job.clone() });
+            let (reason, error) = ("dropped_by_backpressure", bytes::Bytes::new());
+            self.emit(EventKind::Discarded { job, attempt: 0, reason, error });
+        }
+    }
+}
+
+impl<I: Iterator<Item = (Seq, ClassId)>> Iterator for Oldest<'_, I> {
+    type Item = (Seq, ClassId);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.next.peek().map(|Reverse(job)| *job);
+        let is_head = match (self.heads.peek(), next) {
+            (Some(head), Some(next)) => *head < next,
+            (head, _) => head.is_some(),
+        };
+        let job = if is_head { self.heads.next() } else { self.next.pop().map(|Reverse(j)| j) };
+        let (seq, class) = job?;
+        let behind = self.engine.lanes.get(class).map(|lane| lane.walk(Some(seq), false, 1));
+        if let Some(&behind) = behind.as_deref().and_then(|seqs| seqs.first()) {
+            self.next.push(Reverse((behind, class)));
+        }
+        Some((seq, class))
+    }
+}
