@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::api::{caller, enqueue_many, fresh, list, of, of_with, shared, tenants};
-use crate::shorthand::{fresh_queue, job_on, text};
+use crate::shorthand::{ack, fresh_queue, job_on, text};
 use crate::support::Server;
 
 /// Two tenants on one queue: 3 waiting and 1 active of the first, 2 waiting of the second.
@@ -158,7 +158,7 @@ fn a_flood_of_others_is_not_felt_in_a_tenants_lists() {
     let mut own = enqueue_many(&server, &of(quiet, small), 25);
     own.extend(enqueue_many(&server, &of(quiet, crowded), 25));
     for job in caller(&server, quiet).fetch(small, 5) {
-        server.ack(&text(&job["id"]));
+        ack(&server, &text(&job["id"]));
     }
     // More than one page may look at.
     enqueue_many(&server, &of(flood, crowded), 55_000);
@@ -181,6 +181,7 @@ fn a_flood_of_others_is_not_felt_in_a_tenants_lists() {
     let cancel = json!({"filter": {"tenant_id": quiet}, "confirm": true});
     let outcome = server.post("/ojs/v1/admin/jobs/bulk/cancel", cancel).expect(200);
     assert_eq!(outcome["succeeded"], 45, "{outcome}");
-    let cancelled = |more: &str| server.get(&path("tenant=quiet&state=cancelled", more)).expect(200);
+    let cancelled =
+        |more: &str| server.get(&path("tenant=quiet&state=cancelled", more)).expect(200);
     expect_full_pages(&cancelled, &own[5..]);
 }

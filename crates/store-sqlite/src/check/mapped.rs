@@ -35,7 +35,7 @@ impl<'c> Mapped<'c> {
 
     fn zone(&mut self, level: usize, zone: i64) -> Result<Option<&ClassSet>, Fault> {
         let last = &mut self.zones[level];
-        if !last.as_ref().is_some_and(|(number, _)| *number == zone) {
+        if last.as_ref().is_none_or(|(number, _)| *number != zone) {
             let told = self.told.query_row((level as i64, zone), |row| {
                 Ok(ClassSet::read(row.get_ref(0)?.as_blob_or_null()?))
             });

@@ -113,7 +113,9 @@ mod tests {
         classes.into_iter().rev().for_each(|class| set.add(class));
         let written = set.write();
         assert_eq!(ClassSet::read(written.as_deref()), set);
-        assert!(classes.iter().all(|class| set.has(*class) && meets(written.as_deref(), &[*class])));
+        assert!(
+            classes.iter().all(|class| set.has(*class) && meets(written.as_deref(), &[*class]))
+        );
         assert!(!set.has(ClassId(2)) && !meets(written.as_deref(), &[2, 129, 301].map(ClassId)));
         assert!(meets(written.as_deref(), &[2, 129, 300].map(ClassId)));
     }
