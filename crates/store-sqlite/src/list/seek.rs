@@ -69,12 +69,13 @@ impl<'a> Seeker<'a> {
             Order::OldestFirst => "ASC",
             Order::NewestFirst => "DESC",
         };
+        let Piece { level, first, last } = piece;
+        // A statement for each level: they are used one inside the other, and kept for the next time.
         let mut statement = self.conn.prepare_cached(&format!(
-            "SELECT zone, classes FROM zones WHERE level = ?1 AND zone BETWEEN ?2 AND ?3 \
+            "SELECT zone, classes FROM zones WHERE level = {level} AND zone BETWEEN ?1 AND ?2 \
              ORDER BY zone {direction}"
         ))?;
-        let Piece { level, first, last } = piece;
-        let mut rows = statement.query((level as i64, first, last))?;
+        let mut rows = statement.query((first, last))?;
         while let Some(row) = rows.next()? {
             let zone = row.get(0)?;
             let bounds =
