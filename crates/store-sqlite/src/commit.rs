@@ -10,19 +10,36 @@ use rusqlite::{Connection, ErrorCode};
 use crate::apply::Applier;
 use crate::fault::Fault;
 use crate::row::key;
+use crate::zones::OpenZones;
 use crate::{checkpoint, load};
 
-pub(crate) fn commit(conn: &Connection, path: &Path, batch: &Batch) -> Result<(), CommitError> {
-    write(conn, batch).map_err(|fault| settle(conn, path, batch, fault))
+/// The zones are as the last batch left them, or `None` when they have to be read.
+pub(crate) fn commit(
+    conn: &Connection,
+    path: &Path,
+    zones: &mut Option<OpenZones>,
+    batch: &Batch,
+) -> Result<(), CommitError> {
+    // What fails leaves them as they were in the database, not as they are in memory.
+    let known = zones.take();
+    let written = write(conn, known, batch).map_err(|fault| settle(conn, path, batch, fault))?;
+    *zones = Some(written);
+    Ok(())
 }
 
-fn write(conn: &Connection, batch: &Batch) -> Result<(), Fault> {
+fn write(conn: &Connection, zones: Option<OpenZones>, batch: &Batch) -> Result<OpenZones, Fault> {
     run(conn, "BEGIN IMMEDIATE")?;
+    let mut zones = match zones {
+        Some(zones) => zones,
+        None => OpenZones::read(conn, load::meta(conn)?.next_seq)?,
+    };
     follow(conn, batch)?;
-    let mut applier = Applier::new(conn, batch.number)?;
+    let mut applier = Applier::new(conn, &mut zones, batch.number)?;
     applier.apply_all(&batch.mutations)?;
     drop(applier);
-    run(conn, "COMMIT")
+    zones.open(conn, key(batch.next_seq))?;
+    run(conn, "COMMIT")?;
+    Ok(zones)
 }
 
 /// Refuses a batch that does not follow the last one.

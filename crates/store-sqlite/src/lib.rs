@@ -37,6 +37,7 @@ mod set_aside;
 mod snapshot;
 mod store;
 mod survey;
+mod zones;
 
 pub use backup::{Copied, backup};
 pub use copy::Stage;

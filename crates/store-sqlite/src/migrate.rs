@@ -3,16 +3,18 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::fault::Fault;
+use crate::zones;
 
 /// "Rota", so that `file` and we ourselves can tell the file from any other SQLite database.
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
 
 /// Step n leads from format n - 1 to format n; a published step is never changed.
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 5] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
     include_str!("../migrations/0004_limits.sql"),
+    include_str!("../migrations/0005_zones.sql"),
 ];
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;
@@ -22,6 +24,9 @@ pub(crate) const SEALED_IDS: u32 = 3;
 
 /// Since this format, living jobs tell their size and there is a journal.
 pub(crate) const LIMITS: u32 = 4;
+
+/// Since this format, zones tell where the jobs of a class are.
+pub(crate) const ZONES: u32 = 5;
 
 pub(crate) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
     Ok(!conn.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?)
@@ -41,6 +46,9 @@ pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), Fault> {
     for step in STEPS.iter().skip(from as usize) {
         tx.execute_batch(step)?;
     }
+    if from < ZONES {
+        zones::build(&tx)?;
+    }
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     tx.pragma_update(None, "user_version", FORMAT)?;
     Ok(tx.commit()?)
@@ -48,9 +56,9 @@ pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), Fault> {
 
 /// A cheap look for what every later statement relies on.
 pub(crate) fn check_schema(conn: &Connection) -> Result<(), Fault> {
-    const TABLES: [&str; 11] = [
+    const TABLES: [&str; 12] = [
         "meta", "jobs", "live", "done", "purge", "errors", "classes", "counts", "named", "history",
-        "journal",
+        "journal", "zones",
     ];
     let mut statement =
         conn.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;

@@ -10,6 +10,7 @@ use crate::fault::Fault;
 use crate::lock::DirLock;
 use crate::mover::{Mover, Step};
 use crate::reserve::Reserve;
+use crate::zones::OpenZones;
 use crate::{OpenError, Options, SqliteReader, checkpoint, commit, load, open};
 
 /// The writing side of the embedded store. Its futures are ready at once: every call does its
@@ -19,6 +20,7 @@ pub struct SqliteStore {
     conn: Connection,
     path: PathBuf,
     reserve: Reserve,
+    zones: Option<OpenZones>,
     // These last, so that they are let go of after the connection: SQLite's locks on a file end
     // when any handle to it is closed.
     _file: Arc<File>,
@@ -36,7 +38,7 @@ impl SqliteStore {
         let mover = open::mover(&path, file.clone(), options)?;
         let reserve = Reserve::new(dir, options.reserve_bytes);
         reserve.restore();
-        Ok(Self { mover, conn, path, reserve, _file: file, _lock: lock })
+        Ok(Self { mover, conn, path, reserve, zones: None, _file: file, _lock: lock })
     }
 
     /// Whether the space to fall back on is there; it may not be, on a disk that is nearly full.
@@ -103,7 +105,7 @@ impl Store for SqliteStore {
         if let Some(cause) = self.mover.failure() {
             return Err(CommitError::Fatal(cause));
         }
-        commit::commit(&self.conn, &self.path, batch)?;
+        commit::commit(&self.conn, &self.path, &mut self.zones, batch)?;
         // It is committed, so what goes wrong here is for the next one to tell.
         if let Err(fault) = self.keep_log_short() {
             self.mover.fail(&fault);

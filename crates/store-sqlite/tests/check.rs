@@ -84,6 +84,8 @@ fn each_broken_rule_is_named() {
         ("UPDATE done SET purge_at = 12345 WHERE seq = 10", "kept_for_ever"),
         ("DELETE FROM classes WHERE id = 2", "unknown_class"),
         ("UPDATE meta SET next_seq = 100", "number_not_given_yet"),
+        ("DELETE FROM zones WHERE level = 0 AND zone = 1", "not_on_the_map"),
+        ("UPDATE zones SET classes = x'05' WHERE level = 0 AND zone = 1", "not_on_the_map"),
         ("UPDATE counts SET completed = completed + 1 WHERE class = 1", "counts"),
         ("DELETE FROM counts WHERE class = 1", "counts"),
         ("INSERT INTO counts VALUES (7, 1, 0, 0, 0, 0)", "counts"),

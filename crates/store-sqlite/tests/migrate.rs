@@ -15,10 +15,11 @@ use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
 use rusqlite::Connection;
 
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
+    include_str!("../migrations/0004_limits.sql"),
 ];
 
 /// Before the first start of a new version, the old format is there to be backed up.

@@ -17,7 +17,8 @@ pub struct ListQuery {
     pub after: Option<Seq>,
     pub order: Order,
     pub limit: usize,
-    /// At most this many rows are looked at; then the page ends, with a cursor to go on from.
+    /// About this many rows are looked at, at most; then the page ends, with a cursor to go on from.
+    /// Jobs of other classes that a store can pass over without looking do not count.
     pub scan: usize,
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::api::{caller, enqueue_many, fresh, list, of, of_with, shared, tenants};
-use crate::shorthand::{fresh_queue, job_on, text};
+use crate::shorthand::{ack, fresh_queue, job_on, text};
 use crate::support::Server;
 
 /// Two tenants on one queue: 3 waiting and 1 active of the first, 2 waiting of the second.
@@ -121,4 +121,67 @@ fn shards_are_shown_with_their_tenant() {
     assert_eq!(shards[0]["name"], queue);
     assert_eq!(shards[0]["shard"], format!("shard:{acme}:{queue}"));
     assert_eq!((&shards[0]["available"], &shards[0]["scheduled"]), (&json!(1), &json!(1)));
+}
+
+/// What a page tells: its jobs' ids, and whether more follow.
+fn page(answer: &Value) -> (Vec<String>, bool) {
+    let ids = list(&answer["items"]).iter().map(|job| text(&job["id"])).collect();
+    (ids, answer["pagination"]["has_more"] == true)
+}
+
+/// Pages of 20, by cursor and by number, and in both directions: all full but the last.
+fn expect_full_pages(get: &dyn Fn(&str) -> Value, expected: &[String]) {
+    for order in ["desc", "asc"] {
+        let mut wanted = expected.to_vec();
+        if order == "desc" {
+            wanted.reverse();
+        }
+        let mut cursor = String::new();
+        for (n, part) in wanted.chunks(20).enumerate() {
+            let whole = (part.to_vec(), (n + 1) * 20 < wanted.len());
+            let size = format!("per_page=20&order={order}");
+            assert_eq!(page(&get(&format!("{size}&page={}", n + 1))), whole, "page {n}, {order}");
+            let answer = get(&format!("{size}{cursor}"));
+            assert_eq!(page(&answer), whole, "{cursor}, {order}");
+            cursor = match answer["pagination"]["next_cursor"].as_str() {
+                Some(next) => format!("&cursor={next}"),
+                None => break,
+            };
+        }
+    }
+}
+
+#[test]
+fn a_flood_of_others_is_not_felt_in_a_tenants_lists() {
+    let server = crate::api::start(&[]);
+    let (quiet, flood, small, crowded) = ("quiet", "flood", "small", "crowded");
+    let mut own = enqueue_many(&server, &of(quiet, small), 25);
+    own.extend(enqueue_many(&server, &of(quiet, crowded), 25));
+    for job in caller(&server, quiet).fetch(small, 5) {
+        ack(&server, &text(&job["id"]));
+    }
+    // More than one page may look at.
+    enqueue_many(&server, &of(flood, crowded), 55_000);
+
+    let path = |query: &str, more: &str| format!("/ojs/v1/admin/jobs?{query}&{more}");
+    let by_header = |more: &str| caller(&server, quiet).get(&path("x=", more)).expect(200);
+    let by_tenant = |more: &str| server.get(&path("tenant=quiet", more)).expect(200);
+    let of_tenant =
+        |more: &str| server.get(&format!("/ojs/v1/admin/tenants/quiet/jobs?{more}")).expect(200);
+    let by_queue = |more: &str| server.get(&path("queue=small", more)).expect(200);
+    let both = |more: &str| server.get(&path("tenant=quiet&queue=crowded", more)).expect(200);
+    let done = |more: &str| server.get(&path("tenant=quiet&state=completed", more)).expect(200);
+    expect_full_pages(&by_header, &own);
+    expect_full_pages(&by_tenant, &own);
+    expect_full_pages(&of_tenant, &own);
+    expect_full_pages(&by_queue, &own[..25]);
+    expect_full_pages(&both, &own[25..]);
+    expect_full_pages(&done, &own[..5]);
+
+    let cancel = json!({"filter": {"tenant_id": quiet}, "confirm": true});
+    let outcome = server.post("/ojs/v1/admin/jobs/bulk/cancel", cancel).expect(200);
+    assert_eq!(outcome["succeeded"], 45, "{outcome}");
+    let cancelled =
+        |more: &str| server.get(&path("tenant=quiet&state=cancelled", more)).expect(200);
+    expect_full_pages(&cancelled, &own[5..]);
 }

@@ -18,6 +18,7 @@ impl Applier<'_> {
             new.created.0,
             &new.body[..],
         ))?;
+        self.zones.note(self.conn, key(new.seq), new.class)?;
         if is_plain(live) {
             self.insert_plain.execute((
                 key(live.seq),
@@ -136,6 +137,7 @@ impl Applier<'_> {
                 return Err(misplaced("delete", run[0]));
             }
         }
+        self.zones.forget(self.conn, deletions)?;
         deletions.clear();
         Ok(())
     }

@@ -15,10 +15,12 @@ use rota_store::{Claim, Finish, Mutation};
 use rusqlite::{CachedStatement, Connection, Params};
 
 use crate::fault::Fault;
+use crate::zones::OpenZones;
 
 /// The statements of the hot path are looked up once per batch instead of once per mutation.
 pub(crate) struct Applier<'c> {
     conn: &'c Connection,
+    zones: &'c mut OpenZones,
     /// The batch's, under which its journal is kept.
     number: u64,
     insert_job: CachedStatement<'c>,
@@ -37,9 +39,14 @@ pub(crate) struct Applier<'c> {
 }
 
 impl<'c> Applier<'c> {
-    pub(crate) fn new(conn: &'c Connection, number: u64) -> Result<Self, Fault> {
+    pub(crate) fn new(
+        conn: &'c Connection,
+        zones: &'c mut OpenZones,
+        number: u64,
+    ) -> Result<Self, Fault> {
         Ok(Self {
             conn,
+            zones,
             number,
             insert_job: conn.prepare_cached(
                 "INSERT INTO jobs (seq, id, given, class, created, body) \

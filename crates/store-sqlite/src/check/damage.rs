@@ -23,6 +23,7 @@ pub enum Rule {
     UnknownClass,
     AnotherClass,
     NumberNotGivenYet,
+    NotOnTheMap,
     Counts,
     MalformedClass,
     MalformedNamed,
@@ -73,6 +74,9 @@ impl Rule {
             Rule::AnotherClass => ("another_class", "jobs that are in two classes"),
             Rule::NumberNotGivenYet => {
                 ("number_not_given_yet", "jobs with a number that was not given out yet")
+            }
+            Rule::NotOnTheMap => {
+                ("not_on_the_map", "jobs that lists of their queue or tenant pass over")
             }
             Rule::Counts => ("counts", "classes whose finished jobs are counted wrongly"),
             Rule::MalformedClass => ("malformed_class", "classes that cannot be read"),

@@ -5,6 +5,7 @@
 mod cursor;
 mod damage;
 mod listed;
+mod mapped;
 mod rows;
 mod sqlite;
 mod things;

@@ -10,6 +10,7 @@ use super::Census;
 use super::cursor::Cursor;
 use super::damage::{Damages, Rule};
 use super::listed::Listed;
+use super::mapped::Mapped;
 use super::things::Classes;
 use crate::fault::Fault;
 use crate::{Snapshot, migrate, row};
@@ -38,10 +39,13 @@ pub(super) fn check(
     let mut done = Cursor::over(done.query([])?, row::done)?;
     let mut errors = Cursor::over(errors.query([])?, |_| Ok(()))?;
 
+    let next_seq = snapshot.loaded().next_seq;
+    let has_zones = snapshot.format() >= migrate::ZONES;
     let mut judge = Judge {
-        next_seq: snapshot.loaded().next_seq,
+        next_seq,
         id_key: snapshot.loaded().id_key,
         listed: if is_old { None } else { Some(Listed::read(conn)?) },
+        mapped: if has_zones { Some(Mapped::read(conn, next_seq)?) } else { None },
         census: Census::default(),
         finished: HashMap::new(),
         classes,
@@ -55,7 +59,7 @@ pub(super) fn check(
             live: live.take(key)?,
             done: done.take(key)?,
             has_errors: errors.take(key)?.is_some(),
-        });
+        })?;
     }
     judge.counts();
     Ok(judge.census)
@@ -94,6 +98,7 @@ struct Judge<'a> {
     id_key: IdKey,
     /// Older formats have an index instead, which SQLite checks.
     listed: Option<Listed>,
+    mapped: Option<Mapped<'a>>,
     census: Census,
     finished: HashMap<ClassId, Counts>,
     classes: &'a Classes,
@@ -101,7 +106,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn job(&mut self, entries: Entries) {
+    fn job(&mut self, entries: Entries) -> Result<(), Fault> {
         let Entries { seq, job, live, done, has_errors } = entries;
         self.place(seq, job.is_some(), live.is_some(), done.is_some());
         if has_errors && job.is_none() {
@@ -119,6 +124,11 @@ impl Judge<'_> {
         let place = live.as_ref().map(|live| live.class).or(done.as_ref().map(|done| done.class));
         let bytes = job.as_ref().and_then(|job| job.bytes);
         self.class(seq, job.map(|job| job.class), place);
+        if let (Some(mapped), Some(class)) = (&mut self.mapped, place)
+            && !mapped.has(seq, class)?
+        {
+            self.damages.found(Rule::NotOnTheMap, seq);
+        }
         if let Some(live) = live {
             self.living(&live, bytes);
         }
@@ -130,6 +140,7 @@ impl Judge<'_> {
             *self.census.finished.get_mut(done.ending) += 1;
             *self.finished.entry(done.class).or_default().get_mut(done.ending) += 1;
         }
+        Ok(())
     }
 
     fn place(&mut self, seq: Seq, job: bool, live: bool, done: bool) {

@@ -36,6 +36,26 @@ pub(super) fn of(conn: &Connection, query: &ListQuery) -> Result<Option<Bounds>,
 }
 
 impl Bounds {
+    pub(super) fn contains(self, key: i64) -> bool {
+        (self.low..=self.high).contains(&key)
+    }
+
+    /// What is left of this from the beginning of a part of it on.
+    pub(super) fn rest_from(self, part: Bounds, order: Order) -> Bounds {
+        match order {
+            Order::OldestFirst => Bounds { low: self.low.max(part.low), ..self },
+            Order::NewestFirst => Bounds { high: self.high.min(part.high), ..self },
+        }
+    }
+
+    /// The last number that comes before all of these.
+    pub(super) fn just_before(self, order: Order) -> i64 {
+        match order {
+            Order::OldestFirst => self.low.saturating_sub(1),
+            Order::NewestFirst => self.high.saturating_add(1),
+        }
+    }
+
     fn go_on_behind(&mut self, after: Seq, order: Order) {
         let after = row::key(after);
         match order {

@@ -18,6 +18,7 @@ mod insert;
 mod journal;
 mod large;
 mod list_by;
+mod list_classes;
 mod list_pages;
 mod list_scan;
 mod named;
@@ -50,6 +51,7 @@ pub use insert::*;
 pub use journal::*;
 pub use large::*;
 pub use list_by::*;
+pub use list_classes::*;
 pub use list_pages::*;
 pub use list_scan::*;
 pub use named::*;
@@ -122,6 +124,12 @@ macro_rules! store_tests {
             lists_merge_living_and_finished_jobs_in_order
             pages_hold_every_job_once_while_jobs_move
             pages_end_at_the_limit
+            a_few_jobs_beside_a_flood_have_full_pages
+            a_deep_page_beside_a_flood_is_read_at_once
+            jobs_that_trickle_in_beside_a_flood_have_full_pages
+            one_of_thousands_of_classes_has_full_pages
+            a_class_is_listed_while_jobs_around_it_are_deleted
+            a_class_is_listed_whatever_the_order_of_its_numbers
             pages_end_at_the_scan_bound
             overdue_jobs_come_longest_overdue_first
             a_sweep_says_how_far_it_went

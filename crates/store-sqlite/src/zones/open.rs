@@ -1,0 +1,149 @@
+//! The zones of the newest jobs, which have no rows yet.
+
+use rota_model::{ClassId, Seq};
+use rusqlite::{Connection, Params};
+
+use super::{ClassSet, LEVELS, below, first_in, last_in, zone_of};
+use crate::fault::Fault;
+use crate::row::key;
+
+pub(crate) struct OpenZones {
+    levels: [OpenZone; LEVELS],
+}
+
+struct OpenZone {
+    number: i64,
+    classes: ClassSet,
+}
+
+impl OpenZones {
+    /// When no job has been accepted yet, or none is known of.
+    pub(super) fn first() -> Self {
+        let open = |_| OpenZone { number: 0, classes: ClassSet::empty() };
+        Self { levels: std::array::from_fn(open) }
+    }
+
+    /// As a commit that gave numbers out up to this one left them.
+    pub(crate) fn read(conn: &Connection, next_seq: Seq) -> Result<Self, Fault> {
+        let mut zones = Self::first();
+        for (level, open) in zones.levels.iter_mut().enumerate() {
+            open.number = zone_of(level, key(next_seq));
+            if level == 0 {
+                read_jobs(conn, open)?;
+            } else {
+                read_below(conn, level, open)?;
+            }
+        }
+        Ok(zones)
+    }
+
+    /// A job of this class has this number now.
+    pub(crate) fn note(
+        &mut self,
+        conn: &Connection,
+        key: i64,
+        class: ClassId,
+    ) -> Result<(), Fault> {
+        let zone = zone_of(0, key);
+        if zone > self.levels[0].number {
+            self.open(conn, key)?;
+        }
+        if zone == self.levels[0].number {
+            self.levels[0].classes.add(class);
+            return Ok(());
+        }
+        self.note_late(conn, key, class)
+    }
+
+    /// The next number to be given out is this one, or a later one: writes the zones before it.
+    pub(crate) fn open(&mut self, conn: &Connection, key: i64) -> Result<(), Fault> {
+        for level in 0..LEVELS {
+            let number = zone_of(level, key);
+            if number <= self.levels[level].number {
+                break;
+            }
+            let next = OpenZone { number, classes: ClassSet::empty() };
+            let closed = std::mem::replace(&mut self.levels[level], next);
+            if let Some(above) = self.levels.get_mut(level + 1) {
+                above.classes.add_all(&closed.classes);
+            }
+            if !closed.classes.is_empty() && is_inhabited(conn, level, closed.number)? {
+                put(conn, level, closed.number, &closed.classes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Some jobs are gone; their numbers are sorted. A zone without jobs needs no row.
+    pub(crate) fn forget(&self, conn: &Connection, gone: &[Seq]) -> Result<(), Fault> {
+        let same_zone = |a: &Seq, b: &Seq| zone_of(0, key(*a)) == zone_of(0, key(*b));
+        for seqs in gone.chunk_by(same_zone) {
+            for level in 0..LEVELS {
+                let zone = zone_of(level, key(seqs[0]));
+                if zone >= self.levels[level].number || is_inhabited(conn, level, zone)? {
+                    break;
+                }
+                let sql = "DELETE FROM zones WHERE level = ?1 AND zone = ?2";
+                conn.prepare_cached(sql)?.execute((level as i64, zone))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Numbers are given out in order, so this is hardly ever needed: the zone has told its classes.
+    fn note_late(&mut self, conn: &Connection, key: i64, class: ClassId) -> Result<(), Fault> {
+        for (level, open) in self.levels.iter_mut().enumerate() {
+            let zone = zone_of(level, key);
+            if zone < open.number {
+                put(conn, level, zone, &ClassSet::ANY)?;
+            } else {
+                open.classes.add(class);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_jobs(conn: &Connection, open: &mut OpenZone) -> Result<(), Fault> {
+    let mut statement = conn.prepare(
+        "SELECT class FROM live WHERE seq >= ?1 UNION SELECT class FROM done WHERE seq >= ?1",
+    )?;
+    let mut rows = statement.query([first_in(0, open.number)])?;
+    while let Some(row) = rows.next()? {
+        open.classes.add(ClassId(row.get(0)?));
+    }
+    Ok(())
+}
+
+fn read_below(conn: &Connection, level: usize, open: &mut OpenZone) -> Result<(), Fault> {
+    let mut statement =
+        conn.prepare("SELECT classes FROM zones WHERE level = ?1 AND zone BETWEEN ?2 AND ?3")?;
+    let (first, last) = below(open.number);
+    let mut rows = statement.query((level as i64 - 1, first, last))?;
+    while let Some(row) = rows.next()? {
+        let written = row.get_ref(0)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+        open.classes.add_all(&ClassSet::read(written));
+    }
+    Ok(())
+}
+
+/// Whether anything is left of what the zone's row tells.
+fn is_inhabited(conn: &Connection, level: usize, zone: i64) -> Result<bool, Fault> {
+    if level == 0 {
+        let sql = "SELECT 1 FROM jobs WHERE seq BETWEEN ?1 AND ?2 LIMIT 1";
+        return exists(conn, sql, (first_in(0, zone), last_in(0, zone)));
+    }
+    let (first, last) = below(zone);
+    let sql = "SELECT 1 FROM zones WHERE level = ?1 AND zone BETWEEN ?2 AND ?3 LIMIT 1";
+    exists(conn, sql, (level as i64 - 1, first, last))
+}
+
+fn exists(conn: &Connection, sql: &str, params: impl Params) -> Result<bool, Fault> {
+    Ok(conn.prepare_cached(sql)?.exists(params)?)
+}
+
+fn put(conn: &Connection, level: usize, zone: i64, classes: &ClassSet) -> Result<(), Fault> {
+    let sql = "INSERT OR REPLACE INTO zones (level, zone, classes) VALUES (?1, ?2, ?3)";
+    conn.prepare_cached(sql)?.execute((level as i64, zone, classes.write()))?;
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! What is kept about where the jobs of a class are, and for how long.
+
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
+mod directory;
+mod filled;
+
+use directory::{Directory, block_on};
+use rota_model::{ClassId, Millis, Seq};
+use rota_store::suite::Fixture;
+use rota_store::{Batch, Mutation, Store};
+use rota_store_sqlite::check::{Depth, check};
+use rota_store_sqlite::{Snapshot, SqliteStore};
+use rusqlite::Connection;
+
+struct Filling {
+    directory: Directory,
+    store: SqliteStore,
+    number: u64,
+    next_seq: u64,
+}
+
+impl Filling {
+    fn new() -> Self {
+        let directory = Directory::new();
+        let store = directory.open();
+        let mut filling = Self { directory, store, number: 0, next_seq: 0 };
+        let classes = [(1, "mail"), (2, "files")];
+        let classes = classes.map(|(id, queue)| Mutation::Class(ClassId(id), filled::class(queue)));
+        filling.commit(classes.into()).unwrap();
+        filling
+    }
+
+    fn commit(&mut self, mutations: Vec<Mutation>) -> Result<(), rota_store::CommitError> {
+        let now = Millis(1_700_000_000_000);
+        let number = self.number + 1;
+        let batch = Batch { number, now, next_seq: Seq(self.next_seq), mutations };
+        block_on(self.store.commit(&batch))?;
+        self.number = number;
+        Ok(())
+    }
+
+    fn insert(&mut self, count: u64) {
+        let first = self.next_seq;
+        self.next_seq += count;
+        let mutations = (first..self.next_seq).map(|seq| filled::insert_sized(seq, 20)).collect();
+        self.commit(mutations).unwrap();
+    }
+
+    fn delete(&mut self, seqs: impl Iterator<Item = u64>) {
+        self.commit(seqs.map(|seq| Mutation::Delete(Seq(seq))).collect()).unwrap();
+    }
+
+    /// How many zones of each level tell something.
+    fn zones(&self) -> [i64; 4] {
+        let conn = Connection::open(self.directory.file("rota.db")).unwrap();
+        let sql = "SELECT count(*) FROM zones WHERE level = ?1";
+        [0, 1, 2, 3].map(|level| conn.query_row(sql, [level], |row| row.get(0)).unwrap())
+    }
+
+    fn expect_sound(&self) {
+        let snapshot = Snapshot::of_directory(self.directory.path()).unwrap();
+        assert_eq!(check(&snapshot, Depth::Quick).damages, []);
+    }
+}
+
+#[test]
+fn a_flood_costs_a_row_for_many_jobs() {
+    let mut filling = Filling::new();
+    filling.insert(127);
+    assert_eq!(filling.zones(), [0, 0, 0, 0]);
+    filling.insert(1);
+    assert_eq!(filling.zones(), [1, 0, 0, 0]);
+    for _ in 0..8 {
+        filling.insert(1_111);
+    }
+    assert_eq!(filling.zones(), [70, 1, 0, 0]);
+    filling.expect_sound();
+}
+
+#[test]
+fn a_zone_is_forgotten_with_its_last_job() {
+    let mut filling = Filling::new();
+    filling.insert(20_000);
+    assert_eq!(filling.zones(), [156, 2, 0, 0]);
+    filling.delete((0..8_192).filter(|seq| seq % 1_000 != 7));
+    assert_eq!(filling.zones(), [156 - 64 + 9, 2, 0, 0]);
+    filling.expect_sound();
+    filling.delete((0..9).map(|n| n * 1_000 + 7).filter(|seq| *seq < 8_192));
+    assert_eq!(filling.zones(), [156 - 64, 1, 0, 0]);
+    filling.delete(8_192..20_000);
+    assert_eq!(filling.zones(), [0, 0, 0, 0]);
+    // What is gone before its zone is complete never gets there.
+    for _ in 0..40 {
+        let from = filling.next_seq;
+        filling.insert(500);
+        filling.delete(from..from + 500);
+    }
+    assert!(filling.zones().iter().sum::<i64>() <= 1, "{:?}", filling.zones());
+    filling.expect_sound();
+}
+
+/// What a batch told of before it failed did not happen.
+#[test]
+fn a_batch_that_fails_leaves_the_zones_as_they_were() {
+    let mut filling = Filling::new();
+    filling.insert(100);
+    let mut bad: Vec<_> = (100..300).map(|seq| filled::insert_sized(seq, 20)).collect();
+    bad.push(Mutation::Delete(Seq(999)));
+    filling.commit(bad).expect_err("there is no such job");
+    assert_eq!(filling.zones(), [0, 0, 0, 0]);
+    filling.insert(200);
+    assert_eq!(filling.zones(), [2, 0, 0, 0]);
+    filling.expect_sound();
+}
+
+#[test]
+fn a_start_goes_on_with_the_zones_that_were_not_complete() {
+    let mut filling = Filling::new();
+    for n in 1..60 {
+        filling.insert(n * 11);
+        filling = match n % 3 {
+            0 => {
+                let Filling { directory, store, number, next_seq } = filling;
+                drop(store);
+                let store = directory.open();
+                Filling { directory, store, number, next_seq }
+            }
+            _ => filling,
+        };
+    }
+    assert_eq!(filling.next_seq, 19_470);
+    assert_eq!(filling.zones(), [152, 2, 0, 0]);
+    filling.expect_sound();
+}
+
+#[test]
+fn a_database_without_zones_gets_them() {
+    let mut filling = Filling::new();
+    filling.insert(30_000);
+    filling.delete(1_000..12_000);
+    let expected = rows(&filling.directory);
+    let Filling { directory, store, .. } = filling;
+    block_on(store.close()).unwrap();
+    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    conn.execute_batch("DROP TABLE zones; PRAGMA user_version = 4").unwrap();
+    drop(conn);
+    drop(directory.open());
+    assert_eq!(rows(&directory), expected);
+}
+
+fn rows(directory: &Directory) -> Vec<(i64, i64, Option<Vec<u8>>)> {
+    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    let mut statement =
+        conn.prepare("SELECT level, zone, classes FROM zones ORDER BY level, zone").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
