@@ -115,6 +115,10 @@ impl Pools {
         self.all.iter()
     }
 
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Pool> {
+        self.all.values_mut()
+    }
+
     /// Whether a queue is kept for pools that this one is not among.
     pub fn shuts_out(&self, pool: Option<&PoolName>, queue: &QueueName) -> bool {
         let kept_for =

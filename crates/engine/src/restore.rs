@@ -212,6 +212,7 @@ impl Restore {
         engine.journal.end_replay(number);
         engine.bring_shares_back();
         engine.count_workers();
+        engine.begin_rotations();
         engine.find_places_anew();
         engine.out = Default::default();
         for ((hour, queue), interval) in &self.past {

@@ -198,6 +198,15 @@ impl Engine {
 
     /// What is remembered between the decisions of a pool, or of fetches without one that ask for the
     /// same.
+    /// After a start.
+    pub(crate) fn begin_rotations(&mut self) {
+        let Self { pools, queues, .. } = self;
+        for pool in pools.iter_mut() {
+            let known = pool.config().queues.iter().filter_map(|name| queues.find(name));
+            pool.rotation = Rotation::after_restart(known);
+        }
+    }
+
     fn rotation_of(&mut self, plan: &Plan) -> &mut Rotation {
         match plan.pool.as_ref().and_then(|name| self.pools.get_mut(name)) {
             Some(pool) => &mut pool.rotation,

@@ -65,6 +65,8 @@ impl Engine {
     /// count for what waits already, too.
     fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
         let classes = self.tenants.get(ix).classes.clone();
+        // Nobody is told of a cap that is about to change.
+        let told = std::mem::replace(&mut self.tenants.get_mut(ix).told_capped, true);
         classes.iter().for_each(|class| self.displace_lane(*class));
         let (weight, cap) = (self.effective_weight(ix), self.cap_of(ix));
         change(self.tenants.get_mut(ix));
@@ -72,9 +74,8 @@ impl Engine {
         if self.effective_weight(ix) != weight {
             self.forgive(ix);
         }
-        if self.cap_of(ix) != cap {
-            self.tenants.get_mut(ix).told_capped = false;
-        }
+        let same = self.cap_of(ix) == cap;
+        self.tenants.get_mut(ix).told_capped = told && same;
         for class in classes {
             if self.lanes.get(class).is_some() {
                 self.place_lane(class);

@@ -43,6 +43,13 @@ pub(crate) struct Starved {
 const ONE: u64 = 1_000_000;
 
 impl Rotation {
+    /// What was owed before a restart is not known any more: as much as could have been, so that
+    /// nobody starves who is guaranteed a part, however often the process is restarted.
+    pub fn after_restart(queues: impl Iterator<Item = QueueIx>) -> Self {
+        let owed = Standing { owed: ONE, ..Standing::default() };
+        Self { round: Tag::default(), queues: queues.map(|queue| (queue, owed)).collect() }
+    }
+
     /// The queues that are ready, in the order in which they should be tried, and those of which it
     /// is news that they starve.
     pub fn order(

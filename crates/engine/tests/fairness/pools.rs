@@ -103,6 +103,26 @@ fn a_low_queue_gets_its_guaranteed_part() {
 }
 
 #[test]
+fn no_restart_takes_a_queues_guaranteed_part_away() {
+    let mut world = World::new();
+    three_queues(&mut world);
+    let rule = json!({"enabled": true, "min_dispatch_ratio": 0.1});
+    let pool = json!({"queues": ["a", "b", "c"], "starvation_prevention": rule});
+    put(&mut world, "p", pool);
+    let pool = PoolName::parse("p").unwrap();
+    let mut lowest = 0;
+    for _ in 0..9 {
+        for _ in 0..9 {
+            let claimed = world.fetch_with(&[], 1, |f| f.pool = Some(pool.clone())).remove(0);
+            lowest += u64::from(world.engine.active_job(claimed.seq).unwrap().class.0 == 2);
+            world.ack(claimed.seq);
+        }
+        world.crash(10);
+    }
+    assert!(lowest >= 7, "{lowest} of 81");
+}
+
+#[test]
 fn a_pool_that_is_made_again_counts_what_still_runs_in_it() {
     let mut world = World::new();
     three_queues(&mut world);
