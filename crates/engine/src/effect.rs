@@ -66,6 +66,7 @@ pub struct Admission {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pressure {
     pub depth: u64,
+    /// None when it is 0: only bytes are bounded.
     pub bound: u64,
     pub ratio: f64,
 }

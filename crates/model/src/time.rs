@@ -111,19 +111,19 @@ pub enum TimeError {
          or a distance from now, such as \"+PT2S\""
     )]
     When(TimestampFault),
-    #[error("invalid distance from now, which is written like \"+PT2S\": {0}")]
+    #[error("is no distance from now, which is written like \"+PT2S\": {0}")]
     Relative(DurationError),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TimestampFault {
-    #[error("is not a time such as 2026-02-13T12:05:00Z")]
+    #[error("is not a timestamp")]
     Malformed,
-    #[error("the timestamp has no UTC offset (\"Z\" or \"+02:00\")")]
+    #[error("has no UTC offset (\"Z\" or \"+02:00\")")]
     MissingOffset,
-    #[error("the {0} of the timestamp is out of range")]
+    #[error("has a {0} that is out of range")]
     OutOfRange(&'static str),
-    #[error("the time is later than the year 9999")]
+    #[error("is later than the year 9999")]
     TooLate,
 }
 

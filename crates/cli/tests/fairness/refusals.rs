@@ -72,6 +72,18 @@ fn a_depth_is_in_jobs_and_bytes_have_fields_of_their_own() {
 }
 
 #[test]
+fn a_warning_is_in_jobs_too() {
+    let (server, queue) = (shared(), fresh_queue());
+    bound(&server, &queue, json!({"max_size_bytes": 5000, "warning_threshold": 0.1}));
+    let large = job_with(&queue, json!({"args": ["x".repeat(2000)]}));
+    server.enqueue(large.clone());
+    let reply = server.post("/ojs/v1/jobs", large);
+    assert_eq!(reply.header("X-OJS-Queue-Depth"), Some("2"));
+    assert_eq!(reply.header("X-OJS-Queue-Bound"), None);
+    assert!(reply.header("X-OJS-Queue-Pressure").is_some_and(|part| part.starts_with("0.8")));
+}
+
+#[test]
 fn a_tenant_whose_part_is_full_is_named() {
     let (server, queue, acme) = (shared(), fresh_queue(), fresh("acme"));
     bound(&server, &queue, json!({"max_depth": 100, "per_tenant": {"max_depth": 2}}));

@@ -112,7 +112,7 @@ fn a_time_that_is_none_is_called_so() {
     let message = text(&said["message"]);
     assert!(message.contains("'error.rate_limit_until' must be a time such as"), "{message}");
     let said = server.get("/ojs/v1/admin/jobs?since=soon").expect(400)["error"].clone();
-    assert_eq!(said["message"], "'since' is not a time such as 2026-02-13T12:05:00Z.");
+    assert!(text(&said["message"]).starts_with("'since' is not a timestamp; expected"), "{said}");
 }
 
 #[test]

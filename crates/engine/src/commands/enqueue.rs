@@ -6,7 +6,8 @@ use rota_model::{Class, ClassId, Live, Seq, State};
 
 use super::admit::Obstacle;
 use crate::classes::Home;
-use crate::sched::{Size, Waiting, push_to_few};
+use crate::effect::Pressure;
+use crate::sched::{QueueIx, Size, Waiting, push_to_few};
 use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{Accepted, Admission, Engine, Enqueue, EventKind, Refusal, Reply};
@@ -58,8 +59,21 @@ impl Engine {
         let limit = limited.and_then(|(_, class)| self.glance_at_limit(*class));
         let accept = |(job, class)| self.accept(job, class, Origin::Client);
         let jobs = jobs.into_iter().zip(classes).map(accept).collect();
-        let pressure = self.pressure_of(&queues);
+        let pressure = self.pressure_of(&queues).map(|pressure| self.in_jobs(pressure, &queues));
         Reply::Enqueued(Admission { jobs, over_quota: over, pressure, limit })
+    }
+
+    /// What is told with a job is in jobs, also where the queue is bounded in bytes alone.
+    fn in_jobs(&self, pressure: Pressure, queues: &[QueueIx]) -> Pressure {
+        let mut queues = queues.iter().map(|ix| self.queues.get(*ix));
+        let fullest = queues.find(|queue| queue.pressure() == Some(pressure.ratio));
+        let bounds = fullest.and_then(|queue| queue.row.settings.bounds);
+        match (fullest, bounds) {
+            (Some(queue), Some(bounds)) if bounds.max_depth == 0 => {
+                Pressure { depth: queue.jobs.depth(), bound: 0, ..pressure }
+            }
+            _ => pressure,
+        }
     }
 
     /// Interns the class, making its queue and meeting its tenant where they are new.

@@ -29,7 +29,9 @@ pub(super) fn mark(mut response: Response<Body>, admission: &Admission) -> Respo
     let headers = response.headers_mut();
     if let Some(pressure) = &admission.pressure {
         headers.insert("x-ojs-queue-depth", HeaderValue::from(pressure.depth));
-        headers.insert("x-ojs-queue-bound", HeaderValue::from(pressure.bound));
+        if pressure.bound > 0 {
+            headers.insert("x-ojs-queue-bound", HeaderValue::from(pressure.bound));
+        }
         let ratio = format!("{:.2}", pressure.ratio.min(1.0));
         headers.insert("x-ojs-queue-pressure", text(&ratio));
     }
