@@ -1,7 +1,7 @@
 //! The zones of the newest jobs, which have no rows yet.
 
 use rota_model::{ClassId, Seq};
-use rusqlite::{Connection, Params};
+use rusqlite::Connection;
 
 use super::{ClassSet, LEVELS, below, first_in, last_in, zone_of};
 use crate::fault::Fault;
@@ -67,20 +67,21 @@ impl OpenZones {
             if let Some(above) = self.levels.get_mut(level + 1) {
                 above.classes.add_all(&closed.classes);
             }
-            if !closed.classes.is_empty() && is_inhabited(conn, level, closed.number)? {
+            if !closed.classes.is_empty() && keep(conn, level, closed.number)? {
                 put(conn, level, closed.number, &closed.classes)?;
             }
         }
         Ok(())
     }
 
-    /// Some jobs are gone; their numbers are sorted. A zone without jobs needs no row.
+    /// Some jobs are gone; their numbers are sorted. Rows go when no job is left in a zone of the
+    /// second level, many at once: a row at a time would cost every commit another page.
     pub(crate) fn forget(&self, conn: &Connection, gone: &[Seq]) -> Result<(), Fault> {
-        let same_zone = |a: &Seq, b: &Seq| zone_of(0, key(*a)) == zone_of(0, key(*b));
+        let same_zone = |a: &Seq, b: &Seq| zone_of(1, key(*a)) == zone_of(1, key(*b));
         for seqs in gone.chunk_by(same_zone) {
-            for level in 0..LEVELS {
+            for level in 1..LEVELS {
                 let zone = zone_of(level, key(seqs[0]));
-                if zone >= self.levels[level].number || is_inhabited(conn, level, zone)? {
+                if zone >= self.levels[level].number || keep(conn, level, zone)? {
                     break;
                 }
                 let sql = "DELETE FROM zones WHERE level = ?1 AND zone = ?2";
@@ -127,19 +128,25 @@ fn read_below(conn: &Connection, level: usize, open: &mut OpenZone) -> Result<()
     Ok(())
 }
 
-/// Whether anything is left of what the zone's row tells.
-fn is_inhabited(conn: &Connection, level: usize, zone: i64) -> Result<bool, Fault> {
-    if level == 0 {
-        let sql = "SELECT 1 FROM jobs WHERE seq BETWEEN ?1 AND ?2 LIMIT 1";
-        return exists(conn, sql, (first_in(0, zone), last_in(0, zone)));
-    }
+/// Whether a complete zone needs its row; where no jobs are left, those below it are removed.
+fn keep(conn: &Connection, level: usize, zone: i64) -> Result<bool, Fault> {
     let (first, last) = below(zone);
-    let sql = "SELECT 1 FROM zones WHERE level = ?1 AND zone BETWEEN ?2 AND ?3 LIMIT 1";
-    exists(conn, sql, (level as i64 - 1, first, last))
-}
-
-fn exists(conn: &Connection, sql: &str, params: impl Params) -> Result<bool, Fault> {
-    Ok(conn.prepare_cached(sql)?.exists(params)?)
+    match level {
+        0 => Ok(true),
+        1 => {
+            let sql = "SELECT 1 FROM jobs WHERE seq BETWEEN ?1 AND ?2 LIMIT 1";
+            if conn.prepare_cached(sql)?.exists((first_in(1, zone), last_in(1, zone)))? {
+                return Ok(true);
+            }
+            let sql = "DELETE FROM zones WHERE level = 0 AND zone BETWEEN ?1 AND ?2";
+            conn.prepare_cached(sql)?.execute((first, last))?;
+            Ok(false)
+        }
+        _ => {
+            let sql = "SELECT 1 FROM zones WHERE level = ?1 AND zone BETWEEN ?2 AND ?3 LIMIT 1";
+            Ok(conn.prepare_cached(sql)?.exists((level as i64 - 1, first, last))?)
+        }
+    }
 }
 
 fn put(conn: &Connection, level: usize, zone: i64, classes: &ClassSet) -> Result<(), Fault> {
