@@ -98,7 +98,7 @@ impl Engine {
             self.emit(EventKind::Enqueued { job });
         }
         let Timer { attempt, pauses, size, .. } = timer;
-        let job = Waiting { attempt, pauses, size, fresh: false };
+        let job = Waiting { attempt, pauses, ..Waiting::fresh(size) };
         self.make_ready(seq, timer.class, job, false);
         true
     }

@@ -126,10 +126,9 @@ impl Engine {
         queue.starves = false;
         queue.stats.minute.dispatched += 1;
         self.total.minute.dispatched += 1;
-        if job.fresh
-            && let Some(accepted) = self.seq_clock.accepted_at(seq)
-        {
-            let waited = self.wall().0.saturating_sub(accepted.0).max(0) as u64;
+        let since = if job.fresh { self.seq_clock.accepted_at(seq) } else { job.since };
+        if let Some(since) = since {
+            let waited = self.wall().0.saturating_sub(since.0).max(0) as u64;
             self.queues.get_mut(ix).stats.minute.wait_ms.record(waited);
             self.total.minute.wait_ms.record(waited);
             self.meter(class).began_after(waited);

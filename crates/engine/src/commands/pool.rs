@@ -196,8 +196,6 @@ impl Engine {
         None
     }
 
-    /// What is remembered between the decisions of a pool, or of fetches without one that ask for the
-    /// same.
     /// After a start.
     pub(crate) fn begin_rotations(&mut self) {
         let Self { pools, queues, .. } = self;
@@ -207,6 +205,8 @@ impl Engine {
         }
     }
 
+    /// What is remembered between the decisions of a pool, or of fetches without one that ask for the
+    /// same.
     fn rotation_of(&mut self, plan: &Plan) -> &mut Rotation {
         match plan.pool.as_ref().and_then(|name| self.pools.get_mut(name)) {
             Some(pool) => &mut pool.rotation,

@@ -180,7 +180,7 @@ impl Engine {
     fn return_to_queue(&mut self, seq: Seq, active: &Active, undo: bool) -> Outcome {
         self.watch_again(seq, active, State::Available, None);
         let Active { attempt, pauses, size, .. } = *active;
-        let job = Waiting { attempt, pauses, size, fresh: false };
+        let job = Waiting { attempt, pauses, ..Waiting::fresh(size) };
         self.make_ready(seq, active.class, job, undo);
         Outcome { state: State::Available, next: None }
     }

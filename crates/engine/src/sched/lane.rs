@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rota_model::{ClassId, Live, Seq};
+use rota_model::{ClassId, Live, Millis, Seq};
 
 use super::fifo::Fifo;
 use super::size::Size;
@@ -47,16 +47,19 @@ pub(crate) struct Waiting {
     pub size: Size,
     /// It has waited here since it was accepted.
     pub fresh: bool,
+    /// Otherwise since this, where that is known.
+    pub since: Option<Millis>,
 }
 
 impl Waiting {
     pub fn fresh(size: Size) -> Self {
-        Self { attempt: 0, pauses: 0, size, fresh: true }
+        Self { attempt: 0, pauses: 0, size, fresh: true, since: None }
     }
 
     pub fn of(live: &Live) -> Self {
         let size = Size::of(u64::from(live.bytes));
-        Self { attempt: live.attempt, pauses: live.pauses, size, fresh: false }
+        let since = Some(live.enqueued);
+        Self { attempt: live.attempt, pauses: live.pauses, size, fresh: false, since }
     }
 }
 

@@ -15,6 +15,8 @@ use crate::tenant::TenantIx;
 impl Engine {
     /// A job is ready: it joins its lane and may be handed out. It must not be counted anywhere.
     pub(crate) fn enter_lane(&mut self, seq: Seq, class: ClassId, job: Waiting) {
+        let since = if job.fresh { None } else { Some(self.wall()) };
+        let job = Waiting { since, ..job };
         self.count_in(class, State::Available, job.size);
         let lane = self.lanes.get_or_make(class);
         let was = lane.head();

@@ -98,3 +98,28 @@ fn a_run_behind_an_active_one_is_held_until_that_is_over() {
     world.ack(first.seq);
     assert_eq!(world.fetch(1).len(), 1);
 }
+
+#[test]
+fn a_job_waits_from_when_it_is_available() {
+    let mut world = World::new();
+    let later = crate::world::Job { start_in: Some(5_000), ..job("a") };
+    world.enqueue(&later, 1);
+    world.pass(5_000);
+    world.pass(700);
+    let claimed = world.fetch(1).pop().unwrap();
+    let waits = |world: &World| {
+        let view = world.engine.queue(&QueueName::default_queue()).unwrap();
+        let waits = &view.minute.wait_ms;
+        (waits.count(), waits.mean().unwrap().round() as u64)
+    };
+    assert_eq!(waits(&world), (1, 700));
+    // One that comes back waits anew.
+    world.nack(claimed.seq, None);
+    while world.engine.queue(&QueueName::default_queue()).unwrap().totals.of(State::Available) == 0
+    {
+        world.pass(100);
+    }
+    world.pass(300);
+    assert_eq!(world.fetch(1).len(), 1);
+    assert_eq!(waits(&world), (2, 500));
+}

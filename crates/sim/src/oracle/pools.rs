@@ -75,10 +75,14 @@ impl World {
     /// any run of dispatches, at least what it is guaranteed.
     pub(super) fn check_guarantee(&mut self, class: &Class, fetch: &Fetch) -> Check {
         let rule = self.starvation_of(fetch);
-        let Some(name) = self.pool_of(fetch).filter(|_| rule.enabled && fetch.tenant.is_none())
-        else {
+        let Some(name) = self.pool_of(fetch).filter(|_| rule.enabled) else { return Ok(()) };
+        if fetch.tenant.is_some() {
+            // It could not have had just any job, but what a queue got that way it has got.
+            let pool = self.pools.get_mut(&name);
+            let run = pool.and_then(|pool| pool.runs.get_mut(&class.queue));
+            run.into_iter().for_each(|run| run.push(true));
             return Ok(());
-        };
+        }
         let asked = self.queues_of(fetch);
         let open: Vec<bool> =
             asked.iter().map(|queue| !self.candidates_for(queue, fetch).is_empty()).collect();
