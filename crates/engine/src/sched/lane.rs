@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn returned(n: u64, attempt: u32) -> (Seq, Waiting) {
-        (Seq(n), Waiting { attempt, pauses: 0, size: Size::of(n), fresh: false })
+        (Seq(n), Waiting { attempt, pauses: 0, size: Size::of(n), fresh: false, since: None })
     }
 
     fn lane(jobs: impl IntoIterator<Item = (Seq, Waiting)>) -> Lane {

@@ -58,6 +58,9 @@ fn explain(damage: &Damage, dir: &Path) -> Finding {
         Rule::NumberNotGivenYet => {
             ("contents", "New jobs will collide with these and end the server.")
         }
+        Rule::NotOnTheMap => {
+            ("contents", "Lists do not show these jobs; they are run all the same.")
+        }
         Rule::ErrorsWithoutJob | Rule::MalformedHistory => ("contents", "No job is affected."),
         _ => ("contents", "The server ends when it meets them."),
     };
