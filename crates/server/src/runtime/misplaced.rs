@@ -12,8 +12,8 @@ impl fmt::Display for OtherIsolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Misplaced { jobs, schedules, queues, ref examples, queues_per_tenant } = self.0;
         let (now, theirs, old) = match queues_per_tenant {
-            true => ("'namespace'", "queues that all tenants share", "sharded"),
-            false => ("not 'namespace'", "queues of single tenants", "namespace"),
+            true => ("'namespace'", "all tenants", "sharded"),
+            false => ("not 'namespace'", "single tenants", "namespace"),
         };
         write!(f, "tenancy.isolation is {now}, and the data has ")?;
         if jobs > 0 {
@@ -28,7 +28,7 @@ impl fmt::Display for OtherIsolation {
         }
         write!(
             f,
-            " of {theirs}, which nobody could reach. Start with the isolation that they were made \
+            " that belong to {theirs}: nobody could reach them. Start with the isolation that they were made \
              under (--tenancy-isolation {old}), let the jobs finish or cancel them, remove the \
              schedules, and then change it"
         )
