@@ -27,6 +27,14 @@ pub enum ServeError {
     Listen { address: SocketAddr, cause: std::io::Error },
 }
 
+impl ServeError {
+    /// Starting again is of no use before the settings are changed.
+    #[must_use]
+    pub fn is_of_the_settings(&self) -> bool {
+        matches!(self, Self::Start(StartError::Misplaced(_)))
+    }
+}
+
 impl Server {
     /// Opens the data and the port. `on_fatal` is called when nothing more may be answered.
     pub async fn open(

@@ -24,9 +24,13 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     let listen = |kind| signal(kind).map_err(|e| Failure::error(format!("signals: {e}")));
     let (mut terminate, mut interrupt) =
         (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-    let server = Server::open(settings.clone(), Arc::new(die))
-        .await
-        .map_err(|error| Failure::error(error.to_string()))?;
+    let server =
+        Server::open(settings.clone(), Arc::new(die)).await.map_err(|error| {
+            match error.is_of_the_settings() {
+                true => Failure::usage(error.to_string()),
+                false => Failure::error(error.to_string()),
+            }
+        })?;
     let address = server.address().map_err(|e| Failure::error(e.to_string()))?;
     greet(&settings, &address.to_string());
     server

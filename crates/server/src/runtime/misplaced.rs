@@ -28,7 +28,7 @@ impl fmt::Display for OtherIsolation {
         }
         write!(
             f,
-            " that belong to {theirs}: nobody could reach them. Start with the isolation that they were made \
+            " belonging to {theirs}: nobody could reach them. Start with the isolation that they were made \
              under (--tenancy-isolation {old}), let the jobs finish or cancel them, remove the \
              schedules, and then change it"
         )
