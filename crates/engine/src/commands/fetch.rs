@@ -215,24 +215,27 @@ impl Engine {
         worker.map_or_else(Vec::new, |worker| self.meant_by(&worker.row.about.queues, fetch))
     }
 
-    /// A fetch names its worker: it is known from now on, and it stays in its pool.
+    /// A fetch names its worker: it is known from now on, and it stays in its pool. One that is
+    /// refused changes nothing.
     fn meet_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
-        if fetch.queues.is_empty() && self.pool_of(fetch).is_none() {
-            return Err(Refusal::NoQueues);
+        if let (Some(id), Some(named)) = (&fetch.worker, &fetch.pool) {
+            self.may_join(id, named)?;
+        }
+        match fetch.pool.clone().or_else(|| self.pool_of(fetch)) {
+            None if fetch.queues.is_empty() => return Err(Refusal::NoQueues),
+            None => {}
+            Some(name) => {
+                let pool = self.pools.get(&name).ok_or(Refusal::UnknownPool)?;
+                if let Some(queue) = fetch.queues.iter().find(|queue| !pool.has(queue)) {
+                    return Err(Refusal::NotInPool { pool: name, queue: queue.clone() });
+                }
+            }
         }
         if let Some(id) = &fetch.worker {
             self.meet(id)?;
-            self.join_pool(id, fetch.pool.as_ref())?;
+            fetch.pool.iter().for_each(|pool| self.join_pool(id, pool));
         }
-        let Some(name) = self.pool_of(fetch) else { return Ok(()) };
-        let Some(pool) = self.pools.get(&name) else {
-            return Err(Refusal::UnknownPool);
-        };
-        let stranger = fetch.queues.iter().find(|queue| !pool.has(queue));
-        match stranger {
-            Some(queue) => Err(Refusal::NotInPool { pool: name.clone(), queue: queue.clone() }),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn room_of(&self, fetch: &Fetch) -> usize {

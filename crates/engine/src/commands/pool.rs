@@ -71,28 +71,25 @@ impl Engine {
         own.or_else(|| fetch.pool.clone())
     }
 
-    /// A worker that names a pool stays in it.
-    pub(crate) fn join_pool(
-        &mut self,
-        id: &WorkerId,
-        named: Option<&PoolName>,
-    ) -> Result<(), Refusal> {
-        let Some(named) = named else { return Ok(()) };
+    /// Whether a worker may name this pool: it stays in the one that it named first.
+    pub(crate) fn may_join(&self, id: &WorkerId, named: &PoolName) -> Result<(), Refusal> {
         if self.pools.get(named).is_none() {
             return Err(Refusal::UnknownPool);
         }
+        let known = self.workers.get(id).and_then(|worker| worker.row.about.pool.as_ref());
+        match known.filter(|known| *known != named && self.pools.get(known).is_some()) {
+            Some(other) => Err(Refusal::OtherPool { pool: Some(other.to_string()) }),
+            None => Ok(()),
+        }
+    }
+
+    /// A worker that is known, and may, joins a pool.
+    pub(crate) fn join_pool(&mut self, id: &WorkerId, named: &PoolName) {
         let worker = self.workers.get_mut(id).expect("the worker was just met");
-        match &worker.row.about.pool {
-            Some(known) if known != named && self.pools.get(known).is_some() => {
-                Err(Refusal::OtherPool { pool: Some(known.to_string()) })
-            }
-            Some(known) if known == named => Ok(()),
-            _ => {
-                worker.row.about.pool = Some(named.clone());
-                self.write_worker(id);
-                self.wake_worker(id);
-                Ok(())
-            }
+        if worker.row.about.pool.as_ref() != Some(named) {
+            worker.row.about.pool = Some(named.clone());
+            self.write_worker(id);
+            self.wake_worker(id);
         }
     }
 

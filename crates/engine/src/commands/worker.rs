@@ -9,12 +9,11 @@ use crate::{Engine, EventKind, Failure, Fetch, Refusal, Registration, Reply};
 impl Engine {
     pub(crate) fn register(&mut self, about: Registration) -> Reply {
         let id = about.worker.clone();
-        if let Err(refusal) = self.meet_for(&id, about.tenant.as_ref()) {
+        let may = about.pool.as_ref().map_or(Ok(()), |pool| self.may_join(&id, pool));
+        if let Err(refusal) = may.and_then(|()| self.meet_for(&id, about.tenant.as_ref())) {
             return Reply::Refused(refusal);
         }
-        if let Err(refusal) = self.join_pool(&id, about.pool.as_ref()) {
-            return Reply::Refused(refusal);
-        }
+        about.pool.iter().for_each(|pool| self.join_pool(&id, pool));
         let worker = self.workers.get_mut(&id).expect("the worker was just met");
         let (pool, tenant) = (worker.row.about.pool.take(), worker.row.about.tenant.take());
         worker.row.about = Registration { pool, tenant, ..about };

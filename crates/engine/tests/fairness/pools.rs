@@ -250,3 +250,27 @@ fn the_end_of_words_about_a_pool_may_rebalance_it() {
     };
     assert!(world.has_event(back));
 }
+
+#[test]
+fn a_fetch_that_is_refused_puts_its_worker_in_no_pool() {
+    let mut world = World::new();
+    three_queues(&mut world);
+    put(&mut world, "p", json!({"queues": ["a"], "isolated": true}));
+    let (pool, worker) = (PoolName::parse("p").unwrap(), WorkerId::parse("w").unwrap());
+    let ask = |queue: &str, pool: Option<PoolName>| rota_engine::Fetch {
+        queues: vec![QueueName::parse(queue).unwrap()],
+        count: 1,
+        worker: Some(worker.clone()),
+        pool,
+        tenant: None,
+        preference: None,
+        visibility_ms: None,
+        wait: None,
+    };
+    let reply = world.apply(Command::Fetch(ask("b", Some(pool.clone()))));
+    assert!(matches!(reply, Reply::Refused(Refusal::NotInPool { .. })), "{reply:?}");
+    let reply = world.apply(Command::Fetch(ask("a", None)));
+    assert!(matches!(&reply, Reply::Fetched(none) if none.is_empty()), "{reply:?}");
+    let reply = world.apply(Command::Fetch(ask("a", Some(pool))));
+    assert!(matches!(&reply, Reply::Fetched(one) if one.len() == 1), "{reply:?}");
+}
