@@ -241,7 +241,7 @@ fn a_batch_that_will_never_fit_is_not_asked_for_again() {
         bound(&server, &queue, json!({"max_depth": 2, "strategy": strategy}));
         let reply = try_batch(&server, &vec![job_on(&queue); 3]);
         assert_eq!(reply.header("Retry-After"), None, "{strategy}");
-        let error = reply.expect_error(422, "QUEUE_FULL");
+        let error = reply.expect_error(429, "QUEUE_FULL");
         assert_has(&error, json!({"retryable": false, "bound": 2, "strategy": strategy}));
     }
 }

@@ -10,9 +10,9 @@ use crate::support::Reply;
 
 /// Asking again would be of no use.
 #[track_caller]
-fn never(reply: Reply, code: &str) -> Value {
+fn never(reply: Reply, status: u16, code: &str) -> Value {
     assert_eq!(reply.header("Retry-After"), None);
-    let error = reply.expect_error(422, code);
+    let error = reply.expect_error(status, code);
     assert_eq!(error["retryable"], false);
     assert!(!text(&error["message"]).contains("has reached"), "{error}");
     error
@@ -30,7 +30,7 @@ fn a_limit_of_nothing_is_no_matter_of_waiting() {
         let acme = fresh("acme");
         put_tenant(&server, &acme, json!({"limits": limits}));
         let reply = server.post("/ojs/v1/jobs", of_with(&acme, &queue, more));
-        let error = never(reply, "TENANT_LIMIT_EXCEEDED");
+        let error = never(reply, 422, "TENANT_LIMIT_EXCEEDED");
         assert_has(&error, json!({"tenant_id": acme, "maximum": 0}));
         assert!(text(&error["hint"]).contains("raised"), "{error}");
     }
@@ -40,12 +40,12 @@ fn a_limit_of_nothing_is_no_matter_of_waiting() {
 fn a_batch_beyond_a_bound_says_so() {
     let (server, queue) = (shared(), fresh_queue());
     bound(&server, &queue, json!({"max_depth": 2}));
-    let error = never(try_batch(&server, &vec![job_on(&queue); 3]), "QUEUE_FULL");
+    let error = never(try_batch(&server, &vec![job_on(&queue); 3]), 429, "QUEUE_FULL");
     assert_has(&error, json!({"queue": queue, "depth": 0, "bound": 2}));
     assert!(text(&error["message"]).contains("its depth bound is 2 jobs"), "{error}");
     bound(&server, &queue, json!({"max_size_bytes": 1000}));
     let large = job_with(&queue, json!({"args": ["x".repeat(2000)]}));
-    let error = never(server.post("/ojs/v1/jobs", large), "QUEUE_FULL");
+    let error = never(server.post("/ojs/v1/jobs", large), 429, "QUEUE_FULL");
     assert!(text(&error["message"]).contains("its size bound is 1000 bytes"), "{error}");
 }
 
@@ -91,6 +91,6 @@ fn a_tenant_whose_part_is_full_is_named() {
     let error = server.post("/ojs/v1/jobs", of(&acme, &queue)).expect_error(429, "QUEUE_FULL");
     let message = format!("Tenant '{acme}' has reached its depth bound in queue '{queue}' (2)");
     assert_has(&error, json!({"tenant_id": acme, "message": message, "depth": 2, "bound": 2}));
-    let error = never(try_batch(&server, &vec![of(&acme, &queue); 3]), "QUEUE_FULL");
+    let error = never(try_batch(&server, &vec![of(&acme, &queue); 3]), 429, "QUEUE_FULL");
     assert!(text(&error["message"]).contains(&format!("'{acme}'")), "{error}");
 }

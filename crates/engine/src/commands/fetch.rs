@@ -215,25 +215,24 @@ impl Engine {
         worker.map_or_else(Vec::new, |worker| self.meant_by(&worker.row.about.queues, fetch))
     }
 
-    /// A fetch names its worker: it is known from now on, and it stays in its pool. One that is
-    /// refused changes nothing.
+    /// A fetch names its worker: it is known from now on, and it stays in its pool. With one that is
+    /// refused it is heard of, and joins none.
     fn meet_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
-        if let (Some(id), Some(named)) = (&fetch.worker, &fetch.pool) {
-            self.may_join(id, named)?;
-        }
-        match fetch.pool.clone().or_else(|| self.pool_of(fetch)) {
-            None if fetch.queues.is_empty() => return Err(Refusal::NoQueues),
-            None => {}
-            Some(name) => {
-                let pool = self.pools.get(&name).ok_or(Refusal::UnknownPool)?;
-                if let Some(queue) = fetch.queues.iter().find(|queue| !pool.has(queue)) {
-                    return Err(Refusal::NotInPool { pool: name, queue: queue.clone() });
-                }
-            }
+        if fetch.queues.is_empty() && self.pool_of(fetch).is_none() {
+            return Err(Refusal::NoQueues);
         }
         if let Some(id) = &fetch.worker {
             self.meet(id)?;
-            fetch.pool.iter().for_each(|pool| self.join_pool(id, pool));
+            fetch.pool.as_ref().map_or(Ok(()), |pool| self.may_join(id, pool))?;
+        }
+        if let Some(name) = fetch.pool.clone().or_else(|| self.pool_of(fetch)) {
+            let pool = self.pools.get(&name).ok_or(Refusal::UnknownPool)?;
+            if let Some(queue) = fetch.queues.iter().find(|queue| !pool.has(queue)) {
+                return Err(Refusal::NotInPool { pool: name, queue: queue.clone() });
+            }
+        }
+        if let (Some(id), Some(pool)) = (&fetch.worker, &fetch.pool) {
+            self.join_pool(id, pool);
         }
         Ok(())
     }

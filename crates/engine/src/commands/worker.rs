@@ -9,8 +9,9 @@ use crate::{Engine, EventKind, Failure, Fetch, Refusal, Registration, Reply};
 impl Engine {
     pub(crate) fn register(&mut self, about: Registration) -> Reply {
         let id = about.worker.clone();
-        let may = about.pool.as_ref().map_or(Ok(()), |pool| self.may_join(&id, pool));
-        if let Err(refusal) = may.and_then(|()| self.meet_for(&id, about.tenant.as_ref())) {
+        let met = self.meet_for(&id, about.tenant.as_ref());
+        let may = |()| about.pool.as_ref().map_or(Ok(()), |pool| self.may_join(&id, pool));
+        if let Err(refusal) = met.and_then(may) {
             return Reply::Refused(refusal);
         }
         about.pool.iter().for_each(|pool| self.join_pool(&id, pool));

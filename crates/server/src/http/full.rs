@@ -15,7 +15,11 @@ pub(super) fn error(refusal: Refusal) -> ApiError {
                 Some(_) => format!("Tenant '{tenant}' has exceeded {limit} ({maximum})"),
                 None => format!("Tenant '{tenant}' may never have this much: {limit} is {maximum}"),
             };
-            let error = refused(retry_ms, "TENANT_LIMIT_EXCEEDED", text)
+            let status = match retry_ms {
+                Some(_) => StatusCode::TOO_MANY_REQUESTS,
+                None => StatusCode::UNPROCESSABLE_ENTITY,
+            };
+            let error = ApiError::new(status, "TENANT_LIMIT_EXCEEDED", text)
                 .member("tenant_id", tenant.to_string())
                 .member("limit", limit)
                 .member("current", current)
@@ -39,7 +43,8 @@ pub(super) fn error(refusal: Refusal) -> ApiError {
                      {bound} {unit}"
                 ),
             };
-            let error = refused(retry_ms, "QUEUE_FULL", text)
+            // The specification knows no other answer, so what never fits has no Retry-After instead.
+            let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "QUEUE_FULL", text)
                 .member("queue", queue)
                 .member("strategy", strategy.as_str());
             let error = match in_bytes {
@@ -84,14 +89,6 @@ fn in_jobs(error: ApiError, depth: u64, bound: Option<u64>) -> ApiError {
         Some(bound) => error.member("bound", bound).header("x-ojs-queue-bound", bound),
         None => error,
     }
-}
-
-fn refused(retry_ms: Option<u64>, code: &'static str, text: String) -> ApiError {
-    let status = match retry_ms {
-        Some(_) => StatusCode::TOO_MANY_REQUESTS,
-        None => StatusCode::UNPROCESSABLE_ENTITY,
-    };
-    ApiError::new(status, code, text)
 }
 
 /// What could never be admitted is not worth sending again.

@@ -33,7 +33,7 @@ const LOTS: usize = 100;
 const BYSTANDER: usize = 100_000;
 const FREE: usize = 200_000;
 /// How often somebody that has other jobs may have to let others go first, beyond what its weight says.
-const DETAINED: f64 = 6.0;
+const DETAINED: f64 = 10.0;
 const ROUNDING: f64 = 1e-6;
 
 struct Party {
