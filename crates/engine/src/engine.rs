@@ -130,7 +130,7 @@ impl Engine {
         self.entropy = Entropy(entropy);
         let reply = match command {
             Command::Enqueue(enqueue) => self.enqueue(enqueue),
-            Command::Fetch(fetch) => self.fetch_by_worker(fetch),
+            Command::Fetch(fetch) => self.fetch(fetch),
             Command::StopWaiting(waiter) => self.stop_waiting(waiter),
             Command::EndWaiting => self.end_waiting(),
             Command::Undelivered(claims) => self.undelivered(&claims),

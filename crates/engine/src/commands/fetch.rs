@@ -222,7 +222,7 @@ impl Engine {
             return Err(Refusal::NoQueues);
         }
         if let Some(id) = &fetch.worker {
-            self.meet(id)?;
+            self.meet_for(id, fetch.tenant.as_ref())?;
             fetch.pool.as_ref().map_or(Ok(()), |pool| self.may_join(id, pool))?;
         }
         if let Some(name) = fetch.pool.clone().or_else(|| self.pool_of(fetch)) {

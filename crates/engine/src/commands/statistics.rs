@@ -1,11 +1,13 @@
 //! Closing the intervals of the statistics.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rota_model::Millis;
 use rota_model::mutation::{HistoryRow, Mutation, Period};
+use rota_model::{ClassId, Millis};
 
 use crate::stats::{Interval, Stats};
+use crate::tenant::TenantIx;
 use crate::{Engine, Reply};
 
 const KEEP_MINUTES_MS: i64 = 25 * 3_600_000;
@@ -59,14 +61,18 @@ impl Engine {
     }
 
     fn forget_idle_classes(&mut self) {
+        let mut gone: BTreeMap<TenantIx, BTreeSet<ClassId>> = BTreeMap::new();
         for (id, slot) in self.classes.drop_idle(&mut self.out.mutations) {
-            let tenant = self.tenants.get_mut(slot.tenant);
-            tenant.classes.retain(|class| *class != id);
+            gone.entry(slot.tenant).or_default().insert(id);
             for gate in slot.gates {
                 let limit = self.limits.gate(gate).limit;
                 self.limits.leave_gate(gate);
                 self.sweep_limit(limit);
             }
+        }
+        // Once for each tenant: some have very many.
+        for (tenant, gone) in gone {
+            self.tenants.get_mut(tenant).classes.retain(|class| !gone.contains(class));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Fetches that wait. Nobody polls: a job that becomes available is handed to the one that has
 //! waited longest and may have it.
 
-use rota_model::{State, WorkerId};
+use rota_model::{QueueName, State, WorkerId};
 
 use crate::sched::Aside;
 use crate::{Engine, Fetch, Reply, WaiterId};
@@ -11,21 +11,36 @@ impl Engine {
         let fetch = self.with_queues(fetch);
         let deadline = self.now.mono.saturating_add(ms);
         let why = self.takes_nothing(&fetch);
-        self.waiters.add(id, fetch, deadline);
-        self.stand_in_queues(id);
-        if let Some(why) = why {
-            self.put_aside(id, why);
+        match why {
+            Some(why) => {
+                self.waiters.add(id, fetch, deadline);
+                self.waiters.put_aside(id, why);
+            }
+            None => {
+                self.stand_in_queues(id, &fetch.queues);
+                self.waiters.add(id, fetch, deadline);
+            }
         }
     }
 
-    fn stand_in_queues(&mut self, id: WaiterId) {
-        let Some(waiter) = self.waiters.get(id) else { return };
-        for name in waiter.fetch.queues.clone() {
-            match self.queues.find(&name) {
+    fn stand_in_queues(&mut self, id: WaiterId, names: &[QueueName]) {
+        for name in names {
+            match self.queues.find(name) {
                 Some(ix) => {
                     self.queues.get_mut(ix).waiters.insert(id);
                 }
-                None => self.waiters.await_queue(name, id),
+                None => self.waiters.await_queue(name.clone(), id),
+            }
+        }
+    }
+
+    fn leave_queues(&mut self, id: WaiterId, names: &[QueueName]) {
+        for name in names {
+            match self.queues.find(name) {
+                Some(ix) => {
+                    self.queues.get_mut(ix).waiters.remove(&id);
+                }
+                None => self.waiters.forget_queue(name, id),
             }
         }
     }
@@ -47,15 +62,17 @@ impl Engine {
         fetch.queues.iter().all(shut_out).then_some(Aside::OtherPools)
     }
 
-    fn put_aside(&mut self, id: WaiterId, why: Aside) {
-        self.leave_queues(id);
+    fn put_aside(&mut self, id: WaiterId, fetch: &Fetch, why: Aside) {
+        self.leave_queues(id, &fetch.queues);
         self.waiters.put_aside(id, why);
     }
 
     /// A fetch that was aside may take jobs again, as far as is known.
     pub(crate) fn bring_back(&mut self, id: WaiterId) {
-        if self.waiters.bring_back(id) {
-            self.stand_in_queues(id);
+        if self.waiters.bring_back(id)
+            && let Some(queues) = self.waiters.get(id).map(|waiter| waiter.fetch.queues.clone())
+        {
+            self.stand_in_queues(id, &queues);
         }
     }
 
@@ -143,7 +160,7 @@ impl Engine {
         }
         let fetch = waiter.fetch.clone();
         if let Some(why) = self.takes_nothing(&fetch) {
-            self.put_aside(id, why);
+            self.put_aside(id, &fetch, why);
             return;
         }
         let claimed = self.claim_for(&fetch);
@@ -163,19 +180,8 @@ impl Engine {
     }
 
     fn remove_waiter(&mut self, id: WaiterId) {
-        self.leave_queues(id);
-        self.waiters.remove(id);
-    }
-
-    fn leave_queues(&mut self, id: WaiterId) {
-        let Some(waiter) = self.waiters.get(id) else { return };
-        for name in waiter.fetch.queues.clone() {
-            match self.queues.find(&name) {
-                Some(ix) => {
-                    self.queues.get_mut(ix).waiters.remove(&id);
-                }
-                None => self.waiters.forget_queue(&name, id),
-            }
+        if let Some(waiter) = self.waiters.remove(id) {
+            self.leave_queues(id, &waiter.fetch.queues);
         }
     }
 }

@@ -4,7 +4,7 @@ use rota_model::mutation::{Kind, Mutation};
 use rota_model::{Directive, Seq, TenantId, WorkerId};
 
 use crate::worker::{Worker, WorkerRow};
-use crate::{Engine, EventKind, Failure, Fetch, Refusal, Registration, Reply};
+use crate::{Engine, EventKind, Failure, Refusal, Registration, Reply};
 
 impl Engine {
     pub(crate) fn register(&mut self, about: Registration) -> Reply {
@@ -61,24 +61,6 @@ impl Engine {
             self.emit(EventKind::WorkerQuieted { worker: id.clone(), active });
         }
         Reply::Done
-    }
-
-    /// A fetch may name its worker, as a registration does.
-    pub(crate) fn fetch_by_worker(&mut self, fetch: Fetch) -> Reply {
-        let (Some(id), Some(tenant)) = (&fetch.worker, &fetch.tenant) else {
-            return self.fetch(fetch);
-        };
-        let (id, tenant) = (id.clone(), tenant.clone());
-        let known = self.workers.get(&id);
-        if known.is_some_and(|worker| !worker.answers_to(Some(&tenant))) {
-            return Reply::Refused(Refusal::OthersWorker);
-        }
-        let is_new = known.is_none();
-        let reply = self.fetch(fetch);
-        if is_new {
-            self.claim_worker(&id, &tenant);
-        }
-        reply
     }
 
     /// The same as [`Engine::meet`], on behalf of whoever the worker speaks for.
