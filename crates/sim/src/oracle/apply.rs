@@ -41,6 +41,7 @@ impl World {
         self.hear(step);
         self.note_present();
         self.note_idle_queues();
+        self.note_written();
         if matches!(step.command, Command::Tick(_)) {
             self.settle_left_out(&scene);
         }

@@ -60,6 +60,10 @@ impl Key {
         self.starts.iter().filter(|start| start.moment.latest + period > at).count() as u64
     }
 
+    pub(super) fn may_be_written(&mut self, at: i64, wall: Millis) {
+        self.starts.iter_mut().for_each(|start| start.moment.may_be_written(at, wall));
+    }
+
     pub(super) fn after(&mut self, restart: &Restart) {
         self.starts.iter_mut().for_each(|start| start.moment.after(restart));
     }

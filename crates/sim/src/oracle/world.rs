@@ -197,8 +197,7 @@ impl World {
     /// workers are given the time that the documentation promises.
     pub fn restart(&mut self, at: u64, now: Now) {
         let wall = self.stepped.max(now.wall);
-        let restart =
-            Restart { at: at as i64, wall, written: self.at as i64, written_wall: self.stepped };
+        let restart = Restart { at: at as i64, wall, written_wall: self.stepped };
         (self.at, self.wall) = (at, wall);
         self.waiters.clear();
         self.blocked.clear();
@@ -222,6 +221,14 @@ impl World {
                 job.lease = Some(Lease::after_restart(live, timeout, at, now.wall));
             }
         }
+    }
+
+    /// Whatever happened so far may be written down after this step.
+    pub fn note_written(&mut self) {
+        let (at, wall) = (self.at as i64, self.wall);
+        self.limits.values_mut().for_each(|key| key.may_be_written(at, wall));
+        let arrivals = self.tenants.values_mut().flat_map(|tenant| &mut tenant.arrivals);
+        arrivals.for_each(|arrival| arrival.may_be_written(at, wall));
     }
 
     fn index(&mut self, seq: Seq, present: bool) {
