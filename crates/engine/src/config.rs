@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use rota_model::{
-    Ending, LimitKey, LimitNumbers, PoolConfig, PoolName, Starvation, TenantConfig, TenantId,
-    Weight,
+    Ending, FairnessScope, LimitKey, LimitNumbers, PoolConfig, PoolName, Starvation, TenantConfig,
+    TenantId, Weight,
 };
 
 /// What an operator may set. Fixed for the life of an engine.
@@ -53,23 +53,28 @@ pub struct Config {
 pub struct Fairness {
     /// Otherwise jobs go in the order in which they came.
     pub enabled: bool,
+    pub scope: FairnessScope,
     pub strategy: FairStrategy,
     pub cost: Cost,
     pub priority_scope: PriorityScope,
     pub default_weight: Weight,
     /// For tenants without their own, where each has its own.
     pub default_concurrency: u32,
+    /// What a tenant's own workers take counts against its share on shared workers.
+    pub charge_own_workers: bool,
 }
 
 impl Default for Fairness {
     fn default() -> Self {
         Self {
             enabled: true,
+            scope: FairnessScope::Queue,
             strategy: FairStrategy::Weighted,
             cost: Cost::Job,
             priority_scope: PriorityScope::Global,
             default_weight: Weight::ONE,
             default_concurrency: 10,
+            charge_own_workers: false,
         }
     }
 }

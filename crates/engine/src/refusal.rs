@@ -38,7 +38,7 @@ pub enum Refusal {
     OthersWorker,
     WorkerNotStale,
     OtherPool {
-        pool: Option<String>,
+        pool: PoolName,
     },
     UnknownQueue,
     UnknownCron,
@@ -84,7 +84,13 @@ pub enum Refusal {
         strategy: Backpressure,
         retry_ms: Option<u64>,
     },
-    UnknownPool,
+    UnknownPool {
+        pool: PoolName,
+    },
+    /// The ratio that each queue is guaranteed, times the queues of this fetch, is more than 1.
+    RatioTooLarge {
+        queues: usize,
+    },
     /// Neither the fetch nor a pool says from which queues.
     NoQueues,
     /// These queues are not among the pool's.

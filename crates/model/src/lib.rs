@@ -24,7 +24,7 @@ pub use id::{IdKey, JobId, Seq};
 pub use limit::{LimitNumbers, OnLimit, Rate, RateLimit, Scope};
 pub use name::{CronName, JobType, LimitKey, PoolName, QueueName, TenantId, WorkerId};
 pub use policy::{Directive, Exhaustion, Policy, RetryPolicy};
-pub use pool::{PoolConfig, QueueStrategy, Starvation};
+pub use pool::{FairnessScope, PoolConfig, QueueStrategy, Starvation};
 pub use reject::{Rejection, RejectionKind};
 pub use row::{Done, Ending, ErrorRow, Live, Overdue};
 pub use state::State;

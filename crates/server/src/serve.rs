@@ -155,6 +155,7 @@ fn fairness(settings: &Settings) -> Fairness {
         },
         default_weight: own.default_weight,
         default_concurrency: own.default_concurrency as u32,
+        ..Fairness::default()
     }
 }
 

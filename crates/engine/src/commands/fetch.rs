@@ -226,7 +226,8 @@ impl Engine {
             fetch.pool.as_ref().map_or(Ok(()), |pool| self.may_join(id, pool))?;
         }
         if let Some(name) = fetch.pool.clone().or_else(|| self.pool_of(fetch)) {
-            let pool = self.pools.get(&name).ok_or(Refusal::UnknownPool)?;
+            let unknown = || Refusal::UnknownPool { pool: name.clone() };
+            let pool = self.pools.get(&name).ok_or_else(unknown)?;
             if let Some(queue) = fetch.queues.iter().find(|queue| !pool.has(queue)) {
                 return Err(Refusal::NotInPool { pool: name, queue: queue.clone() });
             }

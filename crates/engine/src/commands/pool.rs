@@ -45,7 +45,7 @@ impl Engine {
 
     pub(crate) fn remove_pool(&mut self, name: &PoolName) -> Reply {
         let Some(pool) = self.pool_view(name) else {
-            return Reply::Refused(Refusal::UnknownPool);
+            return Reply::Refused(Refusal::UnknownPool { pool: name.clone() });
         };
         self.out.mutations.push(Mutation::Remove(Kind::Pool, (**name).into()));
         self.pools.remove_api(name);
@@ -74,11 +74,11 @@ impl Engine {
     /// Whether a worker may name this pool: it stays in the one that it named first.
     pub(crate) fn may_join(&self, id: &WorkerId, named: &PoolName) -> Result<(), Refusal> {
         if self.pools.get(named).is_none() {
-            return Err(Refusal::UnknownPool);
+            return Err(Refusal::UnknownPool { pool: named.clone() });
         }
         let known = self.workers.get(id).and_then(|worker| worker.row.about.pool.as_ref());
         match known.filter(|known| *known != named && self.pools.get(known).is_some()) {
-            Some(other) => Err(Refusal::OtherPool { pool: Some(other.to_string()) }),
+            Some(other) => Err(Refusal::OtherPool { pool: other.clone() }),
             None => Ok(()),
         }
     }

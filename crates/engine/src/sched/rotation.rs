@@ -72,11 +72,12 @@ impl Rotation {
                 news.push(Starved { queue: candidate.queue, for_ms });
             }
         }
+        let ratio = u64::from(rule.ratio_among(candidates.len()));
         let ready = candidates.iter().enumerate().filter(|(_, candidate)| candidate.ready);
         let mut ranked: Vec<_> = ready
             .map(|(place, candidate)| {
                 let standing = self.queues[&candidate.queue];
-                let claim = if rule.enabled { standing.claim(rule, mono) } else { 0 };
+                let claim = if rule.enabled { standing.claim(rule, ratio, mono) } else { 0 };
                 let turn = match strategy {
                     QueueStrategy::Strict => 0,
                     QueueStrategy::RoundRobin | QueueStrategy::Weighted => {
@@ -100,9 +101,10 @@ impl Rotation {
         rule: Starvation,
         mono: u64,
     ) {
+        let ratio = u64::from(rule.ratio_among(candidates.len()));
         for candidate in candidates.iter().filter(|candidate| candidate.ready) {
             let standing = self.queues.entry(candidate.queue).or_default();
-            standing.owed += u64::from(rule.min_ratio);
+            standing.owed += ratio;
             if candidate.queue != served {
                 continue;
             }
@@ -122,9 +124,9 @@ impl Rotation {
 impl Standing {
     /// How strongly it may ask to be next, whatever the strategy says: by what it is owed, then by
     /// how long it has waited.
-    fn claim(&self, rule: Starvation, mono: u64) -> u64 {
+    fn claim(&self, rule: Starvation, ratio: u64, mono: u64) -> u64 {
         // Without this dispatch it would be owed more than one.
-        if self.owed + u64::from(rule.min_ratio) >= ONE {
+        if self.owed + ratio >= ONE {
             return (1 << 60) + self.owed;
         }
         let waited = self.since.map_or(0, |since| mono.saturating_sub(since));
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_queue_gets_its_guaranteed_part_of_any_run() {
-        let rule = Starvation { enabled: true, rotation_ms: u64::MAX, min_ratio: 100_000 };
+        let rule = Starvation { enabled: true, rotation_ms: u64::MAX, min_ratio: Some(100_000) };
         let (mut rotation, all) = (Rotation::default(), candidates(&[1.0, 1.0, 1.0]));
         let served: Vec<usize> =
             (0..1_000).map(|_| serve(&mut rotation, &all, QueueStrategy::Strict, rule)).collect();
@@ -209,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_deepest_queue_is_first_and_a_starved_one_is_told_once() {
-        let rule = Starvation { enabled: true, rotation_ms: 1_000, min_ratio: 0 };
+        let rule = Starvation { enabled: true, rotation_ms: 1_000, min_ratio: Some(0) };
         let (mut rotation, all) = (Rotation::default(), candidates(&[1.0, 1.0]));
         let deepest = serve(&mut rotation, &all, QueueStrategy::LeastLoaded, rule);
         assert_eq!(deepest, 1);

@@ -24,6 +24,30 @@ pub struct PoolConfig {
     pub isolated: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starvation: Option<Starvation>,
+    /// What its workers share out among tenants; the server's setting where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fairness_scope: Option<FairnessScope>,
+}
+
+/// Over what a tenant's share is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FairnessScope {
+    /// Each queue by itself: first the queue is chosen, then the tenant in it.
+    #[default]
+    Queue,
+    /// All queues of a pool, or of a fetch: first the tenant is chosen, then one of its queues.
+    Pool,
+}
+
+impl FairnessScope {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FairnessScope::Queue => "queue",
+            FairnessScope::Pool => "pool",
+        }
+    }
 }
 
 /// Which of several queues is next.
@@ -62,12 +86,32 @@ impl QueueStrategy {
 pub struct Starvation {
     pub enabled: bool,
     pub rotation_ms: u64,
-    /// Of all dispatches, in millionths.
-    pub min_ratio: u32,
+    /// The part of all dispatches that each queue is guaranteed, in millionths, where one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_ratio: Option<u32>,
 }
 
 impl Default for Starvation {
     fn default() -> Self {
-        Self { enabled: false, rotation_ms: 30_000, min_ratio: 50_000 }
+        Self { enabled: false, rotation_ms: 30_000, min_ratio: None }
+    }
+}
+
+impl Starvation {
+    /// What is guaranteed to each queue when nobody says otherwise, in millionths.
+    pub const DEFAULT_RATIO: u32 = 50_000;
+
+    /// The part of all dispatches that each of so many queues is guaranteed, in millionths. All of
+    /// them together cannot have more than there is.
+    #[must_use]
+    pub fn ratio_among(&self, queues: usize) -> u32 {
+        let most = 1_000_000 / u32::try_from(queues.max(1)).unwrap_or(u32::MAX);
+        self.min_ratio.unwrap_or(Self::DEFAULT_RATIO).min(most)
+    }
+
+    /// Whether a ratio was given that so many queues cannot all have.
+    #[must_use]
+    pub fn promises_too_much(&self, queues: usize) -> bool {
+        self.enabled && self.min_ratio.is_some_and(|r| u64::from(r) * queues as u64 > 1_000_000)
     }
 }

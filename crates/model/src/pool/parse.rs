@@ -4,20 +4,28 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{PoolConfig, QueueStrategy, Starvation};
+use super::{FairnessScope, PoolConfig, QueueStrategy, Starvation};
 use crate::tenant::weight;
 use crate::{QueueName, Rejection, Weight, duration};
 
 const MOST_QUEUES: usize = 1_000;
-const KNOWN: [&str; 7] =
-    ["name", "queues", "concurrency", "strategy", "weights", "isolated", "starvation_prevention"];
+const KNOWN: [&str; 8] = [
+    "name",
+    "queues",
+    "concurrency",
+    "strategy",
+    "weights",
+    "isolated",
+    "starvation_prevention",
+    "fairness_scope",
+];
 
 impl PoolConfig {
     /// Reads the members of a pool; `queues` may be a list or a map of `name -> {weight}`.
     pub fn parse(members: &Map<String, Value>) -> Result<Self, Rejection> {
         if let Some(unknown) = members.keys().find(|key| !KNOWN.contains(&key.as_str())) {
             return Err(Rejection::value(unknown.clone(), "is not a field of a pool")
-                .hint("Known are queues, concurrency, strategy, weights, isolated and starvation_prevention."));
+                .hint("Known are queues, concurrency, strategy, weights, isolated, starvation_prevention and fairness_scope."));
         }
         let (queues, mut weights) = queues(members.get("queues"))?;
         weights.extend(members.get("weights").map_or(Ok(BTreeMap::new()), parse_weights)?);
@@ -29,9 +37,7 @@ impl PoolConfig {
             None | Some(Value::Null) => None,
             Some(value) => Some(Starvation::parse(value)?),
         };
-        if let Some(rule) = starvation.filter(|rule| rule.enabled)
-            && u64::from(rule.min_ratio) * queues.len() as u64 > 1_000_000
-        {
+        if starvation.is_some_and(|rule| rule.promises_too_much(queues.len())) {
             let problem = format!("times {} queues is more than 1", queues.len());
             return Err(Rejection::value("starvation_prevention.min_dispatch_ratio", problem));
         }
@@ -51,6 +57,10 @@ impl PoolConfig {
                     .ok_or_else(|| Rejection::field("isolated", "must be true or false"))?,
             },
             starvation,
+            fairness_scope: match members.get("fairness_scope") {
+                None | Some(Value::Null) => None,
+                Some(value) => Some(parse_scope(value)?),
+            },
         })
     }
 }
@@ -69,7 +79,7 @@ impl Starvation {
                     })?;
                 }
                 "rotation_interval" => rule.rotation_ms = interval(value)?,
-                "min_dispatch_ratio" => rule.min_ratio = ratio(value)?,
+                "min_dispatch_ratio" => rule.min_ratio = Some(ratio(value)?),
                 _ => {
                     let field = format!("starvation_prevention.{name}");
                     return Err(Rejection::value(field, "is not known"));
@@ -86,6 +96,12 @@ pub fn parse_strategy(value: &Value, field: &'static str) -> Result<QueueStrateg
     found.ok_or_else(|| {
         Rejection::value(field, "must be one of strict, round-robin, weighted and least-loaded")
     })
+}
+
+fn parse_scope(value: &Value) -> Result<FairnessScope, Rejection> {
+    let all = [FairnessScope::Queue, FairnessScope::Pool];
+    let found = all.into_iter().find(|scope| value.as_str() == Some(scope.as_str()));
+    found.ok_or_else(|| Rejection::value("fairness_scope", "must be queue or pool"))
 }
 
 /// Weights by queue.

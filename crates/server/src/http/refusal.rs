@@ -64,10 +64,10 @@ impl From<Refusal> for ApiError {
             Refusal::OtherPool { pool } => Self::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "invalid_request",
-                "The worker does not belong to this pool.",
+                format!("The worker belongs to the pool '{pool}' and cannot join another while that pool exists."),
             )
-            .hint("Register the worker with the pool, or leave the pool out.")
-            .detail("pool", pool),
+            .hint(format!("Leave 'pool' out or send \"pool\": \"{pool}\"; a worker changes pools when it deregisters first."))
+            .detail("pool", pool.to_string()),
             Refusal::UnknownQueue => Self::not_found("queue", "?"),
             Refusal::UnknownCron => Self::not_found("cron job", "?"),
             Refusal::TooManyQueues { limit } => too_many("queues", limit, Some("limits.queues")),
@@ -94,9 +94,13 @@ impl From<Refusal> for ApiError {
             )
             .hint("Leave 'scope' out to limit the tenant's own jobs, or let an operator PUT /ojs/v1/rate-limits/{key}."),
             refusal @ (Refusal::TenantLimit { .. } | Refusal::QueueFull { .. }) => full::error(refusal),
-            Refusal::UnknownPool => {
-                Self::validation("pool", "There is no such pool.").hint("GET /ojs/v1/admin/pools lists all pools.")
-            }
+            Refusal::UnknownPool { pool } => Self::validation("pool", format!("There is no pool '{pool}'."))
+                .hint("GET /ojs/v1/admin/pools lists all pools."),
+            Refusal::RatioTooLarge { queues } => Self::validation(
+                "queues",
+                format!("Each of {queues} queues cannot be guaranteed starvation.min_dispatch_ratio of all dispatches: together that is more than 1."),
+            )
+            .hint("Name fewer queues, or lower starvation.min_dispatch_ratio in the server's configuration."),
             Refusal::NoQueues => Rejection::field("queues", "must name at least one queue, or the request a pool")
                 .hint("Send \"queues\": [\"default\"], or register the worker with queues or a pool.")
                 .into(),

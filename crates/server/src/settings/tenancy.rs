@@ -41,7 +41,7 @@ impl Starvation {
         rota_model::Starvation {
             enabled: self.enabled,
             rotation_ms: millis(self.rotation_interval),
-            min_ratio: (self.min_dispatch_ratio * 1e6).round() as u32,
+            min_ratio: Some((self.min_dispatch_ratio * 1e6).round() as u32),
         }
     }
 }

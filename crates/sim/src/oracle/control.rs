@@ -141,7 +141,7 @@ fn is_refused(step: &Step) -> bool {
     let known = matches!(
         step.reply,
         Reply::Refused(
-            Refusal::UnknownPool | Refusal::OtherPool { .. } | Refusal::NotInPool { .. }
+            Refusal::UnknownPool { .. } | Refusal::OtherPool { .. } | Refusal::NotInPool { .. }
         )
     );
     let fetched = known && matches!(step.command, Command::Fetch(_));

@@ -84,6 +84,8 @@ impl World {
             return Ok(());
         }
         let asked = self.queues_of(fetch);
+        let all = self.pool_config(fetch).map_or(asked.len(), |pool| pool.queues.len());
+        let ratio = u64::from(rule.ratio_among(all));
         let open: Vec<bool> =
             asked.iter().map(|queue| !self.candidates_for(queue, fetch).is_empty()).collect();
         let Some(pool) = self.pools.get_mut(&name) else { return Ok(()) };
@@ -97,7 +99,7 @@ impl World {
             let mut got = 0;
             for (n, served) in (1..).zip(run.iter().rev()) {
                 got += u64::from(*served);
-                let due = u64::from(rule.min_ratio) * n / 1_000_000;
+                let due = ratio * n / 1_000_000;
                 ensure(got + 1 >= due, Rule::Starved, || {
                     format!("{queue} got {got} of {n} dispatches of {name}, {due} less one is due")
                 })?;

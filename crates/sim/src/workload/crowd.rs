@@ -192,7 +192,9 @@ pub(super) fn starvation(rng: &mut Rng, theme: Theme, queues: usize) -> Option<S
     rng.percent(chance).then(|| Starvation {
         enabled: true,
         rotation_ms: rng.one_of([1_000, 3_600_000]),
-        min_ratio: rng.one_of([100_000, 250_000, 330_000]).min(1_000_000 / queues.max(1) as u32),
+        min_ratio: Some(
+            rng.one_of([100_000, 250_000, 330_000]).min(1_000_000 / queues.max(1) as u32),
+        ),
     })
 }
 

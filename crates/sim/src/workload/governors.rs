@@ -90,6 +90,7 @@ impl Workload {
                 weights,
                 isolated: self.rng.percent(20),
                 starvation,
+                fairness_scope: None,
                 queues,
             }),
         )

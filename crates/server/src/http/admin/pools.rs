@@ -68,7 +68,9 @@ pub(in crate::http) async fn remove(State(app): Shared, name: PathName) -> ApiRe
     }
     match app.handle.command(Command::RemovePool(view.name.clone())).await? {
         Reply::Pool { .. } => Ok(reply::ok(&json!({"deleted": true, "name": view.name}))),
-        Reply::Refused(Refusal::UnknownPool) => Err(ApiError::not_found("pool", name.as_str())),
+        Reply::Refused(Refusal::UnknownPool { .. }) => {
+            Err(ApiError::not_found("pool", name.as_str()))
+        }
         reply => Err(Answer::Reply(reply).into()),
     }
 }
@@ -140,7 +142,7 @@ fn starvation(rule: Starvation) -> Value {
     json!({
         "enabled": rule.enabled,
         "rotation_interval": duration::format_iso8601(rule.rotation_ms as i64),
-        "min_dispatch_ratio": f64::from(rule.min_ratio) / 1_000_000.0,
+        "min_dispatch_ratio": f64::from(rule.min_ratio.unwrap_or(rota_model::Starvation::DEFAULT_RATIO)) / 1_000_000.0,
     })
 }
 
