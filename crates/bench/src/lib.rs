@@ -5,6 +5,7 @@
 
 mod check;
 mod depth;
+mod driver;
 mod echo;
 mod engine;
 mod error;
@@ -16,6 +17,7 @@ mod measured;
 mod options;
 mod process;
 mod rates;
+mod scheduler;
 mod store;
 mod tenants;
 
@@ -28,5 +30,6 @@ pub use line::{Line, Ratio};
 pub use measured::Percentiles;
 pub use options::{Options, Progress};
 pub use rates::rates;
+pub use scheduler::scheduler;
 pub use store::store;
 pub use tenants::tenants;

@@ -172,6 +172,7 @@ impl Workload {
             due: now.saturating_add_ms(30_000),
             reserved_ms: 30_000,
             worker: Some(self.worker.clone()),
+            pool: None,
         })
     }
 

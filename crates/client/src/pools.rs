@@ -21,6 +21,11 @@ pub struct Pool {
     #[serde(default)]
     pub isolated: bool,
     pub starvation_prevention: Option<StarvationPrevention>,
+    /// `queue` or `pool`: what a tenant's share is a share of.
+    pub fairness_scope: Option<String>,
+    /// The scope is the server's, because the pool has none of its own.
+    #[serde(default)]
+    pub fairness_scope_inherited: bool,
     #[serde(default)]
     pub active_workers: u64,
     #[serde(default)]
@@ -58,6 +63,9 @@ pub struct NewPool {
     pub isolated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starvation_prevention: Option<StarvationPrevention>,
+    /// `queue` or `pool`; the server's setting unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fairness_scope: Option<String>,
 }
 
 #[derive(Deserialize)]

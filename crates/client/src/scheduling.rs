@@ -9,6 +9,14 @@ use crate::{Client, Error, Kept};
 #[derive(Debug, Clone, Deserialize)]
 pub struct Fairness {
     pub enabled: Option<bool>,
+    /// `queue` or `pool`: what a tenant's share is a share of.
+    pub scope: Option<String>,
+    /// Pools whose own scope is the other one.
+    #[serde(default)]
+    pub pools_with_other_scope: Vec<String>,
+    /// Jobs that a tenant's own workers take count against its share.
+    #[serde(default)]
+    pub charge_own_workers: bool,
     /// `weighted`, `round-robin` or `strict`.
     pub strategy: Option<String>,
     /// `job` or `runtime`.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use ahash::RandomState;
 use rota_model::{ClassId, Millis, PoolName, Seq, WorkerId};
 
-use crate::sched::Size;
+use crate::scheduler::{AccountIx, Size};
 
 pub(crate) struct Actives {
     jobs: HashMap<Seq, Active, RandomState>,
@@ -35,6 +35,8 @@ pub(crate) struct Active {
     pub pool: Option<PoolName>,
     /// What its tenant was charged for it in advance.
     pub charged: u64,
+    /// Where that was charged.
+    pub account: Option<AccountIx>,
 }
 
 impl Active {

@@ -7,8 +7,8 @@ use ahash::RandomState;
 use rota_model::mutation::{Counts, Mutation};
 use rota_model::{Class, ClassId, Ending, JobType, Policy};
 
-use crate::limit::GateIx;
-use crate::sched::{QueueIx, ShardIx};
+use crate::queue::QueueIx;
+use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
 type Map<K, V> = std::collections::HashMap<K, V, RandomState>;
@@ -33,8 +33,6 @@ pub(crate) struct Slot {
     pub queue: QueueIx,
     pub tenant: TenantIx,
     pub shard: ShardIx,
-    /// Limits that its jobs must pass, besides those of its queue and tenant.
-    pub gates: Box<[GateIx]>,
     pub done: Counts,
     /// Jobs that live.
     pub live: u64,
@@ -46,7 +44,6 @@ pub(crate) struct Home {
     pub queue: QueueIx,
     pub tenant: TenantIx,
     pub shard: ShardIx,
-    pub gates: Box<[GateIx]>,
 }
 
 impl Classes {
@@ -107,9 +104,8 @@ impl Classes {
             self.slots.resize_with(index + 1, || None);
         }
         self.by_class.insert(class.clone(), id);
-        let Home { queue, tenant, shard, gates } = home;
-        self.slots[index] =
-            Some(Slot { class, queue, tenant, shard, gates, done, live: 0, dirty: false });
+        let Home { queue, tenant, shard } = home;
+        self.slots[index] = Some(Slot { class, queue, tenant, shard, done, live: 0, dirty: false });
         self.idle.push(id);
     }
 

@@ -1,28 +1,30 @@
 //! The engine's state, and the few transitions that all commands are made of.
 
+use std::collections::BTreeSet;
+
 use ahash::RandomState;
 use bytes::Bytes;
 use rota_model::mutation::{Finish, Kind, Mutation, Ready, Undo};
-use rota_model::{ClassId, Ending, ErrorRow, IdKey, Live, Millis, PoolName, QueueName, Seq, State};
-
-use std::collections::VecDeque;
+use rota_model::{ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq, State, TenantId};
 
 use crate::active::{Active, Actives};
 use crate::blocked::Blocked;
 use crate::classes::Classes;
 use crate::command::later;
+use crate::config::Cost;
 use crate::cron::Crons;
 use crate::entropy::Entropy;
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
-use crate::limit::{GateIx, Limits, Partition};
 use crate::meters::{Meter, Meters};
 use crate::noise::Noise;
-use crate::pool::Pools;
+use crate::queue::{QueueIx, QueueRow, Queues};
 use crate::runtimes::Runtimes;
-use crate::sched::{Lanes, QueueIx, QueueRow, Queues, Rotations, Shards, Turns, Waiters, Waiting};
+use crate::scheduler::limits::Partition;
+use crate::scheduler::{Correction, Ended, Scheduler, Waiting};
+use crate::shard::Shards;
 use crate::stats::{SeqClock, Stats};
-use crate::tenant::{Tally, Tenants};
+use crate::tenant::{Tally, TenantIx, Tenants};
 use crate::timers::{Timer, Timers};
 use crate::watch::Watch;
 use crate::worker::Workers;
@@ -39,39 +41,26 @@ pub struct Engine {
     pub(crate) id_key: IdKey,
     pub(crate) classes: Classes,
     pub(crate) queues: Queues,
-    pub(crate) lanes: Lanes,
     pub(crate) active: Actives,
     pub(crate) timers: Timers,
     pub(crate) watch: Watch,
     pub(crate) workers: Workers,
     pub(crate) tenants: Tenants,
     pub(crate) shards: Shards,
-    pub(crate) turns: Turns,
-    pub(crate) limits: Limits,
-    pub(crate) pools: Pools,
-    pub(crate) rotations: Rotations,
+    pub(crate) scheduler: Scheduler,
     pub(crate) runtimes: Runtimes,
     pub(crate) meters: Meters,
     pub(crate) noise: Noise,
     pub(crate) journal: Journal,
     pub(crate) crons: Crons,
-    pub(crate) waiters: Waiters,
     /// Fetches may not wait any more.
     pub(crate) closing: bool,
     pub(crate) maintenance: Maintenance,
     pub(crate) total: Stats,
     pub(crate) minute: Option<Millis>,
     pub(crate) seq_clock: SeqClock,
-    /// Queues that may have a job for a waiting fetch.
-    pub(crate) awake: Vec<QueueIx>,
-    /// Pools that had no room and have some.
-    pub(crate) roomy: Vec<PoolName>,
-    /// Gates at which something has changed.
-    pub(crate) unsettled: Vec<GateIx>,
     /// Bounded queues that a job has left.
-    pub(crate) relieved: Vec<QueueIx>,
-    /// Lanes whose jobs are dropped or put off, because they would start and may not.
-    pub(crate) sweeps: VecDeque<ClassId>,
+    pub(crate) queues_to_unblock: BTreeSet<QueueIx>,
     /// Enqueues that wait for room.
     pub(crate) blocked: Blocked,
     pub(crate) out: Effects,
@@ -84,6 +73,7 @@ impl Engine {
         let hasher = RandomState::with_seeds(seed, seed ^ 0x9e37_79b9_7f4a_7c15, !seed, 0x51_7c_c1);
         let mut engine = Self {
             meters: Meters::new(config.max_tenant_labels),
+            scheduler: Scheduler::new(&config, &hasher),
             config,
             now: Now::default(),
             entropy: Entropy(seed),
@@ -91,32 +81,22 @@ impl Engine {
             id_key: IdKey::default(),
             classes: Classes::new(hasher.clone()),
             queues: Queues::new(hasher.clone()),
-            lanes: Lanes::default(),
             active: Actives::new(hasher.clone()),
             timers: Timers::default(),
             watch: Watch::new(hasher.clone()),
             workers: Workers::default(),
             tenants: Tenants::default(),
             shards: Shards::new(hasher.clone()),
-            turns: Turns::default(),
-            limits: Limits::new(hasher.clone()),
-            pools: Pools::default(),
-            rotations: Rotations::default(),
             runtimes: Runtimes::new(hasher.clone()),
             noise: Noise::default(),
             journal: Journal::default(),
             crons: Crons::default(),
-            waiters: Waiters::default(),
             closing: false,
             maintenance: Maintenance::default(),
             total: Stats::default(),
             minute: None,
             seq_clock: SeqClock::default(),
-            awake: Vec::new(),
-            roomy: Vec::new(),
-            unsettled: Vec::new(),
-            relieved: Vec::new(),
-            sweeps: VecDeque::new(),
+            queues_to_unblock: BTreeSet::new(),
             blocked: Blocked::default(),
             out: Effects::default(),
         };
@@ -170,9 +150,9 @@ impl Engine {
             }
         };
         self.sweep_a_few();
-        self.settle_gates();
-        self.relieve_queues();
-        self.serve_waiters();
+        self.unblock_enqueues();
+        self.serve_waiting_fetches();
+        self.tell_notices();
         reply
     }
 
@@ -236,10 +216,23 @@ impl Engine {
         }
         let row = QueueRow { created: self.wall(), paused: None, settings: Default::default() };
         self.put(Kind::Queue, name, &row);
-        let ix = self.queues.add(name.clone(), row);
-        self.queues.get_mut(ix).waiters = self.waiters.queue_created(name);
-        self.rearrange_queue(name);
+        let ix = self.add_queue(name.clone(), row);
+        self.find_queue_limit(name);
         Ok(ix)
+    }
+
+    pub(crate) fn add_queue(&mut self, name: QueueName, row: QueueRow) -> QueueIx {
+        let ix = self.queues.add(name.clone(), row);
+        self.scheduler.add_queue(ix);
+        self.scheduler.queue_created(&name, ix);
+        ix
+    }
+
+    pub(crate) fn add_tenant(&mut self, id: TenantId, created: Millis) -> TenantIx {
+        let ix = self.tenants.add(id.clone(), created);
+        let rules = self.rules_of(ix);
+        self.scheduler.add_tenant(id, rules);
+        ix
     }
 
     /// What the configuration says about tenants, pools and limits.
@@ -247,16 +240,18 @@ impl Engine {
         for (id, config) in self.config.tenants.clone() {
             // Whom the operator names has a label before those who come up later.
             self.meters.give_label(&id);
-            let ix = self.tenants.add(id, Millis(0));
+            let ix = self.add_tenant(id, Millis(0));
             self.tenants.get_mut(ix).file = Some(config.into());
             self.tenants.note_configured();
+            self.tenant_changed(ix);
         }
         for (name, pool) in self.config.pools.clone() {
-            self.pools.put_file(name, pool);
+            self.scheduler.pools_mut().put_file(name, pool);
         }
         for (key, numbers) in self.config.limits.clone() {
-            let ix = self.limits.get_or_make(&Partition { key, tenant: None });
-            let row = &mut self.limits.limit_mut(ix).row;
+            let limits = self.scheduler.limits_mut();
+            let ix = limits.get_or_make(&Partition { key, tenant: None });
+            let row = &mut limits.limit_mut(ix).row;
             (row.declared, row.from_file) = (Some(numbers), true);
         }
     }
@@ -292,6 +287,7 @@ impl Engine {
                 started: Some(active.started),
                 expires: active.expires,
                 worker: None,
+                pool: None,
                 reserved_ms: 0,
                 held: false,
                 bytes: active.size.bytes() as u32,
@@ -308,7 +304,7 @@ impl Engine {
         let purge_at = keep_ms.map(|ms| later(at, ms));
         self.out.mutations.push(Mutation::Finish(Finish { seq, ending, at, purge_at, result }));
         self.classes.count_finished(class, ending);
-        self.note_death(class);
+        self.class_lost_job(class);
         self.count_kept(class, |kept| *kept.get_mut(ending) += 1);
         *self.meter(class).ended.get_mut(ending) += 1;
         self.watch.forget(seq);
@@ -318,22 +314,16 @@ impl Engine {
     /// An active job is not active any more; what follows is up to the caller.
     pub(crate) fn release(&mut self, active: &Active) {
         self.count_out(active.class, State::Active, active.size);
-        self.release_limits(active.class);
-        let (ix, tenant) =
-            (self.classes.slot(active.class).queue, self.classes.slot(active.class).tenant);
-        let queue = self.queues.get(ix);
-        if queue.row.settings.concurrency.is_some() && !queue.waiters.is_empty() {
-            self.awake.push(ix);
-        }
-        if !self.tenants.get(tenant).parked.is_empty() && !self.is_at_cap(tenant) {
-            self.reseat_tenant(tenant);
-        }
-        self.correct_charge(active);
-        if let Some(pool) = &active.pool {
-            self.leave_pool(pool);
-        }
+        let correction = (self.config.fairness.cost == Cost::Runtime).then(|| {
+            let took = active.ran_ms(self.now.mono).max(1);
+            let kind = self.classes.slot(active.class).class.kind.clone();
+            self.runtimes.learn(&kind, took);
+            Correction { account: active.account, charged: active.charged, cost: took }
+        });
+        let (class, pool) = (active.class, active.pool.as_ref());
+        self.scheduler.ended(&Ended { class, pool, correction });
         if let Some(id) = &active.worker {
-            self.wake_worker(id);
+            self.worker_changed(id);
         }
     }
 

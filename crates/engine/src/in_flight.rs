@@ -132,13 +132,14 @@ impl Change {
                 live.due = Some(claim.due);
                 live.reserved_ms = claim.reserved_ms;
                 live.worker.clone_from(&claim.worker);
+                live.pool.clone_from(&claim.pool);
             }
             (Change::Extend { due, reserved_ms }, Place::Live(live)) => {
                 (live.due, live.reserved_ms) = (Some(*due), *reserved_ms);
             }
             (Change::Backoff(backoff), Place::Live(live)) => {
                 (live.state, live.due, live.worker) = (State::Retryable, Some(backoff.due), None);
-                live.reserved_ms = 0;
+                (live.pool, live.reserved_ms) = (None, 0);
                 undo(live, backoff.undo);
             }
             (Change::Postpone { due }, Place::Live(live)) => {
@@ -146,7 +147,8 @@ impl Change {
             }
             (Change::Ready(ready), Place::Live(live)) => {
                 (live.state, live.due, live.worker) = (State::Available, None, None);
-                (live.enqueued, live.held, live.reserved_ms) = (ready.enqueued, ready.held, 0);
+                (live.enqueued, live.held) = (ready.enqueued, ready.held);
+                (live.pool, live.reserved_ms) = (None, 0);
                 undo(live, ready.undo);
             }
             (Change::Finish(finish), Place::Live(live)) => return Some(ended(live, finish)),

@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{Millis, QueueName, Rate, TenantId};
+use rota_model::{LimitNumbers, Millis, PoolName, QueueName, Rate, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::Engine;
-use crate::limit::{LimitIx, Partition};
-use crate::sched::{Tag, TurnIx};
+use crate::scheduler::limits::{LimitIx, Partition};
+use crate::scheduler::{ChangedRotation, Owner, RotationKey, Tag};
 use crate::tenant::{Tally, TenantIx, TenantState};
 
 /// For each thing that changes the journal may have so many entries, even if that is more than is
@@ -28,8 +28,6 @@ const TRIM_EVERY: u64 = 32;
 pub(crate) struct Journal {
     /// Tenants that did something in the batch under way, each once.
     pub tenants: Vec<TenantIx>,
-    /// Turns that were served in it.
-    turns: Vec<TurnIx>,
     limits: BTreeMap<LimitIx, LimitDelta>,
     /// What has changed since it was written out, with the batch in which that began.
     dirty: VecDeque<(u64, Thing)>,
@@ -38,15 +36,23 @@ pub(crate) struct Journal {
     trimmed: u64,
     /// The last batch.
     pub number: u64,
+    /// How queues take turns, as of the last batch that changed it, and whether that is to be
+    /// written out.
+    rotations: Vec<(RotationKey, RotationState, bool)>,
+    rotation_numbers: BTreeMap<RotationKey, usize>,
+    /// Numbers of rotations that are gone.
+    free_numbers: Vec<usize>,
     /// While a start reads: up to which batch what was written out is complete. A limit's name has
     /// a slash in it, a tenant's has none.
     as_of: BTreeMap<String, u64>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Thing {
     Tenant(TenantIx),
     Limit(LimitIx),
+    /// How queues take turns, by its number here.
+    Rotation(usize),
 }
 
 #[derive(Default)]
@@ -66,6 +72,23 @@ pub(crate) struct Entry {
     tenants: Vec<(TenantId, u32, u32, u32, u32)>,
     turns: Vec<(TenantId, QueueName, i32, Tag)>,
     limits: Vec<(String, LimitEntry)>,
+    /// Jobs that tenants' own workers started.
+    #[serde(default)]
+    own: Vec<(TenantId, u32)>,
+    #[serde(default)]
+    pool_turns: Vec<(TenantId, PoolName, i32, Tag)>,
+    #[serde(default)]
+    rotations: Vec<(String, RotationState)>,
+}
+
+/// How queues take turns, as it is kept on disk.
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
+pub(crate) struct RotationState {
+    /// The batch after which it was so.
+    #[serde(default)]
+    pub as_of: u64,
+    pub round: Tag,
+    pub tags: BTreeMap<QueueName, Tag>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -78,14 +101,14 @@ struct LimitEntry {
 }
 
 impl Journal {
-    pub fn started(&mut self, limit: LimitIx, rates: &[Rate], throttle: Option<Rate>, at: i64) {
+    pub fn started(&mut self, limit: LimitIx, numbers: LimitNumbers, at: i64) {
         let delta = self.limits.entry(limit).or_default();
-        for rate in rates {
-            if !delta.rates.contains(rate) {
-                delta.rates.push(*rate);
+        for rate in [numbers.rate, numbers.throttle].into_iter().flatten() {
+            if !delta.rates.contains(&rate) {
+                delta.rates.push(rate);
             }
         }
-        delta.throttle = throttle.or(delta.throttle);
+        delta.throttle = numbers.throttle.or(delta.throttle);
         match delta.starts.last_mut() {
             Some((last, n)) if *last == at => *n += 1,
             _ => delta.starts.push((at, 1)),
@@ -100,6 +123,66 @@ impl Journal {
         let things = self.owed / most;
         self.owed %= most;
         things
+    }
+
+    fn note_rotation(&mut self, key: RotationKey, state: RotationState) {
+        self.know_rotation(key.clone(), state);
+        self.rotation_changed(&key, self.number);
+    }
+
+    pub fn know_rotation(&mut self, key: RotationKey, state: RotationState) {
+        match self.rotation_numbers.get(&key) {
+            Some(&index) => {
+                let known = &mut self.rotations[index].1;
+                if state.round < known.round {
+                    known.tags.clear();
+                }
+                known.round = state.round;
+                known.tags.extend(state.tags);
+            }
+            None => {
+                let index = self.free_numbers.pop().unwrap_or(self.rotations.len());
+                self.rotation_numbers.insert(key.clone(), index);
+                match self.rotations.get_mut(index) {
+                    Some(slot) => *slot = (key, state, false),
+                    None => self.rotations.push((key, state, false)),
+                }
+            }
+        }
+    }
+
+    fn rotation_changed(&mut self, key: &RotationKey, number: u64) {
+        if let Some(&index) = self.rotation_numbers.get(key)
+            && !std::mem::replace(&mut self.rotations[index].2, true)
+        {
+            self.dirty.push_back((number, Thing::Rotation(index)));
+        }
+    }
+
+    fn write_rotation_out(&mut self, index: usize, out: &mut Vec<Mutation>) {
+        let number = self.number;
+        let (key, state, dirty) = &mut self.rotations[index];
+        *dirty = false;
+        let name = key.name();
+        match self.rotation_numbers.get(key) == Some(&index) {
+            true => {
+                state.as_of = number;
+                out.push(put(Kind::RotationState, &name, state));
+            }
+            false => {
+                self.free_numbers.push(index);
+                out.push(Mutation::Remove(Kind::RotationState, name.into()));
+            }
+        }
+    }
+
+    /// A pool is gone.
+    pub fn rotation_gone(&mut self, key: &RotationKey) {
+        if let Some(index) = self.rotation_numbers.remove(key)
+            && !std::mem::replace(&mut self.rotations[index].2, true)
+        {
+            self.dirty.push_back((self.number, Thing::Rotation(index)));
+        }
     }
 
     /// What was written out under this name knows all batches up to this one.
@@ -141,38 +224,51 @@ impl Engine {
         }
     }
 
-    /// A turn's job was handed out.
-    pub(crate) fn note_served(&mut self, turn: TurnIx) {
-        if !std::mem::replace(&mut self.turns.get_mut(turn).served, true) {
-            self.journal.turns.push(turn);
-        }
-    }
-
     /// JSON that [`Entry`] reads. Written by hand: it is made for every batch, and the names in it
     /// have no character that would have to be escaped.
     fn write_entry(&mut self) -> Vec<u8> {
         let mut out = String::with_capacity(64 * self.journal.tenants.len() + 128);
         let _ = write!(out, r#"{{"at":{},"tenants":["#, self.now.wall.0);
+        let mut own_starts = String::new();
         for ix in std::mem::take(&mut self.journal.tenants) {
             let tenant = self.tenants.get_mut(ix);
             if !std::mem::replace(&mut tenant.dirty, true) {
                 self.journal.dirty.push_back((self.journal.number, Thing::Tenant(ix)));
             }
             tenant.did_something = false;
-            let Tally { enqueued, started, completed, failed } = std::mem::take(&mut tenant.did);
+            let Tally { enqueued, started, completed, failed, own } =
+                std::mem::take(&mut tenant.did);
             let id = &tenant.id;
             let _ = write!(out, r#"["{id}",{enqueued},{started},{completed},{failed}],"#);
+            if own > 0 {
+                let _ = write!(own_starts, r#"["{id}",{own}],"#);
+            }
         }
         end_list(&mut out, r#""turns":["#);
-        for turn in std::mem::take(&mut self.journal.turns) {
-            let Some(is) = self.turns.find_mut(turn) else { continue };
-            is.served = false;
-            let tenant = &self.tenants.get(self.shards.get(is.shard).tenant).id;
-            let (queue, level, tag) = (&self.queues.get(is.queue).name, is.level, is.tag.0);
-            let _ = write!(out, r#"["{tenant}","{queue}",{level},{tag}],"#);
+        let mut in_pools = String::new();
+        for changed in self.scheduler.take_changed_tags() {
+            let tenant = &self.tenants.get(changed.tenant).id;
+            let (level, tag) = (changed.level, changed.tag.0);
+            match self.scheduler.owner(changed.account) {
+                Owner::Queue(queue) => {
+                    let queue = &self.queues.get(*queue).name;
+                    let _ = write!(out, r#"["{tenant}","{queue}",{level},{tag}],"#);
+                }
+                Owner::Pool(pool) => {
+                    let _ = write!(in_pools, r#"["{tenant}","{pool}",{level},{tag}],"#);
+                }
+                Owner::Others => {}
+            }
         }
         end_list(&mut out, r#""limits":["#);
         self.write_limits(&mut out);
+        for (name, list) in [("own", own_starts), ("pool_turns", in_pools)] {
+            if !list.is_empty() {
+                end_list(&mut out, &format!(r#""{name}":["#));
+                out.push_str(&list);
+            }
+        }
+        self.write_rotations(&mut out);
         if out.ends_with(',') {
             out.pop();
         }
@@ -180,26 +276,44 @@ impl Engine {
         out.into_bytes()
     }
 
+    fn write_rotations(&mut self, out: &mut String) {
+        for key in self.scheduler.take_forgotten_rotations() {
+            self.journal.rotation_gone(&key);
+        }
+        let changed = self.scheduler.take_changed_rotations();
+        if changed.is_empty() {
+            return;
+        }
+        end_list(out, r#""rotations":["#);
+        for ChangedRotation { key, round, tags } in changed {
+            let name = |(queue, tag)| (self.queues.get(queue).name.clone(), tag);
+            let state = RotationState {
+                as_of: self.journal.number,
+                round,
+                tags: tags.into_iter().map(name).collect(),
+            };
+            let json = serde_json::to_string(&state).expect("a state is plain data");
+            let _ = write!(out, r#"["{}",{json}],"#, key.name());
+            self.journal.note_rotation(key, state);
+        }
+    }
+
     fn write_limits(&mut self, out: &mut String) {
         let offset = self.now.wall.0 - self.now.mono as i64;
         for (ix, delta) in std::mem::take(&mut self.journal.limits) {
-            if !self.limits.exists(ix) {
+            let limits = self.scheduler.limits_mut();
+            if !limits.exists(ix) {
                 continue;
             }
-            if !std::mem::replace(&mut self.limits.limit_mut(ix).dirty, true) {
+            if !std::mem::replace(&mut limits.limit_mut(ix).dirty, true) {
                 self.journal.dirty.push_back((self.journal.number, Thing::Limit(ix)));
             }
             let starts = delta.starts.iter().map(|&(at, n)| (at + offset, n)).collect();
             let LimitDelta { rates, throttle, .. } = delta;
             let entry = LimitEntry { rates, throttle, starts };
             let entry = serde_json::to_string(&entry).expect("an entry is plain data");
-            let _ = write!(out, r#"["{}",{entry}],"#, self.limits.limit(ix).partition.name());
+            let _ = write!(out, r#"["{}",{entry}],"#, limits.limit(ix).partition.name());
         }
-    }
-
-    fn turn_entry(&self, turn: TurnIx) -> Option<(QueueName, i32, Tag)> {
-        let is = self.turns.find(turn)?;
-        Some((self.queues.get(is.queue).name.clone(), is.level, is.tag))
     }
 
     fn write_one_out(&mut self, out: &mut Vec<Mutation>) {
@@ -207,6 +321,7 @@ impl Engine {
         match thing {
             Thing::Tenant(ix) => self.write_tenant_out(ix, out),
             Thing::Limit(ix) => self.write_limit_out(ix, out),
+            Thing::Rotation(index) => self.journal.write_rotation_out(index, out),
         }
     }
 
@@ -218,23 +333,36 @@ impl Engine {
             return;
         }
         let offset = self.now.wall.0 - self.now.mono as i64;
-        let turns = tenant.shards.iter().flat_map(|shard| &self.shards.get(*shard).turns);
+        let (mut turns, mut pool_turns) = (Vec::new(), Vec::new());
+        for (owner, level, tag) in self.scheduler.tags_of(ix) {
+            match owner {
+                Owner::Queue(queue) => {
+                    turns.push((self.queues.get(*queue).name.clone(), level, tag));
+                }
+                Owner::Pool(pool) => pool_turns.push((pool.clone(), level, tag)),
+                Owner::Others => {}
+            }
+        }
+        pool_turns.sort_unstable();
+        pool_turns.dedup();
         let enqueued = tenant.enqueued.iter().flat_map(|window| window.starts());
         let state = TenantState {
             as_of: self.journal.number,
             counters: tenant.counters.as_deref().cloned().unwrap_or_default(),
-            turns: turns.filter_map(|(_, turn)| self.turn_entry(*turn)).collect(),
+            turns,
+            pool_turns,
             enqueued: enqueued.map(|(at, n)| (at + offset, n)).collect(),
         };
         out.push(put(Kind::TenantState, &tenant.id, &state));
     }
 
     fn write_limit_out(&mut self, ix: LimitIx, out: &mut Vec<Mutation>) {
-        if !self.limits.exists(ix) {
+        let (number, now) = (self.journal.number, self.now);
+        let limits = self.scheduler.limits_mut();
+        if !limits.exists(ix) {
             return;
         }
-        let (number, now) = (self.journal.number, self.now);
-        let limit = self.limits.limit_mut(ix);
+        let limit = limits.limit_mut(ix);
         limit.dirty = false;
         let name = limit.partition.name();
         match limit.state(number, now) {
@@ -248,10 +376,10 @@ impl Engine {
 
     /// Before a limit is forgotten: nothing of it may come back.
     pub(crate) fn forget_limit(&mut self, ix: LimitIx) {
-        let name = self.limits.limit(ix).partition.name();
+        let name = self.scheduler.limits().limit(ix).partition.name();
         self.journal.limits.remove(&ix);
         self.out.mutations.push(Mutation::Remove(Kind::LimitState, name.into()));
-        self.limits.forget(ix);
+        self.scheduler.limits_mut().forget(ix);
     }
 }
 
@@ -280,7 +408,8 @@ impl Engine {
             if came_later || self.journal.is_older(id, number) {
                 continue;
             }
-            let tally = Tally { enqueued, started, completed, failed };
+            let own = entry.own.iter().find(|(known, _)| known == id).map_or(0, |(_, own)| *own);
+            let tally = Tally { enqueued, started, completed, failed, own };
             let tenant = self.tenants.get_mut(ix);
             tenant.counters.get_or_insert_default().add(tally, Millis(entry.at));
             if !std::mem::replace(&mut tenant.dirty, true) {
@@ -295,13 +424,27 @@ impl Engine {
                 self.remember_turn(ix, queue, *level, *tag);
             }
         }
+        for (id, pool, level, tag) in &entry.pool_turns {
+            if let Some(ix) = self.tenants.find(id).filter(|_| !self.journal.is_older(id, number)) {
+                self.remember_pool_turn(ix, pool, *level, *tag);
+            }
+        }
+        for (name, state) in &entry.rotations {
+            if !self.journal.is_older(name, number) {
+                self.remember_rotation(name, state);
+                if let Some(key) = RotationKey::parse(name) {
+                    self.journal.rotation_changed(&key, number);
+                }
+            }
+        }
         for (name, done) in &entry.limits {
             let Some(partition) = Partition::parse(name) else { continue };
             if self.journal.is_older(name, number) {
                 continue;
             }
-            let ix = self.limits.get_or_make(&partition);
-            let limit = self.limits.limit_mut(ix);
+            let limits = self.scheduler.limits_mut();
+            let ix = limits.get_or_make(&partition);
+            let limit = limits.limit_mut(ix);
             for &(at, n) in &done.starts {
                 limit.replay(at - offset, n, &done.rates, done.throttle);
             }
@@ -311,15 +454,34 @@ impl Engine {
         }
     }
 
-    /// A turn's tag, as it was; it counts if the tenant has something to be served there.
+    /// A tenant's tag at a queue, as it was; it counts if the tenant has something to be served there.
     pub(crate) fn remember_turn(&mut self, ix: TenantIx, queue: &str, level: i32, tag: Tag) {
-        let Some(shard) = self.queues.find(queue).and_then(|q| self.shards.find(q, ix)) else {
-            return;
-        };
-        let turns = &self.shards.get(shard).turns;
-        if let Some(&(_, turn)) = turns.iter().find(|(at, _)| *at == level) {
-            let is = self.turns.get_mut(turn);
-            (is.tag, is.since) = (tag, tag);
+        if let Some(queue) = self.queues.find(queue) {
+            let account = self.scheduler.account_of(queue);
+            self.scheduler.restore_tag(account, ix, level, tag);
         }
+    }
+
+    /// The same over all queues of a pool.
+    pub(crate) fn remember_pool_turn(
+        &mut self,
+        ix: TenantIx,
+        pool: &PoolName,
+        level: i32,
+        tag: Tag,
+    ) {
+        if let Some(account) = self.scheduler.account_of_pool(pool) {
+            self.scheduler.restore_tag(account, ix, level, tag);
+        }
+    }
+
+    /// How queues took turns.
+    pub(crate) fn remember_rotation(&mut self, name: &str, state: &RotationState) {
+        let Some(key) = RotationKey::parse(name) else { return };
+        let tags = state.tags.iter();
+        let tags = tags.filter_map(|(queue, tag)| Some((self.queues.find(queue)?, *tag)));
+        let tags = tags.collect();
+        self.scheduler.restore_rotation(key.clone(), state.round, tags);
+        self.journal.know_rotation(key, state.clone());
     }
 }

@@ -237,7 +237,7 @@ impl Engine {
         if let Some(throttle) = &throttle {
             self.tenants.ends.insert((throttle.until, ix));
             self.tenants.get_mut(ix).row.throttle = Some(throttle.clone().into());
-            self.count_competitor(ix);
+            self.tenant_changed(ix);
             self.write_tenant(ix);
         }
         let tenant = self.tenants.get(ix).id.clone();
@@ -259,8 +259,7 @@ impl Engine {
         tenant.noisy = 0;
         let tenant = tenant.id.clone();
         self.tenants.ends.remove(&(throttle.until, ix));
-        self.forgive(ix);
-        self.count_competitor(ix);
+        self.tenant_changed(ix);
         self.write_tenant(ix);
         self.emit(EventKind::TenantThrottleReleased { tenant, reason });
     }
@@ -273,6 +272,7 @@ impl Engine {
         if let Some(throttle) = tenant.row.throttle.take() {
             self.tenants.ends.remove(&(throttle.until, ix));
         }
+        self.tenant_changed(ix);
     }
 
     /// Ends one throttle whose time is over.

@@ -14,10 +14,11 @@ use serde::de::DeserializeOwned;
 use crate::active::Active;
 use crate::commands::{ALL_QUEUES, MAINTENANCE, start_of};
 use crate::cron::{Cron, CronRow};
-use crate::journal::Entry;
-use crate::limit::{LimitRow, LimitState, Partition};
-use crate::pool::PoolRow;
-use crate::sched::{QueueRow, Size, Waiting};
+use crate::journal::{Entry, RotationState};
+use crate::queue::QueueRow;
+use crate::scheduler::Reconfigured;
+use crate::scheduler::limits::{LimitRow, LimitState, Partition};
+use crate::scheduler::{PoolRow, Size, Waiting};
 use crate::tenant::{TenantIx, TenantRow, TenantState};
 use crate::timers::Timer;
 use crate::worker::{Worker, WorkerRow};
@@ -35,6 +36,7 @@ pub struct Restore {
     past: BTreeMap<(Millis, Arc<str>), Interval>,
     tenant_states: Vec<(TenantIx, TenantState)>,
     limit_states: Vec<(Partition, LimitState)>,
+    rotation_states: Vec<(String, RotationState)>,
     entries: Vec<(u64, Entry)>,
     /// Jobs in the lane of each class, and their bytes: counted once, not one by one.
     refilled: Vec<(u64, u64)>,
@@ -52,6 +54,7 @@ impl Restore {
             past: BTreeMap::new(),
             tenant_states: Vec::new(),
             limit_states: Vec::new(),
+            rotation_states: Vec::new(),
             entries: Vec::new(),
             refilled: Vec::new(),
         }
@@ -60,10 +63,10 @@ impl Restore {
     pub fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
         // Tenants come after the classes and would be written again otherwise.
         if self.engine.queues.find(&class.queue).is_none() {
-            self.engine.queues.add(class.queue.clone(), unwritten_queue(self.engine.now));
+            self.engine.add_queue(class.queue.clone(), unwritten_queue(self.engine.now));
         }
         if self.engine.tenants.find(&class.tenant).is_none() {
-            self.engine.tenants.add(class.tenant.clone(), self.engine.now.wall);
+            self.engine.add_tenant(class.tenant.clone(), self.engine.now.wall);
         }
         let tenant = self.engine.tenants.find(&class.tenant).expect("the tenant was just added");
         self.engine.tenants.get_mut(tenant).written = true;
@@ -71,7 +74,7 @@ impl Restore {
         let class = self.engine.share_names(&class, &home);
         self.engine.classes.put(id, Arc::new(class), home, counts);
         self.engine.count_kept(id, |kept| kept.add(&counts));
-        self.engine.settle_in(id);
+        self.engine.class_added(id);
     }
 
     pub fn named(&mut self, kind: Kind, name: &str, json: &[u8]) {
@@ -85,6 +88,7 @@ impl Restore {
             Kind::Limit => self.limit(name, json),
             Kind::TenantState => self.tenant_state(name, json),
             Kind::LimitState => self.limit_state(name, json),
+            Kind::RotationState => self.rotation_state(name, json),
         };
         if let Err(problem) = outcome {
             self.problem.get_or_insert(format!("{kind:?} '{name}' cannot be read: {problem}"));
@@ -99,7 +103,7 @@ impl Restore {
             return;
         }
         let (seq, class, attempt, state) = (live.seq, live.class, live.attempt, live.state);
-        engine.enliven(class);
+        engine.class_gained_job(class);
         let waiting = Waiting::of(&live);
         let Waiting { pauses, size, .. } = waiting;
         match (state, live.due) {
@@ -108,7 +112,7 @@ impl Restore {
             }
             (State::Available, _) if !live.held => {
                 let fresh = attempt == 0 && pauses == 0;
-                engine.lanes.get_or_make(class).add(seq, Waiting { fresh, ..waiting });
+                engine.scheduler.refill(seq, class, Waiting { fresh, ..waiting });
                 let index = class.0 as usize;
                 if self.refilled.len() <= index {
                     self.refilled.resize(index + 1, (0, 0));
@@ -189,9 +193,11 @@ impl Restore {
                 engine.count_refilled(ClassId(index as u32), jobs, bytes);
             }
         }
+        engine.make_pool_accounts();
         for (partition, state) in &self.limit_states {
-            let ix = engine.limits.get_or_make(partition);
-            engine.limits.limit_mut(ix).restore(state, now);
+            let limits = engine.scheduler.limits_mut();
+            let ix = limits.get_or_make(partition);
+            limits.limit_mut(ix).restore(state, now);
             engine.journal.complete_to(&partition.name(), state.as_of);
         }
         for (ix, state) in std::mem::take(&mut self.tenant_states) {
@@ -205,6 +211,13 @@ impl Restore {
             for (queue, level, tag) in state.turns {
                 engine.remember_turn(ix, &queue, level, tag);
             }
+            for (pool, level, tag) in state.pool_turns {
+                engine.remember_pool_turn(ix, &pool, level, tag);
+            }
+        }
+        for (name, state) in &self.rotation_states {
+            engine.journal.complete_to(name, state.as_of);
+            engine.remember_rotation(name, state);
         }
         for (number, entry) in std::mem::take(&mut self.entries) {
             engine.replay(number, &entry);
@@ -212,8 +225,7 @@ impl Restore {
         engine.journal.end_replay(number);
         engine.bring_shares_back();
         engine.count_workers();
-        engine.begin_rotations();
-        engine.find_places_anew();
+        engine.scheduler.begin();
         engine.out = Default::default();
         for ((hour, queue), interval) in &self.past {
             engine.write_interval(Period::Hour, *hour, queue, interval);
@@ -226,7 +238,7 @@ impl Restore {
         let engine = &mut self.engine;
         let ix = match engine.tenants.find(&id) {
             Some(ix) => ix,
-            None => engine.tenants.add(id, row.created),
+            None => engine.add_tenant(id, row.created),
         };
         if let Some(throttle) = &row.throttle {
             engine.tenants.ends.insert((throttle.until, ix));
@@ -235,6 +247,7 @@ impl Restore {
             let shard = engine.queues.find(queue).and_then(|queue| engine.shards.find(queue, ix));
             if let Some(shard) = shard {
                 engine.shards.get_mut(shard).paused = Some(*since);
+                engine.scheduler.reconfigured(Reconfigured::Shard(shard, true));
             }
         }
         if row.api.is_some() {
@@ -243,13 +256,14 @@ impl Restore {
         let tenant = engine.tenants.get_mut(ix);
         (tenant.row, tenant.written) = (row, true);
         engine.follow_weight(ix);
+        engine.tenant_changed(ix);
         Ok(())
     }
 
     fn pool(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
         let row: PoolRow = parse(json)?;
         let name = PoolName::parse(name).map_err(|e| e.to_string())?;
-        self.engine.pools.put_api(name, row.config);
+        self.engine.scheduler.pools_mut().put_api(name, row.config);
         Ok(())
     }
 
@@ -257,15 +271,16 @@ impl Restore {
         let row: LimitRow = parse(json)?;
         let partition = Partition::parse(name).ok_or("it is not the name of a limit")?;
         let engine = &mut self.engine;
-        let ix = engine.limits.get_or_make(&partition);
+        let limits = engine.scheduler.limits_mut();
+        let ix = limits.get_or_make(&partition);
         let ends = [row.hold.as_ref().map(|h| h.until), row.replaced.map(|r| r.expires)];
-        ends.into_iter().flatten().for_each(|at| engine.limits.ends_at(ix, at));
-        let known = &mut engine.limits.limit_mut(ix).row;
+        ends.into_iter().flatten().for_each(|at| limits.ends_at(ix, at));
+        let known = &mut limits.limit_mut(ix).row;
         let declared = row.declared.or(known.declared);
         let from_file = row.declared.is_none() && known.from_file;
         *known = LimitRow { declared, from_file, ..row };
         if partition.tenant.is_none() {
-            engine.rearrange(&partition.key);
+            engine.find_whom_it_holds(&partition.key);
         }
         Ok(())
     }
@@ -276,6 +291,11 @@ impl Restore {
         if let Some(ix) = self.engine.tenants.find(name) {
             self.tenant_states.push((ix, state));
         }
+        Ok(())
+    }
+
+    fn rotation_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
+        self.rotation_states.push((name.to_owned(), parse(json)?));
         Ok(())
     }
 
@@ -296,8 +316,6 @@ impl Restore {
         let policy = &engine.classes.slot(live.class).class.policy;
         let timeout_ms = policy.timeout_ms.unwrap_or(engine.config.timeout_ms);
         let timeout_left = timeout_ms.saturating_sub(ran_ms).max(GRACE_MS.min(timeout_ms));
-        let worker = live.worker.as_ref().and_then(|id| engine.workers.get(id));
-        let pool = worker.and_then(|worker| worker.row.about.pool.clone());
         engine.active.insert(
             live.seq,
             Active {
@@ -312,14 +330,12 @@ impl Restore {
                 reserved_until: now.mono.saturating_add(left),
                 times_out: now.mono.saturating_add(timeout_left),
                 expires: live.expires,
-                pool: pool.clone(),
+                pool: live.pool.clone(),
                 charged: engine.cost_of(live.class),
+                account: None,
             },
         );
-        engine.count_active(live.class);
-        if let Some(pool) = pool.and_then(|name| engine.pools.get_mut(&name)) {
-            pool.active += 1;
-        }
+        engine.scheduler.was_active(live.class, live.pool.as_ref());
     }
 
     fn queue(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
@@ -330,10 +346,10 @@ impl Restore {
                 self.engine.queues.get_mut(ix).row = row;
                 ix
             }
-            None => self.engine.queues.add(name.clone(), row),
+            None => self.engine.add_queue(name.clone(), row),
         };
-        self.engine.keep_heads(ix);
-        self.engine.rearrange_queue(&name);
+        self.engine.queue_changed(ix);
+        self.engine.find_queue_limit(&name);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rota_model::{ClassId, Millis, Seq, State};
 
-use crate::sched::Size;
+use crate::scheduler::Size;
 
 #[derive(Default)]
 pub(crate) struct Timers(BTreeMap<(Millis, Seq), Timer>);

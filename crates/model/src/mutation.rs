@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::{Class, ClassId, Ending, ErrorRow, JobId, Live, Millis, Seq, State, WorkerId};
+use crate::{
+    Class, ClassId, Ending, ErrorRow, JobId, Live, Millis, PoolName, Seq, State, WorkerId,
+};
 
 #[derive(Debug, Clone)]
 pub enum Mutation {
@@ -34,8 +36,8 @@ pub enum Mutation {
         seq: Seq,
         due: Millis,
     },
-    /// A job is ready to run: available. Its attempt, start and deadline stay; its timer, worker
-    /// and reservation are cleared.
+    /// A job is ready to run: available. Its attempt, start and deadline stay; its timer, worker,
+    /// pool and reservation are cleared.
     Ready(Ready),
     /// A living job ended. The store carries attempt, class, times and deadline over.
     Finish(Finish),
@@ -85,6 +87,8 @@ pub struct Claim {
     pub due: Millis,
     pub reserved_ms: u64,
     pub worker: Option<WorkerId>,
+    /// The pool that it was fetched for, whose concurrency it counts toward.
+    pub pool: Option<PoolName>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,10 +174,12 @@ pub enum Kind {
     TenantState = 7,
     /// The same of a limit.
     LimitState = 8,
+    /// How queues take turns, for a pool or for fetches that name the same queues.
+    RotationState = 9,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Queue,
         Kind::Cron,
         Kind::Worker,
@@ -183,6 +189,7 @@ impl Kind {
         Kind::Limit,
         Kind::TenantState,
         Kind::LimitState,
+        Kind::RotationState,
     ];
 
     #[must_use]

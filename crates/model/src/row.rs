@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::{ClassId, Millis, Seq, State, WorkerId};
+use crate::{ClassId, Millis, PoolName, Seq, State, WorkerId};
 
 /// A job that has not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Live {
     pub expires: Option<Millis>,
     /// Who holds it, while it is active and the holder has a name.
     pub worker: Option<WorkerId>,
+    /// The pool that it was fetched for, while it is active.
+    pub pool: Option<PoolName>,
     /// Its reservation in milliseconds, while it is active.
     pub reserved_ms: u64,
     /// Ready, but kept back until the previous run of its schedule has finished.
@@ -47,6 +49,7 @@ impl Live {
             started: None,
             expires: None,
             worker: None,
+            pool: None,
             reserved_ms: 0,
             held: false,
             bytes,

@@ -140,6 +140,7 @@ fn fairness(settings: &Settings) -> Fairness {
     let own = &settings.fairness;
     Fairness {
         enabled: settings.is_fair(),
+        scope: own.scope,
         strategy: match own.strategy {
             FairnessStrategy::Weighted => FairStrategy::Weighted,
             FairnessStrategy::RoundRobin => FairStrategy::RoundRobin,
@@ -155,7 +156,7 @@ fn fairness(settings: &Settings) -> Fairness {
         },
         default_weight: own.default_weight,
         default_concurrency: own.default_concurrency as u32,
-        ..Fairness::default()
+        charge_own_workers: own.charge_own_workers,
     }
 }
 

@@ -9,12 +9,13 @@ use crate::zones;
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
 
 /// Step n leads from format n - 1 to format n; a published step is never changed.
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
     include_str!("../migrations/0004_limits.sql"),
     include_str!("../migrations/0005_zones.sql"),
+    include_str!("../migrations/0006_pools.sql"),
 ];
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;
@@ -27,6 +28,9 @@ pub(crate) const LIMITS: u32 = 4;
 
 /// Since this format, zones tell where the jobs of a class are.
 pub(crate) const ZONES: u32 = 5;
+
+/// Since this format, active jobs name the pool that they were fetched for.
+pub(crate) const POOLS: u32 = 6;
 
 pub(crate) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
     Ok(!conn.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?)

@@ -14,10 +14,11 @@ pub(crate) fn overdue(conn: &Connection, now: Millis, limit: usize) -> Result<Ov
     let settled_before = load::meta(conn)?.now;
     let mut moments =
         conn.prepare_cached("SELECT at, seqs FROM purge WHERE at <= ?1 ORDER BY at LIMIT ?2")?;
+    // A job that lived again may be listed at several moments and is overdue at one: its own.
     // The lookup of the sizes brings in pages that the deletion needs soon after.
     let sql = format!(
         "SELECT {}, {} FROM done WHERE seq IN (SELECT value FROM json_each('[' || ?1 || ']')) \
-         AND purge_at <= ?2 ORDER BY seq LIMIT ?3",
+         AND purge_at = ?2 ORDER BY seq LIMIT ?3",
         row::DONE,
         row::DONE_BYTES
     );

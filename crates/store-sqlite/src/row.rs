@@ -1,7 +1,7 @@
 //! Rows as SQLite keeps them. Unsigned numbers are kept by their bits.
 
 use bytes::Bytes;
-use rota_model::{ClassId, Done, Ending, Live, Millis, Seq, State, WorkerId};
+use rota_model::{ClassId, Done, Ending, Live, Millis, PoolName, Seq, State, WorkerId};
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
@@ -20,7 +20,7 @@ pub(crate) fn when(at: Option<Millis>) -> Option<i64> {
 }
 
 pub(crate) const LIVE: &str = "seq, class, state, attempt, enqueued, due, started, expires, \
-     worker, reserved_ms, held, bytes, pauses";
+     worker, reserved_ms, held, bytes, pauses, pool";
 
 pub(crate) fn live(row: &Row<'_>) -> Result<Live, Fault> {
     let state: u8 = row.get(2)?;
@@ -40,6 +40,7 @@ pub(crate) fn live(row: &Row<'_>) -> Result<Live, Fault> {
         held: row.get(10)?,
         bytes: row.get(11)?,
         pauses: row.get(12)?,
+        pool: pool(row, 13)?,
     })
 }
 
@@ -78,13 +79,22 @@ fn millis(row: &Row<'_>, column: usize) -> Result<Option<Millis>, Fault> {
 }
 
 fn worker(row: &Row<'_>, column: usize) -> Result<Option<WorkerId>, Fault> {
+    let Some(name) = text(row, column)? else { return Ok(None) };
+    let worker = WorkerId::stored(name)
+        .map_err(|error| Fault::Damaged(format!("the name of a worker {error}")))?;
+    Ok(Some(worker))
+}
+
+fn pool(row: &Row<'_>, column: usize) -> Result<Option<PoolName>, Fault> {
+    let Some(name) = text(row, column)? else { return Ok(None) };
+    let pool = PoolName::parse(name)
+        .map_err(|error| Fault::Damaged(format!("the name of a pool {error}")))?;
+    Ok(Some(pool))
+}
+
+fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<Option<&'r str>, Fault> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
-        value => {
-            let text = value.as_str().map_err(rusqlite::Error::from)?;
-            let worker = WorkerId::stored(text)
-                .map_err(|error| Fault::Damaged(format!("the name of a worker {error}")))?;
-            Ok(Some(worker))
-        }
+        value => Ok(Some(value.as_str().map_err(rusqlite::Error::from)?)),
     }
 }

@@ -8,18 +8,19 @@ mod filled;
 
 use bytes::Bytes;
 use directory::{Directory, block_on};
-use rota_model::{Live, Millis, Seq, State};
+use rota_model::{Live, Millis, PoolName, Seq, State};
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Mutation, Place, Reader, Store};
+use rota_store::{Batch, Claim, Mutation, Place, Reader, Store};
 use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
 use rusqlite::Connection;
 
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 5] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
     include_str!("../migrations/0004_limits.sql"),
+    include_str!("../migrations/0005_zones.sql"),
 ];
 
 /// Before the first start of a new version, the old format is there to be backed up.
@@ -76,6 +77,34 @@ fn jobs_of_an_older_format_tell_their_size() {
         assert_eq!(live(&mut store, 3), later);
         block_on(store.close()).unwrap();
         assert_sound(&directory);
+    }
+}
+
+/// An older format does not tell which pool a job was fetched for; from then on it is kept.
+#[test]
+fn jobs_of_an_older_format_have_no_pool_until_they_are_claimed() {
+    for format in 1..FORMAT {
+        let directory = older(format);
+        let mut store = directory.open();
+        let running = live(&mut store, 1);
+        assert_eq!((running.worker.as_deref(), running.pool), (Some("worker-1"), None));
+        let pool = PoolName::parse("general").unwrap();
+        let claim = Claim {
+            seq: Seq(3),
+            attempt: 1,
+            started: Millis(80),
+            due: Millis(90),
+            reserved_ms: 10,
+            worker: None,
+            pool: Some(pool.clone()),
+        };
+        let mutations = vec![Mutation::Claim(claim)];
+        let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
+        block_on(store.commit(&batch)).unwrap();
+        block_on(store.close()).unwrap();
+        assert_sound(&directory);
+        let mut store = directory.open();
+        assert_eq!((live(&mut store, 1).pool, live(&mut store, 3).pool), (None, Some(pool)));
     }
 }
 

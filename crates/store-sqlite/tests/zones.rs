@@ -144,7 +144,10 @@ fn a_database_without_zones_gets_them() {
     let Filling { directory, store, .. } = filling;
     block_on(store.close()).unwrap();
     let conn = Connection::open(directory.file("rota.db")).unwrap();
-    conn.execute_batch("DROP TABLE zones; PRAGMA user_version = 4").unwrap();
+    conn.execute_batch(
+        "DROP TABLE zones; ALTER TABLE live DROP COLUMN pool; PRAGMA user_version = 4",
+    )
+    .unwrap();
     drop(conn);
     drop(directory.open());
     assert_eq!(rows(&directory), expected);

@@ -45,6 +45,9 @@ impl Fairness {
             return print_json(&shares);
         }
         print(&format!("{}\n", headline(&shares)))?;
+        if let Some(sentence) = scope(&shares) {
+            print(&format!("{sentence}\n"))?;
+        }
         if shares.tenants.is_empty() {
             remark("no tenants yet; the first job of a tenant makes it known");
             return Ok(());
@@ -71,6 +74,28 @@ pub(crate) fn headline(shares: &Shares) -> String {
     let window = shares.window.as_deref().map_or_else(|| "1m".to_owned(), short);
     let jobs = plural(shares.total_dispatched_1m, "job", "jobs");
     printable(&format!("{strategy}{scope}; {jobs} handed out within {window}"))
+}
+
+/// What the shares are counted over, and whose jobs count; nothing where there are no shares.
+fn scope(shares: &Shares) -> Option<String> {
+    let scope = shares.scope.as_deref().filter(|_| shares.enabled != Some(false))?;
+    let (counted, one, many) = match scope {
+        "pool" => {
+            let by_itself = "each queue by itself";
+            ("over all queues of a pool or fetch together", by_itself, by_itself)
+        }
+        _ => ("in each queue by itself", "its queues together", "their queues together"),
+    };
+    let others = match shares.pools_with_other_scope.as_slice() {
+        [] => String::new(),
+        [pool] => format!("; the pool '{pool}' counts {one}"),
+        pools => format!("; {} pools count {many}", pools.len()),
+    };
+    let own = match shares.charge_own_workers {
+        true => " What a tenant's own workers take counts too.",
+        false => "",
+    };
+    Some(printable(&format!("Shares are counted {counted}{others}.{own}")))
 }
 
 fn tenants(tenants: &[FairTenant]) -> String {

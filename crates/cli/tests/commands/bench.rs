@@ -98,6 +98,40 @@ fn depth() {
 }
 
 #[test]
+fn scheduler() {
+    reports!("bench_scheduler", bench(&["scheduler", "--lanes", "100"]).printed());
+}
+
+#[test]
+fn scheduler_as_json_compares_each_load_with_a_small_one() {
+    let report = bench(&["scheduler", "--lanes", "200", "--json"]).json();
+    assert_eq!(results(&report).len(), SCHEDULER_LOADS.len());
+    for (load, small) in SCHEDULER_LOADS {
+        let result = named(&report, &format!("engine alone, {load}"));
+        assert_eq!(result["unit"], "µs");
+        assert!(result["value"].as_f64().unwrap() > 0.0, "{result}");
+        assert!(result["ratio"]["value"].as_f64().unwrap() > 0.0, "{result}");
+        let of = result["ratio"]["of"].as_str().unwrap();
+        assert!(of.starts_with(&format!("{small}, ")) && of.ends_with(" µs"), "{result}");
+    }
+}
+
+/// The loads with 200 lanes, and what each is compared with.
+const SCHEDULER_LOADS: [(&str, &str); 11] = [
+    ("start with 200 types at one key", "one type"),
+    ("start with 200 lanes at a second limit", "10 lanes"),
+    ("enqueue in a batch of 20 beside 20 waiting fetches", "none waiting"),
+    ("start with 200 queues at one key", "one queue"),
+    ("start with 20 sets of numbers at one key", "one set"),
+    ("enqueue and start with 20000 finished classes", "10 finished classes"),
+    ("change of a tenant with 20000 finished classes", "10 finished classes"),
+    ("start from a pool of 20 queues, strict", "2 queues"),
+    ("start from a pool of 20 queues, round-robin", "2 queues"),
+    ("start from a pool of 20 queues, weighted", "2 queues"),
+    ("start from a pool of 20 queues, least-loaded", "2 queues"),
+];
+
+#[test]
 fn several_are_one_report() {
     let report = bench(&["engine", "store", "--durability", "os", "--json"]).json();
     assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));

@@ -3,6 +3,7 @@ use crate::looks_like;
 use crate::run::rota_at;
 
 pub const SHARES: &str = r#"{
+    "scope": "queue", "pools_with_other_scope": [], "charge_own_workers": false,
     "strategy": "weighted", "cost": "job", "priority_scope": "global", "enabled": true, "window": "PT1M",
     "tenants": [
         {"tenant_id": "acme", "weight": 5, "effective_weight": 5, "backlog": 1200, "active": 8,
@@ -34,6 +35,33 @@ fn entitled_and_actual_shares_stand_side_by_side() {
     );
     let shares = rota_at(&server.url, &["fairness", "--json"]).json();
     assert_eq!(shares["tenants"][1]["throttled"], true);
+    assert_eq!(shares["scope"], "queue");
+}
+
+#[test]
+fn a_sentence_says_what_the_shares_are_counted_over() {
+    for (fields, sentence) in [
+        (r#""scope": "queue""#, Some("Shares are counted in each queue by itself.")),
+        (
+            r#""scope": "queue", "pools_with_other_scope": ["mail", "gpu"]"#,
+            Some(
+                "Shares are counted in each queue by itself; 2 pools count their queues together.",
+            ),
+        ),
+        (
+            r#""scope": "pool", "pools_with_other_scope": ["mail"], "charge_own_workers": true"#,
+            Some(
+                "Shares are counted over all queues of a pool or fetch together; the pool 'mail' counts \
+                 each queue by itself. What a tenant's own workers take counts too.",
+            ),
+        ),
+        (r#""scope": "queue", "enabled": false"#, None),
+        (r#""strategy": "weighted""#, None),
+    ] {
+        let answer = format!(r#"{{{fields}, "tenants": []}}"#);
+        let text = rota_at(&scripted(&[(200, &answer)]).url, &["fairness"]).stdout;
+        assert_eq!(text.lines().nth(1), sentence, "{text}");
+    }
 }
 
 #[test]

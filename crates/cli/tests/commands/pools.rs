@@ -8,19 +8,22 @@ const POOL: &str = r#"{
     "name": "mail", "queues": ["email", "bulk"], "concurrency": 50, "strategy": "weighted",
     "weights": {"email": 3, "bulk": 1}, "isolated": true,
     "starvation_prevention": {"enabled": true, "rotation_interval": "PT30S", "min_dispatch_ratio": 0.05},
-    "active_workers": 8, "active_jobs": 31, "utilization": 0.62, "origin": "api", "pool": {"name": "mail"}
+    "fairness_scope": "pool", "fairness_scope_inherited": false, "active_workers": 8, "active_jobs": 31, "utilization": 0.62, "origin": "api", "pool": {"name": "mail"}
 }"#;
 
 #[test]
 fn pools_are_listed() {
     let plain = r#"{"name": "plain", "queues": ["default"], "concurrency": null, "strategy": "round-robin",
-        "weights": null, "active_workers": 0, "active_jobs": 0}"#;
-    let list = format!(r#"{{"items": [{POOL}, {plain}]}}"#);
+        "weights": null, "fairness_scope": "queue", "fairness_scope_inherited": true,
+        "active_workers": 0, "active_jobs": 0}"#;
+    let elsewhere = r#"{"name": "elsewhere", "queues": ["default"], "strategy": "strict"}"#;
+    let list = format!(r#"{{"items": [{POOL}, {plain}, {elsewhere}]}}"#);
     let server = scripted(&[(200, &list)]);
     looks_like!("list", rota_at(&server.url, &["pools"]).printed());
     assert_eq!(server.asked(), ["GET /ojs/v1/admin/pools?per_page=100"]);
     let list = rota_at(&server.url, &["pools", "list", "--json"]).json();
     assert_eq!(list["pools"][0]["weights"], json!({"email": 3, "bulk": 1}));
+    assert_eq!(list["pools"][0]["fairness_scope"], "pool");
 }
 
 #[test]
@@ -28,6 +31,15 @@ fn a_pool_is_shown() {
     let server = scripted(&[(200, POOL)]);
     looks_like!("show", rota_at(&server.url, &["pools", "show", "mail"]).printed());
     assert_eq!(server.asked(), ["GET /ojs/v1/admin/pools/mail"]);
+    let pool = rota_at(&server.url, &["pools", "show", "mail", "--json"]).json();
+    assert_eq!(pool["fairness_scope_inherited"], false);
+}
+
+#[test]
+fn a_scope_that_is_the_servers_is_shown_as_such() {
+    let pool = r#"{"name": "plain", "queues": ["q"], "fairness_scope": "queue", "fairness_scope_inherited": true}"#;
+    let text = rota_at(&scripted(&[(200, pool)]).url, &["pools", "show", "plain"]).printed();
+    assert!(text.contains("\nfairness scope  queue (server's setting)\n"), "{text}");
 }
 
 #[test]
@@ -37,14 +49,16 @@ fn a_pool_is_set_with_every_option() {
     let arguments = [
         "pools", "set", "mail", "--queue", "email", "--queue", "bulk", "--concurrency", "50",
         "--strategy", "weighted", "--weight", "email=3", "--weight", "bulk=1", "--isolated",
-        "--rotation-interval", "30s", "--min-dispatch-ratio", "0.05", "--json",
+        "--rotation-interval", "30s", "--min-dispatch-ratio", "0.05",
+        "--fairness-scope", "pool", "--json",
     ];
     assert_eq!(rota_at(&server.url, &arguments).json()["name"], "mail");
     rota_at(&server.url, &["pools", "set", "p", "--queue", "q"]).printed();
     let body = concat!(
         r#"{"queues":["email","bulk"],"concurrency":50,"strategy":"weighted","#,
         r#""weights":{"bulk":1,"email":3},"isolated":true,"starvation_prevention":"#,
-        r#"{"enabled":true,"rotation_interval":"PT30S","min_dispatch_ratio":0.05}}"#
+        r#"{"enabled":true,"rotation_interval":"PT30S","min_dispatch_ratio":0.05},"#,
+        r#""fairness_scope":"pool"}"#
     );
     let expected = [
         format!("PUT /ojs/v1/admin/pools/mail {body}"),
@@ -72,6 +86,7 @@ fn mistakes_are_explained() {
     assert!(message(&["--weight", "q"]).contains("QUEUE=N"));
     assert!(message(&["--weight", "q=0"]).contains("QUEUE=N"));
     assert!(message(&["--strategy", "x"]).contains("possible values: strict, round-robin"));
+    assert!(message(&["--fairness-scope", "x"]).contains("possible values: queue, pool"));
     rota_at("", &["pools", "set", "p"]).failed(2);
 }
 

@@ -13,6 +13,7 @@ mod shorthand;
 
 mod api;
 mod watch;
+mod weights;
 
 mod backpressure;
 mod backpressure_waiting;
@@ -49,6 +50,7 @@ mod rows_backpressure;
 mod rows_fair_scheduling;
 mod rows_multi_tenancy;
 mod rows_rate_limiting;
+mod scopes;
 mod slips;
 mod soft_quotas;
 mod starvation;

@@ -162,7 +162,7 @@ fn shares_of_the_last_minute_outlive_a_restart() {
     let share = in_one_minute(|| {
         let mut server = start(&[]);
         enqueue_many(&server, &of("acme", "q"), 2);
-        assert_eq!(caller(&server, "acme").fetch("q", 1).len(), 1);
+        assert_eq!(fetch(&server, json!({"queues": ["q"]})).len(), 1);
         server.restart();
         metric(&server, "ojs_tenant_fairness_share", &[("tenant_id", "acme")])
     });

@@ -29,6 +29,27 @@ fn the_concurrency_is_for_all_workers_together() {
     assert_eq!(ids(&fetch(&server, ask(&pool, &two, &queue))), sent[3..4]);
 }
 
+/// Two jobs were fetched without a worker id, and the worker of the third has deregistered.
+#[test]
+fn a_full_pool_is_still_full_after_a_kill() {
+    let mut server = start(&[]);
+    put_pool(&server, "p", json!({"queues": ["q"], "concurrency": 3}));
+    let sent = enqueue_many(&server, &job_on("q"), 6);
+    let nameless = json!({"queues": ["q"], "pool": "p", "count": 2});
+    assert_eq!(ids(&fetch(&server, nameless.clone())), sent[..2]);
+    assert_eq!(ids(&fetch(&server, ask("p", "w1", "q"))), sent[2..3]);
+    server.post("/ojs/v1/workers/deregister", json!({"worker_id": "w1"})).expect(200);
+    for (freed, next) in [(0, 3), (2, 4)] {
+        server.kill();
+        server.restart();
+        assert_eq!(server.get("/ojs/v1/admin/pools/p").expect(200)["active_jobs"], 3);
+        assert!(fetch(&server, nameless.clone()).is_empty());
+        assert!(fetch(&server, ask("p", "w2", "q")).is_empty());
+        ack(&server, &sent[freed]);
+        assert_eq!(ids(&fetch(&server, nameless.clone())), sent[next..=next]);
+    }
+}
+
 #[test]
 fn a_freed_slot_of_a_pool_wakes_a_waiting_fetch() {
     let server = shared();

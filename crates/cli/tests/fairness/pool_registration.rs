@@ -6,7 +6,7 @@ use crate::api::{
     caller, count, enqueue_many, fetch, fetch_singly, fresh, list, put_pool, queues, shared, start,
     tenants, try_fetch,
 };
-use crate::shorthand::{fresh_queue, heartbeat, job_on, register};
+use crate::shorthand::{fresh_queue, heartbeat, job_on, register, text};
 
 #[test]
 fn a_worker_registers_in_the_shape_of_the_specification() {
@@ -51,8 +51,13 @@ fn an_unknown_pool_is_refused() {
     let (worker, nowhere, queue) = (fresh("w"), fresh("nowhere"), fresh_queue());
     server.enqueue(job_on(&queue));
     let body = json!({"worker_id": worker, "pool": nowhere, "queues": [queue]});
-    server.post("/ojs/v1/workers/register", body.clone()).expect(422);
-    try_fetch(&server, body).expect(422);
+    let register = server.post("/ojs/v1/workers/register", body.clone());
+    for reply in [register, try_fetch(&server, body)] {
+        let error = reply.expect_error(422, "invalid_request");
+        assert_eq!(text(&error["message"]), format!("There is no pool '{nowhere}'."));
+        assert_eq!(text(&error["hint"]), "GET /ojs/v1/admin/pools lists all pools.");
+        assert_eq!(error["details"]["field"], "pool");
+    }
     assert_eq!(server.fetch(&queue, 1).len(), 1);
 }
 
@@ -66,8 +71,19 @@ fn a_worker_is_in_one_pool_only() {
     register(&server, &worker, json!({"pool": one, "queues": [queue]}));
     server.enqueue(job_on(&queue));
     let ask = |pool: &str| json!({"queues": [queue], "worker_id": worker, "pool": pool});
-    let status = try_fetch(&server, ask(&two)).status;
-    assert!(matches!(status, 409 | 422), "{status}");
+    let again = json!({"worker_id": worker, "pool": two});
+    let register_again = server.post("/ojs/v1/workers/register", again);
+    for reply in [register_again, try_fetch(&server, ask(&two))] {
+        let error = reply.expect_error(422, "invalid_request");
+        assert_eq!(
+            text(&error["message"]),
+            format!(
+                "The worker belongs to the pool '{one}' and cannot join another while that pool exists."
+            )
+        );
+        assert!(text(&error["hint"]).starts_with(&format!("Send \"pool\": \"{one}\"")), "{error}");
+        assert_eq!(text(&error["details"]["pool"]), one);
+    }
     assert_eq!(fetch(&server, ask(&one)).len(), 1);
     let several = json!({"worker_id": fresh("w"), "pool": [one, two]});
     let status = server.post("/ojs/v1/workers/register", several).status;
@@ -117,7 +133,7 @@ fn a_waiting_fetch_without_queues_hears_of_those_of_the_pool() {
 }
 
 #[test]
-fn a_worker_whose_pool_is_gone_may_join_another() {
+fn a_worker_whose_pool_is_gone_may_go_on_or_join_another() {
     let server = shared();
     let (worker, old, new, queue) = (fresh("w"), fresh("pool"), fresh("pool"), fresh_queue());
     for pool in [&old, &new] {
@@ -125,8 +141,8 @@ fn a_worker_whose_pool_is_gone_may_join_another() {
     }
     register(&server, &worker, json!({"pool": old}));
     server.delete(&format!("/ojs/v1/admin/pools/{old}")).expect(200);
-    server.enqueue(job_on(&queue));
-    try_fetch(&server, json!({"worker_id": worker, "queues": [queue]})).expect(422);
+    enqueue_many(&server, &job_on(&queue), 2);
+    assert_eq!(fetch(&server, json!({"worker_id": worker, "queues": [queue]})).len(), 1);
     register(&server, &worker, json!({"pool": new}));
     assert_eq!(fetch(&server, json!({"worker_id": worker, "queues": [queue]})).len(), 1);
 }

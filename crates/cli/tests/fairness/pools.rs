@@ -70,11 +70,11 @@ fn a_pools_strategy_decides() {
     for (strategy, expected) in [("strict", [6, 0]), ("weighted", [4, 2]), ("least-loaded", [0, 6])]
     {
         let (pool, a, b) = (fresh("pool"), fresh_queue(), fresh_queue());
-        put_pool(
-            &server,
-            &pool,
-            json!({"queues": [a, b], "strategy": strategy, "weights": {&*a: 2, &*b: 1}}),
-        );
+        let mut body = json!({"queues": [a, b], "strategy": strategy});
+        if strategy == "weighted" {
+            body["weights"] = json!({&*a: 2, &*b: 1});
+        }
+        put_pool(&server, &pool, body);
         enqueue_many(&server, &job_on(&a), 10);
         enqueue_many(&server, &job_on(&b), 30);
         let ask = json!({"queues": [a, b], "pool": pool, "worker_id": fresh("w")});
@@ -159,6 +159,7 @@ fn pools_that_make_no_sense_are_refused() {
         json!({"queues": ["q"], "strategy": "random"}),
         json!({"queues": ["q"], "concurrency": -1}),
         json!({"queues": ["q"], "weights": {"q": 0}}),
+        json!({"queues": ["q"], "fairness_scope": "server"}),
         json!({"queues": ["q"], "starvation_prevention": {"min_dispatch_ratio": 2}}),
         json!({"queues": ["q"], "starvation_prevention": {"rotation_interval": "often"}}),
         json!({"name": "another", "queues": ["q"]}),

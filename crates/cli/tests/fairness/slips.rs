@@ -71,8 +71,8 @@ fn a_map_of_queues_keeps_its_order() {
     let (a, b, c) = (fresh_queue(), fresh_queue(), fresh_queue());
     let queues = format!(r#"{{"{c}": {{"weight": 3}}, "{a}": {{}}, "{b}": null}}"#);
     for body in [
-        format!(r#"{{"strategy": "strict", "queues": {queues}}}"#),
-        format!(r#"{{"pool": {{"queues": {queues}, "strategy": "strict"}}}}"#),
+        format!(r#"{{"strategy": "weighted", "queues": {queues}}}"#),
+        format!(r#"{{"pool": {{"queues": {queues}, "strategy": "weighted"}}}}"#),
     ] {
         let path = format!("/ojs/v1/admin/pools/{}", fresh("pool"));
         let shown = server.send("PUT", &path, &[JSON], Some(body.as_bytes())).expect(201);

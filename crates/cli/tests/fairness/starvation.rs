@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use crate::api::{
     assert_has, count, enqueue_many, fetch, fetch_singly, fresh, put_pool, queues, shared, start,
+    try_fetch,
 };
-use crate::shorthand::{fresh_queue, job_on};
+use crate::shorthand::{fresh_queue, job_on, text};
+use crate::support::Server;
 use crate::watch::nap;
 
 /// At any point the queue has had this part of the dispatches, bar one.
@@ -17,18 +19,17 @@ fn assert_ratio(served: &[String], queue: &str, ratio: f64) {
     }
 }
 
-fn pool(server: &crate::support::Server, strategy: &str, ratio: f64) -> (Value, [String; 3]) {
+fn pool(server: &Server, strategy: &str, ratio: f64) -> (Value, [String; 3]) {
     let names = [fresh_queue(), fresh_queue(), fresh_queue()];
     let [critical, default, analytics] = &names;
     let pool = fresh("general");
-    put_pool(
-        server,
-        &pool,
-        json!({"queues": names, "strategy": strategy,
-            "weights": {critical: 100, default: 100, analytics: 1},
-            "starvation_prevention": {"enabled": true, "rotation_interval": "PT30S",
-                "min_dispatch_ratio": ratio}}),
-    );
+    let mut body = json!({"queues": names, "strategy": strategy,
+        "starvation_prevention": {"enabled": true, "rotation_interval": "PT30S",
+            "min_dispatch_ratio": ratio}});
+    if strategy == "weighted" {
+        body["weights"] = json!({critical: 100, default: 100, analytics: 1});
+    }
+    put_pool(server, &pool, body);
     for (queue, depth) in names.iter().zip([200, 200, 50]) {
         enqueue_many(server, &job_on(queue), depth);
     }
@@ -76,6 +77,65 @@ fn prevention_is_off_by_default() {
     enqueue_many(&server, &job_on(&b), 5);
     let ask = json!({"queues": [a, b], "pool": pool, "worker_id": fresh("w")});
     assert_eq!(count(&queues(&fetch_singly(&server, &ask, 50)), &b), 0);
+}
+
+#[test]
+fn the_ratio_in_force_is_shown() {
+    let server = shared();
+    let names: Vec<String> = (0..25).map(|_| fresh_queue()).collect();
+    let put = |body| server.put(&format!("/ojs/v1/admin/pools/{}", fresh("pool")), body);
+    let shown = put(json!({"queues": names, "starvation_prevention": {"enabled": true}}));
+    let ratio = &shown.expect(201)["starvation_prevention"]["min_dispatch_ratio"];
+    assert_eq!(*ratio, 0.04, "the default is lowered to what 25 queues can have");
+    let given = json!({"enabled": true, "min_dispatch_ratio": 0.05});
+    let refused = put(json!({"queues": names, "starvation_prevention": given}));
+    let error = refused.expect_error(422, "invalid_request");
+    assert_eq!(error["details"]["field"], "starvation_prevention.min_dispatch_ratio");
+    assert_eq!(
+        error["message"],
+        "'starvation_prevention.min_dispatch_ratio' times 25 queues is more than 1"
+    );
+    assert!(text(&error["hint"]).starts_with("Use at most 0.04,"), "{error}");
+}
+
+/// Each queue is to get 40 % of all dispatches.
+fn start_with_a_large_ratio() -> Server {
+    let ratio = ("ROTA_STARVATION_MIN_DISPATCH_RATIO", "0.4");
+    start(&[("ROTA_STARVATION_ENABLED", "true"), ratio])
+}
+
+#[test]
+fn the_servers_ratio_has_to_fit_the_queues_of_a_pool() {
+    let server = start_with_a_large_ratio();
+    let put = |body| server.put("/ojs/v1/admin/pools/mail", body);
+    let error = put(json!({"queues": ["a", "b", "c"]})).expect_error(422, "invalid_request");
+    assert!(text(&error["hint"]).contains("give the pool its own"), "{error}");
+    put(json!({"queues": ["a", "b", "c"], "starvation_prevention": {"enabled": true}})).expect(201);
+    put(json!({"queues": ["a", "b"]})).expect(200);
+}
+
+#[test]
+fn the_servers_ratio_has_to_fit_the_queues_of_a_fetch() {
+    let server = start_with_a_large_ratio();
+    try_fetch(&server, json!({"queues": ["a", "b"]})).expect(200);
+    let refused = try_fetch(&server, json!({"queues": ["a", "b", "c"]}));
+    let error = refused.expect_error(422, "invalid_request");
+    assert_eq!(
+        text(&error["message"]),
+        "Each of 3 queues cannot be guaranteed starvation.min_dispatch_ratio of all dispatches: \
+         together that is more than 1."
+    );
+    assert!(text(&error["hint"]).starts_with("Name fewer queues"), "{error}");
+}
+
+#[test]
+fn a_default_ratio_never_refuses_a_fetch() {
+    let server = start(&[("ROTA_STARVATION_ENABLED", "true")]);
+    let names: Vec<String> = (0..25).map(|n| format!("q{n}")).collect();
+    for queue in &names {
+        server.enqueue(job_on(queue));
+    }
+    assert_eq!(fetch(&server, json!({"queues": names, "count": 25})).len(), 25);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use rota_model::State;
 
 use crate::effect::Changed;
-use crate::sched::Waiting;
+use crate::scheduler::Waiting;
 use crate::{Engine, EventKind, Refusal, Reply, Target};
 
 impl Engine {

@@ -6,12 +6,12 @@ use rota_model::envelope::NewJob;
 use rota_model::{QueueName, Quota, Scope, State, TenantId};
 
 use super::drop_oldest::Drops;
-use crate::limit::Partition;
-use crate::sched::Size;
+use crate::scheduler::Size;
+use crate::scheduler::limits::{Partition, Window};
 use crate::tenant::TenantIx;
 use crate::{Engine, EventKind, Refusal};
 
-/// For each key that may be in use, so many kinds of jobs may be known that have finished.
+/// Cap on a tenant's classes with limits: this many finished classes are retained per live key.
 const KEPT_FOR_EACH: usize = 100;
 
 /// What a batch brings, by tenant and by queue.
@@ -148,14 +148,10 @@ impl Engine {
         exceeded
     }
 
-    pub(crate) fn enqueue_window(
-        &mut self,
-        ix: TenantIx,
-        rate: rota_model::Rate,
-    ) -> &mut crate::limit::Window {
+    pub(crate) fn enqueue_window(&mut self, ix: TenantIx, rate: rota_model::Rate) -> &mut Window {
         let slot = &mut self.tenants.get_mut(ix).enqueued;
         let known = slot.take().filter(|window| window.period_ms() == rate.period_ms);
-        let fresh = || Box::new(crate::limit::Window::new(rate.period_ms, rate.limit));
+        let fresh = || Box::new(Window::new(rate.period_ms, rate.limit));
         let window = slot.insert(known.unwrap_or_else(fresh));
         window.admit(rate.limit);
         window
@@ -175,7 +171,8 @@ impl Engine {
             let Some(limit) = &job.class.policy.limit else { continue };
             if self.config.global_keys_declared && limit.scope == Scope::Global {
                 let partition = Partition { key: limit.key.clone(), tenant: None };
-                let known = self.limits.find(&partition).map(|ix| self.limits.limit(ix));
+                let limits = self.scheduler.limits();
+                let known = limits.find(&partition).map(|ix| limits.limit(ix));
                 if known.is_none_or(|limit| limit.row.declared.is_none()) {
                     return Err(Refusal::UndeclaredKey { key: limit.key.clone() });
                 }

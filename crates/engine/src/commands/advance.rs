@@ -2,8 +2,7 @@
 
 use rota_model::{Live, State};
 
-use crate::limit::GateIx;
-use crate::sched::{Size, Waiting};
+use crate::scheduler::{Size, Waiting};
 use crate::timers::Timer;
 use crate::{Engine, EventKind, Now, Target};
 
@@ -17,18 +16,18 @@ impl Engine {
         let mono = [
             self.active.next_deadline(),
             self.workers.next_check(),
-            self.waiters.next_deadline(),
+            self.scheduler.fetches().next_deadline(),
             self.blocked.next_deadline(),
-            self.limits.next_timer(),
+            self.scheduler.next_timer(),
             self.noise.next_look(),
-            (!self.sweeps.is_empty()).then_some(0),
+            self.scheduler.is_sweeping().then_some(0),
         ];
         let frozen = self.maintenance.enabled();
         let wall = [
             if frozen { None } else { self.timers.next() },
             if frozen { None } else { self.crons.next() },
             self.watch.next_deadline(),
-            self.limits.next_end(),
+            self.scheduler.limits().next_end(),
             self.tenants.ends.first().map(|&(at, _)| at),
             self.minute.map(|minute| minute.saturating_add_ms(60_000)),
         ];
@@ -40,8 +39,9 @@ impl Engine {
     pub(crate) fn advance(&mut self, now: Now) {
         self.now.wall = self.now.wall.max(now.wall);
         self.now.mono = self.now.mono.max(now.mono);
+        self.scheduler.advance(self.now);
         self.roll_statistics();
-        self.end_waits();
+        self.end_waits(self.now.mono);
         self.end_blocks(self.now.mono);
         self.listen_for_noise();
         let mut left = SLICE;
@@ -63,29 +63,14 @@ impl Engine {
             self.deadline_passed(&live);
             return true;
         }
-        if let Some(gate) = self.limits.pop_timer(self.now.mono) {
-            self.gate_may_open(gate);
-            return true;
-        }
-        if let Some(limit) = self.limits.pop_end(self.now.wall) {
-            self.end_of_words(limit);
+        if let Some(limit) = self.scheduler.limits_mut().pop_end(self.now.wall) {
+            self.expire_override(limit);
             return true;
         }
         if self.end_due_throttle(self.now.wall) || self.sweep_one() {
             return true;
         }
         !self.maintenance.enabled() && (self.promote_one() || self.trigger_one_cron())
-    }
-
-    fn gate_may_open(&mut self, gate: GateIx) {
-        self.unsettled.push(gate);
-        let limit = self.limits.limit(self.limits.gate(gate).limit);
-        let queue = limit.partition.key.strip_prefix("queue:");
-        if let Some(ix) = queue.and_then(|name| self.queues.find(name))
-            && self.queues.get(ix).gate == Some(gate)
-        {
-            self.awake.push(ix);
-        }
     }
 
     fn promote_one(&mut self) -> bool {

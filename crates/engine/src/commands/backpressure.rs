@@ -4,7 +4,7 @@ use rota_model::envelope::NewJob;
 
 use super::admit::{Load, Obstacle, Terms};
 use crate::effect::Pressure;
-use crate::sched::QueueIx;
+use crate::queue::QueueIx;
 use crate::{Engine, EventKind, Reply, WaiterId};
 
 impl Engine {
@@ -43,8 +43,8 @@ impl Engine {
 
     /// Jobs have left bounded queues: those that waited for that may come in, and it may be said
     /// that the queue is not nearly full any more.
-    pub(crate) fn relieve_queues(&mut self) {
-        while let Some(ix) = self.relieved.pop() {
+    pub(crate) fn unblock_enqueues(&mut self) {
+        while let Some(ix) = self.queues_to_unblock.pop_first() {
             self.admit_blocked(ix);
             self.tell_cleared(ix);
         }
@@ -83,7 +83,7 @@ impl Engine {
 
     /// Jobs have come in. How full the fullest of their queues is, where that is worth a word.
     pub(super) fn pressure_of(&mut self, queues: &[QueueIx]) -> Option<Pressure> {
-        self.tell_brimful(queues);
+        self.tell_full_pools(queues);
         let mut fullest: Option<Pressure> = None;
         for &ix in queues {
             let queue = self.queues.get(ix);
@@ -128,23 +128,5 @@ impl Engine {
             Some(bounds) => (queue.jobs.depth(), bounds.max_depth),
             None => (queue.jobs.depth(), 0),
         }
-    }
-
-    /// Keeps what making room needs, while the queue's settings ask for it.
-    pub(crate) fn keep_heads(&mut self, ix: QueueIx) {
-        let bounds = self.queues.get(ix).row.settings.bounds;
-        if bounds.is_some() {
-            self.queues.note_bounded();
-        }
-        let wanted = bounds.is_some_and(|b| b.strategy == crate::Backpressure::DropOldest);
-        let have = self.queues.get(ix).heads.is_some();
-        if wanted == have {
-            return;
-        }
-        let heads = wanted.then(|| {
-            let ours = self.classes.ids().filter(|(_, slot)| slot.queue == ix);
-            ours.filter_map(|(id, _)| Some((self.lanes.get(id)?.head()?, id))).collect()
-        });
-        self.queues.get_mut(ix).heads = heads;
     }
 }

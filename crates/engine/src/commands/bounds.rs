@@ -5,7 +5,8 @@ use rota_model::{QueueName, TenantId};
 
 use super::admit::{Load, Obstacle, Share};
 use super::drop_oldest::{Drops, Excess};
-use crate::sched::{QueueIx, ShardIx};
+use crate::queue::QueueIx;
+use crate::shard::ShardIx;
 use crate::{Backpressure, Bounds, Engine, EventKind, Refusal};
 
 /// A queue, or one tenant's part of it.

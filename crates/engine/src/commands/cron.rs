@@ -8,7 +8,7 @@ use rota_model::{ClassId, CronName, Ending, JobId, Millis, Seq, State};
 
 use super::enqueue::Origin;
 use crate::cron::{Cron, Overlap};
-use crate::sched::Waiting;
+use crate::scheduler::Waiting;
 use crate::{CronSpec, Engine, EventKind, Refusal, Reply};
 
 /// Why a run is left out, and the earlier one that stands in its way.

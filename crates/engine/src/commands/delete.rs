@@ -32,7 +32,7 @@ impl Engine {
                 self.watch.forget(live.seq);
                 self.cron_run_over(live.seq);
                 self.classes.count_deleted(live.class);
-                self.note_death(live.class);
+                self.class_lost_job(live.class);
                 self.out.mutations.push(Mutation::Delete(live.seq));
             }
             Place::Done(done) => self.delete_done(done),

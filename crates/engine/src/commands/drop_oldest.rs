@@ -7,7 +7,8 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use rota_model::{ClassId, Ending, Seq};
 
-use crate::sched::{QueueIx, ShardIx};
+use crate::queue::QueueIx;
+use crate::shard::ShardIx;
 use crate::{Engine, EventKind};
 
 /// The most jobs that one enqueue pushes out beyond as many as it brings. A queue whose bound was
@@ -62,13 +63,9 @@ impl Engine {
         excess: Excess,
         brought: u64,
     ) -> bool {
-        let turns = self.shards.get(shard).turns.iter();
-        let placed = turns.flat_map(|(_, turn)| self.lanes_of_turn(*turn));
-        let swept = self.sweeps.iter().copied();
-        let swept = swept.filter(|class| self.classes.slot(*class).shard == shard);
-        let heads = placed
-            .chain(swept)
-            .filter_map(|class| Some((self.lanes.get(class)?.head()?, class)))
+        let lanes = self.scheduler.lanes_of_shard(shard);
+        let heads = lanes
+            .filter_map(|class| Some((self.scheduler.lane(class)?.head()?, class)))
             .collect::<BTreeSet<_>>();
         self.choose(drops, heads.into_iter(), excess, brought)
     }
@@ -87,8 +84,7 @@ impl Engine {
                 excess = excess.less(self.waiting_bytes(*seq, *class));
             }
         }
-        let heads = self.queues.get(queue).heads.iter().flatten().copied();
-        self.choose(drops, heads, excess, brought)
+        self.choose(drops, self.scheduler.heads(queue), excess, brought)
     }
 
     fn choose(
@@ -114,7 +110,7 @@ impl Engine {
     }
 
     fn waiting_bytes(&self, seq: Seq, class: ClassId) -> u64 {
-        let size = self.lanes.get(class).and_then(|lane| lane.size_of(seq));
+        let size = self.scheduler.lane(class).and_then(|lane| lane.size_of(seq));
         size.map_or(0, |size| size.bytes())
     }
 
@@ -143,7 +139,7 @@ impl<I: Iterator<Item = (Seq, ClassId)>> Iterator for Oldest<'_, I> {
         };
         let job = if is_head { self.heads.next() } else { self.next.pop().map(|Reverse(j)| j) };
         let (seq, class) = job?;
-        let behind = self.engine.lanes.get(class).map(|lane| lane.walk(Some(seq), false, 1));
+        let behind = self.engine.scheduler.lane(class).map(|lane| lane.walk(Some(seq), false, 1));
         if let Some(&behind) = behind.as_deref().and_then(|seqs| seqs.first()) {
             self.next.push(Reverse((behind, class)));
         }

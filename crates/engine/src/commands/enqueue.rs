@@ -2,12 +2,14 @@
 
 use rota_model::envelope::NewJob;
 use rota_model::mutation::{Mutation, NewRow};
-use rota_model::{Class, ClassId, Live, Seq, State};
+use rota_model::{Class, ClassId, Live, OnLimit, Seq, State};
 
 use super::admit::Obstacle;
 use crate::classes::Home;
 use crate::effect::Pressure;
-use crate::sched::{QueueIx, Size, Waiting, push_to_few};
+use crate::population::push_exact;
+use crate::queue::QueueIx;
+use crate::scheduler::{ClassRules, Size, Waiting};
 use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{Accepted, Admission, Engine, Enqueue, EventKind, Refusal, Reply};
@@ -85,7 +87,7 @@ impl Engine {
         let home = self.home_of(class);
         let shared = self.share_names(class, &home);
         let (id, class) = self.classes.add(shared, home);
-        self.settle_in(id);
+        self.class_added(id);
         self.out.mutations.push(Mutation::Class(id, class));
         Ok(id)
     }
@@ -113,20 +115,29 @@ impl Engine {
             let paused = &self.tenants.get(tenant).row.paused;
             let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
             self.shards.get_mut(shard).paused = since;
-            push_to_few(&mut self.tenants.get_mut(tenant).shards, shard);
+            push_exact(&mut self.tenants.get_mut(tenant).shards, shard);
             self.queues.get_mut(queue).shards.push(shard);
+            self.scheduler.add_shard(shard, queue, tenant, since.is_some());
         }
-        Home { queue, tenant, shard, gates: self.gates_of(class) }
+        Home { queue, tenant, shard }
     }
 
-    /// A class is known to its tenant.
-    pub(crate) fn settle_in(&mut self, id: ClassId) {
-        let tenant = self.classes.slot(id).tenant;
-        push_to_few(&mut self.tenants.get_mut(tenant).classes, id);
+    /// A class is known to its tenant and to the scheduler.
+    pub(crate) fn class_added(&mut self, id: ClassId) {
+        let slot = self.classes.slot(id);
+        let (queue, tenant, shard, class) =
+            (slot.queue, slot.tenant, slot.shard, slot.class.clone());
+        let gates = self.gates_for(&class);
+        let on_limit = class.policy.limit.as_ref().map(|limit| limit.on_limit);
+        let waits = on_limit.is_none_or(|on_limit| on_limit == OnLimit::Wait);
+        let priority = class.priority;
+        let rules = ClassRules { queue, tenant, shard, priority, gates, waits };
+        self.scheduler.add_class(id, rules);
+        push_exact(&mut self.tenants.get_mut(tenant).classes, id);
     }
 
     /// One more job of this class lives.
-    pub(crate) fn enliven(&mut self, class: ClassId) {
+    pub(crate) fn class_gained_job(&mut self, class: ClassId) {
         let slot = self.classes.slot_mut(class);
         slot.live += 1;
         if slot.live == 1 && slot.class.policy.limit.is_some() {
@@ -135,7 +146,7 @@ impl Engine {
     }
 
     /// One fewer does, and was counted so.
-    pub(crate) fn note_death(&mut self, class: ClassId) {
+    pub(crate) fn class_lost_job(&mut self, class: ClassId) {
         let slot = self.classes.slot(class);
         if slot.live == 0 && slot.class.policy.limit.is_some() {
             self.tenants.get_mut(slot.tenant).keys -= 1;
@@ -169,7 +180,7 @@ impl Engine {
         let given = job.id_given;
         let row = NewRow { seq, id, given, class, created, body: job.body.clone() };
         self.out.mutations.push(Mutation::Insert(row, live));
-        self.enliven(class);
+        self.class_gained_job(class);
         self.seq_clock.note(seq, created);
         let slot = self.classes.slot(class);
         let (ix, tenant) = (slot.queue, slot.tenant);

@@ -3,11 +3,11 @@
 use rota_model::mutation::{Claim, Mutation};
 use rota_model::{ClassId, Ending, QueueName, Seq, State, WorkerId};
 
-use super::pool::Plan;
 use crate::active::Active;
 use crate::command::later;
-use crate::limit::{Closed, GateIx};
-use crate::sched::{QueueIx, Seat, ShardIx, TurnIx, Waiting};
+use crate::config::Cost;
+use crate::queue::QueueIx;
+use crate::scheduler::{Ask, AskedQueues, Pick, Waiting};
 use crate::tenant::Tally;
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
 
@@ -22,7 +22,8 @@ impl Engine {
         let claimed = self.claim_for(&fetch);
         match fetch.wait {
             Some((id, ms)) if claimed.is_empty() && ms > 0 && !self.closing => {
-                self.start_waiting(id, fetch, ms);
+                let deadline = self.now.mono.saturating_add(ms);
+                self.wait_for_job(id, fetch, deadline);
                 Reply::Waiting
             }
             _ => Reply::Fetched(claimed),
@@ -37,121 +38,52 @@ impl Engine {
             return claimed;
         }
         let most = fetch.count.min(self.room_of(fetch));
-        let Some(plan) = self.plan(fetch) else { return claimed };
-        self.note_asked(&plan, fetch.tenant.as_ref());
+        let Some(ask) = self.ask(fetch) else { return claimed };
+        self.note_asked(&ask);
         while claimed.len() < most {
-            let Some(job) = self.claim_by(&plan, fetch) else { break };
+            let Some(job) = self.claim_one(&ask, fetch) else { break };
             claimed.push(job);
+        }
+        if claimed.len() < most
+            && let Some(pool) =
+                ask.pool.as_ref().and_then(|p| self.scheduler.pools_mut().get_mut(p))
+        {
+            // There is room, and nothing for it.
+            pool.told_full = false;
         }
         claimed
     }
 
-    /// The next job of a queue for this fetch.
-    pub(crate) fn claim_next(
-        &mut self,
-        ix: QueueIx,
-        plan: &Plan,
-        fetch: &Fetch,
-    ) -> Option<Claimed> {
-        let only = match &fetch.tenant {
-            Some(id) => Some(self.shards.find(ix, self.tenants.find(id)?)?),
-            None => None,
-        };
+    fn claim_one(&mut self, ask: &Ask, fetch: &Fetch) -> Option<Claimed> {
         loop {
-            self.settle_gates();
-            if !self.queues.get(ix).may_dispatch() || !self.queue_is_open(ix) {
-                return None;
-            }
-            let turn = match only {
-                Some(shard) => {
-                    self.let_shard_in(shard);
-                    self.first_turn_of(shard)?
-                }
-                None => {
-                    self.let_first_in(ix);
-                    self.queues.get(ix).first_rank()?.2
-                }
-            };
-            if self.is_at_cap(self.tenant_of(turn)) {
-                self.seat(turn);
+            let pick = self.scheduler.next(ask)?;
+            if self.watch.is_over(pick.seq, self.wall()) {
+                self.leave_lane(pick.seq, pick.class);
+                self.expire(pick.seq, pick.class);
                 continue;
             }
-            let &(_, _, class) = self.turns.get(turn).lanes.first()?;
-            if let Some((gate, closed)) = self.closed_gate(class) {
-                self.turn_away(class, turn, gate, closed);
-                continue;
-            }
-            if self.reunite(class, turn) {
-                continue;
-            }
-            let (seq, job) = self.pop_lane(class)?;
-            if self.watch.is_over(seq, self.wall()) {
-                self.expire(seq, class);
-                self.seat(turn);
-                continue;
-            }
-            let cost = self.cost_of(class);
-            self.charge(turn, cost);
-            self.give_up_places(turn, class);
-            self.count_dispatch(ix, class, seq, &job);
-            let claimed = self.start((seq, class), &job, cost, plan, fetch);
-            self.note_served(turn);
-            self.seat(turn);
-            return Some(claimed);
+            return self.start(&pick, ask, fetch);
         }
     }
 
-    /// One tenant's turn that comes first.
-    fn first_turn_of(&self, shard: ShardIx) -> Option<TurnIx> {
-        let turns = self.shards.get(shard).turns.iter();
-        let served = turns.filter(|(_, turn)| matches!(self.turns.get(*turn).seat, Seat::Ring(_)));
-        served.max_by_key(|(level, _)| *level).map(|&(_, turn)| turn)
-    }
-
-    /// A lane whose turn it is may not start its job.
-    fn turn_away(&mut self, class: ClassId, turn: TurnIx, gate: GateIx, closed: Closed) {
-        self.leave_its_turn(class);
-        if self.waits_at_limits(class) {
-            self.park(class, gate, turn, Some(closed));
-        } else {
-            self.sweep(class, gate, &closed);
+    fn start(&mut self, pick: &Pick, ask: &Ask, fetch: &Fetch) -> Option<Claimed> {
+        let Pick { seq, class, queue, .. } = *pick;
+        let charged = self.cost_of(class);
+        let outcome = self.scheduler.started(pick, ask, charged)?;
+        let job = outcome.job;
+        self.count_out(class, State::Available, job.size);
+        for (limit, numbers) in outcome.timed {
+            self.journal.started(limit, numbers, self.now.mono as i64);
         }
-        self.seat(turn);
-    }
-
-    fn count_dispatch(&mut self, ix: QueueIx, class: ClassId, seq: Seq, job: &Waiting) {
-        let tenant = self.classes.slot(class).tenant;
-        self.tally(tenant, Tally { started: 1, ..Tally::default() });
-        let queue = self.queues.get_mut(ix);
-        queue.starves = false;
-        queue.stats.minute.dispatched += 1;
-        self.total.minute.dispatched += 1;
-        let since = if job.fresh { self.seq_clock.accepted_at(seq) } else { job.since };
-        if let Some(since) = since {
-            let waited = self.wall().0.saturating_sub(since.0).max(0) as u64;
-            self.queues.get_mut(ix).stats.minute.wait_ms.record(waited);
-            self.total.minute.wait_ms.record(waited);
-            self.meter(class).began_after(waited);
-        }
-    }
-
-    fn start(
-        &mut self,
-        (seq, class): (Seq, ClassId),
-        job: &Waiting,
-        charged: u64,
-        plan: &Plan,
-        fetch: &Fetch,
-    ) -> Claimed {
-        let (attempt, fresh) = (job.attempt + 1, job.fresh);
+        self.count_dispatch(queue, class, seq, &job, ask);
         let slot = self.classes.slot(class);
         let policy = slot.class.policy.clone();
         let asked = policy.visibility_ms.or(fetch.visibility_ms);
         let reserved_ms =
             asked.unwrap_or(self.config.visibility_ms).min(self.config.max_visibility_ms);
         let timeout_ms = policy.timeout_ms.unwrap_or(self.config.timeout_ms);
-        let started = self.wall();
-        let worker = fetch.worker.clone();
+        let (attempt, started) = (job.attempt + 1, self.wall());
+        let (worker, pool) = (fetch.worker.clone(), ask.pool.clone());
         self.out.mutations.push(Mutation::Claim(Claim {
             seq,
             attempt,
@@ -159,45 +91,73 @@ impl Engine {
             due: later(started, reserved_ms),
             reserved_ms,
             worker: worker.clone(),
+            pool: pool.clone(),
         }));
-        let expires = self.watch.forget(seq).and_then(|live| live.expires);
-        self.use_limits(class);
-        let pool = self.enter_pool(plan);
-        let meter = self.shards.get(self.classes.slot(class).shard).meter;
-        self.meters.count_dispatch(meter, pool.as_ref(), started);
-        self.active.insert(
-            seq,
-            Active {
-                class,
-                attempt,
-                pauses: job.pauses,
-                size: job.size,
-                started,
-                started_mono: self.now.mono as i64,
-                worker: worker.clone(),
-                reserved_ms,
-                reserved_until: self.now.mono.saturating_add(reserved_ms),
-                times_out: self.now.mono.saturating_add(timeout_ms),
-                expires,
-                pool,
-                charged,
-            },
-        );
+        let active = Active {
+            class,
+            attempt,
+            pauses: job.pauses,
+            size: job.size,
+            started,
+            started_mono: self.now.mono as i64,
+            worker: worker.clone(),
+            reserved_ms,
+            reserved_until: self.now.mono.saturating_add(reserved_ms),
+            times_out: self.now.mono.saturating_add(timeout_ms),
+            expires: self.watch.forget(seq).and_then(|live| live.expires),
+            pool,
+            charged,
+            account: outcome.account,
+        };
+        self.active.insert(seq, active);
         self.count_in(class, State::Active, job.size);
-        self.note_taken(plan, worker.as_ref());
-        let event =
-            EventKind::Started { job: self.job_ref(seq, class), attempt, worker: worker.clone() };
-        self.emit(event);
-        Claimed {
+        if let Some(id) = &worker {
+            self.worker_changed(id);
+        }
+        self.tell_overloaded(ask);
+        let event = self.job_ref(seq, class);
+        self.emit(EventKind::Started { job: event, attempt, worker: worker.clone() });
+        Some(Claimed {
             seq,
             attempt,
-            fresh: fresh && self.seq_clock.accepted_at(seq).is_some(),
+            fresh: job.fresh && self.seq_clock.accepted_at(seq).is_some(),
             started,
             timeout_ms,
             own_timeout: policy.timeout_ms.is_some(),
             reserved_ms,
             own_reservation: policy.visibility_ms.is_some(),
             worker,
+        })
+    }
+
+    /// What a job of this class is held to cost its tenant.
+    pub(crate) fn cost_of(&self, class: ClassId) -> u64 {
+        match self.config.fairness.cost {
+            Cost::Job => 1,
+            Cost::Runtime => self.runtimes.estimate(&self.classes.slot(class).class.kind),
+        }
+    }
+
+    fn count_dispatch(&mut self, ix: QueueIx, class: ClassId, seq: Seq, job: &Waiting, ask: &Ask) {
+        let slot = self.classes.slot(class);
+        let (tenant, meter) = (slot.tenant, self.shards.get(slot.shard).meter);
+        let own = u32::from(ask.only.is_some() && !ask.charge);
+        self.tally(tenant, Tally { started: 1, own, ..Tally::default() });
+        let wall = self.wall();
+        if let Some(pool) = &ask.pool {
+            self.scheduler.pools_mut().note_dispatch(pool, wall);
+        }
+        self.meters.count_dispatch(meter, ask.pool.as_ref(), own == 0, wall);
+        let queue = self.queues.get_mut(ix);
+        queue.starves = false;
+        queue.stats.minute.dispatched += 1;
+        self.total.minute.dispatched += 1;
+        let since = if job.fresh { self.seq_clock.accepted_at(seq) } else { job.since };
+        if let Some(since) = since {
+            let waited = wall.0.saturating_sub(since.0).max(0) as u64;
+            self.queues.get_mut(ix).stats.minute.wait_ms.record(waited);
+            self.total.minute.wait_ms.record(waited);
+            self.meters.at(meter).began_after(waited);
         }
     }
 
@@ -209,6 +169,34 @@ impl Engine {
         self.emit(event);
     }
 
+    /// These queues have somebody who works for them, or for one tenant's part of them.
+    fn note_asked(&mut self, ask: &Ask) {
+        let now = Some(self.now.mono);
+        match (&ask.queues, ask.only, &ask.pool) {
+            (AskedQueues::All, None, Some(pool)) => {
+                if let Some(pool) = self.scheduler.pools_mut().get_mut(pool) {
+                    pool.asked_at = now;
+                }
+            }
+            (_, only, pool) => {
+                for ix in self.scheduler.asked(ask) {
+                    if let Some(tenant) = only {
+                        if let Some(shard) = self.shards.find(ix, tenant) {
+                            self.shards.get_mut(shard).asked_at = now;
+                        }
+                        continue;
+                    }
+                    let queue = self.queues.get_mut(ix);
+                    queue.asked_at = now;
+                    if pool.is_none() {
+                        queue.asked_outside_pools = now;
+                    }
+                }
+            }
+        }
+        self.tell_overloaded(ask);
+    }
+
     /// What the worker said at its registration that it serves.
     fn registered_queues(&self, fetch: &Fetch) -> Vec<QueueName> {
         let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
@@ -218,19 +206,22 @@ impl Engine {
     /// A fetch names its worker: it is known from now on, and it stays in its pool. With one that is
     /// refused it is heard of, and joins none.
     fn meet_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
-        if fetch.queues.is_empty() && self.pool_of(fetch).is_none() {
+        if fetch.queues.is_empty() && self.pool_of(fetch).is_none() && fetch.pool.is_none() {
             return Err(Refusal::NoQueues);
         }
         if let Some(id) = &fetch.worker {
             self.meet_for(id, fetch.tenant.as_ref())?;
             fetch.pool.as_ref().map_or(Ok(()), |pool| self.may_join(id, pool))?;
         }
-        if let Some(name) = fetch.pool.clone().or_else(|| self.pool_of(fetch)) {
-            let unknown = || Refusal::UnknownPool { pool: name.clone() };
-            let pool = self.pools.get(&name).ok_or_else(unknown)?;
-            if let Some(queue) = fetch.queues.iter().find(|queue| !pool.has(queue)) {
-                return Err(Refusal::NotInPool { pool: name, queue: queue.clone() });
+        match fetch.pool.clone().or_else(|| self.pool_of(fetch)) {
+            Some(pool) => {
+                let known = self.scheduler.pools().get(&pool);
+                let known = known.ok_or_else(|| Refusal::UnknownPool { pool: pool.clone() })?;
+                if let Some(queue) = fetch.queues.iter().find(|queue| !known.has(queue)) {
+                    return Err(Refusal::NotInPool { pool, queue: queue.clone() });
+                }
             }
+            None => self.check_ratio(fetch)?,
         }
         if let (Some(id), Some(pool)) = (&fetch.worker, &fetch.pool) {
             self.join_pool(id, pool);
@@ -238,8 +229,18 @@ impl Engine {
         Ok(())
     }
 
+    /// Without a pool, the ratio of the server holds for the queues that a fetch names.
+    fn check_ratio(&self, fetch: &Fetch) -> Result<(), Refusal> {
+        let queues = fetch.queues.len();
+        match self.config.starvation.promises_too_much(queues) {
+            true => Err(Refusal::RatioTooLarge { queues }),
+            false => Ok(()),
+        }
+    }
+
     fn room_of(&self, fetch: &Fetch) -> usize {
-        let pool = self.pool_of(fetch).and_then(|name| self.pools.get(&name));
+        let pool = self.pool_of(fetch);
+        let pool = pool.and_then(|name| self.scheduler.pools().get(&name));
         let in_pool =
             pool.map_or(usize::MAX, |pool| usize::try_from(pool.room()).unwrap_or(usize::MAX));
         fetch.worker.as_ref().map_or(in_pool, |id| self.room_of_worker(id).min(in_pool))

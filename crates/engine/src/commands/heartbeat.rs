@@ -45,9 +45,9 @@ impl Engine {
             self.write_worker(&beat.worker);
         }
         if first || changed || resumes {
-            self.wake_worker(&beat.worker);
+            self.refile_fetches_of(&beat.worker);
         }
-        self.count_worker(&beat.worker);
+        self.worker_changed(&beat.worker);
         if first {
             let at = self.now.mono.saturating_add(self.config.heartbeat_timeout_ms);
             self.workers.check_later(beat.worker.clone(), at);

@@ -3,8 +3,9 @@
 use rota_model::QueueName;
 use rota_model::mutation::Kind;
 
-use crate::sched::QueueIx;
-use crate::{Engine, EventKind, QueueSettings, Reply};
+use crate::queue::{QueueIx, QueueRow};
+use crate::scheduler::Reconfigured;
+use crate::{Backpressure, Engine, EventKind, QueueSettings, Reply};
 
 impl Engine {
     pub(crate) fn pause_queue(&mut self, name: QueueName) -> Reply {
@@ -35,7 +36,7 @@ impl Engine {
     fn change_queue(
         &mut self,
         name: &QueueName,
-        change: impl FnOnce(&mut crate::sched::QueueRow) -> Option<EventKind>,
+        change: impl FnOnce(&mut QueueRow) -> Option<EventKind>,
     ) -> Reply {
         let ix = match self.queue_ix(name) {
             Ok(ix) => ix,
@@ -48,23 +49,20 @@ impl Engine {
         if let Some(event) = event {
             self.emit(event);
         }
-        self.keep_heads(ix);
-        self.relieved.push(ix);
-        self.wake(ix);
-        Reply::Queue(Box::new(self.queue_view(self.queues.get(ix))))
+        self.queue_changed(ix);
+        self.queues_to_unblock.insert(ix);
+        Reply::Queue(Box::new(self.queue_view(ix)))
     }
 
-    /// Waiting fetches may find something in this queue now.
-    fn wake(&mut self, ix: QueueIx) {
-        if !self.queues.get(ix).waiters.is_empty() {
-            self.awake.push(ix);
+    /// What the scheduler should know of a queue.
+    pub(crate) fn queue_changed(&mut self, queue: QueueIx) {
+        let row = &self.queues.get(queue).row;
+        let (paused, cap) = (row.paused.is_some(), row.settings.concurrency);
+        let bounds = row.settings.bounds;
+        let drops_oldest = bounds.is_some_and(|b| b.strategy == Backpressure::DropOldest);
+        if bounds.is_some() {
+            self.queues.note_bounded();
         }
-    }
-
-    pub(crate) fn wake_all(&mut self) {
-        self.waiters.all_aside().into_iter().for_each(|id| self.bring_back(id));
-        for ix in self.queues.indexes() {
-            self.wake(ix);
-        }
+        self.scheduler.reconfigured(Reconfigured::Queue { queue, paused, cap, drops_oldest });
     }
 }

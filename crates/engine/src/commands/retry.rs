@@ -5,7 +5,7 @@ use rota_model::row::Place;
 use rota_model::{Ending, State};
 
 use crate::effect::Changed;
-use crate::sched::{Size, Waiting};
+use crate::scheduler::{Size, Waiting};
 use crate::{Engine, EventKind, Refusal, Reply, Target};
 
 impl Engine {
@@ -22,7 +22,7 @@ impl Engine {
         };
         let (seq, class) = (done.seq, done.class);
         self.classes.count_forgotten(class, done.ending);
-        self.enliven(class);
+        self.class_gained_job(class);
         self.count_kept(class, |kept| *kept.get_mut(done.ending) -= 1);
         self.out.mutations.push(Mutation::Revive { seq, enqueued: self.wall() });
         let size = Size::of(u64::from(done.bytes));

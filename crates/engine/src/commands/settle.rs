@@ -5,7 +5,7 @@ use rota_model::{ClassId, Ending, Exhaustion, JobId, Millis, Seq, State};
 
 use crate::active::Active;
 use crate::command::later;
-use crate::sched::Waiting;
+use crate::scheduler::Waiting;
 use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{

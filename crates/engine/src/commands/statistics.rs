@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rota_model::mutation::{HistoryRow, Mutation, Period};
 use rota_model::{ClassId, Millis};
 
+use crate::scheduler::Reconfigured;
 use crate::stats::{Interval, Stats};
 use crate::tenant::TenantIx;
 use crate::{Engine, Reply};
@@ -64,11 +65,11 @@ impl Engine {
         let mut gone: BTreeMap<TenantIx, BTreeSet<ClassId>> = BTreeMap::new();
         for (id, slot) in self.classes.drop_idle(&mut self.out.mutations) {
             gone.entry(slot.tenant).or_default().insert(id);
-            for gate in slot.gates {
-                let limit = self.limits.gate(gate).limit;
-                self.limits.leave_gate(gate);
-                self.sweep_limit(limit);
-            }
+            let limits = self.scheduler.limits();
+            let held = self.scheduler.gates_of(id).iter().map(|gate| limits.gate(*gate).limit);
+            let held: Vec<_> = held.collect();
+            self.scheduler.reconfigured(Reconfigured::ClassGone(id));
+            held.into_iter().for_each(|limit| self.sweep_limit(limit));
         }
         // Once for each tenant: some have very many.
         for (tenant, gone) in gone {

@@ -4,6 +4,7 @@ use rota_model::mutation::{Kind, Mutation};
 use rota_model::{QueueName, State, TenantId};
 
 use crate::command::{TenantChange, later};
+use crate::scheduler::Reconfigured;
 use crate::tenant::{ApiConfig, Tally, TenantIx};
 use crate::{Change, Engine, EventKind, Refusal, Reply};
 
@@ -15,7 +16,7 @@ impl Engine {
     pub(crate) fn meet_tenant(&mut self, id: &TenantId) -> TenantIx {
         let ix = match self.tenants.find(id) {
             Some(ix) => ix,
-            None => self.tenants.add(id.clone(), self.wall()),
+            None => self.add_tenant(id.clone(), self.wall()),
         };
         if !self.tenants.get(ix).written {
             self.write_tenant(ix);
@@ -61,27 +62,15 @@ impl Engine {
         Reply::Tenant { tenant: Box::new(self.tenant_view(ix)), created }
     }
 
-    /// Changes what is said about a tenant. Its lanes find their places anew: priorities and limits
-    /// count for what waits already, too.
+    /// Changes what is said about a tenant, which counts for what waits already, too.
     fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
-        let classes = self.tenants.get(ix).classes.clone();
-        // Nobody is told of a cap that is about to change.
-        let told = std::mem::replace(&mut self.tenants.get_mut(ix).told_capped, true);
-        classes.iter().for_each(|class| self.displace_lane(*class));
-        let (weight, cap) = (self.effective_weight(ix), self.cap_of(ix));
+        let cap = self.cap_of(ix);
         change(self.tenants.get_mut(ix));
         self.follow_weight(ix);
-        if self.effective_weight(ix) != weight {
-            self.forgive(ix);
-        }
+        // Another cap is another thing to be told of.
         let same = self.cap_of(ix) == cap;
-        self.tenants.get_mut(ix).told_capped = told && same;
-        for class in classes {
-            if self.lanes.get(class).is_some() {
-                self.place_lane(class);
-            }
-        }
-        self.count_competitor(ix);
+        self.tenants.get_mut(ix).told_capped &= same;
+        self.tenant_changed(ix);
         self.write_tenant(ix);
     }
 
@@ -107,7 +96,10 @@ impl Engine {
                 keep(&mut tenant.row.changes, note);
             });
             let shards = self.tenants.get(ix).shards.clone();
-            shards.into_iter().for_each(|shard| self.shards.get_mut(shard).paused = None);
+            for shard in shards {
+                self.shards.get_mut(shard).paused = None;
+                self.scheduler.reconfigured(Reconfigured::Shard(shard, false));
+            }
         } else {
             self.tenants.forget(ix);
             for kind in [Kind::Tenant, Kind::TenantState] {
@@ -142,8 +134,7 @@ impl Engine {
         }
         if let Some(shard) = self.shards.find(queue_ix, ix) {
             self.shards.get_mut(shard).paused = pause.then_some(now);
-            let turns = self.shards.get(shard).turns.clone();
-            turns.into_iter().for_each(|(_, turn)| self.seat(turn));
+            self.scheduler.reconfigured(Reconfigured::Shard(shard, pause));
         }
         Reply::Queue(Box::new(self.shard_view(queue_ix, ix)))
     }

@@ -1,99 +1,70 @@
 //! Fetches that wait. Nobody polls: a job that becomes available is handed to the one that has
-//! waited longest and may have it.
+//! waited longest and may have it, or to the one whose worker has the least to do.
 
-use rota_model::{QueueName, State, WorkerId};
+use rota_model::{PoolName, QueueStrategy, WorkerId};
 
-use crate::sched::Aside;
+use crate::scheduler::{Reconfigured, Waits};
 use crate::{Engine, Fetch, Reply, WaiterId};
 
 impl Engine {
-    pub(crate) fn start_waiting(&mut self, id: WaiterId, fetch: Fetch, ms: u64) {
-        let fetch = self.with_queues(fetch);
-        let deadline = self.now.mono.saturating_add(ms);
-        let why = self.takes_nothing(&fetch);
-        match why {
-            Some(why) => {
-                self.waiters.add(id, fetch, deadline);
-                self.waiters.put_aside(id, why);
-            }
-            None => {
-                self.stand_in_queues(id, &fetch.queues);
-                self.waiters.add(id, fetch, deadline);
-            }
+    pub(crate) fn wait_for_job(&mut self, id: WaiterId, fetch: Fetch, deadline: u64) {
+        let pool = self.pool_of(&fetch);
+        let queues = match pool.as_ref().and_then(|name| self.scheduler.pools().get(name)) {
+            Some(pool) if fetch.queues.is_empty() => self.meant_by(&pool.config().queues, &fetch),
+            _ => fetch.queues.clone(),
+        };
+        let pools = self.scheduler.pools();
+        let allowed = queues.into_iter().filter(|name| !pools.shuts_out(pool.as_ref(), name));
+        let (load, has_room) = match &fetch.worker {
+            Some(worker) => (self.active.count_held_by(worker), self.room_of_worker(worker) > 0),
+            None => (0, true),
+        };
+        let waits = Waits {
+            queues: allowed.collect(),
+            by_load: self.strategy_of(&fetch) == QueueStrategy::LeastLoaded,
+            pool,
+            load,
+            has_room,
+        };
+        let queues = &self.queues;
+        let find = |name: &str| queues.find(name);
+        self.scheduler.fetches_mut().add(id, fetch, deadline, waits, find);
+    }
+
+    /// Something has changed that tells whether a worker has room.
+    pub(crate) fn worker_changed(&mut self, id: &WorkerId) {
+        let load = self.active.count_held_by(id);
+        self.workers.count(id, load);
+        if self.scheduler.fetches().has_worker(id) {
+            let has_room = self.room_of_worker(id) > 0;
+            let queues = &self.queues;
+            self.scheduler.worker_changed(id, load, has_room, |name| queues.find(name));
         }
     }
 
-    fn stand_in_queues(&mut self, id: WaiterId, names: &[QueueName]) {
-        for name in names {
-            match self.queues.find(name) {
-                Some(ix) => {
-                    self.queues.get_mut(ix).waiters.insert(id);
-                }
-                None => self.waiters.await_queue(name.clone(), id),
-            }
+    /// What a worker's waiting fetches can take may be something else now.
+    pub(crate) fn refile_fetches_of(&mut self, id: &WorkerId) {
+        for waiter in self.scheduler.fetches().of_worker(id) {
+            self.refile(waiter);
         }
     }
 
-    fn leave_queues(&mut self, id: WaiterId, names: &[QueueName]) {
-        for name in names {
-            match self.queues.find(name) {
-                Some(ix) => {
-                    self.queues.get_mut(ix).waiters.remove(&id);
-                }
-                None => self.waiters.forget_queue(name, id),
-            }
+    /// A fetch goes on waiting, for what it can take now.
+    fn refile(&mut self, id: WaiterId) {
+        let deadline = self.scheduler.fetches().get(id).map(|waiter| waiter.deadline());
+        if let (Some(fetch), Some(deadline)) = (self.remove_waiter(id), deadline) {
+            self.wait_for_job(id, fetch, deadline);
+            let queues = &self.queues;
+            self.scheduler.may_be_served(id, |name| queues.find(name));
         }
     }
 
-    /// Why a fetch could not take any job now, whatever there is.
-    fn takes_nothing(&self, fetch: &Fetch) -> Option<Aside> {
-        if let Some(id) = &fetch.worker
-            && self.room_of_worker(id) == 0
-        {
-            return Some(Aside::Worker(id.clone()));
+    /// Pools have changed, or work goes on.
+    pub(crate) fn wake_all(&mut self) {
+        for id in self.scheduler.fetches().ids() {
+            self.refile(id);
         }
-        let pool = self.pool_of(fetch);
-        if let Some(name) = &pool
-            && self.pools.get(name).is_some_and(|pool| pool.room() == 0)
-        {
-            return Some(Aside::Pool(name.clone()));
-        }
-        let shut_out = |name| self.pools.shuts_out(pool.as_ref(), name);
-        fetch.queues.iter().all(shut_out).then_some(Aside::OtherPools)
-    }
-
-    fn put_aside(&mut self, id: WaiterId, fetch: &Fetch, why: Aside) {
-        self.leave_queues(id, &fetch.queues);
-        self.waiters.put_aside(id, why);
-    }
-
-    /// A fetch that was aside may take jobs again, as far as is known.
-    pub(crate) fn bring_back(&mut self, id: WaiterId) {
-        if self.waiters.bring_back(id)
-            && let Some(queues) = self.waiters.get(id).map(|waiter| waiter.fetch.queues.clone())
-        {
-            self.stand_in_queues(id, &queues);
-        }
-    }
-
-    /// A worker may take jobs that it could not take before.
-    pub(crate) fn wake_worker(&mut self, id: &WorkerId) {
-        self.count_worker(id);
-        for waiter in self.waiters.of_worker(id) {
-            self.bring_back(waiter);
-            let Some(waiter) = self.waiters.get(waiter) else { continue };
-            self.awake.extend(waiter.fetch.queues.iter().filter_map(|name| self.queues.find(name)));
-        }
-    }
-
-    /// A fetch that names no queue waits for those of its pool.
-    fn with_queues(&self, mut fetch: Fetch) -> Fetch {
-        if fetch.queues.is_empty()
-            && let Some(pool) = self.pool_of(&fetch).and_then(|name| self.pools.get(&name))
-        {
-            fetch.queues = self.meant_by(&pool.config().queues, &fetch);
-        }
-        fetch
+        self.scheduler.reconfigured(Reconfigured::All);
     }
 
     pub(crate) fn stop_waiting(&mut self, id: WaiterId) -> Reply {
@@ -104,84 +75,50 @@ impl Engine {
 
     pub(crate) fn end_waiting(&mut self) -> Reply {
         self.closing = true;
-        while let Some(id) = self.waiters.expired(u64::MAX) {
-            self.remove_waiter(id);
-            self.out.woken.push((id, Reply::Fetched(Vec::new())));
-        }
+        self.end_waits(u64::MAX);
         self.end_blocks(u64::MAX);
         Reply::Done
     }
 
     /// Ends waits whose time is over, with nothing.
-    pub(crate) fn end_waits(&mut self) {
-        while let Some(id) = self.waiters.expired(self.now.mono) {
+    pub(crate) fn end_waits(&mut self, mono: u64) {
+        while let Some(id) = self.scheduler.fetches().expired(mono) {
             self.remove_waiter(id);
             self.out.woken.push((id, Reply::Fetched(Vec::new())));
         }
     }
 
-    /// Serves waiting fetches from the queues that have changed, and of the pools that have room again.
-    pub(crate) fn serve_waiters(&mut self) {
+    /// Serves waiting fetches, as long as there is something for one of them.
+    pub(crate) fn serve_waiting_fetches(&mut self) {
         if self.maintenance.enabled() {
-            // All are woken when it ends.
-            self.awake.clear();
-            self.roomy.clear();
+            // All are served when it ends.
+            self.scheduler.serve_nobody();
+            return;
         }
-        while let Some(pool) = self.roomy.pop() {
-            while self.pools.get(&pool).is_some_and(|pool| pool.room() > 0)
-                && let Some(id) = self.waiters.first_aside(&pool)
-            {
-                self.bring_back(id);
-                self.serve_waiter(id);
-            }
-        }
-        while let Some(ix) = self.awake.pop() {
-            let mut last = None;
-            self.settle_gates();
-            self.let_first_in(ix);
-            while self.queues.get(ix).is_ready() && self.queue_is_open(ix) {
-                let from = last.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
-                let waiters = &self.queues.get(ix).waiters;
-                let Some(&id) = waiters.range((from, std::ops::Bound::Unbounded)).next() else {
-                    break;
-                };
-                last = Some(id);
-                self.serve_waiter(id);
+        while let Some(id) = self.scheduler.next_waiting() {
+            let Some(fetch) = self.scheduler.fetches().get(id).map(|one| one.fetch.clone()) else {
+                continue;
+            };
+            let claimed = self.claim_for(&fetch);
+            if claimed.is_empty() {
+                self.scheduler.fetches_mut().got_nothing(id);
+            } else {
+                self.remove_waiter(id);
+                self.out.woken.push((id, Reply::Fetched(claimed)));
             }
         }
     }
 
-    fn serve_waiter(&mut self, id: WaiterId) {
-        let Some(waiter) = self.waiters.get(id) else {
-            return;
-        };
-        if !self.has_jobs_for(&waiter.fetch) {
-            return;
-        }
-        let fetch = waiter.fetch.clone();
-        if let Some(why) = self.takes_nothing(&fetch) {
-            self.put_aside(id, &fetch, why);
-            return;
-        }
-        let claimed = self.claim_for(&fetch);
-        if !claimed.is_empty() {
-            self.remove_waiter(id);
-            self.out.woken.push((id, Reply::Fetched(claimed)));
-        }
+    fn remove_waiter(&mut self, id: WaiterId) -> Option<Fetch> {
+        let queues = &self.queues;
+        self.scheduler.fetches_mut().remove(id, |name| queues.find(name))
     }
 
-    /// Whether a fetch for one tenant's jobs has any to look for.
-    fn has_jobs_for(&self, fetch: &Fetch) -> bool {
-        let Some(id) = &fetch.tenant else { return true };
-        let Some(tenant) = self.tenants.find(id) else { return false };
-        let available = |ix| Some(self.shards.get(self.shards.find(ix, tenant)?).jobs);
-        let queues = fetch.queues.iter().filter_map(|name| self.queues.find(name));
-        queues.filter_map(available).any(|jobs| jobs.count(State::Available) > 0)
-    }
-
-    fn remove_waiter(&mut self, id: WaiterId) {
-        if let Some(waiter) = self.waiters.remove(id) {
-            self.leave_queues(id, &waiter.fetch.queues);
+    /// A pool is gone: nothing is remembered of how its queues took turns.
+    pub(crate) fn forget_rotations(&mut self, pool: &PoolName) {
+        for key in self.scheduler.rotations_of(pool) {
+            self.scheduler.drop_rotation(&key);
+            self.journal.rotation_gone(&key);
         }
     }
 }

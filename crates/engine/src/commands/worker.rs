@@ -20,7 +20,7 @@ impl Engine {
         worker.row.about = Registration { pool, tenant, ..about };
         (worker.row.directive, worker.reported) = (None, None);
         self.write_worker(&id);
-        self.wake_worker(&id);
+        self.refile_fetches_of(&id);
         Reply::Done
     }
 
@@ -55,7 +55,6 @@ impl Engine {
         };
         worker.row.directive = (directive != Directive::Running).then_some(directive);
         self.write_worker(id);
-        self.wake_worker(id);
         if directive == Directive::Quiet {
             let active = self.active.count_held_by(id);
             self.emit(EventKind::WorkerQuieted { worker: id.clone(), active });
@@ -95,7 +94,7 @@ impl Engine {
         if let Some(worker) = self.workers.get_mut(id) {
             (worker.last_seen, worker.last_seen_mono) = (wall, mono);
             if std::mem::replace(&mut worker.stale, false) {
-                self.count_worker(id);
+                self.worker_changed(id);
             }
             return Ok(());
         }
@@ -113,7 +112,7 @@ impl Engine {
     }
 
     pub(crate) fn write_worker(&mut self, id: &WorkerId) {
-        self.count_worker(id);
+        self.worker_changed(id);
         if let Some(worker) = self.workers.get(id) {
             let row = worker.row.clone();
             self.put(Kind::Worker, id, &row);
@@ -139,17 +138,12 @@ impl Engine {
             if let Some(worker) = self.workers.get_mut(&id) {
                 worker.stale = true;
             }
-            self.count_worker(&id);
+            self.worker_changed(&id);
         }
         let beats = self.workers.get(&id).is_some_and(|w| w.row.beats && !w.stale);
         let next = if beats && stale_at > mono { stale_at } else { forget_at };
         let soonest = mono.saturating_add(1_000);
         self.workers.check_later(id, next.max(soonest));
-    }
-
-    /// Something has changed that tells whether a worker has room.
-    pub(crate) fn count_worker(&mut self, id: &WorkerId) {
-        self.workers.count(id, self.active.count_held_by(id));
     }
 
     fn is_silent(&self, worker: &Worker) -> bool {
@@ -173,6 +167,6 @@ impl Engine {
         self.out.mutations.push(Mutation::Remove(Kind::Worker, (**id).into()));
         self.emit(EventKind::WorkerStopped { worker: id.clone(), reason, since });
         // What held its fetches back went with it.
-        self.wake_worker(id);
+        self.refile_fetches_of(id);
     }
 }

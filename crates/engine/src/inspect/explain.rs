@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use rota_model::{ClassId, LimitKey, Millis, QueueName, Seq, State, TenantId};
 
 use crate::command::later;
-use crate::limit::GateIx;
-use crate::sched::{QueueIx, Seat, ShardIx};
+use crate::queue::QueueIx;
+use crate::scheduler::limits::{Closed, GateIx};
+use crate::shard::ShardIx;
 use crate::{Engine, Strategy, Target};
 
 /// What stands between a job and its start.
@@ -127,7 +128,8 @@ impl Engine {
             reasons.push(Reason::InLine);
         }
         let (queue, tenant) = (self.queues.get(slot.queue), self.tenants.get(slot.tenant));
-        let weights = self.tenants.competing();
+        let level = self.scheduler.level_of(class);
+        let (_, share) = self.scheduler.entitlement(slot.queue, slot.tenant, level);
         let weight = self.effective_weight(slot.tenant).value();
         Explained {
             state,
@@ -136,9 +138,9 @@ impl Engine {
             earliest: self.earliest(&reasons, line, due),
             reasons,
             line,
-            fetches_waiting: queue.waiters.len(),
+            fetches_waiting: self.scheduler.fetches().count_for(slot.queue),
             weight,
-            share: if weights > 0.0 { (weight / weights).min(1.0) } else { 1.0 },
+            share,
             tenant_active: tenant.jobs.count(State::Active),
             tenant_cap: self.cap_of(slot.tenant),
         }
@@ -166,16 +168,16 @@ impl Engine {
         if let Some(limit) = self.cap_of(slot.tenant).filter(|most| active >= u64::from(*most)) {
             reasons.push(Reason::TenantConcurrency { active, limit });
         }
-        for gate in slot.gates.iter().copied().chain(queue.gate) {
-            reasons.extend(self.why_closed(gate, before));
+        for (gate, closed) in self.scheduler.closed_gates(class) {
+            reasons.push(self.why_closed(gate, &closed, before));
         }
         reasons.extend(self.who_would_run(slot.queue, slot.shard));
     }
 
     /// What a limit says to a job that has so many before it which are alike.
-    fn why_closed(&self, gate: GateIx, before: usize) -> Option<Reason> {
-        let closed = self.limits.opening(gate, self.now).closed?;
-        let limit = self.limits.limit(self.limits.gate(gate).limit);
+    fn why_closed(&self, gate: GateIx, closed: &Closed, before: usize) -> Reason {
+        let limits = self.scheduler.limits();
+        let limit = limits.limit(limits.gate(gate).limit);
         let (wall, mono) = (self.wall(), self.now.mono as i64);
         let opens = closed.opens.map(|at| later(wall, at.saturating_sub(mono).max(0) as u64));
         let (before, every) = (before as u64, closed.every_ms.unwrap_or(0));
@@ -189,14 +191,14 @@ impl Engine {
         let ends = limit.row.replaced.map(|replaced| replaced.expires).filter(|at| *at > wall);
         let sooner = |at: Option<Millis>| at.into_iter().chain(ends).min();
         let (opens, lets_in) = (sooner(opens), sooner(lets_in));
-        Some(Reason::Limit {
+        Reason::Limit {
             key: limit.partition.key.clone(),
             strategy: closed.strategy,
             limit: closed.limit,
             current: closed.current,
             opens,
             lets_in,
-        })
+        }
     }
 
     /// What is wrong with the workers of a queue, if anything is.
@@ -206,10 +208,13 @@ impl Engine {
         let lately = |asked: Option<u64>| {
             asked.is_some_and(|at| self.now.mono.saturating_sub(at) < LATELY_MS)
         };
-        let kept = self.pools.shuts_out(None, name);
-        let mut pools = self.pools.iter().filter(|(pool, is)| {
+        let all = self.scheduler.pools();
+        let kept = all.shuts_out(None, name);
+        let asked = all.iter().filter(|(_, pool)| pool.has(name)).filter_map(|(_, p)| p.asked_at);
+        let asked = asked.max().max(queue.asked_at);
+        let mut pools = all.iter().filter(|(pool, is)| {
             let serves = is.config().queues.iter().any(|own| **own == *name.local());
-            serves && !self.pools.shuts_out(Some(pool), name)
+            serves && !all.shuts_out(Some(pool), name)
         });
         let others = !kept && lately(queue.asked_outside_pools);
         if !others
@@ -221,35 +226,28 @@ impl Engine {
             let (pool, active) = (pool.to_string(), first.active);
             return Some(Reason::PoolConcurrency { pool, active, limit });
         }
-        let nobody = !lately(queue.asked_at) && !lately(asked_for);
+        let nobody = !lately(asked) && !lately(asked_for);
         nobody.then_some(Reason::NoWorker { kept })
     }
 
     fn line_of(&self, seq: Seq, class: ClassId) -> Line {
         let slot = self.classes.slot(class);
-        let level = self.level_of(class);
-        let turns = || self.shards.get(slot.shard).turns.iter();
-        let lanes = turns().flat_map(|&(at, turn)| {
-            let urgency = move |class| (at, self.priority_of(class));
-            self.lanes_of_turn(turn)
-                .filter_map(move |class| Some((urgency(class), self.lanes.get(class)?)))
-        });
-        let own = (level, self.priority_of(class));
+        let level = self.scheduler.level_of(class);
+        let urgency = |class| (self.scheduler.level_of(class), self.scheduler.priority_of(class));
+        let own = urgency(class);
+        let lanes = self.scheduler.lanes_of_shard(slot.shard);
+        let lanes = lanes.filter_map(|class| Some((urgency(class), self.scheduler.lane(class)?)));
         let before = lanes.map(|(urgency, lane)| match urgency.cmp(&own) {
             Ordering::Less => 0,
             Ordering::Equal => lane.rank(seq),
             Ordering::Greater => lane.len(),
         });
-        let ring = self.queues.get(slot.queue).levels.get(&level);
-        let higher = self.queues.get(slot.queue).levels.range(level + 1..);
-        let all_above: usize = higher.map(|(_, level)| level.ring.len()).sum();
-        let is_served = |turn| matches!(self.turns.get(turn).seat, Seat::Ring(_));
-        let own_above = turns().filter(|&&(at, turn)| at > level && is_served(turn)).count();
+        let (tenants, above) = self.scheduler.competitors(slot.queue, level, slot.shard);
         Line {
-            in_lane: self.lanes.get(class).map_or(0, |lane| lane.rank(seq)),
+            in_lane: self.scheduler.lane(class).map_or(0, |lane| lane.rank(seq)),
             of_tenant: before.sum(),
-            above: all_above - own_above,
-            tenants: ring.map_or(0, |level| level.ring.len()),
+            above,
+            tenants,
         }
     }
 

@@ -3,7 +3,7 @@
 use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit, Rate, State, TenantId};
 
 use crate::command::later;
-use crate::limit::{GateIx, Limit, LimitIx, Partition};
+use crate::scheduler::limits::{GateIx, Limit, LimitIx, Partition};
 use crate::{Engine, Strategy, Times};
 
 /// What is counted together: a key, for everyone or for one tenant.
@@ -57,7 +57,7 @@ impl Engine {
     #[must_use]
     pub fn limit(&self, key: &LimitKey, tenant: Option<&TenantId>) -> Option<LimitView> {
         let partition = Partition { key: key.clone(), tenant: tenant.cloned() };
-        self.limits.find(&partition).map(|ix| self.limit_view(ix))
+        self.scheduler.limits().find(&partition).map(|ix| self.limit_view(ix))
     }
 
     /// The next limits, in order, whose key has this beginning. Fewer than `most` are all.
@@ -101,27 +101,27 @@ impl Engine {
     ) -> impl Iterator<Item = (LimitIx, &'a Limit)> {
         let after =
             after.map(|name| Partition { key: name.key.clone(), tenant: name.tenant.clone() });
-        let following = after.map(|partition| self.limits.after(partition));
-        let first = following.is_none().then(|| self.limits.from(prefix));
+        let following = after.map(|partition| self.scheduler.limits().after(partition));
+        let first = following.is_none().then(|| self.scheduler.limits().from(prefix));
         let all = following.into_iter().flatten().chain(first.into_iter().flatten());
         all.take_while(move |(_, limit)| limit.partition.key.starts_with(prefix))
     }
 
     #[must_use]
     pub fn limit_count(&self) -> usize {
-        self.limits.len()
+        self.scheduler.limits().len()
     }
 
     pub(crate) fn limit_view(&self, ix: LimitIx) -> LimitView {
-        let (limit, wall, mono) = (self.limits.limit(ix), self.wall(), self.now.mono as i64);
+        let (limit, wall, mono) =
+            (self.scheduler.limits().limit(ix), self.wall(), self.now.mono as i64);
         let own: Vec<LimitNumbers> =
-            limit.gates.iter().map(|gate| self.limits.gate(*gate).numbers).collect();
+            limit.gates.iter().map(|gate| self.scheduler.limits().gate(*gate).numbers).collect();
         let own: Vec<LimitNumbers> = own.into_iter().filter(|n| !n.is_empty()).collect();
         let mixed = own.windows(2).any(|two| two[0] != two[1]);
         let mut numbers = own.first().copied().unwrap_or_default();
         own.iter().for_each(|other| numbers = smallest(numbers, *other));
-        let [first, second] = limit.numbers(numbers, wall);
-        let numbers = smallest(first, second);
+        let numbers = limit.numbers(numbers, wall);
         let at = |mono_at: i64| later(wall, mono_at.saturating_sub(mono).max(0) as u64);
         let hold = limit.row.hold.as_ref().filter(|hold| hold.until > wall);
         LimitView {
@@ -129,7 +129,10 @@ impl Engine {
             tenant: limit.partition.tenant.clone(),
             numbers,
             mixed,
-            on_limit: limit.gates.iter().find_map(|gate| self.limits.gate(*gate).on_limit),
+            on_limit: limit
+                .gates
+                .iter()
+                .find_map(|gate| self.scheduler.limits().gate(*gate).on_limit),
             active: limit.active,
             started: numbers.rate.map(|rate| {
                 let (count, resets) = limit.look(rate, mono);
@@ -153,20 +156,22 @@ impl Engine {
     /// Jobs that wait because the limit is reached: those that name it, and those of a queue that it
     /// holds as a whole.
     fn waiting_for(&self, ix: LimitIx) -> u64 {
-        let limit = self.limits.limit(ix);
+        let limit = self.scheduler.limits().limit(ix);
         let named = limit.gates.iter().map(|gate| self.waiting_at(*gate)).sum();
         let queue = limit.partition.key.strip_prefix("queue:").and_then(|q| self.queues.find(q));
-        let queue = queue.map(|queue| self.queues.get(queue));
-        let held = queue.filter(|queue| queue.gate.is_some_and(|gate| self.is_closed(gate)));
+        let held = queue.filter(|ix| {
+            self.scheduler.gate_of_queue(*ix).is_some_and(|gate| self.is_closed(gate))
+        });
+        let held = held.map(|ix| self.queues.get(ix));
         held.map_or(named, |queue| queue.count(State::Available).max(named))
     }
 
     fn is_closed(&self, gate: GateIx) -> bool {
-        self.limits.opening(gate, self.now).free == 0
+        self.scheduler.limits().opening(gate, self.now).free == 0
     }
 
     fn waiting_at(&self, gate: GateIx) -> u64 {
-        if self.is_closed(gate) { self.limits.gate(gate).available } else { 0 }
+        if self.is_closed(gate) { self.scheduler.limits().gate(gate).available } else { 0 }
     }
 }
 

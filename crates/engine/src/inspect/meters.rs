@@ -7,7 +7,7 @@ use rota_model::{QueueName, TenantId};
 
 use super::tenants::part;
 use crate::meters::Label;
-use crate::sched::Queue;
+use crate::queue::Queue;
 use crate::{Engine, Meter};
 
 /// What is known of a queue as a whole.

@@ -23,7 +23,7 @@ use rota_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::sched::Queue;
+use crate::queue::{Queue, QueueIx};
 use crate::stats::Interval;
 use crate::worker::Worker;
 use crate::{CronView, Engine, QueueSettings, Registration};
@@ -132,13 +132,13 @@ impl Engine {
     #[must_use]
     pub fn queue(&self, name: &str) -> Option<QueueView> {
         let ix = self.queues.find(name)?;
-        Some(self.queue_view(self.queues.get(ix)))
+        Some(self.queue_view(ix))
     }
 
     /// All queues, by name.
     #[must_use]
     pub fn queues(&self) -> Vec<QueueView> {
-        let mut views: Vec<_> = self.queues.iter().map(|queue| self.queue_view(queue)).collect();
+        let mut views: Vec<_> = self.queues.indexes().map(|ix| self.queue_view(ix)).collect();
         views.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         views
     }
@@ -183,9 +183,16 @@ impl Engine {
         self.workers.len()
     }
 
+    /// What the scheduler has looked at so far: a measure of cost that does not depend on the machine.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn scheduler_steps(&self) -> u64 {
+        self.scheduler.steps()
+    }
+
     #[must_use]
     pub fn waiting_fetches(&self) -> usize {
-        self.waiters.len()
+        self.scheduler.fetches().len()
     }
 
     #[must_use]
@@ -235,6 +242,7 @@ impl Engine {
             started: Some(active.started),
             expires: active.expires,
             worker: active.worker.clone(),
+            pool: active.pool.clone(),
             reserved_ms: active.reserved_ms,
             held: false,
             bytes: active.size.bytes() as u32,
@@ -257,7 +265,7 @@ impl Engine {
         falling: bool,
         limit: usize,
     ) -> Vec<Seq> {
-        let lanes = classes.iter().filter_map(|class| self.lanes.get(*class));
+        let lanes = classes.iter().filter_map(|class| self.scheduler.lane(*class));
         let mut seqs: Vec<Seq> = lanes.flat_map(|lane| lane.walk(from, falling, limit)).collect();
         seqs.sort_unstable();
         if falling {
@@ -289,12 +297,10 @@ impl Engine {
         self.classes.contains(class).then(|| &self.classes.slot(class).class.tenant)
     }
 
-    pub(crate) fn queue_view(&self, queue: &Queue) -> QueueView {
+    pub(crate) fn queue_view(&self, ix: QueueIx) -> QueueView {
+        let queue = self.queues.get(ix);
         let mut totals = Totals::default();
         totals.add(queue);
-        let first = queue.open.last().and_then(|level| queue.levels.get(level)?.ring.first());
-        let lane = first.and_then(|&(_, turn)| self.turns.get(turn).lanes.first());
-        let oldest = lane.map(|&(_, head, _)| head);
         QueueView {
             name: queue.name.clone(),
             created: queue.row.created,
@@ -304,7 +310,7 @@ impl Engine {
             bytes: queue.jobs.bytes,
             pressure: queue.pressure(),
             minute: queue.stats.minute.clone(),
-            oldest,
+            oldest: self.scheduler.first_of(ix),
         }
     }
 

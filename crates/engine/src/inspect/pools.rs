@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rota_model::{PoolConfig, PoolName, QueueName, State};
 
-use crate::pool::Pool;
+use crate::scheduler::Pool;
 use crate::{Engine, Origin};
 
 #[derive(Debug, Clone)]
@@ -46,11 +46,12 @@ impl Engine {
             }
         }
         let members = |name| workers.get(name).copied().unwrap_or(0);
-        self.pools.iter().map(|(name, pool)| self.view_of_pool(name, pool, members(name))).collect()
+        let pools = self.scheduler.pools();
+        pools.iter().map(|(name, pool)| self.view_of_pool(name, pool, members(name))).collect()
     }
 
     pub(crate) fn pool_view(&self, name: &PoolName) -> Option<PoolView> {
-        let pool = self.pools.get(name)?;
+        let pool = self.scheduler.pools().get(name)?;
         let members = self.workers.iter().filter(|worker| !worker.stale);
         let members = members.filter(|worker| worker.row.about.pool.as_ref() == Some(name));
         Some(self.view_of_pool(name, pool, members.count()))

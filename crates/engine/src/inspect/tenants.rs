@@ -4,7 +4,12 @@ use rota_model::{Millis, QueueName, State, TenantConfig, TenantId, Weight};
 
 use super::{QueueView, Totals};
 use crate::noise::Noisiness;
-use crate::sched::{Population, QueueIx, ShardIx};
+use std::collections::BTreeMap;
+
+use crate::population::Population;
+use crate::queue::QueueIx;
+use crate::scheduler::{AccountIx, Owner};
+use crate::shard::ShardIx;
 use crate::stats::Interval;
 use crate::tenant::{Tenant, TenantIx};
 use crate::{Change, Engine, Origin, Tally, Throttle};
@@ -104,7 +109,10 @@ impl Engine {
             dispatched: last.started,
             enqueued: last.enqueued,
             entitled: self.entitled(ix),
-            actual: part(u64::from(last.started), self.dispatched_1m()),
+            actual: part(
+                u64::from(last.started - last.own.min(last.started)),
+                self.dispatched_1m(),
+            ),
             throttled: tenant.throttled(now).is_some(),
         }
     }
@@ -136,7 +144,7 @@ impl Engine {
     }
 
     pub(crate) fn shard_view(&self, queue: QueueIx, tenant: TenantIx) -> QueueView {
-        let mut view = self.queue_view(self.queues.get(queue));
+        let mut view = self.queue_view(queue);
         let shard = self.shards.find(queue, tenant).map(|shard| self.shards.get(shard));
         let paused = &self.tenants.get(tenant).row.paused;
         let paused = paused.iter().find(|(name, _)| *name == view.name).map(|(_, at)| *at);
@@ -173,7 +181,10 @@ impl Engine {
             weight: self.weight_of(ix),
             effective_weight: self.effective_weight(ix),
             entitled: self.entitled(ix),
-            actual: part(u64::from(last.started), self.dispatched_1m()),
+            actual: part(
+                u64::from(last.started - last.own.min(last.started)),
+                self.dispatched_1m(),
+            ),
             shards: tenant.shards.iter().map(|shard| self.view_of_shard(*shard)).collect(),
         }
     }
@@ -188,11 +199,46 @@ impl Engine {
         }
     }
 
-    /// Its part of what is handed out, or what that would be if it had something waiting.
+    /// Its part of what is handed out, or what that would be if it had something waiting: its share
+    /// where it waits, times the part of all dispatches that are made there.
     fn entitled(&self, ix: TenantIx) -> f64 {
-        let (own, all) = (self.effective_weight(ix).value(), self.tenants.competing());
-        let all = if self.tenants.get(ix).competes() { all } else { all + own };
-        (own / all).min(1.0)
+        let boost = self.tenants.get(ix).config().priority_boost;
+        let mut waits = self.scheduler.turns_of_tenant(ix);
+        if waits.is_empty() {
+            let shards = self.tenants.get(ix).shards.iter();
+            waits = shards.map(|shard| (self.shards.get(*shard).queue, boost)).collect();
+        }
+        let mut shares: BTreeMap<AccountIx, (f64, f64)> = BTreeMap::new();
+        for (queue, level) in waits {
+            let (account, share) = self.scheduler.entitlement(queue, ix, level);
+            let part = self.dispatched_by(account);
+            let known = shares.entry(account).or_insert((part, share));
+            known.1 = known.1.max(share);
+        }
+        let dispatched: f64 = shares.values().map(|(part, _)| part).sum();
+        match shares.len() as f64 {
+            0.0 => 1.0,
+            // Nothing was handed out where it waits: each counts as much as the other.
+            n if dispatched == 0.0 => shares.values().map(|(_, share)| share).sum::<f64>() / n,
+            _ => shares.values().map(|(part, share)| part * share).sum(),
+        }
+    }
+
+    /// The part of all dispatches that an account made in the last minute.
+    fn dispatched_by(&self, account: AccountIx) -> f64 {
+        let all = self.dispatched_lately();
+        let own = match self.scheduler.owner(account) {
+            Owner::Queue(queue) => {
+                let stats = &self.queues.get(*queue).stats;
+                stats.minute.dispatched + stats.last.dispatched * self.left_of_minute() / 60_000
+            }
+            Owner::Pool(name) => {
+                let pool = self.scheduler.pools().get(name);
+                pool.map_or(0, |pool| pool.lately.of(self.wall()))
+            }
+            Owner::Others => all,
+        };
+        part(own, all)
     }
 
     /// Jobs that queues handed out in the last minute, as far as this process knows.

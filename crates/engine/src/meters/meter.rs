@@ -7,7 +7,7 @@ use rota_model::mutation::Counts;
 use rota_model::{PoolName, State};
 
 use super::{LabelIx, Times};
-use crate::sched::Population;
+use crate::population::Population;
 
 /// Living jobs as they are; everything else since the process began.
 #[derive(Debug, Clone)]

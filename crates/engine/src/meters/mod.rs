@@ -96,11 +96,20 @@ impl Meters {
         meter
     }
 
-    /// A job was handed out.
-    pub fn count_dispatch(&mut self, ix: MeterIx, pool: Option<&PoolName>, now: Millis) {
+    /// A job was handed out; `shared` where it counts against its tenant's share.
+    pub fn count_dispatch(
+        &mut self,
+        ix: MeterIx,
+        pool: Option<&PoolName>,
+        shared: bool,
+        now: Millis,
+    ) {
         let meter = self.at(ix);
         meter.count_dispatch(pool);
         let label = meter.label;
+        if !shared {
+            return;
+        }
         self.labels[label.0 as usize].lately.add(now);
         self.lately.add(now);
     }

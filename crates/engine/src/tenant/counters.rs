@@ -15,6 +15,13 @@ pub struct Tally {
     pub started: u32,
     pub completed: u32,
     pub failed: u32,
+    /// Those of the started that its own workers took, and that do not count against its share.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub own: u32,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 impl Tally {
@@ -23,6 +30,7 @@ impl Tally {
         self.started = self.started.saturating_add(other.started);
         self.completed = self.completed.saturating_add(other.completed);
         self.failed = self.failed.saturating_add(other.failed);
+        self.own = self.own.saturating_add(other.own);
     }
 }
 
@@ -80,14 +88,16 @@ impl Counters {
             started: part(previous.started),
             completed: part(previous.completed),
             failed: part(previous.failed),
+            own: part(previous.own),
         });
         sum
     }
 
-    /// Jobs handed out in this minute and the last.
+    /// Jobs handed out to shared workers in this minute and the last.
     pub fn starts(&self) -> Lately {
         let Self { minute, current, previous, .. } = self;
-        let (current, previous) = (u64::from(current.started), u64::from(previous.started));
+        let shared = |tally: &Tally| u64::from(tally.started - tally.own.min(tally.started));
+        let (current, previous) = (shared(current), shared(previous));
         Lately { minute: *minute, current, previous }
     }
 
@@ -110,7 +120,7 @@ mod tests {
     use super::*;
 
     fn one() -> Tally {
-        Tally { enqueued: 1, started: 1, completed: 1, failed: 0 }
+        Tally { enqueued: 1, started: 1, completed: 1, failed: 0, own: 0 }
     }
 
     #[test]

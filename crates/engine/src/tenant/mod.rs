@@ -2,6 +2,7 @@
 
 mod counters;
 mod row;
+mod rules;
 mod table;
 
 pub(crate) use counters::Counters;

@@ -1,10 +1,10 @@
 //! What is kept of a tenant on disk.
 
-use rota_model::{Millis, QueueName, TenantConfig, Weight};
+use rota_model::{Millis, PoolName, QueueName, TenantConfig, Weight};
 use serde::{Deserialize, Serialize};
 
 use super::Counters;
-use crate::sched::Tag;
+use crate::scheduler::Tag;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TenantRow {
@@ -61,8 +61,11 @@ pub struct Throttle {
 pub(crate) struct TenantState {
     pub as_of: u64,
     pub counters: Counters,
-    /// When it is its turn, by queue and level.
+    /// Its tags, by queue and level.
     pub turns: Vec<(QueueName, i32, Tag)>,
+    /// Its tags over all queues of a pool, by pool and level.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pool_turns: Vec<(PoolName, i32, Tag)>,
     /// Enqueued jobs that a limit still remembers, in wall-clock time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub enqueued: Vec<(i64, u32)>,

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use rota_model::{ClassId, Millis, Quota, State, TenantConfig, TenantId, Weight};
+use rota_model::{ClassId, Millis, Quota, TenantConfig, TenantId, Weight};
 
 use super::{Counters, Origin, Tally, TenantRow};
-use crate::limit::Window;
-use crate::sched::{Population, ShardIx, TurnIx};
+use crate::population::Population;
+use crate::scheduler::limits::Window;
+use crate::shard::ShardIx;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TenantIx(pub u32);
@@ -23,10 +24,6 @@ pub(crate) struct Tenant {
     pub classes: Vec<ClassId>,
     /// Classes of its living jobs that have a limit.
     pub keys: u32,
-    /// The weight by which it is counted among those that compete; 0 when it is not.
-    pub competing: u32,
-    /// Turns that its own limit keeps out.
-    pub parked: BTreeSet<TurnIx>,
     /// It was said that its jobs wait because it has as many active ones as it may have.
     pub told_capped: bool,
     /// Enqueued jobs, where their rate is limited.
@@ -64,11 +61,6 @@ impl Tenant {
         self.config().quota.unwrap_or_default()
     }
 
-    /// It has something to be handed out, or active.
-    pub fn competes(&self) -> bool {
-        self.jobs.count(State::Available) + self.jobs.count(State::Active) > 0
-    }
-
     /// Its weight while it is throttled.
     pub fn throttled(&self, now: Millis) -> Option<Weight> {
         self.row.throttle.as_ref().filter(|t| t.until > now).map(|t| t.effective)
@@ -82,8 +74,6 @@ pub(crate) struct Tenants {
     /// When automatic throttles end.
     pub ends: BTreeSet<(Millis, TenantIx)>,
     configured: bool,
-    /// Weights of the tenants that compete, in hundredths.
-    competing: u64,
 }
 
 impl Tenants {
@@ -110,8 +100,6 @@ impl Tenants {
             shards: Vec::new(),
             classes: Vec::new(),
             keys: 0,
-            competing: 0,
-            parked: BTreeSet::new(),
             told_capped: false,
             enqueued: None,
             counters: None,
@@ -141,18 +129,6 @@ impl Tenants {
     /// Something was said about a tenant, now or earlier.
     pub fn any_configured(&self) -> bool {
         self.configured
-    }
-
-    /// The sum of the weights of those that have something to be handed out or active.
-    pub fn competing(&self) -> f64 {
-        self.competing as f64 / 100.0
-    }
-
-    /// Counts a tenant among those that compete, by this weight, or no longer.
-    pub fn compete(&mut self, ix: TenantIx, weight: Option<Weight>) {
-        let is = weight.map_or(0, Weight::hundredths);
-        let was = std::mem::replace(&mut self.all[ix.0 as usize].competing, is);
-        self.competing = self.competing + u64::from(is) - u64::from(was);
     }
 
     pub fn note_configured(&mut self) {

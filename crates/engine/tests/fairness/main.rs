@@ -4,10 +4,16 @@
 #![allow(clippy::unwrap_used)]
 
 mod bounds;
+mod keys;
 mod limits;
+mod own_workers;
 mod pools;
 mod restart;
+mod rotations;
 mod schedules;
+mod shares;
+mod steps;
 mod tenants;
 mod turns;
+mod waiting_fetches;
 mod world;

@@ -152,6 +152,47 @@ fn a_pool_that_is_made_again_counts_what_still_runs_in_it() {
     assert_eq!(fetch(&mut world, 10).len(), 1);
 }
 
+#[test]
+fn a_restart_counts_a_pools_jobs_whoever_holds_them() {
+    let mut world = World::new();
+    three_queues(&mut world);
+    put(&mut world, "p", json!({"queues": ["a"], "concurrency": 3}));
+    let pool = PoolName::parse("p").unwrap();
+    let fetch = |world: &mut World, worker: Option<&str>, count: usize| {
+        let worker = worker.map(|name| WorkerId::parse(name).unwrap());
+        world.fetch_with(&["a"], count, |f| (f.worker, f.pool) = (worker, Some(pool.clone())))
+    };
+    let nameless = fetch(&mut world, None, 2);
+    assert_eq!(nameless.len(), 2);
+    let left = fetch(&mut world, Some("w"), 1);
+    assert_eq!(left.len(), 1);
+    let deregister = Command::Deregister(WorkerId::parse("w").unwrap(), None);
+    assert!(matches!(world.apply(deregister), Reply::Done));
+    for seq in [nameless[0].seq, left[0].seq] {
+        world.crash(10);
+        assert_eq!(world.engine.pool(&pool).unwrap().active_jobs, 3);
+        assert_eq!(world.engine.active_job(seq).unwrap().pool.as_ref(), Some(&pool));
+        assert!(fetch(&mut world, None, 10).is_empty(), "the pool is full");
+        assert!(fetch(&mut world, Some("w2"), 10).is_empty(), "for everybody");
+        world.ack(seq);
+        assert_eq!(fetch(&mut world, None, 10).len(), 1, "there is room for one");
+    }
+}
+
+#[test]
+fn a_restart_counts_no_job_for_a_pool_that_its_worker_joined_later() {
+    let mut world = World::new();
+    three_queues(&mut world);
+    put(&mut world, "p", json!({"queues": ["a"], "concurrency": 1}));
+    let pool = PoolName::parse("p").unwrap();
+    let worker = WorkerId::parse("w").unwrap();
+    assert_eq!(world.fetch_with(&["b"], 1, |f| f.worker = Some(worker.clone())).len(), 1);
+    join(&mut world, "w", 10);
+    world.crash(10);
+    assert_eq!(world.engine.pool(&pool).unwrap().active_jobs, 0);
+    assert_eq!(take(&mut world, "w", 10).len(), 1);
+}
+
 fn overloads(world: &mut World) -> Vec<(u64, u64)> {
     let events = std::mem::take(&mut world.events).into_iter();
     let of_pool = events.filter_map(|e| match e {

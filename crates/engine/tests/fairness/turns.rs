@@ -151,7 +151,8 @@ fn a_fetch_for_a_tenant_gets_only_its_jobs() {
 
 #[test]
 fn what_was_taken_out_of_turn_is_caught_up_with_unless_weights_change() {
-    let mut world = World::new();
+    let fairness = Fairness { charge_own_workers: true, ..Fairness::default() };
+    let mut world = World::with(Config { fairness, ..Config::default() });
     world.enqueue(&job("a"), 9);
     world.enqueue(&job("b"), 9);
     assert_eq!(world.served(2).len(), 2);

@@ -11,8 +11,8 @@ use rota_model::limit::parse_rate_limit;
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::row::Place;
 use rota_model::{
-    Class, ClassId, IdKey, JobId, JobType, LimitKey, Live, Millis, Policy, QueueName, Scope, Seq,
-    TenantConfig, TenantId,
+    Class, ClassId, IdKey, JobId, JobType, LimitKey, Live, Millis, Policy, PoolConfig, PoolName,
+    QueueName, Scope, Seq, TenantConfig, TenantId,
 };
 use serde_json::{Value, json};
 
@@ -123,11 +123,12 @@ impl World {
                 live.state = rota_model::State::Active;
                 (live.attempt, live.worker) = (claim.attempt, claim.worker);
                 (live.due, live.started) = (Some(claim.due), Some(claim.started));
-                live.reserved_ms = claim.reserved_ms;
+                (live.reserved_ms, live.pool) = (claim.reserved_ms, claim.pool);
             }
             Mutation::Ready(ready) => {
                 let live = self.live.get_mut(&ready.seq).unwrap();
                 (live.state, live.due) = (rota_model::State::Available, None);
+                (live.worker, live.pool) = (None, None);
                 if let Some(undo) = ready.undo {
                     (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
                 }
@@ -135,6 +136,7 @@ impl World {
             Mutation::Backoff(backoff) => {
                 let live = self.live.get_mut(&backoff.seq).unwrap();
                 (live.state, live.due) = (rota_model::State::Retryable, Some(backoff.due));
+                (live.worker, live.pool) = (None, None);
                 if let Some(undo) = backoff.undo {
                     (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
                 }
@@ -282,6 +284,27 @@ impl World {
         served
     }
 
+    /// One job, started and finished: its tenant and its queue.
+    pub fn next(
+        &mut self,
+        queues: &[&str],
+        change: impl FnOnce(&mut Fetch),
+    ) -> Option<(String, String)> {
+        let claimed = self.fetch_with(queues, 1, change).pop()?;
+        self.ack(claimed.seq);
+        Some(self.owners[&claimed.seq].clone())
+    }
+
+    pub fn queue_of(&self, seq: Seq) -> String {
+        self.owners[&seq].1.clone()
+    }
+
+    pub fn put_pool(&mut self, name: &str, pool: Value) {
+        let config = PoolConfig::parse(pool.as_object().unwrap()).unwrap();
+        let reply = self.apply(Command::PutPool(PoolName::parse(name).unwrap(), config.into()));
+        assert!(matches!(reply, Reply::Pool { .. }), "{reply:?}");
+    }
+
     pub fn owner(&self, seq: Seq) -> String {
         self.owners[&seq].0.clone()
     }
@@ -333,6 +356,11 @@ impl World {
         assert!(matches!(self.apply(Command::PutLimit(put.into())), Reply::Limit(_)));
     }
 
+    /// The bytes that the last command added to the journal.
+    pub fn journaled(&self) -> usize {
+        self.journal.get(&self.number).map_or(0, Vec::len)
+    }
+
     pub fn wall(&self) -> Millis {
         self.engine.now().wall
     }
@@ -352,4 +380,13 @@ pub fn concurrency(key: &str, most: u32) -> Value {
 
 pub fn rate(key: &str, limit: u32, period: &str) -> Value {
     json!({"key": key, "rate": {"limit": limit, "period": period}})
+}
+
+pub fn pool(name: &str) -> Option<PoolName> {
+    Some(PoolName::parse(name).unwrap())
+}
+
+/// A name that lasts as long as the test.
+pub fn name(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
 }

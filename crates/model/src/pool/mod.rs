@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{QueueName, Weight};
 
-pub use parse::{parse_strategy, parse_weights};
+pub use parse::{check_named, check_weighted, parse_strategy, parse_weights, ratio_too_large};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolConfig {

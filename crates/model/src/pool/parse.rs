@@ -27,28 +27,28 @@ impl PoolConfig {
             return Err(Rejection::value(unknown.clone(), "is not a field of a pool")
                 .hint("Known are queues, concurrency, strategy, weights, isolated, starvation_prevention and fairness_scope."));
         }
-        let (queues, mut weights) = queues(members.get("queues"))?;
-        weights.extend(members.get("weights").map_or(Ok(BTreeMap::new()), parse_weights)?);
-        if let Some(stranger) = weights.keys().find(|name| !queues.contains(name)) {
-            let problem = format!("names '{stranger}', which is not a queue of the pool");
-            return Err(Rejection::value("weights", problem));
-        }
+        let (queues, in_map) = queues(members.get("queues"))?;
+        let given = |name| members.get(name).filter(|value| !value.is_null());
+        let beside = given("weights").map_or(Ok(BTreeMap::new()), parse_weights)?;
+        let weights = merged(in_map, beside)?;
+        check_named(&weights, &queues)?;
+        let strategy =
+            given("strategy").map(|value| parse_strategy(value, "strategy")).transpose()?;
+        check_weighted(strategy, &weights)?;
         let starvation = match members.get("starvation_prevention") {
             None | Some(Value::Null) => None,
             Some(value) => Some(Starvation::parse(value)?),
         };
         if starvation.is_some_and(|rule| rule.promises_too_much(queues.len())) {
-            let problem = format!("times {} queues is more than 1", queues.len());
-            return Err(Rejection::value("starvation_prevention.min_dispatch_ratio", problem));
+            return Err(ratio_too_large(queues.len()));
         }
-        let given = members.get("strategy").map(|value| parse_strategy(value, "strategy"));
         Ok(Self {
             queues,
             concurrency: match members.get("concurrency") {
                 None | Some(Value::Null) => None,
                 Some(value) => Some(whole(value, "concurrency")?),
             },
-            strategy: given.transpose()?.unwrap_or(QueueStrategy::RoundRobin),
+            strategy: strategy.unwrap_or(QueueStrategy::RoundRobin),
             weights,
             isolated: match members.get("isolated") {
                 None | Some(Value::Null) => false,
@@ -115,6 +115,49 @@ pub fn parse_weights(value: &Value) -> Result<BTreeMap<QueueName, Weight>, Rejec
     members.iter().map(one).collect()
 }
 
+/// A weight belongs to one of the queues that are named beside it.
+pub fn check_named(
+    weights: &BTreeMap<QueueName, Weight>,
+    queues: &[QueueName],
+) -> Result<(), Rejection> {
+    match weights.keys().find(|name| !queues.contains(name)) {
+        None => Ok(()),
+        Some(other) => {
+            let problem = format!("names '{other}', which is not in 'queues'");
+            let hint = format!("Add '{other}' to 'queues', or leave its weight out.");
+            Err(Rejection::value("weights", problem).hint(hint))
+        }
+    }
+}
+
+/// Weights count only with the strategy `weighted`; beside another one they are a mistake.
+pub fn check_weighted(
+    strategy: Option<QueueStrategy>,
+    weights: &BTreeMap<QueueName, Weight>,
+) -> Result<(), Rejection> {
+    match strategy {
+        Some(other) if other != QueueStrategy::Weighted && !weights.is_empty() => {
+            let problem =
+                format!("is '{}', but weights count only with 'weighted'", other.as_str());
+            Err(Rejection::value("strategy", problem)
+                .hint("Set 'strategy' to 'weighted', or leave the weights out."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The ratio of a rule, times the queues that it holds for, is more than 1.
+#[must_use]
+pub fn ratio_too_large(queues: usize) -> Rejection {
+    let problem = format!("times {queues} queues is more than 1");
+    let most = 1_000_000 / queues.max(1);
+    let hint = format!(
+        "Use at most {}, or leave it out: the default, 0.05, is lowered where it does not fit.",
+        most as f64 / 1e6
+    );
+    Rejection::value("starvation_prevention.min_dispatch_ratio", problem).hint(hint)
+}
+
 type Queues = (Vec<QueueName>, BTreeMap<QueueName, Weight>);
 
 fn queues(value: Option<&Value>) -> Result<Queues, Rejection> {
@@ -154,6 +197,23 @@ fn queues(value: Option<&Value>) -> Result<Queues, Rejection> {
         return Err(Rejection::value("queues", problem));
     }
     Ok((names, weights))
+}
+
+/// Weights from the map of queues and from beside it; a queue that has two must have the same twice.
+fn merged(
+    mut in_map: BTreeMap<QueueName, Weight>,
+    beside: BTreeMap<QueueName, Weight>,
+) -> Result<BTreeMap<QueueName, Weight>, Rejection> {
+    for (name, weight) in beside {
+        let other = in_map.insert(name.clone(), weight).filter(|other| *other != weight);
+        if let Some(other) = other {
+            let problem =
+                format!("is {}, but 'queues.{name}.weight' is {}", weight.value(), other.value());
+            return Err(Rejection::value(format!("weights.{name}"), problem)
+                .hint("Give the queue one weight, in either place."));
+        }
+    }
+    Ok(in_map)
 }
 
 /// What a map says about one of its queues: nothing, or its weight.
@@ -217,6 +277,81 @@ mod tests {
         let map = read(json!({"queues": {"a": {"weight": 70}, "b": {"weight": 30}}})).unwrap();
         assert_eq!(map.weights.values().map(|w| w.value()).collect::<Vec<_>>(), [70.0, 30.0]);
         assert_eq!(map.strategy, QueueStrategy::RoundRobin);
+        let unset = read(json!({"queues": ["a"], "strategy": null, "weights": null})).unwrap();
+        assert_eq!((unset.strategy, unset.weights.len()), (QueueStrategy::RoundRobin, 0));
+    }
+
+    #[test]
+    fn the_scope_of_shares_may_be_given() {
+        let scope = |given: Value| {
+            read(json!({"queues": ["a"], "fairness_scope": given})).map(|pool| pool.fairness_scope)
+        };
+        assert_eq!(scope(json!("queue")), Ok(Some(FairnessScope::Queue)));
+        assert_eq!(scope(json!("pool")), Ok(Some(FairnessScope::Pool)));
+        assert_eq!(scope(Value::Null), Ok(None));
+        for bad in [json!("server"), json!(1), json!("")] {
+            let rejection = scope(bad).unwrap_err();
+            assert_eq!(rejection.message, "'fairness_scope' must be queue or pool");
+        }
+    }
+
+    #[test]
+    fn weights_have_to_agree_with_the_rest_of_the_pool() {
+        let map = json!({"a": {"weight": 3}, "b": null});
+        for (bad, message, hint) in [
+            (
+                json!({"queues": ["a"], "strategy": "weighted", "weights": {"b": 1}}),
+                "'weights' names 'b', which is not in 'queues'",
+                "Add 'b' to 'queues', or leave its weight out.",
+            ),
+            (
+                json!({"queues": ["a"], "strategy": "strict", "weights": {"a": 1}}),
+                "'strategy' is 'strict', but weights count only with 'weighted'",
+                "Set 'strategy' to 'weighted', or leave the weights out.",
+            ),
+            (
+                json!({"queues": map, "strategy": "round-robin"}),
+                "'strategy' is 'round-robin', but weights count only with 'weighted'",
+                "Set 'strategy' to 'weighted', or leave the weights out.",
+            ),
+            (
+                json!({"queues": map, "strategy": "weighted", "weights": {"a": 2.5}}),
+                "'weights.a' is 2.5, but 'queues.a.weight' is 3",
+                "Give the queue one weight, in either place.",
+            ),
+        ] {
+            let rejection = read(bad).unwrap_err();
+            assert_eq!(rejection.message, message);
+            assert_eq!(rejection.hint.as_deref(), Some(hint));
+        }
+        let agree = json!({"queues": map, "strategy": "weighted", "weights": {"a": 3, "b": 1}});
+        assert_eq!(read(agree).unwrap().weights.len(), 2);
+        let none = json!({"queues": ["a"], "strategy": "strict", "weights": {}});
+        assert!(read(none).is_ok());
+    }
+
+    #[test]
+    fn weights_are_positive() {
+        for bad in [json!(0), json!(-1), json!(0.001), json!(1000.5), json!("3"), json!(null)] {
+            let weights = json!({"queues": ["a"], "strategy": "weighted", "weights": {"a": bad}});
+            let rejection = read(weights).unwrap_err();
+            assert_eq!(rejection.field.as_deref(), Some("weights.a"));
+            assert!(rejection.message.contains("must be a number from 0.01 to 1000"));
+        }
+    }
+
+    #[test]
+    fn a_given_ratio_has_to_fit_and_the_default_is_lowered() {
+        let names: Vec<String> = (0..30).map(|n| format!("q{n}")).collect();
+        let wide = |rule: Value| read(json!({"queues": names, "starvation_prevention": rule}));
+        let rejection = wide(json!({"enabled": true, "min_dispatch_ratio": 0.05})).unwrap_err();
+        assert_eq!(
+            rejection.message,
+            "'starvation_prevention.min_dispatch_ratio' times 30 queues is more than 1"
+        );
+        assert!(rejection.hint.unwrap().starts_with("Use at most 0.033333, or leave it out"));
+        let lowered = wide(json!({"enabled": true})).unwrap().starvation.unwrap();
+        assert_eq!((lowered.min_ratio, lowered.ratio_among(30)), (None, 33_333));
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl From<Refusal> for ApiError {
                 "invalid_request",
                 format!("The worker belongs to the pool '{pool}' and cannot join another while that pool exists."),
             )
-            .hint(format!("Leave 'pool' out or send \"pool\": \"{pool}\"; a worker changes pools when it deregisters first."))
+            .hint(format!("Send \"pool\": \"{pool}\" or leave 'pool' out; to change pools, deregister the worker first."))
             .detail("pool", pool.to_string()),
             Refusal::UnknownQueue => Self::not_found("queue", "?"),
             Refusal::UnknownCron => Self::not_found("cron job", "?"),

@@ -1,3 +1,5 @@
+use rota_model::FairnessScope;
+
 /// When a commit counts as safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
@@ -118,6 +120,9 @@ impl FairnessStrategy {
         word_of(Self::WORDS, self)
     }
 }
+
+pub(super) const FAIRNESS_SCOPES: &[(&str, FairnessScope)] =
+    &[("queue", FairnessScope::Queue), ("pool", FairnessScope::Pool)];
 
 impl FairnessCost {
     pub(super) const WORDS: &'static [(&'static str, Self)] =

@@ -3,17 +3,19 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rota_model::{LimitKey, LimitNumbers, PoolConfig, PoolName, TenantConfig, TenantId, Weight};
+use rota_model::{
+    FairnessScope, LimitKey, LimitNumbers, PoolConfig, PoolName, TenantConfig, TenantId, Weight,
+};
 
 use super::choices::{
-    Durability, FairnessCost, FairnessStrategy, Isolation, LogFormat, LogLevel, PriorityScope,
-    TenantSource,
+    Durability, FAIRNESS_SCOPES, FairnessCost, FairnessStrategy, Isolation, LogFormat, LogLevel,
+    PriorityScope, TenantSource,
 };
 use super::declaration::Declaration;
 use super::declare::settings;
 use super::kind::{
-    Address, Auto, Choice, Choices, DAY, Directory, Fraction, GIB, HOUR, KIB, Keep, MILLISECOND,
-    Number, SECOND, Share, Size, Span, Switch, TIB, Tenant,
+    Address, Auto, Choice, Choices, DAY, Directory, Fraction, GIB, HOUR, IfGiven, KIB, Keep,
+    MILLISECOND, Number, SECOND, Share, Size, Span, Switch, TIB, Tenant,
 };
 use super::resolve::Reader;
 use super::table::Row;
@@ -95,6 +97,9 @@ settings! {
         enabled: Option<bool> = Auto(Switch), "auto",
             "Serve tenants in turn rather than in the order of enqueueing; `auto` is off with \
             `tenancy.isolation` at `shared` and on otherwise. It cannot be off with `sharded`.";
+        scope: FairnessScope = Choice(FAIRNESS_SCOPES), "queue",
+            "What a tenant's share is a share of: each queue by itself (`queue`), or all queues of a \
+            pool or fetch together (`pool`); a pool's own `fairness_scope` comes first.";
         strategy: FairnessStrategy = Choice(FairnessStrategy::WORDS), "weighted",
             "Whose turn it is: by weight (`weighted`), one after the other (`round-robin`), \
             or each within a concurrency of its own (`strict`).";
@@ -108,6 +113,8 @@ settings! {
         default_concurrency: usize = Number::between(1, 1_000_000), "10",
             "Most active jobs of a tenant without its own `max_concurrency`, with \
             `fairness.strategy` at `strict`.";
+        charge_own_workers: bool = Switch, "false",
+            "Count jobs that a tenant's own workers take against its share on shared workers.";
     }
     noisy: Noisy {
         detect: bool = Switch, "true",
@@ -132,8 +139,9 @@ settings! {
             "Guarantee every queue a part of all dispatches; a pool's own rule comes first.";
         rotation_interval: Duration = Span::between(MILLISECOND, DAY), "30s",
             "Time within which a queue gets its part, and at least one job if any waits.";
-        min_dispatch_ratio: f64 = Fraction::between(0.0, 1.0), "0.05",
-            "Part of all dispatches that every queue is guaranteed.";
+        min_dispatch_ratio: Option<f64> = IfGiven(Fraction::between(0.0, 1.0)), "0.05",
+            "Part of all dispatches that every queue is guaranteed. The default is lowered to 1/n \
+            for n queues; a ratio that is given must fit.";
     }
     engine: Engine {
         commands: usize = Number::between(16, 1_000_000), "8192",

@@ -68,6 +68,9 @@ impl Reader {
         self.check_orders();
         let contradiction = settings.as_ref().and_then(|it| it.contradiction(&self));
         self.problems.extend(contradiction);
+        if let Some(settings) = &settings {
+            self.problems.extend(named.overpromised(&settings.starvation.rule()));
+        }
         let problems = self.problems;
         match settings {
             Some(mut settings) if problems.is_empty() => {
@@ -82,7 +85,10 @@ impl Reader {
     pub(super) fn read<K: Kind>(&mut self, key: &'static str, kind: &K) -> Option<K::Value> {
         let mut chosen = None;
         for given in self.given.iter().filter(|given| given.key == key) {
-            chosen = kind.parse(&given.value);
+            chosen = match given.origin {
+                Origin::Default => kind.parse_default(&given.value),
+                _ => kind.parse(&given.value),
+            };
             if chosen.is_none() {
                 self.problems
                     .push(Problem::BadValue { given: given.clone(), expected: kind.expected() });

@@ -35,13 +35,13 @@ impl Settings {
 }
 
 impl Starvation {
-    /// As the pools have it that bring a rule of their own.
+    /// The rule for pools without one of their own, and for fetches without a pool.
     #[must_use]
     pub fn rule(&self) -> rota_model::Starvation {
         rota_model::Starvation {
             enabled: self.enabled,
             rotation_ms: millis(self.rotation_interval),
-            min_ratio: Some((self.min_dispatch_ratio * 1e6).round() as u32),
+            min_ratio: self.min_dispatch_ratio.map(|ratio| (ratio * 1e6).round() as u32),
         }
     }
 }

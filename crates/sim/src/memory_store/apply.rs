@@ -163,6 +163,7 @@ fn take(live: &mut Live, claim: &Claim) {
     live.due = Some(claim.due);
     live.reserved_ms = claim.reserved_ms;
     live.worker.clone_from(&claim.worker);
+    live.pool.clone_from(&claim.pool);
 }
 
 fn make_ready(live: &mut Live, ready: &Ready) {
@@ -183,6 +184,7 @@ fn take_back(live: &mut Live, undo: Option<Undo>) {
 fn let_go(live: &mut Live, state: State) {
     live.state = state;
     live.worker = None;
+    live.pool = None;
     live.reserved_ms = 0;
 }
 

@@ -197,6 +197,7 @@ impl World {
                 live.held = ready.held;
                 take_back(live, ready.undo);
                 (live.due, live.worker, live.reserved_ms) = (None, None, 0);
+                live.pool = None;
             }
             (job.lease, job.pool) = (None, None);
         });

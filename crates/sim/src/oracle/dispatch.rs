@@ -48,6 +48,7 @@ impl World {
         self.check_guarantee(&class, &fetch)?;
         self.start_limited(&class)?;
         let pool = self.pool_of(&fetch).filter(|name| self.pools.contains_key(name));
+        ensure(claim.pool == pool, Rule::Gate, || format!("{claim:?} is not for {pool:?}"))?;
         let config = &self.config;
         let policy = &class.policy;
         let asked = policy.visibility_ms.or(fetch.visibility_ms);
@@ -66,6 +67,7 @@ impl World {
                 live.due = Some(claim.due);
                 live.reserved_ms = claim.reserved_ms;
                 live.worker.clone_from(&claim.worker);
+                live.pool.clone_from(&claim.pool);
             }
         });
         self.note_present();

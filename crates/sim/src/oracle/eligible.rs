@@ -118,14 +118,17 @@ impl World {
         let place = (class.queue.clone(), self.level_of(class));
         let weight = self.weight_of(&class.tenant);
         if fetch.tenant.is_some() {
-            self.turns.out_of_turn(&place, &class.tenant, weight);
+            // What a tenant's own workers take costs it nothing elsewhere, unless that was asked for.
+            if self.config.fairness.charge_own_workers {
+                self.turns.out_of_turn(&place, &class.tenant, weight);
+            }
             return Ok(());
         }
-        let called = !self.limits_of(class).is_empty();
-        self.turns.served(&place, &class.tenant, weight, called)
+        self.turns.served(&place, &class.tenant, weight)
     }
 
-    /// Looks who has something to be served now.
+    /// Looks who has something to be served now. A start of a key for which others wait as well is
+    /// given out in the key's own order, so that it is nobody's until it is offered.
     pub(super) fn note_present(&mut self) {
         let fairness = &self.config.fairness;
         let alone = self.tenants.len() < 2;
@@ -138,6 +141,9 @@ impl World {
         }
         for name in self.queues.keys() {
             for one in self.candidates(name) {
+                if !self.has_limits_alone(one.class) {
+                    continue;
+                }
                 let level = present.entry((name.clone(), self.level_of(one.class))).or_default();
                 let tenant = &one.class.tenant;
                 level.entry(tenant.clone()).or_insert_with(|| self.weight_of(tenant));

@@ -99,7 +99,7 @@ impl World {
         self.change(wait.seq, |job| {
             if let Place::Live(live) = &mut job.place {
                 (live.state, live.due) = (State::Retryable, Some(wait.due));
-                (live.worker, live.reserved_ms) = (None, 0);
+                (live.worker, live.pool, live.reserved_ms) = (None, None, 0);
                 take_back(live, wait.undo);
             }
             (job.lease, job.pool) = (None, None);

@@ -36,10 +36,11 @@ impl Key {
         self.declared.is_some() || self.replaced.is_some() || self.hold.is_some()
     }
 
-    fn numbers(&self, own: LimitNumbers, wall: Millis) -> Vec<LimitNumbers> {
+    /// What holds jobs that have these numbers themselves.
+    fn numbers(&self, own: LimitNumbers, wall: Millis) -> LimitNumbers {
         match self.replaced {
-            Some((numbers, expires)) if expires > wall => vec![numbers],
-            _ => [Some(own), self.declared].into_iter().flatten().collect(),
+            Some((numbers, expires)) if expires > wall => numbers,
+            _ => self.declared.unwrap_or(own),
         }
     }
 
@@ -117,13 +118,12 @@ impl World {
                 let last = key.starts.iter().map(|start| start.moment.latest).max();
                 last.is_none_or(|last| at - last >= spacing_us(rate).div_ceil(1_000) as i64)
             };
+            let numbers = key.numbers(own, self.wall);
+            let most = numbers.concurrency.map_or(u64::MAX, u64::from);
             !held
-                && key.numbers(own, self.wall).into_iter().all(|numbers| {
-                    let most = numbers.concurrency.map_or(u64::MAX, u64::from);
-                    (most == u64::MAX || self.active_of(&partition) < most)
-                        && numbers.rate.is_none_or(room)
-                        && numbers.throttle.is_none_or(|rate| room(rate) && spaced(rate))
-                })
+                && (most == u64::MAX || self.active_of(&partition) < most)
+                && numbers.rate.is_none_or(room)
+                && numbers.throttle.is_none_or(|rate| room(rate) && spaced(rate))
         })
     }
 
@@ -138,7 +138,8 @@ impl World {
             ensure(key.hold.is_none_or(|until| until <= wall), Rule::Limit, || {
                 format!("a job of {name} started though the key is paused")
             })?;
-            for numbers in key.numbers(own, wall) {
+            {
+                let numbers = key.numbers(own, wall);
                 let most = numbers.concurrency.map_or(u64::MAX, u64::from);
                 ensure(active < most, Rule::Limit, || {
                     format!("a job of {name} started beside {active} others, {most} may")

@@ -20,7 +20,9 @@ impl World {
     /// The pool that a fetch speaks for.
     pub(super) fn pool_of(&self, fetch: &Fetch) -> Option<PoolName> {
         let worker = fetch.worker.as_ref().and_then(|name| self.workers.get(name));
-        worker.and_then(|worker| worker.pool.clone()).or_else(|| fetch.pool.clone())
+        let own = worker.and_then(|worker| worker.pool.clone());
+        let exists = |name: &PoolName| self.pools.contains_key(name);
+        own.filter(exists).or_else(|| fetch.pool.clone().filter(exists))
     }
 
     fn pool_config(&self, fetch: &Fetch) -> Option<&PoolConfig> {

@@ -155,9 +155,10 @@ impl World {
                     false => (load.depth, mine.count() as u64),
                 };
                 let drops = *strategy == Backpressure::DropOldest && retry_ms.is_some();
-                let enough = drops
-                    && !in_bytes
-                    && self.ready_of(queue, tenant.as_ref()) + bound >= is + more;
+                let bounds = self.queues.get(queue).and_then(|queue| queue.bounds);
+                let by_jobs = bounds.is_some_and(|b| b.max_bytes + b.tenant_max_bytes == 0);
+                let enough =
+                    drops && by_jobs && self.ready_of(queue, tenant.as_ref()) + bound >= is + more;
                 is == *depth && is + more > *bound && !enough
             }
             _ => true,
@@ -187,7 +188,10 @@ impl World {
             let mut ours = scene.brought.iter().filter(|new| new.class.queue == job.class.queue);
             owed || ours.any(|new| new.class.tenant == *of)
         };
-        let heads = queue.ready.values().filter_map(|seqs| seqs.first());
+        // What goes is chosen before the first goes; that may set a run of a schedule free.
+        let kept =
+            |seq: &&Seq| **seq == finish.seq || !scene.moves.contains(&(**seq, State::Available));
+        let heads = queue.ready.values().filter_map(|seqs| seqs.iter().find(kept));
         let own =
             |seq: &&Seq| self.jobs.get(*seq).map(|j| &j.class.tenant) == Some(&job.class.tenant);
         let is_oldest = heads.clone().min() == Some(&finish.seq)

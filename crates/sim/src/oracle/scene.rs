@@ -62,9 +62,9 @@ impl World {
                 let (id, ms) = fetch.wait.ok_or_else(|| {
                     Violation::new(Rule::Waiting, "a fetch waits that did not want to")
                 })?;
-                // A fetch that names no queue waits for those that its pool has then.
-                let fetch = Fetch { queues: self.queues_of(fetch), ..fetch.clone() };
-                let waiter = Waiter { fetch, deadline: step.at + ms };
+                // A fetch that names no queue waits for those that its worker serves, or that its
+                // pool has at any time.
+                let waiter = Waiter { fetch: fetch.clone(), deadline: step.at + ms };
                 self.waiters.insert(id, waiter);
             }
             (Command::Enqueue(enqueue), Reply::Waiting) => {

@@ -74,21 +74,13 @@ impl Turns {
         self.pairs.keys().cloned().collect()
     }
 
-    /// A job of this tenant was handed out, in its turn; or one job before, where the job had to wait
-    /// for a key and could be `called`.
-    pub fn served(
-        &mut self,
-        place: &Place,
-        tenant: &TenantId,
-        weight: Weight,
-        called: bool,
-    ) -> Check {
-        let before = if called { share(weight) } else { 0.0 };
+    /// A job of this tenant was handed out, in its turn.
+    pub fn served(&mut self, place: &Place, tenant: &TenantId, weight: Weight) -> Check {
         self.ahead.remove(&(place.clone(), tenant.clone()));
         let Some(pairs) = self.pairs.get_mut(place) else { return Ok(()) };
         for ((a, b), pair) in pairs {
             let ahead = pair.serve(a, b, tenant, weight);
-            let most = pair.slack + before;
+            let most = pair.slack;
             ensure(ahead <= most + ROUNDING, Rule::Fair, || {
                 format!("at {place:?} {tenant} of {a} and {b} is {ahead} ahead, not {most}")
             })?;

@@ -215,9 +215,6 @@ impl World {
             if let Place::Live(live) = &job.place
                 && live.state == State::Active
             {
-                // Only a worker that gave its name is known to be in a pool.
-                let worker = live.worker.as_ref().and_then(|name| self.workers.get(name));
-                job.pool = worker.and_then(|worker| worker.pool.clone());
                 job.lease = Some(Lease::after_restart(live, timeout, at, now.wall));
             }
         }

@@ -109,7 +109,7 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
             (starts, idle) = (starts + 1, 0);
             let (owner, lot) = (place / LOTS, place % LOTS);
             if busy {
-                check_passed(&mut parties, owner)?;
+                check_passed(&mut parties, owner, rate)?;
             } else {
                 check_turn(&parties, owner)?;
             }
@@ -120,14 +120,22 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
             }
         } else {
             idle += 1;
-            let most = 2 * rate.period_ms;
-            ensure(idle * rate.period_ms / 4 <= most, Rule::Waiting, || {
-                format!("nothing starts within {most} ms at {rate:?}")
+            let most = 8 + if busy { fetches_in_a_round(&parties) } else { 0 };
+            ensure(idle <= most, Rule::Waiting, || {
+                format!("nothing starts within {most} fetches at {rate:?}")
             })?;
             stand.pass(rate.period_ms / 4);
         }
     }
     Ok(())
+}
+
+/// How often others may be served, at most, until it is the turn of whoever is first at the key: as
+/// often as their weights say, and twice because a round may have just begun.
+fn fetches_in_a_round(parties: &[Party]) -> u64 {
+    let least = parties.iter().map(|party| party.weight).fold(1.0, f64::min);
+    let all: f64 = parties.iter().map(|party| party.weight).sum();
+    (2.0 * (all + 1.0) / least).ceil() as u64
 }
 
 /// The same key and rate for all; numbers that never matter keep the lots apart.
@@ -147,14 +155,16 @@ fn limited(class: Class, rate: Rate, throttled: bool, lot: u32) -> Class {
     Class { policy: policy.into(), ..class }
 }
 
-fn check_passed(parties: &mut [Party], served: usize) -> Check {
+/// Among as many as may start at once, turns decide and not the key.
+fn check_passed(parties: &mut [Party], served: usize, rate: Rate) -> Check {
     let weight = parties[served].weight;
     parties[served].passed.clear();
     for (n, other) in parties.iter_mut().enumerate().filter(|(n, _)| *n != served) {
         let passed = other.passed.entry(served).or_default();
         *passed += 1;
         let detained = if other.free.is_some() { DETAINED / other.weight.min(1.0) } else { 0.0 };
-        let most = weight / other.weight + 2.0 + detained;
+        let at_once = f64::from(rate.limit - 1);
+        let most = weight / other.weight + 2.0 + at_once + detained;
         ensure(*passed as f64 <= most, Rule::Fair, || {
             format!("t{served} started {passed} jobs since the last of t{n}, {most} may")
         })?;

@@ -42,11 +42,12 @@ impl Applier<'_> {
             live.held,
             live.bytes,
             live.pauses,
+            live.pool.as_deref(),
         ))?;
         Ok(())
     }
 
-    /// Claims many jobs; those that one worker took at one time in a row, together.
+    /// Claims many jobs; those in a row that one worker took at one time and for one pool, together.
     pub(super) fn claim_all(&mut self, claims: &mut Vec<&Claim>) -> Result<(), Fault> {
         claims.sort_by_key(|claim| claim.seq);
         for run in claims.chunk_by(|a, b| follows(a, b)) {
@@ -59,6 +60,7 @@ impl Applier<'_> {
                 claim.due.0,
                 claim.reserved_ms as i64,
                 claim.worker.as_deref(),
+                claim.pool.as_deref(),
             ))?;
             if changed != run.len() {
                 return Err(misplaced("claim", claim.seq));
@@ -164,10 +166,10 @@ fn is_plain(live: &Live) -> bool {
 
 /// Whether the second claim differs from the first only in that it is of the next job.
 fn follows(first: &Claim, second: &Claim) -> bool {
-    let Claim { seq, attempt, started, due, reserved_ms, worker } = second;
+    let Claim { seq, attempt, started, due, reserved_ms, worker, pool } = second;
     seq.0 == first.seq.0 + 1
         && (*attempt, *started, *due) == (first.attempt, first.started, first.due)
-        && (*reserved_ms, worker) == (first.reserved_ms, &first.worker)
+        && (*reserved_ms, worker, pool) == (first.reserved_ms, &first.worker, &first.pool)
 }
 
 pub(super) fn one(changed: usize, what: &str, seq: Seq) -> Result<(), Fault> {

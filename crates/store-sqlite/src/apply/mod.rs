@@ -54,8 +54,8 @@ impl<'c> Applier<'c> {
             )?,
             insert_live: conn.prepare_cached(
                 "INSERT INTO live (seq, class, state, attempt, enqueued, due, started, expires, \
-                 worker, reserved_ms, held, bytes, pauses) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                 worker, reserved_ms, held, bytes, pauses, pool) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             )?,
             insert_plain: conn.prepare_cached(
                 "INSERT INTO live (seq, class, state, attempt, enqueued, reserved_ms, held, bytes) \
@@ -63,7 +63,7 @@ impl<'c> Applier<'c> {
             )?,
             claim: conn.prepare_cached(
                 "UPDATE live SET state = 3, attempt = ?3, started = ?4, due = ?5, \
-                 reserved_ms = ?6, worker = ?7 WHERE seq BETWEEN ?1 AND ?2",
+                 reserved_ms = ?6, worker = ?7, pool = ?8 WHERE seq BETWEEN ?1 AND ?2",
             )?,
             delete_live: conn.prepare_cached("DELETE FROM live WHERE seq BETWEEN ?1 AND ?2")?,
             carried: conn.prepare_cached(

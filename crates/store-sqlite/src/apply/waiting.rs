@@ -21,7 +21,8 @@ impl Applier<'_> {
         let Backoff { seq, due, undo } = *backoff;
         let changed = self.run(
             "UPDATE live SET state = 5, due = ?2, attempt = coalesce(?3, attempt), \
-             pauses = coalesce(?4, pauses), worker = NULL, reserved_ms = 0 WHERE seq = ?1",
+             pauses = coalesce(?4, pauses), worker = NULL, pool = NULL, \
+             reserved_ms = 0 WHERE seq = ?1",
             (key(seq), due.0, undo.map(|undo| undo.attempt), undo.map(|undo| undo.pauses)),
         )?;
         one(changed, "back off", seq)
@@ -38,8 +39,8 @@ impl Applier<'_> {
     pub(super) fn make_ready(&self, ready: &Ready) -> Result<(), Fault> {
         let changed = self.run(
             "UPDATE live SET state = 1, enqueued = ?2, attempt = coalesce(?3, attempt), \
-             pauses = coalesce(?4, pauses), held = ?5, due = NULL, worker = NULL, reserved_ms = 0 \
-             WHERE seq = ?1",
+             pauses = coalesce(?4, pauses), held = ?5, due = NULL, worker = NULL, pool = NULL, \
+             reserved_ms = 0 WHERE seq = ?1",
             (
                 key(ready.seq),
                 ready.enqueued.0,

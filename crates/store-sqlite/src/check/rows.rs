@@ -23,10 +23,12 @@ pub(super) fn check(
     let conn = snapshot.conn();
     let is_old = snapshot.format() < migrate::SEALED_IDS;
     let given = if is_old { "1" } else { "given" };
-    let (bytes, living) = if snapshot.format() < migrate::LIMITS {
-        ("NULL", "(SELECT *, 0 AS bytes, 0 AS pauses FROM live)")
-    } else {
-        ("length(body)", "live")
+    let (bytes, living) = match snapshot.format() {
+        ..migrate::LIMITS => {
+            ("NULL", "(SELECT *, 0 AS bytes, 0 AS pauses, NULL AS pool FROM live)")
+        }
+        migrate::LIMITS..migrate::POOLS => ("length(body)", "(SELECT *, NULL AS pool FROM live)"),
+        _ => ("length(body)", "live"),
     };
     let mut jobs =
         conn.prepare(&format!("SELECT seq, class, id, {given}, {bytes} FROM jobs ORDER BY seq"))?;

@@ -121,6 +121,7 @@ fn claim(seq: u64) -> Mutation {
         due: Millis(2),
         reserved_ms: 1,
         worker: None,
+        pool: None,
     })
 }
 

@@ -5,7 +5,7 @@ use rota_model::{Done, Ending, Live, Millis, Seq};
 
 use super::Fixture;
 use super::driver::Driver;
-use super::sample::{bytes, claim, everything, finish, id, insert, job, worker};
+use super::sample::{bytes, claim, everything, finish, id, insert, job, pool, worker};
 use crate::{Finish, Mutation, Place};
 
 pub fn finishing_carries_over_what_the_job_had<F: Fixture>(fixture: &F) {
@@ -18,6 +18,7 @@ pub fn finishing_carries_over_what_the_job_had<F: Fixture>(fixture: &F) {
             started: Some(Millis(6)),
             expires: Some(Millis(7)),
             worker: Some(worker("w")),
+            pool: Some(pool("p")),
             ..live
         };
         driver.commit(vec![Mutation::Insert(new, live)]);

@@ -5,7 +5,7 @@ use rota_model::{ClassId, JobId, Live, Millis, Seq, State};
 
 use super::Fixture;
 use super::driver::{Driver, Image};
-use super::sample::{bytes, everything, job, size, worker};
+use super::sample::{bytes, everything, job, pool, size, worker};
 use crate::{Found, ListQuery, Loaded, Mutation, NewRow, Place};
 
 pub fn a_new_store_is_empty<F: Fixture>(fixture: &F) {
@@ -33,6 +33,7 @@ pub fn every_field_of_a_job_is_kept<F: Fixture>(fixture: &F) {
         started: Some(Millis(13)),
         expires: Some(Millis(14)),
         worker: Some(worker("worker_019539a4/~!")),
+        pool: Some(pool("pool-1.a")),
         reserved_ms: 15,
         held: true,
         bytes: size(&full.body),
@@ -63,6 +64,7 @@ pub fn extreme_values_are_kept<F: Fixture>(fixture: &F) {
             started: Some(Millis(0)),
             expires: Some(Millis(-1)),
             worker: Some(worker("w")),
+            pool: Some(pool("p")),
             bytes: 0,
             ..job(0).1
         },
@@ -88,6 +90,7 @@ pub fn extreme_values_are_kept<F: Fixture>(fixture: &F) {
             started: Some(Millis(i64::MAX)),
             expires: Some(Millis(i64::MAX)),
             worker: Some(worker(&"~".repeat(255))),
+            pool: Some(pool(&"p".repeat(128))),
             reserved_ms: u64::MAX,
             bytes: size(&body),
             pauses: u32::MAX,

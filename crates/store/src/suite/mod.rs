@@ -95,6 +95,7 @@ macro_rules! store_tests {
             an_execution_that_does_not_count_is_undone
             a_ready_job_is_postponed
             a_batch_may_claim_postpone_and_undo
+            jobs_claimed_at_once_keep_their_own_pools
             the_size_of_a_body_is_told_everywhere
             finishing_carries_over_what_the_job_had
             every_ending_is_kept
@@ -134,6 +135,7 @@ macro_rules! store_tests {
             overdue_jobs_come_longest_overdue_first
             a_sweep_says_how_far_it_went
             a_job_that_lived_again_is_overdue_by_its_last_end
+            a_job_that_lived_again_is_overdue_only_once
             jobs_without_a_purge_time_are_never_overdue
             history_is_replaced_and_read_by_range
             forgotten_history_is_gone

@@ -160,6 +160,7 @@ impl Oracle {
             started: None,
             expires: None,
             worker: None,
+            pool: None,
             reserved_ms: 0,
             held: false,
         });
@@ -173,6 +174,7 @@ fn take(live: &mut Live, claim: &Claim) {
     live.due = Some(claim.due);
     live.reserved_ms = claim.reserved_ms;
     live.worker = claim.worker.clone();
+    live.pool = claim.pool.clone();
 }
 
 fn make_ready(live: &mut Live, ready: Ready) {
@@ -199,6 +201,7 @@ fn take_back(live: &mut Live, undo: Option<Undo>) {
 fn let_go(live: &mut Live, state: State) {
     live.state = state;
     live.worker = None;
+    live.pool = None;
     live.reserved_ms = 0;
 }
 

@@ -77,6 +77,19 @@ pub fn a_job_that_lived_again_is_overdue_by_its_last_end<F: Fixture>(fixture: &F
     assert_eq!(driver.overdue(Millis(300), 10).len(), 1);
 }
 
+/// Whoever deletes a job deletes it once.
+pub fn a_job_that_lived_again_is_overdue_only_once<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit(vec![insert(1)]);
+    for purge_at in [300, 100, 200, 100] {
+        driver.commit(vec![finish_until(1, Ending::DeadLetter, Some(purge_at))]);
+        driver.commit(vec![Mutation::Revive { seq: Seq(1), enqueued: Millis(5) }]);
+    }
+    driver.commit(vec![finish_until(1, Ending::Completed, Some(100))]);
+    assert!(driver.overdue(Millis(99), 10).is_empty());
+    assert_eq!(driver.overdue(Millis(1000), 10).len(), 1);
+}
+
 pub fn jobs_without_a_purge_time_are_never_overdue<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit((0..3).map(insert).collect());

@@ -5,7 +5,7 @@ use rota_model::{ClassId, Ending, ErrorRow, Millis, Seq, State};
 use super::Fixture;
 use super::driver::Driver;
 use super::oracle::Oracle;
-use super::sample::{bytes, created, everything, insert_of, size, worker};
+use super::sample::{bytes, created, everything, insert_of, pool, size, worker};
 use crate::{Backoff, Claim, Finish, ListQuery, Mutation, Order, Place, Ready, Selection, Undo};
 
 const SEED: u64 = 0x0b5e_55ed;
@@ -79,6 +79,7 @@ fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64, number: u64) -> Mu
             due: time.saturating_add_ms(30),
             reserved_ms: dice.below(u64::MAX),
             worker: (dice.below(2) == 0).then(|| worker("worker-1")),
+            pool: (dice.below(2) == 0).then(|| pool("pool-1")),
         }),
         2 => Mutation::Extend { seq, due: time, reserved_ms: dice.below(1000) },
         3 => Mutation::Backoff(Backoff { seq, due: time, undo: undo(dice) }),

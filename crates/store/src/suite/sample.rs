@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rota_model::{
     Class, ClassId, Ending, ErrorRow, JobId, JobType, LimitKey, LimitNumbers, Live, Millis,
-    OnLimit, Policy, QueueName, Rate, RateLimit, RetryPolicy, Scope, Seq, State, TenantId,
-    WorkerId,
+    OnLimit, Policy, PoolName, QueueName, Rate, RateLimit, RetryPolicy, Scope, Seq, State,
+    TenantId, WorkerId,
 };
 
 use crate::{Backoff, Claim, Finish, ListQuery, Mutation, NewRow, Order, Ready, Selection, Undo};
@@ -28,6 +28,10 @@ pub(super) fn created(seq: u64) -> Millis {
 
 pub(super) fn worker(name: &str) -> WorkerId {
     WorkerId::parse(name).expect("the name of a sample worker is valid")
+}
+
+pub(super) fn pool(name: &str) -> PoolName {
+    PoolName::parse(name).expect("the name of a sample pool is valid")
 }
 
 pub(super) fn size(body: &Bytes) -> u32 {
@@ -78,6 +82,7 @@ pub(super) fn claim(seq: u64) -> Mutation {
         due: created(seq + 30_010),
         reserved_ms: 30_000,
         worker: Some(worker("worker-1")),
+        pool: Some(pool("pool-1")),
     })
 }
 

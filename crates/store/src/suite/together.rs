@@ -4,8 +4,8 @@ use rota_model::{Ending, Live, Millis, Seq, State};
 
 use super::Fixture;
 use super::driver::Driver;
-use super::sample::{back_off, claim, finish, insert, job, postpone, ready};
-use crate::{Mutation, Place, Undo};
+use super::sample::{back_off, claim, finish, insert, job, pool, postpone, ready};
+use crate::{Claim, Mutation, Place, Undo};
 
 pub fn a_batch_may_claim_postpone_and_undo<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -47,6 +47,7 @@ pub fn a_batch_may_claim_postpone_and_undo<F: Fixture>(fixture: &F) {
             due: Some(claim.due),
             reserved_ms: claim.reserved_ms,
             worker: claim.worker,
+            pool: claim.pool,
             ..job(seq).1
         }
     };
@@ -64,4 +65,19 @@ pub fn a_batch_may_claim_postpone_and_undo<F: Fixture>(fixture: &F) {
     assert_eq!(driver.load().live, expected);
     assert!(matches!(driver.record(5).place, Place::Done(_)));
     assert_eq!(driver.records(&[Seq(7)]), [None]);
+}
+
+/// A store may apply claims of consecutive jobs together, but only those for one pool.
+pub fn jobs_claimed_at_once_keep_their_own_pools<F: Fixture>(fixture: &F) {
+    let pools = [Some("a"), Some("a"), None, None, Some("b"), Some("a")].map(|name| name.map(pool));
+    let mut driver = Driver::open(fixture);
+    driver.commit((0..6).map(insert).collect());
+    let claims = (0..).zip(pools.clone()).map(|(seq, pool)| {
+        let Mutation::Claim(first) = claim(0) else { unreachable!("a claim claims") };
+        Mutation::Claim(Claim { seq: Seq(seq), pool, ..first })
+    });
+    driver.commit(claims.collect());
+    let live = driver.crash_and_reopen().load().live;
+    let stored: Vec<_> = live.into_iter().map(|live| live.pool).collect();
+    assert_eq!(stored, pools);
 }

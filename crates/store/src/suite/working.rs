@@ -4,13 +4,13 @@ use rota_model::{Live, Millis, Seq, State};
 
 use super::Fixture;
 use super::driver::Driver;
-use super::sample::{back_off, everything, job, postpone, ready, worker};
+use super::sample::{back_off, everything, job, pool, postpone, ready, worker};
 use crate::{Claim, ListQuery, Mutation, Ready, Selection, Undo};
 
 pub fn a_claim_sets_what_it_names<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let before = start(&mut driver, |live| live.expires = Some(Millis(99)));
-    driver.commit(vec![claim(Some("worker-1"))]);
+    driver.commit(vec![claim(Some("worker-1"), Some("pool-1"))]);
     let claimed = Live {
         state: State::Active,
         attempt: 2,
@@ -18,11 +18,17 @@ pub fn a_claim_sets_what_it_names<F: Fixture>(fixture: &F) {
         due: Some(Millis(80)),
         reserved_ms: 30,
         worker: Some(worker("worker-1")),
+        pool: Some(pool("pool-1")),
         ..before
     };
     expect(&mut driver, &claimed);
-    driver.commit(vec![claim(None)]);
-    expect(&mut driver, &Live { worker: None, ..claimed });
+    driver.commit(vec![claim(None, Some("pool-2"))]);
+    let claimed = Live { worker: None, pool: Some(pool("pool-2")), ..claimed };
+    expect(&mut driver, &claimed);
+    driver.commit(vec![claim(None, None)]);
+    let claimed = Live { pool: None, ..claimed };
+    expect(&mut driver, &claimed);
+    expect(&mut driver.crash_and_reopen(), &claimed);
 }
 
 pub fn an_extension_moves_the_reservation<F: Fixture>(fixture: &F) {
@@ -40,6 +46,7 @@ pub fn a_failed_job_backs_off<F: Fixture>(fixture: &F) {
         state: State::Retryable,
         due: Some(Millis(700)),
         worker: None,
+        pool: None,
         reserved_ms: 0,
         ..before
     };
@@ -62,6 +69,7 @@ pub fn a_job_becomes_ready_again<F: Fixture>(fixture: &F) {
         enqueued: Millis(60),
         due: None,
         worker: None,
+        pool: None,
         reserved_ms: 0,
         held: true,
         ..before
@@ -81,12 +89,13 @@ pub fn an_execution_that_does_not_count_is_undone<F: Fixture>(fixture: &F) {
         pauses: 1,
         due: Some(Millis(700)),
         worker: None,
+        pool: None,
         reserved_ms: 0,
         ..before
     };
     expect(&mut driver, &paused);
     // Nothing but another undoing forgets its pauses.
-    driver.commit(vec![ready(1, 700), claim(None)]);
+    driver.commit(vec![ready(1, 700), claim(None, Some("pool-1"))]);
     driver.commit(vec![back_off(1, 900, None)]);
     let failed = Live { attempt: 2, due: Some(Millis(900)), enqueued: Millis(700), ..paused };
     expect(&mut driver, &failed);
@@ -113,14 +122,15 @@ pub fn a_ready_job_is_postponed<F: Fixture>(fixture: &F) {
     assert!(driver.list_all(&scheduled).is_empty());
 }
 
-fn claim(name: Option<&str>) -> Mutation {
+fn claim(by: Option<&str>, for_pool: Option<&str>) -> Mutation {
     Mutation::Claim(Claim {
         seq: Seq(1),
         attempt: 2,
         started: Millis(50),
         due: Millis(80),
         reserved_ms: 30,
-        worker: name.map(worker),
+        worker: by.map(worker),
+        pool: for_pool.map(pool),
     })
 }
 
@@ -131,6 +141,7 @@ fn running(live: &mut Live) {
     live.due = Some(Millis(80));
     live.expires = Some(Millis(99));
     live.worker = Some(worker("worker-1"));
+    live.pool = Some(pool("pool-1"));
     live.reserved_ms = 30;
 }
 

@@ -23,6 +23,7 @@ Examples:
   rota bench latency --durability os       what fsync costs
   rota bench depth --jobs 10000000         a deep backlog: fetch, memory, restart; takes minutes
   rota bench tenants                       100,000 tenants, a million blocked jobs, quotas
+  rota bench scheduler --lanes 1000        the loads of the scheduler alone, smaller
   rota bench store --json                  for scripts
 
 A server is started for the measurement, with its data in --dir, and removed afterwards: choose the
@@ -61,6 +62,10 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(10_000..=100_000_000))]
     jobs: u64,
 
+    /// How many types, lanes and queues wait in `scheduler`; its other sizes follow from it
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=10_000))]
+    lanes: u64,
+
     /// When a commit counts
     #[arg(long, value_name = "fsync|os", default_value = "fsync", value_parser = ["fsync", "os"])]
     durability: String,
@@ -90,8 +95,10 @@ enum What {
     Latency,
     /// Fetch, memory and restart with many jobs waiting
     Depth,
-    /// What many tenants, blocked jobs, rate limits and quotas cost
+    /// What many tenants, blocked jobs, rate limits and quotas cost; and all of `scheduler`
     Tenants,
+    /// What a start costs the scheduler alone, with many lanes, queues, limits and waiting fetches
+    Scheduler,
     #[value(hide = true)]
     EchoServer,
 }
@@ -135,7 +142,13 @@ impl Bench {
             What::Rates => rota_bench::rates(options, progress),
             What::Latency => rota_bench::latency(options, progress),
             What::Depth => rota_bench::depth(options, self.jobs, progress),
-            What::Tenants => rota_bench::tenants(options, self.tenants, self.jobs, progress),
+            What::Tenants => {
+                let mut lines = rota_bench::tenants(options, self.tenants, self.jobs, progress)
+                    .map_err(failed)?;
+                lines.extend(rota_bench::scheduler(options, self.lanes, progress).map_err(failed)?);
+                Ok(lines)
+            }
+            What::Scheduler => rota_bench::scheduler(options, self.lanes, progress),
             What::EchoServer => Ok(Vec::new()),
         };
         outcome.map_err(failed)

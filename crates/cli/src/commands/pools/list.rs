@@ -9,14 +9,14 @@ use crate::output::{List, Table, percent};
 const LONGEST_PAGE: u32 = 100;
 
 pub(super) async fn list(client: &Client, as_json: bool) -> Result<(), Failure> {
-    let header = ["POOL", "STRATEGY", "QUEUES", "WORKERS", "JOBS", "BUSY", "ORIGIN", ""];
+    let header = ["POOL", "STRATEGY", "SCOPE", "QUEUES", "WORKERS", "JOBS", "BUSY", "ORIGIN", ""];
     let list = List {
         name: "pools",
         as_json,
         most: None,
         longest_page: LONGEST_PAGE,
         cursor: None,
-        table: Table::new(&header).numbers_in([3, 4, 5]),
+        table: Table::new(&header).numbers_in([4, 5, 6]),
         if_empty: "no pools; `rota pools set --help` shows how to make one",
         if_more: "",
     };
@@ -27,6 +27,7 @@ fn cells(pool: &Pool) -> Vec<String> {
     vec![
         pool.name.clone(),
         pool.strategy.clone().unwrap_or_default(),
+        pool.fairness_scope.clone().unwrap_or_else(|| "-".to_owned()),
         queues(pool, ","),
         pool.active_workers.to_string(),
         jobs(pool),

@@ -17,6 +17,8 @@ Examples:
                                     nobody else is given jobs of the queue video
   rota pools set night --queue reports --queue exports --strategy strict --rotation-interval 30s
                                     exports get a turn at least every 30 s
+  rota pools set all --queue email --queue video --fairness-scope pool
+                                    tenants share both queues as one
 
 A pool of the same name is replaced.";
 
@@ -53,6 +55,11 @@ pub(super) struct Set {
     /// Give each queue at least this part of all turns, from 0 to 1
     #[arg(long, value_name = "RATIO")]
     min_dispatch_ratio: Option<f64>,
+
+    /// What tenants share: each queue by itself, or all queues of the pool together; the server's
+    /// setting unless told
+    #[arg(long, value_name = "SCOPE", value_parser = ["queue", "pool"])]
+    fairness_scope: Option<String>,
 }
 
 impl Set {
@@ -69,6 +76,7 @@ impl Set {
                 rotation_interval: self.rotation_interval,
                 min_dispatch_ratio: self.min_dispatch_ratio,
             }),
+            fairness_scope: self.fairness_scope,
         };
         let pool = client.set_pool(&self.name, &pool).await?;
         if json { print_json(&pool) } else { print(&describe(&pool)) }

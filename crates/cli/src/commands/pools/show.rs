@@ -13,6 +13,7 @@ pub(super) fn describe(pool: &Pool) -> String {
     table.field_if("strategy", pool.strategy.as_ref());
     table.field("isolated", if pool.isolated { "yes" } else { "no" });
     table.field_if("no starvation", pool.starvation_prevention.as_ref().and_then(prevention));
+    table.field_if("fairness scope", pool.fairness_scope.as_ref().map(|_| scope(pool)));
     table.field("workers", pool.active_workers.to_string());
     table.field("jobs", jobs(pool));
     table.field_if("busy", pool.utilization.map(percent));
@@ -28,6 +29,13 @@ pub(super) fn queues(pool: &Pool, between: &str) -> String {
             None => queue.clone(),
         });
     shown.collect::<Vec<_>>().join(between)
+}
+
+/// `pool`, or `queue (server's setting)`.
+fn scope(pool: &Pool) -> String {
+    let scope = pool.fairness_scope.as_deref().unwrap_or_default();
+    let note = if pool.fairness_scope_inherited { " (server's setting)" } else { "" };
+    format!("{scope}{note}")
 }
 
 /// `12/20`.

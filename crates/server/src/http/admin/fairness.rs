@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use axum::extract::State;
-use rota_engine::ShareView;
+use rota_engine::{PoolView, ShareView};
+use rota_model::PoolName;
 use serde_json::{Value, json};
 
 use super::tenants::number;
@@ -32,7 +33,15 @@ pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResu
         }
     };
     let settings = &app.settings;
+    let scope = settings.fairness.scope;
+    let pools = app.handle.look(rota_engine::Engine::pools).await?;
+    let own_scope = |pool: &&PoolView| pool.config.fairness_scope.is_some_and(|own| own != scope);
+    let other_scope: Vec<&PoolName> =
+        pools.iter().filter(own_scope).map(|pool| &pool.name).collect();
     Ok(reply::ok(&json!({
+        "scope": scope.as_str(),
+        "pools_with_other_scope": other_scope,
+        "charge_own_workers": settings.fairness.charge_own_workers,
         "strategy": settings.fairness.strategy.as_str(),
         "cost": settings.fairness.cost.as_str(),
         "priority_scope": settings.priority_scope().as_str(),

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Command, Origin, PoolView, Refusal, Reply};
+use rota_model::pool::ratio_too_large;
 use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration, json};
 use serde_json::{Map, Value, json};
 
@@ -47,6 +48,11 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
         return Err(ApiError::validation("name", "'name' is not the one in the path."));
     }
     let mut config = PoolConfig::parse(&members)?;
+    if starvation_rule(&app, &config).promises_too_much(config.queues.len()) {
+        return Err(ratio_too_large(config.queues.len())
+            .hint("Name fewer queues, give the pool its own 'starvation_prevention', or lower starvation.min_dispatch_ratio in the server's configuration.")
+            .into());
+    }
     let order = order_in(&body);
     config.queues.sort_by_key(|queue| order.iter().position(|name| **name == **queue));
     match app.handle.command(Command::PutPool(pool, Box::new(config))).await? {
@@ -113,7 +119,8 @@ fn item(app: &App, view: &PoolView) -> Value {
     let config = &view.config;
     let weights: Map<String, Value> =
         config.weights.iter().map(|(queue, own)| (queue.to_string(), weight(*own))).collect();
-    let rule = config.starvation.unwrap_or_else(|| app.settings.starvation.rule());
+    let rule = starvation_rule(app, config);
+    let scope = config.fairness_scope.unwrap_or(app.settings.fairness.scope);
     json!({
         "name": view.name,
         "queues": config.queues,
@@ -121,7 +128,9 @@ fn item(app: &App, view: &PoolView) -> Value {
         "strategy": config.strategy.as_str(),
         "weights": weights,
         "isolated": config.isolated,
-        "starvation_prevention": starvation(rule),
+        "starvation_prevention": starvation(rule, config.queues.len()),
+        "fairness_scope": scope.as_str(),
+        "fairness_scope_inherited": config.fairness_scope.is_none(),
         "active_workers": view.active_workers,
         "active_jobs": view.active_jobs,
         "utilization": utilization(view),
@@ -138,11 +147,16 @@ pub(in crate::http) fn utilization(view: &PoolView) -> Option<f64> {
     }
 }
 
-fn starvation(rule: Starvation) -> Value {
+/// The pool's own rule, or else the server's.
+fn starvation_rule(app: &App, config: &PoolConfig) -> Starvation {
+    config.starvation.unwrap_or_else(|| app.settings.starvation.rule())
+}
+
+fn starvation(rule: Starvation, queues: usize) -> Value {
     json!({
         "enabled": rule.enabled,
         "rotation_interval": duration::format_iso8601(rule.rotation_ms as i64),
-        "min_dispatch_ratio": f64::from(rule.min_ratio.unwrap_or(rota_model::Starvation::DEFAULT_RATIO)) / 1_000_000.0,
+        "min_dispatch_ratio": f64::from(rule.ratio_among(queues)) / 1_000_000.0,
     })
 }
 

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::Fetch;
-use rota_model::{QueueName, Seq};
+use rota_model::Seq;
 use rota_store::{Body, Record};
 use serde::Deserialize;
 use serde_json::Value;
@@ -39,13 +39,19 @@ pub(in crate::http) async fn fetch(State(app): Shared, body: Json) -> ApiResult 
             format!("'wait_ms' is at most {LONGEST_WAIT_MS}."),
         ));
     }
+    let named = match body.queues {
+        Some(names) if !names.is_empty() => queues(names)?,
+        _ => Vec::new(),
+    };
+    let preference = preference(body.strategy, body.weights, &named)?;
     let fetch = Fetch {
-        queues: fetched_queues(&app, body.queues.unwrap_or_default())?,
+        // Whether it may name none is for the engine to say, which knows the worker's pool.
+        queues: named.iter().map(|name| app.queue(name)).collect::<Result<_, _>>()?,
         count: count(&app, body.count)?,
         worker: body.worker_id.as_deref().map(|id| worker_id(&app, id)).transpose()?,
         pool: body.pool.as_deref().map(pool).transpose()?,
         tenant: caller(),
-        preference: preference(body.strategy, body.weights)?,
+        preference,
         visibility_ms: visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?,
         wait: None,
     };
@@ -91,15 +97,6 @@ fn has_history(job: &Delivery) -> bool {
 
 fn lacks_body(job: &Delivery) -> bool {
     job.claimed.fresh && job.body.is_none()
-}
-
-/// The queues of a fetch. Whether it may name none is for the engine to say, which knows the worker's
-/// pool.
-fn fetched_queues(app: &App, names: Vec<String>) -> Result<Vec<QueueName>, ApiError> {
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
-    queues(names)?.iter().map(|name| app.queue(name)).collect()
 }
 
 fn count(app: &App, count: Option<u64>) -> Result<usize, ApiError> {

@@ -9,7 +9,7 @@ pub(super) use heartbeat::heartbeat;
 pub(super) use registration::{deregister, deregister_by_path, register};
 
 use rota_engine::{Preference, Registration};
-use rota_model::pool::{parse_strategy, parse_weights};
+use rota_model::pool::{check_named, check_weighted, parse_strategy, parse_weights};
 use rota_model::{PoolName, QueueName, QueueStrategy, Rejection, WorkerId};
 use serde::Deserialize;
 use serde_json::Value;
@@ -53,6 +53,7 @@ impl AboutBody {
         if self.concurrency == Some(0) {
             return Err(ApiError::validation("concurrency", "'concurrency' must be at least 1."));
         }
+        let preference = preference(self.strategy, self.weights, &queues)?;
         Ok(Registration {
             worker,
             tenant: caller(),
@@ -62,7 +63,7 @@ impl AboutBody {
             concurrency: self.concurrency,
             labels,
             pool: self.pool.as_deref().map(pool).transpose()?,
-            preference: preference(self.strategy, self.weights)?,
+            preference,
             version: self.version,
             started_at: self.started_at,
             metadata: self.metadata,
@@ -70,13 +71,22 @@ impl AboutBody {
     }
 }
 
+/// `named` are the queues of the same request. With none, those of its pool or registration are
+/// meant, and the weights are for these.
 fn preference(
     strategy: Option<Value>,
     weights: Option<Value>,
+    named: &[QueueName],
 ) -> Result<Option<Preference>, ApiError> {
     let given = |value: Option<Value>| value.filter(|value| !value.is_null());
     let strategy = given(strategy).map(|value| parse_strategy(&value, "strategy")).transpose()?;
     let weights = given(weights).map(|value| parse_weights(&value)).transpose()?;
+    if let Some(weights) = &weights {
+        check_weighted(strategy, weights)?;
+        if !named.is_empty() {
+            check_named(weights, named)?;
+        }
+    }
     Ok(match (strategy, weights) {
         (None, None) => None,
         (strategy, weights) => Some(Preference {

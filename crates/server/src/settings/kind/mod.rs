@@ -6,6 +6,7 @@ mod auto;
 mod choice;
 mod choices;
 mod fraction;
+mod if_given;
 mod number;
 mod path;
 mod size;
@@ -18,6 +19,7 @@ pub(super) use auto::Auto;
 pub(super) use choice::Choice;
 pub(super) use choices::Choices;
 pub(super) use fraction::{Fraction, Share};
+pub(super) use if_given::IfGiven;
 pub(super) use number::Number;
 pub(super) use path::Directory;
 pub(super) use size::{GIB, KIB, Size, TIB};
@@ -37,6 +39,11 @@ pub(super) trait Kind {
     const EXAMPLES: &'static str = "";
 
     fn parse(&self, text: &str) -> Option<Self::Value>;
+
+    /// The value when nobody gave one; `text` is the declared default.
+    fn parse_default(&self, text: &str) -> Option<Self::Value> {
+        self.parse(text)
+    }
 
     /// In a few words, to follow "expected" or "accepts".
     fn accepts(&self) -> String;

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-use rota_model::{LimitKey, LimitNumbers, PoolConfig, PoolName, TenantConfig, TenantId, Weight};
+use rota_model::{
+    LimitKey, LimitNumbers, PoolConfig, PoolName, Starvation, TenantConfig, TenantId, Weight,
+};
 
 use super::super::declared::Settings;
 use super::super::error::Problem;
@@ -44,6 +46,29 @@ impl Collected {
         }
         given.extend(found.given);
         given
+    }
+
+    /// Pools without a rule of their own that have too many queues for the server's ratio.
+    pub(in super::super) fn overpromised(&self, rule: &Starvation) -> Vec<Problem> {
+        let too_many = |pool: &PoolConfig| {
+            pool.starvation.is_none() && rule.promises_too_much(pool.queues.len())
+        };
+        let pools = self.pools.iter().filter(|(_, placed)| too_many(&placed.thing));
+        let problem = |(name, placed): (&PoolName, &Placed<PoolConfig>)| {
+            Problem::Entry {
+            origin: placed.origin.clone(),
+            message: format!(
+                "pools.{} has {n} queues, and {n} times starvation.min_dispatch_ratio is more than 1",
+                segment(name),
+                n = placed.thing.queues.len(),
+            ),
+            hint: Some(
+                "Lower starvation.min_dispatch_ratio or give the pool its own starvation_prevention"
+                    .to_owned(),
+            ),
+        }
+        };
+        pools.map(problem).collect()
     }
 
     /// A weight of `tenant_fairness` is for a tenant that has none of its own.

@@ -57,8 +57,15 @@ impl Thing for PoolConfig {
 
     const WHAT: &'static str = "a pool";
     const NAME: &'static str = "name";
-    const FIELDS: &'static [&'static str] =
-        &["queues", "concurrency", "strategy", "weights", "isolated", "starvation_prevention"];
+    const FIELDS: &'static [&'static str] = &[
+        "queues",
+        "concurrency",
+        "strategy",
+        "weights",
+        "isolated",
+        "starvation_prevention",
+        "fairness_scope",
+    ];
 
     fn name(text: &str) -> Result<PoolName, NameError> {
         PoolName::parse(text)

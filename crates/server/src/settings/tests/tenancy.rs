@@ -1,7 +1,9 @@
 use std::time::Duration;
 
+use rota_model::FairnessScope;
+
 use super::Sources;
-use crate::settings::{Isolation, PriorityScope, Settings, TenantSource};
+use crate::settings::{Isolation, Origin, PriorityScope, Settings, TenantSource};
 
 #[test]
 fn tenancy_has_safe_defaults() {
@@ -74,4 +76,81 @@ fn lists_and_fractions_may_be_written_as_toml_has_them() {
              expected a list of body, header or credentials, each at most once",
         ]
     );
+}
+
+#[test]
+fn shares_are_counted_queue_by_queue_unless_told() {
+    let settings = Settings::default();
+    assert_eq!(settings.fairness.scope, FairnessScope::Queue);
+    assert!(!settings.fairness.charge_own_workers);
+    let sources = Sources {
+        environment: &[("ROTA_FAIRNESS_SCOPE", "pool")],
+        file: Some(
+            "fairness.charge_own_workers = true\n[pools.mail]\nqueues = ['email']\nfairness_scope = 'queue'",
+        ),
+        ..Sources::default()
+    };
+    let settings = sources.resolve().unwrap();
+    assert_eq!(settings.fairness.scope, FairnessScope::Pool);
+    assert!(settings.fairness.charge_own_workers);
+    assert_eq!(settings.pools["mail"].fairness_scope, Some(FairnessScope::Queue));
+    let wrong = Sources { flags: &[("fairness.scope", "server")], ..Sources::default() };
+    assert_eq!(
+        wrong.problems(),
+        ["flag --fairness-scope: fairness.scope = \"server\", expected queue or pool"]
+    );
+    let wrong = Sources {
+        file: Some("[pools.mail]\nqueues = ['email']\nfairness_scope = 'all'"),
+        ..Sources::default()
+    };
+    assert_eq!(
+        wrong.problems(),
+        ["file rota.toml line 3: pools.mail.fairness_scope must be queue or pool"]
+    );
+}
+
+#[test]
+fn a_dispatch_ratio_counts_as_given_only_when_someone_gave_it() {
+    let ratio_row = |settings: &Settings| {
+        let mut rows = settings.table().into_iter();
+        rows.find(|row| row.key == "starvation.min_dispatch_ratio").unwrap()
+    };
+    let settings = Settings::default();
+    assert_eq!(settings.starvation.rule().min_ratio, None);
+    assert_eq!(ratio_row(&settings).value, "0.05");
+    assert_eq!(ratio_row(&settings).origin, Origin::Default);
+
+    let file = Some("starvation.min_dispatch_ratio = 0.05");
+    let settings = Sources { file, ..Sources::default() }.resolve().unwrap();
+    assert_eq!(settings.starvation.rule().min_ratio, Some(50_000));
+    assert_eq!(ratio_row(&settings).origin.to_string(), "file rota.toml line 1");
+
+    let flags = [("starvation.min_dispatch_ratio", "1.5")];
+    assert_eq!(
+        Sources { flags: &flags, ..Sources::default() }.problems(),
+        ["flag --starvation-min-dispatch-ratio: starvation.min_dispatch_ratio = \"1.5\", \
+          expected a number from 0 to 1, such as 0.5"]
+    );
+}
+
+#[test]
+fn a_given_dispatch_ratio_has_to_fit_the_queues_of_every_pool() {
+    let pools = "[pools.mail]\nqueues = ['a', 'b', 'c']\n\
+                 [pools.own]\nqueues = ['a', 'b', 'c']\nstarvation_prevention = { enabled = true }";
+    let flags = |ratio| [("starvation.enabled", "true"), ("starvation.min_dispatch_ratio", ratio)];
+    let too_much = Sources { flags: &flags("0.4"), file: Some(pools), ..Sources::default() };
+    assert_eq!(
+        too_much.problems(),
+        ["file rota.toml line 1: pools.mail has 3 queues, and 3 times \
+          starvation.min_dispatch_ratio is more than 1. Lower starvation.min_dispatch_ratio or give \
+          the pool its own starvation_prevention"]
+    );
+    let fits = Sources { flags: &flags("0.33"), file: Some(pools), ..Sources::default() };
+    assert!(fits.resolve().is_ok());
+
+    let many: Vec<String> = (0..30).map(|n| format!("'q{n}'")).collect();
+    let pool = format!("[pools.wide]\nqueues = [{}]", many.join(", "));
+    let enabled = [("starvation.enabled", "true")];
+    let default = Sources { flags: &enabled, file: Some(&pool), ..Sources::default() };
+    assert!(default.resolve().is_ok(), "the default is lowered instead");
 }

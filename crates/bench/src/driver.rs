@@ -1,0 +1,157 @@
+//! Drives an engine without HTTP and without a disk, and checks its replies.
+
+use bytes::Bytes;
+use rota_engine::{
+    Ack, Claimed, Command, Config, Engine, Enqueue, Fetch, Holder, Now, Reply, Settle, Target,
+};
+use rota_model::envelope::NewJob;
+use rota_model::row::Place;
+use rota_model::{Class, JobId, Millis, WorkerId};
+
+use crate::BenchError;
+
+const EPOCH: i64 = 1_700_000_000_000;
+/// Mutations in a commit.
+const COMMIT: u64 = 512;
+/// Marks a job that does not wait.
+const NOT_WAITING: u32 = u32::MAX;
+
+/// An engine, the classes of its jobs, and which jobs wait in it.
+pub(crate) struct Driver {
+    engine: Engine,
+    worker: WorkerId,
+    classes: Vec<Class>,
+    /// By sequence number: the index of a waiting job's class.
+    waiting: Vec<u32>,
+    body: Bytes,
+    ms: u64,
+    mutations: u64,
+    commits: u64,
+}
+
+impl Driver {
+    pub fn new() -> Self {
+        Self {
+            engine: Engine::new(Config::default(), 1),
+            worker: WorkerId::parse("bench").expect("the name is valid"),
+            classes: Vec::new(),
+            waiting: Vec::new(),
+            body: vec![b'x'; 300].into(),
+            ms: 0,
+            mutations: 0,
+            commits: 0,
+        }
+    }
+
+    /// Adds a class and returns its index.
+    pub fn add_class(&mut self, class: Class) -> usize {
+        self.classes.push(class);
+        self.classes.len() - 1
+    }
+
+    pub fn classes(&self) -> usize {
+        self.classes.len()
+    }
+
+    pub fn class(&self, index: usize) -> &Class {
+        &self.classes[index]
+    }
+
+    /// Applies a command. No waiting fetch may be answered by it.
+    pub fn apply(&mut self, command: Command) -> Result<Reply, BenchError> {
+        let reply = self.engine.apply(self.ms, command);
+        // A runtime would hand these to the store.
+        let mut effects = self.engine.take_effects();
+        self.mutations += effects.mutations.len() as u64;
+        if self.mutations >= COMMIT {
+            self.mutations = 0;
+            self.commits += 1;
+            self.engine.seal(self.commits, &mut effects.mutations);
+        }
+        match effects.woken.first() {
+            None => Ok(reply),
+            Some((_, answer)) => Err(BenchError::wrong(format!("a fetch was woken: {answer:?}"))),
+        }
+    }
+
+    pub fn tick(&mut self) -> Result<(), BenchError> {
+        self.ms += 1;
+        let now = Now { wall: Millis(EPOCH + self.ms as i64), mono: self.ms };
+        self.apply(Command::Tick(now)).map(drop)
+    }
+
+    /// Enqueues a job of each of these classes, all in one command.
+    pub fn enqueue(&mut self, classes: &[usize]) -> Result<(), BenchError> {
+        self.tick()?;
+        let job = |(n, class): (usize, &usize)| NewJob {
+            id: JobId::v7(EPOCH, n as u128),
+            id_given: false,
+            class: self.classes[*class].clone(),
+            start_at: None,
+            expires: None,
+            pending: false,
+            body: self.body.clone(),
+        };
+        let jobs = classes.iter().enumerate().map(job).collect();
+        match self.apply(Command::Enqueue(Enqueue { jobs, wait: None }))? {
+            Reply::Enqueued(all) if all.jobs.len() == classes.len() => {
+                for (job, class) in all.jobs.iter().zip(classes) {
+                    let seq = job.seq.0 as usize;
+                    if self.waiting.len() <= seq {
+                        self.waiting.resize(seq + 1, NOT_WAITING);
+                    }
+                    self.waiting[seq] = *class as u32;
+                }
+                Ok(())
+            }
+            other => Err(BenchError::wrong(format!("enqueue: {other:?}"))),
+        }
+    }
+
+    /// Fetches as the bench's worker. Exactly `expected` jobs must be handed out, each of which waits.
+    pub fn fetch(&mut self, fetch: Fetch, expected: usize) -> Result<Vec<Claimed>, BenchError> {
+        self.tick()?;
+        let worker = Some(self.worker.clone());
+        match self.apply(Command::Fetch(Fetch { worker, ..fetch }))? {
+            Reply::Fetched(claimed) if claimed.len() == expected => Ok(claimed),
+            Reply::Fetched(claimed) => {
+                let count = claimed.len();
+                Err(BenchError::wrong(format!("{count} jobs were handed out, not {expected}")))
+            }
+            other => Err(BenchError::wrong(format!("fetch: {other:?}"))),
+        }
+    }
+
+    /// Acknowledges jobs, and returns the indexes of their classes.
+    pub fn ack(&mut self, claimed: Vec<Claimed>) -> Result<Vec<usize>, BenchError> {
+        self.tick()?;
+        let mut classes = Vec::with_capacity(claimed.len());
+        let mut acks = Vec::with_capacity(claimed.len());
+        for job in claimed {
+            classes.push(self.take(&job)?);
+            let now = self.engine.active_job(job.seq);
+            let now = now.ok_or_else(|| BenchError::wrong("a claimed job is not active"))?;
+            let (seq, id) = (job.seq, JobId::v7(EPOCH, 0));
+            let holder = Holder { worker: Some(self.worker.clone()), attempt: Some(job.attempt) };
+            let job = Target { seq, id, now: Place::Live(now) };
+            acks.push(Settle::Ack(Ack { job, holder, result: None }));
+        }
+        match self.apply(Command::Settle(acks))? {
+            Reply::Settled(all) if all.len() == classes.len() && all.iter().all(Result::is_ok) => {
+                Ok(classes)
+            }
+            other => Err(BenchError::wrong(format!("ack: {other:?}"))),
+        }
+    }
+
+    /// The class of a job that waited until it was claimed.
+    fn take(&mut self, job: &Claimed) -> Result<usize, BenchError> {
+        let waiting = self.waiting.get_mut(job.seq.0 as usize);
+        match waiting.map(|class| std::mem::replace(class, NOT_WAITING)) {
+            None | Some(NOT_WAITING) => {
+                Err(BenchError::wrong(format!("job {} did not wait", job.seq.0)))
+            }
+            Some(class) => Ok(class as usize),
+        }
+    }
+}

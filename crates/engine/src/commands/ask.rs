@@ -1,0 +1,195 @@
+//! What a fetch may have: its pool, its queues, and how they take turns.
+
+use rota_model::{FairnessScope, PoolConfig, PoolName, QueueName, QueueStrategy, TenantId, Weight};
+
+use crate::queue::QueueIx;
+use crate::scheduler::{AccountIx, Ask, AskedQueues, RotationIx, RotationKey, RotationRules};
+use crate::{Engine, Fetch};
+
+impl Engine {
+    /// The pool that a fetch speaks for: its worker's, while that exists, or the one that it names.
+    pub(crate) fn pool_of(&self, fetch: &Fetch) -> Option<PoolName> {
+        let exists = |name: &&PoolName| self.scheduler.pools().get(name).is_some();
+        let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
+        let own = worker.and_then(|worker| worker.row.about.pool.as_ref()).filter(exists);
+        own.or(fetch.pool.as_ref().filter(exists)).cloned()
+    }
+
+    /// A fetch as the scheduler sees it; `None` when it has no queue to be served from.
+    pub(crate) fn ask(&mut self, fetch: &Fetch) -> Option<Ask> {
+        let only = match &fetch.tenant {
+            Some(id) => Some(self.tenants.find(id)?),
+            None => None,
+        };
+        let charge = only.is_none()
+            || self.config.fairness.charge_own_workers
+            || self.config.queues_per_tenant;
+        let pool = self.pool_of(fetch);
+        let (queues, rotation, account) = match &pool {
+            Some(name) => self.queues_in_pool(name, fetch)?,
+            None => self.queues_by_name(fetch)?,
+        };
+        Some(Ask { queues, only, pool, rotation, account, charge })
+    }
+
+    fn queues_in_pool(
+        &mut self,
+        name: &PoolName,
+        fetch: &Fetch,
+    ) -> Option<(AskedQueues, Option<RotationIx>, Option<AccountIx>)> {
+        let (rotation, account) = self.rotation_of_pool(name, fetch.tenant.as_ref())?;
+        let queues = match fetch.queues.is_empty() {
+            true => AskedQueues::All,
+            false => AskedQueues::Some(self.find_queues(&fetch.queues, Some(name))),
+        };
+        if matches!(&queues, AskedQueues::Some(some) if some.is_empty()) {
+            return None;
+        }
+        Some((queues, Some(rotation), account))
+    }
+
+    /// How the queues of a pool take turns, for one tenant where each has queues of its own.
+    fn rotation_of_pool(
+        &mut self,
+        name: &PoolName,
+        tenant: Option<&TenantId>,
+    ) -> Option<(RotationIx, Option<AccountIx>)> {
+        let tenant = tenant.filter(|_| self.config.queues_per_tenant);
+        let key = RotationKey::Pool(name.clone(), tenant.cloned());
+        let version = self.scheduler.pools().get(name)?.version;
+        if let Some(known) = self.scheduler.rotation(&key, version) {
+            return Some(known);
+        }
+        let config = self.scheduler.pools().get(name)?.config().clone();
+        let rules = self.rules_of_pool(name, &config, tenant);
+        Some(self.scheduler.put_rotation(key, version, &rules))
+    }
+
+    /// After a restart: pools over whose queues tenants are charged have their accounts before the
+    /// tags in them are restored.
+    pub(crate) fn make_pool_accounts(&mut self) {
+        if self.config.queues_per_tenant {
+            return;
+        }
+        let scope = self.config.fairness.scope;
+        let pools = self.scheduler.pools().iter();
+        let shared = pools.filter(|(_, pool)| {
+            pool.config().fairness_scope.unwrap_or(scope) == FairnessScope::Pool
+        });
+        let shared: Vec<PoolName> = shared.map(|(name, _)| name.clone()).collect();
+        for name in shared {
+            self.rotation_of_pool(&name, None);
+        }
+    }
+
+    fn rules_of_pool(
+        &self,
+        name: &PoolName,
+        config: &PoolConfig,
+        tenant: Option<&TenantId>,
+    ) -> RotationRules {
+        let meant = config.queues.iter().map(|queue| match tenant {
+            Some(tenant) => queue.in_namespace(tenant),
+            None => queue.clone(),
+        });
+        let meant: Vec<QueueName> = meant.collect();
+        let weight = |queue: QueueIx| {
+            let own = config.weights.get(self.queues.get(queue).name.local());
+            own.copied().unwrap_or(Weight::ONE)
+        };
+        let queues = self.find_queues(&meant, Some(name));
+        RotationRules {
+            queues: queues.into_iter().map(|queue| (queue, weight(queue))).collect(),
+            strategy: config.strategy,
+            starvation: config.starvation.unwrap_or(self.config.starvation),
+            // What each of the pool's queues is guaranteed does not depend on which of them exist.
+            named: config.queues.len(),
+            shared: config.fairness_scope.unwrap_or(self.config.fairness.scope)
+                == FairnessScope::Pool,
+        }
+    }
+
+    /// Queues that exist and that nobody else's pool keeps for itself, each once.
+    fn find_queues(&self, names: &[QueueName], pool: Option<&PoolName>) -> Vec<QueueIx> {
+        let allowed = names.iter().filter(|name| !self.scheduler.pools().shuts_out(pool, name));
+        let mut found: Vec<QueueIx> = Vec::new();
+        for queue in allowed.filter_map(|name| self.queues.find(name)) {
+            if !found.contains(&queue) {
+                found.push(queue);
+            }
+        }
+        found
+    }
+
+    /// The queues that a fetch without a pool names, and how they take turns.
+    fn queues_by_name(
+        &mut self,
+        fetch: &Fetch,
+    ) -> Option<(AskedQueues, Option<RotationIx>, Option<AccountIx>)> {
+        let queues = self.find_queues(&fetch.queues, None);
+        if queues.len() < 2 {
+            return queues.first().map(|queue| (AskedQueues::Some(vec![*queue]), None, None));
+        }
+        let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
+        let preferred = fetch.preference.as_ref();
+        let preferred = preferred.or_else(|| worker?.row.about.preference.as_ref());
+        let strategy = preferred.map_or(QueueStrategy::Strict, |own| own.strategy);
+        let weight = |queue: QueueIx| {
+            let name = self.queues.get(queue).name.local();
+            preferred.and_then(|own| own.weights.get(name).copied()).unwrap_or(Weight::ONE)
+        };
+        let queues: Vec<_> = queues.into_iter().map(|queue| (queue, weight(queue))).collect();
+        let key = RotationKey::Set(self.signature(&queues, strategy));
+        let known = self.scheduler.rotation(&key, 0);
+        let (rotation, account) = known.unwrap_or_else(|| {
+            let rules = RotationRules {
+                named: queues.len(),
+                queues,
+                strategy,
+                starvation: self.config.starvation,
+                shared: self.config.fairness.scope == FairnessScope::Pool,
+            };
+            self.scheduler.put_rotation(key, 0, &rules)
+        });
+        Some((AskedQueues::All, Some(rotation), account))
+    }
+
+    /// The same for the same queues, weights and strategy, also after a restart.
+    fn signature(&self, queues: &[(QueueIx, Weight)], strategy: QueueStrategy) -> u64 {
+        const PRIME: u64 = 0x0000_0100_0000_01b3;
+        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+        let mut add = |bytes: &[u8]| {
+            for byte in bytes.iter().chain(&[0]) {
+                hash = (hash ^ u64::from(*byte)).wrapping_mul(PRIME);
+            }
+        };
+        add(strategy.as_str().as_bytes());
+        for (queue, weight) in queues {
+            add(self.queues.get(*queue).name.as_bytes());
+            add(&weight.hundredths().to_le_bytes());
+        }
+        hash
+    }
+
+    /// Queues as whoever fetches calls them.
+    pub(crate) fn meant_by(&self, names: &[QueueName], fetch: &Fetch) -> Vec<QueueName> {
+        match &fetch.tenant {
+            Some(tenant) if self.config.queues_per_tenant => {
+                names.iter().map(|queue| queue.in_namespace(tenant)).collect()
+            }
+            _ => names.to_vec(),
+        }
+    }
+
+    /// The strategy by which a fetch is served.
+    pub(crate) fn strategy_of(&self, fetch: &Fetch) -> QueueStrategy {
+        let pool = self.pool_of(fetch);
+        if let Some(pool) = pool.and_then(|name| self.scheduler.pools().get(&name)) {
+            return pool.config().strategy;
+        }
+        let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
+        let preferred = fetch.preference.as_ref();
+        let preferred = preferred.or_else(|| worker?.row.about.preference.as_ref());
+        preferred.map_or(QueueStrategy::Strict, |own| own.strategy)
+    }
+}

@@ -1,0 +1,133 @@
+//! Which limits hold which jobs, and what is said when they do.
+
+use rota_model::{Class, ClassId, JobType, LimitKey, LimitNumbers, QueueName, Scope, Seq, State};
+
+use crate::scheduler::limits::{Closed, GateIx, LimitIx, Partition, WaitNotice};
+use crate::scheduler::{Notice, Reconfigured};
+use crate::{Engine, EventKind, Times};
+
+impl Engine {
+    /// The gates that jobs of a class must pass, besides that of their queue.
+    pub(crate) fn gates_for(&mut self, class: &Class) -> Box<[GateIx]> {
+        let mut gates = Vec::new();
+        let of_type = self.declared(&LimitKey::of_type(&class.kind));
+        let limits = self.scheduler.limits_mut();
+        if let Some(limit) = &class.policy.limit {
+            let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
+            let partition = Partition { key: limit.key.clone(), tenant };
+            let ix = limits.get_or_make(&partition);
+            gates.push(limits.use_gate(ix, limit.numbers, Some(limit.on_limit)));
+        }
+        if let Some(ix) = of_type {
+            gates.push(limits.use_gate(ix, LimitNumbers::default(), None));
+        }
+        gates.into()
+    }
+
+    /// The limit of this key for everyone, if something was said about it.
+    fn declared(&self, key: &LimitKey) -> Option<LimitIx> {
+        let limits = self.scheduler.limits();
+        let ix = limits.find(&Partition { key: key.clone(), tenant: None })?;
+        limits.limit(ix).is_spoken_of().then_some(ix)
+    }
+
+    /// Something was said about a key: the classes and the queue that it means must pass it from
+    /// now on, or need not any more.
+    pub(crate) fn find_whom_it_holds(&mut self, key: &LimitKey) {
+        if let Some(name) = key.strip_prefix("queue:").and_then(|q| QueueName::stored(q).ok()) {
+            self.find_queue_limit(&name);
+        }
+        if let Some(kind) = key.strip_prefix("type:").and_then(|t| JobType::parse(t).ok()) {
+            for class in self.classes_where(|class| class.kind == kind) {
+                let about = self.classes.slot(class).class.clone();
+                let gates = self.gates_for(&about);
+                self.scheduler.reconfigured(Reconfigured::Gates(class, gates));
+            }
+        }
+        self.recount_active(key);
+    }
+
+    /// Recounts the active jobs of a `queue:` or `type:` limit whose scope has changed.
+    fn recount_active(&mut self, key: &LimitKey) {
+        if !key.starts_with("queue:") && !key.starts_with("type:") {
+            return;
+        }
+        let partition = Partition { key: key.clone(), tenant: None };
+        let Some(ix) = self.scheduler.limits().find(&partition) else { return };
+        let classes = self.active.iter().map(|(_, active)| active.class);
+        let active = classes.filter(|class| self.scheduler.holds(*class, ix)).count() as u64;
+        self.scheduler.limits_mut().limit_mut(ix).active = active;
+    }
+
+    /// The limit on a queue as a whole is there while something is said about it.
+    pub(crate) fn find_queue_limit(&mut self, name: &QueueName) {
+        let Some(ix) = self.queues.find(name) else { return };
+        let wanted = self.declared(&LimitKey::of_queue(name));
+        let known = self.scheduler.gate_of_queue(ix);
+        let gate = match (known, wanted) {
+            (None, Some(limit)) => {
+                let limits = self.scheduler.limits_mut();
+                Some(limits.use_gate(limit, LimitNumbers::default(), None))
+            }
+            (Some(_), None) => None,
+            (known, _) => {
+                if known.is_some() {
+                    self.scheduler.reconfigured(Reconfigured::QueueAgain(ix));
+                }
+                return;
+            }
+        };
+        self.scheduler.reconfigured(Reconfigured::QueueGate(ix, gate));
+    }
+
+    /// What the scheduler has to say becomes events and statistics.
+    pub(crate) fn tell_notices(&mut self) {
+        for notice in self.scheduler.take_notices() {
+            match notice {
+                Notice::LimitExceeded { limit, class, closed } => {
+                    self.tell_closed(limit, class, &closed);
+                }
+                Notice::LimitReleased { limit, class, head, told } => {
+                    self.tell_open(limit, class, head, told);
+                }
+                Notice::TenantCapped(tenant) => self.tell_capped(tenant),
+                Notice::QueueStarved { queue, for_ms } => {
+                    let queue = self.queues.get_mut(queue);
+                    queue.starved += 1;
+                    queue.starves = true;
+                    let name = queue.name.clone();
+                    let available = queue.count(State::Available);
+                    self.emit(EventKind::QueueStarved { queue: name, for_ms, available });
+                }
+            }
+        }
+    }
+
+    /// A job of this class would start, and this limit does not let it.
+    fn tell_closed(&mut self, ix: LimitIx, class: ClassId, closed: &Closed) {
+        let limits = self.scheduler.limits_mut();
+        if !limits.exists(ix) {
+            return;
+        }
+        let limit = limits.limit_mut(ix);
+        limit.exceeded[closed.strategy as usize] += 1;
+        let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
+        let (strategy, limit, current) = (closed.strategy, closed.limit, closed.current);
+        let class = self.classes.slot(class).class.clone();
+        self.emit(EventKind::LimitExceeded { key, tenant, class, strategy, limit, current });
+    }
+
+    /// The limit lets the jobs of this class start again.
+    fn tell_open(&mut self, ix: LimitIx, class: ClassId, head: Seq, (strategy, since): WaitNotice) {
+        let waited = self.now.mono.saturating_sub(since);
+        let limits = self.scheduler.limits_mut();
+        if !limits.exists(ix) {
+            return;
+        }
+        let limit = limits.limit_mut(ix);
+        limit.waits.get_or_insert_with(|| Box::new(Times::of_waits())).record(waited);
+        let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
+        let job = self.job_ref(head, class);
+        self.emit(EventKind::LimitReleased { key, tenant, strategy, job });
+    }
+}

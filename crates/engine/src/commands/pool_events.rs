@@ -1,0 +1,78 @@
+//! Pools that have no room while jobs wait for them.
+//!
+//! A pool has no room when it has as many active jobs as it may have, or when each of its workers
+//! has. That is told once, until somebody of the pool has room and finds nothing to do: in between,
+//! every job that ends makes room for a moment.
+
+use rota_model::{PoolName, State, WorkerId};
+
+use crate::queue::QueueIx;
+use crate::scheduler::Ask;
+use crate::{Engine, EventKind};
+
+impl Engine {
+    /// After a start: all workers are counted, with the jobs that they have.
+    pub(crate) fn count_workers(&mut self) {
+        let ids: Vec<WorkerId> = self.workers.ids().cloned().collect();
+        ids.iter().for_each(|id| self.worker_changed(id));
+    }
+
+    pub(crate) fn tell_overloaded(&mut self, ask: &Ask) {
+        let Some(name) = &ask.pool else { return };
+        let Some(pool) = self.scheduler.pools().get(name) else { return };
+        if pool.told_full || !self.is_full(name) {
+            return;
+        }
+        let waiting = self.waiting_in_pool(name, self.scheduler.asked(ask).into_iter());
+        self.tell_full(name, waiting);
+    }
+
+    /// Jobs have come into these queues. Pools that have no room are few.
+    pub(super) fn tell_full_pools(&mut self, queues: &[QueueIx]) {
+        if self.scheduler.pools().full.is_empty() {
+            return;
+        }
+        for name in self.scheduler.pools().full.clone() {
+            let serves = |ix: &QueueIx| {
+                let queue = &self.queues.get(*ix).name;
+                self.scheduler.pools().get(&name).is_some_and(|pool| pool.has(queue))
+            };
+            if !self.is_full(&name) {
+                self.scheduler.pools_mut().full.remove(&name);
+            } else if queues.iter().any(serves) {
+                let waiting = self.waiting_in_pool(&name, queues.iter().copied().filter(serves));
+                self.tell_full(&name, waiting);
+            }
+        }
+    }
+
+    fn tell_full(&mut self, name: &PoolName, waiting: u64) {
+        let pools = self.scheduler.pools_mut();
+        if waiting == 0 {
+            pools.full.insert(name.clone());
+            return;
+        }
+        pools.full.remove(name);
+        let Some(pool) = pools.get_mut(name) else { return };
+        pool.told_full = true;
+        let active = pool.active;
+        self.emit(EventKind::PoolOverloaded { pool: name.clone(), active, waiting });
+    }
+
+    fn is_full(&self, name: &PoolName) -> bool {
+        let pool = self.scheduler.pools().get(name);
+        pool.is_some_and(|pool| pool.room() == 0 || self.workers.are_full(name))
+    }
+
+    /// Where each tenant has its own queues, some of them stand for the pool's.
+    fn waiting_in_pool(&self, name: &PoolName, some: impl Iterator<Item = QueueIx>) -> u64 {
+        let available = |ix: QueueIx| self.queues.get(ix).count(State::Available);
+        match self.scheduler.pools().get(name).filter(|_| !self.config.queues_per_tenant) {
+            Some(pool) => {
+                let queues = pool.config().queues.iter();
+                queues.filter_map(|name| self.queues.find(name)).map(available).sum()
+            }
+            None => some.map(available).sum(),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Queues: their settings and their counts.
+
+use std::collections::BTreeSet;
+
+use ahash::RandomState;
+use rota_model::mutation::Counts;
+use rota_model::{Millis, QueueName, State};
+use serde::{Deserialize, Serialize};
+
+use crate::population::Population;
+use crate::shard::ShardIx;
+use crate::stats::Stats;
+use crate::{QueueSettings, WaiterId};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct QueueIx(pub u32);
+
+pub(crate) struct Queues {
+    all: Vec<Queue>,
+    by_name: std::collections::HashMap<QueueName, QueueIx, RandomState>,
+    bounded: bool,
+}
+
+pub(crate) struct Queue {
+    pub row: QueueRow,
+    pub name: QueueName,
+    pub shards: Vec<ShardIx>,
+    pub jobs: Population,
+    pub done: Counts,
+    /// Enqueues that wait for room, the first first.
+    pub blocked: BTreeSet<WaiterId>,
+    /// It was said that the queue is nearly full.
+    pub warned: bool,
+    pub stats: Stats,
+    /// Times that it went without for too long, since the process began.
+    pub starved: u64,
+    /// And it has got nothing since.
+    pub starves: bool,
+    /// When a worker last asked for it, in monotonic time.
+    pub asked_at: Option<u64>,
+    /// The same of workers that are in no pool.
+    pub asked_outside_pools: Option<u64>,
+}
+
+/// How much a queue may hold, and what happens beyond that. Zero is no bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    #[serde(default)]
+    pub max_depth: u64,
+    #[serde(default)]
+    pub max_bytes: u64,
+    /// The same for each tenant's part.
+    #[serde(default)]
+    pub tenant_max_depth: u64,
+    #[serde(default)]
+    pub tenant_max_bytes: u64,
+    pub strategy: Backpressure,
+    /// In thousandths of a bound.
+    pub warn_at: u32,
+}
+
+/// What happens to a job that does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backpressure {
+    #[default]
+    Reject,
+    Block,
+    DropOldest,
+}
+
+impl Backpressure {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Backpressure::Reject => "reject",
+            Backpressure::Block => "block",
+            Backpressure::DropOldest => "drop_oldest",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Backpressure::Reject, Backpressure::Block, Backpressure::DropOldest]
+            .into_iter()
+            .find(|strategy| strategy.as_str() == text)
+    }
+}
+
+/// What is kept of a queue on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct QueueRow {
+    pub created: Millis,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Millis>,
+    #[serde(default)]
+    pub settings: QueueSettings,
+}
+
+impl Queues {
+    pub fn new(hasher: RandomState) -> Self {
+        Self {
+            all: Vec::new(),
+            by_name: std::collections::HashMap::with_hasher(hasher),
+            bounded: false,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// A queue has a bound, or had one.
+    pub fn any_bounded(&self) -> bool {
+        self.bounded
+    }
+
+    pub fn note_bounded(&mut self) {
+        self.bounded = true;
+    }
+
+    pub fn find(&self, name: &str) -> Option<QueueIx> {
+        self.by_name.get(name).copied()
+    }
+
+    pub fn add(&mut self, name: QueueName, row: QueueRow) -> QueueIx {
+        let ix = QueueIx(self.all.len() as u32);
+        self.by_name.insert(name.clone(), ix);
+        self.all.push(Queue {
+            row,
+            name,
+            shards: Vec::new(),
+            jobs: Population::default(),
+            done: Counts::default(),
+            blocked: BTreeSet::new(),
+            warned: false,
+            stats: Stats::default(),
+            starved: 0,
+            starves: false,
+            asked_at: None,
+            asked_outside_pools: None,
+        });
+        ix
+    }
+
+    pub fn get(&self, ix: QueueIx) -> &Queue {
+        &self.all[ix.0 as usize]
+    }
+
+    pub fn get_mut(&mut self, ix: QueueIx) -> &mut Queue {
+        &mut self.all[ix.0 as usize]
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Queue> {
+        self.all.iter()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Queue> {
+        self.all.iter_mut()
+    }
+
+    pub fn indexes(&self) -> impl Iterator<Item = QueueIx> + use<> {
+        (0..self.all.len() as u32).map(QueueIx)
+    }
+}
+
+impl Queue {
+    /// Living jobs, or finished ones that are kept.
+    pub fn count(&self, state: State) -> u64 {
+        if state.is_terminal() { self.done.of_state(state) } else { self.jobs.count(state) }
+    }
+
+    /// There is some bound on what it may hold.
+    pub fn is_bounded(&self) -> bool {
+        let bounds = self.row.settings.bounds;
+        bounds.is_some_and(|bounds| bounds.max_depth > 0 || bounds.max_bytes > 0)
+    }
+
+    /// How full it is, as a part of the bound that is nearest.
+    pub fn pressure(&self) -> Option<f64> {
+        let bounds = self.row.settings.bounds?;
+        let part = |is: u64, most: u64| (most > 0).then(|| is as f64 / most as f64);
+        let parts =
+            [part(self.jobs.depth(), bounds.max_depth), part(self.jobs.bytes, bounds.max_bytes)];
+        parts.into_iter().flatten().reduce(f64::max)
+    }
+}

@@ -1,0 +1,350 @@
+//! Accounts: what each tenant has had, of one queue or of all queues of a pool.
+//!
+//! In queue scope every queue has an account of its own. In pool scope a pool has one over all its
+//! queues, and so have fetches without a pool that name the same queues. An account keeps a standing
+//! for each tenant and level of priority: its tag in that account's virtual time.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use ahash::RandomState;
+use rota_model::{PoolName, Weight};
+
+use super::tag::{Order, Tag};
+use crate::queue::QueueIx;
+use crate::tenant::TenantIx;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct AccountIx(u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct StandingIx(u32);
+
+/// Whose an account is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Queue(QueueIx),
+    Pool(PoolName),
+    /// Fetches without a pool that name the same queues, or one tenant's in a pool.
+    Others,
+}
+
+pub(super) struct Accounts {
+    owners: Vec<Owner>,
+    /// By account; a level stays once it is there, so that its round goes on.
+    levels: Vec<BTreeMap<i32, Level>>,
+    free_accounts: Vec<AccountIx>,
+    standings: Vec<Option<Standing>>,
+    free_standings: Vec<StandingIx>,
+    by_tenant: HashMap<(AccountIx, TenantIx, i32), StandingIx, RandomState>,
+    /// Standings that were charged since they were last taken.
+    changed: Vec<StandingIx>,
+}
+
+#[derive(Default)]
+struct Level {
+    round: Tag,
+    /// Standings of tenants that have nothing waiting, until the round has passed their tags.
+    idle: BTreeSet<(Tag, StandingIx)>,
+    standings: usize,
+    /// The weights of the tenants that may be served, in hundredths.
+    competing: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Standing {
+    pub account: AccountIx,
+    pub tenant: TenantIx,
+    pub level: i32,
+    pub tag: Tag,
+    /// The tag that the last service left.
+    pub last_tag: Tag,
+    /// Turns of the tenant that have jobs waiting.
+    turns: u32,
+    /// Those of them that may be served.
+    seated: u32,
+    /// The weight by which it is counted among the competing.
+    counted: u32,
+    changed: bool,
+}
+
+impl Standing {
+    pub fn order(&self) -> Order {
+        (self.tag, self.last_tag)
+    }
+}
+
+impl Accounts {
+    pub fn new(hasher: RandomState) -> Self {
+        Self {
+            owners: Vec::new(),
+            levels: Vec::new(),
+            free_accounts: Vec::new(),
+            standings: Vec::new(),
+            free_standings: Vec::new(),
+            by_tenant: HashMap::with_hasher(hasher),
+            changed: Vec::new(),
+        }
+    }
+
+    pub fn open(&mut self, owner: Owner) -> AccountIx {
+        if let Some(ix) = self.free_accounts.pop() {
+            self.owners[ix.0 as usize] = owner;
+            return ix;
+        }
+        self.levels.push(BTreeMap::new());
+        self.owners.push(owner);
+        AccountIx(self.levels.len() as u32 - 1)
+    }
+
+    /// Forgets an account that no turn uses any more.
+    pub fn close(&mut self, account: AccountIx) {
+        for (_, level) in std::mem::take(&mut self.levels[account.0 as usize]) {
+            for (_, standing) in level.idle {
+                self.drop_standing(standing);
+            }
+        }
+        self.free_accounts.push(account);
+    }
+
+    pub fn owner(&self, account: AccountIx) -> &Owner {
+        &self.owners[account.0 as usize]
+    }
+
+    pub fn is_seated(&self, ix: StandingIx) -> bool {
+        self.get(ix).seated > 0
+    }
+
+    pub fn get(&self, ix: StandingIx) -> &Standing {
+        self.standings[ix.0 as usize].as_ref().expect("a standing is there while a turn uses it")
+    }
+
+    fn get_mut(&mut self, ix: StandingIx) -> &mut Standing {
+        self.standings[ix.0 as usize].as_mut().expect("a standing is there while a turn uses it")
+    }
+
+    fn level(&mut self, account: AccountIx, level: i32) -> &mut Level {
+        self.levels[account.0 as usize].entry(level).or_default()
+    }
+
+    pub fn round(&self, account: AccountIx, level: i32) -> Tag {
+        self.levels[account.0 as usize].get(&level).map_or(Tag::default(), |level| level.round)
+    }
+
+    /// The sum of the weights of the tenants that may be served at a level, in hundredths.
+    pub fn competing(&self, account: AccountIx, level: i32) -> u64 {
+        self.levels[account.0 as usize].get(&level).map_or(0, |level| level.competing)
+    }
+
+    pub fn find(&self, account: AccountIx, tenant: TenantIx, level: i32) -> Option<StandingIx> {
+        self.by_tenant.get(&(account, tenant, level)).copied()
+    }
+
+    /// A turn of this tenant has jobs: its standing, which the present round begins with when it is new.
+    pub fn join(&mut self, account: AccountIx, tenant: TenantIx, level: i32) -> StandingIx {
+        if let Some(ix) = self.find(account, tenant, level) {
+            let standing = self.get_mut(ix);
+            standing.turns += 1;
+            if standing.turns == 1 {
+                let tag = standing.tag;
+                self.level(account, level).idle.remove(&(tag, ix));
+            }
+            return ix;
+        }
+        let place = self.level(account, level);
+        place.standings += 1;
+        let tag = place.round;
+        let standing = Standing {
+            account,
+            tenant,
+            level,
+            tag,
+            last_tag: tag,
+            turns: 1,
+            seated: 0,
+            counted: 0,
+            changed: false,
+        };
+        let ix = match self.free_standings.pop() {
+            Some(ix) => {
+                self.standings[ix.0 as usize] = Some(standing);
+                ix
+            }
+            None => {
+                self.standings.push(Some(standing));
+                StandingIx(self.standings.len() as u32 - 1)
+            }
+        };
+        self.by_tenant.insert((account, tenant, level), ix);
+        ix
+    }
+
+    /// A turn has no more jobs. The tag is remembered until the round has passed it.
+    pub fn leave(&mut self, ix: StandingIx) {
+        let standing = self.get_mut(ix);
+        standing.turns -= 1;
+        if standing.turns > 0 {
+            return;
+        }
+        let (account, level, tag) = (standing.account, standing.level, standing.tag);
+        let place = self.level(account, level);
+        if tag > place.round {
+            place.idle.insert((tag, ix));
+        } else {
+            self.drop_standing(ix);
+        }
+        self.clear_idle(account, level);
+    }
+
+    /// Forgets idle standings that the round has passed; all of them when nobody has jobs.
+    fn clear_idle(&mut self, account: AccountIx, level: i32) {
+        loop {
+            let place = self.level(account, level);
+            let Some(&(tag, ix)) = place.idle.first() else { return };
+            if place.idle.len() == place.standings {
+                place.round = place.round.max(tag);
+            }
+            if tag > place.round {
+                return;
+            }
+            place.idle.pop_first();
+            self.drop_standing(ix);
+        }
+    }
+
+    fn drop_standing(&mut self, ix: StandingIx) {
+        if let Some(standing) = self.standings[ix.0 as usize].take() {
+            let Standing { account, tenant, level, .. } = standing;
+            self.by_tenant.remove(&(account, tenant, level));
+            if let Some(place) = self.levels[account.0 as usize].get_mut(&level) {
+                place.standings -= 1;
+            }
+            self.free_standings.push(ix);
+        }
+    }
+
+    /// One more turn of the tenant may be served. Whoever was not served begins in the present round.
+    pub fn seat(&mut self, ix: StandingIx, weight: Weight) {
+        let standing = self.get_mut(ix);
+        standing.seated += 1;
+        if standing.seated > 1 {
+            return;
+        }
+        standing.counted = weight.hundredths();
+        let (account, level) = (standing.account, standing.level);
+        let place = self.level(account, level);
+        place.competing += u64::from(weight.hundredths());
+        let round = place.round;
+        let standing = self.get_mut(ix);
+        standing.tag = standing.tag.max(round);
+    }
+
+    pub fn unseat(&mut self, ix: StandingIx) {
+        let standing = self.get_mut(ix);
+        standing.seated -= 1;
+        if standing.seated == 0 {
+            let counted = std::mem::take(&mut standing.counted);
+            let (account, level) = (standing.account, standing.level);
+            self.level(account, level).competing -= u64::from(counted);
+        }
+    }
+
+    /// A job was handed out. Served out of turn, it moves nobody else's round.
+    pub fn charge(&mut self, ix: StandingIx, step: u128, in_turn: bool) {
+        let standing = self.get_mut(ix);
+        let (account, level, start) = (standing.account, standing.level, standing.tag);
+        // It may be behind the round by what was given back to it, and that stays its own.
+        standing.tag = start.plus(step);
+        standing.last_tag = standing.tag;
+        if !std::mem::replace(&mut standing.changed, true) {
+            self.changed.push(ix);
+        }
+        if in_turn {
+            let place = self.level(account, level);
+            place.round = place.round.max(start);
+        }
+    }
+
+    /// What was charged in advance was too little, or too much.
+    pub fn correct(&mut self, ix: StandingIx, more: u128, less: u128) {
+        let standing = self.get_mut(ix);
+        if standing.turns == 0 {
+            // Nobody waits for it: what it did not use is not saved.
+            let (tag, account, level) = (standing.tag, standing.account, standing.level);
+            standing.tag = tag.plus(more).minus(less);
+            let new = standing.tag;
+            let place = self.level(account, level);
+            if place.idle.remove(&(tag, ix)) {
+                place.idle.insert((new, ix));
+            }
+            self.clear_idle(account, level);
+            return;
+        }
+        standing.tag = standing.tag.plus(more).minus(less);
+        standing.last_tag = standing.tag;
+    }
+
+    /// What a tenant was charged by a weight that it has no more does not keep it waiting for longer
+    /// than one job at the present one.
+    pub fn clamp(&mut self, ix: StandingIx, one: u128, weight: Weight) {
+        let standing = self.get(ix);
+        let (account, level) = (standing.account, standing.level);
+        let most = self.round(account, level).plus(one);
+        let standing = self.get_mut(ix);
+        let was = standing.tag;
+        standing.tag = was.min(most);
+        standing.last_tag = standing.last_tag.min(most);
+        let (tag, idle) = (standing.tag, standing.turns == 0);
+        if idle {
+            let place = self.level(account, level);
+            place.idle.remove(&(was, ix));
+            place.idle.insert((tag, ix));
+            return;
+        }
+        let standing = self.get_mut(ix);
+        if standing.seated > 0 {
+            let was = std::mem::replace(&mut standing.counted, weight.hundredths());
+            let place = self.level(account, level);
+            place.competing = place.competing + u64::from(weight.hundredths()) - u64::from(was);
+        }
+    }
+
+    /// A tenant's standings in an account, those of levels where it has nothing waiting included.
+    pub fn standings_of(&self, account: AccountIx, tenant: TenantIx) -> Vec<StandingIx> {
+        let levels = self.levels[account.0 as usize].keys();
+        levels.filter_map(|level| self.find(account, tenant, *level)).collect()
+    }
+
+    /// A tag as it was before a restart.
+    pub fn restore(&mut self, ix: StandingIx, tag: Tag) {
+        let standing = self.get_mut(ix);
+        (standing.tag, standing.last_tag) = (tag, tag);
+    }
+
+    /// After a restart: rounds follow from the tags of those that wait, and a tag from a round that
+    /// ended long ago keeps its tenant waiting for no more than one job.
+    pub fn begin_rounds(&mut self, one: impl Fn(TenantIx) -> u128) {
+        let mut rounds: BTreeMap<(AccountIx, i32), Tag> = BTreeMap::new();
+        for standing in self.standings.iter().flatten() {
+            let round = rounds.entry((standing.account, standing.level)).or_insert(standing.tag);
+            *round = standing.tag.min(*round);
+        }
+        for (&(account, level), &round) in &rounds {
+            self.level(account, level).round = round;
+        }
+        for standing in self.standings.iter_mut().flatten() {
+            let round = rounds[&(standing.account, standing.level)];
+            standing.tag = standing.tag.min(round.plus(one(standing.tenant)));
+            standing.last_tag = standing.tag;
+        }
+    }
+
+    /// Standings that were charged since the last call.
+    pub fn take_changed(&mut self) -> Vec<StandingIx> {
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.retain(|ix| {
+            let standing = self.standings[ix.0 as usize].as_mut();
+            standing.is_some_and(|standing| std::mem::replace(&mut standing.changed, false))
+        });
+        changed
+    }
+}

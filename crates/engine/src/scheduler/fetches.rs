@@ -1,0 +1,318 @@
+//! Fetches that wait for a job, by what they can take.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_model::{PoolName, QueueName, TenantId, WorkerId};
+
+use super::pool::Pools;
+use crate::queue::QueueIx;
+use crate::{Fetch, WaiterId};
+
+#[derive(Default)]
+pub(crate) struct Fetches {
+    all: BTreeMap<WaiterId, Waiter>,
+    by_deadline: BTreeSet<(u64, WaiterId)>,
+    by_worker: BTreeMap<WorkerId, BTreeSet<WaiterId>>,
+    by_taker: BTreeMap<(QueueIx, Taker), BTreeSet<(usize, WaiterId)>>,
+    /// What fetches of a pool wait for, and how many.
+    by_pool: BTreeMap<PoolName, BTreeMap<(QueueIx, Option<TenantId>), u32>>,
+    /// How many wait for jobs of anybody, and of one tenant, by queue.
+    counts: Vec<(u32, u32)>,
+    /// Who waits for a queue that does not exist yet.
+    for_new_queue: BTreeMap<QueueName, BTreeSet<WaiterId>>,
+    /// Fetches that were tried and got nothing.
+    tried: BTreeSet<WaiterId>,
+}
+
+/// What a waiting fetch can take of a queue: jobs of anyone or of one tenant, if its pool has room.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Taker {
+    tenant: Option<TenantId>,
+    pool: Option<PoolName>,
+    /// The fetch whose worker has the fewest active jobs goes first, instead of the one that has
+    /// waited longest.
+    by_load: bool,
+}
+
+pub(crate) struct Waiter {
+    pub fetch: Fetch,
+    deadline: u64,
+    taker: Taker,
+    /// The queues that it waits for and may have.
+    queues: Vec<QueueName>,
+    /// Jobs that its worker has.
+    load: usize,
+    /// Its worker has room.
+    listed: bool,
+}
+
+/// What is known of a fetch that begins to wait.
+pub(crate) struct Waits {
+    pub queues: Vec<QueueName>,
+    pub pool: Option<PoolName>,
+    pub by_load: bool,
+    pub load: usize,
+    /// Its worker may take more jobs.
+    pub has_room: bool,
+}
+
+impl Fetches {
+    pub fn add(
+        &mut self,
+        id: WaiterId,
+        fetch: Fetch,
+        deadline: u64,
+        waits: Waits,
+        find: impl Fn(&str) -> Option<QueueIx>,
+    ) {
+        self.by_deadline.insert((deadline, id));
+        if let Some(worker) = &fetch.worker {
+            self.by_worker.entry(worker.clone()).or_default().insert(id);
+        }
+        let Waits { queues, pool, by_load, load, has_room } = waits;
+        let taker = Taker { tenant: fetch.tenant.clone(), pool, by_load };
+        let waiter = Waiter { fetch, deadline, taker, queues, load, listed: false };
+        self.all.insert(id, waiter);
+        if has_room {
+            self.list(id, &find);
+        }
+    }
+
+    pub fn get(&self, id: WaiterId) -> Option<&Waiter> {
+        self.all.get(&id)
+    }
+
+    pub fn remove(
+        &mut self,
+        id: WaiterId,
+        find: impl Fn(&str) -> Option<QueueIx>,
+    ) -> Option<Fetch> {
+        self.unlist(id, &find);
+        let waiter = self.all.remove(&id)?;
+        self.by_deadline.remove(&(waiter.deadline, id));
+        if let Some(worker) = &waiter.fetch.worker
+            && let Some(ids) = self.by_worker.get_mut(worker)
+        {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.by_worker.remove(worker);
+            }
+        }
+        Some(waiter.fetch)
+    }
+
+    /// The fetch may take jobs: it is found by those that come in.
+    fn list(&mut self, id: WaiterId, find: &impl Fn(&str) -> Option<QueueIx>) {
+        let Some(waiter) = self.all.get_mut(&id).filter(|waiter| !waiter.listed) else { return };
+        waiter.listed = true;
+        let (taker, rank) = (waiter.taker.clone(), waiter.rank(id));
+        for name in waiter.queues.clone() {
+            match find(&name) {
+                Some(queue) => self.list_in(queue, taker.clone(), rank),
+                None => {
+                    self.for_new_queue.entry(name).or_default().insert(id);
+                }
+            }
+        }
+    }
+
+    fn list_in(&mut self, queue: QueueIx, taker: Taker, rank: (usize, WaiterId)) {
+        let of_tenant = taker.tenant.is_some();
+        if let Some(pool) = taker.pool.clone() {
+            let takers = self.by_pool.entry(pool).or_default();
+            *takers.entry((queue, taker.tenant.clone())).or_default() += 1;
+        }
+        if self.by_taker.entry((queue, taker)).or_default().insert(rank) {
+            let index = queue.0 as usize;
+            if self.counts.len() <= index {
+                self.counts.resize(index + 1, (0, 0));
+            }
+            let (any, own) = &mut self.counts[index];
+            *(if of_tenant { own } else { any }) += 1;
+        }
+    }
+
+    fn unlist(&mut self, id: WaiterId, find: &impl Fn(&str) -> Option<QueueIx>) {
+        let Some(waiter) = self.all.get_mut(&id).filter(|waiter| waiter.listed) else { return };
+        waiter.listed = false;
+        let (taker, rank) = (waiter.taker.clone(), waiter.rank(id));
+        for name in waiter.queues.clone() {
+            if let Some(ids) = self.for_new_queue.get_mut(&name) {
+                ids.remove(&id);
+                if ids.is_empty() {
+                    self.for_new_queue.remove(&name);
+                }
+            }
+            let Some(queue) = find(&name) else { continue };
+            let key = (queue, taker.clone());
+            let Some(ranks) = self.by_taker.get_mut(&key) else { continue };
+            if ranks.remove(&rank) {
+                if let Some(takers) = taker.pool.as_ref().and_then(|p| self.by_pool.get_mut(p)) {
+                    let key = (queue, taker.tenant.clone());
+                    let count = takers.entry(key.clone()).or_default();
+                    *count -= 1;
+                    if *count == 0 {
+                        takers.remove(&key);
+                    }
+                }
+                let (any, own) = &mut self.counts[queue.0 as usize];
+                *(if taker.tenant.is_some() { own } else { any }) -= 1;
+            }
+            if ranks.is_empty() {
+                self.by_taker.remove(&key);
+            }
+        }
+    }
+
+    /// The queue exists now. Whether somebody has been waiting for it.
+    pub fn queue_created(&mut self, name: &QueueName, queue: QueueIx) {
+        for id in self.for_new_queue.remove(name).unwrap_or_default() {
+            if let Some(waiter) = self.all.get(&id) {
+                let (taker, rank) = (waiter.taker.clone(), waiter.rank(id));
+                self.list_in(queue, taker, rank);
+            }
+        }
+    }
+
+    /// A worker has so many jobs, and room for more or not. Its fetches that could not take any job
+    /// and can now.
+    pub fn worker_changed(
+        &mut self,
+        worker: &WorkerId,
+        load: usize,
+        has_room: bool,
+        find: impl Fn(&str) -> Option<QueueIx>,
+    ) -> Vec<WaiterId> {
+        let ids = self.by_worker.get(worker).into_iter().flatten().copied();
+        let mut ready = Vec::new();
+        for id in ids.collect::<Vec<_>>() {
+            let Some(waiter) = self.all.get(&id) else { continue };
+            if waiter.load == load && waiter.listed == has_room {
+                continue;
+            }
+            let was = waiter.listed;
+            self.unlist(id, &find);
+            if let Some(waiter) = self.all.get_mut(&id) {
+                waiter.load = load;
+            }
+            if has_room {
+                self.list(id, &find);
+                if !was {
+                    ready.push(id);
+                }
+            }
+        }
+        ready
+    }
+
+    pub fn has_worker(&self, worker: &WorkerId) -> bool {
+        self.by_worker.contains_key(worker)
+    }
+
+    /// The tenants whose jobs alone somebody waits for in this queue.
+    pub fn tenants_waiting_for(&self, queue: QueueIx) -> BTreeSet<TenantId> {
+        let all = (queue, Taker { tenant: None, pool: None, by_load: false })..;
+        let takers = self.by_taker.range(all).take_while(|((at, _), _)| *at == queue);
+        takers.filter_map(|((_, taker), _)| taker.tenant.clone()).collect()
+    }
+
+    pub fn of_worker(&self, worker: &WorkerId) -> Vec<WaiterId> {
+        self.by_worker.get(worker).into_iter().flatten().copied().collect()
+    }
+
+    /// Somebody waits for jobs of anyone in this queue.
+    pub fn wait_for(&self, queue: QueueIx) -> bool {
+        self.counts.get(queue.0 as usize).is_some_and(|(any, _)| *any > 0)
+    }
+
+    /// Somebody waits for jobs of one tenant in this queue.
+    pub fn wait_for_tenants(&self, queue: QueueIx) -> bool {
+        self.counts.get(queue.0 as usize).is_some_and(|(_, own)| *own > 0)
+    }
+
+    pub fn count_for(&self, queue: QueueIx) -> usize {
+        self.counts.get(queue.0 as usize).map_or(0, |(any, own)| (any + own) as usize)
+    }
+
+    /// The fetch that gets the next job of anyone in this queue.
+    pub fn first_for(&self, queue: QueueIx, pools: &Pools) -> Option<WaiterId> {
+        self.first_among(queue, None, pools)
+    }
+
+    pub fn first_of_tenant(
+        &self,
+        queue: QueueIx,
+        tenant: &TenantId,
+        pools: &Pools,
+    ) -> Option<WaiterId> {
+        self.first_among(queue, Some(tenant), pools)
+    }
+
+    fn first_among(
+        &self,
+        queue: QueueIx,
+        tenant: Option<&TenantId>,
+        pools: &Pools,
+    ) -> Option<WaiterId> {
+        let first = Taker { tenant: tenant.cloned(), pool: None, by_load: false };
+        let takers = self.by_taker.range((queue, first)..);
+        let takers =
+            takers.take_while(|((at, taker), _)| *at == queue && taker.tenant.as_ref() == tenant);
+        let with_room = takers.filter(|((_, taker), _)| pools.has_room(taker.pool.as_ref()));
+        let untried = with_room.filter_map(|(_, ranks)| {
+            let mut untried = ranks.iter().filter(|(_, id)| !self.tried.contains(id));
+            let &(_, first) = untried.next()?;
+            // Of several groups, the one goes first in which somebody has waited longest.
+            let longest = ranks.iter().map(|(_, id)| *id).take(64).min()?;
+            Some((longest, first))
+        });
+        untried.min().map(|(_, id)| id)
+    }
+
+    /// The fetch got nothing: others are tried.
+    pub fn got_nothing(&mut self, id: WaiterId) {
+        self.tried.insert(id);
+    }
+
+    pub fn forget_tried(&mut self) {
+        self.tried.clear();
+    }
+
+    /// The queues for which fetches of this pool wait, and for whose jobs.
+    pub fn queues_of_pool(&self, pool: &PoolName) -> Vec<(QueueIx, Option<TenantId>)> {
+        let own = self.by_pool.get(pool).into_iter().flat_map(|takers| takers.keys());
+        own.cloned().collect()
+    }
+
+    pub fn ids(&self) -> Vec<WaiterId> {
+        self.all.keys().copied().collect()
+    }
+
+    pub fn next_deadline(&self) -> Option<u64> {
+        self.by_deadline.first().map(|&(deadline, _)| deadline)
+    }
+
+    /// A fetch whose time is over.
+    pub fn expired(&self, mono: u64) -> Option<WaiterId> {
+        self.by_deadline.first().filter(|&&(deadline, _)| deadline <= mono).map(|&(_, id)| id)
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+}
+
+impl Waiter {
+    /// The queues that it waits for and may have.
+    pub fn queues(&self) -> &[QueueName] {
+        &self.queues
+    }
+
+    pub fn deadline(&self) -> u64 {
+        self.deadline
+    }
+
+    fn rank(&self, id: WaiterId) -> (usize, WaiterId) {
+        (if self.taker.by_load { self.load } else { 0 }, id)
+    }
+}

@@ -1,0 +1,47 @@
+//! Limits: what is counted by key, and who waits for it.
+//!
+//! A [`Limit`] is a key with its counters. A [`Gate`] is that key with the numbers of some jobs: jobs
+//! of one key share counters, and each is held by its own numbers. A [`Lot`] is who waits for a key
+//! in one queue.
+
+mod limit;
+mod lot;
+mod order;
+mod pace;
+mod table;
+mod window;
+
+pub(crate) use limit::{
+    Bucket, Closed, Hold, Limit, LimitRow, LimitState, Opening, Override, Partition, Sleeper,
+};
+pub(crate) use lot::{Lot, Rank};
+pub(crate) use table::{GateIx, LimitIx, Limits};
+pub(crate) use window::Window;
+
+/// What was said when jobs began to wait, and when that was, in monotonic time.
+pub(crate) type WaitNotice = (Strategy, u64);
+
+/// Which part of a limit holds a job back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Strategy {
+    Concurrency,
+    Rate,
+    Throttle,
+    /// A handler or an operator has stopped the key.
+    Pause,
+}
+
+impl Strategy {
+    pub const ALL: [Strategy; 4] =
+        [Strategy::Concurrency, Strategy::Rate, Strategy::Throttle, Strategy::Pause];
+
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Strategy::Concurrency => "concurrency",
+            Strategy::Rate => "rate",
+            Strategy::Throttle => "throttle",
+            Strategy::Pause => "pause",
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Which queues belong to which accounts.
+
+use super::Scheduler;
+use super::account::{AccountIx, Owner};
+use super::queue::{Member, Queue};
+use super::turn::{Seat, TurnIx};
+use crate::queue::QueueIx;
+
+impl Scheduler {
+    /// A queue comes into being, with an account of its own.
+    pub fn add_queue(&mut self, ix: QueueIx) {
+        debug_assert_eq!(ix.0 as usize, self.queues.len(), "queues come up in order");
+        let account = self.accounts.open(Owner::Queue(ix));
+        let members = vec![Member { account, rings: Default::default() }];
+        self.queues.push(Queue { members, ..Queue::default() });
+    }
+
+    /// Exactly these queues belong to an account from now on.
+    pub(super) fn set_members(&mut self, account: AccountIx, queues: &[QueueIx]) {
+        for ix in 0..self.queues.len() as u32 {
+            let queue = QueueIx(ix);
+            let is = self.queue(queue).member(account).is_some();
+            match (is, queues.contains(&queue)) {
+                (false, true) => self.add_member(account, queue),
+                (true, false) => self.remove_member(account, queue),
+                _ => {}
+            }
+        }
+    }
+
+    /// Forgets an account and what tenants have had in it.
+    pub(super) fn close_account(&mut self, account: AccountIx) {
+        self.set_members(account, &[]);
+        self.accounts.close(account);
+    }
+
+    fn add_member(&mut self, account: AccountIx, queue: QueueIx) {
+        let member = Member { account, rings: Default::default() };
+        self.queue_mut(queue).members.push(member);
+        for turn in self.turns_in(queue) {
+            let is = self.turns.get(turn);
+            let (tenant, level) = (is.tenant, is.level);
+            let standing = self.accounts.join(account, tenant, level);
+            self.turns.get_mut(turn).seats.push(Seat { standing, key: None });
+            self.reseat(turn);
+        }
+    }
+
+    fn remove_member(&mut self, account: AccountIx, queue: QueueIx) {
+        let Some(index) = self.queue(queue).member(account) else { return };
+        for turn in self.turns_in(queue) {
+            let seat = self.turns.get_mut(turn).seats.remove(index);
+            if seat.key.is_some() {
+                self.accounts.unseat(seat.standing);
+            }
+            self.accounts.leave(seat.standing);
+        }
+        self.queue_mut(queue).members.remove(index);
+    }
+
+    fn turns_in(&self, queue: QueueIx) -> Vec<TurnIx> {
+        self.queue(queue).turns.iter().copied().collect()
+    }
+}

@@ -1,0 +1,52 @@
+//! Which job starts next.
+//!
+//! The scheduler owns everything that decides it: lanes of waiting jobs, the turns of tenants, the
+//! limits that hold jobs back, how queues take turns, and the fetches that wait for a job. It knows
+//! nothing of durability, events or statistics: jobs enter, leave, start and end, and it answers with
+//! picks and notices. Time is what it was last told.
+//!
+//! A **lane** is a FIFO of waiting jobs that look alike to the scheduler. A **turn** is one tenant's
+//! lanes at one level of priority of one queue. A turn that has something to be served is in a ring,
+//! ordered by what its tenant has had (see [`account`]); one that has not is in none, so that finding
+//! the next job costs the same whatever waits behind it.
+
+mod account;
+mod ask;
+mod fetches;
+mod fifo;
+mod groups;
+mod lane;
+pub(crate) mod limits;
+mod members;
+mod next;
+mod notice;
+mod placing;
+mod pool;
+mod queue;
+mod reconfigure;
+mod restore;
+mod rotation;
+mod rotations;
+mod size;
+mod starts;
+mod state;
+mod sweeps;
+mod tag;
+mod turn;
+mod view;
+mod waking;
+
+pub(crate) use account::{AccountIx, Owner};
+pub(crate) use ask::{Ask, Pick, Queues as AskedQueues};
+pub(crate) use fetches::Waits;
+pub(crate) use lane::Waiting;
+pub(crate) use notice::Notice;
+pub(crate) use pool::{Pool, PoolRow};
+pub(crate) use reconfigure::Reconfigured;
+pub(crate) use rotation::RotationIx;
+pub(crate) use rotations::{ChangedRotation, RotationKey, RotationRules};
+pub(crate) use size::Size;
+pub(crate) use starts::{Correction, Ended};
+pub(crate) use state::{ClassRules, Scheduler, TenantRules};
+pub(crate) use sweeps::Swept;
+pub(crate) use tag::Tag;

@@ -1,0 +1,283 @@
+//! Where lanes and turns stand.
+
+use std::cmp::Reverse;
+
+use rota_model::{ClassId, Seq};
+
+use super::Scheduler;
+use super::lane::Place;
+use super::limits::GateIx;
+use super::notice::Notice;
+use super::tag::{Order, fifo_order};
+use super::turn::{LaneKey, Seat, Turn, TurnIx};
+use crate::config::PriorityScope;
+use crate::shard::ShardIx;
+use crate::tenant::TenantIx;
+
+#[derive(PartialEq)]
+enum Wanted {
+    Ring,
+    Parked,
+    Out,
+    Gone,
+}
+
+impl Scheduler {
+    /// Finds its place for a lane that has jobs and stands nowhere: at the first closed gate, or the
+    /// first of all.
+    pub(super) fn place_lane(&mut self, class: ClassId) {
+        let rules = self.class(class);
+        let mut gate = None;
+        if rules.waits && !rules.gates.is_empty() {
+            let closed = |gate: &&GateIx| self.limits.opening(**gate, self.now).free == 0;
+            gate = rules.gates.iter().find(closed).or(rules.gates.first()).copied();
+        }
+        self.place_lane_at(class, gate);
+    }
+
+    pub(super) fn place_lane_at(&mut self, class: ClassId, gate: Option<GateIx>) {
+        let Some(head) = self.lanes.get(class).and_then(|lane| lane.head()) else { return };
+        let (shard, level) = (self.class(class).shard, self.level_of(class));
+        let turn = self.turn_of(shard, level);
+        let key = self.lane_key(class, head);
+        if let Some(lane) = self.lanes.get_mut(class) {
+            lane.place = Place::Turn(turn, key, gate);
+        }
+        match gate {
+            Some(gate) => self.join_group(turn, gate, key),
+            None => {
+                self.turns.get_mut(turn).free.insert(key);
+                self.own_jobs_came(turn);
+            }
+        }
+        self.reseat(turn);
+    }
+
+    /// Takes a lane out of wherever it stands.
+    pub(super) fn displace_lane(&mut self, class: ClassId) {
+        let Some(lane) = self.lanes.get_mut(class) else { return };
+        match std::mem::take(&mut lane.place) {
+            Place::Nowhere => {}
+            Place::Turn(turn, key, gate) => {
+                match gate {
+                    Some(gate) => self.leave_group(turn, gate, key),
+                    None => {
+                        self.turns.get_mut(turn).free.remove(&key);
+                    }
+                }
+                self.reseat(turn);
+            }
+            Place::Sweep => self.sweeps.retain(|swept| *swept != class),
+        }
+    }
+
+    /// The head of a lane that stands in its turn is another job.
+    pub(super) fn rekey(&mut self, class: ClassId, head: Seq) {
+        let new = self.lane_key(class, head);
+        let Some(lane) = self.lanes.get_mut(class) else { return };
+        let Place::Turn(turn, old, gate) = lane.place else { return };
+        lane.place = Place::Turn(turn, new, gate);
+        let is = self.turns.get_mut(turn);
+        match gate {
+            None => {
+                is.free.remove(&old);
+                is.free.insert(new);
+            }
+            Some(gate) => {
+                let Some(group) = is.groups.get_mut(&gate) else { return };
+                let was = group.lanes.first().copied();
+                group.lanes.remove(&old);
+                group.lanes.insert(new);
+                self.first_lane_moved(turn, gate, was);
+            }
+        }
+        if !self.rules.fair {
+            self.reseat(turn);
+        }
+    }
+
+    fn lane_key(&self, class: ClassId, head: Seq) -> LaneKey {
+        (Reverse(self.priority_of(class)), head, class)
+    }
+
+    pub(crate) fn priority_of(&self, class: ClassId) -> i16 {
+        let rules = self.class(class);
+        let most = self.tenant(rules.tenant).max_priority;
+        most.map_or(rules.priority, |most| rules.priority.min(most))
+    }
+
+    /// The level of priority at which the jobs of this class compete with others.
+    pub(crate) fn level_of(&self, class: ClassId) -> i32 {
+        let boost = self.tenant(self.class(class).tenant).boost;
+        match self.rules.priority_scope {
+            PriorityScope::Global => i32::from(self.priority_of(class)) + boost,
+            PriorityScope::Tenant => boost,
+        }
+    }
+
+    fn turn_of(&mut self, shard: ShardIx, level: i32) -> TurnIx {
+        let is = &self.shards[shard.0 as usize];
+        if let Some(&(_, turn)) = is.turns.iter().find(|(at, _)| *at == level) {
+            return turn;
+        }
+        let (queue, tenant) = (is.queue, is.tenant);
+        let Self { accounts, queues, .. } = self;
+        let seats = queues[queue.0 as usize].members.iter().map(|member| Seat {
+            standing: accounts.join(member.account, tenant, level),
+            key: None,
+        });
+        let seats = seats.collect();
+        let turn = self.turns.add(Turn {
+            shard,
+            queue,
+            tenant,
+            level,
+            free: Default::default(),
+            groups: Default::default(),
+            offers: Default::default(),
+            own: Default::default(),
+            aside: Vec::new(),
+            seats,
+            parked: false,
+            passed_to: None,
+        });
+        self.queue_mut(queue).turns.insert(turn);
+        crate::population::push_exact(&mut self.shards[shard.0 as usize].turns, (level, turn));
+        turn
+    }
+
+    /// Puts a turn where it belongs, given its lanes, its tags and its tenant.
+    pub(super) fn reseat(&mut self, turn: TurnIx) {
+        if !self.turns.contains(turn) {
+            return;
+        }
+        let wanted = self.wanted_seat(turn);
+        let is = self.turns.get(turn);
+        if is.parked && wanted != Wanted::Parked {
+            let tenant = is.tenant;
+            self.tenants[tenant.0 as usize].parked.remove(&turn);
+            self.turns.get_mut(turn).parked = false;
+            if wanted != Wanted::Gone {
+                self.own_jobs_came(turn);
+                self.join_lots_again(turn);
+                // Its groups may have been offered something, which seats it.
+                self.reseat(turn);
+                return;
+            }
+        }
+        match wanted {
+            Wanted::Ring => self.sit_down(turn),
+            Wanted::Out => self.stand_up(turn),
+            Wanted::Parked => {
+                self.stand_up(turn);
+                self.park(turn);
+            }
+            Wanted::Gone => {
+                self.stand_up(turn);
+                self.drop_turn(turn);
+            }
+        }
+    }
+
+    fn wanted_seat(&self, turn: TurnIx) -> Wanted {
+        let is = self.turns.get(turn);
+        if is.is_empty() {
+            return Wanted::Gone;
+        }
+        if self.shards[is.shard.0 as usize].paused || self.is_at_cap(is.tenant) {
+            return Wanted::Parked;
+        }
+        if is.is_eligible() { Wanted::Ring } else { Wanted::Out }
+    }
+
+    fn park(&mut self, turn: TurnIx) {
+        let is = self.turns.get_mut(turn);
+        if std::mem::replace(&mut is.parked, true) {
+            return;
+        }
+        let tenant = is.tenant;
+        let offers = !is.offers.is_empty();
+        self.tenants[tenant.0 as usize].parked.insert(turn);
+        if self.is_at_cap(tenant) {
+            self.notices.push(Notice::TenantCapped(tenant));
+        }
+        if offers {
+            self.to_withdraw.push_back(turn);
+        }
+    }
+
+    /// Into the rings, or to the right place in them.
+    fn sit_down(&mut self, turn: TurnIx) {
+        let (queue, level, tenant) = {
+            let is = self.turns.get(turn);
+            (is.queue, is.level, is.tenant)
+        };
+        let weight = self.tenant(tenant).weight;
+        let mut joined = false;
+        for i in 0..self.turns.get(turn).seats.len() {
+            let Seat { standing, key: was } = self.turns.get(turn).seats[i];
+            if was.is_none() {
+                self.accounts.seat(standing, weight);
+                joined = true;
+            }
+            let key = self.ring_key(turn, i);
+            if was == Some(key) {
+                continue;
+            }
+            let member = &mut self.queues[queue.0 as usize].members[i];
+            let ring = member.rings.entry(level).or_default();
+            was.map(|was| ring.remove(&(was, turn)));
+            ring.insert((key, turn));
+            self.turns.get_mut(turn).seats[i].key = Some(key);
+        }
+        if joined {
+            self.queue_ready(queue);
+        }
+    }
+
+    fn stand_up(&mut self, turn: TurnIx) {
+        let is = self.turns.get_mut(turn);
+        let (queue, level) = (is.queue, is.level);
+        for (i, seat) in is.seats.iter_mut().enumerate() {
+            let Some(key) = seat.key.take() else { continue };
+            let member = &mut self.queues[queue.0 as usize].members[i];
+            if let Some(ring) = member.rings.get_mut(&level) {
+                ring.remove(&(key, turn));
+                if ring.is_empty() {
+                    member.rings.remove(&level);
+                }
+            }
+            self.accounts.unseat(seat.standing);
+        }
+    }
+
+    fn drop_turn(&mut self, turn: TurnIx) {
+        let is = self.turns.get_mut(turn);
+        let (shard, queue) = (is.shard, is.queue);
+        let seats = std::mem::take(&mut is.seats);
+        self.shards[shard.0 as usize].turns.retain(|(_, ix)| *ix != turn);
+        self.queue_mut(queue).turns.remove(&turn);
+        self.turns.remove(turn);
+        seats.into_iter().for_each(|seat| self.accounts.leave(seat.standing));
+    }
+
+    fn ring_key(&self, turn: TurnIx, seat: usize) -> Order {
+        let is = self.turns.get(turn);
+        match is.first() {
+            Some(((_, head, _), _)) if !self.rules.fair => fifo_order(head),
+            _ => self.accounts.get(is.seats[seat].standing).order(),
+        }
+    }
+
+    /// A tenant has as many active jobs as it may have.
+    pub(super) fn is_at_cap(&self, tenant: TenantIx) -> bool {
+        let tenant = self.tenant(tenant);
+        tenant.cap.is_some_and(|cap| tenant.active >= u64::from(cap))
+    }
+
+    /// Seats all turns that a tenant's own cap or a pause keeps out, or no longer does.
+    pub(super) fn reseat_parked(&mut self, tenant: TenantIx) {
+        let parked: Vec<TurnIx> = self.tenant(tenant).parked.iter().copied().collect();
+        parked.into_iter().for_each(|turn| self.reseat(turn));
+    }
+}

@@ -1,0 +1,179 @@
+//! Pools: groups of workers that share queues, a strategy and a bound.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_model::{Millis, PoolConfig, PoolName, QueueName};
+use serde::{Deserialize, Serialize};
+
+use crate::Origin;
+use crate::meters::Lately;
+
+#[derive(Default)]
+pub(crate) struct Pools {
+    all: BTreeMap<PoolName, Pool>,
+    /// Queues that are kept for pools, with those pools.
+    isolated: BTreeMap<QueueName, Vec<PoolName>>,
+    /// Pools without room, of which that is to be said as soon as a job waits.
+    pub full: BTreeSet<PoolName>,
+    /// The last version that a pool was given.
+    versions: u64,
+}
+
+pub(crate) struct Pool {
+    /// What was said through the API; it wins over the file.
+    pub api: Option<PoolConfig>,
+    pub file: Option<PoolConfig>,
+    pub active: u64,
+    /// Jobs handed out to its workers.
+    pub lately: Lately,
+    /// It was said that it has no room left while jobs wait.
+    pub told_full: bool,
+    /// When one of its workers last asked for all of its queues, in monotonic time.
+    pub asked_at: Option<u64>,
+    /// Rotations of another version are out of date.
+    pub version: u64,
+}
+
+/// What is kept of a pool on disk.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct PoolRow {
+    pub config: PoolConfig,
+}
+
+impl Pool {
+    fn new() -> Self {
+        Self {
+            api: None,
+            file: None,
+            active: 0,
+            lately: Lately::default(),
+            told_full: false,
+            asked_at: None,
+            version: 0,
+        }
+    }
+
+    pub fn config(&self) -> &PoolConfig {
+        self.api.as_ref().or(self.file.as_ref()).expect("a pool has a configuration")
+    }
+
+    pub fn origin(&self) -> Origin {
+        if self.api.is_some() { Origin::Api } else { Origin::File }
+    }
+
+    /// How many more jobs its workers may have.
+    pub fn room(&self) -> u64 {
+        let most = self.config().concurrency;
+        most.map_or(u64::MAX, |most| u64::from(most).saturating_sub(self.active))
+    }
+
+    /// Whether the queue, as its tenant calls it, is among its own.
+    pub fn has(&self, queue: &QueueName) -> bool {
+        self.config().queues.iter().any(|own| **own == *queue.local())
+    }
+}
+
+impl Pools {
+    pub fn get(&self, name: &str) -> Option<&Pool> {
+        self.all.get(name)
+    }
+
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Pool> {
+        self.all.get_mut(name)
+    }
+
+    pub fn put_file(&mut self, name: PoolName, config: PoolConfig) {
+        let pool = self.all.entry(name).or_insert_with(Pool::new);
+        pool.file = Some(config);
+        self.versions += 1;
+        pool.version = self.versions;
+        self.find_isolated();
+    }
+
+    pub fn put_api(&mut self, name: PoolName, config: PoolConfig) {
+        let pool = self.all.entry(name).or_insert_with(Pool::new);
+        pool.api = Some(config);
+        self.versions += 1;
+        pool.version = self.versions;
+        self.find_isolated();
+    }
+
+    /// Forgets what was said through the API; the pool stays if the configuration has it.
+    pub fn remove_api(&mut self, name: &str) {
+        if let Some(pool) = self.all.get_mut(name) {
+            pool.api = None;
+            self.versions += 1;
+            pool.version = self.versions;
+            if pool.file.is_none() {
+                self.all.remove(name);
+            }
+        }
+        self.find_isolated();
+    }
+
+    /// A queue came up, which pools may have named.
+    pub fn queue_created(&mut self, name: &QueueName) {
+        for pool in self.all.values_mut().filter(|pool| pool.has(name)) {
+            self.versions += 1;
+            pool.version = self.versions;
+        }
+    }
+
+    /// Whether fetches of this pool, or of none, may have more jobs.
+    pub fn has_room(&self, pool: Option<&PoolName>) -> bool {
+        pool.and_then(|name| self.all.get(name)).is_none_or(|pool| pool.room() > 0)
+    }
+
+    /// A job starts in a pool.
+    pub fn started(&mut self, name: &PoolName) {
+        if let Some(pool) = self.all.get_mut(name) {
+            pool.active += 1;
+        }
+    }
+
+    /// A job was handed out to a worker of the pool.
+    pub fn note_dispatch(&mut self, name: &PoolName, now: Millis) {
+        if let Some(pool) = self.all.get_mut(name) {
+            pool.lately.add(now);
+        }
+    }
+
+    /// A job of a pool is over. Whether the pool has room that it had not.
+    pub fn ended(&mut self, name: &PoolName) -> bool {
+        let Some(pool) = self.all.get_mut(name) else { return false };
+        let was_full = pool.room() == 0;
+        pool.active = pool.active.saturating_sub(1);
+        was_full && pool.room() > 0
+    }
+
+    /// Which queues are kept for pools. All pools are to look at their queues again when that changes.
+    fn find_isolated(&mut self) {
+        let before = std::mem::take(&mut self.isolated);
+        for (name, pool) in self.all.iter().filter(|(_, pool)| pool.config().isolated) {
+            for queue in &pool.config().queues {
+                self.isolated.entry(queue.clone()).or_default().push(name.clone());
+            }
+        }
+        if self.isolated != before {
+            for pool in self.all.values_mut() {
+                self.versions += 1;
+                pool.version = self.versions;
+            }
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&PoolName, &Pool)> {
+        self.all.iter()
+    }
+
+    /// Whether a queue is kept for pools that this one is not among.
+    pub fn shuts_out(&self, pool: Option<&PoolName>, queue: &QueueName) -> bool {
+        let kept_for =
+            if self.isolated.is_empty() { None } else { self.isolated.get(queue.local()) };
+        kept_for.is_some_and(|pools| !pools.iter().any(|name| Some(name) == pool))
+    }
+}

@@ -1,0 +1,234 @@
+//! What an operator changes, as far as dispatching goes. A change counts for what waits already.
+
+use std::collections::BTreeSet;
+
+use rota_model::{ClassId, QueueName, TenantId, WorkerId};
+
+use super::Scheduler;
+use super::limits::{GateIx, LimitIx};
+use super::state::{ClassRules, Shard, Tenant, TenantRules};
+use super::tag::Tag;
+use super::turn::TurnIx;
+use crate::WaiterId;
+use crate::queue::QueueIx;
+use crate::shard::ShardIx;
+use crate::tenant::TenantIx;
+
+pub(crate) enum Reconfigured {
+    /// A queue is paused or not, and may have so many active jobs; whether its oldest jobs may have
+    /// to go.
+    Queue {
+        queue: QueueIx,
+        paused: bool,
+        cap: Option<u32>,
+        drops_oldest: bool,
+    },
+    /// A limit holds a queue as a whole, or none does.
+    QueueGate(QueueIx, Option<GateIx>),
+    /// What is said about that limit has changed.
+    QueueAgain(QueueIx),
+    Tenant(TenantIx, TenantRules),
+    /// A tenant's part of a queue is paused, or not.
+    Shard(ShardIx, bool),
+    /// Jobs of a class must pass these gates.
+    Gates(ClassId, Box<[GateIx]>),
+    /// No job of this class is left.
+    ClassGone(ClassId),
+    /// Something is said about a limit.
+    Limit(LimitIx),
+    /// Pools have changed, or work goes on after a while: all waiting fetches may be served.
+    All,
+}
+
+impl Scheduler {
+    pub fn reconfigured(&mut self, change: Reconfigured) {
+        match change {
+            Reconfigured::Queue { queue, paused, cap, drops_oldest } => {
+                let is = self.queue_mut(queue);
+                (is.paused, is.cap) = (paused, cap);
+                self.keep_heads(queue, drops_oldest);
+                self.queue_ready(queue);
+                self.tenants_ready(queue);
+            }
+            Reconfigured::QueueGate(queue, gate) => self.set_queue_gate(queue, gate),
+            Reconfigured::QueueAgain(queue) => {
+                self.queue_ready(queue);
+                self.tenants_ready(queue);
+            }
+            Reconfigured::Tenant(tenant, rules) => self.set_tenant(tenant, rules),
+            Reconfigured::Shard(shard, paused) => {
+                self.shards[shard.0 as usize].paused = paused;
+                let turns = self.shards[shard.0 as usize].turns.clone();
+                turns.into_iter().for_each(|(_, turn)| self.reseat_and_wake(turn));
+            }
+            Reconfigured::Gates(class, gates) => self.set_gates(class, gates),
+            Reconfigured::ClassGone(class) => self.class_gone(class),
+            Reconfigured::Limit(limit) => self.limit_changed(limit),
+            Reconfigured::All => {
+                for queue in (0..self.queues.len() as u32).map(QueueIx) {
+                    self.queue_ready(queue);
+                    self.tenants_ready(queue);
+                }
+            }
+        }
+    }
+
+    /// A tenant comes up.
+    pub fn add_tenant(&mut self, id: TenantId, rules: TenantRules) {
+        let TenantRules { weight, cap, boost, max_priority } = rules;
+        let (active, shards, parked) = (0, Vec::new(), BTreeSet::new());
+        self.tenants.push(Tenant { id, weight, cap, boost, max_priority, active, shards, parked });
+    }
+
+    /// A tenant has jobs in a queue for the first time.
+    pub fn add_shard(&mut self, ix: ShardIx, queue: QueueIx, tenant: TenantIx, paused: bool) {
+        debug_assert_eq!(ix.0 as usize, self.shards.len(), "shards come up in order");
+        self.shards.push(Shard { queue, tenant, paused, turns: Vec::new() });
+        self.shard_of.insert((queue, tenant), ix);
+        crate::population::push_exact(&mut self.tenants[tenant.0 as usize].shards, ix);
+    }
+
+    pub fn add_class(&mut self, class: ClassId, rules: ClassRules) {
+        let index = class.0 as usize;
+        if self.classes.len() <= index {
+            self.classes.resize_with(index + 1, || None);
+        }
+        self.classes[index] = Some(rules);
+    }
+
+    fn class_gone(&mut self, class: ClassId) {
+        if let Some(rules) = self.classes[class.0 as usize].take() {
+            rules.gates.iter().for_each(|gate| self.limits.leave_gate(*gate));
+        }
+    }
+
+    /// Fetches of single tenants may find something in this queue.
+    pub(super) fn tenants_ready(&mut self, queue: QueueIx) {
+        if !self.fetches.wait_for_tenants(queue) {
+            return;
+        }
+        let ids = self.fetches.tenants_waiting_for(queue);
+        self.to_serve_tenant.extend(ids.into_iter().map(|id| (queue, id)));
+    }
+
+    fn reseat_and_wake(&mut self, turn: TurnIx) {
+        self.reseat(turn);
+        if self.turns.contains(turn) {
+            self.own_jobs_came(turn);
+        }
+    }
+
+    fn set_tenant(&mut self, ix: TenantIx, rules: TenantRules) {
+        let is = self.tenant(ix);
+        let same = is.boost == rules.boost && is.max_priority == rules.max_priority;
+        let (reweighed, recapped) = (is.weight != rules.weight, is.cap != rules.cap);
+        let lanes: Vec<ClassId> = if same { Vec::new() } else { self.lanes_of(ix) };
+        self.steps += 2 * lanes.len() as u64;
+        lanes.iter().for_each(|class| self.displace_lane(*class));
+        let is = &mut self.tenants[ix.0 as usize];
+        let TenantRules { weight, cap, boost, max_priority } = rules;
+        (is.weight, is.cap, is.boost, is.max_priority) = (weight, cap, boost, max_priority);
+        lanes.into_iter().for_each(|class| self.place_lane(class));
+        let turns = self.turns_of(ix);
+        self.steps += turns.len() as u64;
+        if reweighed {
+            let one = Tag::step(self.rules.one_job, weight);
+            let queues = self.tenant(ix).shards.iter().map(|s| self.shards[s.0 as usize].queue);
+            let members = queues.flat_map(|queue| &self.queue(queue).members);
+            let accounts: BTreeSet<_> = members.map(|member| member.account).collect();
+            for account in accounts {
+                for standing in self.accounts.standings_of(account, ix) {
+                    self.accounts.clamp(standing, one, weight);
+                }
+            }
+        }
+        if reweighed || recapped || !same {
+            turns.into_iter().for_each(|turn| self.reseat_and_wake(turn));
+        }
+    }
+
+    fn turns_of(&self, tenant: TenantIx) -> Vec<TurnIx> {
+        let shards = self.tenant(tenant).shards.iter();
+        let turns = shards.flat_map(|shard| &self.shards[shard.0 as usize].turns);
+        turns.map(|(_, turn)| *turn).collect()
+    }
+
+    fn lanes_of(&self, tenant: TenantIx) -> Vec<ClassId> {
+        let turns = self.turns_of(tenant);
+        turns.into_iter().flat_map(|turn| self.turns.get(turn).lanes()).collect()
+    }
+
+    fn set_gates(&mut self, class: ClassId, gates: Box<[GateIx]>) {
+        self.displace_lane(class);
+        let jobs = self.lanes.get(class).map_or(0, |lane| lane.len()) as u64;
+        for gate in &gates {
+            self.limits.gate_mut(*gate).available += jobs;
+        }
+        let Some(rules) = &mut self.classes[class.0 as usize] else { return };
+        for gate in std::mem::replace(&mut rules.gates, gates) {
+            self.limits.gate_mut(gate).available -= jobs;
+            self.limits.leave_gate(gate);
+        }
+        if self.lanes.get(class).is_some() {
+            self.place_lane(class);
+        }
+    }
+
+    fn set_queue_gate(&mut self, queue: QueueIx, gate: Option<GateIx>) {
+        self.wake_queue_gate(queue);
+        let old = std::mem::replace(&mut self.queue_mut(queue).gate, gate);
+        if let Some(old) = old {
+            self.tell_of_queue(queue, old, None);
+            self.limits.leave_gate(old);
+        }
+        self.queue_ready(queue);
+        self.tenants_ready(queue);
+    }
+
+    /// Keeps what making room needs, while the queue drops its oldest jobs.
+    fn keep_heads(&mut self, queue: QueueIx, wanted: bool) {
+        if wanted == self.queue(queue).heads.is_some() {
+            return;
+        }
+        let heads = wanted.then(|| {
+            let lanes = self.lanes.classes().filter(|class| self.class(*class).queue == queue);
+            lanes.filter_map(|class| Some((self.lanes.get(class)?.head()?, class))).collect()
+        });
+        self.queue_mut(queue).heads = heads;
+    }
+
+    /// A queue has come up that waiting fetches or pools may have named.
+    pub fn queue_created(&mut self, name: &QueueName, queue: QueueIx) {
+        self.pools.queue_created(name);
+        self.fetches.queue_created(name, queue);
+    }
+
+    /// A worker has so many jobs, and room for more or not.
+    pub fn worker_changed(
+        &mut self,
+        worker: &WorkerId,
+        load: usize,
+        has_room: bool,
+        find: impl Fn(&str) -> Option<QueueIx>,
+    ) {
+        for id in self.fetches.worker_changed(worker, load, has_room, &find) {
+            self.may_be_served(id, &find);
+        }
+    }
+
+    /// A waiting fetch may find something that it could not take before.
+    pub fn may_be_served(&mut self, id: WaiterId, find: impl Fn(&str) -> Option<QueueIx>) {
+        let Some(waiter) = self.fetches.get(id) else { return };
+        let queues = waiter.queues().iter().filter_map(|name| find(name));
+        match &waiter.fetch.tenant {
+            None => queues.for_each(|queue| self.to_serve.insert(queue)),
+            Some(id) => self.to_serve_tenant.extend(queues.map(|queue| (queue, id.clone()))),
+        }
+    }
+
+    /// Nobody is served for a while; everybody is looked at when that ends.
+    pub fn serve_nobody(&mut self) {
+        self.to_serve.clear();
+        self.to_serve_tenant.clear();
+    }
+}

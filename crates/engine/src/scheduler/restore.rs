@@ -1,0 +1,66 @@
+//! Coming back after a restart.
+
+use rota_model::{ClassId, Seq};
+
+use super::Scheduler;
+use super::account::AccountIx;
+use super::lane::Waiting;
+use super::rotations::RotationKey;
+use super::tag::Tag;
+use crate::queue::QueueIx;
+use crate::tenant::TenantIx;
+
+impl Scheduler {
+    /// A job that was waiting. Lanes find their places when all jobs are there.
+    pub fn refill(&mut self, seq: Seq, class: ClassId, job: Waiting) {
+        self.lanes.get_or_make(class).add(seq, job);
+    }
+
+    /// All jobs are there: lanes find their places, and standings come up whose tags are to be
+    /// restored.
+    pub fn place_refilled(&mut self, class: ClassId, jobs: u64) {
+        let rules = self.classes[class.0 as usize].as_ref().expect("a job's class is known");
+        for gate in &rules.gates {
+            self.limits.gate_mut(*gate).available += jobs;
+        }
+        let queue = rules.queue;
+        self.queue_mut(queue).available += jobs;
+        let head = self.lanes.get(class).and_then(|lane| lane.head());
+        if let (Some(head), Some(heads)) = (head, &mut self.queue_mut(queue).heads) {
+            heads.insert((head, class));
+        }
+        self.place_lane(class);
+    }
+
+    /// A tenant's tag as it was: at a queue, or over all queues of an account.
+    pub fn restore_tag(&mut self, account: AccountIx, tenant: TenantIx, level: i32, tag: Tag) {
+        if let Some(standing) = self.accounts.find(account, tenant, level) {
+            self.accounts.restore(standing, tag);
+        }
+    }
+
+    /// How queues took turns.
+    pub fn restore_rotation(&mut self, key: RotationKey, round: Tag, tags: Vec<(QueueIx, Tag)>) {
+        let known = self.rotations.remembered.entry(key).or_default();
+        if round < known.0 {
+            // It began anew: there was another pool of that name.
+            known.1.clear();
+        }
+        known.0 = round;
+        known.1.extend(tags);
+    }
+
+    /// Tags and limits are as they were, so rounds and places follow from them.
+    pub fn begin(&mut self) {
+        let (tenants, one) = (&self.tenants, self.rules.one_job);
+        self.accounts.begin_rounds(|tenant| Tag::step(one, tenants[tenant.0 as usize].weight));
+        self.turns.indexes().into_iter().for_each(|turn| self.reseat(turn));
+        let limited = |class: &ClassId| !self.class(*class).gates.is_empty();
+        let lanes: Vec<ClassId> = self.lanes.classes().filter(limited).collect();
+        for class in lanes {
+            self.displace_lane(class);
+            self.place_lane(class);
+        }
+        self.notices.clear();
+    }
+}

@@ -1,0 +1,315 @@
+//! All rotations: one for each pool, and one for each set of queues that fetches without a pool name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_model::{PoolName, QueueStrategy, Starvation, TenantId, Weight};
+
+use super::Scheduler;
+use super::account::{AccountIx, Owner};
+use super::rotation::{Rotation, RotationIx};
+use super::tag::Tag;
+use crate::queue::QueueIx;
+
+/// Sets of queues that are remembered.
+const MOST_SETS: usize = 4_096;
+/// Those of them that may have accounts of their own.
+const MOST_SHARED_SETS: usize = 256;
+
+/// Whose queues take turns.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RotationKey {
+    /// Those of a pool; of one tenant, where each has queues of its own.
+    Pool(PoolName, Option<TenantId>),
+    /// Those of fetches that name the same queues with the same strategy.
+    Set(u64),
+}
+
+impl RotationKey {
+    /// Its name on disk.
+    pub fn name(&self) -> String {
+        match self {
+            RotationKey::Pool(pool, None) => format!("pool:{pool}"),
+            RotationKey::Pool(pool, Some(tenant)) => format!("pool:{pool}/{tenant}"),
+            RotationKey::Set(hash) => format!("set:{hash:016x}"),
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Self> {
+        let (kind, rest) = name.split_once(':')?;
+        match kind {
+            "set" => u64::from_str_radix(rest, 16).ok().map(RotationKey::Set),
+            "pool" => {
+                let (pool, tenant) = match rest.split_once('/') {
+                    Some((pool, tenant)) => (pool, Some(TenantId::parse(tenant).ok()?)),
+                    None => (rest, None),
+                };
+                Some(RotationKey::Pool(PoolName::parse(pool).ok()?, tenant))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A rotation that has served: its round, and the tags that have changed.
+pub(crate) struct ChangedRotation {
+    pub key: RotationKey,
+    pub round: Tag,
+    pub tags: Vec<(QueueIx, Tag)>,
+}
+
+/// What a rotation is made from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RotationRules {
+    pub queues: Vec<(QueueIx, Weight)>,
+    pub strategy: QueueStrategy,
+    pub starvation: Starvation,
+    /// How many queues share what is guaranteed, those included that do not exist yet.
+    pub named: usize,
+    /// Tenants have an account over all of the queues.
+    pub shared: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Rotations {
+    all: Vec<Option<Entry>>,
+    free: Vec<RotationIx>,
+    by_key: BTreeMap<RotationKey, RotationIx>,
+    /// Sets by when they were last used.
+    by_use: BTreeSet<(u64, RotationIx)>,
+    uses: u64,
+    /// Those that have served since that was last written down.
+    changed: BTreeSet<RotationIx>,
+    shared_sets: usize,
+    /// Sets that were forgotten, until somebody asks.
+    pub forgotten: Vec<RotationKey>,
+    /// As they were before a restart, until they are used again.
+    pub remembered: BTreeMap<RotationKey, (Tag, BTreeMap<QueueIx, Tag>)>,
+}
+
+struct Entry {
+    key: RotationKey,
+    rotation: Rotation,
+    account: Option<AccountIx>,
+    /// Up to date with this version of the pools.
+    version: u64,
+    used: u64,
+}
+
+impl Rotations {
+    pub fn get(&self, ix: RotationIx) -> &Rotation {
+        &self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").rotation
+    }
+
+    pub fn get_mut(&mut self, ix: RotationIx) -> &mut Rotation {
+        let entry = self.all[ix.0 as usize].as_mut();
+        &mut entry.expect("a rotation is there while it is named").rotation
+    }
+
+    pub fn account_of(&self, pool: &PoolName) -> Option<AccountIx> {
+        let ix = self.by_key.get(&RotationKey::Pool(pool.clone(), None))?;
+        self.all[ix.0 as usize].as_ref()?.account
+    }
+
+    pub fn depth_changed(&mut self, ordered_in: &[(RotationIx, u32)], available: u64) {
+        for &(ix, place) in ordered_in {
+            if let Some(entry) = &mut self.all[ix.0 as usize] {
+                entry.rotation.depth_changed(place, available);
+            }
+        }
+    }
+
+    /// Rotations that have served since the last call: their rounds, and the tags that have changed.
+    pub fn take_changed(&mut self) -> Vec<ChangedRotation> {
+        let state = |ix: RotationIx| {
+            let entry = self.all[ix.0 as usize].as_mut()?;
+            let (round, tags) = entry.rotation.take_changed()?;
+            Some(ChangedRotation { key: entry.key.clone(), round, tags })
+        };
+        std::mem::take(&mut self.changed).into_iter().filter_map(state).collect()
+    }
+
+    /// A job of this queue was handed out.
+    pub fn served(&mut self, ix: RotationIx, queue: QueueIx, mono: u64) {
+        self.get_mut(ix).served(queue, mono);
+        self.changed.insert(ix);
+    }
+}
+
+impl Scheduler {
+    /// The rotation of this key if it is up to date, and the account that goes with it.
+    pub fn rotation(
+        &mut self,
+        key: &RotationKey,
+        version: u64,
+    ) -> Option<(RotationIx, Option<AccountIx>)> {
+        let &ix = self.rotations.by_key.get(key)?;
+        let rotations = &mut self.rotations;
+        let entry = rotations.all[ix.0 as usize].as_mut()?;
+        if entry.version != version {
+            return None;
+        }
+        if matches!(key, RotationKey::Set(_)) {
+            rotations.uses += 1;
+            rotations.by_use.remove(&(entry.used, ix));
+            entry.used = rotations.uses;
+            rotations.by_use.insert((entry.used, ix));
+        }
+        Some((ix, entry.account))
+    }
+
+    /// Makes the rotation of this key, or brings it up to date.
+    pub fn put_rotation(
+        &mut self,
+        key: RotationKey,
+        version: u64,
+        rules: &RotationRules,
+    ) -> (RotationIx, Option<AccountIx>) {
+        let is_set = matches!(key, RotationKey::Set(_));
+        if is_set && !self.rotations.by_key.contains_key(&key) {
+            self.forget_oldest_set();
+        }
+        let ix = match self.rotations.by_key.get(&key) {
+            Some(&ix) => {
+                self.detach(ix);
+                ix
+            }
+            None => self.add_rotation(key, rules),
+        };
+        let share = rules.shared && (!is_set || self.rotations.shared_sets < MOST_SHARED_SETS);
+        let entry = self.rotations.all[ix.0 as usize].as_mut().expect("it was just found");
+        entry.version = version;
+        entry.rotation.configure(rules);
+        if let Some((round, tags)) = self.rotations.remembered.remove(&entry.key) {
+            entry.rotation.restore(round, &tags);
+        }
+        let had = entry.account;
+        match (had, share) {
+            (None, true) => {
+                let owner = match &entry.key {
+                    RotationKey::Pool(pool, None) => Owner::Pool(pool.clone()),
+                    _ => Owner::Others,
+                };
+                entry.account = Some(self.accounts.open(owner));
+                self.rotations.shared_sets += usize::from(is_set);
+            }
+            (Some(account), false) => {
+                entry.account = None;
+                self.close_account(account);
+                self.rotations.shared_sets -= usize::from(is_set);
+            }
+            _ => {}
+        }
+        self.attach(ix);
+        let entry = self.rotations.all[ix.0 as usize].as_ref().expect("it was just found");
+        (ix, entry.account)
+    }
+
+    fn add_rotation(&mut self, key: RotationKey, rules: &RotationRules) -> RotationIx {
+        let rotations = &mut self.rotations;
+        rotations.uses += 1;
+        let entry = Entry {
+            key: key.clone(),
+            rotation: Rotation::new(rules.strategy, rules.starvation),
+            account: None,
+            version: 0,
+            used: rotations.uses,
+        };
+        let ix = rotations.free.pop().unwrap_or(RotationIx(rotations.all.len() as u32));
+        if rotations.all.len() <= ix.0 as usize {
+            rotations.all.push(None);
+        }
+        if matches!(key, RotationKey::Set(_)) {
+            rotations.by_use.insert((entry.used, ix));
+        }
+        rotations.all[ix.0 as usize] = Some(entry);
+        rotations.by_key.insert(key, ix);
+        ix
+    }
+
+    /// A pool is gone, or a set that nobody has used for longest: what was remembered of it goes.
+    pub fn drop_rotation(&mut self, key: &RotationKey) {
+        let Some(ix) = self.rotations.by_key.remove(key) else { return };
+        self.detach(ix);
+        let Some(entry) = self.rotations.all[ix.0 as usize].take() else { return };
+        self.rotations.by_use.remove(&(entry.used, ix));
+        self.rotations.free.push(ix);
+        if let Some(account) = entry.account {
+            self.close_account(account);
+            let is_set = matches!(key, RotationKey::Set(_));
+            self.rotations.shared_sets -= usize::from(is_set);
+        }
+    }
+
+    /// The rotations of a pool, where each tenant has queues of its own.
+    pub fn rotations_of(&self, pool: &PoolName) -> Vec<RotationKey> {
+        let first = RotationKey::Pool(pool.clone(), None);
+        let own = self.rotations.by_key.range(first..).map(|(key, _)| key);
+        own.take_while(|key| matches!(key, RotationKey::Pool(name, _) if name == pool))
+            .cloned()
+            .collect()
+    }
+
+    fn forget_oldest_set(&mut self) {
+        if self.rotations.by_use.len() < MOST_SETS {
+            return;
+        }
+        if let Some(&(_, ix)) = self.rotations.by_use.first()
+            && let Some(entry) = &self.rotations.all[ix.0 as usize]
+        {
+            let key = entry.key.clone();
+            self.drop_rotation(&key);
+            self.rotations.forgotten.push(key);
+        }
+    }
+
+    /// The queues of a rotation know it, and it knows which of them have something to serve.
+    fn attach(&mut self, ix: RotationIx) {
+        let entry = self.rotations.all[ix.0 as usize].as_ref().expect("it is being attached");
+        let (queues, account) = (entry.rotation.queues().to_vec(), entry.account);
+        let by_depth = entry.rotation.orders_by_depth();
+        if let Some(account) = account {
+            self.set_members(account, &queues);
+        }
+        for (place, queue) in (0..).zip(queues) {
+            let is = &mut self.queues[queue.0 as usize];
+            if by_depth {
+                is.ordered_in.push((ix, place));
+            }
+            is.sleeps_in.push((ix, place));
+            if !is.members[0].rings.is_empty() {
+                self.wake_in_rotation(ix, queue);
+            }
+        }
+    }
+
+    fn detach(&mut self, ix: RotationIx) {
+        for queue in self.rotations.get(ix).queues().to_vec() {
+            let is = &mut self.queues[queue.0 as usize];
+            is.ordered_in.retain(|(rotation, _)| *rotation != ix);
+            is.sleeps_in.retain(|(rotation, _)| *rotation != ix);
+        }
+    }
+
+    /// A queue has something to serve, as far as is known.
+    pub(super) fn wake_in_rotation(&mut self, ix: RotationIx, queue: QueueIx) {
+        let rotation = self.rotations.get_mut(ix);
+        if let Some(place) = rotation.place(queue)
+            && !rotation.is_ready(queue)
+        {
+            let is = &mut self.queues[queue.0 as usize];
+            is.sleeps_in.retain(|sleeps| *sleeps != (ix, place));
+            rotation.wake(place, is.available);
+        }
+    }
+
+    /// A queue has nothing to serve: the rotation leaves it out until it has.
+    pub(super) fn put_to_sleep(&mut self, ix: RotationIx, queue: QueueIx) {
+        let rotation = self.rotations.get_mut(ix);
+        if let Some(place) = rotation.place(queue)
+            && rotation.is_ready(queue)
+        {
+            rotation.put_to_sleep(place);
+            self.queues[queue.0 as usize].sleeps_in.push((ix, place));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Jobs start and end.
+
+use rota_model::{ClassId, LimitNumbers, PoolName};
+
+use super::Scheduler;
+use super::account::AccountIx;
+use super::ask::{Ask, Pick, Reason};
+use super::lane::Waiting;
+use super::limits::{Closed, GateIx, LimitIx};
+use super::tag::Tag;
+use super::turn::TurnIx;
+
+/// What follows from a start.
+pub(crate) struct Started {
+    pub job: Waiting,
+    /// The account that was charged.
+    pub account: Option<AccountIx>,
+    /// Limits that remember when jobs started, with the numbers that held this one.
+    pub timed: Vec<(LimitIx, LimitNumbers)>,
+}
+
+/// An execution that is over.
+pub(crate) struct Ended<'a> {
+    pub class: ClassId,
+    pub pool: Option<&'a PoolName>,
+    /// What its tenant was charged in advance, and what it really cost, where that differs.
+    pub correction: Option<Correction>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Correction {
+    pub account: Option<AccountIx>,
+    pub charged: u64,
+    pub cost: u64,
+}
+
+impl Scheduler {
+    /// A picked job starts. `None` if it is not there any more.
+    pub fn started(&mut self, pick: &Pick, ask: &Ask, cost: u64) -> Option<Started> {
+        let Pick { class, turn, gate, queue, .. } = *pick;
+        let is = self.turns.get(turn);
+        let (tenant, level) = (is.tenant, is.level);
+        let step = Tag::step(cost, self.tenant(tenant).weight);
+        let mut account = None;
+        if let Some(seat) = pick.seat {
+            let standing = is.seats[seat].standing;
+            account = Some(self.accounts.get(standing).account);
+            // A queue that is owed a dispatch is out of turn; in it, tenants are in turn.
+            let in_turn = pick.reason == Reason::Turn || pick.reason == Reason::Owed && seat == 0;
+            self.accounts.charge(standing, step, in_turn);
+        }
+        let timed = self.use_limits(class, level, step, pick.reason != Reason::Tenant);
+        let (_, job) = self.pop(class)?;
+        self.queue_mut(queue).active += 1;
+        self.tenants[tenant.0 as usize].active += 1;
+        if let Some(pool) = &ask.pool {
+            self.pools.started(pool);
+        }
+        if let Some(gate) = gate {
+            let limit = self.limits.gate(gate).limit;
+            self.bring_passed_back(limit, queue);
+            if self.turns.contains(turn) && self.turns.get(turn).groups.contains_key(&gate) {
+                self.rank_anew(turn, gate);
+            } else {
+                self.refresh(limit, queue);
+            }
+        }
+        if self.turns.contains(turn) {
+            self.pass_on(turn, gate);
+            self.reseat(turn);
+        }
+        if let Some(rotation) = ask.rotation {
+            let mono = self.now.mono;
+            self.rotations.served(rotation, queue, mono);
+        }
+        Some(Started { job, account, timed })
+    }
+
+    /// An execution is over, well or badly.
+    pub fn ended(&mut self, ended: &Ended<'_>) {
+        let rules = self.class(ended.class);
+        let (queue, tenant) = (rules.queue, rules.tenant);
+        for (limit, _) in self.limits_of(ended.class) {
+            let is = self.limits.limit_mut(limit);
+            is.active = is.active.saturating_sub(1);
+            self.slot_freed(limit);
+        }
+        let is = self.queue_mut(queue);
+        is.active = is.active.saturating_sub(1);
+        if is.cap.is_some() {
+            self.queue_ready(queue);
+            self.tenants_ready(queue);
+        }
+        let owner = &mut self.tenants[tenant.0 as usize];
+        owner.active = owner.active.saturating_sub(1);
+        if !owner.parked.is_empty() && !self.is_at_cap(tenant) {
+            self.reseat_parked(tenant);
+        }
+        if let Some(correction) = ended.correction {
+            self.correct(ended.class, correction);
+        }
+        if let Some(pool) = ended.pool {
+            self.leave_pool(pool);
+        }
+    }
+
+    /// A job was active before the process began.
+    pub fn was_active(&mut self, class: ClassId, pool: Option<&PoolName>) {
+        for (limit, _) in self.limits_of(class) {
+            self.limits.limit_mut(limit).active += 1;
+        }
+        let rules = self.class(class);
+        let (queue, tenant) = (rules.queue, rules.tenant);
+        self.queue_mut(queue).active += 1;
+        self.tenants[tenant.0 as usize].active += 1;
+        if let Some(pool) = pool {
+            self.pools.started(pool);
+        }
+    }
+
+    /// Its tenant pays what an execution really took.
+    fn correct(&mut self, class: ClassId, correction: Correction) {
+        let rules = self.class(class);
+        let (queue, tenant) = (rules.queue, rules.tenant);
+        let level = self.level_of(class);
+        let account = correction.account.unwrap_or(self.queue(queue).members[0].account);
+        let Some(standing) = self.accounts.find(account, tenant, level) else { return };
+        let weight = self.tenant(tenant).weight;
+        let more = correction.cost.saturating_sub(correction.charged);
+        let less = correction.charged.saturating_sub(correction.cost);
+        self.accounts.correct(standing, Tag::step(more, weight), Tag::step(less, weight));
+        let shards = self.tenant(tenant).shards.iter();
+        let turns = shards.flat_map(|shard| &self.shards[shard.0 as usize].turns);
+        let turns: Vec<TurnIx> = turns.map(|(_, turn)| *turn).collect();
+        turns.into_iter().for_each(|turn| self.reseat(turn));
+    }
+
+    /// The limits that a job of this class counts for, each once, with its own numbers.
+    pub(super) fn limits_of(&self, class: ClassId) -> Vec<(LimitIx, LimitNumbers)> {
+        let rules = self.class(class);
+        let queue = self.queue(rules.queue).gate;
+        let mut limits: Vec<(LimitIx, LimitNumbers)> = Vec::new();
+        for gate in rules.gates.iter().copied().chain(queue) {
+            let gate = self.limits.gate(gate);
+            if !limits.iter().any(|(limit, _)| *limit == gate.limit) {
+                limits.push((gate.limit, gate.numbers));
+            }
+        }
+        limits
+    }
+
+    /// A job of this class starts: its limits are used, and its tenant is charged at their keys.
+    fn use_limits(
+        &mut self,
+        class: ClassId,
+        level: i32,
+        step: u128,
+        in_turn: bool,
+    ) -> Vec<(LimitIx, LimitNumbers)> {
+        let mut timed = Vec::new();
+        let (now, tenant) = (self.now, self.class(class).tenant);
+        for (ix, own) in self.limits_of(class) {
+            let limit = self.limits.limit_mut(ix);
+            limit.start(own, now);
+            limit.put_off = 0;
+            if limit.partition.tenant.is_none() {
+                limit.order.charge(level, tenant, step, in_turn);
+            }
+            if limit.is_timed() {
+                timed.push((ix, limit.numbers(own, now.wall)));
+            }
+        }
+        timed
+    }
+
+    /// A gate that does not let a job of this class start now.
+    pub(super) fn closed_gate(&self, class: ClassId) -> Option<(GateIx, Closed)> {
+        let gates = self.class(class).gates.iter();
+        gates.copied().find_map(|gate| Some((gate, self.limits.opening(gate, self.now).closed?)))
+    }
+
+    fn leave_pool(&mut self, pool: &PoolName) {
+        if self.pools.ended(pool) {
+            self.pool_has_room(pool);
+        }
+    }
+
+    /// A pool that had no room has some: its waiting fetches may be served.
+    pub(super) fn pool_has_room(&mut self, pool: &PoolName) {
+        for (queue, tenant) in self.fetches.queues_of_pool(pool) {
+            self.steps += 1;
+            if let Some(id) = tenant {
+                self.to_serve_tenant.insert((queue, id));
+            } else {
+                self.to_serve.insert(queue);
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The scheduler's state, and the verbs by which the engine speaks to it.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use ahash::RandomState;
+use rota_model::{ClassId, Seq, TenantId, Weight};
+
+use super::account::Accounts;
+use super::fetches::Fetches;
+use super::lane::{Lanes, Place, Waiting};
+use super::limits::{Bucket, GateIx, LimitIx, Limits};
+use super::notice::Notice;
+use super::pool::Pools;
+use super::queue::Queue;
+use super::rotations::Rotations;
+use super::size::Size;
+use super::turn::{TurnIx, Turns};
+use crate::Now;
+use crate::config::{Config, Cost, PriorityScope};
+use crate::queue::QueueIx;
+use crate::shard::ShardIx;
+use crate::tenant::TenantIx;
+
+pub(crate) struct Scheduler {
+    pub(super) rules: Rules,
+    pub(super) now: Now,
+    pub(super) queues: Vec<Queue>,
+    pub(super) tenants: Vec<Tenant>,
+    pub(super) shards: Vec<Shard>,
+    pub(super) shard_of: HashMap<(QueueIx, TenantIx), ShardIx, RandomState>,
+    pub(super) classes: Vec<Option<ClassRules>>,
+    pub(super) lanes: Lanes,
+    pub(super) turns: Turns,
+    pub(super) accounts: Accounts,
+    pub(super) limits: Limits,
+    pub(super) pools: Pools,
+    pub(super) rotations: Rotations,
+    pub(super) fetches: Fetches,
+    /// Lanes whose jobs are dropped or put off, because they would start and may not.
+    pub(super) sweeps: VecDeque<ClassId>,
+    /// Queues that may have a job for a waiting fetch, in the order in which they came up.
+    pub(super) to_serve: ServeList,
+    /// The same for fetches of one tenant.
+    pub(super) to_serve_tenant: BTreeSet<(QueueIx, TenantId)>,
+    /// Limits that may have opened.
+    pub(super) to_wake: Vec<(LimitIx, Bucket)>,
+    /// Parked turns that may have offers for which others wait.
+    pub(super) to_withdraw: VecDeque<TurnIx>,
+    pub(super) notices: Vec<Notice>,
+    /// What has been looked at so far: a measure of cost that does not depend on the machine.
+    pub(super) steps: u64,
+}
+
+/// A list of queues in which each stands once.
+#[derive(Default)]
+pub(super) struct ServeList {
+    queues: VecDeque<QueueIx>,
+    listed: BTreeSet<QueueIx>,
+}
+
+impl ServeList {
+    pub fn insert(&mut self, queue: QueueIx) {
+        if self.listed.insert(queue) {
+            self.queues.push_back(queue);
+        }
+    }
+
+    pub fn first(&self) -> Option<QueueIx> {
+        self.queues.front().copied()
+    }
+
+    pub fn pop_first(&mut self) {
+        if let Some(queue) = self.queues.pop_front() {
+            self.listed.remove(&queue);
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.queues.clear();
+        self.listed.clear();
+    }
+}
+
+/// What is the same for all decisions.
+pub(super) struct Rules {
+    /// Tenants take turns; otherwise jobs go in the order in which they came.
+    pub fair: bool,
+    pub priority_scope: PriorityScope,
+    /// What a job is held to cost when a tag may be at most one job ahead.
+    pub one_job: u64,
+}
+
+pub(super) struct Tenant {
+    pub id: TenantId,
+    pub weight: Weight,
+    pub cap: Option<u32>,
+    pub boost: i32,
+    pub max_priority: Option<i16>,
+    pub active: u64,
+    pub shards: Vec<ShardIx>,
+    /// Turns that its cap or a pause keeps out.
+    pub parked: BTreeSet<TurnIx>,
+}
+
+/// What an operator says about a tenant, as far as dispatching goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct TenantRules {
+    pub weight: Weight,
+    /// The most jobs that may be active at once.
+    pub cap: Option<u32>,
+    pub boost: i32,
+    pub max_priority: Option<i16>,
+}
+
+/// One tenant's part of one queue.
+pub(super) struct Shard {
+    pub queue: QueueIx,
+    pub tenant: TenantIx,
+    pub paused: bool,
+    /// By level; few.
+    pub turns: Vec<(i32, TurnIx)>,
+}
+
+/// What jobs of one class have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct ClassRules {
+    pub queue: QueueIx,
+    pub tenant: TenantIx,
+    pub shard: ShardIx,
+    pub priority: i16,
+    /// The limits that its jobs must pass, besides that of their queue, in the order in which they
+    /// are asked.
+    pub gates: Box<[GateIx]>,
+    /// Its jobs wait when a limit is reached; otherwise they are dropped or put off.
+    pub waits: bool,
+}
+
+impl Scheduler {
+    pub fn new(config: &Config, hasher: &RandomState) -> Self {
+        let one_job = match config.fairness.cost {
+            Cost::Job => 1,
+            Cost::Runtime => 60_000,
+        };
+        let fairness = &config.fairness;
+        Self {
+            rules: Rules {
+                fair: fairness.enabled,
+                priority_scope: fairness.priority_scope,
+                one_job,
+            },
+            now: Now::default(),
+            queues: Vec::new(),
+            tenants: Vec::new(),
+            shards: Vec::new(),
+            shard_of: HashMap::with_hasher(hasher.clone()),
+            classes: Vec::new(),
+            lanes: Lanes::default(),
+            turns: Turns::default(),
+            accounts: Accounts::new(hasher.clone()),
+            limits: Limits::new(hasher.clone()),
+            pools: Pools::default(),
+            rotations: Rotations::default(),
+            fetches: Fetches::default(),
+            sweeps: VecDeque::new(),
+            to_serve: ServeList::default(),
+            to_serve_tenant: BTreeSet::new(),
+            to_wake: Vec::new(),
+            to_withdraw: VecDeque::new(),
+            notices: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    /// A job waits from now on.
+    pub fn enter(&mut self, seq: Seq, class: ClassId, job: Waiting) {
+        self.steps += 1;
+        let lane = self.lanes.get_or_make(class);
+        let was = lane.head();
+        lane.add(seq, job);
+        let is = lane.head();
+        self.count_available(class, 1);
+        self.head_moved(class, was, is);
+    }
+
+    /// A waiting job is gone, for whatever reason.
+    pub fn leave(&mut self, seq: Seq, class: ClassId) -> Option<Size> {
+        self.steps += 1;
+        let lane = self.lanes.get_mut(class)?;
+        let was = lane.head();
+        let size = lane.remove(seq)?;
+        let is = lane.head();
+        self.count_available(class, -1);
+        self.head_moved(class, was, is);
+        Some(size)
+    }
+
+    /// What has become of note since the last call.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Takes the oldest job out of its lane.
+    pub(super) fn pop(&mut self, class: ClassId) -> Option<(Seq, Waiting)> {
+        let lane = self.lanes.get_mut(class)?;
+        let (seq, job) = lane.pop()?;
+        let is = lane.head();
+        self.count_available(class, -1);
+        self.head_moved(class, Some(seq), is);
+        Some((seq, job))
+    }
+
+    fn head_moved(&mut self, class: ClassId, was: Option<Seq>, is: Option<Seq>) {
+        if was == is {
+            return;
+        }
+        let queue = self.class(class).queue;
+        if let Some(heads) = &mut self.queues[queue.0 as usize].heads {
+            was.map(|seq| heads.remove(&(seq, class)));
+            is.map(|seq| heads.insert((seq, class)));
+        }
+        let place = self.lanes.get(class).map_or(Place::Nowhere, |lane| lane.place);
+        match (place, is) {
+            (Place::Nowhere, Some(_)) => self.place_lane(class),
+            (Place::Sweep, None) => {}
+            (_, None) => {
+                self.displace_lane(class);
+                self.lanes.remove_if_empty(class);
+            }
+            (Place::Turn(..), Some(head)) => self.rekey(class, head),
+            (Place::Sweep, Some(_)) => {}
+        }
+    }
+
+    fn count_available(&mut self, class: ClassId, by: i64) {
+        let rules = self.classes[class.0 as usize].as_ref().expect("a job's class is known");
+        for gate in &rules.gates {
+            let available = &mut self.limits.gate_mut(*gate).available;
+            *available = available.saturating_add_signed(by);
+        }
+        let queue = &mut self.queues[rules.queue.0 as usize];
+        queue.available = queue.available.saturating_add_signed(by);
+        if !queue.ordered_in.is_empty() {
+            let (ix, available) = (rules.queue, queue.available);
+            self.rotations.depth_changed(&self.queues[ix.0 as usize].ordered_in, available);
+        }
+    }
+
+    pub(super) fn class(&self, class: ClassId) -> &ClassRules {
+        self.classes[class.0 as usize]
+            .as_ref()
+            .expect("a job's class is known while the job exists")
+    }
+
+    pub(super) fn queue(&self, ix: QueueIx) -> &Queue {
+        &self.queues[ix.0 as usize]
+    }
+
+    pub(super) fn queue_mut(&mut self, ix: QueueIx) -> &mut Queue {
+        &mut self.queues[ix.0 as usize]
+    }
+
+    pub(super) fn tenant(&self, ix: TenantIx) -> &Tenant {
+        &self.tenants[ix.0 as usize]
+    }
+}

@@ -1,0 +1,158 @@
+//! Turns: one tenant's waiting jobs at one level of priority of one queue.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_model::{ClassId, Seq};
+
+use super::account::StandingIx;
+use super::limits::{Bucket, GateIx, Rank, WaitNotice};
+use super::tag::Order;
+use crate::queue::QueueIx;
+use crate::shard::ShardIx;
+use crate::tenant::TenantIx;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TurnIx(pub u32);
+
+/// A lane in its turn: the higher priority first, there the older head.
+pub(crate) type LaneKey = (Reverse<i16>, Seq, ClassId);
+
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub shard: ShardIx,
+    pub queue: QueueIx,
+    pub tenant: TenantIx,
+    pub level: i32,
+    /// Lanes that wait at no gate.
+    pub free: BTreeSet<LaneKey>,
+    /// Lanes that wait at a gate, those of one gate together.
+    pub groups: BTreeMap<GateIx, Group>,
+    /// Groups that are offered a start, by their first lane.
+    pub offers: BTreeSet<(LaneKey, GateIx)>,
+    /// Groups whose gate is not known to be closed, for fetches of the tenant itself.
+    pub own: BTreeSet<(LaneKey, GateIx)>,
+    /// Groups that were taken out of their lots because the turn is parked.
+    pub aside: Vec<GateIx>,
+    /// One for each account that the queue belongs to, in the queue's order.
+    pub seats: Vec<Seat>,
+    /// Kept out by its tenant's cap or a pause.
+    pub parked: bool,
+    /// The offer after which the search for offers to pass on continues.
+    pub passed_to: Option<(LaneKey, GateIx)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seat {
+    pub standing: StandingIx,
+    /// The order under which it is in the ring, while it is.
+    pub key: Option<Order>,
+}
+
+/// The lanes of one turn that wait at one gate.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub lanes: BTreeSet<LaneKey>,
+    pub rank: Rank,
+    pub state: GroupState,
+    /// Where it sleeps, for fetches of its own tenant.
+    pub own_asleep: Option<(Bucket, Rank)>,
+    /// It was said that it waits.
+    pub told: Option<WaitNotice>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GroupState {
+    /// In its lot's line.
+    Waiting,
+    Offered,
+    /// Its turn was served something else.
+    Passed,
+    /// Its turn is parked.
+    Aside,
+}
+
+impl Turn {
+    pub fn is_empty(&self) -> bool {
+        self.free.is_empty() && self.groups.is_empty()
+    }
+
+    /// It has something that may start, as far as limits go.
+    pub fn is_eligible(&self) -> bool {
+        !self.free.is_empty() || !self.offers.is_empty()
+    }
+
+    pub fn is_seated(&self) -> bool {
+        self.seats.first().is_some_and(|seat| seat.key.is_some())
+    }
+
+    /// The lane that would be served, and the gate that it waits at.
+    pub fn first(&self) -> Option<(LaneKey, Option<GateIx>)> {
+        first_of(&self.free, &self.offers)
+    }
+
+    /// The same for a fetch of its own tenant, which no other tenant keeps from a gate.
+    pub fn first_for_tenant(&self) -> Option<(LaneKey, Option<GateIx>)> {
+        first_of(&self.free, &self.own)
+    }
+
+    pub fn lanes(&self) -> impl Iterator<Item = ClassId> {
+        let waiting = self.groups.values().flat_map(|group| &group.lanes);
+        self.free.iter().chain(waiting).map(|(_, _, class)| *class)
+    }
+}
+
+fn first_of(
+    free: &BTreeSet<LaneKey>,
+    gated: &BTreeSet<(LaneKey, GateIx)>,
+) -> Option<(LaneKey, Option<GateIx>)> {
+    match (free.first(), gated.first()) {
+        (Some(free), Some((key, gate))) if key < free => Some((*key, Some(*gate))),
+        (Some(free), _) => Some((*free, None)),
+        (None, gated) => gated.map(|(key, gate)| (*key, Some(*gate))),
+    }
+}
+
+/// All turns. A tenant that has nothing waiting has none.
+#[derive(Default)]
+pub(super) struct Turns {
+    all: Vec<Option<Box<Turn>>>,
+    free: Vec<TurnIx>,
+}
+
+impl Turns {
+    pub fn add(&mut self, turn: Turn) -> TurnIx {
+        match self.free.pop() {
+            Some(ix) => {
+                self.all[ix.0 as usize] = Some(Box::new(turn));
+                ix
+            }
+            None => {
+                self.all.push(Some(Box::new(turn)));
+                TurnIx(self.all.len() as u32 - 1)
+            }
+        }
+    }
+
+    pub fn get(&self, ix: TurnIx) -> &Turn {
+        self.all[ix.0 as usize].as_ref().expect("a turn is there while it is named")
+    }
+
+    pub fn get_mut(&mut self, ix: TurnIx) -> &mut Turn {
+        self.all[ix.0 as usize].as_mut().expect("a turn is there while it is named")
+    }
+
+    pub fn contains(&self, ix: TurnIx) -> bool {
+        self.all[ix.0 as usize].is_some()
+    }
+
+    pub fn remove(&mut self, ix: TurnIx) {
+        self.all[ix.0 as usize] = None;
+        self.free.push(ix);
+    }
+
+    pub fn indexes(&self) -> Vec<TurnIx> {
+        let all = self.all.iter().enumerate();
+        all.filter(|(_, turn)| turn.is_some()).map(|(i, _)| TurnIx(i as u32)).collect()
+    }
+}

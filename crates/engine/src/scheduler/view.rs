@@ -1,0 +1,174 @@
+//! Looking into the scheduler. Nothing here changes it.
+
+use rota_model::{ClassId, PoolName, Seq};
+
+use super::Scheduler;
+use super::account::{AccountIx, Owner, StandingIx};
+use super::fetches::Fetches;
+use super::lane::Lane;
+use super::limits::{Closed, GateIx, LimitIx, Limits};
+use super::pool::Pools;
+use super::rotations::{ChangedRotation, RotationKey};
+use super::tag::Tag;
+use crate::queue::QueueIx;
+use crate::shard::ShardIx;
+use crate::tenant::TenantIx;
+
+/// A tenant's tag that has changed.
+pub(crate) struct ChangedTag {
+    pub account: AccountIx,
+    pub tenant: TenantIx,
+    pub level: i32,
+    pub tag: Tag,
+}
+
+impl Scheduler {
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Counters of limits, for those who keep them. Who waits at them is the scheduler's own affair.
+    pub fn limits_mut(&mut self) -> &mut Limits {
+        &mut self.limits
+    }
+
+    pub fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
+    pub fn pools_mut(&mut self) -> &mut Pools {
+        &mut self.pools
+    }
+
+    pub fn fetches(&self) -> &Fetches {
+        &self.fetches
+    }
+
+    pub fn fetches_mut(&mut self) -> &mut Fetches {
+        &mut self.fetches
+    }
+
+    /// What has been looked at so far, as a measure of cost.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    pub fn lane(&self, class: ClassId) -> Option<&Lane> {
+        self.lanes.get(class)
+    }
+
+    pub fn gates_of(&self, class: ClassId) -> &[GateIx] {
+        &self.class(class).gates
+    }
+
+    pub fn gate_of_queue(&self, queue: QueueIx) -> Option<GateIx> {
+        self.queue(queue).gate
+    }
+
+    /// The lanes of a queue by their heads, where its oldest jobs may have to go.
+    pub fn heads(&self, queue: QueueIx) -> impl Iterator<Item = (Seq, ClassId)> {
+        self.queue(queue).heads.iter().flatten().copied()
+    }
+
+    /// All lanes of one tenant in one queue.
+    pub fn lanes_of_shard(&self, shard: ShardIx) -> impl Iterator<Item = ClassId> {
+        let turns = self.shards[shard.0 as usize].turns.iter();
+        let placed = turns.flat_map(|(_, turn)| self.turns.get(*turn).lanes());
+        let swept = self.sweeps.iter().copied();
+        placed.chain(swept.filter(move |class| self.class(*class).shard == shard))
+    }
+
+    /// The job of a queue that would be served next.
+    pub fn first_of(&self, queue: QueueIx) -> Option<Seq> {
+        let (_, ring) = self.queue(queue).members[0].rings.last_key_value()?;
+        let ((_, head, _), _) = self.turns.get(ring.first()?.1).first()?;
+        Some(head)
+    }
+
+    /// Tenants of a queue that may be served at this level, and turns above it, those of one tenant
+    /// left out.
+    pub fn competitors(&self, queue: QueueIx, level: i32, shard: ShardIx) -> (usize, usize) {
+        let rings = &self.queue(queue).members[0].rings;
+        let own = self.shards[shard.0 as usize].turns.iter();
+        let own_above = own.filter(|(at, turn)| *at > level && self.turns.get(*turn).is_seated());
+        let above: usize = rings.range(level + 1..).map(|(_, ring)| ring.len()).sum();
+        (rings.get(&level).map_or(0, |ring| ring.len()), above - own_above.count())
+    }
+
+    /// Why a job of this class may not start, gate by gate.
+    pub fn closed_gates(&self, class: ClassId) -> impl Iterator<Item = (GateIx, Closed)> {
+        let rules = self.class(class);
+        let gates = rules.gates.iter().copied().chain(self.queue(rules.queue).gate);
+        gates.filter_map(|gate| Some((gate, self.limits.opening(gate, self.now).closed?)))
+    }
+
+    /// The account by which a tenant is served from a queue, and its part of what that hands out at a
+    /// level while all that may be served go on.
+    pub fn entitlement(&self, queue: QueueIx, tenant: TenantIx, level: i32) -> (AccountIx, f64) {
+        let members = &self.queue(queue).members;
+        let account = members.get(1).unwrap_or(&members[0]).account;
+        let own = u64::from(self.tenant(tenant).weight.hundredths());
+        let all = self.accounts.competing(account, level);
+        let standing = self.accounts.find(account, tenant, level);
+        let seated = standing.is_some_and(|ix| self.accounts.is_seated(ix));
+        (account, own as f64 / (if seated { all } else { all + own }).max(1) as f64)
+    }
+
+    /// The account of a pool, if it has one.
+    pub fn account_of_pool(&self, pool: &PoolName) -> Option<AccountIx> {
+        self.rotations.account_of(pool)
+    }
+
+    pub fn account_of(&self, queue: QueueIx) -> AccountIx {
+        self.queue(queue).members[0].account
+    }
+
+    /// Where a tenant has something waiting: queue and level.
+    pub fn turns_of_tenant(&self, tenant: TenantIx) -> Vec<(QueueIx, i32)> {
+        let shards = self.tenant(tenant).shards.iter();
+        let turns = shards.flat_map(|shard| &self.shards[shard.0 as usize].turns);
+        turns.map(|(level, turn)| (self.turns.get(*turn).queue, *level)).collect()
+    }
+
+    /// Tags that were moved on since the last call.
+    pub fn take_changed_tags(&mut self) -> Vec<ChangedTag> {
+        let changed = self.accounts.take_changed();
+        let tag = |ix: StandingIx| {
+            let standing = self.accounts.get(ix);
+            let (account, tenant) = (standing.account, standing.tenant);
+            ChangedTag { account, tenant, level: standing.level, tag: standing.tag }
+        };
+        changed.into_iter().map(tag).collect()
+    }
+
+    /// Sets of queues of which nothing is remembered any more.
+    pub fn take_forgotten_rotations(&mut self) -> Vec<RotationKey> {
+        std::mem::take(&mut self.rotations.forgotten)
+    }
+
+    pub fn take_changed_rotations(&mut self) -> Vec<ChangedRotation> {
+        self.rotations.take_changed()
+    }
+
+    /// Whose an account is.
+    pub fn owner(&self, account: AccountIx) -> &Owner {
+        self.accounts.owner(account)
+    }
+
+    /// A tenant's tags where it has something waiting: whose account, level and tag.
+    pub fn tags_of(&self, tenant: TenantIx) -> Vec<(&Owner, i32, Tag)> {
+        let shards = self.tenant(tenant).shards.iter();
+        let turns = shards.flat_map(|shard| &self.shards[shard.0 as usize].turns);
+        let seats = turns.flat_map(|(_, turn)| &self.turns.get(*turn).seats);
+        let tags = seats.map(|seat| {
+            let standing = self.accounts.get(seat.standing);
+            (self.accounts.owner(standing.account), standing.level, standing.tag)
+        });
+        tags.collect()
+    }
+
+    /// Whether a limit counts jobs of this class.
+    pub fn holds(&self, class: ClassId, limit: LimitIx) -> bool {
+        self.limits_of(class).iter().any(|(known, _)| *known == limit)
+    }
+}

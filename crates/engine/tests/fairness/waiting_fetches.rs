@@ -1,0 +1,152 @@
+//! Fetches that wait, and who of them gets a job.
+
+use crate::world::{Job, World, concurrency, count, job, pool};
+use rota_engine::{Command, Fetch, Reply, WaiterId};
+use rota_model::{PoolName, WorkerId};
+use serde_json::json;
+
+fn worker(name: &str) -> Option<WorkerId> {
+    Some(WorkerId::parse(name).unwrap())
+}
+
+fn wait(world: &mut World, id: u64, queues: &[&str], change: impl FnOnce(&mut Fetch)) {
+    let got = world.fetch_with(queues, 1, |fetch| {
+        fetch.wait = Some((WaiterId(id), 60_000));
+        change(fetch);
+    });
+    assert!(got.is_empty(), "{got:?}");
+}
+
+/// Who was given jobs since the last call.
+fn woken(world: &mut World) -> Vec<(u64, usize)> {
+    let jobs = |reply: Reply| match reply {
+        Reply::Fetched(claimed) => claimed.len(),
+        other => panic!("{other:?}"),
+    };
+    std::mem::take(&mut world.woken).into_iter().map(|(id, reply)| (id.0, jobs(reply))).collect()
+}
+
+#[test]
+fn the_least_loaded_worker_gets_the_job_although_another_has_waited_longer() {
+    let mut world = World::new();
+    for (strategy, first) in [("least-loaded", 2), ("strict", 1)] {
+        let name = format!("by-{strategy}");
+        let queue = if first == 2 { "a" } else { "b" };
+        world.put_pool(&name, json!({"queues": [queue], "strategy": strategy}));
+        world.enqueue(&job("t").queue(queue), 2);
+        let busy = worker(&format!("busy-{strategy}"));
+        let idle = worker(&format!("idle-{strategy}"));
+        let of = |who: Option<WorkerId>| (who, pool(&name));
+        let taken = world.fetch_with(&[], 2, |f| (f.worker, f.pool) = of(busy.clone()));
+        assert_eq!(taken.len(), 2);
+        wait(&mut world, 1, &[], |f| (f.worker, f.pool) = of(busy));
+        wait(&mut world, 2, &[], |f| (f.worker, f.pool) = of(idle));
+        world.enqueue(&job("t").queue(queue), 1);
+        assert_eq!(woken(&mut world), [(first, 1)], "{strategy}");
+        world.enqueue(&job("t").queue(queue), 1);
+        assert_eq!(woken(&mut world), [(3 - first, 1)], "{strategy}");
+    }
+}
+
+#[test]
+fn a_waiting_worker_that_has_finished_its_jobs_is_the_least_loaded() {
+    let mut world = World::new();
+    world.put_pool("p", json!({"queues": ["a"], "strategy": "least-loaded"}));
+    world.enqueue(&job("t").queue("a"), 3);
+    let of = |name: &str| (worker(name), pool("p"));
+    let first = world.fetch_with(&[], 2, |f| (f.worker, f.pool) = of("w1"));
+    world.fetch_with(&[], 1, |f| (f.worker, f.pool) = of("w2"));
+    wait(&mut world, 1, &[], |f| (f.worker, f.pool) = of("w2"));
+    wait(&mut world, 2, &[], |f| (f.worker, f.pool) = of("w1"));
+    first.iter().for_each(|job| world.ack(job.seq));
+    world.enqueue(&job("t").queue("a"), 1);
+    assert_eq!(woken(&mut world), [(2, 1)]);
+}
+
+#[test]
+fn a_waiting_fetch_of_a_pool_gets_what_waits_in_a_queue_that_joins_it() {
+    let mut world = World::new();
+    world.enqueue(&job("t").queue("b"), 1);
+    world.put_pool("p", json!({"queues": ["a"]}));
+    wait(&mut world, 1, &[], |f| f.pool = pool("p"));
+    assert_eq!(woken(&mut world), []);
+    world.put_pool("p", json!({"queues": ["a", "b"]}));
+    assert_eq!(woken(&mut world), [(1, 1)]);
+}
+
+#[test]
+fn a_waiting_fetch_of_a_pool_gets_what_comes_into_a_new_queue_of_it() {
+    let mut world = World::new();
+    world.put_pool("p", json!({"queues": ["a", "b"]}));
+    wait(&mut world, 1, &[], |f| f.pool = pool("p"));
+    world.enqueue(&job("t").queue("b"), 1);
+    assert_eq!(woken(&mut world), [(1, 1)]);
+}
+
+#[test]
+fn workers_of_a_deleted_pool_go_on_by_queue_name_and_may_join_another() {
+    let mut world = World::new();
+    world.enqueue(&job("t").queue("a"), 1);
+    world.enqueue(&job("t").queue("b"), 1);
+    world.put_pool("p", json!({"queues": ["a"]}));
+    let own = || (worker("w"), pool("p"));
+    assert_eq!(world.fetch_with(&[], 1, |f| (f.worker, f.pool) = own()).len(), 1);
+    wait(&mut world, 1, &["a"], |f| (f.worker, f.pool) = own());
+
+    let gone = PoolName::parse("p").unwrap();
+    assert!(matches!(world.apply(Command::RemovePool(gone)), Reply::Pool { .. }));
+    assert_eq!(world.fetch_with(&["b"], 1, |f| f.worker = worker("w")).len(), 1);
+    world.enqueue(&job("t").queue("a"), 1);
+    assert_eq!(woken(&mut world), [(1, 1)], "it waits for the queue that it named");
+
+    world.put_pool("other", json!({"queues": ["c"]}));
+    world.enqueue(&job("t").queue("c"), 1);
+    let joined = world.fetch_with(&[], 1, |f| (f.worker, f.pool) = (worker("w"), pool("other")));
+    assert_eq!(joined.len(), 1);
+    assert_eq!(world.engine.pool(&pool("other").unwrap()).unwrap().active_jobs, 1);
+}
+
+/// The queues of the next jobs, while one may be active at a time and a fetch waits for each queue.
+fn take_turns(world: &mut World, jobs: [Job; 2], of_pool: Option<PoolName>) -> Vec<String> {
+    let mut id = 0;
+    let mut wait_for = |world: &mut World, queue: &str| {
+        id += 1;
+        let own = (of_pool.clone(), Some((WaiterId(id), 600_000)));
+        world.fetch_with(&[queue], 1, |fetch| (fetch.pool, fetch.wait) = own)
+    };
+    for job in &jobs {
+        world.enqueue(job, 50);
+    }
+    let mut running = wait_for(world, jobs[0].queue)[0].seq;
+    for job in jobs.iter().rev() {
+        assert!(wait_for(world, job.queue).is_empty());
+    }
+    let mut served = Vec::new();
+    for _ in 0..20 {
+        world.ack(running);
+        let Some((_, Reply::Fetched(claimed))) = world.woken.pop() else { panic!("nobody woke") };
+        running = claimed[0].seq;
+        let queue = world.queue_of(running);
+        assert!(wait_for(world, &queue).is_empty());
+        served.push(queue);
+    }
+    served
+}
+
+#[test]
+fn fetches_for_different_queues_take_turns_at_a_key() {
+    let limited = |name| job(name).queue(name).limit(concurrency("k", 1));
+    let served = take_turns(&mut World::new(), ["a", "b"].map(limited), None);
+    assert_eq!(count(&served, "a"), 10, "{served:?}");
+}
+
+#[test]
+#[ignore = "room in a full pool goes to whoever waits for the queue that came up first"]
+fn fetches_of_a_full_pool_for_different_queues_take_turns() {
+    let mut world = World::new();
+    let narrow = json!({"queues": ["a", "b"], "strategy": "round-robin", "concurrency": 1});
+    world.put_pool("p", narrow);
+    let jobs = ["a", "b"].map(|name| job(name).queue(name));
+    let served = take_turns(&mut world, jobs, pool("p"));
+    assert_eq!(count(&served, "a"), 10, "{served:?}");
+}
