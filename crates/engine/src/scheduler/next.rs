@@ -53,12 +53,15 @@ impl Scheduler {
     fn next_by_queue(&mut self, ask: &Ask, rotation: RotationIx) -> Option<Pick> {
         if let Queues::Some(asked) = &ask.queues {
             let queues = self.with_somebody_seated(asked, rotation);
-            let pick = |scheduler: &mut Self, queue: QueueIx, reason: Reason| {
-                let pick = scheduler.pick_in(queue, 0, reason);
-                if pick.is_none() {
+            let pick = |scheduler: &mut Self, queue: QueueIx, reason: Reason| loop {
+                let Some(pick) = scheduler.pick_in(queue, 0, reason) else {
                     scheduler.put_to_sleep(rotation, queue);
+                    return None;
+                };
+                let pick = scheduler.in_key_order(pick, rotation, Some(asked));
+                if pick.is_some() {
+                    return pick;
                 }
-                scheduler.in_key_order(pick?, rotation, Some(asked))
             };
             return self.next_of_some(&queues, rotation, Reason::Turn, pick);
         }

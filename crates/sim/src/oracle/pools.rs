@@ -14,6 +14,8 @@ pub struct Pool {
     /// For each queue, since it has had something to hand out: the dispatches of the pool in which
     /// it could have been served, and whether it was.
     runs: BTreeMap<QueueName, Vec<bool>>,
+    /// Dispatches to fetches that named only some of its queues.
+    partial: u64,
 }
 
 impl World {
@@ -91,6 +93,9 @@ impl World {
         let open: Vec<bool> =
             asked.iter().map(|queue| !self.candidates_for(queue, fetch).is_empty()).collect();
         let Some(pool) = self.pools.get_mut(&name) else { return Ok(()) };
+        pool.partial += u64::from(asked.len() < all);
+        // What the others were owed meanwhile is made up for first.
+        let arrears = (pool.partial * ratio * (all as u64 - 1)).div_ceil(1_000_000);
         for (queue, open) in asked.into_iter().zip(open) {
             let run = pool.runs.entry(queue.clone()).or_default();
             if !open {
@@ -101,7 +106,7 @@ impl World {
             let mut got = 0;
             for (n, served) in (1..).zip(run.iter().rev()) {
                 got += u64::from(*served);
-                let due = ratio * n / 1_000_000;
+                let due = ratio * u64::saturating_sub(n, arrears) / 1_000_000;
                 ensure(got + 1 >= due, Rule::Starved, || {
                     format!("{queue} got {got} of {n} dispatches of {name}, {due} less one is due")
                 })?;
@@ -134,7 +139,7 @@ impl World {
     pub(super) fn control_pools(&mut self, command: &Command) {
         match command {
             Command::PutPool(name, config) => {
-                let pool = Pool { config: (**config).clone(), runs: BTreeMap::new() };
+                let pool = Pool { config: (**config).clone(), runs: BTreeMap::new(), partial: 0 };
                 self.pools.insert(name.clone(), pool);
             }
             Command::RemovePool(name) => {
