@@ -263,8 +263,7 @@ impl Fetches {
             let mut untried = ranks.iter().filter(|(_, id)| !self.tried.contains(id));
             let &(_, first) = untried.next()?;
             // Of several groups, the one goes first in which somebody has waited longest.
-            let longest = ranks.iter().map(|(_, id)| *id).take(64).min()?;
-            Some((longest, first))
+            Some((longest_waiting(ranks)?, first))
         });
         untried.min().map(|(_, id)| id)
     }
@@ -278,10 +277,20 @@ impl Fetches {
         self.tried.clear();
     }
 
-    /// The queues for which fetches of this pool wait, and for whose jobs.
+    /// The queues for which fetches of this pool wait, and for whose jobs: those first for which
+    /// somebody has waited longest.
     pub fn queues_of_pool(&self, pool: &PoolName) -> Vec<(QueueIx, Option<TenantId>)> {
         let own = self.by_pool.get(pool).into_iter().flat_map(|takers| takers.keys());
-        own.cloned().collect()
+        let longest = |(queue, tenant): &(QueueIx, Option<TenantId>)| {
+            let ranks = [false, true].map(|by_load| {
+                let taker = Taker { tenant: tenant.clone(), pool: Some(pool.clone()), by_load };
+                self.by_taker.get(&(*queue, taker))
+            });
+            ranks.into_iter().flatten().filter_map(|ranks| longest_waiting(ranks)).min()
+        };
+        let mut queues: Vec<_> = own.map(|one| (longest(one), one.clone())).collect();
+        queues.sort_unstable();
+        queues.into_iter().map(|(_, one)| one).collect()
     }
 
     pub fn ids(&self) -> Vec<WaiterId> {
@@ -300,6 +309,11 @@ impl Fetches {
     pub fn len(&self) -> usize {
         self.all.len()
     }
+}
+
+/// The fetch that has waited longest; of very many that go by load, among the least loaded.
+fn longest_waiting(ranks: &BTreeSet<(usize, WaiterId)>) -> Option<WaiterId> {
+    ranks.iter().take(64).map(|(_, id)| *id).min()
 }
 
 impl Waiter {

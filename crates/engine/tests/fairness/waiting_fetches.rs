@@ -141,7 +141,6 @@ fn fetches_for_different_queues_take_turns_at_a_key() {
 }
 
 #[test]
-#[ignore = "room in a full pool goes to whoever waits for the queue that came up first"]
 fn fetches_of_a_full_pool_for_different_queues_take_turns() {
     let mut world = World::new();
     let narrow = json!({"queues": ["a", "b"], "strategy": "round-robin", "concurrency": 1});
