@@ -26,8 +26,9 @@ impl World {
         let answers = self.answers(step)?;
         self.check_kept_out(step)?;
         let brought = answers.brought.iter().flat_map(|jobs| jobs.iter()).collect();
-        let (claims, moves) = (answers.claims, Vec::new());
-        let mut scene = Scene { step, was_frozen, claims, brought, before, moves, crossed: None };
+        let (claims, moves, freed) = (answers.claims, Vec::new(), Vec::new());
+        let crossed = None;
+        let mut scene = Scene { step, was_frozen, claims, brought, before, moves, freed, crossed };
         for mutation in &step.mutations {
             self.mutate(mutation, &mut scene)?;
         }
@@ -169,6 +170,7 @@ impl World {
             ensure(live.held && !ready.held, Rule::Transition, || {
                 format!("job {seq} was available already")
             })?;
+            scene.freed.push(seq);
             return self.set_ready(ready);
         }
         self.enter(seq, Into::State(State::Available), scene)?;

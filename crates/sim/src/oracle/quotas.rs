@@ -189,8 +189,7 @@ impl World {
             owed || ours.any(|new| new.class.tenant == *of)
         };
         // What goes is chosen before the first goes; that may set a run of a schedule free.
-        let kept =
-            |seq: &&Seq| **seq == finish.seq || !scene.moves.contains(&(**seq, State::Available));
+        let kept = |seq: &&Seq| **seq == finish.seq || !scene.freed.contains(seq);
         let heads = queue.ready.values().filter_map(|seqs| seqs.iter().find(kept));
         let own =
             |seq: &&Seq| self.jobs.get(*seq).map(|j| &j.class.tenant) == Some(&job.class.tenant);

@@ -26,6 +26,8 @@ pub(super) struct Scene<'a> {
     pub before: Vec<(Seq, State)>,
     /// Every state that a job came into.
     pub moves: Vec<(Seq, State)>,
+    /// Runs of schedules that were kept back and are not any more.
+    pub freed: Vec<Seq>,
     /// What the jobs of an enqueue cross, at the moment the first of them comes in.
     pub crossed: Option<Crossings>,
 }
