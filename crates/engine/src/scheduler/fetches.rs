@@ -286,7 +286,7 @@ impl Fetches {
                 let taker = Taker { tenant: tenant.clone(), pool: Some(pool.clone()), by_load };
                 self.by_taker.get(&(*queue, taker))
             });
-            ranks.into_iter().flatten().filter_map(|ranks| longest_waiting(ranks)).min()
+            ranks.into_iter().flatten().filter_map(longest_waiting).min()
         };
         let mut queues: Vec<_> = own.map(|one| (longest(one), one.clone())).collect();
         queues.sort_unstable();
