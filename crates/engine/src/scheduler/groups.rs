@@ -199,20 +199,21 @@ impl Scheduler {
     /// Gives the first in the key's order their offers, as many as may start, and lets the lot sleep
     /// where none may.
     pub(super) fn refresh(&mut self, limit: LimitIx, queue: QueueIx) {
+        self.give_offers(limit, queue);
+        self.resubscribe(limit, queue);
+    }
+
+    fn give_offers(&mut self, limit: LimitIx, queue: QueueIx) {
         let mut ranked = 0;
         while self.refresh_once(limit, queue, &mut ranked) {
             self.steps += 1;
         }
-        self.resubscribe(limit, queue);
     }
 
     /// The same when a lot was woken: what else the bucket closes is looked at when the offer that may
     /// follow has been used.
     pub(super) fn refresh_waking(&mut self, limit: LimitIx, bucket: Bucket, queue: QueueIx) {
-        let mut ranked = 0;
-        while self.refresh_once(limit, queue, &mut ranked) {
-            self.steps += 1;
-        }
+        self.give_offers(limit, queue);
         self.lot(limit, queue).doze(bucket);
         self.resubscribe(limit, queue);
     }
@@ -368,8 +369,8 @@ impl Scheduler {
         }
     }
 
-    /// The offered group that is about to start is not first any more, or its gate is closed. Whether
-    /// it may start.
+    /// Whether an offered group may start after all: its gate may have closed since, or another tenant
+    /// may have come before it.
     pub(super) fn confirm_offer(&mut self, turn: TurnIx, gate: GateIx) -> bool {
         let queue = self.turns.get(turn).queue;
         let limit = self.limits.gate(gate).limit;
@@ -450,9 +451,9 @@ impl Scheduler {
     }
 
     /// Whether a group that was passed over is of a higher level than this.
-    fn was_passed_above(&mut self, limit: LimitIx, queue: QueueIx, level: i32) -> bool {
-        let passed = self.lot(limit, queue).passed.clone();
-        passed.iter().any(|(_, turn)| self.turns.get(*turn).level > level)
+    fn was_passed_above(&self, limit: LimitIx, queue: QueueIx, level: i32) -> bool {
+        let Some(lot) = self.limits.limit(limit).lots.get(&queue) else { return false };
+        lot.passed.iter().any(|(_, turn)| self.turns.get(*turn).level > level)
     }
 
     /// Groups whose turns were served something else may be offered a start again.

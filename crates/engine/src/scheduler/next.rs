@@ -123,8 +123,10 @@ impl Scheduler {
         let (_, ring) = self.queue(queue).members[0].rings.last_key_value()?;
         let &(_, turn) = ring.first()?;
         let gate = self.turns.get(turn).first()?.1?;
-        let same = self.limits.gate(gate).limit == limit;
-        same.then(|| Some((self.present_rank(turn, gate)?, queue, turn)))?
+        if self.limits.gate(gate).limit != limit {
+            return None;
+        }
+        Some((self.present_rank(turn, gate)?, queue, turn))
     }
 
     /// The queue that comes first in a rotation, and whether because it is owed a dispatch.
@@ -177,7 +179,7 @@ impl Scheduler {
         account: AccountIx,
         rotation: RotationIx,
     ) -> Option<Pick> {
-        let queues = self.asked(ask);
+        let mut queues = self.asked(ask);
         loop {
             self.steps += 1;
             if let Some(queue) = self.owed_queue(rotation, &queues) {
@@ -208,28 +210,15 @@ impl Scheduler {
             }
             let (_, queue, turn) = best?;
             if !self.queue_is_open(queue) {
-                // What waits there may not start, so that its turns do not count.
-                return self.next_in_account_without(ask, account, rotation, queue);
+                // What waits there may not start, so its turns do not count.
+                queues.retain(|other| *other != queue);
+                continue;
             }
             let seat = self.queue(queue).member(account).unwrap_or(0);
             if let Some(pick) = self.pick_turn(turn, Some(seat), Reason::Turn) {
                 return Some(pick);
             }
         }
-    }
-
-    /// The same without a queue that is closed as a whole.
-    fn next_in_account_without(
-        &mut self,
-        ask: &Ask,
-        account: AccountIx,
-        rotation: RotationIx,
-        closed: QueueIx,
-    ) -> Option<Pick> {
-        let mut queues = self.asked(ask);
-        queues.retain(|queue| *queue != closed);
-        let rest = Ask { queues: Queues::Some(queues), ..ask.clone() };
-        self.next_in_account(&rest, account, rotation)
     }
 
     /// A queue among these that is owed a dispatch.

@@ -147,7 +147,7 @@ impl Scheduler {
         }
     }
 
-    fn turns_of(&self, tenant: TenantIx) -> Vec<TurnIx> {
+    pub(super) fn turns_of(&self, tenant: TenantIx) -> Vec<TurnIx> {
         let shards = self.tenant(tenant).shards.iter();
         let turns = shards.flat_map(|shard| &self.shards[shard.0 as usize].turns);
         turns.map(|(_, turn)| *turn).collect()

@@ -8,7 +8,6 @@ use super::ask::{Ask, Pick, Reason};
 use super::lane::Waiting;
 use super::limits::{Closed, GateIx, LimitIx};
 use super::tag::Tag;
-use super::turn::TurnIx;
 
 /// What follows from a start.
 pub(crate) struct Started {
@@ -129,10 +128,7 @@ impl Scheduler {
         let more = correction.cost.saturating_sub(correction.charged);
         let less = correction.charged.saturating_sub(correction.cost);
         self.accounts.correct(standing, Tag::step(more, weight), Tag::step(less, weight));
-        let shards = self.tenant(tenant).shards.iter();
-        let turns = shards.flat_map(|shard| &self.shards[shard.0 as usize].turns);
-        let turns: Vec<TurnIx> = turns.map(|(_, turn)| *turn).collect();
-        turns.into_iter().for_each(|turn| self.reseat(turn));
+        self.turns_of(tenant).into_iter().for_each(|turn| self.reseat(turn));
     }
 
     /// The limits that a job of this class counts for, each once, with its own numbers.

@@ -125,9 +125,8 @@ impl Scheduler {
 
     /// Where a tenant has something waiting: queue and level.
     pub fn turns_of_tenant(&self, tenant: TenantIx) -> Vec<(QueueIx, i32)> {
-        let shards = self.tenant(tenant).shards.iter();
-        let turns = shards.flat_map(|shard| &self.shards[shard.0 as usize].turns);
-        turns.map(|(level, turn)| (self.turns.get(*turn).queue, *level)).collect()
+        let turns = self.turns_of(tenant).into_iter().map(|turn| self.turns.get(turn));
+        turns.map(|turn| (turn.queue, turn.level)).collect()
     }
 
     /// Tags that were moved on since the last call.
@@ -157,9 +156,8 @@ impl Scheduler {
 
     /// A tenant's tags where it has something waiting: whose account, level and tag.
     pub fn tags_of(&self, tenant: TenantIx) -> Vec<(&Owner, i32, Tag)> {
-        let shards = self.tenant(tenant).shards.iter();
-        let turns = shards.flat_map(|shard| &self.shards[shard.0 as usize].turns);
-        let seats = turns.flat_map(|(_, turn)| &self.turns.get(*turn).seats);
+        let turns = self.turns_of(tenant).into_iter();
+        let seats = turns.flat_map(|turn| &self.turns.get(turn).seats);
         let tags = seats.map(|seat| {
             let standing = self.accounts.get(seat.standing);
             (self.accounts.owner(standing.account), standing.level, standing.tag)

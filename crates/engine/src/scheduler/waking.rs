@@ -134,6 +134,11 @@ impl Scheduler {
             self.set_timer(limit, &closed);
             return false;
         }
+        // A lot that was ranked anew sleeps under another rank than it was found by.
+        let rank = match sleeper {
+            Sleeper::Lot(queue) => self.lot(limit, queue).asleep_under(bucket).unwrap_or(rank),
+            _ => rank,
+        };
         self.wake_up(limit, bucket, rank, sleeper);
         match sleeper {
             Sleeper::Own(turn, gate) => self.wake_own(turn, gate),
@@ -182,7 +187,7 @@ impl Scheduler {
     pub(super) fn limit_changed(&mut self, limit: LimitIx) {
         let queues: Vec<QueueIx> = self.limits.limit(limit).lots.keys().copied().collect();
         for queue in queues {
-            if !self.lot(limit, queue).stop_all_dozing().is_empty() {
+            if self.lot(limit, queue).stop_all_dozing() {
                 self.refresh(limit, queue);
             }
         }

@@ -183,15 +183,13 @@ impl Lot {
         }
     }
 
-    /// All gates are looked at again: what closes them.
-    pub fn stop_all_dozing(&mut self) -> Vec<Bucket> {
-        let dozing = self.closed.iter_mut().filter(|(_, closed)| closed.dozing);
-        dozing
-            .map(|(bucket, closed)| {
-                closed.dozing = false;
-                *bucket
-            })
-            .collect()
+    /// All gates are looked at again. Whether some had been left alone.
+    pub fn stop_all_dozing(&mut self) -> bool {
+        let mut any = false;
+        for closed in self.closed.values_mut() {
+            any |= std::mem::take(&mut closed.dozing);
+        }
+        any
     }
 
     /// Somebody has an offer: the other gates that this closes can wait.
@@ -218,6 +216,11 @@ impl Lot {
         };
         let all = self.closed.iter().map(|(bucket, closed)| wanted(bucket, closed));
         all.filter(|(_, is, wanted, _)| is != wanted).collect()
+    }
+
+    /// The rank under which the lot sleeps in a bucket.
+    pub fn asleep_under(&self, bucket: Bucket) -> Option<Rank> {
+        self.closed.get(&bucket)?.asleep
     }
 
     pub fn set_asleep(&mut self, bucket: Bucket, rank: Option<Rank>) {
