@@ -1,16 +1,12 @@
 //! The decision: which job a fetch gets next.
 
 use super::Scheduler;
-use super::account::AccountIx;
 use super::ask::{Ask, Pick, Queues, Reason};
-use super::limits::{Closed, GateIx, LimitIx, Rank, Sleeper};
-use super::notice::Notice;
+use super::limits::{LimitIx, Rank};
 use super::rotation::RotationIx;
 use super::tag::Order;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
-use crate::shard::ShardIx;
-use crate::tenant::TenantIx;
 
 impl Scheduler {
     /// The job that this fetch gets next. It stays in its lane until it is said to have started, or to
@@ -137,7 +133,7 @@ impl Scheduler {
     }
 
     /// Some of a rotation's queues: each is looked at.
-    fn next_of_some(
+    pub(super) fn next_of_some(
         &mut self,
         queues: &[QueueIx],
         rotation: RotationIx,
@@ -161,7 +157,11 @@ impl Scheduler {
     }
 
     /// Those of some queues that have somebody to serve. The rotation knows of them afterwards.
-    fn with_somebody_seated(&mut self, queues: &[QueueIx], rotation: RotationIx) -> Vec<QueueIx> {
+    pub(super) fn with_somebody_seated(
+        &mut self,
+        queues: &[QueueIx],
+        rotation: RotationIx,
+    ) -> Vec<QueueIx> {
         let seated = |queue: &QueueIx| {
             let is = self.queue(*queue);
             is.may_dispatch() && !is.members[0].rings.is_empty()
@@ -171,92 +171,12 @@ impl Scheduler {
         ready
     }
 
-    /// First the level, then the tenant by its share over all queues of the account, then the queue
-    /// among those where it has something at that level.
-    fn next_in_account(
-        &mut self,
-        ask: &Ask,
-        account: AccountIx,
-        rotation: RotationIx,
-    ) -> Option<Pick> {
-        let mut queues = self.asked(ask);
-        loop {
-            self.steps += 1;
-            if let Some(queue) = self.owed_queue(rotation, &queues) {
-                let seat = self.queue(queue).member(account).unwrap_or(0);
-                match self.pick_in(queue, seat, Reason::Owed) {
-                    Some(pick) => return Some(pick),
-                    None => {
-                        self.put_to_sleep(rotation, queue);
-                        continue;
-                    }
-                }
-            }
-            let (level, tenant) = self.first_tenant(account, &queues)?;
-            let mut best: Option<(super::rotation::Rank, QueueIx, TurnIx)> = None;
-            for (place, &queue) in queues.iter().enumerate() {
-                let turn = self.shard_turn(queue, tenant, level);
-                let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_seated()) else {
-                    continue;
-                };
-                if !self.queue(queue).may_dispatch() {
-                    continue;
-                }
-                self.wake_in_rotation(rotation, queue);
-                let rank = self.rotations.get(rotation).rank(queue, place, self.now.mono);
-                if best.is_none_or(|(known, ..)| rank < known) {
-                    best = Some((rank, queue, turn));
-                }
-            }
-            let (_, queue, turn) = best?;
-            if !self.queue_is_open(queue) {
-                // What waits there may not start, so its turns do not count.
-                queues.retain(|other| *other != queue);
-                continue;
-            }
-            let seat = self.queue(queue).member(account).unwrap_or(0);
-            if let Some(pick) = self.pick_turn(turn, Some(seat), Reason::Turn) {
-                return Some(pick);
-            }
-        }
-    }
-
-    /// A queue among these that is owed a dispatch.
-    fn owed_queue(&mut self, rotation: RotationIx, queues: &[QueueIx]) -> Option<QueueIx> {
-        if !self.rotations.get(rotation).guarantees() {
-            return None;
-        }
-        let mono = self.now.mono;
-        self.with_somebody_seated(queues, rotation);
-        let is = self.rotations.get_mut(rotation);
-        is.note_starved(mono, &mut self.notices);
-        let ready = queues.iter().enumerate().filter(|(_, queue)| is.is_ready(**queue));
-        let first = ready.map(|(place, queue)| (is.rank(*queue, place, mono), *queue)).min()?;
-        first.0.is_owed().then_some(first.1)
-    }
-
-    /// The tenant whose turn it is over several queues, at the highest level of them all.
-    fn first_tenant(&mut self, account: AccountIx, queues: &[QueueIx]) -> Option<(i32, TenantIx)> {
-        let mut best: Option<(i32, Order, TenantIx)> = None;
-        for &queue in queues {
-            self.steps += 1;
-            if !self.queue(queue).may_dispatch() {
-                continue;
-            }
-            let Some(seat) = self.queue(queue).member(account) else { continue };
-            let Some((level, order, turn)) = self.first_seated(queue, seat) else { continue };
-            let better = best.is_none_or(|(known, known_order, _)| {
-                level > known || level == known && order < known_order
-            });
-            if better {
-                best = Some((level, order, self.turns.get(turn).tenant));
-            }
-        }
-        best.map(|(level, _, tenant)| (level, tenant))
-    }
-
     /// Who is first in a queue, by the present tags.
-    fn first_seated(&mut self, queue: QueueIx, seat: usize) -> Option<(i32, Order, TurnIx)> {
+    pub(super) fn first_seated(
+        &mut self,
+        queue: QueueIx,
+        seat: usize,
+    ) -> Option<(i32, Order, TurnIx)> {
         loop {
             self.steps += 1;
             let (&level, ring) = self.queue(queue).members[seat].rings.last_key_value()?;
@@ -288,7 +208,12 @@ impl Scheduler {
 
     /// The job that a turn would start; `None` when it may start none after all, which has changed
     /// where it stands.
-    fn pick_turn(&mut self, turn: TurnIx, seat: Option<usize>, reason: Reason) -> Option<Pick> {
+    pub(super) fn pick_turn(
+        &mut self,
+        turn: TurnIx,
+        seat: Option<usize>,
+        reason: Reason,
+    ) -> Option<Pick> {
         self.steps += 1;
         let is = self.turns.get(turn);
         let (queue, shard, tenant) = (is.queue, is.shard, is.tenant);
@@ -329,114 +254,5 @@ impl Scheduler {
             return None;
         }
         Some(Pick { seq, class, queue, turn, gate, seat, reason })
-    }
-
-    /// Somebody wants this tenant's jobs only.
-    fn next_of_tenant(&mut self, ask: &Ask, tenant: TenantIx) -> Option<Pick> {
-        let queues = self.asked(ask);
-        let (charge, account) = (ask.charge, ask.account);
-        let pick = |scheduler: &mut Self, queue: QueueIx, _: Reason| {
-            let own = || scheduler.queue(queue).member(account?);
-            let seat = charge.then(|| own().unwrap_or(0));
-            let shard = *scheduler.shard_of.get(&(queue, tenant))?;
-            scheduler.pick_of_shard(queue, shard, seat)
-        };
-        match ask.rotation {
-            Some(rotation) => self.next_of_some(&queues, rotation, Reason::Tenant, pick),
-            None => pick(self, *queues.first()?, Reason::Tenant),
-        }
-    }
-
-    fn pick_of_shard(
-        &mut self,
-        queue: QueueIx,
-        shard: ShardIx,
-        seat: Option<usize>,
-    ) -> Option<Pick> {
-        if !self.queue(queue).may_dispatch() {
-            return None;
-        }
-        loop {
-            let turns = self.shards[shard.0 as usize].turns.iter();
-            let served = turns.filter(|(_, turn)| {
-                let is = self.turns.get(*turn);
-                !is.parked && is.first_for_tenant().is_some()
-            });
-            let &(_, turn) = served.max_by_key(|(level, _)| *level)?;
-            if !self.queue_is_open(queue) {
-                return None;
-            }
-            if let Some(pick) = self.pick_turn(turn, seat, Reason::Tenant) {
-                return Some(pick);
-            }
-        }
-    }
-
-    /// A group's gate is closed, for fetches of its own tenant: they do not look at it again before it
-    /// may have opened.
-    fn sleep_for_tenant(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
-        let limit = self.limits.gate(gate).limit;
-        let is = self.turns.get_mut(turn);
-        let Some(group) = is.groups.get_mut(&gate) else { return };
-        group.own_asleep = Some((closed.bucket, group.rank));
-        let rank = group.rank;
-        group.lanes.first().map(|first| is.own.remove(&(*first, gate)));
-        self.sleep(limit, closed.bucket, rank, Sleeper::Own(turn, gate));
-        self.set_timer(limit, closed);
-        self.tell_closed(turn, gate, closed);
-    }
-
-    fn shard_turn(&self, queue: QueueIx, tenant: TenantIx, level: i32) -> Option<TurnIx> {
-        let shard = self.shard_of.get(&(queue, tenant))?;
-        let turns = &self.shards[shard.0 as usize].turns;
-        turns.iter().find(|(at, _)| *at == level).map(|(_, turn)| *turn)
-    }
-
-    /// Whether the limit of the queue as a whole lets a job start now.
-    fn queue_is_open(&mut self, queue: QueueIx) -> bool {
-        let Some(gate) = self.queue(queue).gate else { return true };
-        let closed = self.limits.opening(gate, self.now).closed;
-        self.tell_of_queue(queue, gate, closed.as_ref());
-        let Some(closed) = closed else { return true };
-        let limit = self.limits.gate(gate).limit;
-        if self.queue(queue).asleep != Some(closed.bucket) {
-            self.wake_queue_gate(queue);
-            self.queue_mut(queue).asleep = Some(closed.bucket);
-            self.sleep(limit, closed.bucket, Default::default(), Sleeper::Queue(queue));
-        }
-        self.set_timer(limit, &closed);
-        false
-    }
-
-    /// The queue does not sleep at its limit any more.
-    pub(super) fn wake_queue_gate(&mut self, queue: QueueIx) {
-        let bucket = self.queue_mut(queue).asleep.take();
-        if let (Some(bucket), Some(gate)) = (bucket, self.queue(queue).gate) {
-            let limit = self.limits.gate(gate).limit;
-            self.wake_up(limit, bucket, Default::default(), Sleeper::Queue(queue));
-        }
-    }
-
-    /// Whoever asks a queue that is closed as a whole, or open again, is the one to notice.
-    pub(super) fn tell_of_queue(&mut self, queue: QueueIx, gate: GateIx, closed: Option<&Closed>) {
-        let told = self.limits.gate(gate).told;
-        if told.is_some() == closed.is_some() {
-            return;
-        }
-        let first = self.queue(queue).members[0].rings.last_key_value();
-        let first = first.and_then(|(_, ring)| ring.first());
-        let next = first.and_then(|(_, turn)| self.turns.get(*turn).first());
-        if next.is_none() && closed.is_some() {
-            return;
-        }
-        let mono = self.now.mono;
-        self.limits.gate_mut(gate).told = closed.map(|closed| (closed.strategy, mono));
-        let Some(((_, head, class), _)) = next else { return };
-        let limit = self.limits.gate(gate).limit;
-        self.notices.push(match (told, closed) {
-            (None, Some(closed)) => Notice::LimitExceeded { limit, class, closed: *closed },
-            (Some(told), _) => Notice::LimitReleased { limit, class, head, told },
-            (None, None) => return,
-        });
     }
 }

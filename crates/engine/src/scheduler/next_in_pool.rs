@@ -1,0 +1,102 @@
+//! The decision in pool scope: the tenant first, then one of its queues.
+
+use super::Scheduler;
+use super::account::AccountIx;
+use super::ask::{Ask, Pick, Reason};
+use super::rotation::{Rank, RotationIx};
+use super::tag::Order;
+use super::turn::TurnIx;
+use crate::queue::QueueIx;
+use crate::tenant::TenantIx;
+
+impl Scheduler {
+    /// First the level, then the tenant by its share over all queues of the account, then the queue
+    /// among those where it has something at that level.
+    pub(super) fn next_in_account(
+        &mut self,
+        ask: &Ask,
+        account: AccountIx,
+        rotation: RotationIx,
+    ) -> Option<Pick> {
+        let mut queues = self.asked(ask);
+        loop {
+            self.steps += 1;
+            if let Some(queue) = self.owed_queue(rotation, &queues) {
+                let seat = self.queue(queue).member(account).unwrap_or(0);
+                match self.pick_in(queue, seat, Reason::Owed) {
+                    Some(pick) => return Some(pick),
+                    None => {
+                        self.put_to_sleep(rotation, queue);
+                        continue;
+                    }
+                }
+            }
+            let (level, tenant) = self.first_tenant(account, &queues)?;
+            let mut best: Option<(Rank, QueueIx, TurnIx)> = None;
+            for (place, &queue) in queues.iter().enumerate() {
+                let turn = self.shard_turn(queue, tenant, level);
+                let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_seated()) else {
+                    continue;
+                };
+                if !self.queue(queue).may_dispatch() {
+                    continue;
+                }
+                self.wake_in_rotation(rotation, queue);
+                let rank = self.rotations.get(rotation).rank(queue, place, self.now.mono);
+                if best.is_none_or(|(known, ..)| rank < known) {
+                    best = Some((rank, queue, turn));
+                }
+            }
+            let (_, queue, turn) = best?;
+            if !self.queue_is_open(queue) {
+                // What waits there may not start, so its turns do not count.
+                queues.retain(|other| *other != queue);
+                continue;
+            }
+            let seat = self.queue(queue).member(account).unwrap_or(0);
+            if let Some(pick) = self.pick_turn(turn, Some(seat), Reason::Turn) {
+                return Some(pick);
+            }
+        }
+    }
+
+    /// A queue among these that is owed a dispatch.
+    fn owed_queue(&mut self, rotation: RotationIx, queues: &[QueueIx]) -> Option<QueueIx> {
+        if !self.rotations.get(rotation).guarantees() {
+            return None;
+        }
+        let mono = self.now.mono;
+        self.with_somebody_seated(queues, rotation);
+        let is = self.rotations.get_mut(rotation);
+        is.note_starved(mono, &mut self.notices);
+        let ready = queues.iter().enumerate().filter(|(_, queue)| is.is_ready(**queue));
+        let first = ready.map(|(place, queue)| (is.rank(*queue, place, mono), *queue)).min()?;
+        first.0.is_owed().then_some(first.1)
+    }
+
+    /// The tenant whose turn it is over several queues, at the highest level of them all.
+    fn first_tenant(&mut self, account: AccountIx, queues: &[QueueIx]) -> Option<(i32, TenantIx)> {
+        let mut best: Option<(i32, Order, TenantIx)> = None;
+        for &queue in queues {
+            self.steps += 1;
+            if !self.queue(queue).may_dispatch() {
+                continue;
+            }
+            let Some(seat) = self.queue(queue).member(account) else { continue };
+            let Some((level, order, turn)) = self.first_seated(queue, seat) else { continue };
+            let better = best.is_none_or(|(known, known_order, _)| {
+                level > known || level == known && order < known_order
+            });
+            if better {
+                best = Some((level, order, self.turns.get(turn).tenant));
+            }
+        }
+        best.map(|(level, _, tenant)| (level, tenant))
+    }
+
+    fn shard_turn(&self, queue: QueueIx, tenant: TenantIx, level: i32) -> Option<TurnIx> {
+        let shard = self.shard_of.get(&(queue, tenant))?;
+        let turns = &self.shards[shard.0 as usize].turns;
+        turns.iter().find(|(at, _)| *at == level).map(|(_, turn)| *turn)
+    }
+}

@@ -1,0 +1,66 @@
+//! The decision for a fetch that wants one tenant's jobs only.
+
+use super::Scheduler;
+use super::ask::{Ask, Pick, Reason};
+use super::limits::{Closed, GateIx, Sleeper};
+use super::turn::TurnIx;
+use crate::queue::QueueIx;
+use crate::shard::ShardIx;
+use crate::tenant::TenantIx;
+
+impl Scheduler {
+    /// Somebody wants this tenant's jobs only.
+    pub(super) fn next_of_tenant(&mut self, ask: &Ask, tenant: TenantIx) -> Option<Pick> {
+        let queues = self.asked(ask);
+        let (charge, account) = (ask.charge, ask.account);
+        let pick = |scheduler: &mut Self, queue: QueueIx, _: Reason| {
+            let own = || scheduler.queue(queue).member(account?);
+            let seat = charge.then(|| own().unwrap_or(0));
+            let shard = *scheduler.shard_of.get(&(queue, tenant))?;
+            scheduler.pick_of_shard(queue, shard, seat)
+        };
+        match ask.rotation {
+            Some(rotation) => self.next_of_some(&queues, rotation, Reason::Tenant, pick),
+            None => pick(self, *queues.first()?, Reason::Tenant),
+        }
+    }
+
+    fn pick_of_shard(
+        &mut self,
+        queue: QueueIx,
+        shard: ShardIx,
+        seat: Option<usize>,
+    ) -> Option<Pick> {
+        if !self.queue(queue).may_dispatch() {
+            return None;
+        }
+        loop {
+            let turns = self.shards[shard.0 as usize].turns.iter();
+            let served = turns.filter(|(_, turn)| {
+                let is = self.turns.get(*turn);
+                !is.parked && is.first_for_tenant().is_some()
+            });
+            let &(_, turn) = served.max_by_key(|(level, _)| *level)?;
+            if !self.queue_is_open(queue) {
+                return None;
+            }
+            if let Some(pick) = self.pick_turn(turn, seat, Reason::Tenant) {
+                return Some(pick);
+            }
+        }
+    }
+
+    /// A group's gate is closed, for fetches of its own tenant: they do not look at it again before it
+    /// may have opened.
+    pub(super) fn sleep_for_tenant(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
+        let limit = self.limits.gate(gate).limit;
+        let is = self.turns.get_mut(turn);
+        let Some(group) = is.groups.get_mut(&gate) else { return };
+        group.own_asleep = Some((closed.bucket, group.rank));
+        let rank = group.rank;
+        group.lanes.first().map(|first| is.own.remove(&(*first, gate)));
+        self.sleep(limit, closed.bucket, rank, Sleeper::Own(turn, gate));
+        self.set_timer(limit, closed);
+        self.tell_closed(turn, gate, closed);
+    }
+}

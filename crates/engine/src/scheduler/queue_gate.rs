@@ -1,0 +1,56 @@
+//! The limit on a queue as a whole.
+
+use super::Scheduler;
+use super::limits::{Closed, GateIx, Sleeper};
+use super::notice::Notice;
+use crate::queue::QueueIx;
+
+impl Scheduler {
+    /// Whether the limit of the queue as a whole lets a job start now.
+    pub(super) fn queue_is_open(&mut self, queue: QueueIx) -> bool {
+        let Some(gate) = self.queue(queue).gate else { return true };
+        let closed = self.limits.opening(gate, self.now).closed;
+        self.tell_of_queue(queue, gate, closed.as_ref());
+        let Some(closed) = closed else { return true };
+        let limit = self.limits.gate(gate).limit;
+        if self.queue(queue).asleep != Some(closed.bucket) {
+            self.wake_queue_gate(queue);
+            self.queue_mut(queue).asleep = Some(closed.bucket);
+            self.sleep(limit, closed.bucket, Default::default(), Sleeper::Queue(queue));
+        }
+        self.set_timer(limit, &closed);
+        false
+    }
+
+    /// The queue does not sleep at its limit any more.
+    pub(super) fn wake_queue_gate(&mut self, queue: QueueIx) {
+        let bucket = self.queue_mut(queue).asleep.take();
+        if let (Some(bucket), Some(gate)) = (bucket, self.queue(queue).gate) {
+            let limit = self.limits.gate(gate).limit;
+            self.wake_up(limit, bucket, Default::default(), Sleeper::Queue(queue));
+        }
+    }
+
+    /// Whoever asks a queue that is closed as a whole, or open again, is the one to notice.
+    pub(super) fn tell_of_queue(&mut self, queue: QueueIx, gate: GateIx, closed: Option<&Closed>) {
+        let told = self.limits.gate(gate).told;
+        if told.is_some() == closed.is_some() {
+            return;
+        }
+        let first = self.queue(queue).members[0].rings.last_key_value();
+        let first = first.and_then(|(_, ring)| ring.first());
+        let next = first.and_then(|(_, turn)| self.turns.get(*turn).first());
+        if next.is_none() && closed.is_some() {
+            return;
+        }
+        let mono = self.now.mono;
+        self.limits.gate_mut(gate).told = closed.map(|closed| (closed.strategy, mono));
+        let Some(((_, head, class), _)) = next else { return };
+        let limit = self.limits.gate(gate).limit;
+        self.notices.push(match (told, closed) {
+            (None, Some(closed)) => Notice::LimitExceeded { limit, class, closed: *closed },
+            (Some(told), _) => Notice::LimitReleased { limit, class, head, told },
+            (None, None) => return,
+        });
+    }
+}
