@@ -6,6 +6,8 @@
 //! written out are of no use any more and go. What a start reads is bounded, and so is what a batch
 //! writes.
 
+mod rotations;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 
@@ -15,8 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Engine;
 use crate::scheduler::limits::{LimitIx, Partition};
-use crate::scheduler::{ChangedRotation, Owner, RotationKey, Tag};
+use crate::scheduler::{Owner, RotationKey, Tag};
 use crate::tenant::{Tally, TenantIx, TenantState};
+
+pub(crate) use rotations::RotationState;
 
 /// For each thing that changes the journal may have so many entries, even if that is more than is
 /// configured: otherwise things would be written out nearly as often as they change.
@@ -81,16 +85,6 @@ pub(crate) struct Entry {
     rotations: Vec<(String, RotationState)>,
 }
 
-/// How queues take turns, as it is kept on disk.
-#[derive(Debug, Default, Clone, Serialize, Deserialize)]
-pub(crate) struct RotationState {
-    /// The batch after which it was so.
-    #[serde(default)]
-    pub as_of: u64,
-    pub round: Tag,
-    pub tags: BTreeMap<QueueName, Tag>,
-}
-
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct LimitEntry {
     rates: Vec<Rate>,
@@ -123,66 +117,6 @@ impl Journal {
         let things = self.owed / most;
         self.owed %= most;
         things
-    }
-
-    fn note_rotation(&mut self, key: RotationKey, state: RotationState) {
-        self.know_rotation(key.clone(), state);
-        self.rotation_changed(&key, self.number);
-    }
-
-    pub fn know_rotation(&mut self, key: RotationKey, state: RotationState) {
-        match self.rotation_numbers.get(&key) {
-            Some(&index) => {
-                let known = &mut self.rotations[index].1;
-                if state.round < known.round {
-                    known.tags.clear();
-                }
-                known.round = state.round;
-                known.tags.extend(state.tags);
-            }
-            None => {
-                let index = self.free_numbers.pop().unwrap_or(self.rotations.len());
-                self.rotation_numbers.insert(key.clone(), index);
-                match self.rotations.get_mut(index) {
-                    Some(slot) => *slot = (key, state, false),
-                    None => self.rotations.push((key, state, false)),
-                }
-            }
-        }
-    }
-
-    fn rotation_changed(&mut self, key: &RotationKey, number: u64) {
-        if let Some(&index) = self.rotation_numbers.get(key)
-            && !std::mem::replace(&mut self.rotations[index].2, true)
-        {
-            self.dirty.push_back((number, Thing::Rotation(index)));
-        }
-    }
-
-    fn write_rotation_out(&mut self, index: usize, out: &mut Vec<Mutation>) {
-        let number = self.number;
-        let (key, state, dirty) = &mut self.rotations[index];
-        *dirty = false;
-        let name = key.name();
-        match self.rotation_numbers.get(key) == Some(&index) {
-            true => {
-                state.as_of = number;
-                out.push(put(Kind::RotationState, &name, state));
-            }
-            false => {
-                self.free_numbers.push(index);
-                out.push(Mutation::Remove(Kind::RotationState, name.into()));
-            }
-        }
-    }
-
-    /// A pool is gone.
-    pub fn rotation_gone(&mut self, key: &RotationKey) {
-        if let Some(index) = self.rotation_numbers.remove(key)
-            && !std::mem::replace(&mut self.rotations[index].2, true)
-        {
-            self.dirty.push_back((self.number, Thing::Rotation(index)));
-        }
     }
 
     /// What was written out under this name knows all batches up to this one.
@@ -274,28 +208,6 @@ impl Engine {
         }
         out.push_str("]}");
         out.into_bytes()
-    }
-
-    fn write_rotations(&mut self, out: &mut String) {
-        for key in self.scheduler.take_forgotten_rotations() {
-            self.journal.rotation_gone(&key);
-        }
-        let changed = self.scheduler.take_changed_rotations();
-        if changed.is_empty() {
-            return;
-        }
-        end_list(out, r#""rotations":["#);
-        for ChangedRotation { key, round, tags } in changed {
-            let name = |(queue, tag)| (self.queues.get(queue).name.clone(), tag);
-            let state = RotationState {
-                as_of: self.journal.number,
-                round,
-                tags: tags.into_iter().map(name).collect(),
-            };
-            let json = serde_json::to_string(&state).expect("a state is plain data");
-            let _ = write!(out, r#"["{}",{json}],"#, key.name());
-            self.journal.note_rotation(key, state);
-        }
     }
 
     fn write_limits(&mut self, out: &mut String) {
@@ -473,15 +385,5 @@ impl Engine {
         if let Some(account) = self.scheduler.account_of_pool(pool) {
             self.scheduler.restore_tag(account, ix, level, tag);
         }
-    }
-
-    /// How queues took turns.
-    pub(crate) fn remember_rotation(&mut self, name: &str, state: &RotationState) {
-        let Some(key) = RotationKey::parse(name) else { return };
-        let tags = state.tags.iter();
-        let tags = tags.filter_map(|(queue, tag)| Some((self.queues.find(queue)?, *tag)));
-        let tags = tags.collect();
-        self.scheduler.restore_rotation(key.clone(), state.round, tags);
-        self.journal.know_rotation(key, state.clone());
     }
 }
