@@ -9,21 +9,23 @@ use crate::tenant::weight;
 use crate::{QueueName, Rejection, Weight, duration};
 
 const MOST_QUEUES: usize = 1_000;
-const KNOWN: [&str; 8] = [
-    "name",
-    "queues",
-    "concurrency",
-    "strategy",
-    "weights",
-    "isolated",
-    "starvation_prevention",
-    "fairness_scope",
-];
 
 impl PoolConfig {
+    /// What may be said about a pool, besides its name.
+    pub const FIELDS: &'static [&'static str] = &[
+        "queues",
+        "concurrency",
+        "strategy",
+        "weights",
+        "isolated",
+        "starvation_prevention",
+        "fairness_scope",
+    ];
+
     /// Reads the members of a pool; `queues` may be a list or a map of `name -> {weight}`.
     pub fn parse(members: &Map<String, Value>) -> Result<Self, Rejection> {
-        if let Some(unknown) = members.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+        let is_known = |key: &str| key == "name" || Self::FIELDS.contains(&key);
+        if let Some(unknown) = members.keys().find(|key| !is_known(key)) {
             return Err(Rejection::value(unknown.clone(), "is not a field of a pool")
                 .hint("Known are queues, concurrency, strategy, weights, isolated, starvation_prevention and fairness_scope."));
         }

@@ -57,15 +57,7 @@ impl Thing for PoolConfig {
 
     const WHAT: &'static str = "a pool";
     const NAME: &'static str = "name";
-    const FIELDS: &'static [&'static str] = &[
-        "queues",
-        "concurrency",
-        "strategy",
-        "weights",
-        "isolated",
-        "starvation_prevention",
-        "fairness_scope",
-    ];
+    const FIELDS: &'static [&'static str] = PoolConfig::FIELDS;
 
     fn name(text: &str) -> Result<PoolName, NameError> {
         PoolName::parse(text)
