@@ -5,164 +5,156 @@ use std::cmp::Reverse;
 use rota_model::ClassId;
 
 use super::Scheduler;
-use super::limits::{GateIx, LimitIx, Lot, Rank, Sleeper};
+use super::limits::{Bucket, Closed, GateIx, LimitIx, Rank, Sleeper, Waitlist};
 use super::tag::{Tag, fifo_order};
-use super::turn::{Group, GroupState, LaneKey, TurnIx};
+use super::turn::{Group, LaneKey, TurnIx};
 use crate::queue::QueueIx;
+use crate::tenant::TenantIx;
 
 impl Scheduler {
     /// A lane joins the group of its turn at this gate.
-    pub(super) fn join_group(&mut self, turn: TurnIx, gate: GateIx, key: LaneKey) {
+    pub(super) fn join_group(&mut self, turn: TurnIx, gate: GateIx, lane: LaneKey) {
         if let Some(group) = self.turns.get_mut(turn).groups.get_mut(&gate) {
-            let was = group.lanes.first().copied();
-            group.lanes.insert(key);
-            self.first_lane_moved(turn, gate, was);
+            let first = group.first();
+            group.lanes.insert(lane);
+            self.first_lane_moved(turn, gate, first);
             return;
         }
         let limit = self.limits.gate(gate).limit;
-        let is = self.turns.get(turn);
-        let (queue, level, tenant) = (is.queue, is.level, is.tenant);
-        self.limits.limit_mut(limit).order.join(level, tenant);
-        let rank = self.rank_of(turn, gate, key);
-        let group = Group {
-            lanes: [key].into(),
-            rank,
-            state: GroupState::Waiting,
-            own_asleep: None,
-            told: None,
-        };
         let is = self.turns.get_mut(turn);
-        is.groups.insert(gate, group);
-        is.own.insert((key, gate));
-        self.lot(limit, queue).add(rank, gate, turn);
+        let (queue, level, tenant) = (is.queue, is.level, is.tenant);
+        is.groups.insert(gate, Group::new(lane));
+        is.own.insert((lane, gate));
+        self.limits.limit_mut(limit).order.join(level, tenant);
+        self.put_at_gate(turn, gate);
         if let Some(closed) = self.limits.opening(gate, self.now).closed {
-            self.close_gate(limit, queue, gate, &closed);
-            self.tell_closed(turn, gate, &closed);
+            self.close_group(turn, gate, &closed);
         }
         self.refresh(limit, queue);
         self.own_jobs_came(turn);
     }
 
     /// A lane leaves the group that it waits in.
-    pub(super) fn leave_group(&mut self, turn: TurnIx, gate: GateIx, key: LaneKey) {
+    pub(super) fn leave_group(&mut self, turn: TurnIx, gate: GateIx, lane: LaneKey) {
         let Some(group) = self.turns.get_mut(turn).groups.get_mut(&gate) else { return };
         if group.lanes.len() > 1 {
-            let was = group.lanes.first().copied();
-            group.lanes.remove(&key);
-            self.first_lane_moved(turn, gate, was);
+            let first = group.first();
+            group.lanes.remove(&lane);
+            self.first_lane_moved(turn, gate, first);
             return;
         }
-        self.withdraw(turn, gate);
+        self.take_out_of_line(turn, gate);
         let is = self.turns.get_mut(turn);
         let (queue, level, tenant) = (is.queue, is.level, is.tenant);
         let group = is.groups.remove(&gate);
-        is.own.remove(&(key, gate));
+        is.own.remove(&(lane, gate));
         let limit = self.limits.gate(gate).limit;
         if let Some((bucket, rank)) = group.and_then(|group| group.own_asleep) {
-            self.wake_up(limit, bucket, rank, Sleeper::Own(turn, gate));
+            self.unsubscribe(limit, bucket, rank, tenant, Sleeper::Own(turn, gate));
         }
         self.limits.limit_mut(limit).order.leave(level, tenant);
         self.refresh(limit, queue);
     }
 
     /// The first lane of a group is another one, or has another head.
-    pub(super) fn first_lane_moved(&mut self, turn: TurnIx, gate: GateIx, was: Option<LaneKey>) {
+    pub(super) fn first_lane_moved(&mut self, turn: TurnIx, gate: GateIx, was: LaneKey) {
         let is = self.turns.get_mut(turn);
         let Some(group) = is.groups.get(&gate) else { return };
-        let first = group.lanes.first().copied();
+        let (first, in_front, queue) = (group.first(), group.in_front, is.queue);
         if first == was {
             return;
         }
-        for set in [&mut is.own, &mut is.offers] {
-            let held = was.is_some_and(|was| set.remove(&(was, gate)));
-            if let Some(first) = first.filter(|_| held) {
-                set.insert((first, gate));
-            }
+        if is.own.remove(&(was, gate)) {
+            is.own.insert((first, gate));
         }
+        let limit = self.limits.gate(gate).limit;
+        let rank = self.rank_of(turn, limit, first);
+        let list = self.waitlist(limit, queue);
+        list.rekey(turn, (was, gate), (first, gate), in_front, rank);
+        let bucket = list.bucket_of(gate);
+        self.line_changed(limit, turn, bucket.filter(|_| !in_front));
         // Who falls back is put right when it comes up; who comes forward must be now.
-        if !self.rules.fair || first < was {
-            self.rank_anew(turn, gate);
+        if first < was {
+            self.refresh(limit, queue);
         }
-    }
-
-    /// A group's place in the order of its key.
-    fn rank_of(&self, turn: TurnIx, gate: GateIx, first: LaneKey) -> Rank {
-        let is = self.turns.get(turn);
-        if !self.rules.fair {
-            let (tag, last) = fifo_order(first.1);
-            return (Reverse(is.level), tag, last, (first.0, first.1));
-        }
-        let limit = self.limits.limit(self.limits.gate(gate).limit);
-        let one = Tag::step(self.rules.one_job, self.tenants[is.tenant.0 as usize].weight);
-        let tag = limit.order.tag(is.level, is.tenant, one);
-        let last = is
-            .seats
-            .last()
-            .map_or(Tag::default(), |seat| self.accounts.get(seat.standing).last_tag);
-        (Reverse(is.level), tag, last, (first.0, first.1))
-    }
-
-    /// What the rank of a group would be now.
-    pub(super) fn present_rank(&self, turn: TurnIx, gate: GateIx) -> Option<Rank> {
-        let group = self.turns.get(turn).groups.get(&gate)?;
-        Some(self.rank_of(turn, gate, *group.lanes.first()?))
-    }
-
-    /// Puts a group where it belongs now in the order of its key, without an offer.
-    pub(super) fn rank_anew(&mut self, turn: TurnIx, gate: GateIx) {
-        let Some(rank) = self.present_rank(turn, gate) else { return };
-        let is = self.turns.get(turn);
-        let (limit, queue) = (self.limits.gate(gate).limit, is.queue);
-        if is.groups.get(&gate).is_some_and(|group| group.state == GroupState::Aside) {
-            return;
-        }
-        self.withdraw(turn, gate);
-        if let Some(group) = self.turns.get_mut(turn).groups.get_mut(&gate) {
-            (group.rank, group.state) = (rank, GroupState::Waiting);
-        }
-        self.lot(limit, queue).add(rank, gate, turn);
-        self.refresh(limit, queue);
-        self.reseat(turn);
-    }
-
-    pub(super) fn lot(&mut self, limit: LimitIx, queue: QueueIx) -> &mut Lot {
-        self.limits.limit_mut(limit).lots.entry(queue).or_default()
-    }
-
-    /// Takes a group out of its lot.
-    pub(super) fn withdraw(&mut self, turn: TurnIx, gate: GateIx) {
-        let is = self.turns.get(turn);
-        let Some(group) = is.groups.get(&gate) else { return };
-        let (queue, rank, state) = (is.queue, group.rank, group.state);
-        let limit = self.limits.gate(gate).limit;
-        match state {
-            GroupState::Waiting => self.lot(limit, queue).remove(rank, gate, turn),
-            GroupState::Offered => self.take_offer_back(turn, gate),
-            GroupState::Passed => {
-                self.lot(limit, queue).passed.retain(|passed| *passed != (gate, turn));
-            }
-            GroupState::Aside => {
-                self.turns.get_mut(turn).aside.retain(|aside| *aside != gate);
-            }
-        }
-    }
-
-    pub(super) fn re_rank_waiting(&mut self, turn: TurnIx, gate: GateIx) {
-        let Some(rank) = self.present_rank(turn, gate) else { return };
-        let limit = self.limits.gate(gate).limit;
-        let is = self.turns.get_mut(turn);
-        let queue = is.queue;
-        let Some(group) = is.groups.get_mut(&gate) else { return };
-        let was = std::mem::replace(&mut group.rank, rank);
-        // In this order, so that the gate does not seem to have nobody waiting in between.
-        let lot = self.lot(limit, queue);
-        lot.add(rank, gate, turn);
-        lot.remove(was, gate, turn);
     }
 
     /// A lane must wait at another gate than the one it has waited at.
     pub(super) fn move_to_gate(&mut self, class: ClassId, to: GateIx) {
         self.displace_lane(class);
         self.place_lane_at(class, Some(to));
+    }
+
+    /// A group's gate was found closed: it sleeps, with all others that the same closes.
+    pub(super) fn close_group(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
+        let is = self.turns.get(turn);
+        let (queue, limit) = (is.queue, self.limits.gate(gate).limit);
+        if is.groups.get(&gate).is_some_and(|group| group.in_front) {
+            self.take_out_of_line(turn, gate);
+            self.put_at_gate(turn, gate);
+        }
+        let list = self.waitlist(limit, queue);
+        let was = list.bucket_of(gate);
+        list.close(gate, closed.bucket);
+        was.into_iter().for_each(|bucket| self.resubscribe(limit, queue, bucket));
+        self.resubscribe(limit, queue, closed.bucket);
+        self.set_timer(limit, closed);
+        self.tell_closed(turn, gate, closed);
+    }
+
+    fn put_at_gate(&mut self, turn: TurnIx, gate: GateIx) {
+        let limit = self.limits.gate(gate).limit;
+        let is = self.turns.get_mut(turn);
+        let (queue, tenant) = (is.queue, is.tenant);
+        let Some(group) = is.groups.get_mut(&gate) else { return };
+        group.in_front = false;
+        let first = group.first();
+        let rank = self.rank_of(turn, limit, first);
+        let list = self.waitlist(limit, queue);
+        list.insert(turn, tenant, (first, gate), rank);
+        let bucket = list.bucket_of(gate);
+        self.line_changed(limit, turn, bucket);
+    }
+
+    fn take_out_of_line(&mut self, turn: TurnIx, gate: GateIx) {
+        let is = self.turns.get(turn);
+        let Some(group) = is.groups.get(&gate) else { return };
+        let (queue, first, in_front) = (is.queue, group.first(), group.in_front);
+        let limit = self.limits.gate(gate).limit;
+        let list = self.waitlist(limit, queue);
+        let bucket = list.bucket_of(gate);
+        list.remove(turn, (first, gate), in_front);
+        self.line_changed(limit, turn, bucket.filter(|_| !in_front));
+    }
+
+    /// What a turn is offered may have changed, or who is first behind the gates of a bucket.
+    fn line_changed(&mut self, limit: LimitIx, turn: TurnIx, bucket: Option<Bucket>) {
+        match bucket {
+            None => self.update_offer(limit, turn),
+            Some(bucket) => self.resubscribe(limit, self.turns.get(turn).queue, bucket),
+        }
+    }
+
+    /// The place of a turn in the order of a key, as of now.
+    pub(super) fn rank_of(&self, turn: TurnIx, limit: LimitIx, first: LaneKey) -> Rank {
+        let is = self.turns.get(turn);
+        let (level, job) = (Reverse(is.level), (first.0, first.1));
+        if !self.rules.fair {
+            let (last, tag) = fifo_order(first.1);
+            return Rank { level, tag, last, job };
+        }
+        let seat = is.seats.last();
+        let last = seat.map_or(Tag::default(), |seat| self.accounts.get(seat.standing).last_tag);
+        Rank { level, tag: self.tag_at(limit, is.level, is.tenant), last, job }
+    }
+
+    /// A tenant's tag at a key.
+    pub(super) fn tag_at(&self, limit: LimitIx, level: i32, tenant: TenantIx) -> Tag {
+        let one = Tag::step(self.rules.one_job, self.tenant(tenant).weight);
+        self.limits.limit(limit).order.tag(level, tenant, one)
+    }
+
+    pub(super) fn waitlist(&mut self, limit: LimitIx, queue: QueueIx) -> &mut Waitlist {
+        self.limits.limit_mut(limit).waitlists.entry(queue).or_default()
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Scheduler;
 use super::ask::{Ask, Pick, Queues, Reason};
-use super::limits::{LimitIx, Rank};
 use super::rotation::RotationIx;
 use super::tag::Order;
 use super::turn::TurnIx;
@@ -12,14 +11,13 @@ impl Scheduler {
     /// The job that this fetch gets next. It stays in its lane until it is said to have started, or to
     /// have left.
     pub fn next(&mut self, ask: &Ask) -> Option<Pick> {
-        // The last start may have made way for others.
-        self.wake_some();
+        self.wake_asked(ask);
         loop {
             let pick = self.decide(ask);
-            if pick.is_some() || self.to_wake.is_empty() && self.to_withdraw.is_empty() {
+            self.end_deferrals();
+            if pick.is_some() || !self.wake_some() {
                 return pick;
             }
-            self.wake_some();
         }
     }
 
@@ -47,82 +45,43 @@ impl Scheduler {
 
     /// First the queue, then the tenant in it.
     fn next_by_queue(&mut self, ask: &Ask, rotation: RotationIx) -> Option<Pick> {
+        let pick = |scheduler: &mut Self, queue: QueueIx, reason: Reason| {
+            let pick = scheduler.pick_in_rotation(ask, rotation, queue, reason);
+            if pick.is_none() {
+                scheduler.put_to_sleep(rotation, queue);
+            }
+            pick
+        };
         if let Queues::Some(asked) = &ask.queues {
             let queues = self.with_somebody_seated(asked, rotation);
-            let pick = |scheduler: &mut Self, queue: QueueIx, reason: Reason| loop {
-                let Some(pick) = scheduler.pick_in(queue, 0, reason) else {
-                    scheduler.put_to_sleep(rotation, queue);
-                    return None;
-                };
-                let pick = scheduler.in_key_order(pick, rotation, Some(asked));
-                if pick.is_some() {
-                    return pick;
-                }
-            };
             return self.next_of_some(&queues, rotation, Reason::Turn, pick);
         }
         loop {
             self.steps += 1;
             let (queue, reason) = self.first_queue(rotation)?;
-            let Some(pick) = self.pick_in(queue, 0, reason) else {
-                self.put_to_sleep(rotation, queue);
-                continue;
-            };
-            let pick = self.in_key_order(pick, rotation, None);
-            if pick.is_some() {
-                return pick;
+            if let Some(pick) = pick(self, queue, reason) {
+                return Some(pick);
             }
         }
     }
 
-    /// A start of a key for which others of these queues wait as well goes to whoever comes first in
-    /// the key's order. Where queues go strictly by their own order, that comes first. `None` when
-    /// somebody else came first who may not start after all.
-    fn in_key_order(
+    /// The first job of a queue that may start. A start of a key goes to whoever comes first in the
+    /// key's order in all queues that the fetch asks for, unless the order of queues comes before that.
+    fn pick_in_rotation(
         &mut self,
-        pick: Pick,
+        ask: &Ask,
         rotation: RotationIx,
-        asked: Option<&[QueueIx]>,
+        queue: QueueIx,
+        reason: Reason,
     ) -> Option<Pick> {
-        let Some(gate) = pick.gate else { return Some(pick) };
-        let ix = self.limits.gate(gate).limit;
-        let (lots, is) = (&self.limits.limit(ix).lots, self.rotations.get(rotation));
-        if lots.len() < 2 || is.is_strict() || is.guarantees() {
-            return Some(pick);
-        }
-        let Some(own) = self.present_rank(pick.turn, gate) else { return Some(pick) };
-        let is_asked = |queue: &QueueIx| match asked {
-            Some(asked) => asked.contains(queue),
-            None => is.place(*queue).is_some(),
-        };
-        let waiting = lots.keys().filter(|queue| **queue != pick.queue).filter(|q| is_asked(q));
-        let before = waiting.filter_map(|queue| self.first_at(*queue, ix));
-        let before: Vec<_> = before.filter(|(rank, ..)| *rank < own).collect();
-        self.steps += before.len() as u64;
-        let free = self.limits.opening(gate, self.now).free;
-        match before.iter().min() {
-            Some(&(_, queue, turn)) if before.len() as u64 >= free => {
-                if !self.queue_is_open(queue) {
-                    return Some(pick);
-                }
-                self.pick_turn(turn, Some(0), Reason::Turn)
+        loop {
+            let pick = self.pick_in(queue, 0, reason)?;
+            let is = self.rotations.get(rotation);
+            if is.is_strict() || is.guarantees() || !self.is_outranked(&pick, ask) {
+                return Some(pick);
             }
-            _ => Some(pick),
+            self.defer(&pick);
         }
-    }
-
-    /// Whoever is next in a queue, if it would be served a job of this limit.
-    fn first_at(&self, queue: QueueIx, limit: LimitIx) -> Option<(Rank, QueueIx, TurnIx)> {
-        if !self.queue(queue).may_dispatch() {
-            return None;
-        }
-        let (_, ring) = self.queue(queue).members[0].rings.last_key_value()?;
-        let &(_, turn) = ring.first()?;
-        let gate = self.turns.get(turn).first()?.1?;
-        if self.limits.gate(gate).limit != limit {
-            return None;
-        }
-        Some((self.present_rank(turn, gate)?, queue, turn))
     }
 
     /// The queue that comes first in a rotation, and whether because it is owed a dispatch.
@@ -215,15 +174,14 @@ impl Scheduler {
         reason: Reason,
     ) -> Option<Pick> {
         self.steps += 1;
-        let is = self.turns.get(turn);
-        let (queue, shard, tenant) = (is.queue, is.shard, is.tenant);
-        if self.shards[shard.0 as usize].paused || self.is_at_cap(tenant) {
+        if self.is_kept_out(turn) {
             self.reseat(turn);
             // Others may have what it was offered.
             self.withdraw_offers(turn);
             return None;
         }
-        let own = reason == Reason::Tenant;
+        let (is, own) = (self.turns.get(turn), reason == Reason::Tenant);
+        let queue = is.queue;
         let ((_, seq, class), gate) = if own { is.first_for_tenant()? } else { is.first()? };
         match gate {
             None => {

@@ -54,9 +54,11 @@ impl Scheduler {
                 continue;
             }
             let seat = self.queue(queue).member(account).unwrap_or(0);
-            if let Some(pick) = self.pick_turn(turn, Some(seat), Reason::Turn) {
+            let Some(pick) = self.pick_turn(turn, Some(seat), Reason::Turn) else { continue };
+            if !self.is_outranked(&pick, ask) {
                 return Some(pick);
             }
+            self.defer(&pick);
         }
     }
 

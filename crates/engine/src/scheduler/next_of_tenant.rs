@@ -54,12 +54,16 @@ impl Scheduler {
     /// may have opened.
     pub(super) fn sleep_for_tenant(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
         let limit = self.limits.gate(gate).limit;
+        let is = self.turns.get(turn);
+        let (tenant, Some(group)) = (is.tenant, is.groups.get(&gate)) else { return };
+        let first = group.first();
+        let rank = self.rank_of(turn, limit, first);
         let is = self.turns.get_mut(turn);
-        let Some(group) = is.groups.get_mut(&gate) else { return };
-        group.own_asleep = Some((closed.bucket, group.rank));
-        let rank = group.rank;
-        group.lanes.first().map(|first| is.own.remove(&(*first, gate)));
-        self.sleep(limit, closed.bucket, rank, Sleeper::Own(turn, gate));
+        is.own.remove(&(first, gate));
+        if let Some(group) = is.groups.get_mut(&gate) {
+            group.own_asleep = Some((closed.bucket, rank));
+        }
+        self.subscribe(limit, closed.bucket, rank, tenant, Sleeper::Own(turn, gate));
         self.set_timer(limit, closed);
         self.tell_closed(turn, gate, closed);
     }

@@ -1,190 +1,172 @@
 //! Who is offered a start of a key, in one queue.
 
 use super::Scheduler;
-use super::limits::{Bucket, Closed, GateIx, LimitIx, Rank};
+use super::limits::{Closed, First, GateIx, LimitIx, Rank};
 use super::notice::Notice;
-use super::turn::{GroupState, TurnIx};
+use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
-/// Groups of a lot that are given their present ranks when it is refreshed or woken. A tenant whose jobs
-/// carry more sets of numbers than this may come up once too early for it.
-pub(super) const RANKED_AT_ONCE: usize = 16;
-
 impl Scheduler {
-    fn offer(&mut self, rank: Rank, gate: GateIx, turn: TurnIx) {
-        let queue = self.turns.get(turn).queue;
-        let limit = self.limits.gate(gate).limit;
-        self.lot(limit, queue).offer(rank, gate, turn);
-        let is = self.turns.get_mut(turn);
-        let Some(group) = is.groups.get_mut(&gate) else { return };
-        group.state = GroupState::Offered;
-        let told = group.told.take();
-        let first = group.lanes.first().copied();
-        first.map(|first| is.offers.insert((first, gate)));
-        if let (Some(told), Some((_, head, class))) = (told, first) {
-            self.notices.push(Notice::LimitReleased { limit, class, head, told });
-        }
-        self.reseat(turn);
-    }
-
-    /// The group has no offer any more, and is in no line either.
-    pub(super) fn take_offer_back(&mut self, turn: TurnIx, gate: GateIx) {
-        let is = self.turns.get_mut(turn);
-        let queue = is.queue;
-        let Some(group) = is.groups.get(&gate) else { return };
-        let rank = group.rank;
-        group.lanes.first().map(|first| is.offers.remove(&(*first, gate)));
-        let limit = self.limits.gate(gate).limit;
-        self.lot(limit, queue).take_offer_back(rank, gate, turn);
-    }
-
-    /// The group waits in line again, under the rank that it has.
-    pub(super) fn back_in_line(&mut self, turn: TurnIx, gate: GateIx) {
-        self.withdraw(turn, gate);
-        let is = self.turns.get_mut(turn);
-        let queue = is.queue;
-        let Some(group) = is.groups.get_mut(&gate) else { return };
-        group.state = GroupState::Waiting;
-        let rank = group.rank;
-        let limit = self.limits.gate(gate).limit;
-        self.lot(limit, queue).add(rank, gate, turn);
-        self.reseat(turn);
-    }
-
-    /// Gives the first in the key's order their offers, as many as may start, and lets the lot sleep
-    /// where none may.
+    /// Gives the first in the key's order their offers, as many as may start, and lets those sleep
+    /// who may not.
     pub(super) fn refresh(&mut self, limit: LimitIx, queue: QueueIx) {
-        self.give_offers(limit, queue);
-        self.resubscribe(limit, queue);
-    }
-
-    fn give_offers(&mut self, limit: LimitIx, queue: QueueIx) {
-        let mut ranked = 0;
-        while self.refresh_once(limit, queue, &mut ranked) {
+        while self.refresh_once(limit, queue) {
             self.steps += 1;
         }
-    }
-
-    /// The same when a lot was woken: what else the bucket closes is looked at when the offer that may
-    /// follow has been used.
-    pub(super) fn refresh_waking(&mut self, limit: LimitIx, bucket: Bucket, queue: QueueIx) {
-        self.give_offers(limit, queue);
-        self.lot(limit, queue).doze(bucket);
-        self.resubscribe(limit, queue);
+        let waitlists = &mut self.limits.limit_mut(limit).waitlists;
+        if waitlists.get(&queue).is_some_and(|list| list.is_empty()) {
+            waitlists.remove(&queue);
+        }
     }
 
     /// Whether there may be more to do.
-    fn refresh_once(&mut self, limit: LimitIx, queue: QueueIx, ranked: &mut usize) -> bool {
-        if self.look_at_dozing(limit, queue) {
-            return true;
-        }
-        let lot = self.lot(limit, queue);
-        let Some((rank, gate, turn)) = lot.first() else {
-            if !lot.has_offered() && !lot.passed.is_empty() {
-                self.bring_passed_back(limit, queue);
-                return true;
-            }
+    fn refresh_once(&mut self, limit: LimitIx, queue: QueueIx) -> bool {
+        let list = self.waitlist(limit, queue);
+        if list.deferred {
             return false;
+        }
+        let Some(first) = list.first() else {
+            return list.offers() == 0 && list.bring_passed_back();
         };
-        let has_passed = !lot.passed.is_empty();
-        let last = lot.last_offered();
-        if has_passed && self.was_passed_above(limit, queue, rank.0.0) {
-            self.bring_passed_back(limit, queue);
+        if list.passed_above(first.rank.level) {
+            return list.bring_passed_back();
+        }
+        let First { rank, turn, group: (lane, gate), in_front, .. } = first;
+        let present = self.rank_of(turn, limit, lane);
+        if present > rank {
+            self.waitlist(limit, queue).set_rank(turn, gate, in_front, present);
             return true;
         }
-        if *ranked < RANKED_AT_ONCE && self.present_rank(turn, gate).is_some_and(|now| now > rank) {
-            *ranked += 1;
-            self.re_rank_waiting(turn, gate);
-            return true;
-        }
-        if self.turns.get(turn).parked {
-            self.set_aside(turn, gate);
+        if self.is_kept_out(turn) {
+            self.reseat(turn);
+            self.set_aside(limit, turn, (!in_front).then_some(gate));
             return true;
         }
         let opening = self.limits.opening(gate, self.now);
         if let Some(closed) = opening.closed {
-            self.close_gate(limit, queue, gate, &closed);
-            self.tell_closed(turn, gate, &closed);
+            self.close_group(turn, gate, &closed);
             return true;
         }
-        if self.lot(limit, queue).may_offer(turn, opening.free) {
-            self.offer(rank, gate, turn);
+        let list = self.waitlist(limit, queue);
+        if list.offers() < opening.free || self.may_replace(first) {
+            self.offer(first);
             return true;
         }
-        let Some((last_rank, last_gate, last_turn)) = last else { return false };
-        let stale = self.present_rank(last_turn, last_gate).is_some_and(|now| now > last_rank);
-        if stale && *ranked < RANKED_AT_ONCE {
-            *ranked += 1;
-            self.back_in_line(last_turn, last_gate);
-            self.re_rank_waiting(last_turn, last_gate);
-            return true;
-        }
-        if rank < last_rank {
-            self.back_in_line(last_turn, last_gate);
-        }
-        rank < last_rank
+        self.make_way(limit, queue, rank)
     }
 
-    /// A group behind a gate that was left alone may come before the next that would be offered a
-    /// start, and its gate may be open by now. Whether that is so.
-    fn look_at_dozing(&mut self, limit: LimitIx, queue: QueueIx) -> bool {
-        let lot = self.lot(limit, queue);
-        let Some((rank, gate, bucket)) = lot.first_dozing() else { return false };
-        let before = lot.first().is_none_or(|(first, ..)| rank < first);
-        let (offered, last) = (lot.offered_turns(), lot.last_offered().map(|one| one.0));
-        let free = self.limits.opening(gate, self.now).free;
-        if !before || free == 0 || offered >= free && last.is_some_and(|last| last < rank) {
-            return false;
-        }
-        let lot = self.lot(limit, queue);
-        lot.stop_dozing(bucket);
-        lot.reopen_first(bucket);
-        self.to_wake.push((limit, bucket));
-        true
+    /// A turn that has an offer already may use it for an older job of another group.
+    fn may_replace(&mut self, first: First) -> bool {
+        let First { turn, group, .. } = first;
+        let is = self.turns.get(turn);
+        let limit = self.limits.gate(group.1).limit;
+        is.offered_at.get(&limit).is_some_and(|offered| group < *offered)
     }
 
-    /// Whether an offered group may start after all: its gate may have closed since, or another tenant
-    /// may have come before it.
-    pub(super) fn confirm_offer(&mut self, turn: TurnIx, gate: GateIx) -> bool {
-        let queue = self.turns.get(turn).queue;
+    /// As many turns have an offer as may start: the last of them makes way for whoever comes before
+    /// it. Whether it did.
+    fn make_way(&mut self, limit: LimitIx, queue: QueueIx, rank: Rank) -> bool {
+        let list = self.waitlist(limit, queue);
+        let Some((known, last)) = list.last_offered() else { return false };
+        let Some((lane, gate)) = list.offered_group(last) else { return false };
+        let present = self.rank_of(last, limit, lane);
+        if present > known {
+            self.waitlist(limit, queue).set_rank(last, gate, true, present);
+        }
+        if rank < present {
+            self.retract(limit, last);
+        }
+        rank < present
+    }
+
+    /// A group whose gate is open joins the others of its turn that may start; the turn gets an offer
+    /// unless it has one.
+    fn offer(&mut self, first: First) {
+        let First { turn, group: (_, gate), .. } = first;
+        let is = self.turns.get_mut(turn);
+        let queue = is.queue;
+        if let Some(group) = is.groups.get_mut(&gate) {
+            group.in_front = true;
+        }
         let limit = self.limits.gate(gate).limit;
+        let list = self.waitlist(limit, queue);
+        if !first.in_front {
+            list.come_forward(first);
+        }
+        if !list.is_settled(turn) {
+            list.offer(turn);
+        }
+        self.update_offer(limit, turn);
+        self.reseat(turn);
+    }
+
+    /// The turn has no offer any more and waits in line.
+    pub(super) fn retract(&mut self, limit: LimitIx, turn: TurnIx) {
+        let queue = self.turns.get(turn).queue;
+        self.waitlist(limit, queue).retract(turn);
+        self.update_offer(limit, turn);
+        self.reseat(turn);
+    }
+
+    /// What a turn is offered at a key may have changed.
+    pub(super) fn update_offer(&mut self, limit: LimitIx, turn: TurnIx) {
+        let is = self.turns.get_mut(turn);
+        let list = self.limits.limit(limit).waitlists.get(&is.queue);
+        let wanted = list.and_then(|list| list.offered_group(turn));
+        let known = is.offered_at.get(&limit).copied();
+        if known == wanted {
+            return;
+        }
+        known.map(|group| is.offers.remove(&group));
+        let Some((lane, gate)) = wanted else {
+            is.offered_at.remove(&limit);
+            return;
+        };
+        is.offers.insert((lane, gate));
+        is.offered_at.insert(limit, (lane, gate));
+        let told = is.groups.get_mut(&gate).and_then(|group| group.told.take());
+        if let Some(told) = told {
+            let (_, head, class) = lane;
+            self.notices.push(Notice::LimitReleased { limit, class, head, told });
+        }
+    }
+
+    /// Whether an offer may be used after all: the gate may have closed since, or another tenant may
+    /// have come before.
+    pub(super) fn confirm_offer(&mut self, turn: TurnIx, gate: GateIx) -> bool {
+        let is = self.turns.get(turn);
+        let (queue, limit) = (is.queue, self.limits.gate(gate).limit);
+        let Some(lane) = is.groups.get(&gate).map(|group| group.first()) else { return false };
         let opening = self.limits.opening(gate, self.now);
         if let Some(closed) = opening.closed {
-            self.back_in_line(turn, gate);
-            self.close_gate(limit, queue, gate, &closed);
-            self.tell_closed(turn, gate, &closed);
+            self.close_group(turn, gate, &closed);
             self.refresh(limit, queue);
+            self.reseat(turn);
             return false;
         }
-        let Some(group) = self.turns.get(turn).groups.get(&gate) else { return false };
-        let (known, present) = (group.rank, self.present_rank(turn, gate));
-        if let Some(present) = present.filter(|present| *present > known)
-            && self.lot(limit, queue).has_rival(turn, present)
-        {
-            self.rank_anew(turn, gate);
-            return false;
+        let rank = self.rank_of(turn, limit, lane);
+        let list = self.waitlist(limit, queue);
+        list.set_rank(turn, gate, true, rank);
+        if list.has_rival(turn, rank) {
+            self.refresh(limit, queue);
         }
-        while let lot = self.lot(limit, queue)
-            && lot.offered_turns() > opening.free
-            && let Some((_, other_gate, other)) = lot.last_offered()
+        while let list = self.waitlist(limit, queue)
+            && list.offers() > opening.free
+            && let Some((_, last)) = list.last_offered()
         {
             self.steps += 1;
-            self.back_in_line(other, other_gate);
-            if other == turn && other_gate == gate {
-                return false;
-            }
+            self.retract(limit, last);
         }
-        true
+        self.turns.get(turn).offers.contains(&(lane, gate))
     }
 
     /// A group would start and its gate is closed. Said once until it may start again.
     pub(super) fn tell_closed(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
         let (mono, limit) = (self.now.mono, self.limits.gate(gate).limit);
         let Some(group) = self.turns.get_mut(turn).groups.get_mut(&gate) else { return };
-        if group.told.is_none()
-            && let Some(&(_, _, class)) = group.lanes.first()
-        {
+        if group.told.is_none() {
             group.told = Some((closed.strategy, mono));
+            let (_, _, class) = group.first();
             self.notices.push(Notice::LimitExceeded { limit, class, closed: *closed });
         }
     }

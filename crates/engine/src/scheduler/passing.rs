@@ -1,76 +1,62 @@
-//! Offers that go to somebody else: because the turn is served something else, or is parked.
+//! Offers that go to somebody else: because the turn is served something else, is parked, or a fetch
+//! can serve somebody who comes before it in another queue.
+
+use std::collections::BTreeSet;
+use std::ops::Bound::{Excluded, Unbounded};
 
 use super::Scheduler;
-use super::limits::{GateIx, LimitIx};
-use super::turn::{GroupState, LaneKey, TurnIx};
+use super::ask::{Ask, Pick, Queues};
+use super::limits::{GateIx, GroupKey, LimitIx};
+use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
 /// Offers of a turn that are passed on when it is served something else, in one step.
 const PASSED_AT_ONCE: usize = 4;
 /// Offers of a parked turn that are withdrawn in one step.
 const WITHDRAWN_AT_ONCE: usize = 16;
+/// Up to so many queues that wait for a key, and so many starts of it, its order is asked across queues.
+const COMPARED: usize = 64;
 
 impl Scheduler {
-    /// A turn was served a lane that waits at this gate, or at none: what else it is offered passes on
-    /// to those who wait behind it.
-    pub(super) fn pass_on(&mut self, turn: TurnIx, served: Option<GateIx>) {
+    /// A turn was served, through this key or through none: what else it is offered passes on to those
+    /// who wait behind it.
+    pub(super) fn pass_on(&mut self, turn: TurnIx, served: Option<LimitIx>) {
         let is = self.turns.get(turn);
         if is.offers.is_empty() {
             return;
         }
         let queue = is.queue;
-        let after = is.passed_to.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
-        let behind = is.offers.range((after, std::ops::Bound::Unbounded)).take(PASSED_AT_ONCE);
-        let behind: Vec<(LaneKey, GateIx)> = behind.copied().collect();
-        let more = behind.len() == PASSED_AT_ONCE;
-        self.turns.get_mut(turn).passed_to = behind.last().copied().filter(|_| more);
-        for (_, gate) in behind {
+        let after = is.passed_to.map_or(Unbounded, Excluded);
+        let some = is.offers.range((after, Unbounded)).take(PASSED_AT_ONCE);
+        let some: Vec<GroupKey> = some.copied().collect();
+        let more = some.len() == PASSED_AT_ONCE;
+        self.turns.get_mut(turn).passed_to = some.last().copied().filter(|_| more);
+        for (_, gate) in some {
             let limit = self.limits.gate(gate).limit;
-            if Some(gate) == served || !self.is_wanted(limit, queue, turn) {
+            if Some(limit) == served || !self.is_wanted(limit, queue, turn) {
                 continue;
             }
             self.steps += 1;
-            self.take_offer_back(turn, gate);
-            if let Some(group) = self.turns.get_mut(turn).groups.get_mut(&gate) {
-                group.state = GroupState::Passed;
-            }
-            self.lot(limit, queue).passed.push((gate, turn));
+            self.waitlist(limit, queue).pass(turn);
+            self.update_offer(limit, turn);
             self.refresh(limit, queue);
         }
     }
 
-    /// Whether another tenant of the same level waits for an offer that this turn may have.
+    /// Whether another tenant of the same level waits for an offer that this turn has.
     fn is_wanted(&mut self, limit: LimitIx, queue: QueueIx, turn: TurnIx) -> bool {
-        let Some((_, _, first)) = self.lot(limit, queue).first() else { return false };
-        let (own, other) = (self.turns.get(turn), self.turns.get(first));
-        own.level == other.level && own.tenant != other.tenant
+        let Some(first) = self.waitlist(limit, queue).first() else { return false };
+        let own = self.turns.get(turn);
+        own.level == first.rank.level.0 && own.tenant != first.tenant
     }
 
-    /// Whether a group that was passed over is of a higher level than this.
-    pub(super) fn was_passed_above(&self, limit: LimitIx, queue: QueueIx, level: i32) -> bool {
-        let Some(lot) = self.limits.limit(limit).lots.get(&queue) else { return false };
-        lot.passed.iter().any(|(_, turn)| self.turns.get(*turn).level > level)
-    }
-
-    /// Groups whose turns were served something else may be offered a start again.
-    pub(super) fn bring_passed_back(&mut self, limit: LimitIx, queue: QueueIx) {
-        for (gate, turn) in std::mem::take(&mut self.lot(limit, queue).passed) {
-            self.steps += 1;
-            let Some(rank) = self.present_rank(turn, gate) else { continue };
-            if let Some(group) = self.turns.get_mut(turn).groups.get_mut(&gate) {
-                (group.state, group.rank) = (GroupState::Waiting, rank);
-            }
-            self.lot(limit, queue).add(rank, gate, turn);
-        }
-    }
-
-    pub(super) fn set_aside(&mut self, turn: TurnIx, gate: GateIx) {
-        self.withdraw(turn, gate);
+    /// A parked turn stands in nobody's way, among those that came forward or at a gate.
+    pub(super) fn set_aside(&mut self, limit: LimitIx, turn: TurnIx, gate: Option<GateIx>) {
         let is = self.turns.get_mut(turn);
-        is.aside.push(gate);
-        if let Some(group) = is.groups.get_mut(&gate) {
-            group.state = GroupState::Aside;
-        }
+        is.aside.insert(limit);
+        let queue = is.queue;
+        self.waitlist(limit, queue).set_aside(turn, gate);
+        self.update_offer(limit, turn);
     }
 
     /// A parked turn keeps no offer that others wait for. A bounded number is withdrawn at a time;
@@ -81,29 +67,93 @@ impl Scheduler {
         }
         let is = self.turns.get(turn);
         let queue = is.queue;
-        let offered: Vec<GateIx> =
-            is.offers.iter().take(WITHDRAWN_AT_ONCE).map(|(_, gate)| *gate).collect();
-        for &gate in &offered {
+        let offered = is.offered_at.keys().take(WITHDRAWN_AT_ONCE);
+        let offered: Vec<LimitIx> = offered.copied().collect();
+        for &limit in &offered {
             self.steps += 1;
-            let limit = self.limits.gate(gate).limit;
-            self.set_aside(turn, gate);
+            self.set_aside(limit, turn, None);
             self.refresh(limit, queue);
         }
         offered.len() == WITHDRAWN_AT_ONCE
     }
 
-    /// A turn is not parked any more: its groups join their lots again.
-    pub(super) fn join_lots_again(&mut self, turn: TurnIx) {
-        for gate in std::mem::take(&mut self.turns.get_mut(turn).aside) {
+    /// A turn is not parked any more: it stands in line again.
+    pub(super) fn join_lines_again(&mut self, turn: TurnIx) {
+        let queue = self.turns.get(turn).queue;
+        for limit in std::mem::take(&mut self.turns.get_mut(turn).aside) {
             self.steps += 1;
-            let Some(rank) = self.present_rank(turn, gate) else { continue };
-            let is = self.turns.get_mut(turn);
-            let queue = is.queue;
-            if let Some(group) = is.groups.get_mut(&gate) {
-                (group.state, group.rank) = (GroupState::Waiting, rank);
+            if !self.limits.exists(limit) {
+                continue;
             }
-            let limit = self.limits.gate(gate).limit;
-            self.lot(limit, queue).add(rank, gate, turn);
+            let gates = self.turns.get(turn).groups.keys().copied();
+            let gates = gates.filter(|gate| self.limits.gate(*gate).limit == limit);
+            let gates: Vec<GateIx> = gates.collect();
+            let list = self.waitlist(limit, queue);
+            list.put_back(turn, gates.iter().copied());
+            let asleep = gates.into_iter().filter_map(|gate| list.bucket_of(gate));
+            let asleep: BTreeSet<_> = asleep.collect();
+            asleep.into_iter().for_each(|bucket| self.resubscribe(limit, queue, bucket));
+            self.refresh(limit, queue);
+        }
+    }
+
+    /// Whether starts of the key that this job waits for belong to others first: to tenants that the
+    /// same fetch can serve from other queues.
+    pub(super) fn is_outranked(&mut self, pick: &Pick, ask: &Ask) -> bool {
+        let Some(gate) = pick.gate else { return false };
+        let ix = self.limits.gate(gate).limit;
+        let limit = self.limits.limit(ix);
+        let free = self.limits.opening(gate, self.now).free;
+        let shared = limit.partition.tenant.is_none();
+        let queues = limit.waitlists.len();
+        if !shared || !(2..=COMPARED).contains(&queues) || free > COMPARED as u64 {
+            return false;
+        }
+        let others = limit.waitlists.keys().copied().filter(|queue| *queue != pick.queue);
+        let others = others.filter(|queue| self.is_asked(ask, *queue));
+        let others: Vec<QueueIx> = others.filter(|q| self.has_somebody_to_serve(*q)).collect();
+        let is = self.turns.get(pick.turn);
+        let Some(group) = is.groups.get(&gate) else { return false };
+        let (tenant, own) = (is.tenant, self.rank_of(pick.turn, ix, group.first()));
+        let mut before = 0;
+        for queue in others {
+            self.steps += 1;
+            self.refresh(ix, queue);
+            let Some(list) = self.limits.limit(ix).waitlists.get(&queue) else { continue };
+            let offered = list.offered().filter_map(|turn| Some((turn, list.offered_group(turn)?)));
+            let comes_first = |(turn, (lane, _)): &(TurnIx, GroupKey)| {
+                let other = self.turns.get(*turn);
+                other.tenant != tenant && !other.parked && self.rank_of(*turn, ix, *lane) < own
+            };
+            before += offered.filter(comes_first).count() as u64;
+        }
+        before >= free
+    }
+
+    fn is_asked(&self, ask: &Ask, queue: QueueIx) -> bool {
+        match (&ask.queues, ask.rotation) {
+            (Queues::Some(asked), _) => asked.contains(&queue),
+            (Queues::All, Some(rotation)) => self.rotations.get(rotation).place(queue).is_some(),
+            (Queues::All, None) => false,
+        }
+    }
+
+    /// For the decision under way, nobody in this queue is offered a start of this key.
+    pub(super) fn defer(&mut self, pick: &Pick) {
+        let Some(gate) = pick.gate else { return };
+        let limit = self.limits.gate(gate).limit;
+        let list = self.waitlist(limit, pick.queue);
+        list.deferred = true;
+        let offered: Vec<TurnIx> = list.offered().collect();
+        self.steps += offered.len() as u64;
+        offered.into_iter().for_each(|turn| self.retract(limit, turn));
+        self.deferred.push((limit, pick.queue));
+    }
+
+    /// The decision is made: what it deferred is as it was.
+    pub(super) fn end_deferrals(&mut self) {
+        while let Some((limit, queue)) = self.deferred.pop() {
+            self.waitlist(limit, queue).deferred = false;
             self.refresh(limit, queue);
         }
     }

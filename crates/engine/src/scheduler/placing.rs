@@ -85,7 +85,7 @@ impl Scheduler {
             }
             Some(gate) => {
                 let Some(group) = is.groups.get_mut(&gate) else { return };
-                let was = group.lanes.first().copied();
+                let was = group.first();
                 group.lanes.remove(&old);
                 group.lanes.insert(new);
                 self.first_lane_moved(turn, gate, was);
@@ -136,7 +136,8 @@ impl Scheduler {
             groups: Default::default(),
             offers: Default::default(),
             own: Default::default(),
-            aside: Vec::new(),
+            offered_at: Default::default(),
+            aside: Default::default(),
             seats,
             parked: false,
             passed_to: None,
@@ -159,7 +160,7 @@ impl Scheduler {
             self.turns.get_mut(turn).parked = false;
             if wanted != Wanted::Gone {
                 self.own_jobs_came(turn);
-                self.join_lots_again(turn);
+                self.join_lines_again(turn);
                 // Its groups may have been offered something, which seats it.
                 self.reseat(turn);
                 return;
@@ -184,7 +185,7 @@ impl Scheduler {
         if is.is_empty() {
             return Wanted::Gone;
         }
-        if self.shards[is.shard.0 as usize].paused || self.is_at_cap(is.tenant) {
+        if self.is_kept_out(turn) {
             return Wanted::Parked;
         }
         if is.is_eligible() { Wanted::Ring } else { Wanted::Out }
@@ -267,6 +268,12 @@ impl Scheduler {
             Some(((_, head, _), _)) if !self.rules.fair => fifo_order(head),
             _ => self.accounts.get(is.seats[seat].standing).order(),
         }
+    }
+
+    /// Its tenant is at its cap, or paused in the queue.
+    pub(super) fn is_kept_out(&self, turn: TurnIx) -> bool {
+        let is = self.turns.get(turn);
+        self.shards[is.shard.0 as usize].paused || self.is_at_cap(is.tenant)
     }
 
     /// A tenant has as many active jobs as it may have.

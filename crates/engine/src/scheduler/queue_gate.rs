@@ -1,9 +1,19 @@
 //! The limit on a queue as a whole.
 
 use super::Scheduler;
-use super::limits::{Closed, GateIx, Sleeper};
+use std::cmp::Reverse;
+
+use rota_model::Seq;
+
+use super::limits::{Closed, GateIx, Rank, Sleeper};
 use super::notice::Notice;
+use super::sleeping::NOBODY;
+use super::tag::Tag;
 use crate::queue::QueueIx;
+
+/// A queue that sleeps as a whole is woken before all others.
+const FIRST: Rank =
+    Rank { level: Reverse(i32::MAX), tag: Tag(0), last: Tag(0), job: (Reverse(i16::MAX), Seq(0)) };
 
 impl Scheduler {
     /// Whether the limit of the queue as a whole lets a job start now.
@@ -16,7 +26,7 @@ impl Scheduler {
         if self.queue(queue).asleep != Some(closed.bucket) {
             self.wake_queue_gate(queue);
             self.queue_mut(queue).asleep = Some(closed.bucket);
-            self.sleep(limit, closed.bucket, Default::default(), Sleeper::Queue(queue));
+            self.subscribe(limit, closed.bucket, FIRST, NOBODY, Sleeper::Queue(queue));
         }
         self.set_timer(limit, &closed);
         false
@@ -27,7 +37,7 @@ impl Scheduler {
         let bucket = self.queue_mut(queue).asleep.take();
         if let (Some(bucket), Some(gate)) = (bucket, self.queue(queue).gate) {
             let limit = self.limits.gate(gate).limit;
-            self.wake_up(limit, bucket, Default::default(), Sleeper::Queue(queue));
+            self.unsubscribe(limit, bucket, FIRST, NOBODY, Sleeper::Queue(queue));
         }
     }
 

@@ -1,63 +1,55 @@
 //! Sleeping at a limit that is closed, until it may have opened.
 
 use super::Scheduler;
-use super::limits::{Bucket, Closed, GateIx, LimitIx, Lot, Rank, Sleeper};
-use super::offers::RANKED_AT_ONCE;
+use super::limits::{Bucket, Closed, First, LimitIx, Rank, Sleeper, Subscription};
 use crate::queue::QueueIx;
+use crate::tenant::TenantIx;
 
 impl Scheduler {
-    pub(super) fn resubscribe(&mut self, limit: LimitIx, queue: QueueIx) {
-        let changes = self.lot(limit, queue).to_resubscribe();
-        for (bucket, was, is, unchecked) in changes {
-            if let Some(rank) = was {
-                self.wake_up(limit, bucket, rank, Sleeper::Lot(queue));
-            }
-            self.lot(limit, queue).set_asleep(bucket, is);
-            if let Some(rank) = is {
-                self.sleep(limit, bucket, rank, Sleeper::Lot(queue));
-                if unchecked {
-                    self.to_wake.push((limit, bucket));
-                }
-            }
+    /// Gates of a bucket have changed: they sleep under the rank of their first turn, or are awake.
+    pub(super) fn resubscribe(&mut self, limit: LimitIx, queue: QueueIx, bucket: Bucket) {
+        let (was, is) = self.waitlist(limit, queue).resubscribe(bucket);
+        if was == is {
+            return;
         }
-        let limit = self.limits.limit_mut(limit);
-        if limit.lots.get(&queue).is_some_and(Lot::is_empty) {
-            limit.lots.remove(&queue);
+        let who = Sleeper::Waitlist(queue);
+        if let Some(Subscription { rank, tenant, .. }) = was {
+            self.set_contested(limit, bucket, queue, was, false);
+            self.unsubscribe(limit, bucket, rank, tenant, who);
+        }
+        if let Some(Subscription { rank, tenant, contested }) = is {
+            self.subscribe(limit, bucket, rank, tenant, who);
+            self.set_contested(limit, bucket, queue, is, contested);
         }
     }
 
-    /// Tenants that were served elsewhere since they began to sleep have another place now. Whether
-    /// that changes who is first in a lot.
-    pub(super) fn rank_closed_anew(
+    fn set_contested(
         &mut self,
         limit: LimitIx,
         bucket: Bucket,
         queue: QueueIx,
-    ) -> bool {
-        let mut moved = 0;
-        while moved < RANKED_AT_ONCE
-            && let Some((rank, gate, turn)) = self.lot(limit, queue).first_closed(bucket)
-            && self.present_rank(turn, gate).is_some_and(|now| now > rank)
-        {
-            self.steps += 1;
-            self.re_rank_waiting(turn, gate);
-            moved += 1;
-        }
-        if moved > 0 {
-            self.resubscribe(limit, queue);
-        }
-        (1..RANKED_AT_ONCE).contains(&moved)
+        how: Option<Subscription>,
+        contested: bool,
+    ) {
+        let Some(Subscription { rank, tenant, .. }) = how else { return };
+        let competitor = (rank.level, self.competitor(tenant));
+        let sleepers = &mut self.limits.limit_mut(limit).sleepers;
+        sleepers.set_contested(bucket, competitor, queue, contested);
     }
 
-    pub(super) fn close_gate(
-        &mut self,
-        limit: LimitIx,
-        queue: QueueIx,
-        gate: GateIx,
-        closed: &Closed,
-    ) {
-        self.lot(limit, queue).close(gate, closed.bucket);
-        self.set_timer(limit, closed);
+    /// Gives the first turn behind the gates of a bucket its present rank, until that is not out of
+    /// date.
+    pub(super) fn rank_first_anew(&mut self, limit: LimitIx, bucket: Bucket, queue: QueueIx) {
+        while let Some(first) = self.waitlist(limit, queue).first_in(Some(bucket)) {
+            let First { turn, group: (lane, gate), .. } = first;
+            let present = self.rank_of(turn, limit, lane);
+            if present <= first.rank {
+                break;
+            }
+            self.steps += 1;
+            self.waitlist(limit, queue).set_rank(turn, gate, false, present);
+        }
+        self.resubscribe(limit, queue, bucket);
     }
 
     pub(super) fn set_timer(&mut self, limit: LimitIx, closed: &Closed) {
@@ -66,17 +58,36 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn sleep(&mut self, limit: LimitIx, bucket: Bucket, rank: Rank, who: Sleeper) {
-        self.limits.limit_mut(limit).asleep.entry(bucket).or_default().insert((rank, who));
+    /// Whoever sleeps is woken in the key's order.
+    pub(super) fn subscribe(
+        &mut self,
+        limit: LimitIx,
+        bucket: Bucket,
+        rank: Rank,
+        tenant: TenantIx,
+        who: Sleeper,
+    ) {
+        let tenant = self.competitor(tenant);
+        self.limits.limit_mut(limit).sleepers.insert(bucket, rank, tenant, who);
     }
 
-    pub(super) fn wake_up(&mut self, limit: LimitIx, bucket: Bucket, rank: Rank, who: Sleeper) {
-        let limit = self.limits.limit_mut(limit);
-        if let Some(asleep) = limit.asleep.get_mut(&bucket) {
-            asleep.remove(&(rank, who));
-            if asleep.is_empty() {
-                limit.asleep.remove(&bucket);
-            }
-        }
+    pub(super) fn unsubscribe(
+        &mut self,
+        limit: LimitIx,
+        bucket: Bucket,
+        rank: Rank,
+        tenant: TenantIx,
+        who: Sleeper,
+    ) {
+        let tenant = self.competitor(tenant);
+        self.limits.limit_mut(limit).sleepers.remove(bucket, rank, tenant, who);
+    }
+
+    /// Where fairness is off, sleepers are in one order, whosever they are.
+    fn competitor(&self, tenant: TenantIx) -> TenantIx {
+        if self.rules.fair { tenant } else { NOBODY }
     }
 }
+
+/// In place of a tenant, for what is nobody's.
+pub(super) const NOBODY: TenantIx = TenantIx(u32::MAX);

@@ -55,17 +55,17 @@ impl Scheduler {
         if let Some(pool) = &ask.pool {
             self.pools.started(pool);
         }
-        if let Some(gate) = gate {
-            let limit = self.limits.gate(gate).limit;
-            self.bring_passed_back(limit, queue);
-            if self.turns.contains(turn) && self.turns.get(turn).groups.contains_key(&gate) {
-                self.rank_anew(turn, gate);
-            } else {
-                self.refresh(limit, queue);
+        let key = gate.map(|gate| self.limits.gate(gate).limit);
+        if let Some(limit) = key {
+            // Its turn is back in line, and so are those that let others go first.
+            self.waitlist(limit, queue).bring_passed_back();
+            if self.turns.contains(turn) {
+                self.retract(limit, turn);
             }
+            self.refresh(limit, queue);
         }
         if self.turns.contains(turn) {
-            self.pass_on(turn, gate);
+            self.pass_on(turn, key);
             self.reseat(turn);
         }
         if let Some(rotation) = ask.rotation {

@@ -43,9 +43,11 @@ pub(crate) struct Scheduler {
     /// The same for fetches of one tenant.
     pub(super) to_serve_tenant: BTreeSet<(QueueIx, TenantId)>,
     /// Limits that may have opened.
-    pub(super) to_wake: Vec<(LimitIx, Bucket)>,
+    pub(super) to_wake: BTreeSet<(LimitIx, Bucket)>,
     /// Parked turns that may have offers for which others wait.
     pub(super) to_withdraw: VecDeque<TurnIx>,
+    /// Waitlists that make no offers in the decision under way.
+    pub(super) deferred: Vec<(LimitIx, QueueIx)>,
     pub(super) notices: Vec<Notice>,
     /// What has been looked at so far: a measure of cost that does not depend on the machine.
     pub(super) steps: u64,
@@ -164,8 +166,9 @@ impl Scheduler {
             sweeps: VecDeque::new(),
             to_serve: ServeList::default(),
             to_serve_tenant: BTreeSet::new(),
-            to_wake: Vec::new(),
+            to_wake: BTreeSet::new(),
             to_withdraw: VecDeque::new(),
+            deferred: Vec::new(),
             notices: Vec::new(),
             steps: 0,
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rota_model::{ClassId, Seq};
 
 use super::account::StandingIx;
-use super::limits::{Bucket, GateIx, Rank, WaitNotice};
+use super::limits::{Bucket, GateIx, GroupKey, LimitIx, Rank, WaitNotice};
 use super::tag::Order;
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
@@ -28,18 +28,19 @@ pub(super) struct Turn {
     pub free: BTreeSet<LaneKey>,
     /// Lanes that wait at a gate, those of one gate together.
     pub groups: BTreeMap<GateIx, Group>,
-    /// Groups that are offered a start, by their first lane.
-    pub offers: BTreeSet<(LaneKey, GateIx)>,
+    /// Groups that are offered a start: one for each key that offers any.
+    pub offers: BTreeSet<GroupKey>,
+    pub offered_at: BTreeMap<LimitIx, GroupKey>,
     /// Groups whose gate is not known to be closed, for fetches of the tenant itself.
-    pub own: BTreeSet<(LaneKey, GateIx)>,
-    /// Groups that were taken out of their lots because the turn is parked.
-    pub aside: Vec<GateIx>,
+    pub own: BTreeSet<GroupKey>,
+    /// Keys in whose lines the turn was set aside because it is parked.
+    pub aside: BTreeSet<LimitIx>,
     /// One for each account that the queue belongs to, in the queue's order.
     pub seats: Vec<Seat>,
     /// Kept out by its tenant's cap or a pause.
     pub parked: bool,
     /// The offer after which the search for offers to pass on continues.
-    pub passed_to: Option<(LaneKey, GateIx)>,
+    pub passed_to: Option<GroupKey>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,27 +50,26 @@ pub(super) struct Seat {
     pub key: Option<Order>,
 }
 
-/// The lanes of one turn that wait at one gate.
+/// The lanes of one turn that wait at one gate. There is at least one.
 #[derive(Debug)]
 pub(super) struct Group {
     pub lanes: BTreeSet<LaneKey>,
-    pub rank: Rank,
-    pub state: GroupState,
+    /// It has come forward from its gate: its turn may start through it.
+    pub in_front: bool,
     /// Where it sleeps, for fetches of its own tenant.
     pub own_asleep: Option<(Bucket, Rank)>,
     /// It was said that it waits.
     pub told: Option<WaitNotice>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GroupState {
-    /// In its lot's line.
-    Waiting,
-    Offered,
-    /// Its turn was served something else.
-    Passed,
-    /// Its turn is parked.
-    Aside,
+impl Group {
+    pub fn new(lane: LaneKey) -> Self {
+        Self { lanes: [lane].into(), in_front: false, own_asleep: None, told: None }
+    }
+
+    pub fn first(&self) -> LaneKey {
+        *self.lanes.first().expect("a group has lanes")
+    }
 }
 
 impl Turn {
@@ -104,7 +104,7 @@ impl Turn {
 
 fn first_of(
     free: &BTreeSet<LaneKey>,
-    gated: &BTreeSet<(LaneKey, GateIx)>,
+    gated: &BTreeSet<GroupKey>,
 ) -> Option<(LaneKey, Option<GateIx>)> {
     match (free.first(), gated.first()) {
         (Some(free), Some((key, gate))) if key < free => Some((*key, Some(*gate))),

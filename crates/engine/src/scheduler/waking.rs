@@ -1,7 +1,9 @@
 //! Limits that may have opened, and waiting fetches that may be served.
 
 use super::Scheduler;
+use super::ask::Ask;
 use super::limits::{Bucket, GateIx, LimitIx, Sleeper};
+use super::sleeping::NOBODY;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 use crate::{Now, WaiterId};
@@ -10,6 +12,8 @@ use crate::{Now, WaiterId};
 const TIMERS_AT_ONCE: usize = 256;
 /// Sleepers that are woken before waiting fetches are served.
 const WOKEN_AT_ONCE: usize = 8;
+/// Limits that may have opened, and queues, that are looked through before a fetch is served.
+const LOOKED_THROUGH: usize = 64;
 
 impl Scheduler {
     /// Time has passed. Limits whose time has come are looked at by [`Scheduler::next_waiting`], a
@@ -18,7 +22,7 @@ impl Scheduler {
         self.now = now;
         for _ in 0..TIMERS_AT_ONCE {
             let Some(due) = self.limits.pop_timer(now.mono) else { return };
-            self.to_wake.push(due);
+            self.to_wake.insert(due);
         }
     }
 
@@ -80,7 +84,7 @@ impl Scheduler {
         None
     }
 
-    fn has_somebody_to_serve(&self, queue: QueueIx) -> bool {
+    pub(super) fn has_somebody_to_serve(&self, queue: QueueIx) -> bool {
         let is = self.queue(queue);
         is.may_dispatch() && is.asleep.is_none() && !is.members[0].rings.is_empty()
     }
@@ -94,9 +98,9 @@ impl Scheduler {
                 if !self.withdraw_offers(turn) {
                     self.to_withdraw.pop_front();
                 }
-            } else if let Some(&(limit, bucket)) = self.to_wake.last() {
+            } else if let Some(&(limit, bucket)) = self.to_wake.first() {
                 if !self.wake_first(limit, bucket) {
-                    self.to_wake.pop();
+                    self.to_wake.pop_first();
                 }
             } else {
                 return false;
@@ -105,26 +109,60 @@ impl Scheduler {
         true
     }
 
+    /// Before a fetch is served, wakes those in its queues that sleep at limits which may have opened.
+    pub(super) fn wake_asked(&mut self, ask: &Ask) {
+        if self.to_wake.is_empty() && self.to_withdraw.is_empty() {
+            return;
+        }
+        let queues = self.asked(ask);
+        let turns: Vec<TurnIx> = self.to_withdraw.iter().copied().take(LOOKED_THROUGH).collect();
+        for turn in turns {
+            self.withdraw_offers(turn);
+        }
+        let pending: Vec<_> = self.to_wake.iter().copied().take(LOOKED_THROUGH).collect();
+        for (limit, bucket) in pending {
+            for &queue in queues.iter().take(LOOKED_THROUGH) {
+                self.steps += 1;
+                let lists = self.limits.exists(limit).then(|| &self.limits.limit(limit).waitlists);
+                let list = lists.and_then(|lists| lists.get(&queue));
+                if list.is_some_and(|list| list.is_asleep(bucket)) {
+                    self.wake_waitlist(limit, bucket, queue);
+                }
+            }
+        }
+    }
+
+    fn wake_waitlist(&mut self, limit: LimitIx, bucket: Bucket, queue: QueueIx) {
+        self.waitlist(limit, queue).wake(bucket);
+        self.resubscribe(limit, queue, bucket);
+        self.refresh(limit, queue);
+    }
+
     /// Whether there may be more to wake in this bucket.
     fn wake_first(&mut self, limit: LimitIx, bucket: Bucket) -> bool {
         if !self.limits.exists(limit) {
             return false;
         }
-        let asleep = self.limits.limit(limit).asleep.get(&bucket);
-        let Some(&(rank, sleeper)) = asleep.and_then(|asleep| asleep.first()) else {
-            return false;
-        };
-        if let Sleeper::Lot(queue) = sleeper
-            && self.rank_closed_anew(limit, bucket, queue)
-        {
-            return true;
+        let first = self.limits.limit(limit).sleepers.first(bucket);
+        let Some(((level, tenant), tag, sleeper)) = first else { return false };
+        if tenant != NOBODY {
+            let present = self.tag_at(limit, level.0, tenant);
+            if present > tag {
+                // It was served elsewhere since it began to sleep.
+                let sleepers = &mut self.limits.limit_mut(limit).sleepers;
+                let contested = sleepers.set_tag(bucket, (level, tenant), present);
+                for queue in contested {
+                    self.rank_first_anew(limit, bucket, queue);
+                }
+                return true;
+            }
         }
         let gate = match sleeper {
             Sleeper::Own(_, gate) => Some(gate),
             Sleeper::Queue(queue) => self.queue(queue).gate,
-            Sleeper::Lot(queue) => {
-                let lot = self.limits.limit(limit).lots.get(&queue);
-                lot.and_then(|lot| lot.first_closed(bucket)).map(|(_, gate, _)| gate)
+            Sleeper::Waitlist(queue) => {
+                let first = self.waitlist(limit, queue).first_in(Some(bucket));
+                first.map(|first| first.group.1)
             }
         };
         let closed = gate.and_then(|gate| self.limits.opening(gate, self.now).closed);
@@ -134,65 +172,50 @@ impl Scheduler {
             self.set_timer(limit, &closed);
             return false;
         }
-        // A lot that was ranked anew sleeps under another rank than it was found by.
-        let rank = match sleeper {
-            Sleeper::Lot(queue) => self.lot(limit, queue).asleep_under(bucket).unwrap_or(rank),
-            _ => rank,
-        };
-        self.wake_up(limit, bucket, rank, sleeper);
         match sleeper {
             Sleeper::Own(turn, gate) => self.wake_own(turn, gate),
             Sleeper::Queue(queue) => {
-                self.queue_mut(queue).asleep = None;
+                self.wake_queue_gate(queue);
                 if let Some(gate) = gate.filter(|_| closed.is_none()) {
                     self.tell_of_queue(queue, gate, None);
                 }
                 self.queue_ready(queue);
                 self.tenants_ready(queue);
             }
-            Sleeper::Lot(queue) => self.wake_lot(limit, bucket, queue),
+            Sleeper::Waitlist(queue) => self.wake_waitlist(limit, bucket, queue),
         }
         true
     }
 
     fn wake_own(&mut self, turn: TurnIx, gate: GateIx) {
+        let limit = self.limits.gate(gate).limit;
         let is = self.turns.get_mut(turn);
+        let tenant = is.tenant;
         let Some(group) = is.groups.get_mut(&gate) else { return };
-        group.own_asleep = None;
-        group.lanes.first().map(|first| is.own.insert((*first, gate)));
+        let asleep = group.own_asleep.take();
+        is.own.insert((group.first(), gate));
+        if let Some((bucket, rank)) = asleep {
+            self.unsubscribe(limit, bucket, rank, tenant, Sleeper::Own(turn, gate));
+        }
         self.own_jobs_came(turn);
-    }
-
-    fn wake_lot(&mut self, limit: LimitIx, bucket: Bucket, queue: QueueIx) {
-        let lot = self.lot(limit, queue);
-        lot.set_asleep(bucket, None);
-        lot.reopen_first(bucket);
-        // What else this closes is looked at when the offer that follows has been used.
-        self.refresh_waking(limit, bucket, queue);
     }
 
     /// Buckets of a limit from which somebody may start now that a job has ended.
     pub(super) fn slot_freed(&mut self, limit: LimitIx) {
         let is = self.limits.limit(limit);
-        if is.asleep.is_empty() {
-            return;
+        if !is.sleepers.is_empty() {
+            let open = is.sleepers.with_a_slot(is.said, is.active);
+            self.to_wake.extend(open.map(|bucket| (limit, bucket)));
         }
-        let active = u32::try_from(is.active).unwrap_or(u32::MAX);
-        let from = Bucket::Slots(active.saturating_add(1));
-        let open = is.asleep.range(from..=Bucket::Slots(u32::MAX)).map(|(bucket, _)| *bucket);
-        self.to_wake.extend(open.map(|bucket| (limit, bucket)));
     }
 
-    /// What is said about a limit has changed: everybody who sleeps there looks again.
+    /// What is said about a limit has changed: everybody who waits for it looks again.
     pub(super) fn limit_changed(&mut self, limit: LimitIx) {
-        let queues: Vec<QueueIx> = self.limits.limit(limit).lots.keys().copied().collect();
-        for queue in queues {
-            if self.lot(limit, queue).stop_all_dozing() {
-                self.refresh(limit, queue);
-            }
-        }
-        let asleep = self.limits.limit(limit).asleep.keys();
-        self.to_wake.extend(asleep.map(|bucket| (limit, *bucket)));
+        let is = self.limits.limit_mut(limit);
+        is.said += 1;
+        self.to_wake.extend(is.sleepers.buckets().map(|bucket| (limit, bucket)));
+        let queues: Vec<QueueIx> = is.waitlists.keys().copied().collect();
+        queues.into_iter().for_each(|queue| self.refresh(limit, queue));
     }
 
     /// When something is to be looked at, in monotonic time.

@@ -72,7 +72,6 @@ fn in_pool_scope_ten_queues_get_no_more_of_a_key_than_one() {
 }
 
 #[test]
-#[ignore = "a key that is free when it is asked for goes to the queue whose turn it is"]
 fn jobs_in_ten_queues_get_no_more_of_a_key_than_jobs_in_one() {
     let (mut world, queues) = (World::new(), ten_queues());
     spread(&mut world, &queues);
@@ -179,4 +178,43 @@ fn what_is_declared_for_a_key_replaces_the_numbers_of_jobs() {
     assert_eq!(world.fetch(20).len(), 3);
     world.crash(10);
     assert!(world.fetch(20).is_empty(), "it is declared after a restart, too");
+}
+
+#[test]
+fn jobs_with_larger_numbers_start_once_an_override_is_over() {
+    let mut world = World::new();
+    world.say("k", json!({"concurrency": 1}), Some(60_000));
+    world.enqueue(&job("a").limit(concurrency("k", 1)), 2);
+    world.enqueue(&job("b").limit(concurrency("k", 5)), 2);
+    assert_eq!(world.fetch(4).len(), 1, "the override holds all of them");
+    world.pass(61_000);
+    let owners: Vec<String> = world.fetch(4).iter().map(|job| world.owner(job.seq)).collect();
+    assert_eq!(owners, ["b", "b"], "one of a is active, which says nothing to jobs of b");
+}
+
+#[test]
+fn many_sets_of_numbers_give_a_tenant_no_more_of_a_key() {
+    let mut world = World::new();
+    for n in 0..200 {
+        world.enqueue(&job("many").limit(concurrency("k", 1_000 + n)), 1);
+    }
+    world.enqueue(&job("one").limit(concurrency("k", 999)), 100);
+    world.say("k", json!({"concurrency": 1}), None);
+    let served = world.served(100);
+    assert_eq!((count(&served, "many"), count(&served, "one")), (50, 50));
+}
+
+#[test]
+fn a_key_passes_over_all_turns_of_a_tenant_at_its_cap() {
+    let mut world = World::new();
+    world.tenant("capped", json!({"max_concurrency": 1}));
+    world.enqueue(&job("capped").queue("other"), 1);
+    assert_eq!(world.fetch_with(&["other"], 1, |_| {}).len(), 1);
+    for priority in [9, 5, 1] {
+        world.enqueue(&job("capped").priority(priority).limit(concurrency("k", 1)), 1);
+    }
+    world.enqueue(&job("free").limit(concurrency("k", 1)), 1);
+    world.enqueue(&job("last").queue("later").limit(concurrency("k", 1)), 1);
+    let next = world.next(&["default", "later"], |_| {});
+    assert_eq!(next.unwrap().0, "free", "queues are served in order");
 }

@@ -197,7 +197,6 @@ fn queues_of_many_tenants_that_wait_for_a_key_with_a_fetch_for_each() {
 }
 
 #[test]
-#[ignore = "a start ranks all queues anew in which its tenant waits for the key"]
 fn queues_of_one_tenant_that_wait_for_a_key_with_a_fetch_for_each() {
     let (few, many) = (queues_with_fetches(2, 1), queues_with_fetches(2_000, 1));
     assert_flat("queues of one tenant", few, many);

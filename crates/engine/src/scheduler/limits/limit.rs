@@ -6,13 +6,11 @@ use std::sync::Arc;
 use rota_model::{LimitKey, LimitNumbers, Millis, Rate, TenantId};
 use serde::{Deserialize, Serialize};
 
-use super::lot::{Lot, Rank};
 use super::order::KeyOrder;
 use super::pace::Pace;
 use super::table::GateIx;
-use super::{Strategy, Window};
+use super::{Sleepers, Strategy, Waitlist, Window};
 use crate::queue::QueueIx;
-use crate::scheduler::turn::TurnIx;
 use crate::{Now, Times};
 
 /// What is counted together: a key, for everyone or for one tenant.
@@ -48,12 +46,13 @@ pub(crate) struct Limit {
     windows: Vec<Window>,
     pace: Pace,
     pub row: LimitRow,
+    /// How often `row` has changed.
+    pub said: u32,
     pub gates: BTreeSet<GateIx>,
     /// Who waits for it, by queue.
-    pub lots: BTreeMap<QueueIx, Lot>,
+    pub waitlists: BTreeMap<QueueIx, Waitlist>,
     pub order: KeyOrder,
-    /// Who is to be woken when it may have opened, by what closes it.
-    pub asleep: BTreeMap<Bucket, BTreeSet<(Rank, Sleeper)>>,
+    pub sleepers: Sleepers,
     /// When to look whether it has opened, by what closes it. Monotonic.
     pub timers: BTreeMap<Bucket, u64>,
     /// The last moment that a job was put off to.
@@ -68,26 +67,23 @@ pub(crate) struct Limit {
     pub dirty: bool,
 }
 
-/// What keeps a limit closed. Whatever one of these closes opens at the same moment.
+/// What is closed for the same reason and therefore opens at the same moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Bucket {
+pub(crate) struct Bucket {
+    /// How often something was said about the limit before: the same numbers may close other jobs now.
+    pub said: u32,
+    pub cause: Cause,
+}
+
+/// What keeps a limit closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Cause {
     /// So many jobs are active.
     Slots(u32),
     /// There were so many starts in a period, or the last one is too near.
     Timed { strategy: Strategy, limit: u32, period_ms: u64 },
     /// Until somebody says otherwise, or a pause ends.
     Held,
-}
-
-/// Who is woken when a limit may have opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Sleeper {
-    /// Those who wait in a queue.
-    Lot(QueueIx),
-    /// A queue that the limit holds as a whole.
-    Queue(QueueIx),
-    /// A group, for fetches of its own tenant.
-    Own(TurnIx, GateIx),
 }
 
 /// What was said about a key, as it is kept on disk.
@@ -170,10 +166,11 @@ impl Limit {
             windows: Vec::new(),
             pace: Pace::none(),
             row: LimitRow::default(),
+            said: 0,
             gates: BTreeSet::new(),
-            lots: BTreeMap::new(),
+            waitlists: BTreeMap::new(),
             order: KeyOrder::default(),
-            asleep: BTreeMap::new(),
+            sleepers: Sleepers::default(),
             timers: BTreeMap::new(),
             booked: i64::MIN,
             put_off: 0,
@@ -197,6 +194,10 @@ impl Limit {
         }
     }
 
+    fn bucket(&self, cause: Cause) -> Bucket {
+        Bucket { said: self.said, cause }
+    }
+
     pub fn opening(&self, own: LimitNumbers, now: Now) -> Opening {
         let mono = now.mono as i64;
         let mut opening = Opening { free: u64::MAX, closed: None };
@@ -217,7 +218,7 @@ impl Limit {
         if let Some(hold) = self.row.hold.as_ref().filter(|hold| hold.until > now.wall) {
             let opens = Some((now.mono as i64).saturating_add(hold.until.since(now.wall)));
             let strategy = Strategy::Pause;
-            let bucket = Bucket::Held;
+            let bucket = self.bucket(Cause::Held);
             opening.close(Closed { strategy, limit: 0, current: 0, opens, every_ms: None, bucket });
         }
     }
@@ -231,7 +232,7 @@ impl Limit {
             current,
             opens: None,
             every_ms: None,
-            bucket: Bucket::Slots(most),
+            bucket: self.bucket(Cause::Slots(most)),
         });
     }
 
@@ -243,7 +244,7 @@ impl Limit {
             current: u64::from(rate.limit),
             opens,
             every_ms: Some((rate.interval_us() / 1_000).max(1)),
-            bucket: timed(Strategy::Throttle, rate),
+            bucket: self.bucket(timed(Strategy::Throttle, rate)),
         });
     }
 
@@ -257,7 +258,7 @@ impl Limit {
             // A limit of none opens when somebody says so.
             opens: window.and_then(|window| window.opens_at(rate.limit, 1)),
             every_ms: Some((rate.interval_us() / 1_000).max(1)),
-            bucket: if rate.limit == 0 { Bucket::Held } else { timed(strategy, rate) },
+            bucket: self.bucket(if rate.limit == 0 { Cause::Held } else { timed(strategy, rate) }),
         });
     }
 
@@ -366,8 +367,8 @@ impl Limit {
     }
 }
 
-fn timed(strategy: Strategy, rate: Rate) -> Bucket {
-    Bucket::Timed { strategy, limit: rate.limit, period_ms: rate.period_ms }
+fn timed(strategy: Strategy, rate: Rate) -> Cause {
+    Cause::Timed { strategy, limit: rate.limit, period_ms: rate.period_ms }
 }
 
 impl Opening {

@@ -1,21 +1,24 @@
 //! Limits: what is counted by key, and who waits for it.
 //!
 //! A [`Limit`] is a key with its counters. A [`Gate`] is that key with the numbers of some jobs: jobs
-//! of one key share counters, and each is held by its own numbers. A [`Lot`] is who waits for a key
+//! of one key share counters, and each is held by its own numbers. A [`Waitlist`] is who waits for a key
 //! in one queue.
 
 mod limit;
-mod lot;
+mod line;
 mod order;
 mod pace;
+mod sleepers;
 mod table;
+mod waitlist;
 mod window;
 
 pub(crate) use limit::{
-    Bucket, Closed, Hold, Limit, LimitRow, LimitState, Opening, Override, Partition, Sleeper,
+    Bucket, Cause, Closed, Hold, Limit, LimitRow, LimitState, Opening, Override, Partition,
 };
-pub(crate) use lot::{Lot, Rank};
+pub(crate) use sleepers::{Sleeper, Sleepers};
 pub(crate) use table::{GateIx, LimitIx, Limits};
+pub(crate) use waitlist::{First, GroupKey, Rank, Subscription, Waitlist};
 pub(crate) use window::Window;
 
 /// What was said when jobs began to wait, and when that was, in monotonic time.

@@ -1,0 +1,109 @@
+//! Turns in the order of their ranks, each with some of its groups.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{GroupKey, Rank};
+use crate::scheduler::turn::TurnIx;
+use crate::tenant::TenantIx;
+
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    /// Turns that are in line. Others have groups here, too.
+    order: BTreeSet<(Rank, TurnIx)>,
+    turns: BTreeMap<TurnIx, Entry>,
+}
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    tenant: TenantIx,
+    pub rank: Rank,
+    state: State,
+    groups: BTreeSet<GroupKey>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    InLine,
+    Offered,
+    Passed,
+    /// Its tenant is at its cap, or paused.
+    Aside,
+}
+
+impl Line {
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    /// One turn is in line, and no other is here.
+    pub fn is_alone(&self) -> bool {
+        self.turns.len() == 1
+    }
+
+    pub fn first(&self) -> Option<(Rank, TurnIx, TenantIx)> {
+        let &(rank, turn) = self.order.first()?;
+        Some((rank, turn, self.turns.get(&turn)?.tenant))
+    }
+
+    pub fn first_group(&self, turn: TurnIx) -> Option<GroupKey> {
+        self.turns.get(&turn)?.groups.first().copied()
+    }
+
+    pub fn rank(&self, turn: TurnIx) -> Option<Rank> {
+        self.turns.get(&turn).map(|entry| entry.rank)
+    }
+
+    pub fn state(&self, turn: TurnIx) -> Option<State> {
+        self.turns.get(&turn).map(|entry| entry.state)
+    }
+
+    /// A turn that is here already keeps its rank.
+    pub fn insert(&mut self, turn: TurnIx, tenant: TenantIx, group: GroupKey, rank: Rank) {
+        if let Some(entry) = self.turns.get_mut(&turn) {
+            entry.groups.insert(group);
+            return;
+        }
+        let groups = BTreeSet::from([group]);
+        self.turns.insert(turn, Entry { tenant, rank, state: State::InLine, groups });
+        self.order.insert((rank, turn));
+    }
+
+    /// The entry of the turn, if this was its last group.
+    pub fn remove(&mut self, turn: TurnIx, group: GroupKey) -> Option<Entry> {
+        let entry = self.turns.get_mut(&turn)?;
+        entry.groups.remove(&group);
+        if !entry.groups.is_empty() {
+            return None;
+        }
+        let entry = self.turns.remove(&turn)?;
+        self.order.remove(&(entry.rank, turn));
+        Some(entry)
+    }
+
+    /// Whether the turn comes forward to this rank.
+    pub fn rekey(&mut self, turn: TurnIx, old: GroupKey, new: GroupKey, rank: Rank) -> bool {
+        let Some(entry) = self.turns.get_mut(&turn) else { return false };
+        entry.groups.remove(&old);
+        entry.groups.insert(new);
+        entry.groups.first() == Some(&new) && rank < entry.rank
+    }
+
+    /// The rank that the turn had.
+    pub fn set_rank(&mut self, turn: TurnIx, rank: Rank) -> Option<Rank> {
+        let entry = self.turns.get_mut(&turn)?;
+        let was = std::mem::replace(&mut entry.rank, rank);
+        if self.order.remove(&(was, turn)) {
+            self.order.insert((rank, turn));
+        }
+        Some(was)
+    }
+
+    pub fn set_state(&mut self, turn: TurnIx, state: State) {
+        let Some(entry) = self.turns.get_mut(&turn) else { return };
+        entry.state = state;
+        match state {
+            State::InLine => self.order.insert((entry.rank, turn)),
+            _ => self.order.remove(&(entry.rank, turn)),
+        };
+    }
+}

@@ -1,0 +1,128 @@
+//! Who is to be woken when a limit may have opened, by what closes it.
+//!
+//! Within a bucket, tenants are in the key's order and each has its sleepers. A start moves its tenant
+//! on as one entry, however many queues the tenant sleeps in.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_model::Seq;
+
+use super::{Bucket, Cause, GateIx, Rank};
+use crate::queue::QueueIx;
+use crate::scheduler::tag::Tag;
+use crate::scheduler::turn::TurnIx;
+use crate::tenant::TenantIx;
+
+/// Queues in which a tenant is given its present rank when its tag has moved on. Beyond that it may come
+/// up too early.
+const RANKED_AT_ONCE: usize = 64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sleeper {
+    /// Those who wait in a queue behind gates that this bucket closes.
+    Waitlist(QueueIx),
+    /// A queue that the limit holds as a whole.
+    Queue(QueueIx),
+    /// A group, for fetches of its own tenant.
+    Own(TurnIx, GateIx),
+}
+
+/// One tenant at one level of priority.
+pub(crate) type Competitor = (Reverse<i32>, TenantIx);
+
+#[derive(Default)]
+pub(crate) struct Sleepers(BTreeMap<Bucket, InBucket>);
+
+#[derive(Default)]
+struct InBucket {
+    order: BTreeSet<(Reverse<i32>, Tag, TenantIx)>,
+    tenants: BTreeMap<Competitor, OfTenant>,
+}
+
+struct OfTenant {
+    tag: Tag,
+    sleepers: BTreeSet<(Tag, (Reverse<i16>, Seq), Sleeper)>,
+    /// Queues where others wait behind it.
+    contested: BTreeSet<QueueIx>,
+}
+
+impl Sleepers {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> {
+        self.0.keys().copied()
+    }
+
+    /// Those from which somebody may start while so many jobs are active.
+    pub fn with_a_slot(&self, said: u32, active: u64) -> impl Iterator<Item = Bucket> {
+        let active = u32::try_from(active).unwrap_or(u32::MAX);
+        let slots = |slots: u32| Bucket { said, cause: Cause::Slots(slots) };
+        let open = self.0.range(slots(active.saturating_add(1))..=slots(u32::MAX));
+        open.map(|(bucket, _)| *bucket)
+    }
+
+    pub fn insert(&mut self, bucket: Bucket, rank: Rank, tenant: TenantIx, who: Sleeper) {
+        let is = self.0.entry(bucket).or_default();
+        let fresh =
+            OfTenant { tag: rank.tag, sleepers: BTreeSet::new(), contested: BTreeSet::new() };
+        let of = is.tenants.entry((rank.level, tenant)).or_insert(fresh);
+        of.sleepers.insert((rank.last, rank.job, who));
+        if rank.tag < of.tag {
+            is.order.remove(&(rank.level, of.tag, tenant));
+            of.tag = rank.tag;
+        }
+        is.order.insert((rank.level, of.tag, tenant));
+    }
+
+    pub fn remove(&mut self, bucket: Bucket, rank: Rank, tenant: TenantIx, who: Sleeper) {
+        let Some(is) = self.0.get_mut(&bucket) else { return };
+        let Some(of) = is.tenants.get_mut(&(rank.level, tenant)) else { return };
+        of.sleepers.remove(&(rank.last, rank.job, who));
+        if of.sleepers.is_empty() {
+            is.order.remove(&(rank.level, of.tag, tenant));
+            is.tenants.remove(&(rank.level, tenant));
+        }
+        if is.tenants.is_empty() {
+            self.0.remove(&bucket);
+        }
+    }
+
+    /// Whose sleeper is first, under which tag, and which that is.
+    pub fn first(&self, bucket: Bucket) -> Option<(Competitor, Tag, Sleeper)> {
+        let is = self.0.get(&bucket)?;
+        let &(level, tag, tenant) = is.order.first()?;
+        let &(.., who) = is.tenants.get(&(level, tenant))?.sleepers.first()?;
+        Some(((level, tenant), tag, who))
+    }
+
+    /// A tenant has another tag at the key by now. Some queues where that may bring others forward.
+    pub fn set_tag(&mut self, bucket: Bucket, competitor: Competitor, tag: Tag) -> Vec<QueueIx> {
+        let (level, tenant) = competitor;
+        let Some(is) = self.0.get_mut(&bucket) else { return Vec::new() };
+        let Some(of) = is.tenants.get_mut(&competitor) else { return Vec::new() };
+        is.order.remove(&(level, of.tag, tenant));
+        of.tag = tag;
+        is.order.insert((level, tag, tenant));
+        of.contested.iter().copied().take(RANKED_AT_ONCE).collect()
+    }
+
+    /// Whether others wait behind a tenant in a queue.
+    pub fn set_contested(
+        &mut self,
+        bucket: Bucket,
+        competitor: Competitor,
+        queue: QueueIx,
+        contested: bool,
+    ) {
+        let is = self.0.get_mut(&bucket);
+        let Some(of) = is.and_then(|is| is.tenants.get_mut(&competitor)) else { return };
+        if contested {
+            of.contested.insert(queue);
+        } else {
+            of.contested.remove(&queue);
+        }
+    }
+}

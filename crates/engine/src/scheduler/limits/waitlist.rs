@@ -1,0 +1,421 @@
+//! Who waits for one key in one queue, and who of them is offered a start.
+//!
+//! Turns stand in line at gates. Gates that are found closed are put together by what closes them and
+//! sleep until that may be over. From gates that may be open, the first turns come forward one by one,
+//! as many as may start, and are offered a start. An offer reserves nothing.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_model::Seq;
+
+use super::line::{Line, State};
+use super::{Bucket, GateIx};
+use crate::scheduler::tag::Tag;
+use crate::scheduler::turn::{LaneKey, TurnIx};
+use crate::tenant::TenantIx;
+
+/// A turn's place in the order of a key. It may be out of date in one direction only: too early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    /// The higher level first.
+    pub level: Reverse<i32>,
+    /// The tenant's tag at the key.
+    pub tag: Tag,
+    /// The tag that its last service left the turn with.
+    pub last: Tag,
+    /// Its first job.
+    pub job: (Reverse<i16>, Seq),
+}
+
+/// A group in its turn: by its first lane.
+pub(crate) type GroupKey = (LaneKey, GateIx);
+
+/// How the gates of a bucket sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Subscription {
+    /// Of the first turn.
+    pub rank: Rank,
+    pub tenant: TenantIx,
+    /// Other turns wait behind it.
+    pub contested: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Waitlist {
+    /// Turns that came forward, each with the groups through which it may start.
+    front: Line,
+    gates: BTreeMap<GateIx, GateLine>,
+    /// Gates by what closes them; those of which that is not known are under `None`.
+    buckets: BTreeMap<Option<Bucket>, Gates>,
+    /// The first turn behind the gates of each bucket that is awake.
+    awake: BTreeSet<(Rank, Option<Bucket>)>,
+    offered: BTreeSet<(Rank, TurnIx)>,
+    /// Turns that were served something else while they had an offer.
+    passed: BTreeSet<TurnIx>,
+    /// No offers are made: the fetch under way can serve somebody else who comes first.
+    pub deferred: bool,
+}
+
+/// The turns that wait at one gate and have not come forward.
+#[derive(Debug, Default)]
+struct GateLine {
+    line: Line,
+    bucket: Option<Bucket>,
+    listed: Option<Listed>,
+}
+
+/// How a gate is listed in its bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Listed {
+    /// Several turns wait at it: under the rank of the first.
+    Contested(Rank),
+    /// One turn does: with the other gates at which only that turn waits.
+    Solo(TurnIx, GroupKey),
+}
+
+/// Gates in the order of the turns that are first at them. Gates at which only one turn waits are put
+/// together by turn, so that it moves back by one step however many sets of numbers its jobs have.
+#[derive(Debug, Default)]
+struct Gates {
+    contested: BTreeSet<(Rank, GateIx)>,
+    solo: Line,
+    asleep: bool,
+    /// The rank under which it is in `awake`.
+    rank: Option<Rank>,
+    subscribed: Option<Subscription>,
+}
+
+impl Gates {
+    fn is_empty(&self) -> bool {
+        self.contested.is_empty() && self.solo.is_empty()
+    }
+
+    fn first(&self) -> Option<(Rank, GateIx)> {
+        let contested = self.contested.first().copied();
+        let solo = self
+            .solo
+            .first()
+            .and_then(|(rank, turn, _)| self.solo.first_group(turn).map(|(_, gate)| (rank, gate)));
+        contested.into_iter().chain(solo).min()
+    }
+
+    fn unlist(&mut self, gate: GateIx, listed: Option<Listed>) {
+        match listed {
+            Some(Listed::Contested(rank)) => {
+                self.contested.remove(&(rank, gate));
+            }
+            Some(Listed::Solo(turn, group)) => {
+                self.solo.remove(turn, group);
+            }
+            None => {}
+        }
+    }
+}
+
+/// The first turn that is in line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct First {
+    pub rank: Rank,
+    pub turn: TurnIx,
+    pub tenant: TenantIx,
+    pub group: GroupKey,
+    /// It has come forward.
+    pub in_front: bool,
+}
+
+impl Waitlist {
+    pub fn is_empty(&self) -> bool {
+        self.front.is_empty() && self.gates.is_empty()
+    }
+
+    /// A group begins to wait at its gate.
+    pub fn insert(&mut self, turn: TurnIx, tenant: TenantIx, group: GroupKey, rank: Rank) {
+        let gate = self.gates.entry(group.1).or_default();
+        gate.line.insert(turn, tenant, group, rank);
+        self.gate_changed(group.1);
+    }
+
+    pub fn remove(&mut self, turn: TurnIx, group: GroupKey, in_front: bool) {
+        if !in_front {
+            if let Some(gate) = self.gates.get_mut(&group.1) {
+                gate.line.remove(turn, group);
+            }
+            self.gate_changed(group.1);
+        } else if let Some(entry) = self.front.remove(turn, group) {
+            self.offered.remove(&(entry.rank, turn));
+            self.passed.remove(&turn);
+        }
+    }
+
+    /// A group begins with another lane, or its first lane with another job. The turn keeps its rank
+    /// unless it comes forward by that.
+    pub fn rekey(
+        &mut self,
+        turn: TurnIx,
+        old: GroupKey,
+        new: GroupKey,
+        in_front: bool,
+        rank: Rank,
+    ) {
+        let line = match in_front {
+            true => Some(&mut self.front),
+            false => self.gates.get_mut(&old.1).map(|gate| &mut gate.line),
+        };
+        let comes_forward = line.is_some_and(|line| line.rekey(turn, old, new, rank));
+        if comes_forward {
+            self.set_rank(turn, new.1, in_front, rank);
+        } else if !in_front {
+            self.gate_changed(new.1);
+        }
+    }
+
+    pub fn set_rank(&mut self, turn: TurnIx, gate: GateIx, in_front: bool, rank: Rank) {
+        if !in_front {
+            self.set_rank_at_gate(turn, gate, rank);
+            return;
+        }
+        let was = self.front.set_rank(turn, rank);
+        if let Some(was) = was
+            && self.offered.remove(&(was, turn))
+        {
+            self.offered.insert((rank, turn));
+        }
+    }
+
+    pub fn first(&self) -> Option<First> {
+        let in_front = self.front.first();
+        match (self.awake.first(), in_front) {
+            (Some(awake), Some((rank, ..))) if rank <= awake.0 => self.first_in_front(),
+            (Some((_, bucket)), _) => self.first_in(*bucket),
+            (None, _) => self.first_in_front(),
+        }
+    }
+
+    fn first_in_front(&self) -> Option<First> {
+        let (rank, turn, tenant) = self.front.first()?;
+        let group = self.front.first_group(turn)?;
+        Some(First { rank, turn, tenant, group, in_front: true })
+    }
+
+    /// A group of an open gate joins those through which its turn may start.
+    pub fn come_forward(&mut self, first: First) {
+        let First { rank, turn, tenant, group, .. } = first;
+        self.remove(turn, group, false);
+        self.front.insert(turn, tenant, group, rank);
+        if self.front.rank(turn).is_some_and(|known| rank < known) {
+            self.set_rank(turn, group.1, true, rank);
+        }
+    }
+
+    /// How many turns have an offer.
+    pub fn offers(&self) -> u64 {
+        self.offered.len() as u64
+    }
+
+    pub fn offered(&self) -> impl Iterator<Item = TurnIx> {
+        self.offered.iter().map(|(_, turn)| *turn)
+    }
+
+    /// The last in the key's order that has an offer.
+    pub fn last_offered(&self) -> Option<(Rank, TurnIx)> {
+        self.offered.last().copied()
+    }
+
+    /// The group that an offer to this turn is for.
+    pub fn offered_group(&self, turn: TurnIx) -> Option<GroupKey> {
+        let is_offered = self.front.state(turn) == Some(State::Offered);
+        self.front.first_group(turn).filter(|_| is_offered)
+    }
+
+    /// The turn has an offer, or has passed one on.
+    pub fn is_settled(&self, turn: TurnIx) -> bool {
+        matches!(self.front.state(turn), Some(State::Offered | State::Passed))
+    }
+
+    pub fn offer(&mut self, turn: TurnIx) {
+        self.set_front_state(turn, State::Offered);
+    }
+
+    /// The turn is back in line.
+    pub fn retract(&mut self, turn: TurnIx) {
+        self.set_front_state(turn, State::InLine);
+    }
+
+    /// The turn lets others go first who want the offer that it has.
+    pub fn pass(&mut self, turn: TurnIx) {
+        self.set_front_state(turn, State::Passed);
+    }
+
+    /// The turn is parked and stands in nobody's way, among those in front or at a gate.
+    pub fn set_aside(&mut self, turn: TurnIx, gate: Option<GateIx>) {
+        match gate {
+            None => self.set_front_state(turn, State::Aside),
+            Some(gate) => self.set_gate_state(turn, gate, State::Aside),
+        }
+    }
+
+    /// The turn is not parked any more and back in line, in front and at these gates.
+    pub fn put_back(&mut self, turn: TurnIx, gates: impl Iterator<Item = GateIx>) {
+        if self.front.state(turn) == Some(State::Aside) {
+            self.set_front_state(turn, State::InLine);
+        }
+        gates.for_each(|gate| self.set_gate_state(turn, gate, State::InLine));
+    }
+
+    /// Turns that were passed over are back in line. Whether there were any.
+    pub fn bring_passed_back(&mut self) -> bool {
+        let passed = std::mem::take(&mut self.passed);
+        passed.iter().for_each(|turn| self.front.set_state(*turn, State::InLine));
+        !passed.is_empty()
+    }
+
+    /// Whether a turn that was passed over is of a higher level than this.
+    pub fn passed_above(&self, level: Reverse<i32>) -> bool {
+        let mut ranks = self.passed.iter().filter_map(|turn| self.front.rank(*turn));
+        ranks.any(|rank| rank.level < level)
+    }
+
+    /// Whether another turn comes before one that has this rank by now.
+    pub fn has_rival(&self, turn: TurnIx, rank: Rank) -> bool {
+        let offered = self.offered.iter().take(2).copied();
+        let waiting = self.first().map(|first| (first.rank, first.turn));
+        offered.chain(waiting).any(|(other, of)| of != turn && other < rank)
+    }
+
+    /// A gate was found closed, and all others that the same closes are with it.
+    pub fn close(&mut self, gate: GateIx, bucket: Bucket) {
+        if let Some(line) = self.gates.get_mut(&gate)
+            && line.bucket != Some(bucket)
+        {
+            self.leave_bucket(gate);
+            self.gates.entry(gate).or_default().bucket = Some(bucket);
+            self.gate_changed(gate);
+        }
+        if let Some(gates) = self.buckets.get_mut(&Some(bucket)) {
+            gates.asleep = true;
+            self.bucket_changed(Some(bucket));
+        }
+    }
+
+    /// What closes these gates may be over.
+    pub fn wake(&mut self, bucket: Bucket) {
+        if let Some(gates) = self.buckets.get_mut(&Some(bucket)) {
+            gates.asleep = false;
+            self.bucket_changed(Some(bucket));
+        }
+    }
+
+    /// The first turn behind the gates of a bucket, asleep or not.
+    pub fn first_in(&self, bucket: Option<Bucket>) -> Option<First> {
+        let (rank, gate) = self.buckets.get(&bucket)?.first()?;
+        let line = &self.gates.get(&gate)?.line;
+        let (_, turn, tenant) = line.first()?;
+        Some(First { rank, turn, tenant, group: line.first_group(turn)?, in_front: false })
+    }
+
+    pub fn is_asleep(&self, bucket: Bucket) -> bool {
+        self.buckets.get(&Some(bucket)).is_some_and(|gates| gates.asleep)
+    }
+
+    /// What closes a gate, as far as is known.
+    pub fn bucket_of(&self, gate: GateIx) -> Option<Bucket> {
+        self.gates.get(&gate)?.bucket
+    }
+
+    /// How the gates of a bucket have been waiting to be woken, and how they should from now on.
+    pub fn resubscribe(&mut self, bucket: Bucket) -> (Option<Subscription>, Option<Subscription>) {
+        let Some(gates) = self.buckets.get_mut(&Some(bucket)) else { return (None, None) };
+        let first = gates.first().filter(|_| gates.asleep);
+        let wanted = first.and_then(|(rank, gate)| {
+            let (_, _, tenant) = self.gates.get(&gate)?.line.first()?;
+            let contested = !gates.contested.is_empty() || !gates.solo.is_alone();
+            Some(Subscription { rank, tenant, contested })
+        });
+        let was = std::mem::replace(&mut gates.subscribed, wanted);
+        if gates.is_empty() {
+            self.buckets.remove(&Some(bucket));
+        }
+        (was, wanted)
+    }
+
+    fn set_front_state(&mut self, turn: TurnIx, state: State) {
+        let Some(rank) = self.front.rank(turn) else { return };
+        self.offered.remove(&(rank, turn));
+        self.passed.remove(&turn);
+        match state {
+            State::Offered => self.offered.insert((rank, turn)),
+            State::Passed => self.passed.insert(turn),
+            State::InLine | State::Aside => true,
+        };
+        self.front.set_state(turn, state);
+    }
+
+    fn set_gate_state(&mut self, turn: TurnIx, gate: GateIx, state: State) {
+        if let Some(line) = self.gates.get_mut(&gate) {
+            line.line.set_state(turn, state);
+            self.gate_changed(gate);
+        }
+    }
+
+    fn set_rank_at_gate(&mut self, turn: TurnIx, gate: GateIx, rank: Rank) {
+        let Some(line) = self.gates.get_mut(&gate) else { return };
+        line.line.set_rank(turn, rank);
+        let (bucket, listed) = (line.bucket, line.listed);
+        if matches!(listed, Some(Listed::Solo(..)))
+            && let Some(gates) = self.buckets.get_mut(&bucket)
+        {
+            gates.solo.set_rank(turn, rank);
+            self.bucket_changed(bucket);
+        }
+        self.gate_changed(gate);
+    }
+
+    /// Keeps a gate listed in its bucket by who is first at it, and forgets one at which nobody waits.
+    fn gate_changed(&mut self, gate: GateIx) {
+        let Some(line) = self.gates.get_mut(&gate) else { return };
+        let first = line.line.first();
+        let wanted = first.and_then(|(rank, turn, _)| match line.line.is_alone() {
+            true => line.line.first_group(turn).map(|group| Listed::Solo(turn, group)),
+            false => Some(Listed::Contested(rank)),
+        });
+        let (bucket, was) = (line.bucket, std::mem::replace(&mut line.listed, wanted));
+        if line.line.is_empty() {
+            self.gates.remove(&gate);
+        }
+        if was == wanted {
+            return;
+        }
+        let gates = self.buckets.entry(bucket).or_default();
+        gates.unlist(gate, was);
+        match (wanted, first) {
+            (Some(Listed::Contested(rank)), _) => {
+                gates.contested.insert((rank, gate));
+            }
+            (Some(Listed::Solo(turn, group)), Some((rank, _, tenant))) => {
+                gates.solo.insert(turn, tenant, group, rank);
+            }
+            _ => {}
+        }
+        self.bucket_changed(bucket);
+    }
+
+    fn leave_bucket(&mut self, gate: GateIx) {
+        let Some(line) = self.gates.get_mut(&gate) else { return };
+        let bucket = line.bucket;
+        let Some(gates) = self.buckets.get_mut(&bucket) else { return };
+        gates.unlist(gate, line.listed.take());
+        self.bucket_changed(bucket);
+    }
+
+    fn bucket_changed(&mut self, bucket: Option<Bucket>) {
+        let Some(gates) = self.buckets.get_mut(&bucket) else { return };
+        let first = gates.first().map(|(rank, _)| rank);
+        let wanted = first.filter(|_| !gates.asleep);
+        let was = std::mem::replace(&mut gates.rank, wanted);
+        if was != wanted {
+            was.map(|rank| self.awake.remove(&(rank, bucket)));
+            wanted.map(|rank| self.awake.insert((rank, bucket)));
+        }
+    }
+}
