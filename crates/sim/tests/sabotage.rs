@@ -100,6 +100,22 @@ fn a_tenant_that_gets_more_than_its_share() {
 }
 
 #[test]
+fn shares_of_each_queue_where_they_should_be_of_all() {
+    let rules = [Rule::FairAcross, Rule::Order];
+    assert!(finds_by(Theme::PoolScope, Sabotage::SecretScope, &rules));
+}
+
+#[test]
+fn own_workers_that_cost_nothing_where_they_should() {
+    assert!(finds(Sabotage::FreeOwnWorkers, &[Rule::Fair]));
+}
+
+#[test]
+fn own_workers_that_cost_nothing_over_several_queues() {
+    assert!(finds_by(Theme::PoolScope, Sabotage::FreeOwnWorkers, &[Rule::FairAcross]));
+}
+
+#[test]
 fn a_tenant_beyond_its_limits() {
     assert!(finds(Sabotage::SecretTenant, &[Rule::Gate, Rule::Quota]));
 }
