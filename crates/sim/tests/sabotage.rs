@@ -3,7 +3,7 @@
 use rota_sim::{Options, Rule, Sabotage, Theme, run_seed, run_trials};
 
 /// Enough seeds that one of them gives the fault its chance.
-const SEEDS: std::ops::Range<u64> = 1..120;
+const SEEDS: std::ops::Range<u64> = 1..240;
 
 /// Whether the oracle says all of this of runs with this fault, sooner or later.
 fn finds(sabotage: Sabotage, rules: &[Rule]) -> bool {
