@@ -1,8 +1,9 @@
 //! Faults of our own making, to prove that the oracle sees them.
 
-use rota_engine::{Command, Effects, PutLimit, QueueSettings, Reply, TenantChange};
+use rota_engine::{Command, Config, Effects, PutLimit, QueueSettings, Reply, TenantChange};
 use rota_model::{
-    LimitNumbers, PoolConfig, QueueStrategy, Quota, Scope, TenantConfig, TenantId, Weight,
+    FairnessScope, LimitNumbers, PoolConfig, QueueStrategy, Quota, Scope, TenantConfig, TenantId,
+    Weight,
 };
 use rota_store::Mutation;
 
@@ -34,6 +35,10 @@ pub enum Sabotage {
     SecretOverride,
     /// One tenant counts for more than was said.
     SecretWeight,
+    /// Shares are counted in each queue by itself where they should be counted over several.
+    SecretScope,
+    /// What a tenant's own workers take is free where it should be charged.
+    FreeOwnWorkers,
     /// What was said about a tenant is not heeded.
     SecretTenant,
     /// A tenant's jobs are kept back though nobody paused them.
@@ -73,6 +78,16 @@ pub enum Sabotage {
 }
 
 impl Sabotage {
+    /// The configuration as the engine is given it.
+    pub(crate) fn misread(self, mut config: Config) -> Config {
+        match self {
+            Sabotage::SecretScope => config.fairness.scope = FairnessScope::Queue,
+            Sabotage::FreeOwnWorkers => config.fairness.charge_own_workers = false,
+            _ => {}
+        }
+        config
+    }
+
     /// What the engine is told behind everyone's back.
     pub(crate) fn secret(self, step: &Step) -> Option<Command> {
         let nothing = |config| TenantChange { config, what: "put", reason: None };

@@ -33,7 +33,8 @@ impl<'t> Simulation<'t> {
         let workload = Workload::new(rng.fork(), options.theme);
         let config = workload.profile().config.clone();
         let falsify = options.sabotage;
-        let runtime = Runtime::new(config.clone(), rng.fork(), falsify);
+        let given = falsify.map_or(config.clone(), |sabotage| sabotage.misread(config.clone()));
+        let runtime = Runtime::new(given, rng.fork(), falsify);
         Self {
             rng,
             clock: Clock::default(),

@@ -3,7 +3,7 @@
 use rota_sim::{Options, Rule, Sabotage, Theme, run_seed, run_trials};
 
 /// Enough seeds that one of them gives the fault its chance.
-const SEEDS: std::ops::Range<u64> = 1..120;
+const SEEDS: std::ops::Range<u64> = 1..240;
 
 /// Whether the oracle says all of this of runs with this fault, sooner or later.
 fn finds(sabotage: Sabotage, rules: &[Rule]) -> bool {
@@ -97,6 +97,22 @@ fn a_limit_that_does_not_hold() {
 #[test]
 fn a_tenant_that_gets_more_than_its_share() {
     assert!(finds_by(Theme::EverythingUrgent, Sabotage::SecretWeight, &[Rule::Fair]));
+}
+
+#[test]
+fn shares_of_each_queue_where_they_should_be_of_all() {
+    let rules = [Rule::FairAcross, Rule::Order];
+    assert!(finds_by(Theme::PoolScope, Sabotage::SecretScope, &rules));
+}
+
+#[test]
+fn own_workers_that_cost_nothing_where_they_should() {
+    assert!(finds(Sabotage::FreeOwnWorkers, &[Rule::Fair]));
+}
+
+#[test]
+fn own_workers_that_cost_nothing_over_several_queues() {
+    assert!(finds_by(Theme::PoolScope, Sabotage::FreeOwnWorkers, &[Rule::FairAcross]));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use rota_engine::Command;
 use rota_model::envelope::NewJob;
 use rota_model::mutation::Undo;
 use rota_model::row::Place;
-use rota_model::{Done, IdKey, JobId, Live, Millis, OnLimit, Seq, State};
+use rota_model::{Done, IdKey, JobId, Live, Millis, OnLimit, QueueName, Seq, State};
 use rota_store::{Finish, Kind, Mutation, NewRow, Ready};
 
 use super::lifecycle::{Into, allows};
@@ -88,6 +88,13 @@ impl World {
             }
             Mutation::Delete(seq) => self.delete(*seq, scene),
             Mutation::Swept(_) => Ok(()),
+            Mutation::Put(Kind::Queue, name, _) => {
+                // A queue exists as soon as it is written down.
+                if let Ok(name) = QueueName::parse(name) {
+                    self.queues.entry(name).or_default();
+                }
+                Ok(())
+            }
             Mutation::Remove(Kind::Worker, name) => self.worker_gone(name, scene),
             Mutation::Counts(..)
             | Mutation::Error(_)

@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use rota_engine::{Cost, Fetch, PriorityScope};
 use rota_model::{Class, QueueName, QueueStrategy, Seq, TenantId};
 
+use super::accounts::Account;
 use super::violation::{Check, Rule, ensure};
 use super::world::{Job, World};
 
@@ -66,7 +66,11 @@ impl World {
     /// job that no limit holds, and no older job of the same class.
     pub(super) fn check_turn(&self, seq: Seq, job: &Job, fetch: &Fetch) -> Check {
         let class = &*job.class;
-        if self.strategy_of(fetch) == QueueStrategy::Strict {
+        // A tenant's own workers are served queue by queue in both scopes.
+        let across = fetch.tenant.is_none() && self.account_over(fetch).is_some();
+        if across {
+            self.check_turn_across(seq, class, fetch)?;
+        } else if self.strategy_of(fetch) == QueueStrategy::Strict {
             let queues = self.queues_of(fetch);
             let before = queues.iter().take_while(|queue| **queue != class.queue);
             let first = before
@@ -78,7 +82,8 @@ impl World {
             })?;
         }
         let level = self.level_of(class);
-        let fifo = !self.config.fairness.enabled
+        let fifo = !across
+            && !self.config.fairness.enabled
             && self.config.fairness.priority_scope == PriorityScope::Global;
         for other in self.candidates_for(&class.queue, fetch) {
             let their = self.level_of(other.class);
@@ -101,30 +106,53 @@ impl World {
 
     /// Nobody else in the queue waits for what holds this class, nor does its tenant elsewhere in it.
     fn has_limits_alone(&self, class: &Class) -> bool {
+        !self.is_contested(class, &class.queue)
+    }
+
+    /// The same for several queues.
+    pub(super) fn is_uncontested(&self, class: &Class, queues: &[QueueName]) -> bool {
+        !queues.iter().any(|queue| self.is_contested(class, queue))
+    }
+
+    /// Others in a queue, or the same tenant at another level, wait for what holds this class.
+    fn is_contested(&self, class: &Class, queue: &QueueName) -> bool {
         let held = self.limits_of(class);
+        if held.is_empty() {
+            return false;
+        }
         let level = self.level_of(class);
-        let lanes = self.queues.get(&class.queue).into_iter().flat_map(|queue| queue.ready.keys());
-        let others = lanes
+        let lanes = self.queues.get(queue).into_iter().flat_map(|queue| queue.ready.keys());
+        let mut others = lanes
             .filter_map(|id| self.classes.get(id))
             .filter(|other| other.tenant != class.tenant || self.level_of(other) != level);
-        let waits = |other: &Arc<Class>| {
+        others.any(|other| {
             self.limits_of(other).iter().any(|(key, _)| held.iter().any(|(own, _)| own == key))
-        };
-        held.is_empty() || !others.into_iter().any(waits)
+        })
     }
 
     /// A job is handed out: its tenant has had a turn.
     pub(super) fn take_turn(&mut self, class: &Class, fetch: &Fetch) -> Check {
-        let place = (class.queue.clone(), self.level_of(class));
-        let weight = self.weight_of(&class.tenant);
-        if fetch.tenant.is_some() {
-            // What a tenant's own workers take costs it nothing elsewhere, unless that was asked for.
-            if self.config.fairness.charge_own_workers {
-                self.turns.out_of_turn(&place, &class.tenant, weight);
-            }
-            return Ok(());
+        let over = self.account_over(fetch);
+        if let Some(Account::Set(queues)) = &over {
+            self.sets.insert(queues.clone());
         }
-        self.turns.served(&place, &class.tenant, weight)
+        let account = over.unwrap_or_else(|| Account::Queue(class.queue.clone()));
+        let in_turn = fetch.tenant.is_none()
+            && (matches!(account, Account::Queue(_)) || self.chooses_among_all(fetch, &account));
+        let place = (account, self.level_of(class));
+        let weight = self.weight_of(&class.tenant);
+        if in_turn {
+            return self.turns.served(&place, &class.tenant, weight);
+        }
+        if fetch.tenant.is_none() {
+            let rivals = self.rivals_of(class, fetch);
+            return self.turns.served_among(&place, &class.tenant, weight, &rivals);
+        }
+        // What a tenant's own workers take costs it nothing elsewhere, unless that was asked for.
+        if self.config.fairness.charge_own_workers {
+            self.turns.out_of_turn(&place, &class.tenant, weight);
+        }
+        Ok(())
     }
 
     /// Looks who has something to be served now. A start of a key for which others wait as well is
@@ -139,14 +167,28 @@ impl World {
         for place in self.turns.places() {
             present.entry(place).or_default();
         }
+        let over: Vec<_> =
+            self.accounts_over().into_iter().map(|a| (self.queues_in(&a), a)).collect();
+        let mut note = |account: Account, class: &Class| {
+            let level = present.entry((account, self.level_of(class))).or_default();
+            let tenant = &class.tenant;
+            level.entry(tenant.clone()).or_insert_with(|| self.weight_of(tenant));
+        };
         for name in self.queues.keys() {
             for one in self.candidates(name) {
-                if !self.has_limits_alone(one.class) {
+                let contested = |queue: &&QueueName| self.is_contested(one.class, queue);
+                if !contested(&name) {
+                    note(Account::Queue(name.clone()), one.class);
+                }
+                if over.is_empty() {
                     continue;
                 }
-                let level = present.entry((name.clone(), self.level_of(one.class))).or_default();
-                let tenant = &one.class.tenant;
-                level.entry(tenant.clone()).or_insert_with(|| self.weight_of(tenant));
+                let contested: Vec<_> = self.queues.keys().filter(contested).collect();
+                for (queues, account) in over.iter().filter(|(queues, _)| queues.contains(name)) {
+                    if !queues.iter().any(|queue| contested.contains(&queue)) {
+                        note(account.clone(), one.class);
+                    }
+                }
             }
         }
         for (place, tenants) in present {

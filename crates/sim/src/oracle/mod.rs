@@ -4,6 +4,7 @@
 //! these it keeps two worlds: one as of the last commit, which a crash goes back to, and one that
 //! includes everything decided since.
 
+mod accounts;
 mod apply;
 mod clients;
 mod control;

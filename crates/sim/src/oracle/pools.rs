@@ -57,12 +57,20 @@ impl World {
         own.unwrap_or(self.config.starvation)
     }
 
+    /// Queues are guaranteed a part, or go first when they have gone without for too long.
+    pub(super) fn guarantees_parts(&self, fetch: &Fetch) -> bool {
+        self.starvation_of(fetch).enabled
+    }
+
     /// The queue is kept for pools that this fetch does not belong to.
     pub(super) fn is_shut_out(&self, fetch: &Fetch, queue: &QueueName) -> bool {
-        let own = self.pool_of(fetch);
+        self.is_kept_from(self.pool_of(fetch).as_ref(), queue)
+    }
+
+    pub(super) fn is_kept_from(&self, own: Option<&PoolName>, queue: &QueueName) -> bool {
         let keeps = |pool: &Pool| pool.config.isolated && pool.config.queues.contains(queue);
         let mut keepers = self.pools.iter().filter(|(_, pool)| keeps(pool)).peekable();
-        keepers.peek().is_some() && !keepers.any(|(name, _)| Some(name) == own.as_ref())
+        keepers.peek().is_some() && !keepers.any(|(name, _)| Some(name) == own)
     }
 
     /// The pool of this fetch may have one more active job.
@@ -141,9 +149,11 @@ impl World {
             Command::PutPool(name, config) => {
                 let pool = Pool { config: (**config).clone(), runs: BTreeMap::new(), partial: 0 };
                 self.pools.insert(name.clone(), pool);
+                self.note_present();
             }
             Command::RemovePool(name) => {
                 self.pools.remove(name);
+                self.note_present();
             }
             _ => {}
         }

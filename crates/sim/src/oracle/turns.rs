@@ -1,13 +1,15 @@
-//! Fairness: while two tenants both have something to be served at one level of one queue, what
-//! they are given, divided by their weights, differs by no more than one job of each.
+//! Fairness: while two tenants both have something to be served at one level of one account, what
+//! they are given, divided by their weights, differs by no more than one job of each. An account is
+//! over one queue, or in pool scope over all queues of a pool or fetch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rota_model::{QueueName, TenantId, Weight};
+use rota_model::{TenantId, Weight};
 
+use super::accounts::Account;
 use super::violation::{Check, Rule, ensure};
 
-type Place = (QueueName, i32);
+type Place = (Account, i32);
 
 #[derive(Clone, Default)]
 pub struct Turns {
@@ -77,15 +79,20 @@ impl Turns {
     /// A job of this tenant was handed out, in its turn.
     pub fn served(&mut self, place: &Place, tenant: &TenantId, weight: Weight) -> Check {
         self.ahead.remove(&(place.clone(), tenant.clone()));
-        let Some(pairs) = self.pairs.get_mut(place) else { return Ok(()) };
-        for ((a, b), pair) in pairs {
-            let ahead = pair.serve(a, b, tenant, weight);
-            let most = pair.slack;
-            ensure(ahead <= most + ROUNDING, Rule::Fair, || {
-                format!("at {place:?} {tenant} of {a} and {b} is {ahead} ahead, not {most}")
-            })?;
-        }
-        Ok(())
+        self.serve(place, tenant, weight, |_| true)
+    }
+
+    /// A job of this tenant was handed out, and only these others could have had their turn instead.
+    /// That may put it ahead of the rest by any number.
+    pub fn served_among(
+        &mut self,
+        place: &Place,
+        tenant: &TenantId,
+        weight: Weight,
+        rivals: &BTreeSet<TenantId>,
+    ) -> Check {
+        self.ahead.insert((place.clone(), tenant.clone()));
+        self.serve(place, tenant, weight, |other| rivals.contains(other))
     }
 
     /// A job of this tenant was handed out to somebody who wanted only its jobs.
@@ -95,6 +102,29 @@ impl Turns {
         for ((a, b), pair) in self.pairs.get_mut(place).into_iter().flatten() {
             pair.serve(a, b, tenant, weight);
         }
+    }
+
+    fn serve(
+        &mut self,
+        place: &Place,
+        tenant: &TenantId,
+        weight: Weight,
+        is_rival: impl Fn(&TenantId) -> bool,
+    ) -> Check {
+        let Some(pairs) = self.pairs.get_mut(place) else { return Ok(()) };
+        let rule = match place.0 {
+            Account::Queue(_) => Rule::Fair,
+            Account::Pool(_) | Account::Set(_) => Rule::FairAcross,
+        };
+        for ((a, b), pair) in pairs {
+            let ahead = pair.serve(a, b, tenant, weight);
+            let most = pair.slack;
+            let other = if a == tenant { b } else { a };
+            ensure(ahead <= most + ROUNDING || !is_rival(other), rule, || {
+                format!("at {place:?} {tenant} of {a} and {b} is {ahead} ahead, not {most}")
+            })?;
+        }
+        Ok(())
     }
 
     /// This tenant has another weight than before.
@@ -107,8 +137,11 @@ impl Turns {
         }
     }
 
-    /// The process began anew.
+    /// The process began anew. Nobody remembers what tenants had of a set of queues.
     pub fn restarted(&mut self) {
+        let is_set = |place: &Place| matches!(place.0, Account::Set(_));
+        self.pairs.retain(|place, _| !is_set(place));
+        self.ahead.retain(|(place, _)| !is_set(place));
         self.pairs.values_mut().flatten().for_each(|(_, pair)| pair.slack += pair.one);
     }
 }

@@ -26,6 +26,8 @@ pub enum Rule {
     Limit,
     /// A tenant got more than its share.
     Fair,
+    /// A tenant got more than its share of all queues of a pool or fetch.
+    FairAcross,
     /// A tenant was throttled without a reason, or not when it should have been, or not as it should.
     Throttle,
     /// A queue got less than it is guaranteed.

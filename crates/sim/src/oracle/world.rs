@@ -44,6 +44,8 @@ pub struct World {
     pub tenants: BTreeMap<TenantId, Tenant>,
     pub limits: BTreeMap<Partition, Key>,
     pub pools: BTreeMap<PoolName, Pool>,
+    /// Queues that fetches without a pool named together, in pool scope.
+    pub sets: BTreeSet<Vec<QueueName>>,
     pub turns: Turns,
 }
 
@@ -169,6 +171,7 @@ impl World {
             tenants: BTreeMap::new(),
             limits: BTreeMap::new(),
             pools: BTreeMap::new(),
+            sets: BTreeSet::new(),
             turns: Turns::default(),
         }
     }

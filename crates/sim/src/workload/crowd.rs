@@ -5,8 +5,8 @@ use rota_engine::{
     Backpressure, Bounds, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope,
 };
 use rota_model::{
-    LimitKey, LimitNumbers, OnLimit, PoolName, Quota, Rate, RateLimit, Scope, Starvation,
-    TenantConfig, TenantId, Weight,
+    FairnessScope, LimitKey, LimitNumbers, OnLimit, PoolName, Quota, Rate, RateLimit, Scope,
+    Starvation, TenantConfig, TenantId, Weight,
 };
 
 use super::Theme;
@@ -53,6 +53,7 @@ impl Crowd {
             Theme::Giant | Theme::Loud => Shape::Giant,
             Theme::Zipf => Shape::Zipf,
             Theme::ManySmall | Theme::SharedKeys => Shape::Even,
+            Theme::PoolScope => rng.one_of([Shape::Even, Shape::Zipf]),
             Theme::EverythingUrgent => rng.one_of([Shape::Giant, Shape::Even]),
             _ => rng.one_of([Shape::Alone, Shape::Giant, Shape::Even, Shape::Zipf]),
         };
@@ -68,6 +69,7 @@ impl Crowd {
             Theme::AllLimited => 100,
             Theme::SharedKeys | Theme::KeyPerJob | Theme::ChangingLimits => rng.one_of([60, 100]),
             Theme::Loud => 0,
+            Theme::PoolScope => rng.one_of([0, 0, 0, 40]),
             _ => rng.one_of([0, 0, 40, 100]),
         };
         let mut limits: Vec<_> = (0..rng.between(1, 4)).map(|n| limit(rng, n)).collect();
@@ -75,7 +77,7 @@ impl Crowd {
             limits.iter_mut().for_each(|limit| limit.scope = Scope::Global);
         }
         let urgent = tenants.first().filter(|_| theme == Theme::EverythingUrgent).cloned();
-        let pools = if theme == Theme::Pools || rng.percent(25) { rng.between(1, 3) } else { 0 };
+        let pools = if theme.has_pools() || rng.percent(25) { rng.between(1, 3) } else { 0 };
         let pool = |n: u64| PoolName::parse(&format!("p{n}")).expect("the name is valid");
         Self {
             theme,
@@ -215,6 +217,21 @@ pub(super) fn sharing(rng: &mut Rng, config: Config) -> Config {
         reschedule_ms: rng.one_of([100, 1_000]),
         ..config
     }
+}
+
+/// What tenants have shares of, what counts against them, and whether pools choose for themselves.
+pub(super) fn scopes(rng: &mut Rng, theme: Theme, fairness: Fairness) -> (Fairness, bool) {
+    let chance = if theme == Theme::PoolScope { 100 } else { 20 };
+    let scope = if rng.percent(chance) { FairnessScope::Pool } else { FairnessScope::Queue };
+    // Few seeds have workers of one tenant, and only there it makes a difference.
+    let charge_own_workers = rng.percent(50);
+    let pools_choose = rng.percent(25) && theme != Theme::PoolScope;
+    let fairness = Fairness { scope, charge_own_workers, ..fairness };
+    let fairness = match theme {
+        Theme::PoolScope => Fairness { enabled: true, cost: Cost::Job, ..fairness },
+        _ => fairness,
+    };
+    (fairness, pools_choose)
 }
 
 /// Where tenants are loud, they are soon found to be.

@@ -1,7 +1,7 @@
 //! Operators' hands on tenants, limits, pools and shards.
 
 use rota_engine::{Now, PutLimit};
-use rota_model::{LimitKey, PoolConfig, QueueStrategy, TenantId, Weight};
+use rota_model::{FairnessScope, LimitKey, PoolConfig, QueueStrategy, TenantId, Weight};
 
 use super::{Theme, Workload, crowd};
 use crate::request::Request;
@@ -67,6 +67,11 @@ impl Workload {
         Request::PutLimit(Box::new(put))
     }
 
+    fn pool_scope(&mut self) -> Option<FairnessScope> {
+        let all = [None, Some(FairnessScope::Queue), Some(FairnessScope::Pool)];
+        self.scopes.one_of(all).filter(|_| self.profile.pool_scopes)
+    }
+
     pub(super) fn put_pool(&mut self) -> Request {
         let Some(name) = self.rng.pick(&self.profile.crowd.pools).cloned() else {
             return Request::Tick;
@@ -90,7 +95,7 @@ impl Workload {
                 weights,
                 isolated: self.rng.percent(20),
                 starvation,
-                fairness_scope: None,
+                fairness_scope: self.pool_scope(),
                 queues,
             }),
         )

@@ -26,6 +26,8 @@ const REMEMBERED: usize = 400;
 
 pub struct Workload {
     rng: Rng,
+    /// For the scopes of pools alone.
+    scopes: Rng,
     profile: Profile,
     next_ticket: u64,
     /// Ids of jobs that may exist.
@@ -51,6 +53,7 @@ impl Workload {
         let profile = Profile::draw(&mut rng, theme);
         let workers = Worker::some(&mut rng, &profile);
         let mut workload = Self {
+            scopes: rng.clone().fork(),
             rng,
             profile,
             next_ticket: 0,

@@ -14,6 +14,8 @@ use crate::rng::Rng;
 pub struct Profile {
     pub config: Config,
     pub crowd: Crowd,
+    /// Pools choose for themselves what tenants have shares of.
+    pub pool_scopes: bool,
     pub queues: Vec<QueueName>,
     pub policies: Vec<Arc<Policy>>,
     pub priorities: Vec<i16>,
@@ -43,20 +45,27 @@ pub struct Profile {
 
 impl Profile {
     pub(super) fn draw(rng: &mut Rng, theme: Option<Theme>) -> Self {
+        // Drawn from a generator apart, so that the rest of a seed's run stays what it was.
+        let mut aside = rng.clone().fork();
+        let theme = theme.or_else(|| aside.percent(8).then_some(Theme::PoolScope));
         let config = config(rng);
         let crowd = Crowd::draw(rng, theme);
         let config = Config { noisy: crowd::noisy(rng, crowd.theme), ..config };
+        let (fairness, pool_scopes) =
+            crowd::scopes(&mut aside, crowd.theme, config.fairness.clone());
+        let config = Config { fairness, ..config };
         let (batch, appetite) = if crowd.theme == Theme::Loud { (20, 12) } else { (6, 4) };
         let queues = queues(rng, crowd.theme);
         let operating = match crowd.theme {
             Theme::ChangingLimits => 30,
             _ => rng.one_of([0, 3, 10, 25]),
         };
-        let least = if crowd.theme == Theme::Pools { 35 } else { 15 };
+        let least = if crowd.theme.has_pools() { 35 } else { 15 };
         let producing = rng.between(least, 40);
         Self {
             config,
             crowd,
+            pool_scopes,
             queues,
             policies: (0..rng.between(1, 4)).map(|_| policy(rng)).collect(),
             priorities: if rng.percent(50) { vec![0] } else { vec![-10, 0, 7] },
@@ -107,7 +116,7 @@ fn config(rng: &mut Rng) -> Config {
 
 fn queues(rng: &mut Rng, theme: Theme) -> Vec<QueueName> {
     let names = ["default", "mail", "bulk", "later"];
-    let least = if theme == Theme::Pools { 2 } else { 1 };
+    let least = if theme.has_pools() { 2 } else { 1 };
     let count = rng.between(least, names.len() as u64) as usize;
     let parse = |name| QueueName::parse(name).expect("the names of queues are valid");
     names[..count].iter().map(|name| parse(*name)).collect()

@@ -16,9 +16,16 @@ pub enum Theme {
     ChangingLimits,
     Pools,
     Loud,
+    /// Tenants share all queues of a pool or fetch together.
+    PoolScope,
 }
 
 impl Theme {
+    /// Every run of it has pools of several queues.
+    pub(super) fn has_pools(self) -> bool {
+        matches!(self, Self::Pools | Self::PoolScope)
+    }
+
     pub(super) fn draw(rng: &mut Rng) -> Self {
         let special = rng.one_of([
             Self::Giant,
