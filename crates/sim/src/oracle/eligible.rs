@@ -85,7 +85,11 @@ impl World {
         let fifo = !across
             && !self.config.fairness.enabled
             && self.config.fairness.priority_scope == PriorityScope::Global;
+        let queues = self.queues_of_one_key_order(fetch, across);
         for other in self.candidates_for(&class.queue, fetch) {
+            if other.class != class && !self.is_uncontested(other.class, &queues) {
+                continue;
+            }
             let their = self.level_of(other.class);
             ensure(their <= level, Rule::Order, || {
                 format!("job {seq} of level {level} was handed out before {} of {their}", other.seq)
@@ -102,6 +106,19 @@ impl World {
             })?;
         }
         Ok(())
+    }
+
+    /// The queues over which a start of a key goes to whoever comes first in the key's order, so that
+    /// another queue may come before this one. Where queues go in order or have guaranteed parts, that
+    /// decides.
+    fn queues_of_one_key_order(&self, fetch: &Fetch, across: bool) -> Vec<QueueName> {
+        let strict = self.strategy_of(fetch) == QueueStrategy::Strict;
+        let by_queue = strict || self.starvation_of(fetch).enabled;
+        if fetch.tenant.is_some() || by_queue && !across {
+            return Vec::new();
+        }
+        let queues = self.queues_of(fetch);
+        if queues.len() > 1 { queues } else { Vec::new() }
     }
 
     /// Nobody else in the queue waits for what holds this class, nor does its tenant elsewhere in it.

@@ -52,7 +52,7 @@ impl World {
         asked.or(own).unwrap_or(QueueStrategy::Strict)
     }
 
-    fn starvation_of(&self, fetch: &Fetch) -> Starvation {
+    pub(super) fn starvation_of(&self, fetch: &Fetch) -> Starvation {
         let own = self.pool_config(fetch).and_then(|pool| pool.starvation);
         own.unwrap_or(self.config.starvation)
     }
