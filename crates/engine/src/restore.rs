@@ -211,8 +211,8 @@ impl Restore {
             for (queue, level, tag) in state.turns {
                 engine.remember_turn(ix, &queue, level, tag);
             }
-            for (pool, level, tag) in state.pool_turns {
-                engine.remember_pool_turn(ix, &pool, level, tag);
+            for (rotation, level, tag) in state.shared_turns {
+                engine.remember_shared_turn(ix, &rotation, level, tag);
             }
         }
         for (name, state) in &self.rotation_states {

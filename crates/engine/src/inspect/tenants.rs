@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::population::Population;
 use crate::queue::QueueIx;
-use crate::scheduler::{AccountIx, Owner};
+use crate::scheduler::{AccountIx, Owner, RotationKey};
 use crate::shard::ShardIx;
 use crate::stats::Interval;
 use crate::tenant::{Tenant, TenantIx};
@@ -232,11 +232,11 @@ impl Engine {
                 let stats = &self.queues.get(*queue).stats;
                 stats.minute.dispatched + stats.last.dispatched * self.left_of_minute() / 60_000
             }
-            Owner::Pool(name) => {
+            Owner::Shared(RotationKey::Pool(name, _)) => {
                 let pool = self.scheduler.pools().get(name);
                 pool.map_or(0, |pool| pool.lately.of(self.wall()))
             }
-            Owner::Others => all,
+            Owner::Shared(RotationKey::Set(_)) => all,
         };
         part(own, all)
     }

@@ -8,11 +8,11 @@
 
 mod rotations;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{LimitNumbers, Millis, PoolName, QueueName, Rate, TenantId};
+use rota_model::{LimitNumbers, Millis, QueueName, Rate, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::Engine;
@@ -79,8 +79,9 @@ pub(crate) struct Entry {
     /// Jobs that tenants' own workers started.
     #[serde(default)]
     own: Vec<(TenantId, u32)>,
+    /// By rotation.
     #[serde(default)]
-    pool_turns: Vec<(TenantId, PoolName, i32, Tag)>,
+    shared_turns: Vec<(TenantId, String, i32, Tag)>,
     #[serde(default)]
     rotations: Vec<(String, RotationState)>,
 }
@@ -179,7 +180,7 @@ impl Engine {
             }
         }
         end_list(&mut out, r#""turns":["#);
-        let mut in_pools = String::new();
+        let mut shared = String::new();
         for changed in self.scheduler.take_changed_tags() {
             let tenant = &self.tenants.get(changed.tenant).id;
             let (level, tag) = (changed.level, changed.tag.0);
@@ -188,15 +189,15 @@ impl Engine {
                     let queue = &self.queues.get(*queue).name;
                     let _ = write!(out, r#"["{tenant}","{queue}",{level},{tag}],"#);
                 }
-                Owner::Pool(pool) => {
-                    let _ = write!(in_pools, r#"["{tenant}","{pool}",{level},{tag}],"#);
+                Owner::Shared(key) => {
+                    let name = key.name();
+                    let _ = write!(shared, r#"["{tenant}","{name}",{level},{tag}],"#);
                 }
-                Owner::Others => {}
             }
         }
         end_list(&mut out, r#""limits":["#);
         self.write_limits(&mut out);
-        for (name, list) in [("own", own_starts), ("pool_turns", in_pools)] {
+        for (name, list) in [("own", own_starts), ("shared_turns", shared)] {
             if !list.is_empty() {
                 end_list(&mut out, &format!(r#""{name}":["#));
                 out.push_str(&list);
@@ -245,24 +246,23 @@ impl Engine {
             return;
         }
         let offset = self.now.wall.0 - self.now.mono as i64;
-        let (mut turns, mut pool_turns) = (Vec::new(), Vec::new());
+        let (mut turns, mut shared_turns) = (Vec::new(), BTreeSet::new());
         for (owner, level, tag) in self.scheduler.tags_of(ix) {
             match owner {
                 Owner::Queue(queue) => {
                     turns.push((self.queues.get(*queue).name.clone(), level, tag));
                 }
-                Owner::Pool(pool) => pool_turns.push((pool.clone(), level, tag)),
-                Owner::Others => {}
+                Owner::Shared(key) => {
+                    shared_turns.insert((key.name(), level, tag));
+                }
             }
         }
-        pool_turns.sort_unstable();
-        pool_turns.dedup();
         let enqueued = tenant.enqueued.iter().flat_map(|window| window.starts());
         let state = TenantState {
             as_of: self.journal.number,
             counters: tenant.counters.as_deref().cloned().unwrap_or_default(),
             turns,
-            pool_turns,
+            shared_turns: shared_turns.into_iter().collect(),
             enqueued: enqueued.map(|(at, n)| (at + offset, n)).collect(),
         };
         out.push(put(Kind::TenantState, &tenant.id, &state));
@@ -336,9 +336,9 @@ impl Engine {
                 self.remember_turn(ix, queue, *level, *tag);
             }
         }
-        for (id, pool, level, tag) in &entry.pool_turns {
+        for (id, rotation, level, tag) in &entry.shared_turns {
             if let Some(ix) = self.tenants.find(id).filter(|_| !self.journal.is_older(id, number)) {
-                self.remember_pool_turn(ix, pool, *level, *tag);
+                self.remember_shared_turn(ix, rotation, *level, *tag);
             }
         }
         for (name, state) in &entry.rotations {
@@ -369,21 +369,14 @@ impl Engine {
     /// A tenant's tag at a queue, as it was; it counts if the tenant has something to be served there.
     pub(crate) fn remember_turn(&mut self, ix: TenantIx, queue: &str, level: i32, tag: Tag) {
         if let Some(queue) = self.queues.find(queue) {
-            let account = self.scheduler.account_of(queue);
-            self.scheduler.restore_tag(account, ix, level, tag);
+            self.scheduler.restore_tag(queue, ix, level, tag);
         }
     }
 
-    /// The same over all queues of a pool.
-    pub(crate) fn remember_pool_turn(
-        &mut self,
-        ix: TenantIx,
-        pool: &PoolName,
-        level: i32,
-        tag: Tag,
-    ) {
-        if let Some(account) = self.scheduler.account_of_pool(pool) {
-            self.scheduler.restore_tag(account, ix, level, tag);
+    /// The same over all queues of a rotation.
+    pub(crate) fn remember_shared_turn(&mut self, ix: TenantIx, name: &str, level: i32, tag: Tag) {
+        if let Some(key) = RotationKey::parse(name) {
+            self.scheduler.restore_shared_tag(key, ix, level, tag);
         }
     }
 }

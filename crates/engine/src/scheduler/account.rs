@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ahash::RandomState;
-use rota_model::{PoolName, Weight};
+use rota_model::Weight;
 
+use super::rotations::RotationKey;
 use super::tag::{Order, Tag};
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
@@ -23,9 +24,8 @@ pub(crate) struct StandingIx(u32);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Owner {
     Queue(QueueIx),
-    Pool(PoolName),
-    /// Fetches without a pool that name the same queues, or one tenant's in a pool.
-    Others,
+    /// All queues that take turns in a rotation.
+    Shared(RotationKey),
 }
 
 pub(super) struct Accounts {
@@ -321,17 +321,18 @@ impl Accounts {
     }
 
     /// After a restart: rounds follow from the tags of those that wait, and a tag from a round that
-    /// ended long ago keeps its tenant waiting for no more than one job.
-    pub fn begin_rounds(&mut self, one: impl Fn(TenantIx) -> u128) {
+    /// ended long ago keeps its tenant waiting for no more than one job. In one account, or in all.
+    pub fn begin_rounds(&mut self, only: Option<AccountIx>, one: impl Fn(TenantIx) -> u128) {
+        let meant = |standing: &Standing| only.is_none_or(|account| standing.account == account);
         let mut rounds: BTreeMap<(AccountIx, i32), Tag> = BTreeMap::new();
-        for standing in self.standings.iter().flatten() {
+        for standing in self.standings.iter().flatten().filter(|standing| meant(standing)) {
             let round = rounds.entry((standing.account, standing.level)).or_insert(standing.tag);
             *round = standing.tag.min(*round);
         }
         for (&(account, level), &round) in &rounds {
             self.level(account, level).round = round;
         }
-        for standing in self.standings.iter_mut().flatten() {
+        for standing in self.standings.iter_mut().flatten().filter(|standing| meant(standing)) {
             let round = rounds[&(standing.account, standing.level)];
             standing.tag = standing.tag.min(round.plus(one(standing.tenant)));
             standing.last_tag = standing.tag;

@@ -14,8 +14,8 @@ pub(crate) struct Fetches {
     by_deadline: BTreeSet<(u64, WaiterId)>,
     by_worker: BTreeMap<WorkerId, BTreeSet<WaiterId>>,
     by_taker: BTreeMap<(QueueIx, Taker), BTreeSet<(usize, WaiterId)>>,
-    /// What fetches of a pool wait for, and how many.
-    by_pool: BTreeMap<PoolName, BTreeMap<(QueueIx, Option<TenantId>), u32>>,
+    /// Those of a pool, the same requests together.
+    by_pool: BTreeMap<PoolName, BTreeMap<Request, BTreeSet<(usize, WaiterId)>>>,
     /// How many wait for jobs of anybody, and of one tenant, by queue.
     counts: Vec<(u32, u32)>,
     /// Who waits for a queue that does not exist yet.
@@ -33,6 +33,10 @@ struct Taker {
     /// waited longest.
     by_load: bool,
 }
+
+/// What a fetch of a pool asks for: some of its queues or all, and whose jobs. If one gets nothing, so
+/// does every other that asks for the same.
+type Request = (Vec<QueueName>, Option<TenantId>);
 
 pub(crate) struct Waiter {
     pub fetch: Fetch,
@@ -106,6 +110,10 @@ impl Fetches {
         let Some(waiter) = self.all.get_mut(&id).filter(|waiter| !waiter.listed) else { return };
         waiter.listed = true;
         let (taker, rank) = (waiter.taker.clone(), waiter.rank(id));
+        if let Some(pool) = taker.pool.clone() {
+            let requests = self.by_pool.entry(pool).or_default();
+            requests.entry(waiter.request()).or_default().insert(rank);
+        }
         for name in waiter.queues.clone() {
             match find(&name) {
                 Some(queue) => self.list_in(queue, taker.clone(), rank),
@@ -118,10 +126,6 @@ impl Fetches {
 
     fn list_in(&mut self, queue: QueueIx, taker: Taker, rank: (usize, WaiterId)) {
         let of_tenant = taker.tenant.is_some();
-        if let Some(pool) = taker.pool.clone() {
-            let takers = self.by_pool.entry(pool).or_default();
-            *takers.entry((queue, taker.tenant.clone())).or_default() += 1;
-        }
         if self.by_taker.entry((queue, taker)).or_default().insert(rank) {
             let index = queue.0 as usize;
             if self.counts.len() <= index {
@@ -136,6 +140,18 @@ impl Fetches {
         let Some(waiter) = self.all.get_mut(&id).filter(|waiter| waiter.listed) else { return };
         waiter.listed = false;
         let (taker, rank) = (waiter.taker.clone(), waiter.rank(id));
+        if let Some(pool) = &taker.pool {
+            let request = waiter.request();
+            let requests = self.by_pool.entry(pool.clone()).or_default();
+            let alike = requests.entry(request.clone()).or_default();
+            alike.remove(&rank);
+            if alike.is_empty() {
+                requests.remove(&request);
+            }
+            if requests.is_empty() {
+                self.by_pool.remove(pool);
+            }
+        }
         for name in waiter.queues.clone() {
             if let Some(ids) = self.for_new_queue.get_mut(&name) {
                 ids.remove(&id);
@@ -147,14 +163,6 @@ impl Fetches {
             let key = (queue, taker.clone());
             let Some(ranks) = self.by_taker.get_mut(&key) else { continue };
             if ranks.remove(&rank) {
-                if let Some(takers) = taker.pool.as_ref().and_then(|p| self.by_pool.get_mut(p)) {
-                    let key = (queue, taker.tenant.clone());
-                    let count = takers.entry(key.clone()).or_default();
-                    *count -= 1;
-                    if *count == 0 {
-                        takers.remove(&key);
-                    }
-                }
                 let (any, own) = &mut self.counts[queue.0 as usize];
                 *(if taker.tenant.is_some() { own } else { any }) -= 1;
             }
@@ -277,20 +285,27 @@ impl Fetches {
         self.tried.clear();
     }
 
-    /// The queues for which fetches of this pool wait, and for whose jobs: those first for which
-    /// somebody has waited longest.
-    pub fn queues_of_pool(&self, pool: &PoolName) -> Vec<(QueueIx, Option<TenantId>)> {
-        let own = self.by_pool.get(pool).into_iter().flat_map(|takers| takers.keys());
-        let longest = |(queue, tenant): &(QueueIx, Option<TenantId>)| {
-            let ranks = [false, true].map(|by_load| {
-                let taker = Taker { tenant: tenant.clone(), pool: Some(pool.clone()), by_load };
-                self.by_taker.get(&(*queue, taker))
-            });
-            ranks.into_iter().flatten().filter_map(longest_waiting).min()
-        };
-        let mut queues: Vec<_> = own.map(|one| (longest(one), one.clone())).collect();
-        queues.sort_unstable();
-        queues.into_iter().map(|(_, one)| one).collect()
+    /// The fetch of a pool that gets what the pool has room for.
+    pub fn first_in_pool(&self, pool: &PoolName) -> Option<WaiterId> {
+        let requests = self.by_pool.get(pool).into_iter().flat_map(|requests| requests.values());
+        let untried = requests.filter_map(|alike| {
+            let &(_, first) = alike.first()?;
+            let tried = alike.iter().any(|(_, id)| self.tried.contains(id));
+            Some((longest_waiting(alike)?, first)).filter(|_| !tried)
+        });
+        untried.min().map(|(_, id)| id)
+    }
+
+    /// Whether fetches wait for jobs of this tenant alone.
+    pub fn wait_for_tenant(&self, queue: QueueIx, tenant: &TenantId) -> bool {
+        let first = Taker { tenant: Some(tenant.clone()), pool: None, by_load: false };
+        let taker = self.by_taker.range((queue, first)..).next();
+        taker.is_some_and(|((at, taker), _)| *at == queue && taker.tenant.as_ref() == Some(tenant))
+    }
+
+    /// How many fetches wait for jobs of one tenant in this queue.
+    pub fn count_for_tenants(&self, queue: QueueIx) -> usize {
+        self.counts.get(queue.0 as usize).map_or(0, |(_, own)| *own as usize)
     }
 
     pub fn ids(&self) -> Vec<WaiterId> {
@@ -324,6 +339,10 @@ impl Waiter {
 
     pub fn deadline(&self) -> u64 {
         self.deadline
+    }
+
+    fn request(&self) -> Request {
+        (self.fetch.queues.clone(), self.fetch.tenant.clone())
     }
 
     fn rank(&self, id: WaiterId) -> (usize, WaiterId) {

@@ -107,7 +107,14 @@ impl Scheduler {
         if !self.fetches.wait_for_tenants(queue) {
             return;
         }
-        let ids = self.fetches.tenants_waiting_for(queue);
+        let turns = &self.queue(queue).turns;
+        let ids: Vec<TenantId> = if turns.len() > self.fetches.count_for_tenants(queue) {
+            self.fetches.tenants_waiting_for(queue).into_iter().collect()
+        } else {
+            let ids = turns.iter().map(|turn| &self.tenant(self.turns.get(*turn).tenant).id);
+            ids.filter(|id| self.fetches.wait_for_tenant(queue, id)).cloned().collect()
+        };
+        self.steps += ids.len() as u64;
         self.to_serve_tenant.extend(ids.into_iter().map(|id| (queue, id)));
     }
 
@@ -230,5 +237,6 @@ impl Scheduler {
     pub fn serve_nobody(&mut self) {
         self.to_serve.clear();
         self.to_serve_tenant.clear();
+        self.to_serve_pools.clear();
     }
 }

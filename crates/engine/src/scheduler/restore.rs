@@ -5,7 +5,7 @@ use rota_model::{ClassId, Seq};
 use super::Scheduler;
 use super::account::AccountIx;
 use super::lane::Waiting;
-use super::rotations::RotationKey;
+use super::rotations::{MOST_SHARED_SETS, RotationKey};
 use super::tag::Tag;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
@@ -32,11 +32,34 @@ impl Scheduler {
         self.place_lane(class);
     }
 
-    /// A tenant's tag as it was: at a queue, or over all queues of an account.
-    pub fn restore_tag(&mut self, account: AccountIx, tenant: TenantIx, level: i32, tag: Tag) {
+    /// A tenant's tag at a queue, as it was.
+    pub fn restore_tag(&mut self, queue: QueueIx, tenant: TenantIx, level: i32, tag: Tag) {
+        let account = self.queue(queue).members[0].account;
         if let Some(standing) = self.accounts.find(account, tenant, level) {
             self.accounts.restore(standing, tag);
         }
+    }
+
+    /// The same over all queues of a rotation, which may not be there before somebody asks for it.
+    pub fn restore_shared_tag(&mut self, key: RotationKey, tenant: TenantIx, level: i32, tag: Tag) {
+        let remembered = &mut self.rotations.remembered_tags;
+        if remembered.len() < 2 * MOST_SHARED_SETS || remembered.contains_key(&key) {
+            remembered.entry(key).or_default().insert((tenant, level), tag);
+        }
+    }
+
+    /// An account comes into being: what is remembered of it counts again.
+    pub(super) fn restore_tags(&mut self, key: &RotationKey, account: AccountIx) {
+        let Some(tags) = self.rotations.remembered_tags.remove(key) else { return };
+        for ((tenant, level), tag) in tags {
+            if let Some(standing) = self.accounts.find(account, tenant, level) {
+                self.accounts.restore(standing, tag);
+            }
+        }
+        let (tenants, one) = (&self.tenants, self.rules.one_job);
+        let one = |tenant: TenantIx| Tag::step(one, tenants[tenant.0 as usize].weight);
+        self.accounts.begin_rounds(Some(account), one);
+        self.turns.indexes().into_iter().for_each(|turn| self.reseat(turn));
     }
 
     /// How queues took turns.
@@ -52,8 +75,15 @@ impl Scheduler {
 
     /// Tags and limits are as they were, so rounds and places follow from them.
     pub fn begin(&mut self) {
+        let known = self.rotations.remembered_tags.keys().cloned().collect::<Vec<_>>();
+        for key in known {
+            if let Some(account) = self.rotations.account_of(&key) {
+                self.restore_tags(&key, account);
+            }
+        }
         let (tenants, one) = (&self.tenants, self.rules.one_job);
-        self.accounts.begin_rounds(|tenant| Tag::step(one, tenants[tenant.0 as usize].weight));
+        let one = |tenant: TenantIx| Tag::step(one, tenants[tenant.0 as usize].weight);
+        self.accounts.begin_rounds(None, one);
         self.turns.indexes().into_iter().for_each(|turn| self.reseat(turn));
         let limited = |class: &ClassId| !self.class(*class).gates.is_empty();
         let lanes: Vec<ClassId> = self.lanes.classes().filter(limited).collect();

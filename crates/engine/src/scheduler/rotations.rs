@@ -9,11 +9,12 @@ use super::account::{AccountIx, Owner};
 use super::rotation::{Rotation, RotationIx};
 use super::tag::Tag;
 use crate::queue::QueueIx;
+use crate::tenant::TenantIx;
 
 /// Sets of queues that are remembered.
 const MOST_SETS: usize = 4_096;
 /// Those of them that may have accounts of their own.
-const MOST_SHARED_SETS: usize = 256;
+pub(super) const MOST_SHARED_SETS: usize = 256;
 
 /// Whose queues take turns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,6 +85,8 @@ pub(super) struct Rotations {
     pub forgotten: Vec<RotationKey>,
     /// As they were before a restart, until they are used again.
     pub remembered: BTreeMap<RotationKey, (Tag, BTreeMap<QueueIx, Tag>)>,
+    /// The same for the tags of tenants in their accounts.
+    pub remembered_tags: BTreeMap<RotationKey, BTreeMap<(TenantIx, i32), Tag>>,
 }
 
 struct Entry {
@@ -105,8 +108,8 @@ impl Rotations {
         &mut entry.expect("a rotation is there while it is named").rotation
     }
 
-    pub fn account_of(&self, pool: &PoolName) -> Option<AccountIx> {
-        let ix = self.by_key.get(&RotationKey::Pool(pool.clone(), None))?;
+    pub fn account_of(&self, key: &RotationKey) -> Option<AccountIx> {
+        let ix = self.by_key.get(key)?;
         self.all[ix.0 as usize].as_ref()?.account
     }
 
@@ -185,11 +188,7 @@ impl Scheduler {
         let had = entry.account;
         match (had, share) {
             (None, true) => {
-                let owner = match &entry.key {
-                    RotationKey::Pool(pool, None) => Owner::Pool(pool.clone()),
-                    _ => Owner::Others,
-                };
-                entry.account = Some(self.accounts.open(owner));
+                entry.account = Some(self.accounts.open(Owner::Shared(entry.key.clone())));
                 self.rotations.shared_sets += usize::from(is_set);
             }
             (Some(account), false) => {
@@ -201,7 +200,11 @@ impl Scheduler {
         }
         self.attach(ix);
         let entry = self.rotations.all[ix.0 as usize].as_ref().expect("it was just found");
-        (ix, entry.account)
+        let (key, account) = (entry.key.clone(), entry.account);
+        if let Some(account) = account.filter(|_| had.is_none()) {
+            self.restore_tags(&key, account);
+        }
+        (ix, account)
     }
 
     fn add_rotation(&mut self, key: RotationKey, rules: &RotationRules) -> RotationIx {

@@ -177,19 +177,7 @@ impl Scheduler {
 
     fn leave_pool(&mut self, pool: &PoolName) {
         if self.pools.ended(pool) {
-            self.pool_has_room(pool);
-        }
-    }
-
-    /// A pool that had no room has some: its waiting fetches may be served.
-    pub(super) fn pool_has_room(&mut self, pool: &PoolName) {
-        for (queue, tenant) in self.fetches.queues_of_pool(pool) {
-            self.steps += 1;
-            if let Some(id) = tenant {
-                self.to_serve_tenant.insert((queue, id));
-            } else {
-                self.to_serve.insert(queue);
-            }
+            self.to_serve_pools.insert(pool.clone());
         }
     }
 }

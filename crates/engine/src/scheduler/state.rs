@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use ahash::RandomState;
-use rota_model::{ClassId, Seq, TenantId, Weight};
+use rota_model::{ClassId, PoolName, Seq, TenantId, Weight};
 
 use super::account::Accounts;
 use super::fetches::Fetches;
@@ -42,6 +42,8 @@ pub(crate) struct Scheduler {
     pub(super) to_serve: ServeList,
     /// The same for fetches of one tenant.
     pub(super) to_serve_tenant: BTreeSet<(QueueIx, TenantId)>,
+    /// Pools that have room which they had not.
+    pub(super) to_serve_pools: BTreeSet<PoolName>,
     /// Limits that may have opened.
     pub(super) to_wake: BTreeSet<(LimitIx, Bucket)>,
     /// Parked turns that may have offers for which others wait.
@@ -166,6 +168,7 @@ impl Scheduler {
             sweeps: VecDeque::new(),
             to_serve: ServeList::default(),
             to_serve_tenant: BTreeSet::new(),
+            to_serve_pools: BTreeSet::new(),
             to_wake: BTreeSet::new(),
             to_withdraw: VecDeque::new(),
             deferred: Vec::new(),

@@ -1,6 +1,6 @@
 //! Looking into the scheduler. Nothing here changes it.
 
-use rota_model::{ClassId, PoolName, Seq};
+use rota_model::{ClassId, Seq};
 
 use super::Scheduler;
 use super::account::{AccountIx, Owner, StandingIx};
@@ -112,15 +112,6 @@ impl Scheduler {
         let standing = self.accounts.find(account, tenant, level);
         let seated = standing.is_some_and(|ix| self.accounts.is_seated(ix));
         (account, own as f64 / (if seated { all } else { all + own }).max(1) as f64)
-    }
-
-    /// The account of a pool, if it has one.
-    pub fn account_of_pool(&self, pool: &PoolName) -> Option<AccountIx> {
-        self.rotations.account_of(pool)
-    }
-
-    pub fn account_of(&self, queue: QueueIx) -> AccountIx {
-        self.queue(queue).members[0].account
     }
 
     /// Where a tenant has something waiting: queue and level.

@@ -63,6 +63,15 @@ impl Scheduler {
     }
 
     fn waiting_for_served_queue(&mut self) -> Option<WaiterId> {
+        while let Some(pool) = self.to_serve_pools.first() {
+            self.steps += 1;
+            if self.pools.has_room(Some(pool))
+                && let Some(waiter) = self.fetches.first_in_pool(pool)
+            {
+                return Some(waiter);
+            }
+            self.to_serve_pools.pop_first();
+        }
         while let Some(queue) = self.to_serve.first() {
             self.steps += 1;
             if self.has_somebody_to_serve(queue)

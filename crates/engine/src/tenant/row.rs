@@ -1,6 +1,6 @@
 //! What is kept of a tenant on disk.
 
-use rota_model::{Millis, PoolName, QueueName, TenantConfig, Weight};
+use rota_model::{Millis, QueueName, TenantConfig, Weight};
 use serde::{Deserialize, Serialize};
 
 use super::Counters;
@@ -63,9 +63,9 @@ pub(crate) struct TenantState {
     pub counters: Counters,
     /// Its tags, by queue and level.
     pub turns: Vec<(QueueName, i32, Tag)>,
-    /// Its tags over all queues of a pool, by pool and level.
+    /// Its tags over all queues of a rotation, by the rotation's name and level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pool_turns: Vec<(PoolName, i32, Tag)>,
+    pub shared_turns: Vec<(String, i32, Tag)>,
     /// Enqueued jobs that a limit still remembers, in wall-clock time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub enqueued: Vec<(i64, u32)>,

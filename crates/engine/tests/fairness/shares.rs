@@ -197,7 +197,6 @@ fn what_a_pool_was_ahead_before_a_restart_it_is_ahead_after_it() {
 }
 
 #[test]
-#[ignore = "what tenants have had over the queues of a fetch without a pool is not written down"]
 fn shares_over_the_queues_of_a_fetch_survive_restarts() {
     let mut world = pool_scope();
     three_tenants(&mut world);
