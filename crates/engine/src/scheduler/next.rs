@@ -13,7 +13,7 @@ impl Scheduler {
     pub fn next(&mut self, ask: &Ask) -> Option<Pick> {
         self.wake_asked(ask);
         loop {
-            let pick = self.decide(ask);
+            let pick = self.decide(ask, true).or_else(|| self.decide_without_deferrals(ask));
             self.end_deferrals();
             if pick.is_some() || !self.wake_some() {
                 return pick;
@@ -21,11 +21,21 @@ impl Scheduler {
         }
     }
 
-    fn decide(&mut self, ask: &Ask) -> Option<Pick> {
+    /// Whoever came first at a key may turn out not to start: then those may who were to wait for it.
+    fn decide_without_deferrals(&mut self, ask: &Ask) -> Option<Pick> {
+        if self.deferred.is_empty() {
+            return None;
+        }
+        self.end_deferrals();
+        self.decide(ask, false)
+    }
+
+    /// With `defer`, a start of a key goes to whoever comes first in all queues of the fetch.
+    fn decide(&mut self, ask: &Ask, defer: bool) -> Option<Pick> {
         match (ask.only, ask.account, ask.rotation) {
             (Some(tenant), ..) => self.next_of_tenant(ask, tenant),
-            (None, Some(account), Some(rotation)) => self.next_in_account(ask, account, rotation),
-            (None, None, Some(rotation)) => self.next_by_queue(ask, rotation),
+            (None, Some(account), Some(rotation)) => self.next_in_account(ask, account, rotation, defer),
+            (None, None, Some(rotation)) => self.next_by_queue(ask, rotation, defer),
             (None, account, None) => {
                 let Queues::Some(queues) = &ask.queues else { return None };
                 let queue = *queues.first()?;
@@ -44,9 +54,11 @@ impl Scheduler {
     }
 
     /// First the queue, then the tenant in it.
-    fn next_by_queue(&mut self, ask: &Ask, rotation: RotationIx) -> Option<Pick> {
+    fn next_by_queue(&mut self, ask: &Ask, rotation: RotationIx, defer: bool) -> Option<Pick> {
+        let is = self.rotations.get(rotation);
+        let defer = defer && !is.is_strict() && !is.guarantees();
         let pick = |scheduler: &mut Self, queue: QueueIx, reason: Reason| {
-            let pick = scheduler.pick_in_rotation(ask, rotation, queue, reason);
+            let pick = scheduler.pick_in_key_order(ask, queue, reason, defer);
             if pick.is_none() {
                 scheduler.put_to_sleep(rotation, queue);
             }
@@ -67,17 +79,16 @@ impl Scheduler {
 
     /// The first job of a queue that may start. A start of a key goes to whoever comes first in the
     /// key's order in all queues that the fetch asks for, unless the order of queues comes before that.
-    fn pick_in_rotation(
+    fn pick_in_key_order(
         &mut self,
         ask: &Ask,
-        rotation: RotationIx,
         queue: QueueIx,
         reason: Reason,
+        defer: bool,
     ) -> Option<Pick> {
         loop {
             let pick = self.pick_in(queue, 0, reason)?;
-            let is = self.rotations.get(rotation);
-            if is.is_strict() || is.guarantees() || !self.is_outranked(&pick, ask) {
+            if !defer || !self.is_outranked(&pick, ask) {
                 return Some(pick);
             }
             self.defer(&pick);
