@@ -15,9 +15,10 @@ impl Scheduler {
         loop {
             let pick = self.decide(ask, true).or_else(|| self.decide_without_deferrals(ask));
             self.end_deferrals();
-            if pick.is_some() || !self.wake_some() {
+            if pick.is_some() || self.to_wake.is_empty() && self.to_withdraw.is_empty() {
                 return pick;
             }
+            self.wake_some();
         }
     }
 
