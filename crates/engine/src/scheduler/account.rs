@@ -14,6 +14,9 @@ use super::tag::{Order, Tag};
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
+/// Queues that a start may look at, on average, to find out where the round is.
+const QUEUES_PER_START: usize = 16;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct AccountIx(u32);
 
@@ -38,6 +41,8 @@ pub(super) struct Accounts {
     by_tenant: HashMap<(AccountIx, TenantIx, i32), StandingIx, RandomState>,
     /// Standings that were charged since they were last taken.
     changed: Vec<StandingIx>,
+    /// Starts by which an account's round has not moved, since it last did.
+    unmoved: BTreeMap<AccountIx, usize>,
 }
 
 #[derive(Default)]
@@ -83,6 +88,7 @@ impl Accounts {
             free_standings: Vec::new(),
             by_tenant: HashMap::with_hasher(hasher),
             changed: Vec::new(),
+            unmoved: BTreeMap::new(),
         }
     }
 
@@ -103,6 +109,7 @@ impl Accounts {
                 self.drop_standing(standing);
             }
         }
+        self.unmoved.remove(&account);
         self.free_accounts.push(account);
     }
 
@@ -259,9 +266,35 @@ impl Accounts {
             self.changed.push(ix);
         }
         if in_turn {
-            let place = self.level(account, level);
-            place.round = place.round.max(start);
+            self.lift_round(account, level, start);
         }
+    }
+
+    /// One more tenant was chosen from some of an account's queues only. Whether it is time to look at
+    /// all of them.
+    pub fn is_round_due(&mut self, account: AccountIx, queues: usize) -> bool {
+        let unmoved = self.unmoved.entry(account).or_default();
+        *unmoved += QUEUES_PER_START;
+        let due = *unmoved >= queues;
+        if due {
+            *unmoved = 0;
+        }
+        due
+    }
+
+    pub fn lift_round(&mut self, account: AccountIx, level: i32, to: Tag) {
+        let place = self.level(account, level);
+        place.round = place.round.max(to);
+    }
+
+    /// Whoever could not be served for a while has saved nothing. Whether that moves its tag.
+    pub fn lift(&mut self, ix: StandingIx) -> bool {
+        let standing = self.get(ix);
+        let round = self.round(standing.account, standing.level);
+        let standing = self.get_mut(ix);
+        let moves = standing.tag < round;
+        standing.tag = standing.tag.max(round);
+        moves
     }
 
     /// What was charged in advance was too little, or too much.

@@ -35,7 +35,9 @@ impl Scheduler {
     fn decide(&mut self, ask: &Ask, defer: bool) -> Option<Pick> {
         match (ask.only, ask.account, ask.rotation) {
             (Some(tenant), ..) => self.next_of_tenant(ask, tenant),
-            (None, Some(account), Some(rotation)) => self.next_in_account(ask, account, rotation, defer),
+            (None, Some(account), Some(rotation)) => {
+                self.next_in_account(ask, account, rotation, defer)
+            }
             (None, None, Some(rotation)) => self.next_by_queue(ask, rotation, defer),
             (None, account, None) => {
                 let Queues::Some(queues) = &ask.queues else { return None };
@@ -152,13 +154,23 @@ impl Scheduler {
             self.steps += 1;
             let (&level, ring) = self.queue(queue).members[seat].rings.last_key_value()?;
             let &(key, turn) = ring.first()?;
-            let standing = self.turns.get(turn).seats[seat].standing;
-            if !self.rules.fair || self.accounts.get(standing).order() == key {
+            if self.is_up_to_date(turn, seat, key) {
                 return Some((level, key, turn));
             }
-            // Its tenant was served from another queue since.
+        }
+    }
+
+    /// Whether a turn is in a ring where it belongs; if not, it is put there. Its tenant may have been
+    /// served from another queue since, or its queue may have been closed for a while.
+    pub(super) fn is_up_to_date(&mut self, turn: TurnIx, seat: usize, key: Order) -> bool {
+        let standing = self.turns.get(turn).seats[seat].standing;
+        // What was given back to a tenant stays its own, where it pays by run time.
+        let lifted = seat > 0 && self.rules.one_job == 1 && self.accounts.lift(standing);
+        let up_to_date = !self.rules.fair || !lifted && self.accounts.get(standing).order() == key;
+        if !up_to_date {
             self.reseat(turn);
         }
+        up_to_date
     }
 
     /// The first job of a queue that may start.

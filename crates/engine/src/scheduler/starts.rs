@@ -4,10 +4,11 @@ use rota_model::{ClassId, LimitNumbers, PoolName};
 
 use super::Scheduler;
 use super::account::AccountIx;
-use super::ask::{Ask, Pick, Reason};
+use super::ask::{Ask, Pick, Queues, Reason};
 use super::lane::Waiting;
 use super::limits::{Closed, GateIx, LimitIx};
 use super::tag::Tag;
+use crate::queue::QueueIx;
 
 /// What follows from a start.
 pub(crate) struct Started {
@@ -44,9 +45,14 @@ impl Scheduler {
         if let Some(seat) = pick.seat {
             let standing = is.seats[seat].standing;
             account = Some(self.accounts.get(standing).account);
-            // A queue that is owed a dispatch is out of turn; in it, tenants are in turn.
-            let in_turn = pick.reason == Reason::Turn || pick.reason == Reason::Owed && seat == 0;
-            self.accounts.charge(standing, step, in_turn);
+            let start = self.accounts.get(standing).tag;
+            let chosen_from_all =
+                seat == 0 || pick.reason == Reason::Turn && self.asks_for_all(ask);
+            let in_turn = pick.reason != Reason::Tenant;
+            self.accounts.charge(standing, step, in_turn && chosen_from_all);
+            if in_turn && !chosen_from_all {
+                self.lift_round(ask, level, start);
+            }
         }
         let timed = self.use_limits(class, level, step, pick.reason != Reason::Tenant);
         let (_, job) = self.pop(class)?;
@@ -73,6 +79,48 @@ impl Scheduler {
             self.rotations.served(rotation, queue, mono);
         }
         Some(Started { job, account, timed })
+    }
+
+    /// Whether a fetch can be served from all queues of its rotation.
+    fn asks_for_all(&self, ask: &Ask) -> bool {
+        match (&ask.queues, ask.rotation) {
+            (Queues::Some(queues), Some(rotation)) => {
+                queues.len() >= self.rotations.get(rotation).queues().len()
+            }
+            _ => true,
+        }
+    }
+
+    /// A tenant was not chosen from all queues of its account: the round moves no further than to
+    /// whoever comes first in all of them.
+    fn lift_round(&mut self, ask: &Ask, level: i32, start: Tag) {
+        let (Some(account), Some(rotation)) = (ask.account, ask.rotation) else { return };
+        let queues = self.rotations.get(rotation).queues();
+        // Looking at all queues is worth it only now and then where there are many.
+        if !self.accounts.is_round_due(account, queues.len()) {
+            return;
+        }
+        let mut round = start;
+        for queue in queues.to_vec() {
+            self.steps += 1;
+            let Some(seat) = self.queue(queue).member(account) else { continue };
+            if self.queue(queue).may_dispatch() {
+                let first = self.first_tag(queue, seat, level);
+                round = first.map_or(round, |first| round.min(first));
+            }
+        }
+        self.accounts.lift_round(account, level, round);
+    }
+
+    /// The tag of whoever comes first at a level of a queue.
+    fn first_tag(&mut self, queue: QueueIx, seat: usize, level: i32) -> Option<Tag> {
+        loop {
+            let ring = self.queue(queue).members[seat].rings.get(&level)?;
+            let &(key, turn) = ring.first()?;
+            if self.is_up_to_date(turn, seat, key) {
+                return Some(key.0);
+            }
+        }
     }
 
     /// An execution is over, well or badly.

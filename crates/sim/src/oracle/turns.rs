@@ -45,6 +45,14 @@ impl Pair {
     }
 }
 
+impl Pair {
+    /// Being far ahead, by what was taken out of turn, is not remembered for longer than that.
+    fn disturb(&mut self) {
+        self.lead = self.lead.clamp(-self.slack, self.slack);
+        self.slack += self.one;
+    }
+}
+
 const ROUNDING: f64 = 1e-6;
 
 impl Turns {
@@ -132,17 +140,14 @@ impl Turns {
         for ((a, b), pair) in self.pairs.values_mut().flatten() {
             if a == tenant || b == tenant {
                 pair.one += share(new);
-                pair.slack += pair.one;
+                pair.disturb();
             }
         }
     }
 
-    /// The process began anew. Nobody remembers what tenants had of a set of queues.
+    /// The process began anew.
     pub fn restarted(&mut self) {
-        let is_set = |place: &Place| matches!(place.0, Account::Set(_));
-        self.pairs.retain(|place, _| !is_set(place));
-        self.ahead.retain(|(place, _)| !is_set(place));
-        self.pairs.values_mut().flatten().for_each(|(_, pair)| pair.slack += pair.one);
+        self.pairs.values_mut().flatten().for_each(|(_, pair)| pair.disturb());
     }
 }
 
