@@ -181,6 +181,7 @@ impl Scheduler {
             }
             let (_, _, turn) = self.first_seated(queue, seat)?;
             if !self.queue_is_open(queue) {
+                self.end_deferrals();
                 return None;
             }
             if let Some(pick) = self.pick_turn(turn, Some(seat), why) {
@@ -190,13 +191,21 @@ impl Scheduler {
     }
 
     /// The job that a turn would start; `None` when it may start none after all, which has changed
-    /// where it stands.
+    /// where it stands. Others may have been deferred for it.
     pub(super) fn pick_turn(
         &mut self,
         turn: TurnIx,
         seat: Option<usize>,
         reason: Reason,
     ) -> Option<Pick> {
+        let pick = self.try_turn(turn, seat, reason);
+        if pick.is_none() {
+            self.end_deferrals();
+        }
+        pick
+    }
+
+    fn try_turn(&mut self, turn: TurnIx, seat: Option<usize>, reason: Reason) -> Option<Pick> {
         self.steps += 1;
         if self.is_kept_out(turn) {
             self.reseat(turn);

@@ -52,6 +52,7 @@ impl Scheduler {
             if !self.queue_is_open(queue) {
                 // What waits there may not start, so its turns do not count.
                 queues.retain(|other| *other != queue);
+                self.end_deferrals();
                 continue;
             }
             let seat = self.queue(queue).member(account).unwrap_or(0);
