@@ -1,5 +1,7 @@
 //! What a fetch may have: its pool, its queues, and how they take turns.
 
+use std::collections::BTreeSet;
+
 use rota_model::{FairnessScope, PoolConfig, PoolName, QueueName, QueueStrategy, TenantId, Weight};
 
 use crate::queue::QueueIx;
@@ -109,16 +111,12 @@ impl Engine {
         }
     }
 
-    /// Queues that exist and that nobody else's pool keeps for itself, each once.
+    /// Queues that exist and that fetches of this pool, or of none, may be served from; each once.
     fn find_queues(&self, names: &[QueueName], pool: Option<&PoolName>) -> Vec<QueueIx> {
-        let allowed = names.iter().filter(|name| !self.scheduler.pools().shuts_out(pool, name));
-        let mut found: Vec<QueueIx> = Vec::new();
-        for queue in allowed.filter_map(|name| self.queues.find(name)) {
-            if !found.contains(&queue) {
-                found.push(queue);
-            }
-        }
-        found
+        let allowed = names.iter().filter(|name| self.scheduler.pools().may_serve(pool, name));
+        let mut found = BTreeSet::new();
+        let queues = allowed.filter_map(|name| self.queues.find(name));
+        queues.filter(|queue| found.insert(*queue)).collect()
     }
 
     /// The queues that a fetch without a pool names, and how they take turns.

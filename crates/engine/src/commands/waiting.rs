@@ -14,7 +14,7 @@ impl Engine {
             _ => fetch.queues.clone(),
         };
         let pools = self.scheduler.pools();
-        let allowed = queues.into_iter().filter(|name| !pools.shuts_out(pool.as_ref(), name));
+        let allowed = queues.into_iter().filter(|name| pools.may_serve(pool.as_ref(), name));
         let (load, has_room) = match &fetch.worker {
             Some(worker) => (self.active.count_held_by(worker), self.room_of_worker(worker) > 0),
             None => (0, true),

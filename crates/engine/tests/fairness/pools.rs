@@ -1,5 +1,5 @@
-use crate::world::{World, count, job};
-use rota_engine::{Command, Config, EventKind, Preference, Refusal, Registration, Reply};
+use crate::world::{World, count, job, pool};
+use rota_engine::{Command, Config, EventKind, Preference, Refusal, Registration, Reply, WaiterId};
 use rota_model::{PoolConfig, PoolName, QueueName, QueueStrategy, Weight, WorkerId};
 use serde_json::{Value, json};
 
@@ -317,4 +317,20 @@ fn a_fetch_that_is_refused_puts_its_worker_in_no_pool() {
     assert!(matches!(&reply, Reply::Fetched(none) if none.is_empty()), "{reply:?}");
     let reply = world.apply(Command::Fetch(ask("a", Some(pool))));
     assert!(matches!(&reply, Reply::Fetched(one) if one.len() == 1), "{reply:?}");
+}
+
+#[test]
+fn a_fetch_that_waits_for_a_queue_which_its_pool_loses_gets_nothing_from_it() {
+    for scope in ["queue", "pool"] {
+        let mut world = World::new();
+        let queues = |queues: serde_json::Value| json!({"queues": queues, "fairness_scope": scope});
+        world.put_pool("p", queues(json!(["kept", "lost"])));
+        let wait = Some((WaiterId(1), 60_000));
+        world.fetch_with(&["lost"], 1, |fetch| (fetch.pool, fetch.wait) = (pool("p"), wait));
+        world.put_pool("p", queues(json!(["kept"])));
+        world.enqueue(&job("t").queue("lost"), 1);
+        assert!(world.woken.is_empty(), "{scope}");
+        world.put_pool("p", queues(json!(["kept", "lost"])));
+        assert_eq!(world.woken.len(), 1, "{scope}: it has the queue again");
+    }
 }

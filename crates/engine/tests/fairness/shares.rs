@@ -1,8 +1,8 @@
 //! Shares over all queues of a pool, or of a fetch.
 
 use crate::world::{World, count, job, name, pool};
-use rota_engine::{Config, Preference};
-use rota_model::{FairnessScope, QueueStrategy};
+use rota_engine::{Command, Config, Fetch, Preference};
+use rota_model::{FairnessScope, QueueName, QueueStrategy};
 use serde_json::json;
 
 fn pool_scope() -> World {
@@ -210,4 +210,38 @@ fn shares_over_the_queues_of_a_fetch_survive_restarts() {
         let (got, due) = (count(&served, tenant), served.len() * weight / 16);
         assert!(got.abs_diff(due) <= slack, "{tenant} has had {got} instead of {due}");
     }
+}
+
+#[test]
+fn fetches_for_some_queues_do_not_set_newcomers_back() {
+    let mut world = pool_scope();
+    for (tenant, queue) in [("x", "a"), ("y", "b")] {
+        world.enqueue(&job(tenant).queue(queue), 200);
+    }
+    world.put_pool("p", json!({"queues": ["a", "b"], "strategy": "round-robin"}));
+    let of_pool = |fetch: &mut Fetch| fetch.pool = pool("p");
+    for _ in 0..50 {
+        assert_eq!(world.next(&["a"], of_pool).unwrap().0, "x");
+    }
+    world.enqueue(&job("z").queue("b"), 200);
+    let served: Vec<String> = (0..20).map(|_| world.next(&[], of_pool).unwrap().0).collect();
+    assert!(count(&served, "z").abs_diff(count(&served, "y")) <= 1, "{served:?}");
+}
+
+#[test]
+fn a_tenant_whose_queue_is_paused_saves_nothing() {
+    let mut world = pool_scope();
+    for (tenant, queue) in [("x", "a"), ("y", "b")] {
+        world.enqueue(&job(tenant).queue(queue), 200);
+    }
+    world.put_pool("p", json!({"queues": ["a", "b"], "strategy": "round-robin"}));
+    let of_pool = |fetch: &mut Fetch| fetch.pool = pool("p");
+    let paused = QueueName::parse("b").unwrap();
+    world.apply(Command::PauseQueue(paused.clone()));
+    for _ in 0..50 {
+        assert_eq!(world.next(&[], of_pool).unwrap().0, "x");
+    }
+    world.apply(Command::ResumeQueue(paused));
+    let served: Vec<String> = (0..20).map(|_| world.next(&[], of_pool).unwrap().0).collect();
+    assert!(count(&served, "x").abs_diff(count(&served, "y")) <= 1, "{served:?}");
 }

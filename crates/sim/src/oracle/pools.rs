@@ -33,9 +33,12 @@ impl World {
 
     /// The queues that a fetch asks for.
     pub(super) fn queues_of(&self, fetch: &Fetch) -> Vec<QueueName> {
+        let named = &fetch.queues;
         match self.pool_config(fetch) {
-            Some(pool) if fetch.queues.is_empty() => pool.queues.clone(),
-            _ => fetch.queues.clone(),
+            Some(pool) if named.is_empty() => pool.queues.clone(),
+            // A fetch that waits may name a queue that its pool has lost meanwhile.
+            Some(pool) => named.iter().filter(|q| pool.queues.contains(q)).cloned().collect(),
+            None => named.clone(),
         }
     }
 
