@@ -16,12 +16,14 @@ use crate::cron::Crons;
 use crate::entropy::Entropy;
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
+use crate::limit_watch::LimitWatch;
 use crate::meters::{Meter, Meters};
 use crate::noise::Noise;
+use crate::pool_watch::PoolWatch;
 use crate::queue::{QueueIx, QueueRow, Queues};
 use crate::runtimes::Runtimes;
-use crate::scheduler::limits::Partition;
-use crate::scheduler::{Correction, Ended, Scheduler, Waiting};
+use crate::scheduler::limits::{LimitRow, Partition};
+use crate::scheduler::{Correction, Ended, PoolChange, Reconfigured, Scheduler, Waiting};
 use crate::shard::Shards;
 use crate::stats::{SeqClock, Stats};
 use crate::tenant::{Tally, TenantIx, Tenants};
@@ -29,7 +31,8 @@ use crate::timers::{Timer, Timers};
 use crate::watch::Watch;
 use crate::worker::Workers;
 use crate::{
-    Command, Config, Effects, Event, EventKind, Failure, JobRef, Now, Refusal, Reply, WaiterId,
+    Command, Config, Effects, Event, EventKind, Failure, JobRef, Now, Origin, Refusal, Reply,
+    WaiterId,
 };
 
 /// All that decisions are made from. Everything in it can be rebuilt from a store.
@@ -51,6 +54,8 @@ pub struct Engine {
     pub(crate) runtimes: Runtimes,
     pub(crate) meters: Meters,
     pub(crate) noise: Noise,
+    pub(crate) pool_watch: PoolWatch,
+    pub(crate) limit_watch: LimitWatch,
     pub(crate) journal: Journal,
     pub(crate) crons: Crons,
     /// Fetches may not wait any more.
@@ -89,6 +94,8 @@ impl Engine {
             shards: Shards::new(hasher.clone()),
             runtimes: Runtimes::new(hasher.clone()),
             noise: Noise::default(),
+            pool_watch: PoolWatch::default(),
+            limit_watch: LimitWatch::default(),
             journal: Journal::default(),
             crons: Crons::default(),
             closing: false,
@@ -246,13 +253,13 @@ impl Engine {
             self.tenant_changed(ix);
         }
         for (name, pool) in self.config.pools.clone() {
-            self.scheduler.pools_mut().put_file(name, pool);
+            let change = PoolChange { origin: Origin::File, config: Some(pool), active: 0 };
+            self.scheduler.reconfigured(Reconfigured::Pool(name, change));
         }
         for (key, numbers) in self.config.limits.clone() {
-            let limits = self.scheduler.limits_mut();
-            let ix = limits.get_or_make(&Partition { key, tenant: None });
-            let row = &mut limits.limit_mut(ix).row;
-            (row.declared, row.from_file) = (Some(numbers), true);
+            let ix = self.scheduler.limit(&Partition { key, tenant: None });
+            let row = LimitRow { declared: Some(numbers), from_file: true, ..LimitRow::default() };
+            self.scheduler.reconfigured(Reconfigured::Said(ix, row));
         }
     }
 

@@ -16,13 +16,12 @@ use crate::commands::{ALL_QUEUES, MAINTENANCE, start_of};
 use crate::cron::{Cron, CronRow};
 use crate::journal::{Entry, RotationState};
 use crate::queue::QueueRow;
-use crate::scheduler::Reconfigured;
 use crate::scheduler::limits::{LimitRow, LimitState, Partition};
-use crate::scheduler::{PoolRow, Size, Waiting};
+use crate::scheduler::{PoolChange, PoolRow, Reconfigured, Size, Waiting};
 use crate::tenant::{TenantIx, TenantRow, TenantState};
 use crate::timers::Timer;
 use crate::worker::{Worker, WorkerRow};
-use crate::{Config, Engine, Interval, Now};
+use crate::{Config, Engine, Interval, Now, Origin};
 
 /// A worker that still runs a job is given this long to say so, even when the reservation ended
 /// while the server was down.
@@ -195,9 +194,7 @@ impl Restore {
         }
         engine.make_pool_accounts();
         for (partition, state) in &self.limit_states {
-            let limits = engine.scheduler.limits_mut();
-            let ix = limits.get_or_make(partition);
-            limits.limit_mut(ix).restore(state, now);
+            engine.scheduler.restore_limit(partition, state, now);
             engine.journal.complete_to(&partition.name(), state.as_of);
         }
         for (ix, state) in std::mem::take(&mut self.tenant_states) {
@@ -263,7 +260,8 @@ impl Restore {
     fn pool(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
         let row: PoolRow = parse(json)?;
         let name = PoolName::parse(name).map_err(|e| e.to_string())?;
-        self.engine.scheduler.pools_mut().put_api(name, row.config);
+        let change = PoolChange { origin: Origin::Api, config: Some(row.config), active: 0 };
+        self.engine.scheduler.reconfigured(Reconfigured::Pool(name, change));
         Ok(())
     }
 
@@ -271,14 +269,12 @@ impl Restore {
         let row: LimitRow = parse(json)?;
         let partition = Partition::parse(name).ok_or("it is not the name of a limit")?;
         let engine = &mut self.engine;
-        let limits = engine.scheduler.limits_mut();
-        let ix = limits.get_or_make(&partition);
-        let ends = [row.hold.as_ref().map(|h| h.until), row.replaced.map(|r| r.expires)];
-        ends.into_iter().flatten().for_each(|at| limits.ends_at(ix, at));
-        let known = &mut limits.limit_mut(ix).row;
+        let ix = engine.scheduler.limit(&partition);
+        let known = &engine.scheduler.limits().limit(ix).row;
         let declared = row.declared.or(known.declared);
         let from_file = row.declared.is_none() && known.from_file;
-        *known = LimitRow { declared, from_file, ..row };
+        let row = LimitRow { declared, from_file, ..row };
+        engine.scheduler.reconfigured(Reconfigured::Said(ix, row));
         if partition.tenant.is_none() {
             engine.find_whom_it_holds(&partition.key);
         }

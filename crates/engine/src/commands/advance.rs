@@ -63,7 +63,7 @@ impl Engine {
             self.deadline_passed(&live);
             return true;
         }
-        if let Some(limit) = self.scheduler.limits_mut().pop_end(self.now.wall) {
+        if let Some(limit) = self.scheduler.next_expired(self.now.wall) {
             self.expire_override(limit);
             return true;
         }

@@ -45,11 +45,10 @@ impl Engine {
             claimed.push(job);
         }
         if claimed.len() < most
-            && let Some(pool) =
-                ask.pool.as_ref().and_then(|p| self.scheduler.pools_mut().get_mut(p))
+            && let Some(pool) = &ask.pool
         {
             // There is room, and nothing for it.
-            pool.told_full = false;
+            self.pool_watch.tell_full(pool, false);
         }
         claimed
     }
@@ -145,7 +144,7 @@ impl Engine {
         self.tally(tenant, Tally { started: 1, own, ..Tally::default() });
         let wall = self.wall();
         if let Some(pool) = &ask.pool {
-            self.scheduler.pools_mut().note_dispatch(pool, wall);
+            self.pool_watch.dispatched(pool, wall);
         }
         self.meters.count_dispatch(meter, ask.pool.as_ref(), own == 0, wall);
         let queue = self.queues.get_mut(ix);
@@ -174,9 +173,7 @@ impl Engine {
         let now = Some(self.now.mono);
         match (&ask.queues, ask.only, &ask.pool) {
             (AskedQueues::All, None, Some(pool)) => {
-                if let Some(pool) = self.scheduler.pools_mut().get_mut(pool) {
-                    pool.asked_at = now;
-                }
+                self.pool_watch.asked(pool, self.now.mono);
             }
             (_, only, pool) => {
                 for ix in self.scheduler.asked(ask) {

@@ -16,14 +16,14 @@ const MOST_LIMITS: usize = 1_000_000;
 impl Engine {
     pub(crate) fn put_limit(&mut self, put: PutLimit) -> Reply {
         let partition = Partition { key: put.key, tenant: put.tenant };
-        let limits = self.scheduler.limits_mut();
+        let limits = self.scheduler.limits();
         if limits.find(&partition).is_none() && limits.len() >= MOST_LIMITS {
             return Reply::Refused(Refusal::TooManyLimits { limit: MOST_LIMITS });
         }
-        let ix = limits.get_or_make(&partition);
+        let ix = self.scheduler.limit(&partition);
         let now = self.now.wall;
         let reason: Option<Arc<str>> = put.reason.map(Into::into);
-        let row = &mut limits.limit_mut(ix).row;
+        let mut row = self.scheduler.limits().limit(ix).row.clone();
         match put.numbers {
             Some((edit, Some(expires))) => {
                 let old = row.replaced.filter(|other| other.expires > now);
@@ -42,10 +42,7 @@ impl Engine {
             row.hold = (until > now).then_some(Hold { until, reason });
         }
         row.reason = reason.or(row.reason.take());
-        if row.hold.is_none() && row.replaced.is_none() && row.declared.is_none() {
-            row.reason = None;
-        }
-        self.limit_changed(ix);
+        self.say_of_limit(ix, row);
         let view = Box::new(self.limit_view(ix));
         self.sweep_limit(ix);
         Reply::Limit(view)
@@ -58,37 +55,34 @@ impl Engine {
         };
         let for_all = limit_is_global(self, ix);
         let declared = self.config.limits.get(&key).copied().filter(|_| for_all);
-        self.scheduler.limits_mut().limit_mut(ix).row =
-            LimitRow { declared, from_file: declared.is_some(), ..LimitRow::default() };
-        self.limit_changed(ix);
+        let row = LimitRow { declared, from_file: declared.is_some(), ..LimitRow::default() };
+        self.say_of_limit(ix, row);
         let view = Box::new(self.limit_view(ix));
         self.sweep_limit(ix);
         Reply::Limit(view)
     }
 
-    /// What is said about a limit has changed: it is written down and takes effect.
-    pub(crate) fn limit_changed(&mut self, ix: LimitIx) {
-        let limit = self.scheduler.limits_mut().limit_mut(ix);
-        let (name, row) = (limit.partition.name(), limit.row.clone());
-        let said = row.declared.into_iter().chain(row.replaced.map(|other| other.numbers));
-        said.for_each(|numbers| limit.watch(numbers));
-        let key = limit.partition.key.clone();
-        let said = LimitRow {
+    /// Something else is said about a limit: it is written down and takes effect.
+    fn say_of_limit(&mut self, ix: LimitIx, mut row: LimitRow) {
+        if row.hold.is_none() && row.replaced.is_none() && row.declared.is_none() {
+            row.reason = None;
+        }
+        let partition = self.scheduler.limits().limit(ix).partition.clone();
+        let name = partition.name();
+        let written = LimitRow {
             declared: row.declared.filter(|_| !row.from_file),
             from_file: false,
             ..row.clone()
         };
-        if said == LimitRow::default() {
+        if written == LimitRow::default() {
             self.out.mutations.push(Mutation::Remove(Kind::Limit, name.as_str().into()));
         } else {
-            self.put(Kind::Limit, &name, &said);
+            self.put(Kind::Limit, &name, &written);
         }
-        let ends = [row.hold.map(|hold| hold.until), row.replaced.map(|other| other.expires)];
-        ends.into_iter().flatten().for_each(|at| self.scheduler.limits_mut().ends_at(ix, at));
-        if limit_is_global(self, ix) {
-            self.find_whom_it_holds(&key);
+        self.scheduler.reconfigured(Reconfigured::Said(ix, row));
+        if partition.tenant.is_none() {
+            self.find_whom_it_holds(&partition.key);
         }
-        self.scheduler.reconfigured(Reconfigured::Limit(ix));
         // The limit may be forgotten next, and what it did is told before.
         self.tell_notices();
     }
@@ -96,19 +90,15 @@ impl Engine {
     /// Something that was said about a limit is over.
     pub(crate) fn expire_override(&mut self, ix: LimitIx) {
         let now = self.wall();
-        let limits = self.scheduler.limits_mut();
+        let limits = self.scheduler.limits();
         if !limits.exists(ix) {
             return;
         }
-        let row = &mut limits.limit_mut(ix).row;
-        let before = row.clone();
+        let mut row = limits.limit(ix).row.clone();
         row.hold.take_if(|hold| hold.until <= now);
         row.replaced.take_if(|other| other.expires <= now);
-        if *row != before {
-            if row.hold.is_none() && row.replaced.is_none() && row.declared.is_none() {
-                row.reason = None;
-            }
-            self.limit_changed(ix);
+        if row != limits.limit(ix).row {
+            self.say_of_limit(ix, row);
         }
     }
 
@@ -137,10 +127,11 @@ impl Engine {
         let known = limits.limit(ix).row.hold.as_ref().map(|hold| hold.until);
         if known.is_none_or(|known| known < until) && until > self.wall() {
             let reason: Arc<str> = reason.into();
-            let held = self.scheduler.limits_mut().limit_mut(ix);
-            held.row.hold = Some(Hold { until, reason: reason.clone() });
+            let held = self.scheduler.limits().limit(ix);
             let tenant = held.partition.tenant.clone();
-            self.limit_changed(ix);
+            let hold = Some(Hold { until, reason: reason.clone() });
+            let row = LimitRow { hold, ..held.row.clone() };
+            self.say_of_limit(ix, row);
             let (key, until) = (limit.key, Some(until));
             self.emit(EventKind::LimitAdjusted { key, tenant, until, reason });
         }

@@ -4,22 +4,21 @@ use rota_model::{Class, ClassId, JobType, LimitKey, LimitNumbers, QueueName, Sco
 
 use crate::scheduler::limits::{Closed, GateIx, LimitIx, Partition, WaitNotice};
 use crate::scheduler::{Notice, Reconfigured};
-use crate::{Engine, EventKind, Times};
+use crate::{Engine, EventKind};
 
 impl Engine {
     /// The gates that jobs of a class must pass, besides that of their queue.
     pub(crate) fn gates_for(&mut self, class: &Class) -> Box<[GateIx]> {
         let mut gates = Vec::new();
         let of_type = self.declared(&LimitKey::of_type(&class.kind));
-        let limits = self.scheduler.limits_mut();
         if let Some(limit) = &class.policy.limit {
             let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
             let partition = Partition { key: limit.key.clone(), tenant };
-            let ix = limits.get_or_make(&partition);
-            gates.push(limits.use_gate(ix, limit.numbers, Some(limit.on_limit)));
+            let ix = self.scheduler.limit(&partition);
+            gates.push(self.scheduler.use_gate(ix, limit.numbers, Some(limit.on_limit)));
         }
         if let Some(ix) = of_type {
-            gates.push(limits.use_gate(ix, LimitNumbers::default(), None));
+            gates.push(self.scheduler.use_gate(ix, LimitNumbers::default(), None));
         }
         gates.into()
     }
@@ -56,7 +55,7 @@ impl Engine {
         let Some(ix) = self.scheduler.limits().find(&partition) else { return };
         let classes = self.active.iter().map(|(_, active)| active.class);
         let active = classes.filter(|class| self.scheduler.holds(*class, ix)).count() as u64;
-        self.scheduler.limits_mut().limit_mut(ix).active = active;
+        self.scheduler.reconfigured(Reconfigured::Recounted(ix, active));
     }
 
     /// The limit on a queue as a whole is there while something is said about it.
@@ -66,8 +65,7 @@ impl Engine {
         let known = self.scheduler.gate_of_queue(ix);
         let gate = match (known, wanted) {
             (None, Some(limit)) => {
-                let limits = self.scheduler.limits_mut();
-                Some(limits.use_gate(limit, LimitNumbers::default(), None))
+                Some(self.scheduler.use_gate(limit, LimitNumbers::default(), None))
             }
             (Some(_), None) => None,
             (known, _) => {
@@ -105,12 +103,12 @@ impl Engine {
 
     /// A job of this class would start, and this limit does not let it.
     fn tell_closed(&mut self, ix: LimitIx, class: ClassId, closed: &Closed) {
-        let limits = self.scheduler.limits_mut();
+        let limits = self.scheduler.limits();
         if !limits.exists(ix) {
             return;
         }
-        let limit = limits.limit_mut(ix);
-        limit.exceeded[closed.strategy as usize] += 1;
+        self.limit_watch.exceeded(ix, closed.strategy);
+        let limit = limits.limit(ix);
         let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
         let (strategy, limit, current) = (closed.strategy, closed.limit, closed.current);
         let class = self.classes.slot(class).class.clone();
@@ -120,12 +118,12 @@ impl Engine {
     /// The limit lets the jobs of this class start again.
     fn tell_open(&mut self, ix: LimitIx, class: ClassId, head: Seq, (strategy, since): WaitNotice) {
         let waited = self.now.mono.saturating_sub(since);
-        let limits = self.scheduler.limits_mut();
+        let limits = self.scheduler.limits();
         if !limits.exists(ix) {
             return;
         }
-        let limit = limits.limit_mut(ix);
-        limit.waits.get_or_insert_with(|| Box::new(Times::of_waits())).record(waited);
+        self.limit_watch.released(ix, waited);
+        let limit = limits.limit(ix);
         let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
         let job = self.job_ref(head, class);
         self.emit(EventKind::LimitReleased { key, tenant, strategy, job });

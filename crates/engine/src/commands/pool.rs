@@ -3,8 +3,8 @@
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::{PoolConfig, PoolName, WorkerId};
 
-use crate::scheduler::PoolRow;
-use crate::{Engine, EventKind, Refusal, Reply};
+use crate::scheduler::{PoolChange, PoolRow, Reconfigured};
+use crate::{Engine, EventKind, Origin, Refusal, Reply};
 
 impl Engine {
     pub(crate) fn put_pool(&mut self, name: PoolName, config: PoolConfig) -> Reply {
@@ -13,15 +13,11 @@ impl Engine {
             return Reply::Refused(Refusal::TooManyPools { limit: self.config.max_pools });
         }
         self.put(Kind::Pool, &name, &PoolRow { config: config.clone() });
-        self.scheduler.pools_mut().put_api(name.clone(), config);
-        if known.is_none() {
-            // There may have been a pool of this name, whose jobs are still active.
-            let ours = self.active.iter().filter(|(_, job)| job.pool.as_ref() == Some(&name));
-            let active = ours.count() as u64;
-            if let Some(pool) = self.scheduler.pools_mut().get_mut(&name) {
-                pool.active = active;
-            }
-        }
+        // There may have been a pool of this name, whose jobs are still active.
+        let jobs = self.active.iter().filter(|_| known.is_none());
+        let active = jobs.filter(|(_, job)| job.pool.as_ref() == Some(&name)).count() as u64;
+        let change = PoolChange { origin: Origin::Api, config: Some(config), active };
+        self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
         self.tell_rebalanced(&name, known.as_ref());
         self.wake_all();
         let pool = Box::new(self.pool_view(&name).expect("the pool was just put"));
@@ -33,9 +29,11 @@ impl Engine {
             return Reply::Refused(Refusal::UnknownPool { pool: name.clone() });
         };
         self.out.mutations.push(Mutation::Remove(Kind::Pool, (**name).into()));
-        self.scheduler.pools_mut().remove_api(name);
+        let change = PoolChange { origin: Origin::Api, config: None, active: 0 };
+        self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
         if self.scheduler.pools().get(name).is_none() {
             self.forget_rotations(name);
+            self.pool_watch.forget(name);
         }
         self.tell_rebalanced(name, Some(&pool.config));
         self.wake_all();

@@ -19,8 +19,7 @@ impl Engine {
 
     pub(crate) fn tell_overloaded(&mut self, ask: &Ask) {
         let Some(name) = &ask.pool else { return };
-        let Some(pool) = self.scheduler.pools().get(name) else { return };
-        if pool.told_full || !self.is_full(name) {
+        if self.pool_watch.is_told_full(name) || !self.is_full(name) {
             return;
         }
         let waiting = self.waiting_in_pool(name, self.scheduler.asked(ask).into_iter());
@@ -29,16 +28,16 @@ impl Engine {
 
     /// Jobs have come into these queues. Pools that have no room are few.
     pub(super) fn tell_full_pools(&mut self, queues: &[QueueIx]) {
-        if self.scheduler.pools().full.is_empty() {
+        if self.pool_watch.full.is_empty() {
             return;
         }
-        for name in self.scheduler.pools().full.clone() {
+        for name in self.pool_watch.full.clone() {
             let serves = |ix: &QueueIx| {
                 let queue = &self.queues.get(*ix).name;
                 self.scheduler.pools().get(&name).is_some_and(|pool| pool.has(queue))
             };
             if !self.is_full(&name) {
-                self.scheduler.pools_mut().full.remove(&name);
+                self.pool_watch.full.remove(&name);
             } else if queues.iter().any(serves) {
                 let waiting = self.waiting_in_pool(&name, queues.iter().copied().filter(serves));
                 self.tell_full(&name, waiting);
@@ -47,14 +46,13 @@ impl Engine {
     }
 
     fn tell_full(&mut self, name: &PoolName, waiting: u64) {
-        let pools = self.scheduler.pools_mut();
         if waiting == 0 {
-            pools.full.insert(name.clone());
+            self.pool_watch.full.insert(name.clone());
             return;
         }
-        pools.full.remove(name);
-        let Some(pool) = pools.get_mut(name) else { return };
-        pool.told_full = true;
+        self.pool_watch.full.remove(name);
+        let Some(pool) = self.scheduler.pools().get(name) else { return };
+        self.pool_watch.tell_full(name, true);
         let active = pool.active;
         self.emit(EventKind::PoolOverloaded { pool: name.clone(), active, waiting });
     }

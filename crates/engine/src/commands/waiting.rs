@@ -28,7 +28,7 @@ impl Engine {
         };
         let queues = &self.queues;
         let find = |name: &str| queues.find(name);
-        self.scheduler.fetches_mut().add(id, fetch, deadline, waits, find);
+        self.scheduler.wait(id, fetch, deadline, waits, find);
     }
 
     /// Something has changed that tells whether a worker has room.
@@ -101,7 +101,7 @@ impl Engine {
             };
             let claimed = self.claim_for(&fetch);
             if claimed.is_empty() {
-                self.scheduler.fetches_mut().got_nothing(id);
+                self.scheduler.got_nothing(id);
             } else {
                 self.remove_waiter(id);
                 self.out.woken.push((id, Reply::Fetched(claimed)));
@@ -111,7 +111,7 @@ impl Engine {
 
     fn remove_waiter(&mut self, id: WaiterId) -> Option<Fetch> {
         let queues = &self.queues;
-        self.scheduler.fetches_mut().remove(id, |name| queues.find(name))
+        self.scheduler.stop_waiting(id, |name| queues.find(name))
     }
 
     /// A pool is gone: nothing is remembered of how its queues took turns.

@@ -210,7 +210,8 @@ impl Engine {
         };
         let all = self.scheduler.pools();
         let kept = all.shuts_out(None, name);
-        let asked = all.iter().filter(|(_, pool)| pool.has(name)).filter_map(|(_, p)| p.asked_at);
+        let asked = all.iter().filter(|(_, pool)| pool.has(name));
+        let asked = asked.filter_map(|(pool, _)| self.pool_watch.asked_at(pool));
         let asked = asked.max().max(queue.asked_at);
         let mut pools = all.iter().filter(|(pool, is)| {
             let serves = is.config().queues.iter().any(|own| **own == *name.local());

@@ -88,8 +88,8 @@ impl Engine {
             labelled: limit.partition.tenant.as_ref().is_some_and(|id| self.meters.has_label(id)),
             active: limit.active,
             waiting: self.waiting_for(ix),
-            exceeded: limit.exceeded,
-            waits: limit.waits.as_deref().cloned(),
+            exceeded: self.limit_watch.times_exceeded(ix),
+            waits: self.limit_watch.waits(ix),
         };
         self.limits_from(after, "").take(most).map(meter).collect()
     }
@@ -149,7 +149,7 @@ impl Engine {
                 .map(|other| (other.numbers, other.expires)),
             declared: limit.row.declared,
             reason: limit.row.reason.as_ref().map(|reason| reason.to_string()),
-            exceeded: limit.exceeded,
+            exceeded: self.limit_watch.times_exceeded(ix),
         }
     }
 

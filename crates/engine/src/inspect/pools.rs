@@ -64,7 +64,7 @@ impl Engine {
             config: pool.config().clone(),
             active_workers,
             active_jobs: pool.active,
-            dispatched_1m: pool.lately.of(self.wall()),
+            dispatched_1m: self.pool_watch.dispatched_lately(name, self.wall()),
         }
     }
 

@@ -233,8 +233,7 @@ impl Engine {
                 stats.minute.dispatched + stats.last.dispatched * self.left_of_minute() / 60_000
             }
             Owner::Shared(RotationKey::Pool(name, _)) => {
-                let pool = self.scheduler.pools().get(name);
-                pool.map_or(0, |pool| pool.lately.of(self.wall()))
+                self.pool_watch.dispatched_lately(name, self.wall())
             }
             Owner::Shared(RotationKey::Set(_)) => all,
         };

@@ -35,6 +35,7 @@ pub(crate) struct Journal {
     limits: BTreeMap<LimitIx, LimitDelta>,
     /// What has changed since it was written out, with the batch in which that began.
     dirty: VecDeque<(u64, Thing)>,
+    dirty_limits: BTreeSet<LimitIx>,
     /// What of a thing is still to be written out, in parts of the entries that there may be.
     owed: usize,
     trimmed: u64,
@@ -107,6 +108,12 @@ impl Journal {
         match delta.starts.last_mut() {
             Some((last, n)) if *last == at => *n += 1,
             _ => delta.starts.push((at, 1)),
+        }
+    }
+
+    fn limit_changed(&mut self, limit: LimitIx, number: u64) {
+        if self.dirty_limits.insert(limit) {
+            self.dirty.push_back((number, Thing::Limit(limit)));
         }
     }
 
@@ -214,13 +221,11 @@ impl Engine {
     fn write_limits(&mut self, out: &mut String) {
         let offset = self.now.wall.0 - self.now.mono as i64;
         for (ix, delta) in std::mem::take(&mut self.journal.limits) {
-            let limits = self.scheduler.limits_mut();
+            let limits = self.scheduler.limits();
             if !limits.exists(ix) {
                 continue;
             }
-            if !std::mem::replace(&mut limits.limit_mut(ix).dirty, true) {
-                self.journal.dirty.push_back((self.journal.number, Thing::Limit(ix)));
-            }
+            self.journal.limit_changed(ix, self.journal.number);
             let starts = delta.starts.iter().map(|&(at, n)| (at + offset, n)).collect();
             let LimitDelta { rates, throttle, .. } = delta;
             let entry = LimitEntry { rates, throttle, starts };
@@ -270,12 +275,12 @@ impl Engine {
 
     fn write_limit_out(&mut self, ix: LimitIx, out: &mut Vec<Mutation>) {
         let (number, now) = (self.journal.number, self.now);
-        let limits = self.scheduler.limits_mut();
+        let limits = self.scheduler.limits();
+        self.journal.dirty_limits.remove(&ix);
         if !limits.exists(ix) {
             return;
         }
-        let limit = limits.limit_mut(ix);
-        limit.dirty = false;
+        let limit = limits.limit(ix);
         let name = limit.partition.name();
         match limit.state(number, now) {
             Some(state) => out.push(put(Kind::LimitState, &name, &state)),
@@ -291,7 +296,8 @@ impl Engine {
         let name = self.scheduler.limits().limit(ix).partition.name();
         self.journal.limits.remove(&ix);
         self.out.mutations.push(Mutation::Remove(Kind::LimitState, name.into()));
-        self.scheduler.limits_mut().forget(ix);
+        self.scheduler.forget_limit(ix);
+        self.limit_watch.forget(ix);
     }
 }
 
@@ -354,15 +360,9 @@ impl Engine {
             if self.journal.is_older(name, number) {
                 continue;
             }
-            let limits = self.scheduler.limits_mut();
-            let ix = limits.get_or_make(&partition);
-            let limit = limits.limit_mut(ix);
-            for &(at, n) in &done.starts {
-                limit.replay(at - offset, n, &done.rates, done.throttle);
-            }
-            if !std::mem::replace(&mut limit.dirty, true) {
-                self.journal.dirty.push_back((number, Thing::Limit(ix)));
-            }
+            let starts = done.starts.iter().map(|&(at, n)| (at - offset, n));
+            let ix = self.scheduler.replay_starts(&partition, starts, &done.rates, done.throttle);
+            self.journal.limit_changed(ix, number);
         }
     }
 

@@ -11,6 +11,7 @@
 //! the next job costs the same whatever waits behind it.
 
 mod account;
+mod admin;
 mod ask;
 mod fetches;
 mod fifo;
@@ -47,7 +48,7 @@ pub(crate) use ask::{Ask, Pick, Queues as AskedQueues};
 pub(crate) use fetches::Waits;
 pub(crate) use lane::Waiting;
 pub(crate) use notice::Notice;
-pub(crate) use pool::{Pool, PoolRow};
+pub(crate) use pool::{Pool, PoolChange, PoolRow};
 pub(crate) use reconfigure::Reconfigured;
 pub(crate) use rotation::RotationIx;
 pub(crate) use rotations::{ChangedRotation, RotationKey, RotationRules};

@@ -1,20 +1,17 @@
 //! Pools: groups of workers that share queues, a strategy and a bound.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use rota_model::{Millis, PoolConfig, PoolName, QueueName};
+use rota_model::{PoolConfig, PoolName, QueueName};
 use serde::{Deserialize, Serialize};
 
 use crate::Origin;
-use crate::meters::Lately;
 
 #[derive(Default)]
 pub(crate) struct Pools {
     all: BTreeMap<PoolName, Pool>,
     /// Queues that are kept for pools, with those pools.
     isolated: BTreeMap<QueueName, Vec<PoolName>>,
-    /// Pools without room, of which that is to be said as soon as a job waits.
-    pub full: BTreeSet<PoolName>,
     /// The last version that a pool was given.
     versions: u64,
 }
@@ -24,14 +21,18 @@ pub(crate) struct Pool {
     pub api: Option<PoolConfig>,
     pub file: Option<PoolConfig>,
     pub active: u64,
-    /// Jobs handed out to its workers.
-    pub lately: Lately,
-    /// It was said that it has no room left while jobs wait.
-    pub told_full: bool,
-    /// When one of its workers last asked for all of its queues, in monotonic time.
-    pub asked_at: Option<u64>,
     /// Rotations of another version are out of date.
     pub version: u64,
+}
+
+/// Something else is said about a pool, in the configuration or through the API.
+#[derive(Debug)]
+pub(crate) struct PoolChange {
+    pub origin: Origin,
+    /// `None` where nothing is said any more.
+    pub config: Option<PoolConfig>,
+    /// Jobs that are active for a pool of this name, if it is new.
+    pub active: u64,
 }
 
 /// What is kept of a pool on disk.
@@ -42,15 +43,7 @@ pub(crate) struct PoolRow {
 
 impl Pool {
     fn new() -> Self {
-        Self {
-            api: None,
-            file: None,
-            active: 0,
-            lately: Lately::default(),
-            told_full: false,
-            asked_at: None,
-            version: 0,
-        }
+        Self { api: None, file: None, active: 0, version: 0 }
     }
 
     pub fn config(&self) -> &PoolConfig {
@@ -78,35 +71,20 @@ impl Pools {
         self.all.get(name)
     }
 
-    pub fn get_mut(&mut self, name: &str) -> Option<&mut Pool> {
-        self.all.get_mut(name)
-    }
-
-    pub fn put_file(&mut self, name: PoolName, config: PoolConfig) {
-        let pool = self.all.entry(name).or_insert_with(Pool::new);
-        pool.file = Some(config);
+    /// A pool that is new comes into being; one of which nothing is said any more goes.
+    pub fn put(&mut self, name: PoolName, change: PoolChange) {
+        let pool = self.all.entry(name.clone()).or_insert_with(Pool::new);
+        if pool.version == 0 {
+            pool.active = change.active;
+        }
+        match change.origin {
+            Origin::File => pool.file = change.config,
+            _ => pool.api = change.config,
+        }
         self.versions += 1;
         pool.version = self.versions;
-        self.find_isolated();
-    }
-
-    pub fn put_api(&mut self, name: PoolName, config: PoolConfig) {
-        let pool = self.all.entry(name).or_insert_with(Pool::new);
-        pool.api = Some(config);
-        self.versions += 1;
-        pool.version = self.versions;
-        self.find_isolated();
-    }
-
-    /// Forgets what was said through the API; the pool stays if the configuration has it.
-    pub fn remove_api(&mut self, name: &str) {
-        if let Some(pool) = self.all.get_mut(name) {
-            pool.api = None;
-            self.versions += 1;
-            pool.version = self.versions;
-            if pool.file.is_none() {
-                self.all.remove(name);
-            }
+        if pool.file.is_none() && pool.api.is_none() {
+            self.all.remove(&name);
         }
         self.find_isolated();
     }
@@ -128,13 +106,6 @@ impl Pools {
     pub fn started(&mut self, name: &PoolName) {
         if let Some(pool) = self.all.get_mut(name) {
             pool.active += 1;
-        }
-    }
-
-    /// A job was handed out to a worker of the pool.
-    pub fn note_dispatch(&mut self, name: &PoolName, now: Millis) {
-        if let Some(pool) = self.all.get_mut(name) {
-            pool.lately.add(now);
         }
     }
 

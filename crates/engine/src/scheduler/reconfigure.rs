@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use rota_model::{ClassId, QueueName, TenantId, WorkerId};
+use rota_model::{ClassId, PoolName, QueueName, TenantId, WorkerId};
 
 use super::Scheduler;
-use super::limits::{GateIx, LimitIx};
+use super::limits::{GateIx, LimitIx, LimitRow};
+use super::pool::PoolChange;
 use super::state::{ClassRules, Shard, Tenant, TenantRules};
 use super::tag::Tag;
 use super::turn::TurnIx;
@@ -34,8 +35,11 @@ pub(crate) enum Reconfigured {
     Gates(ClassId, Box<[GateIx]>),
     /// No job of this class is left.
     ClassGone(ClassId),
-    /// Something is said about a limit.
-    Limit(LimitIx),
+    /// Something else is said about a limit.
+    Said(LimitIx, LimitRow),
+    /// A limit means other jobs than before: so many of those are active.
+    Recounted(LimitIx, u64),
+    Pool(PoolName, PoolChange),
     /// Pools have changed, or work goes on after a while: all waiting fetches may be served.
     All,
 }
@@ -63,7 +67,9 @@ impl Scheduler {
             }
             Reconfigured::Gates(class, gates) => self.set_gates(class, gates),
             Reconfigured::ClassGone(class) => self.class_gone(class),
-            Reconfigured::Limit(limit) => self.limit_changed(limit),
+            Reconfigured::Said(limit, row) => self.set_row(limit, row),
+            Reconfigured::Recounted(limit, active) => self.limits.limit_mut(limit).active = active,
+            Reconfigured::Pool(name, change) => self.pools.put(name, change),
             Reconfigured::All => {
                 for queue in (0..self.queues.len() as u32).map(QueueIx) {
                     self.queue_ready(queue);

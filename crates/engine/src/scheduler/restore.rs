@@ -1,12 +1,14 @@
 //! Coming back after a restart.
 
-use rota_model::{ClassId, Seq};
+use rota_model::{ClassId, Rate, Seq};
 
 use super::Scheduler;
 use super::account::AccountIx;
 use super::lane::Waiting;
+use super::limits::{LimitIx, LimitState, Partition};
 use super::rotations::{MOST_SHARED_SETS, RotationKey};
 use super::tag::Tag;
+use crate::Now;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
@@ -60,6 +62,26 @@ impl Scheduler {
         let one = |tenant: TenantIx| Tag::step(one, tenants[tenant.0 as usize].weight);
         self.accounts.begin_rounds(Some(account), one);
         self.turns.indexes().into_iter().for_each(|turn| self.reseat(turn));
+    }
+
+    /// The counters of a limit as they were written out.
+    pub fn restore_limit(&mut self, partition: &Partition, state: &LimitState, now: Now) {
+        let limit = self.limits.get_or_make(partition);
+        self.limits.limit_mut(limit).restore(state, now);
+    }
+
+    /// Starts that came after that, in monotonic time.
+    pub fn replay_starts(
+        &mut self,
+        partition: &Partition,
+        starts: impl Iterator<Item = (i64, u32)>,
+        rates: &[Rate],
+        throttle: Option<Rate>,
+    ) -> LimitIx {
+        let ix = self.limits.get_or_make(partition);
+        let limit = self.limits.limit_mut(ix);
+        starts.for_each(|(at, n)| limit.replay(at, n, rates, throttle));
+        ix
     }
 
     /// How queues took turns.

@@ -27,25 +27,12 @@ impl Scheduler {
         &self.limits
     }
 
-    /// Counters of limits, for those who keep them. Who waits at them is the scheduler's own affair.
-    pub fn limits_mut(&mut self) -> &mut Limits {
-        &mut self.limits
-    }
-
     pub fn pools(&self) -> &Pools {
         &self.pools
     }
 
-    pub fn pools_mut(&mut self) -> &mut Pools {
-        &mut self.pools
-    }
-
     pub fn fetches(&self) -> &Fetches {
         &self.fetches
-    }
-
-    pub fn fetches_mut(&mut self) -> &mut Fetches {
-        &mut self.fetches
     }
 
     /// What has been looked at so far, as a measure of cost.

@@ -11,7 +11,7 @@ use super::pace::Pace;
 use super::table::GateIx;
 use super::{Sleepers, Strategy, Waitlist, Window};
 use crate::queue::QueueIx;
-use crate::{Now, Times};
+use crate::Now;
 
 /// What is counted together: a key, for everyone or for one tenant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,12 +59,6 @@ pub(crate) struct Limit {
     pub booked: i64,
     /// How often in a row jobs were put off for want of a slot.
     pub put_off: u32,
-    /// Times that lanes began to wait, by [`Strategy`].
-    pub exceeded: [u64; Strategy::ALL.len()],
-    /// How long lanes waited, in milliseconds; none while none has.
-    pub waits: Option<Box<Times>>,
-    /// Changed since its counters were last written out.
-    pub dirty: bool,
 }
 
 /// What is closed for the same reason and therefore opens at the same moment.
@@ -174,9 +168,6 @@ impl Limit {
             timers: BTreeMap::new(),
             booked: i64::MIN,
             put_off: 0,
-            exceeded: [0; Strategy::ALL.len()],
-            waits: None,
-            dirty: false,
         }
     }
 

@@ -1,0 +1,40 @@
+//! What is noted about limits for those who watch: how often jobs began to wait, and for how long.
+
+use std::collections::BTreeMap;
+
+use crate::scheduler::limits::LimitIx;
+use crate::{Strategy, Times};
+
+#[derive(Default)]
+pub(crate) struct LimitWatch(BTreeMap<LimitIx, Watched>);
+
+#[derive(Default)]
+struct Watched {
+    exceeded: [u64; Strategy::ALL.len()],
+    waits: Option<Box<Times>>,
+}
+
+impl LimitWatch {
+    pub fn exceeded(&mut self, limit: LimitIx, strategy: Strategy) {
+        self.0.entry(limit).or_default().exceeded[strategy as usize] += 1;
+    }
+
+    /// Jobs may start again, after so many milliseconds.
+    pub fn released(&mut self, limit: LimitIx, waited: u64) {
+        let waits = &mut self.0.entry(limit).or_default().waits;
+        waits.get_or_insert_with(|| Box::new(Times::of_waits())).record(waited);
+    }
+
+    /// Times that jobs began to wait, by [`Strategy`].
+    pub fn times_exceeded(&self, limit: LimitIx) -> [u64; Strategy::ALL.len()] {
+        self.0.get(&limit).map_or_else(Default::default, |watched| watched.exceeded)
+    }
+
+    pub fn waits(&self, limit: LimitIx) -> Option<Times> {
+        self.0.get(&limit)?.waits.as_deref().cloned()
+    }
+
+    pub fn forget(&mut self, limit: LimitIx) {
+        self.0.remove(&limit);
+    }
+}

@@ -1,0 +1,62 @@
+//! What is noted about pools for those who watch: dispatches, requests, and whether they are full.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rota_model::{Millis, PoolName};
+
+use crate::meters::Lately;
+
+#[derive(Default)]
+pub(crate) struct PoolWatch {
+    pools: BTreeMap<PoolName, Watched>,
+    /// Pools without room, of which that is to be said as soon as a job waits.
+    pub full: BTreeSet<PoolName>,
+}
+
+#[derive(Default)]
+struct Watched {
+    dispatched: Lately,
+    /// It was said that it has no room left while jobs wait.
+    told_full: bool,
+    /// When one of its workers last asked for all of its queues, in monotonic time.
+    asked_at: Option<u64>,
+}
+
+impl PoolWatch {
+    pub fn dispatched(&mut self, pool: &PoolName, now: Millis) {
+        self.watched(pool).dispatched.add(now);
+    }
+
+    /// Jobs handed out to its workers in the last minute.
+    pub fn dispatched_lately(&self, pool: &PoolName, now: Millis) -> u64 {
+        self.pools.get(pool).map_or(0, |watched| watched.dispatched.of(now))
+    }
+
+    pub fn asked(&mut self, pool: &PoolName, mono: u64) {
+        self.watched(pool).asked_at = Some(mono);
+    }
+
+    pub fn asked_at(&self, pool: &PoolName) -> Option<u64> {
+        self.pools.get(pool)?.asked_at
+    }
+
+    pub fn is_told_full(&self, pool: &PoolName) -> bool {
+        self.pools.get(pool).is_some_and(|watched| watched.told_full)
+    }
+
+    pub fn tell_full(&mut self, pool: &PoolName, told: bool) {
+        self.watched(pool).told_full = told;
+    }
+
+    pub fn forget(&mut self, pool: &PoolName) {
+        self.pools.remove(pool);
+        self.full.remove(pool);
+    }
+
+    fn watched(&mut self, pool: &PoolName) -> &mut Watched {
+        if !self.pools.contains_key(pool) {
+            self.pools.insert(pool.clone(), Watched::default());
+        }
+        self.pools.get_mut(pool).expect("it was just put there")
+    }
+}

@@ -1,0 +1,73 @@
+//! What the engine tells the scheduler about limits, pools and waiting fetches besides jobs.
+
+use rota_model::{LimitNumbers, Millis, OnLimit};
+
+use super::Scheduler;
+use super::fetches::Waits;
+use super::limits::{GateIx, LimitIx, LimitRow, Partition};
+use crate::queue::QueueIx;
+use crate::{Fetch, WaiterId};
+
+impl Scheduler {
+    /// The limit of this partition; it comes into being if need be.
+    pub fn limit(&mut self, partition: &Partition) -> LimitIx {
+        self.limits.get_or_make(partition)
+    }
+
+    /// A class or a queue must pass this limit, with these numbers of its own. It does so until it is
+    /// given other gates.
+    pub fn use_gate(
+        &mut self,
+        limit: LimitIx,
+        numbers: LimitNumbers,
+        on_limit: Option<OnLimit>,
+    ) -> GateIx {
+        self.limits.use_gate(limit, numbers, on_limit)
+    }
+
+    /// Nobody uses the limit and nothing is said about it.
+    pub fn forget_limit(&mut self, limit: LimitIx) {
+        self.limits.forget(limit);
+    }
+
+    /// A limit of which something was said until this moment.
+    pub fn next_expired(&mut self, now: Millis) -> Option<LimitIx> {
+        self.limits.pop_end(now)
+    }
+
+    /// Something else is said about a limit from now on.
+    pub(super) fn set_row(&mut self, limit: LimitIx, row: LimitRow) {
+        let ends = [row.hold.as_ref().map(|hold| hold.until), row.replaced.map(|r| r.expires)];
+        ends.into_iter().flatten().for_each(|at| self.limits.ends_at(limit, at));
+        let is = self.limits.limit_mut(limit);
+        let numbers = row.declared.into_iter().chain(row.replaced.map(|other| other.numbers));
+        numbers.for_each(|numbers| is.watch(numbers));
+        is.row = row;
+        self.limit_changed(limit);
+    }
+
+    /// A fetch begins to wait.
+    pub fn wait(
+        &mut self,
+        id: WaiterId,
+        fetch: Fetch,
+        deadline: u64,
+        waits: Waits,
+        find: impl Fn(&str) -> Option<QueueIx>,
+    ) {
+        self.fetches.add(id, fetch, deadline, waits, find);
+    }
+
+    pub fn stop_waiting(
+        &mut self,
+        id: WaiterId,
+        find: impl Fn(&str) -> Option<QueueIx>,
+    ) -> Option<Fetch> {
+        self.fetches.remove(id, find)
+    }
+
+    /// The fetch that was to be tried got nothing: others are.
+    pub fn got_nothing(&mut self, id: WaiterId) {
+        self.fetches.got_nothing(id);
+    }
+}
