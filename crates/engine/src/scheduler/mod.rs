@@ -57,3 +57,7 @@ pub(crate) use starts::{Correction, Ended};
 pub(crate) use state::{ClassRules, Scheduler, TenantRules};
 pub(crate) use sweeps::Swept;
 pub(crate) use tag::Tag;
+
+#[cfg(test)]
+#[path = "../../tests/scheduler/mod.rs"]
+mod suite;

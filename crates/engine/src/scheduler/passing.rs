@@ -123,7 +123,9 @@ impl Scheduler {
             let offered = list.offered().filter_map(|turn| Some((turn, list.offered_group(turn)?)));
             let comes_first = |(turn, (lane, _)): &(TurnIx, GroupKey)| {
                 let other = self.turns.get(*turn);
-                other.tenant != tenant && !self.is_kept_out(*turn) && self.rank_of(*turn, ix, *lane) < own
+                other.tenant != tenant
+                    && !self.is_kept_out(*turn)
+                    && self.rank_of(*turn, ix, *lane) < own
             };
             before += offered.filter(comes_first).count() as u64;
         }

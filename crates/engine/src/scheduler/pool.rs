@@ -143,7 +143,8 @@ impl Pools {
 
     /// Whether fetches of this pool, or of none, may be served from a queue.
     pub fn may_serve(&self, pool: Option<&PoolName>, queue: &QueueName) -> bool {
-        let is_in_pool = pool.and_then(|name| self.all.get(name)).is_none_or(|pool| pool.has(queue));
+        let is_in_pool =
+            pool.and_then(|name| self.all.get(name)).is_none_or(|pool| pool.has(queue));
         is_in_pool && !self.shuts_out(pool, queue)
     }
 

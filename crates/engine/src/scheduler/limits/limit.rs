@@ -10,8 +10,8 @@ use super::order::KeyOrder;
 use super::pace::Pace;
 use super::table::GateIx;
 use super::{Sleepers, Strategy, Waitlist, Window};
-use crate::queue::QueueIx;
 use crate::Now;
+use crate::queue::QueueIx;
 
 /// What is counted together: a key, for everyone or for one tenant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

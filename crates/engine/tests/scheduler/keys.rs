@@ -1,0 +1,70 @@
+use rota_model::QueueStrategy;
+
+use super::stand::{Stand, count, slots};
+
+#[test]
+fn a_key_is_shared_by_weight() {
+    let mut stand = Stand::new();
+    let queue = stand.queue();
+    let gate = stand.gate("k", slots(1));
+    for (id, weight) in [("heavy", 3.0), ("light", 1.0)] {
+        let tenant = stand.tenant(id, weight);
+        let class = stand.class_with(queue, tenant, 0, Some(gate));
+        stand.enter(class, 200);
+    }
+    let ask = stand.ask(&[queue], QueueStrategy::Strict);
+    let served = stand.serve(&ask, 120);
+    assert_eq!((count(&served, "heavy"), count(&served, "light")), (90, 30));
+}
+
+#[test]
+fn many_queues_give_a_tenant_no_more_of_a_key() {
+    for strategy in [QueueStrategy::RoundRobin, QueueStrategy::LeastLoaded] {
+        let mut stand = Stand::new();
+        let queues: Vec<_> = (0..8).map(|_| stand.queue()).collect();
+        let gate = stand.gate("k", slots(1));
+        let [one, many] = ["one", "many"].map(|id| stand.tenant(id, 1.0));
+        let class = stand.class_with(queues[0], one, 0, Some(gate));
+        stand.enter(class, 200);
+        for &queue in &queues {
+            let class = stand.class_with(queue, many, 0, Some(gate));
+            stand.enter(class, 50);
+        }
+        let ask = stand.ask(&queues, strategy);
+        let served = stand.serve(&ask, 100);
+        assert_eq!((count(&served, "one"), count(&served, "many")), (50, 50), "{strategy:?}");
+    }
+}
+
+#[test]
+fn an_offer_passes_on_when_its_tenant_is_served_something_else() {
+    let mut stand = Stand::new();
+    let queue = stand.queue();
+    let gate = stand.gate("k", slots(1));
+    let [mixed, waits] = ["mixed", "waits"].map(|id| stand.tenant(id, 1.0));
+    let other = stand.class(queue, mixed);
+    stand.enter(other, 100);
+    for tenant in [mixed, waits] {
+        let class = stand.class_with(queue, tenant, 0, Some(gate));
+        stand.enter(class, 50);
+    }
+    let ask = stand.ask(&[queue], QueueStrategy::Strict);
+    let served = stand.serve(&ask, 40);
+    assert_eq!(count(&served, "waits"), 20, "its share, although the other comes first at the key");
+}
+
+#[test]
+fn jobs_with_larger_numbers_do_not_wait_for_those_with_smaller_ones() {
+    let mut stand = Stand::new();
+    let queue = stand.queue();
+    let tenant = stand.tenant("t", 1.0);
+    let [small, large] = [1, 3].map(|most| {
+        let gate = stand.gate("k", slots(most));
+        stand.class_with(queue, tenant, 0, Some(gate))
+    });
+    stand.enter(small, 5);
+    stand.enter(large, 5);
+    let ask = stand.ask(&[queue], QueueStrategy::Strict);
+    let started: Vec<_> = std::iter::from_fn(|| stand.start(&ask).map(|pick| pick.class)).collect();
+    assert_eq!(started, [small, large, large]);
+}
