@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rota_model::JobId;
 use rota_model::envelope::NewJob;
 
 use crate::WaiterId;
@@ -10,6 +11,8 @@ use crate::WaiterId;
 pub(crate) struct Blocked {
     all: BTreeMap<WaiterId, Waiting>,
     by_deadline: BTreeSet<(u64, WaiterId)>,
+    /// By the ids that clients chose.
+    by_id: BTreeSet<(JobId, WaiterId)>,
 }
 
 pub(crate) struct Waiting {
@@ -20,6 +23,7 @@ pub(crate) struct Waiting {
 impl Blocked {
     pub fn add(&mut self, id: WaiterId, jobs: Vec<NewJob>, deadline: u64) {
         self.by_deadline.insert((deadline, id));
+        self.by_id.extend(given_ids(&jobs).map(|job| (job, id)));
         self.all.insert(id, Waiting { jobs, deadline });
     }
 
@@ -30,7 +34,16 @@ impl Blocked {
     pub fn remove(&mut self, id: WaiterId) -> Option<Waiting> {
         let waiting = self.all.remove(&id)?;
         self.by_deadline.remove(&(waiting.deadline, id));
+        given_ids(&waiting.jobs).for_each(|job| {
+            self.by_id.remove(&(job, id));
+        });
         Some(waiting)
+    }
+
+    /// One that would bring in a job of this id.
+    pub fn with_job(&self, id: JobId) -> Option<WaiterId> {
+        let waiting = self.by_id.range((id, WaiterId(0))..).next();
+        waiting.filter(|(job, _)| *job == id).map(|(_, waiter)| *waiter)
     }
 
     pub fn next_deadline(&self) -> Option<u64> {
@@ -41,4 +54,8 @@ impl Blocked {
     pub fn expired(&self, mono: u64) -> Option<WaiterId> {
         self.by_deadline.first().filter(|&&(deadline, _)| deadline <= mono).map(|&(_, id)| id)
     }
+}
+
+fn given_ids(jobs: &[NewJob]) -> impl Iterator<Item = JobId> {
+    jobs.iter().filter(|job| job.id_given).map(|job| job.id)
 }

@@ -1,11 +1,12 @@
 //! Queues that are full: waiting for room, making room, and saying so.
 
+use rota_model::JobId;
 use rota_model::envelope::NewJob;
 
 use super::admit::{Load, Obstacle, Terms};
 use crate::effect::Pressure;
 use crate::queue::QueueIx;
-use crate::{Engine, EventKind, Reply, WaiterId};
+use crate::{Engine, EventKind, Refusal, Reply, WaiterId};
 
 impl Engine {
     /// An enqueue waits until its queues have room.
@@ -26,6 +27,16 @@ impl Engine {
             }
         }
         Some(waiting.jobs)
+    }
+
+    /// A job of this id has come in: no enqueue that waits may bring in another.
+    pub(super) fn refuse_blocked_with(&mut self, job: JobId) {
+        while let Some(waiter) = self.blocked.with_job(job) {
+            let jobs = self.unblock(waiter).unwrap_or_default();
+            let index = jobs.iter().position(|other| other.id == job).unwrap_or(0);
+            let refusal = Refusal::IdTaken { id: job, index };
+            self.out.woken.push((waiter, Reply::Refused(refusal)));
+        }
     }
 
     /// Ends waits for room whose time is over.

@@ -178,6 +178,9 @@ impl Engine {
         }
         let id = if job.id_given { job.id } else { job.id.seal(self.id_key, seq) };
         let given = job.id_given;
+        if given {
+            self.refuse_blocked_with(id);
+        }
         let row = NewRow { seq, id, given, class, created, body: job.body.clone() };
         self.out.mutations.push(Mutation::Insert(row, live));
         self.class_gained_job(class);

@@ -95,14 +95,15 @@ impl Scheduler {
     /// whoever comes first in all of them.
     fn lift_round(&mut self, ask: &Ask, level: i32, start: Tag) {
         let (Some(account), Some(rotation)) = (ask.account, ask.rotation) else { return };
-        let queues = self.rotations.get(rotation).queues();
+        let queues = self.rotations.get(rotation).queues().len();
         // Looking at all queues is worth it only now and then where there are many.
-        if !self.accounts.is_round_due(account, queues.len()) {
+        if !self.accounts.is_round_due(account, queues) {
             return;
         }
         let mut round = start;
-        for queue in queues.to_vec() {
+        for place in 0..queues {
             self.steps += 1;
+            let queue = self.rotations.get(rotation).queues()[place];
             let Some(seat) = self.queue(queue).member(account) else { continue };
             if self.queue(queue).may_dispatch() {
                 let first = self.first_tag(queue, seat, level);

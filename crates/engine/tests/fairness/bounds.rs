@@ -1,5 +1,8 @@
 use crate::world::{World, job};
-use rota_engine::{Backpressure, Bounds, Command, EventKind, QueueSettings, Refusal, Reply};
+use rota_engine::{
+    Backpressure, Bounds, Command, Enqueue, EventKind, QueueSettings, Refusal, Reply, WaiterId,
+};
+use rota_model::envelope::NewJob;
 use rota_model::{QueueName, State};
 
 fn bound(world: &mut World, bounds: Bounds) {
@@ -185,4 +188,21 @@ fn a_bound_that_is_lowered_holds_after_the_next_enqueue() {
     bound(&mut world, depth(10, Backpressure::DropOldest));
     world.enqueue(&job("b"), 2);
     assert_eq!(world.engine.queue("default").unwrap().totals.of(State::Available), 10);
+}
+
+#[test]
+fn an_enqueue_that_waits_brings_in_no_job_whose_id_was_taken_meanwhile() {
+    let mut world = World::new();
+    bound(&mut world, depth(1, Backpressure::Block));
+    world.enqueue(&job("a"), 1);
+    let chosen = NewJob { id_given: true, ..world.make(&job("a")) };
+    let (waits, elsewhere) = (chosen.clone(), world.make(&job("a").queue("other")));
+    let elsewhere = NewJob { id: chosen.id, id_given: true, ..elsewhere };
+    let wait = Some((WaiterId(1), 60_000));
+    let reply = world.apply(Command::Enqueue(Enqueue { jobs: vec![waits], wait }));
+    assert!(matches!(reply, Reply::Waiting), "{reply:?}");
+    let reply = world.apply(Command::Enqueue(Enqueue { jobs: vec![elsewhere], wait: None }));
+    assert!(matches!(reply, Reply::Enqueued(_)), "{reply:?}");
+    let Some((_, Reply::Refused(refusal))) = world.woken.pop() else { panic!("it still waits") };
+    assert_eq!(refusal, Refusal::IdTaken { id: chosen.id, index: 0 });
 }

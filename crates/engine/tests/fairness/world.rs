@@ -214,7 +214,7 @@ impl World {
         }
     }
 
-    fn make(&mut self, job: &Job) -> NewJob {
+    pub fn make(&mut self, job: &Job) -> NewJob {
         let queue = QueueName::parse(job.queue).unwrap();
         let limit = job.limit.as_ref();
         let limit = limit.map(|limit| parse_rate_limit(limit, &queue, Scope::Global).unwrap());
