@@ -12,6 +12,8 @@ use rota_model::{Millis, Weight};
 
 const EVERY_MS: u64 = 5_000;
 const MINUTE_MS: i64 = 60_000;
+/// Averages of parts differ by less than this, depending on the order in which they are added up.
+const ROUNDING: f64 = 1e-9;
 
 pub(super) struct Model {
     pub rules: Noisy,
@@ -172,7 +174,8 @@ impl Model {
         let failing: Vec<f64> = lately.iter().filter_map(Did::error_rate).collect();
         let average = failing.iter().sum::<f64>() / failing.len().max(1) as f64;
         let enough = own.completed + own.failed >= 20;
-        let broken = own.error_rate().is_some_and(|rate| rate > rules.error_ratio * average);
+        let usual = rules.error_ratio * average * (1.0 + ROUNDING);
+        let broken = own.error_rate().is_some_and(|rate| rate > usual);
         signals.extend((together && enough && broken).then_some(ORDER[3]));
         signals
     }
