@@ -91,7 +91,7 @@ impl Engine {
             watch: Watch::new(hasher.clone()),
             workers: Workers::default(),
             tenants: Tenants::default(),
-            shards: Shards::new(hasher.clone()),
+            shards: Shards::default(),
             runtimes: Runtimes::new(hasher.clone()),
             noise: Noise::default(),
             pool_watch: PoolWatch::default(),

@@ -205,7 +205,11 @@ impl Engine {
         let errors = f64::from(last.failed) / executions.max(1.0);
         let (enqueued, all) = (f64::from(last.enqueued), self.active.len() as u64);
         let signal = |bit, counts, value, threshold| {
-            (counts && value > threshold * (1.0 + ROUNDING)).then_some(Signal { bit, value, threshold })
+            (counts && value > threshold * (1.0 + ROUNDING)).then_some(Signal {
+                bit,
+                value,
+                threshold,
+            })
         };
         let (deep, busy) = (depth >= FEW_WAITING, enqueued >= FEW_ENQUEUED);
         let (many, often) = (all >= FEW_ACTIVE, executions >= FEW_EXECUTIONS);

@@ -241,7 +241,8 @@ impl Restore {
             engine.tenants.ends.insert((throttle.until, ix));
         }
         for (queue, since) in &row.paused {
-            let shard = engine.queues.find(queue).and_then(|queue| engine.shards.find(queue, ix));
+            let shard = engine.queues.find(queue);
+            let shard = shard.and_then(|queue| engine.scheduler.shard(queue, ix));
             if let Some(shard) = shard {
                 engine.shards.get_mut(shard).paused = Some(*since);
                 engine.scheduler.reconfigured(Reconfigured::Shard(shard, true));

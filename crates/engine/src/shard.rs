@@ -1,6 +1,5 @@
 //! One tenant's part of one queue.
 
-use ahash::RandomState;
 use rota_model::Millis;
 use rota_model::mutation::Counts;
 
@@ -26,49 +25,29 @@ pub(crate) struct Shard {
     pub done: Counts,
 }
 
-pub(crate) struct Shards {
-    all: Vec<Shard>,
-    by_owner: std::collections::HashMap<(QueueIx, TenantIx), ShardIx, RandomState>,
-}
+/// Which of them is whose is known to the scheduler.
+#[derive(Default)]
+pub(crate) struct Shards(Vec<Shard>);
 
 impl Shards {
-    pub fn new(hasher: RandomState) -> Self {
-        Self { all: Vec::new(), by_owner: std::collections::HashMap::with_hasher(hasher) }
-    }
-
-    pub fn find(&self, queue: QueueIx, tenant: TenantIx) -> Option<ShardIx> {
-        self.by_owner.get(&(queue, tenant)).copied()
-    }
-
-    /// The shard, and whether it is new.
-    pub fn get_or_make(
-        &mut self,
-        queue: QueueIx,
-        tenant: TenantIx,
-        meter: impl FnOnce() -> MeterIx,
-    ) -> (ShardIx, bool) {
-        if let Some(ix) = self.find(queue, tenant) {
-            return (ix, false);
-        }
-        let ix = ShardIx(self.all.len() as u32);
-        self.all.push(Shard {
+    pub fn add(&mut self, queue: QueueIx, tenant: TenantIx, meter: MeterIx) -> ShardIx {
+        self.0.push(Shard {
             queue,
             tenant,
-            meter: meter(),
+            meter,
             paused: None,
             asked_at: None,
             jobs: Population::default(),
             done: Counts::default(),
         });
-        self.by_owner.insert((queue, tenant), ix);
-        (ix, true)
+        ShardIx(self.0.len() as u32 - 1)
     }
 
     pub fn get(&self, ix: ShardIx) -> &Shard {
-        &self.all[ix.0 as usize]
+        &self.0[ix.0 as usize]
     }
 
     pub fn get_mut(&mut self, ix: ShardIx) -> &mut Shard {
-        &mut self.all[ix.0 as usize]
+        &mut self.0[ix.0 as usize]
     }
 }

@@ -79,7 +79,8 @@ impl Engine {
                 (Some(Place::Queue(ix)), load, bounds.max_depth, bounds.max_bytes)
             }
             Some(id) => {
-                let shard = self.tenants.find(id).and_then(|tenant| self.shards.find(ix, tenant));
+                let shard =
+                    self.tenants.find(id).and_then(|tenant| self.scheduler.shard(ix, tenant));
                 let load = shard.map_or((0, 0), |shard| self.shards.get(shard).jobs.load());
                 (shard.map(Place::Shard), load, bounds.tenant_max_depth, bounds.tenant_max_bytes)
             }

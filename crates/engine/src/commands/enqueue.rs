@@ -109,16 +109,16 @@ impl Engine {
     pub(crate) fn home_of(&mut self, class: &Class) -> Home {
         let queue = self.queues.find(&class.queue).expect("the queue of a class is made first");
         let tenant = self.meet_tenant(&class.tenant);
-        let (shard, new) =
-            self.shards.get_or_make(queue, tenant, || self.meters.of(&class.tenant, &class.queue));
-        if new {
-            let paused = &self.tenants.get(tenant).row.paused;
-            let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
-            self.shards.get_mut(shard).paused = since;
-            push_exact(&mut self.tenants.get_mut(tenant).shards, shard);
-            self.queues.get_mut(queue).shards.push(shard);
-            self.scheduler.add_shard(shard, queue, tenant, since.is_some());
+        if let Some(shard) = self.scheduler.shard(queue, tenant) {
+            return Home { queue, tenant, shard };
         }
+        let meter = self.meters.of(&class.tenant, &class.queue);
+        let shard = self.shards.add(queue, tenant, meter);
+        let paused = &self.tenants.get(tenant).row.paused;
+        let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
+        self.shards.get_mut(shard).paused = since;
+        self.queues.get_mut(queue).shards.push(shard);
+        self.scheduler.add_shard(shard, queue, tenant, since.is_some());
         Home { queue, tenant, shard }
     }
 

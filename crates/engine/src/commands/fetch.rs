@@ -178,7 +178,7 @@ impl Engine {
             (_, only, pool) => {
                 for ix in self.scheduler.asked(ask) {
                     if let Some(tenant) = only {
-                        if let Some(shard) = self.shards.find(ix, tenant) {
+                        if let Some(shard) = self.scheduler.shard(ix, tenant) {
                             self.shards.get_mut(shard).asked_at = now;
                         }
                         continue;

@@ -95,7 +95,7 @@ impl Engine {
                 tenant.row.paused.clear();
                 keep(&mut tenant.row.changes, note);
             });
-            let shards = self.tenants.get(ix).shards.clone();
+            let shards = self.scheduler.shards_of(ix).to_vec();
             for shard in shards {
                 self.shards.get_mut(shard).paused = None;
                 self.scheduler.reconfigured(Reconfigured::Shard(shard, false));
@@ -132,7 +132,7 @@ impl Engine {
             };
             self.emit(event);
         }
-        if let Some(shard) = self.shards.find(queue_ix, ix) {
+        if let Some(shard) = self.scheduler.shard(queue_ix, ix) {
             self.shards.get_mut(shard).paused = pause.then_some(now);
             self.scheduler.reconfigured(Reconfigured::Shard(shard, pause));
         }

@@ -62,7 +62,8 @@ impl Engine {
         let Some(ix) = self.tenants.find(id) else { return Totals::default() };
         let tenant = self.tenants.get(ix);
         let mut done = Counts::default();
-        tenant.shards.iter().for_each(|shard| done.add(&self.shards.get(*shard).done));
+        let shards = self.scheduler.shards_of(ix).iter();
+        shards.for_each(|shard| done.add(&self.shards.get(*shard).done));
         Totals { live: State::ALL.map(|state| tenant.jobs.count(state)), done }
     }
 

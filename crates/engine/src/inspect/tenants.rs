@@ -120,7 +120,7 @@ impl Engine {
     /// Every tenant's part of every queue.
     #[must_use]
     pub fn shards(&self) -> Vec<ShardView> {
-        let all = self.tenants.iter().flat_map(|(_, tenant)| &tenant.shards);
+        let all = self.tenants.iter().flat_map(|(ix, _)| self.scheduler.shards_of(ix));
         all.map(|shard| self.view_of_shard(*shard)).collect()
     }
 
@@ -128,7 +128,7 @@ impl Engine {
     #[must_use]
     pub fn queue_of_tenant(&self, name: &str, tenant: &str) -> Option<QueueView> {
         let (queue, tenant) = (self.queues.find(name)?, self.tenants.find(tenant)?);
-        self.shards.find(queue, tenant)?;
+        self.scheduler.shard(queue, tenant)?;
         Some(self.shard_view(queue, tenant))
     }
 
@@ -136,7 +136,7 @@ impl Engine {
     #[must_use]
     pub fn queues_of_tenant(&self, tenant: &str) -> Vec<QueueView> {
         let Some(ix) = self.tenants.find(tenant) else { return Vec::new() };
-        let shards = self.tenants.get(ix).shards.iter();
+        let shards = self.scheduler.shards_of(ix).iter();
         let mut views: Vec<QueueView> =
             shards.map(|shard| self.shard_view(self.shards.get(*shard).queue, ix)).collect();
         views.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -145,7 +145,7 @@ impl Engine {
 
     pub(crate) fn shard_view(&self, queue: QueueIx, tenant: TenantIx) -> QueueView {
         let mut view = self.queue_view(queue);
-        let shard = self.shards.find(queue, tenant).map(|shard| self.shards.get(shard));
+        let shard = self.scheduler.shard(queue, tenant).map(|shard| self.shards.get(shard));
         let paused = &self.tenants.get(tenant).row.paused;
         let paused = paused.iter().find(|(name, _)| *name == view.name).map(|(_, at)| *at);
         view.paused = view.paused.or(paused);
@@ -185,7 +185,12 @@ impl Engine {
                 u64::from(last.started - last.own.min(last.started)),
                 self.dispatched_1m(),
             ),
-            shards: tenant.shards.iter().map(|shard| self.view_of_shard(*shard)).collect(),
+            shards: self
+                .scheduler
+                .shards_of(ix)
+                .iter()
+                .map(|shard| self.view_of_shard(*shard))
+                .collect(),
         }
     }
 
@@ -205,7 +210,7 @@ impl Engine {
         let boost = self.tenants.get(ix).config().priority_boost;
         let mut waits = self.scheduler.turns_of_tenant(ix);
         if waits.is_empty() {
-            let shards = self.tenants.get(ix).shards.iter();
+            let shards = self.scheduler.shards_of(ix).iter();
             waits = shards.map(|shard| (self.shards.get(*shard).queue, boost)).collect();
         }
         let mut shares: BTreeMap<AccountIx, (f64, f64)> = BTreeMap::new();

@@ -57,6 +57,15 @@ impl Scheduler {
         self.queue(queue).heads.iter().flatten().copied()
     }
 
+    /// A tenant's part of a queue, once it has had jobs there.
+    pub fn shard(&self, queue: QueueIx, tenant: TenantIx) -> Option<ShardIx> {
+        self.shard_of.get(&(queue, tenant)).copied()
+    }
+
+    pub fn shards_of(&self, tenant: TenantIx) -> &[ShardIx] {
+        &self.tenant(tenant).shards
+    }
+
     /// All lanes of one tenant in one queue.
     pub fn lanes_of_shard(&self, shard: ShardIx) -> impl Iterator<Item = ClassId> {
         let turns = self.shards[shard.0 as usize].turns.iter();

@@ -8,7 +8,6 @@ use rota_model::{ClassId, Millis, Quota, TenantConfig, TenantId, Weight};
 use super::{Counters, Origin, Tally, TenantRow};
 use crate::population::Population;
 use crate::scheduler::limits::Window;
-use crate::shard::ShardIx;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TenantIx(pub u32);
@@ -20,7 +19,6 @@ pub(crate) struct Tenant {
     pub written: bool,
     pub file: Option<Box<TenantConfig>>,
     pub jobs: Population,
-    pub shards: Vec<ShardIx>,
     pub classes: Vec<ClassId>,
     /// Classes of its living jobs that have a limit.
     pub keys: u32,
@@ -97,7 +95,6 @@ impl Tenants {
             written: false,
             file: None,
             jobs: Population::default(),
-            shards: Vec::new(),
             classes: Vec::new(),
             keys: 0,
             told_capped: false,
