@@ -136,6 +136,22 @@ fn a_limit_holds_it() {
 }
 
 #[test]
+fn jobs_of_its_key_with_larger_numbers_overtake_it() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let with = |most: u64| limited(&queue, json!({"key": key, "concurrency": most}));
+    let small = enqueue_many(&server, &with(1), 2);
+    let held = |answer: Value| list(&answer["limits"])[0].clone();
+    server.fetch(&queue, 1);
+    assert_has(&held(assert_held(&server, &small[1], "limit")), json!({"overtaken": false}));
+    enqueue_many(&server, &with(5), 1);
+    let answer = assert_held(&server, &small[1], "limit");
+    let said = list(&answer["reasons"])[0]["message"].to_string();
+    assert!(said.contains("larger numbers"), "{answer}");
+    assert_has(&held(answer), json!({"overtaken": true}));
+}
+
+#[test]
 fn a_pause_of_its_limit_holds_it() {
     let server = shared();
     let (key, queue) = (fresh("api"), fresh_queue());

@@ -78,6 +78,8 @@ pub enum Reason {
         opens: Option<Millis>,
         /// When this job may start at the earliest, given those before it that are alike.
         lets_in: Option<Millis>,
+        /// Jobs of the key that carry other numbers wait as well and may start now.
+        overtaken: bool,
     },
     /// Every worker that asks for its queue is in a pool without room.
     PoolConcurrency {
@@ -198,6 +200,10 @@ impl Engine {
             current: closed.current,
             opens,
             lets_in,
+            overtaken: limit.gates.iter().any(|other| {
+                let waits = *other != gate && limits.gate(*other).available > 0;
+                waits && limits.opening(*other, self.now).free > 0
+            }),
         }
     }
 

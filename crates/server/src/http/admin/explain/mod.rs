@@ -88,12 +88,15 @@ fn show_reason(id: &str, why: &Explained, reason: &Reason) -> Value {
 }
 
 fn show_limit(reason: &Reason) -> Option<Value> {
-    let Reason::Limit { key, strategy, limit, current, opens, .. } = reason else { return None };
+    let Reason::Limit { key, strategy, limit, current, opens, overtaken, .. } = reason else {
+        return None;
+    };
     Some(json!({
         "key": key.local(),
         "strategy": strategy.as_str(),
         "limit": limit,
         "current": current,
         "opens_at": opens.map(|at| at.to_string()),
+        "overtaken": overtaken,
     }))
 }

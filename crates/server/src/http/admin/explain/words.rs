@@ -86,8 +86,15 @@ pub(super) fn message(id: &str, why: &Explained, reason: &Reason) -> String {
              or raise 'max_concurrency' with PUT /ojs/v1/admin/tenants/{tenant}/limits.",
             active_jobs(*active)
         ),
-        Reason::Limit { key, strategy, limit, current, opens, .. } => {
-            limit_message(key, *strategy, *limit, *current, *opens)
+        Reason::Limit { key, strategy, limit, current, opens, overtaken, .. } => {
+            let mut message = limit_message(key, *strategy, *limit, *current, *opens);
+            if *overtaken {
+                message.push_str(
+                    " Other jobs of the key carry larger numbers and may start before it, for as \
+                     long as they keep coming; declare the key to give all its jobs the same.",
+                );
+            }
+            message
         }
         Reason::PoolConcurrency { pool, active, limit } => format!(
             "The pool '{pool}' has {} and may have {limit}, and nobody else \
