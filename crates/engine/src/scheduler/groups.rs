@@ -61,6 +61,7 @@ impl Scheduler {
         let is = self.turns.get_mut(turn);
         let Some(group) = is.groups.get(&gate) else { return };
         let (first, in_front, queue) = (group.first(), group.in_front, is.queue);
+        let has_others = is.groups.len() > 1;
         if first == was {
             return;
         }
@@ -73,8 +74,9 @@ impl Scheduler {
         list.rekey(turn, (was, gate), (first, gate), in_front, rank);
         let bucket = list.bucket_of(gate);
         self.line_changed(limit, turn, bucket.filter(|_| !in_front));
-        // Who falls back is put right when it comes up; who comes forward must be now.
-        if first < was {
+        // Who falls back is put right when it comes up; who comes forward must be now, and so must
+        // another group of the turn that has an older job by now.
+        if first < was || in_front && has_others {
             self.refresh(limit, queue);
         }
     }

@@ -68,3 +68,20 @@ fn jobs_with_larger_numbers_do_not_wait_for_those_with_smaller_ones() {
     let started: Vec<_> = std::iter::from_fn(|| stand.start(&ask).map(|pick| pick.class)).collect();
     assert_eq!(started, [small, large, large]);
 }
+
+#[test]
+fn an_offer_is_for_the_oldest_job_of_its_turn_also_after_a_job_left() {
+    let mut stand = Stand::new();
+    let queue = stand.queue();
+    let tenant = stand.tenant("t", 1.0);
+    let [one, two] = [1, 2].map(|most| {
+        let gate = stand.gate("k", slots(most));
+        stand.class_with(queue, tenant, 0, Some(gate))
+    });
+    let oldest = stand.enter(two, 1)[0];
+    let older = stand.enter(one, 1)[0];
+    stand.enter(two, 1);
+    stand.scheduler.leave(oldest, two).unwrap();
+    let ask = stand.ask(&[queue], QueueStrategy::Strict);
+    assert_eq!(stand.start(&ask).unwrap().seq, older);
+}
