@@ -169,6 +169,8 @@ impl Scheduler {
         let up_to_date = !self.rules.fair || !lifted && self.accounts.get(standing).order() == key;
         if !up_to_date {
             self.reseat(turn);
+            // If that parks it, others may have what it was offered.
+            self.withdraw_offers(turn);
         }
         up_to_date
     }
