@@ -67,17 +67,20 @@ impl Engine {
         Some(self.scheduler.put_rotation(key, version, &rules))
     }
 
-    /// After a restart: pools over whose queues tenants are charged have their accounts before the
-    /// tags in them are restored.
+    /// Whether tenants have shares over several queues, where a pool says this or nothing.
+    fn is_shared(&self, own: Option<FairnessScope>) -> bool {
+        let fairness = &self.config.fairness;
+        fairness.enabled && own.unwrap_or(fairness.scope) == FairnessScope::Pool
+    }
+
+    /// Pools over whose queues tenants are charged have their accounts before anybody asks: shares are
+    /// shown by them, and after a restart tags are restored in them.
     pub(crate) fn make_pool_accounts(&mut self) {
         if self.config.queues_per_tenant {
             return;
         }
-        let scope = self.config.fairness.scope;
         let pools = self.scheduler.pools().iter();
-        let shared = pools.filter(|(_, pool)| {
-            pool.config().fairness_scope.unwrap_or(scope) == FairnessScope::Pool
-        });
+        let shared = pools.filter(|(_, pool)| self.is_shared(pool.config().fairness_scope));
         let shared: Vec<PoolName> = shared.map(|(name, _)| name.clone()).collect();
         for name in shared {
             self.rotation_of_pool(&name, None);
@@ -106,8 +109,7 @@ impl Engine {
             starvation: config.starvation.unwrap_or(self.config.starvation),
             // What each of the pool's queues is guaranteed does not depend on which of them exist.
             named: config.queues.len(),
-            shared: config.fairness_scope.unwrap_or(self.config.fairness.scope)
-                == FairnessScope::Pool,
+            shared: self.is_shared(config.fairness_scope),
         }
     }
 
@@ -145,7 +147,7 @@ impl Engine {
                 queues,
                 strategy,
                 starvation: self.config.starvation,
-                shared: self.config.fairness.scope == FairnessScope::Pool,
+                shared: self.is_shared(None),
             };
             self.scheduler.put_rotation(key, 0, &rules)
         });

@@ -18,6 +18,7 @@ impl Engine {
         let active = jobs.filter(|(_, job)| job.pool.as_ref() == Some(&name)).count() as u64;
         let change = PoolChange { origin: Origin::Api, config: Some(config), active };
         self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
+        self.make_pool_accounts();
         self.tell_rebalanced(&name, known.as_ref());
         self.wake_all();
         let pool = Box::new(self.pool_view(&name).expect("the pool was just put"));

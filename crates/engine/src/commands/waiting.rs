@@ -1,10 +1,12 @@
 //! Fetches that wait. Nobody polls: a job that becomes available is handed to the one that has
 //! waited longest and may have it, or to the one whose worker has the least to do.
 
+use std::collections::BTreeMap;
+
 use rota_model::{PoolName, QueueStrategy, WorkerId};
 
 use crate::scheduler::{Reconfigured, Waits};
-use crate::{Engine, Fetch, Reply, WaiterId};
+use crate::{Claimed, Engine, Fetch, Reply, WaiterId};
 
 impl Engine {
     pub(crate) fn wait_for_job(&mut self, id: WaiterId, fetch: Fetch, deadline: u64) {
@@ -83,8 +85,7 @@ impl Engine {
     /// Ends waits whose time is over, with nothing.
     pub(crate) fn end_waits(&mut self, mono: u64) {
         while let Some(id) = self.scheduler.fetches().expired(mono) {
-            self.remove_waiter(id);
-            self.out.woken.push((id, Reply::Fetched(Vec::new())));
+            self.end_wait(id, Vec::new());
         }
     }
 
@@ -95,18 +96,32 @@ impl Engine {
             self.scheduler.serve_nobody();
             return;
         }
+        // Where the least loaded worker goes first, jobs are given out one by one.
+        let mut partly: BTreeMap<WaiterId, Vec<Claimed>> = BTreeMap::new();
         while let Some(id) = self.scheduler.next_waiting() {
             let Some(fetch) = self.scheduler.fetches().get(id).map(|one| one.fetch.clone()) else {
                 continue;
             };
-            let claimed = self.claim_for(&fetch);
+            let by_load = self.strategy_of(&fetch) == QueueStrategy::LeastLoaded;
+            let most = fetch.count;
+            let count = if by_load { 1 } else { most };
+            let claimed = self.claim_for(&Fetch { count, ..fetch });
             if claimed.is_empty() {
                 self.scheduler.got_nothing(id);
-            } else {
-                self.remove_waiter(id);
-                self.out.woken.push((id, Reply::Fetched(claimed)));
+                continue;
+            }
+            let all = partly.entry(id).or_default();
+            all.extend(claimed);
+            if !by_load || all.len() >= most {
+                self.end_wait(id, partly.remove(&id).unwrap_or_default());
             }
         }
+        partly.into_iter().for_each(|(id, claimed)| self.end_wait(id, claimed));
+    }
+
+    fn end_wait(&mut self, id: WaiterId, claimed: Vec<Claimed>) {
+        self.remove_waiter(id);
+        self.out.woken.push((id, Reply::Fetched(claimed)));
     }
 
     fn remove_waiter(&mut self, id: WaiterId) -> Option<Fetch> {

@@ -172,6 +172,7 @@ impl Engine {
         }
         for (gate, closed) in self.scheduler.closed_gates(class) {
             reasons.push(self.why_closed(gate, &closed, before));
+            reasons.extend(self.why_paused(gate).filter(|_| closed.strategy != Strategy::Pause));
         }
         reasons.extend(self.who_would_run(slot.queue, slot.shard));
     }
@@ -192,7 +193,10 @@ impl Engine {
         // Other numbers than the job's own end with their time.
         let ends = limit.row.replaced.map(|replaced| replaced.expires).filter(|at| *at > wall);
         let sooner = |at: Option<Millis>| at.into_iter().chain(ends).min();
-        let (opens, lets_in) = (sooner(opens), sooner(lets_in));
+        // A slot may be free at any moment.
+        let slot = closed.strategy == Strategy::Concurrency && closed.limit > 0;
+        let (opens, lets_in) =
+            if slot { (opens, lets_in) } else { (sooner(opens), sooner(lets_in)) };
         Reason::Limit {
             key: limit.partition.key.clone(),
             strategy: closed.strategy,
@@ -205,6 +209,25 @@ impl Engine {
                 waits && limits.opening(*other, self.now).free > 0
             }),
         }
+    }
+
+    /// A limit that is reached may be paused, too.
+    fn why_paused(&self, gate: GateIx) -> Option<Reason> {
+        let limits = self.scheduler.limits();
+        let limit = limits.limit(limits.gate(gate).limit);
+        let hold = limit.row.hold.as_ref().filter(|hold| hold.until > self.wall())?;
+        let (opens, lets_in) = (Some(hold.until), Some(hold.until));
+        let key = limit.partition.key.clone();
+        let strategy = Strategy::Pause;
+        Some(Reason::Limit {
+            key,
+            strategy,
+            limit: 0,
+            current: 0,
+            opens,
+            lets_in,
+            overtaken: false,
+        })
     }
 
     /// What is wrong with the workers of a queue, if anything is.

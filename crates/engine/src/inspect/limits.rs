@@ -118,10 +118,13 @@ impl Engine {
         let own: Vec<LimitNumbers> =
             limit.gates.iter().map(|gate| self.scheduler.limits().gate(*gate).numbers).collect();
         let own: Vec<LimitNumbers> = own.into_iter().filter(|n| !n.is_empty()).collect();
-        let mixed = own.windows(2).any(|two| two[0] != two[1]);
+        let mut mixed = own.windows(2).any(|two| two[0] != two[1]);
         let mut numbers = own.first().copied().unwrap_or_default();
         own.iter().for_each(|other| numbers = smallest(numbers, *other));
-        let numbers = limit.numbers(numbers, wall);
+        let own = numbers;
+        let numbers = limit.numbers(own, wall);
+        // What was said replaces the numbers of all jobs.
+        mixed &= numbers == own && limit.row.declared.is_none();
         let at = |mono_at: i64| later(wall, mono_at.saturating_sub(mono).max(0) as u64);
         let hold = limit.row.hold.as_ref().filter(|hold| hold.until > wall);
         LimitView {

@@ -315,8 +315,10 @@ impl Engine {
     }
 
     fn worker_view(&self, worker: &Worker) -> WorkerView {
+        let mut about = worker.row.about.clone();
+        about.pool.take_if(|name| self.scheduler.pools().get(name).is_none());
         WorkerView {
-            about: worker.row.about.clone(),
+            about,
             state: worker.state(),
             directive: worker.directive(),
             since: worker.row.since,

@@ -220,11 +220,12 @@ impl Engine {
             let known = shares.entry(account).or_insert((part, share));
             known.1 = known.1.max(share);
         }
-        let dispatched: f64 = shares.values().map(|(part, _)| part).sum();
         match shares.len() as f64 {
             0.0 => 1.0,
-            // Nothing was handed out where it waits: each counts as much as the other.
-            n if dispatched == 0.0 => shares.values().map(|(_, share)| share).sum::<f64>() / n,
+            // Nothing was handed out anywhere: each counts as much as the other.
+            n if self.dispatched_lately() == 0 => {
+                shares.values().map(|(_, share)| share).sum::<f64>() / n
+            }
             _ => shares.values().map(|(part, share)| part * share).sum(),
         }
     }

@@ -142,6 +142,12 @@ impl Accounts {
         self.levels[account.0 as usize].get(&level).map_or(0, |level| level.competing)
     }
 
+    /// Whether somebody may be served at a higher level.
+    pub fn competes_above(&self, account: AccountIx, level: i32) -> bool {
+        let mut above = self.levels[account.0 as usize].range(level + 1..);
+        above.any(|(_, level)| level.competing > 0)
+    }
+
     pub fn find(&self, account: AccountIx, tenant: TenantIx, level: i32) -> Option<StandingIx> {
         self.by_tenant.get(&(account, tenant, level)).copied()
     }

@@ -97,6 +97,7 @@ impl Scheduler {
 
     /// Tags and limits are as they were, so rounds and places follow from them.
     pub fn begin(&mut self) {
+        self.rotations.restore_known();
         let known = self.rotations.remembered_tags.keys().cloned().collect::<Vec<_>>();
         for key in known {
             if let Some(account) = self.rotations.account_of(&key) {

@@ -306,6 +306,8 @@ impl Rotation {
     /// so that nobody who is guaranteed a part starves, however often the process is restarted.
     pub fn restore(&mut self, round: Tag, tags: &BTreeMap<QueueIx, Tag>) {
         self.round = round;
+        let awake: Vec<u32> = self.by_turn.iter().map(|(_, place)| *place).collect();
+        awake.iter().for_each(|place| self.put_to_sleep(*place));
         for (queue, tag) in tags {
             if let Some(place) = self.place(*queue) {
                 // By the weight that it has now, it is at most one job ahead.
@@ -314,6 +316,10 @@ impl Rotation {
             }
         }
         self.owe_all();
+        for place in awake {
+            let available = self.slots[place as usize].available;
+            self.wake(place, available);
+        }
     }
 
     pub fn owe_all(&mut self) {

@@ -113,6 +113,17 @@ impl Rotations {
         self.all[ix.0 as usize].as_ref()?.account
     }
 
+    /// Rotations that are there already, as those of pools are, go on as before the restart.
+    pub fn restore_known(&mut self) {
+        for (key, ix) in &self.by_key {
+            if let Some((round, tags)) = self.remembered.remove(key)
+                && let Some(entry) = self.all[ix.0 as usize].as_mut()
+            {
+                entry.rotation.restore(round, &tags);
+            }
+        }
+    }
+
     pub fn depth_changed(&mut self, ordered_in: &[(RotationIx, u32)], available: u64) {
         for &(ix, place) in ordered_in {
             if let Some(entry) = &mut self.all[ix.0 as usize] {

@@ -99,10 +99,13 @@ impl Scheduler {
     }
 
     /// The account by which a tenant is served from a queue, and its part of what that hands out at a
-    /// level while all that may be served go on.
+    /// level while all that may be served go on: none while somebody may be served above it.
     pub fn entitlement(&self, queue: QueueIx, tenant: TenantIx, level: i32) -> (AccountIx, f64) {
         let members = &self.queue(queue).members;
         let account = members.get(1).unwrap_or(&members[0]).account;
+        if self.accounts.competes_above(account, level) {
+            return (account, 0.0);
+        }
         let own = u64::from(self.tenant(tenant).weight.hundredths());
         let all = self.accounts.competing(account, level);
         let standing = self.accounts.find(account, tenant, level);

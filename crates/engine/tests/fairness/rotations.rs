@@ -2,7 +2,7 @@
 
 use crate::world::{World, job, name, pool};
 use rota_engine::{Command, Config, Fetch, Preference, Refusal, Reply};
-use rota_model::{QueueName, QueueStrategy, Starvation};
+use rota_model::{FairnessScope, QueueName, QueueStrategy, Starvation};
 use serde_json::{Value, json};
 
 const ALL: [&str; 3] = ["a", "b", "c"];
@@ -24,15 +24,54 @@ fn served(world: &mut World, times: usize, change: impl Fn(&mut Fetch)) -> Vec<S
 
 #[test]
 fn round_robin_over_a_pool_goes_on_after_a_restart_where_it_was() {
+    for scope in ["queue", "pool"] {
+        let mut world = World::new();
+        three_queues(&mut world, 20);
+        let config = json!({"queues": ALL, "strategy": "round-robin", "fairness_scope": scope});
+        world.put_pool("p", config);
+        let of_pool = |fetch: &mut Fetch| fetch.pool = pool("p");
+        assert_eq!(served(&mut world, 2, of_pool), ["a", "b"]);
+        world.crash(10);
+        assert_eq!(served(&mut world, 4, of_pool), ["c", "a", "b", "c"], "{scope}");
+        world.crash(10);
+        assert_eq!(served(&mut world, 3, of_pool), ["a", "b", "c"], "{scope}");
+    }
+}
+
+#[test]
+fn restarts_starve_no_queue_that_is_guaranteed_a_part() {
+    for scope in ["queue", "pool"] {
+        let mut world = World::new();
+        three_queues(&mut world, 40);
+        let mut config = strict(json!({"enabled": true, "min_dispatch_ratio": 0.2}));
+        config["fairness_scope"] = json!(scope);
+        world.put_pool("p", config);
+        for n in 0..10 {
+            let queues = served(&mut world, 3, |fetch| fetch.pool = pool("p"));
+            assert!(n == 0 || ALL.iter().all(|queue| queues.iter().any(|q| q == queue)), "{scope}");
+            world.crash(10);
+        }
+    }
+}
+
+#[test]
+fn weights_alone_mean_weighted() {
     let mut world = World::new();
-    three_queues(&mut world, 20);
-    world.put_pool("p", json!({"queues": ALL, "strategy": "round-robin"}));
-    let of_pool = |fetch: &mut Fetch| fetch.pool = pool("p");
-    assert_eq!(served(&mut world, 2, of_pool), ["a", "b"]);
-    world.crash(10);
-    assert_eq!(served(&mut world, 4, of_pool), ["c", "a", "b", "c"]);
-    world.crash(10);
-    assert_eq!(served(&mut world, 3, of_pool), ["a", "b", "c"]);
+    three_queues(&mut world, 100);
+    world.put_pool("p", json!({"queues": ALL, "weights": {"a": 8}}));
+    let queues = served(&mut world, 50, |fetch| fetch.pool = pool("p"));
+    assert_eq!(ALL.map(|queue| queues.iter().filter(|q| *q == queue).count()), [40, 5, 5]);
+}
+
+#[test]
+fn without_fairness_the_scope_changes_nothing() {
+    let mut config = Config::default();
+    (config.fairness.enabled, config.fairness.scope) = (false, FairnessScope::Pool);
+    let mut world = World::with(config);
+    three_queues(&mut world, 5);
+    world.put_pool("p", json!({"queues": ["c", "b", "a"], "strategy": "strict"}));
+    let queues = served(&mut world, 6, |fetch| fetch.pool = pool("p"));
+    assert_eq!(queues, ["c", "c", "c", "c", "c", "b"]);
 }
 
 #[test]

@@ -245,3 +245,23 @@ fn a_tenant_whose_queue_is_paused_saves_nothing() {
     let served: Vec<String> = (0..20).map(|_| world.next(&[], of_pool).unwrap().0).collect();
     assert!(count(&served, "x").abs_diff(count(&served, "y")) <= 1, "{served:?}");
 }
+
+#[test]
+fn nobody_is_shown_a_share_of_what_goes_to_others_first() {
+    let mut world = World::new();
+    for (tenant, queue, priority) in [("urgent", "a", 5), ("low", "a", 0), ("later", "b", 0)] {
+        world.enqueue(&job(tenant).queue(queue).priority(priority), 50);
+    }
+    (0..10).for_each(|_| assert_eq!(world.next(&["a", "b"], |_| {}).unwrap().0, "urgent"));
+    let entitled = |id: &str| world.engine.tenant(id).unwrap().entitled;
+    assert_eq!(["urgent", "low", "later"].map(entitled), [1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn a_pool_shows_its_shares_before_anybody_asks() {
+    let mut world = World::new();
+    three_tenants(&mut world);
+    world.put_pool("p", json!({"queues": ["qa", "qb", "qc"], "fairness_scope": "pool"}));
+    let entitled = |id: &str| world.engine.tenant(id).unwrap().entitled;
+    assert_eq!(["a", "b", "c"].map(entitled), [0.625, 0.3125, 0.0625]);
+}

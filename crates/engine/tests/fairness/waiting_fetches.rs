@@ -149,3 +149,20 @@ fn fetches_of_a_full_pool_for_different_queues_take_turns() {
     let served = take_turns(&mut world, jobs, pool("p"));
     assert_eq!(count(&served, "a"), 10, "{served:?}");
 }
+
+#[test]
+fn a_batch_is_spread_over_the_least_loaded_workers() {
+    let mut world = World::new();
+    world.put_pool("p", json!({"queues": ["a"], "strategy": "least-loaded"}));
+    world.enqueue(&job("t").queue("a"), 2);
+    let of = |name: &str| (worker(name), pool("p"));
+    assert_eq!(world.fetch_with(&[], 2, |f| (f.worker, f.pool) = of("busy")).len(), 2);
+    for (id, name) in [(1, "busy"), (2, "idle")] {
+        wait(&mut world, id, &[], |f| {
+            (f.worker, f.pool) = of(name);
+            f.count = 10;
+        });
+    }
+    world.try_enqueue(&vec![job("t").queue("a"); 8], 0);
+    assert_eq!(woken(&mut world), [(1, 3), (2, 5)], "each has five then");
+}

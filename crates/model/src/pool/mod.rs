@@ -112,6 +112,12 @@ impl Starvation {
     /// Whether a ratio was given that so many queues cannot all have.
     #[must_use]
     pub fn promises_too_much(&self, queues: usize) -> bool {
-        self.enabled && self.min_ratio.is_some_and(|r| u64::from(r) * queues as u64 > 1_000_000)
+        self.enabled && self.gives_too_much(queues)
+    }
+
+    /// The same, whether or not it is in force.
+    #[must_use]
+    pub fn gives_too_much(&self, queues: usize) -> bool {
+        self.min_ratio.is_some_and(|ratio| u64::from(ratio) * queues as u64 > 1_000_000)
     }
 }

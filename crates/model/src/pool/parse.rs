@@ -41,7 +41,7 @@ impl PoolConfig {
             None | Some(Value::Null) => None,
             Some(value) => Some(Starvation::parse(value)?),
         };
-        if starvation.is_some_and(|rule| rule.promises_too_much(queues.len())) {
+        if starvation.is_some_and(|rule| rule.gives_too_much(queues.len())) {
             return Err(ratio_too_large(queues.len()));
         }
         Ok(Self {
@@ -50,7 +50,10 @@ impl PoolConfig {
                 None | Some(Value::Null) => None,
                 Some(value) => Some(whole(value, "concurrency")?),
             },
-            strategy: strategy.unwrap_or(QueueStrategy::RoundRobin),
+            strategy: strategy.unwrap_or(match weights.is_empty() {
+                true => QueueStrategy::RoundRobin,
+                false => QueueStrategy::Weighted,
+            }),
             weights,
             isolated: match members.get("isolated") {
                 None | Some(Value::Null) => false,

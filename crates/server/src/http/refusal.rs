@@ -95,7 +95,8 @@ impl From<Refusal> for ApiError {
             .hint("Leave 'scope' out to limit the tenant's own jobs, or let an operator PUT /ojs/v1/rate-limits/{key}."),
             refusal @ (Refusal::TenantLimit { .. } | Refusal::QueueFull { .. }) => full::error(refusal),
             Refusal::UnknownPool { pool } => Self::validation("pool", format!("There is no pool '{pool}'."))
-                .hint("GET /ojs/v1/admin/pools lists all pools."),
+                .hint("GET /ojs/v1/admin/pools lists all pools.")
+                .detail("pool", pool.to_string()),
             Refusal::RatioTooLarge { queues } => Self::validation(
                 "queues",
                 format!("Each of {queues} queues cannot be guaranteed starvation.min_dispatch_ratio of all dispatches: together that is more than 1."),
@@ -107,6 +108,7 @@ impl From<Refusal> for ApiError {
             Refusal::NotInPool { pool, queue } => {
                 Self::validation("queues", format!("The queue '{queue}' is not among those of the pool '{pool}'."))
                     .hint("Leave 'queues' out to be served from all queues of the pool.")
+                    .detail("pool", pool.to_string())
             }
             Refusal::UnknownTenant => Self::not_found("tenant", "?"),
             Refusal::TenantHasJobs { living } => {

@@ -21,6 +21,9 @@ impl World {
     /// In pool scope, the account over all queues of the fetch's pool, or of the fetch itself if it
     /// has no pool and names more than one queue.
     pub(super) fn account_over(&self, fetch: &Fetch) -> Option<Account> {
+        if !self.config.fairness.enabled {
+            return None;
+        }
         let server = self.config.fairness.scope;
         if let Some(name) = self.pool_of(fetch) {
             return self.is_shared(&name).then_some(Account::Pool(name));
