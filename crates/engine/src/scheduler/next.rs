@@ -152,6 +152,7 @@ impl Scheduler {
     ) -> Option<(i32, Order, TurnIx)> {
         loop {
             self.steps += 1;
+            self.withdraw_from_parked();
             let (&level, ring) = self.queue(queue).members[seat].rings.last_key_value()?;
             let &(key, turn) = ring.first()?;
             if self.is_up_to_date(turn, seat, key) {
@@ -169,8 +170,6 @@ impl Scheduler {
         let up_to_date = !self.rules.fair || !lifted && self.accounts.get(standing).order() == key;
         if !up_to_date {
             self.reseat(turn);
-            // If that parks it, others may have what it was offered.
-            self.withdraw_offers(turn);
         }
         up_to_date
     }
@@ -211,8 +210,6 @@ impl Scheduler {
         self.steps += 1;
         if self.is_kept_out(turn) {
             self.reseat(turn);
-            // Others may have what it was offered.
-            self.withdraw_offers(turn);
             return None;
         }
         let (is, own) = (self.turns.get(turn), reason == Reason::Tenant);

@@ -77,6 +77,16 @@ impl Scheduler {
         offered.len() == WITHDRAWN_AT_ONCE
     }
 
+    /// Turns that were parked give others what they were offered, before anybody is looked for.
+    pub(super) fn withdraw_from_parked(&mut self) {
+        for _ in 0..COMPARED {
+            let Some(&turn) = self.to_withdraw.front() else { return };
+            if !self.withdraw_offers(turn) {
+                self.to_withdraw.pop_front();
+            }
+        }
+    }
+
     /// A turn is not parked any more: it stands in line again.
     pub(super) fn join_lines_again(&mut self, turn: TurnIx) {
         let queue = self.turns.get(turn).queue;

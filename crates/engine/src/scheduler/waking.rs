@@ -123,11 +123,8 @@ impl Scheduler {
         if self.to_wake.is_empty() && self.to_withdraw.is_empty() {
             return;
         }
+        self.withdraw_from_parked();
         let queues = self.asked(ask);
-        let turns: Vec<TurnIx> = self.to_withdraw.iter().copied().take(LOOKED_THROUGH).collect();
-        for turn in turns {
-            self.withdraw_offers(turn);
-        }
         let pending: Vec<_> = self.to_wake.iter().copied().take(LOOKED_THROUGH).collect();
         for (limit, bucket) in pending {
             for &queue in queues.iter().take(LOOKED_THROUGH) {
