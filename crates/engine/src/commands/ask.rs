@@ -29,7 +29,7 @@ impl Engine {
         let pool = self.pool_of(fetch);
         let (queues, rotation, account) = match &pool {
             Some(name) => self.queues_in_pool(name, fetch)?,
-            None => self.queues_by_name(fetch)?,
+            None => self.queues_by_name(fetch, !charge)?,
         };
         Some(Ask { queues, only, pool, rotation, account, charge })
     }
@@ -110,6 +110,7 @@ impl Engine {
             // What each of the pool's queues is guaranteed does not depend on which of them exist.
             named: config.queues.len(),
             shared: self.is_shared(config.fairness_scope),
+            own: false,
         }
     }
 
@@ -122,9 +123,11 @@ impl Engine {
     }
 
     /// The queues that a fetch without a pool names, and how they take turns.
+    /// Workers of a tenant that are not charged (`own`) have rotations apart from others.
     fn queues_by_name(
         &mut self,
         fetch: &Fetch,
+        own: bool,
     ) -> Option<(AskedQueues, Option<RotationIx>, Option<AccountIx>)> {
         let queues = self.find_queues(&fetch.queues, None);
         if queues.len() < 2 {
@@ -139,7 +142,7 @@ impl Engine {
             preferred.and_then(|own| own.weights.get(name).copied()).unwrap_or(Weight::ONE)
         };
         let queues: Vec<_> = queues.into_iter().map(|queue| (queue, weight(queue))).collect();
-        let key = RotationKey::Set(self.signature(&queues, strategy));
+        let key = RotationKey::Set(self.signature(&queues, strategy, own));
         let known = self.scheduler.rotation(&key, 0);
         let (rotation, account) = known.unwrap_or_else(|| {
             let rules = RotationRules {
@@ -147,7 +150,8 @@ impl Engine {
                 queues,
                 strategy,
                 starvation: self.config.starvation,
-                shared: self.is_shared(None),
+                shared: !own && self.is_shared(None),
+                own,
             };
             self.scheduler.put_rotation(key, 0, &rules)
         });
@@ -155,7 +159,7 @@ impl Engine {
     }
 
     /// The same for the same queues, weights and strategy, also after a restart.
-    fn signature(&self, queues: &[(QueueIx, Weight)], strategy: QueueStrategy) -> u64 {
+    fn signature(&self, queues: &[(QueueIx, Weight)], strategy: QueueStrategy, own: bool) -> u64 {
         const PRIME: u64 = 0x0000_0100_0000_01b3;
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
         let mut add = |bytes: &[u8]| {
@@ -164,6 +168,9 @@ impl Engine {
             }
         };
         add(strategy.as_str().as_bytes());
+        if own {
+            add(b"own");
+        }
         for (queue, weight) in queues {
             add(self.queues.get(*queue).name.as_bytes());
             add(&weight.hundredths().to_le_bytes());

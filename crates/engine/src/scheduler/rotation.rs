@@ -345,7 +345,8 @@ mod tests {
         strategy: QueueStrategy,
         starvation: Starvation,
     ) -> RotationRules {
-        RotationRules { named: queues.len(), queues, strategy, starvation, shared: false }
+        let (named, shared, own) = (queues.len(), false, false);
+        RotationRules { queues, strategy, starvation, named, shared, own }
     }
 
     fn serve(rotation: &mut Rotation, mono: u64) -> usize {

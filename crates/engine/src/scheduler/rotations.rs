@@ -68,6 +68,8 @@ pub(crate) struct RotationRules {
     pub named: usize,
     /// Tenants have an account over all of the queues.
     pub shared: bool,
+    /// For fetches of one tenant: what they make others forget is their own.
+    pub own: bool,
 }
 
 #[derive(Default)]
@@ -75,8 +77,8 @@ pub(super) struct Rotations {
     all: Vec<Option<Entry>>,
     free: Vec<RotationIx>,
     by_key: BTreeMap<RotationKey, RotationIx>,
-    /// Sets by when they were last used.
-    by_use: BTreeSet<(u64, RotationIx)>,
+    /// Sets by when they were last used, those of fetches of one tenant first.
+    by_use: BTreeSet<(bool, u64, RotationIx)>,
     uses: u64,
     /// Those that have served since that was last written down.
     changed: BTreeSet<RotationIx>,
@@ -96,6 +98,8 @@ struct Entry {
     /// Up to date with this version of the pools.
     version: u64,
     used: u64,
+    /// Fetches of anybody use it, not those of one tenant.
+    of_all: bool,
 }
 
 impl Rotations {
@@ -164,9 +168,9 @@ impl Scheduler {
         }
         if matches!(key, RotationKey::Set(_)) {
             rotations.uses += 1;
-            rotations.by_use.remove(&(entry.used, ix));
+            rotations.by_use.remove(&(entry.of_all, entry.used, ix));
             entry.used = rotations.uses;
-            rotations.by_use.insert((entry.used, ix));
+            rotations.by_use.insert((entry.of_all, entry.used, ix));
         }
         Some((ix, entry.account))
     }
@@ -227,13 +231,14 @@ impl Scheduler {
             account: None,
             version: 0,
             used: rotations.uses,
+            of_all: !rules.own,
         };
         let ix = rotations.free.pop().unwrap_or(RotationIx(rotations.all.len() as u32));
         if rotations.all.len() <= ix.0 as usize {
             rotations.all.push(None);
         }
         if matches!(key, RotationKey::Set(_)) {
-            rotations.by_use.insert((entry.used, ix));
+            rotations.by_use.insert((entry.of_all, entry.used, ix));
         }
         rotations.all[ix.0 as usize] = Some(entry);
         rotations.by_key.insert(key, ix);
@@ -245,7 +250,7 @@ impl Scheduler {
         let Some(ix) = self.rotations.by_key.remove(key) else { return };
         self.detach(ix);
         let Some(entry) = self.rotations.all[ix.0 as usize].take() else { return };
-        self.rotations.by_use.remove(&(entry.used, ix));
+        self.rotations.by_use.remove(&(entry.of_all, entry.used, ix));
         self.rotations.free.push(ix);
         if let Some(account) = entry.account {
             self.close_account(account);
@@ -267,7 +272,7 @@ impl Scheduler {
         if self.rotations.by_use.len() < MOST_SETS {
             return;
         }
-        if let Some(&(_, ix)) = self.rotations.by_use.first()
+        if let Some(&(_, _, ix)) = self.rotations.by_use.first()
             && let Some(entry) = &self.rotations.all[ix.0 as usize]
         {
             let key = entry.key.clone();

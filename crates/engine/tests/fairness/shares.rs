@@ -2,7 +2,7 @@
 
 use crate::world::{World, count, job, name, pool};
 use rota_engine::{Command, Config, Fetch, Preference};
-use rota_model::{FairnessScope, QueueName, QueueStrategy};
+use rota_model::{FairnessScope, QueueName, QueueStrategy, TenantId};
 use serde_json::json;
 
 fn pool_scope() -> World {
@@ -264,4 +264,22 @@ fn a_pool_shows_its_shares_before_anybody_asks() {
     world.put_pool("p", json!({"queues": ["qa", "qb", "qc"], "fairness_scope": "pool"}));
     let entitled = |id: &str| world.engine.tenant(id).unwrap().entitled;
     assert_eq!(["a", "b", "c"].map(entitled), [0.625, 0.3125, 0.0625]);
+}
+
+#[test]
+fn one_tenants_own_workers_take_no_accounts_from_others() {
+    let mut world = pool_scope();
+    three_tenants(&mut world);
+    let queues: Vec<&str> = (0..30).map(|n| name(format!("own{n}"))).collect();
+    for queue in &queues {
+        world.enqueue(&job("a").queue(queue), 1);
+    }
+    let own = TenantId::parse("a").unwrap();
+    for (n, first) in queues.iter().enumerate() {
+        for second in queues.iter().skip(n + 1) {
+            world.fetch_with(&[first, second], 0, |fetch| fetch.tenant = Some(own.clone()));
+        }
+    }
+    let served = served_without_pool(&mut world, 160);
+    assert_shares(&served, 1);
 }

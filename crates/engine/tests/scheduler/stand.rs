@@ -136,6 +136,7 @@ impl Stand {
                 starvation: Starvation::default(),
                 named: queues.len(),
                 shared: false,
+                own: false,
             };
             change(&mut rules);
             let key = RotationKey::Pool(PoolName::parse("p").unwrap(), None);
