@@ -28,7 +28,9 @@ impl World {
 
     pub(super) fn claim(&mut self, claim: &Claim, scene: &mut Scene<'_>) -> Check {
         let seq = claim.seq;
-        let Some((fetch, answer)) = scene.claims.pop_front() else {
+        // Jobs may be given out to several waiting fetches by turns.
+        let answered = scene.claims.iter().position(|(_, answer)| answer.seq == seq);
+        let Some((fetch, answer)) = answered.and_then(|at| scene.claims.remove(at)) else {
             let message = format!("job {seq} was claimed for nobody");
             return Err(Violation::new(Rule::Reply, message));
         };
