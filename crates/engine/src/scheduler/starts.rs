@@ -8,6 +8,7 @@ use super::ask::{Ask, Pick, Queues, Reason};
 use super::lane::Waiting;
 use super::limits::{Closed, GateIx, LimitIx};
 use super::tag::Tag;
+use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
 /// What follows from a start.
@@ -62,13 +63,8 @@ impl Scheduler {
             self.pools.started(pool);
         }
         let key = gate.map(|gate| self.limits.gate(gate).limit);
-        if let Some(limit) = key {
-            // Its turn is back in line, and so are those that let others go first.
-            self.waitlist(limit, queue).bring_passed_back();
-            if self.turns.contains(turn) {
-                self.retract(limit, turn);
-            }
-            self.refresh(limit, queue);
+        if let Some((limit, gate)) = key.zip(gate) {
+            self.offer_used(limit, queue, gate, turn);
         }
         if self.turns.contains(turn) {
             self.pass_on(turn, key);
@@ -79,6 +75,22 @@ impl Scheduler {
             self.rotations.served(rotation, queue, mono);
         }
         Some(Started { job, account, timed })
+    }
+
+    /// A job started through this gate: its turn is back in line, and so are those that let others go
+    /// first.
+    fn offer_used(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) {
+        self.waitlist(limit, queue).bring_passed_back();
+        if self.turns.contains(turn) {
+            let waits = self.turns.get(turn).groups.contains_key(&gate);
+            if waits && let Some(closed) = self.limits.opening(gate, self.now).closed {
+                self.close_group(turn, gate, &closed);
+            }
+            if self.waitlist(limit, queue).is_settled(turn) {
+                self.retract(limit, turn);
+            }
+        }
+        self.refresh(limit, queue);
     }
 
     /// Whether a fetch can be served from all queues of its rotation.
