@@ -281,7 +281,7 @@ mod tests {
         assert_eq!((list.queues.len(), list.strategy), (2, QueueStrategy::Weighted));
         let map = read(json!({"queues": {"a": {"weight": 70}, "b": {"weight": 30}}})).unwrap();
         assert_eq!(map.weights.values().map(|w| w.value()).collect::<Vec<_>>(), [70.0, 30.0]);
-        assert_eq!(map.strategy, QueueStrategy::RoundRobin);
+        assert_eq!(map.strategy, QueueStrategy::Weighted, "weights alone mean that");
         let unset = read(json!({"queues": ["a"], "strategy": null, "weights": null})).unwrap();
         assert_eq!((unset.strategy, unset.weights.len()), (QueueStrategy::RoundRobin, 0));
     }
