@@ -194,13 +194,11 @@ impl World {
         for name in self.queues.keys() {
             for one in self.candidates(name) {
                 let contested = |queue: &&QueueName| self.is_contested(one.class, queue);
-                if !contested(&name) {
+                let contested: Vec<_> = self.queues.keys().filter(contested).collect();
+                // A fetch for several queues may give the key's start to somebody in another one.
+                if contested.is_empty() {
                     note(Account::Queue(name.clone()), one.class);
                 }
-                if over.is_empty() {
-                    continue;
-                }
-                let contested: Vec<_> = self.queues.keys().filter(contested).collect();
                 for (queues, account) in over.iter().filter(|(queues, _)| queues.contains(name)) {
                     if !queues.iter().any(|queue| contested.contains(&queue)) {
                         note(account.clone(), one.class);
