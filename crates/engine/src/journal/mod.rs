@@ -7,6 +7,7 @@
 //! writes.
 
 mod rotations;
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
@@ -21,6 +22,7 @@ use crate::scheduler::{Owner, RotationKey, Tag};
 use crate::tenant::{Tally, TenantIx, TenantState};
 
 pub(crate) use rotations::RotationState;
+use text::{begin_item, end_item, end_list, push_number};
 
 /// For each thing that changes the journal may have so many entries, even if that is more than is
 /// configured: otherwise things would be written out nearly as often as they change.
@@ -311,37 +313,6 @@ impl Engine {
 fn put(kind: Kind, name: &str, row: &impl Serialize) -> Mutation {
     let json = serde_json::to_vec(row).expect("a state is plain data");
     Mutation::Put(kind, name.into(), json.into())
-}
-
-/// An item that begins with these names. The formatting of the standard library would take as long as
-/// everything else that a batch does.
-fn begin_item(out: &mut String, names: &[&str]) {
-    out.push('[');
-    for name in names {
-        out.push('"');
-        out.push_str(name);
-        out.push_str("\",");
-    }
-}
-
-fn push_number(out: &mut String, number: impl itoa::Integer) {
-    out.push_str(itoa::Buffer::new().format(number));
-    out.push(',');
-}
-
-/// Behind the comma of the last number.
-fn end_item(out: &mut String) {
-    out.pop();
-    out.push_str("],");
-}
-
-/// Ends one list of an entry and begins the next.
-fn end_list(out: &mut String, next: &str) {
-    if out.ends_with(',') {
-        out.pop();
-    }
-    out.push_str("],");
-    out.push_str(next);
 }
 
 /// What a start does with the journal.

@@ -7,7 +7,8 @@ use rota_model::QueueName;
 use rota_model::mutation::{Kind, Mutation};
 use serde::{Deserialize, Serialize};
 
-use super::{Journal, Thing, end_list, put};
+use super::text::end_list;
+use super::{Journal, Thing, put};
 use crate::Engine;
 use crate::scheduler::{ChangedRotation, RotationKey, Tag};
 

@@ -1,10 +1,10 @@
 //! The limit on a queue as a whole.
 
-use super::Scheduler;
 use std::cmp::Reverse;
 
 use rota_model::Seq;
 
+use super::Scheduler;
 use super::limits::{Closed, GateIx, Rank, Sleeper};
 use super::notice::Notice;
 use super::sleeping::NOBODY;

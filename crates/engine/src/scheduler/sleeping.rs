@@ -13,13 +13,13 @@ impl Scheduler {
             return;
         }
         let who = Sleeper::Waitlist(queue);
-        if let Some(Subscription { rank, tenant, .. }) = was {
-            self.set_contested(limit, bucket, queue, was, false);
-            self.unsubscribe(limit, bucket, rank, tenant, who);
+        if let Some(was) = was {
+            self.set_contested(limit, bucket, queue, Subscription { contested: false, ..was });
+            self.unsubscribe(limit, bucket, was.rank, was.tenant, who);
         }
-        if let Some(Subscription { rank, tenant, contested }) = is {
-            self.subscribe(limit, bucket, rank, tenant, who);
-            self.set_contested(limit, bucket, queue, is, contested);
+        if let Some(is) = is {
+            self.subscribe(limit, bucket, is.rank, is.tenant, who);
+            self.set_contested(limit, bucket, queue, is);
         }
     }
 
@@ -28,10 +28,9 @@ impl Scheduler {
         limit: LimitIx,
         bucket: Bucket,
         queue: QueueIx,
-        how: Option<Subscription>,
-        contested: bool,
+        subscription: Subscription,
     ) {
-        let Some(Subscription { rank, tenant, .. }) = how else { return };
+        let Subscription { rank, tenant, contested } = subscription;
         let competitor = (rank.level, self.competitor(tenant));
         let sleepers = &mut self.limits.limit_mut(limit).sleepers;
         sleepers.set_contested(bucket, competitor, queue, contested);

@@ -4,6 +4,7 @@
 //! of one key share counters, and each is held by its own numbers. A [`Waitlist`] is who waits for a key
 //! in one queue.
 
+mod gates;
 mod limit;
 mod line;
 mod order;

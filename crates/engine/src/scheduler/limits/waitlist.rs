@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rota_model::Seq;
 
+use super::gates::{Gates, Listed};
 use super::line::{Line, State};
 use super::{Bucket, GateIx};
 use crate::scheduler::tag::Tag;
@@ -63,54 +64,6 @@ struct GateLine {
     line: Line,
     bucket: Option<Bucket>,
     listed: Option<Listed>,
-}
-
-/// How a gate is listed in its bucket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Listed {
-    /// Several turns wait at it: under the rank of the first.
-    Contested(Rank),
-    /// One turn does: with the other gates at which only that turn waits.
-    Solo(TurnIx, GroupKey),
-}
-
-/// Gates in the order of the turns that are first at them. Gates at which only one turn waits are put
-/// together by turn, so that it moves back by one step however many sets of numbers its jobs have.
-#[derive(Debug, Default)]
-struct Gates {
-    contested: BTreeSet<(Rank, GateIx)>,
-    solo: Line,
-    asleep: bool,
-    /// The rank under which it is in `awake`.
-    rank: Option<Rank>,
-    subscribed: Option<Subscription>,
-}
-
-impl Gates {
-    fn is_empty(&self) -> bool {
-        self.contested.is_empty() && self.solo.is_empty()
-    }
-
-    fn first(&self) -> Option<(Rank, GateIx)> {
-        let contested = self.contested.first().copied();
-        let solo = self
-            .solo
-            .first()
-            .and_then(|(rank, turn, _)| self.solo.first_group(turn).map(|(_, gate)| (rank, gate)));
-        contested.into_iter().chain(solo).min()
-    }
-
-    fn unlist(&mut self, gate: GateIx, listed: Option<Listed>) {
-        match listed {
-            Some(Listed::Contested(rank)) => {
-                self.contested.remove(&(rank, gate));
-            }
-            Some(Listed::Solo(turn, group)) => {
-                self.solo.remove(turn, group);
-            }
-            None => {}
-        }
-    }
 }
 
 /// The first turn that is in line.

@@ -1,0 +1,32 @@
+//! Writing the lists of an entry as JSON. It is done for every batch, and with `write!` the engine alone
+//! is some 8 % slower.
+
+/// An item that begins with these names.
+pub(super) fn begin_item(out: &mut String, names: &[&str]) {
+    out.push('[');
+    for name in names {
+        out.push('"');
+        out.push_str(name);
+        out.push_str("\",");
+    }
+}
+
+pub(super) fn push_number(out: &mut String, number: impl itoa::Integer) {
+    out.push_str(itoa::Buffer::new().format(number));
+    out.push(',');
+}
+
+/// Behind the comma of the last number.
+pub(super) fn end_item(out: &mut String) {
+    out.pop();
+    out.push_str("],");
+}
+
+/// Ends one list of an entry and begins the next.
+pub(super) fn end_list(out: &mut String, next: &str) {
+    if out.ends_with(',') {
+        out.pop();
+    }
+    out.push_str("],");
+    out.push_str(next);
+}

@@ -1,0 +1,55 @@
+//! Gates of one waitlist that the same thing closes.
+
+use std::collections::BTreeSet;
+
+use super::line::Line;
+use super::{GateIx, GroupKey, Rank, Subscription};
+use crate::scheduler::turn::TurnIx;
+
+/// How a gate is listed in its bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listed {
+    /// Several turns wait at it: under the rank of the first.
+    Contested(Rank),
+    /// One turn does: with the other gates at which only that turn waits.
+    Solo(TurnIx, GroupKey),
+}
+
+/// Gates in the order of the turns that are first at them. Gates at which only one turn waits are put
+/// together by turn, so that it moves back by one step however many sets of numbers its jobs have.
+#[derive(Debug, Default)]
+pub(super) struct Gates {
+    pub contested: BTreeSet<(Rank, GateIx)>,
+    pub solo: Line,
+    pub asleep: bool,
+    /// The rank under which it is in `awake`.
+    pub rank: Option<Rank>,
+    pub subscribed: Option<Subscription>,
+}
+
+impl Gates {
+    pub fn is_empty(&self) -> bool {
+        self.contested.is_empty() && self.solo.is_empty()
+    }
+
+    pub fn first(&self) -> Option<(Rank, GateIx)> {
+        let contested = self.contested.first().copied();
+        let solo = self
+            .solo
+            .first()
+            .and_then(|(rank, turn, _)| self.solo.first_group(turn).map(|(_, gate)| (rank, gate)));
+        contested.into_iter().chain(solo).min()
+    }
+
+    pub fn unlist(&mut self, gate: GateIx, listed: Option<Listed>) {
+        match listed {
+            Some(Listed::Contested(rank)) => {
+                self.contested.remove(&(rank, gate));
+            }
+            Some(Listed::Solo(turn, group)) => {
+                self.solo.remove(turn, group);
+            }
+            None => {}
+        }
+    }
+}
