@@ -5,6 +5,8 @@ use rota_model::{
     TenantId, Weight,
 };
 
+use crate::Cap;
+
 /// What an operator may set. Fixed for the life of an engine.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -20,8 +22,7 @@ pub struct Config {
     pub forget_worker_after_ms: u64,
     pub retention: Retention,
     pub max_queues: usize,
-    pub max_workers: usize,
-    pub max_crons: usize,
+    pub caps: Caps,
     pub max_pools: usize,
     /// Tenants that are told apart in the metrics.
     pub max_tenant_labels: usize,
@@ -46,6 +47,29 @@ pub struct Config {
     pub tenants: BTreeMap<TenantId, TenantConfig>,
     pub pools: BTreeMap<PoolName, PoolConfig>,
     pub limits: BTreeMap<LimitKey, LimitNumbers>,
+}
+
+/// Caps on what all tenants share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    pub workers: Cap,
+    pub schedules: Cap,
+    pub schedule_runs: Cap,
+    pub waiting_fetches: Cap,
+    pub waiting_enqueues: Cap,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        let cap = |total, per_tenant| Cap { total, per_tenant };
+        Self {
+            workers: cap(100_000, 10_000),
+            schedules: cap(10_000, 1_000),
+            schedule_runs: cap(100_000, 10_000),
+            waiting_fetches: cap(8_000, 1_000),
+            waiting_enqueues: cap(2_000, 200),
+        }
+    }
 }
 
 /// How tenants share a queue.
@@ -170,8 +194,7 @@ impl Default for Config {
                 discarded_ms: Some(30 * DAY),
             },
             max_queues: 10_000,
-            max_workers: 100_000,
-            max_crons: 10_000,
+            caps: Caps::default(),
             max_pools: 1_000,
             max_tenant_labels: 1_000,
             max_keys_per_tenant: 10_000,

@@ -1,16 +1,17 @@
 //! Recurring schedules.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use rota_model::cron::Schedule;
 use rota_model::{Class, CronName, Millis, Seq, TenantId};
 use serde::{Deserialize, Serialize};
 
-use crate::CronSpec;
+use crate::{Cap, CapCounter, CapReached, Capped, CronSpec};
 
-#[derive(Default)]
 pub(crate) struct Crons {
+    owned: CapCounter,
+    owned_runs: CapCounter,
     all: BTreeMap<CronName, Cron>,
     by_time: BTreeSet<(Millis, CronName)>,
     /// Which schedule an unfinished run belongs to.
@@ -20,6 +21,8 @@ pub(crate) struct Crons {
 pub(crate) struct Cron {
     pub schedule: Schedule,
     pub row: CronRow,
+    /// Runs that have not finished.
+    pub runs: BTreeSet<Seq>,
 }
 
 /// What is kept of a schedule on disk.
@@ -36,8 +39,6 @@ pub(crate) struct CronRow {
     pub last_run: Option<Millis>,
     pub next_run: Option<Millis>,
     pub run_count: u64,
-    /// Runs that have not finished, oldest first.
-    pub runs: VecDeque<u64>,
 }
 
 /// What happens to a run that is due while an earlier one has not finished.
@@ -101,9 +102,8 @@ impl Cron {
             last_run: None,
             next_run: None,
             run_count: 0,
-            runs: VecDeque::new(),
         };
-        let mut cron = Self { schedule: spec.schedule.clone(), row };
+        let mut cron = Self { schedule: spec.schedule.clone(), row, runs: BTreeSet::new() };
         cron.plan(now);
         cron
     }
@@ -137,8 +137,24 @@ impl Cron {
 }
 
 impl Crons {
-    pub fn len(&self) -> usize {
-        self.all.len()
+    pub fn new(cap: Cap, run_cap: Cap) -> Self {
+        Self {
+            owned: CapCounter::new(Capped::Schedules, cap),
+            owned_runs: CapCounter::new(Capped::ScheduleRuns, run_cap),
+            all: BTreeMap::new(),
+            by_time: BTreeSet::new(),
+            runs: BTreeMap::new(),
+        }
+    }
+
+    /// Whether the tenant may have one more schedule.
+    pub fn check_cap(&self, tenant: &TenantId, configured: bool) -> Result<(), CapReached> {
+        self.owned.check(Some(tenant), configured)
+    }
+
+    /// Whether the tenant may have one more unfinished run.
+    pub fn check_run_cap(&self, tenant: &TenantId, configured: bool) -> Result<(), CapReached> {
+        self.owned_runs.check(Some(tenant), configured)
     }
 
     pub fn get(&self, name: &CronName) -> Option<&Cron> {
@@ -153,27 +169,51 @@ impl Crons {
         if let Some(next) = cron.row.next_run {
             self.by_time.insert((next, name.clone()));
         }
-        for &seq in &cron.row.runs {
-            self.runs.insert(Seq(seq), name.clone());
-        }
+        self.owned.add(Some(&cron.row.class.tenant));
         self.all.insert(name, cron);
     }
 
-    /// Takes a schedule out; put it back with [`Crons::insert`] to change it.
+    /// Takes a schedule out; put it back with [`Crons::insert`] to change it. Its runs stay known.
     pub fn take(&mut self, name: &CronName) -> Option<Cron> {
         let cron = self.all.remove(name)?;
         if let Some(next) = cron.row.next_run {
             self.by_time.remove(&(next, name.clone()));
         }
-        for &seq in &cron.row.runs {
-            self.runs.remove(&Seq(seq));
-        }
+        self.owned.remove(Some(&cron.row.class.tenant));
         Some(cron)
     }
 
-    /// The schedule that an unfinished run belongs to.
-    pub fn of_run(&self, seq: Seq) -> Option<&CronName> {
-        if self.runs.is_empty() { None } else { self.runs.get(&seq) }
+    /// A run has begun to wait. False where there is no such schedule.
+    pub fn add_run(&mut self, name: &CronName, seq: Seq) -> bool {
+        let Some(cron) = self.all.get_mut(name) else { return false };
+        cron.runs.insert(seq);
+        self.owned_runs.add(Some(&cron.row.class.tenant));
+        self.runs.insert(seq, name.clone());
+        true
+    }
+
+    /// A run has finished: the one that may go now, if it was kept back behind this one.
+    pub fn end_run(&mut self, seq: Seq) -> Option<Seq> {
+        let name = self.runs.remove(&seq)?;
+        let cron = self.all.get_mut(&name)?;
+        let was_first = cron.runs.first() == Some(&seq);
+        cron.runs.remove(&seq);
+        self.owned_runs.remove(Some(&cron.row.class.tenant));
+        let held_back = was_first && cron.row.overlap == Overlap::Enqueue;
+        cron.runs.first().copied().filter(|_| held_back)
+    }
+
+    /// A schedule that was taken out does not come back, so its runs are jobs like any other.
+    pub fn forget_runs(&mut self, cron: &Cron) {
+        for seq in &cron.runs {
+            self.runs.remove(seq);
+            self.owned_runs.remove(Some(&cron.row.class.tenant));
+        }
+    }
+
+    /// The job is a run that has not finished.
+    pub fn is_run(&self, seq: Seq) -> bool {
+        !self.runs.is_empty() && self.runs.contains_key(&seq)
     }
 
     pub fn next(&self) -> Option<Millis> {

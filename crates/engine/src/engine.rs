@@ -76,6 +76,7 @@ impl Engine {
     #[must_use]
     pub fn new(config: Config, seed: u64) -> Self {
         let hasher = RandomState::with_seeds(seed, seed ^ 0x9e37_79b9_7f4a_7c15, !seed, 0x51_7c_c1);
+        let caps = config.caps;
         let mut engine = Self {
             meters: Meters::new(config.max_tenant_labels),
             scheduler: Scheduler::new(&config, &hasher),
@@ -89,7 +90,7 @@ impl Engine {
             active: Actives::new(hasher.clone()),
             timers: Timers::default(),
             watch: Watch::new(hasher.clone()),
-            workers: Workers::default(),
+            workers: Workers::new(caps.workers),
             tenants: Tenants::default(),
             shards: Shards::default(),
             runtimes: Runtimes::new(hasher.clone()),
@@ -97,14 +98,14 @@ impl Engine {
             pool_watch: PoolWatch::default(),
             limit_watch: LimitWatch::default(),
             journal: Journal::default(),
-            crons: Crons::default(),
+            crons: Crons::new(caps.schedules, caps.schedule_runs),
             closing: false,
             maintenance: Maintenance::default(),
             total: Stats::default(),
             minute: None,
             seq_clock: SeqClock::default(),
             queues_to_unblock: BTreeSet::new(),
-            blocked: Blocked::default(),
+            blocked: Blocked::new(caps.waiting_enqueues),
             out: Effects::default(),
         };
         engine.take_over_configuration();
@@ -283,7 +284,7 @@ impl Engine {
         state: State,
         due: Option<Millis>,
     ) {
-        if active.expires.is_some() || self.crons.of_run(seq).is_some() {
+        if active.expires.is_some() || self.crons.is_run(seq) {
             self.watch.add(Live {
                 seq,
                 class: active.class,

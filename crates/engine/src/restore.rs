@@ -1,6 +1,6 @@
 //! Coming back from what a store holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rota_model::cron::Schedule;
@@ -88,6 +88,7 @@ impl Restore {
             Kind::TenantState => self.tenant_state(name, json),
             Kind::LimitState => self.limit_state(name, json),
             Kind::RotationState => self.rotation_state(name, json),
+            Kind::CronRun => self.cron_run(name, json),
         };
         if let Err(problem) = outcome {
             self.problem.get_or_insert(format!("{kind:?} '{name}' cannot be read: {problem}"));
@@ -123,7 +124,7 @@ impl Restore {
         }
         if state == State::Active {
             self.active(live);
-        } else if live.expires.is_some() || engine.crons.of_run(seq).is_some() {
+        } else if live.expires.is_some() || engine.crons.is_run(seq) {
             engine.watch.add(live);
         }
     }
@@ -355,8 +356,18 @@ impl Restore {
         let name = CronName::stored(name).map_err(|e| e.to_string())?;
         let schedule =
             Schedule::parse(&row.expression, &row.timezone).map_err(|e| e.to_string())?;
-        self.engine.crons.insert(name, Cron { schedule, row });
+        self.engine.crons.insert(name, Cron { schedule, row, runs: BTreeSet::new() });
         Ok(())
+    }
+
+    fn cron_run(&mut self, seq: &str, json: &[u8]) -> Result<(), String> {
+        let seq = Seq(seq.parse().map_err(|_| "its name is no job's number".to_owned())?);
+        let cron: String = parse(json)?;
+        let cron = CronName::stored(&cron).map_err(|e| e.to_string())?;
+        match self.engine.crons.add_run(&cron, seq) {
+            true => Ok(()),
+            false => Err(format!("there is no schedule '{cron}'")),
+        }
     }
 
     fn worker(&mut self, name: &str, json: &[u8]) -> Result<(), String> {

@@ -5,12 +5,19 @@ use rota_engine::{
 use rota_model::cron::Schedule;
 use rota_model::{Class, CronName, JobType, Policy, QueueName, State, TenantId};
 
-const MINUTE: u64 = 60_000;
+pub const MINUTE: u64 = 60_000;
 
 fn schedule(world: &mut World, overlap: Overlap) {
+    let reply = world.apply(put(("a", "often"), overlap));
+    assert!(matches!(reply, Reply::Cron { created: true, .. }), "{reply:?}");
+}
+
+/// A tenant's schedule of every minute.
+pub fn put((tenant, name): (&str, &str), overlap: Overlap) -> Command {
     let expression = "* * * * *";
+    let tenant = TenantId::parse(tenant).unwrap();
     let spec = CronSpec {
-        name: CronName::parse("often").unwrap(),
+        name: CronName::parse(name).unwrap().of_tenant(&tenant),
         expression: expression.into(),
         timezone: "UTC".into(),
         schedule: Schedule::parse(expression, "UTC").unwrap(),
@@ -19,15 +26,14 @@ fn schedule(world: &mut World, overlap: Overlap) {
         class: Class {
             queue: QueueName::default_queue(),
             kind: JobType::parse("often").unwrap(),
-            tenant: TenantId::parse("a").unwrap(),
+            tenant,
             priority: 0,
             policy: Policy::default().into(),
         },
         body: bytes::Bytes::from_static(br#""type":"often","args":[]"#),
         shown: bytes::Bytes::new(),
     };
-    let reply = world.apply(Command::PutCron(Box::new(spec)));
-    assert!(matches!(reply, Reply::Cron { created: true, .. }), "{reply:?}");
+    Command::PutCron(Box::new(spec))
 }
 
 fn keep_newest(world: &mut World, max_depth: u64) {
@@ -122,4 +128,51 @@ fn a_job_waits_from_when_it_is_available() {
     world.pass(300);
     assert_eq!(world.fetch(1).len(), 1);
     assert_eq!(waits(&world), (2, 500));
+}
+
+/// What a run writes does not grow with the runs that wait.
+#[test]
+fn a_run_writes_the_same_however_many_wait() {
+    for overlap in [Overlap::Allow, Overlap::Enqueue] {
+        let mut world = World::new();
+        schedule(&mut world, overlap);
+        let mut written = Vec::new();
+        for _ in 0..500 {
+            world.pass(MINUTE);
+            written.push(world.written);
+        }
+        assert_eq!(runs(&world), 500);
+        // Numbers have more digits later.
+        assert!(written[499] <= written[1] + 20, "{} and {} bytes", written[1], written[499]);
+        let first = world.fetch(1).remove(0);
+        world.ack(first.seq);
+        assert_eq!(world.written, 0, "the end of a run writes no schedule");
+    }
+}
+
+#[test]
+fn runs_are_known_after_a_restart() {
+    let mut world = World::new();
+    schedule(&mut world, Overlap::Enqueue);
+    (0..3).for_each(|_| world.pass(MINUTE));
+    for left in (0..3).rev() {
+        world.crash(10);
+        let run = world.fetch(5);
+        assert_eq!(run.len(), 1, "the others wait for this one");
+        world.ack(run[0].seq);
+        let totals = world.engine.queue("default").unwrap().totals;
+        assert_eq!(totals.of(State::Available), left);
+    }
+}
+
+/// What waited behind the first run of a schedule waits for nobody once the schedule is gone.
+#[test]
+fn runs_of_a_deleted_schedule_are_jobs_like_any_other() {
+    let mut world = World::new();
+    schedule(&mut world, Overlap::Enqueue);
+    (0..3).for_each(|_| world.pass(MINUTE));
+    let name = CronName::parse("often").unwrap().of_tenant(&TenantId::parse("a").unwrap());
+    world.apply(Command::RemoveCron(name));
+    world.crash(10);
+    assert_eq!(world.fetch(5).len(), 3);
 }
