@@ -21,6 +21,8 @@ pub(crate) struct Crons {
 pub(crate) struct Cron {
     pub schedule: Schedule,
     pub row: CronRow,
+    /// When a run would be due that is skipped, because clocks go forward over its local time.
+    next_skip: Option<Millis>,
     /// Runs that have not finished.
     pub runs: BTreeSet<Seq>,
 }
@@ -39,6 +41,12 @@ pub(crate) struct CronRow {
     pub last_run: Option<Millis>,
     pub next_run: Option<Millis>,
     pub run_count: u64,
+    /// Runs that were left out, for whatever reason.
+    #[serde(default)]
+    pub skip_count: u64,
+    /// The next run was last planned then. Skipped times up to here have been reported.
+    #[serde(default)]
+    planned: Option<Millis>,
 }
 
 /// What happens to a run that is due while an earlier one has not finished.
@@ -85,6 +93,8 @@ pub struct CronView {
     pub last_run: Option<Millis>,
     pub next_run: Option<Millis>,
     pub run_count: u64,
+    /// Runs that were left out, for whatever reason.
+    pub skip_count: u64,
 }
 
 impl Cron {
@@ -102,9 +112,17 @@ impl Cron {
             last_run: None,
             next_run: None,
             run_count: 0,
+            skip_count: 0,
+            planned: None,
         };
-        let mut cron = Self { schedule: spec.schedule.clone(), row, runs: BTreeSet::new() };
+        let mut cron = Self::restored(spec.schedule.clone(), row);
         cron.plan(now);
+        cron
+    }
+
+    pub fn restored(schedule: Schedule, row: CronRow) -> Self {
+        let mut cron = Self { schedule, row, next_skip: None, runs: BTreeSet::new() };
+        cron.find_next_skip();
         cron
     }
 
@@ -117,6 +135,28 @@ impl Cron {
             .then(|| self.schedule.next_after(now, anchor))
             .flatten()
             .map(|occurrence| occurrence.at);
+        self.row.planned = Some(now);
+        self.find_next_skip();
+    }
+
+    fn find_next_skip(&mut self) {
+        let until = self.row.next_run.unwrap_or(Millis::MAX);
+        let next = || self.schedule.next_skip(self.planned(), until);
+        self.next_skip = self.row.enabled.then(next).flatten();
+    }
+
+    /// Times after the last plan that are skipped, up to now.
+    pub fn skipped(&self, now: Millis) -> Vec<Millis> {
+        self.schedule.skipped_by_dst(self.planned(), now)
+    }
+
+    fn planned(&self) -> Millis {
+        self.row.planned.or(self.row.last_run).unwrap_or(self.row.created)
+    }
+
+    /// When there is something to do: a run, or a skipped one to report.
+    fn wake_at(&self) -> Option<Millis> {
+        self.row.next_run.into_iter().chain(self.next_skip).min()
     }
 
     pub fn view(&self, name: &CronName) -> CronView {
@@ -132,6 +172,7 @@ impl Cron {
             last_run: self.row.last_run,
             next_run: self.row.next_run,
             run_count: self.row.run_count,
+            skip_count: self.row.skip_count,
         }
     }
 }
@@ -166,7 +207,7 @@ impl Crons {
     }
 
     pub fn insert(&mut self, name: CronName, cron: Cron) {
-        if let Some(next) = cron.row.next_run {
+        if let Some(next) = cron.wake_at() {
             self.by_time.insert((next, name.clone()));
         }
         self.owned.add(Some(&cron.row.class.tenant));
@@ -176,7 +217,7 @@ impl Crons {
     /// Takes a schedule out; put it back with [`Crons::insert`] to change it. Its runs stay known.
     pub fn take(&mut self, name: &CronName) -> Option<Cron> {
         let cron = self.all.remove(name)?;
-        if let Some(next) = cron.row.next_run {
+        if let Some(next) = cron.wake_at() {
             self.by_time.remove(&(next, name.clone()));
         }
         self.owned.remove(Some(&cron.row.class.tenant));

@@ -1,6 +1,6 @@
 //! Coming back from what a store holds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rota_model::cron::Schedule;
@@ -356,7 +356,7 @@ impl Restore {
         let name = CronName::stored(name).map_err(|e| e.to_string())?;
         let schedule =
             Schedule::parse(&row.expression, &row.timezone).map_err(|e| e.to_string())?;
-        self.engine.crons.insert(name, Cron { schedule, row, runs: BTreeSet::new() });
+        self.engine.crons.insert(name, Cron::restored(schedule, row));
         Ok(())
     }
 

@@ -31,6 +31,7 @@ impl Engine {
             cron.row.created = old.row.created;
             cron.row.last_run = old.row.last_run;
             cron.row.run_count = old.row.run_count;
+            cron.row.skip_count = old.row.skip_count;
             cron.runs = old.runs;
             cron.plan(self.wall());
             if spec.overlap != Overlap::Enqueue {
@@ -64,31 +65,43 @@ impl Engine {
         Reply::Cron { cron: view, created: false }
     }
 
-    /// Runs one schedule that is due. Occurrences that were missed meanwhile, however many, are
-    /// made up for by this one.
+    /// Runs one schedule that is due, or reports its runs that clocks skip. Occurrences that were
+    /// missed meanwhile, however many, are made up for by one run.
     pub(crate) fn trigger_one_cron(&mut self) -> bool {
         let Some(name) = self.crons.due(self.wall()) else {
             return false;
         };
-        let run = self.next_run(&name);
+        let mut skips = self.report_dst_skips(&name);
         let cron = self.crons.get(&name).expect("a due schedule exists");
-        let scheduled_for = cron.row.next_run.unwrap_or(self.wall());
-        self.report_dst_skips(&name, scheduled_for);
-        let ran = run.is_ok();
-        match run {
-            Ok((job, class)) => self.run_cron(&name, job, class, scheduled_for),
-            Err(skip) => self.skip_run(&name, skip, scheduled_for),
+        let due = cron.row.next_run.filter(|at| *at <= self.wall());
+        let mut ran = false;
+        if let Some(scheduled_for) = due {
+            match self.next_run(&name, scheduled_for) {
+                Ok((job, class)) => {
+                    ran = true;
+                    self.run_cron(&name, job, class, scheduled_for);
+                }
+                Err(skip) => {
+                    skips += 1;
+                    self.skip_run(&name, skip, scheduled_for);
+                }
+            }
         }
         let mut cron = self.crons.take(&name).expect("a due schedule exists");
         cron.row.run_count += u64::from(ran);
-        cron.row.last_run = Some(scheduled_for);
+        cron.row.skip_count += skips;
+        cron.row.last_run = due.or(cron.row.last_run);
         cron.plan(self.wall());
         self.keep_cron(name, cron);
         true
     }
 
     /// The job of a schedule that is due, and the way made for it.
-    fn next_run(&mut self, name: &CronName) -> Result<(NewJob, ClassId), Skip> {
+    fn next_run(
+        &mut self,
+        name: &CronName,
+        scheduled_for: Millis,
+    ) -> Result<(NewJob, ClassId), Skip> {
         let id = self.new_job_id();
         let cron = self.crons.get(name).expect("a due schedule exists");
         if let (Overlap::Skip, Some(&seq)) = (cron.row.overlap, cron.runs.last()) {
@@ -100,7 +113,6 @@ impl Engine {
         if !replaces && self.crons.check_run_cap(tenant, configured).is_err() {
             return Err(Skip { reason: "too_many_runs", existing: None });
         }
-        let scheduled_for = cron.row.next_run.unwrap_or(self.wall());
         let job = NewJob {
             id,
             id_given: false,
@@ -194,12 +206,14 @@ impl Engine {
         self.crons.insert(name, cron);
     }
 
-    fn report_dst_skips(&mut self, name: &CronName, until: Millis) {
+    /// Reports runs whose local time does not exist; how many they are.
+    fn report_dst_skips(&mut self, name: &CronName) -> u64 {
         let cron = self.crons.get(name).expect("a due schedule exists");
-        let since = cron.row.last_run.unwrap_or(cron.row.created);
-        for scheduled_for in cron.schedule.skipped_by_dst(since, until) {
-            self.skip_run(name, Skip { reason: "dst_skip", existing: None }, scheduled_for);
+        let skipped = cron.skipped(self.wall());
+        for scheduled_for in &skipped {
+            self.skip_run(name, Skip { reason: "dst_skip", existing: None }, *scheduled_for);
         }
+        skipped.len() as u64
     }
 
     fn skip_run(&mut self, name: &CronName, skip: Skip, scheduled_for: Millis) {
