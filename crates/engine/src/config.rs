@@ -5,7 +5,7 @@ use rota_model::{
     TenantId, Weight,
 };
 
-use crate::Cap;
+use crate::{Cap, MetricBounds};
 
 /// What an operator may set. Fixed for the life of an engine.
 #[derive(Debug, Clone)]
@@ -24,8 +24,8 @@ pub struct Config {
     pub max_queues: usize,
     pub caps: Caps,
     pub max_pools: usize,
-    /// Tenants that are told apart in the metrics.
-    pub max_tenant_labels: usize,
+    /// What is told apart in the metrics.
+    pub metrics: MetricBounds,
     /// Distinct limits that the living jobs of one tenant may wait for: each is a lane of its own.
     pub max_keys_per_tenant: u32,
     /// The longest that a handler may pause a key.
@@ -196,7 +196,7 @@ impl Default for Config {
             max_queues: 10_000,
             caps: Caps::default(),
             max_pools: 1_000,
-            max_tenant_labels: 1_000,
+            metrics: MetricBounds::default(),
             max_keys_per_tenant: 10_000,
             longest_pause_ms: 60 * MINUTE,
             most_pauses: 100,

@@ -78,7 +78,7 @@ impl Engine {
         let hasher = RandomState::with_seeds(seed, seed ^ 0x9e37_79b9_7f4a_7c15, !seed, 0x51_7c_c1);
         let caps = config.caps;
         let mut engine = Self {
-            meters: Meters::new(config.max_tenant_labels),
+            meters: Meters::new(config.metrics),
             scheduler: Scheduler::new(&config, &hasher),
             config,
             now: Now::default(),
@@ -254,10 +254,17 @@ impl Engine {
             self.tenant_changed(ix);
         }
         for (name, pool) in self.config.pools.clone() {
+            pool.queues.iter().for_each(|queue| {
+                self.meters.give_queue_label(queue, true);
+            });
             let change = PoolChange { origin: Origin::File, config: Some(pool), active: 0 };
             self.scheduler.reconfigured(Reconfigured::Pool(name, change));
         }
         for (key, numbers) in self.config.limits.clone() {
+            let queue = key.strip_prefix("queue:").and_then(|name| QueueName::stored(name).ok());
+            if let Some(queue) = queue {
+                self.meters.give_queue_label(&queue, true);
+            }
             let ix = self.scheduler.limit(&Partition { key, tenant: None });
             let row = LimitRow { declared: Some(numbers), from_file: true, ..LimitRow::default() };
             self.scheduler.reconfigured(Reconfigured::Said(ix, row));

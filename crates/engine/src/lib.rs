@@ -60,7 +60,7 @@ pub use inspect::{
     Most, PoolView, QueueMeter, QueueShare, QueueView, Reason, ShardView, ShareView, TenantView,
     Totals, WorkerState, WorkerView,
 };
-pub use meters::{LabelIx, Meter, Times};
+pub use meters::{LabelIx, Meter, MetricBounds, Times};
 pub use noise::Noisiness;
 pub use population::Population;
 pub use queue::{Backpressure, Bounds};

@@ -346,6 +346,7 @@ impl Restore {
             }
             None => self.engine.add_queue(name.clone(), row),
         };
+        self.engine.label_loaded_queue(ix);
         self.engine.queue_changed(ix);
         self.engine.find_queue_limit(&name);
         Ok(())

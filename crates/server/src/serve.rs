@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rota_engine::{
-    Cap, Caps, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention,
+    Cap, Caps, Config, Cost, FairStrategy, Fairness, MetricBounds, Noisy, PriorityScope, Retention,
 };
 use rota_store_sqlite::{Durability as Sync, OpenError, Options as StoreOptions, SqliteStore};
 
@@ -120,7 +120,11 @@ fn engine_config(settings: &Settings) -> Config {
         },
         max_queues: settings.limits.queues,
         caps: caps(settings),
-        max_tenant_labels: settings.metrics.labels,
+        metrics: MetricBounds {
+            tenants: settings.metrics.labels,
+            queues: settings.metrics.queues,
+            pairs: settings.metrics.pairs,
+        },
         max_keys_per_tenant: settings.limits.rate_keys_per_tenant as u32,
         longest_pause_ms: ms(settings.limits.rate_limit_pause),
         most_pauses: settings.limits.rate_limit_pauses as u32,

@@ -118,6 +118,7 @@ impl Engine {
         if let Some(shard) = self.scheduler.shard(queue, tenant) {
             return Home { queue, tenant, shard };
         }
+        self.label_queue(queue);
         let meter = self.meters.of(&class.tenant, &class.queue);
         let shard = self.shards.add(queue, tenant, meter);
         let paused = &self.tenants.get(tenant).row.paused;

@@ -209,6 +209,12 @@ settings! {
         labels: usize = Number::between(1, 1_000_000), "1000",
             "Most tenants, and most keys of rate limits, that have figures of their own in the \
             metrics; the others are counted together.";
+        queues: usize = Number::between(1, 1_000_000), "1000",
+            "Most queues that have figures of their own in the metrics, a tenth of them for queues that \
+            an operator configured; the others are counted together.";
+        pairs: usize = Number::between(1, 1_000_000), "10000",
+            "Most pairs of a tenant and a queue that have figures of their own in the metrics; a tenant's \
+            jobs in further queues are counted together.";
     }
     storage: Storage {
         reserve: usize = Size::between(0, TIB), "64MiB",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_engine::{Cap, Caps, Config, Retention};
+use rota_engine::{Cap, Caps, Config, MetricBounds, Retention};
 use rota_model::policy::{Coefficient, Strategy};
 use rota_model::{Exhaustion, Policy, QueueName, RetryPolicy};
 
@@ -107,7 +107,7 @@ fn config(rng: &mut Rng) -> Config {
         max_queues: rng.one_of([3, 100]),
         caps: caps(rng),
         journal_entries: rng.one_of([1, 50, 100_000]),
-        max_tenant_labels: 3,
+        metrics: MetricBounds { tenants: 3, queues: 2, pairs: 5 },
         ..Config::default()
     };
     crowd::sharing(rng, plain)
