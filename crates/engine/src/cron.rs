@@ -14,6 +14,7 @@ pub(crate) struct Crons {
     owned_runs: CapCounter,
     all: BTreeMap<CronName, Cron>,
     by_time: BTreeSet<(Millis, CronName)>,
+    by_tenant: BTreeMap<TenantId, BTreeSet<CronName>>,
     /// Which schedule an unfinished run belongs to.
     runs: BTreeMap<Seq, CronName>,
 }
@@ -184,6 +185,7 @@ impl Crons {
             owned_runs: CapCounter::new(Capped::ScheduleRuns, run_cap),
             all: BTreeMap::new(),
             by_time: BTreeSet::new(),
+            by_tenant: BTreeMap::new(),
             runs: BTreeMap::new(),
         }
     }
@@ -206,11 +208,18 @@ impl Crons {
         self.all.iter()
     }
 
+    pub fn of_tenant(&self, tenant: &TenantId) -> impl Iterator<Item = (&CronName, &Cron)> {
+        let own = self.by_tenant.get(tenant).into_iter().flatten();
+        own.filter_map(|name| self.all.get_key_value(name))
+    }
+
     pub fn insert(&mut self, name: CronName, cron: Cron) {
         if let Some(next) = cron.wake_at() {
             self.by_time.insert((next, name.clone()));
         }
         self.owned.add(Some(&cron.row.class.tenant));
+        let tenant = cron.row.class.tenant.clone();
+        self.by_tenant.entry(tenant).or_default().insert(name.clone());
         self.all.insert(name, cron);
     }
 
@@ -221,6 +230,13 @@ impl Crons {
             self.by_time.remove(&(next, name.clone()));
         }
         self.owned.remove(Some(&cron.row.class.tenant));
+        let tenant = &cron.row.class.tenant;
+        if let Some(own) = self.by_tenant.get_mut(tenant) {
+            own.remove(name);
+            if own.is_empty() {
+                self.by_tenant.remove(tenant);
+            }
+        }
         Some(cron)
     }
 
