@@ -147,7 +147,7 @@ impl Engine {
         let tenant = self.tenants.get_mut(ix);
         tenant.heard = false;
         let (depth, last) =
-            (tenant.jobs.depth(), tenant.counters.as_ref().map(|all| all.last_minute(now)));
+            (tenant.jobs.depth(), tenant.counters.as_ref().map(|all| all.minute.sum(now)));
         self.noise.note_depth(ix, depth);
         self.noise.pending.push_back(ix);
         let (learnt, last) = (&mut self.noise.learnt, last.unwrap_or_default());
@@ -198,7 +198,7 @@ impl Engine {
         // Alone, nobody is anybody's neighbour.
         let (crowded, together) = (self.noise.noted.len() > 1, usual.tenants > 1);
         let tenant = self.tenants.get(ix);
-        let last = tenant.counters.as_ref().map(|counters| counters.last_minute(self.wall()));
+        let last = tenant.counters.as_ref().map(|counters| counters.minute.sum(self.wall()));
         let last = last.unwrap_or_default();
         let (depth, active) = (tenant.jobs.depth(), tenant.jobs.count(State::Active));
         let executions = f64::from(last.completed) + f64::from(last.failed);

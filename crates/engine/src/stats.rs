@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use rota_model::{Millis, Seq};
 use serde::{Deserialize, Serialize};
 
+use crate::meters::{LastMinute, Sum};
+
 /// One interval of one queue, or of all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
@@ -30,18 +32,47 @@ impl Interval {
         self.wait_ms.merge(&other.wait_ms);
     }
 
+    /// Executions that ended, well or badly.
+    #[must_use]
+    pub fn processed(&self) -> u64 {
+        self.completed + self.failed
+    }
+
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Interval::default()
     }
 }
 
-/// The minute under way and the hour that it belongs to.
+/// Jobs handed out, and how long those waited of which that is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Dispatches {
+    pub count: u32,
+    pub waits: u32,
+    pub waited_ms: u64,
+}
+
+impl Dispatches {
+    pub const ONE: Dispatches = Dispatches { count: 1, waits: 0, waited_ms: 0 };
+
+    pub fn mean_wait_ms(self) -> Option<f64> {
+        (self.waits > 0).then(|| self.waited_ms as f64 / f64::from(self.waits))
+    }
+}
+
+impl Sum for Dispatches {
+    fn add(&mut self, other: Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.waits = self.waits.saturating_add(other.waits);
+        self.waited_ms = self.waited_ms.saturating_add(other.waited_ms);
+    }
+}
+
+/// The last minute, the minute under way and the hour that it belongs to.
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
+    pub dispatches: LastMinute<Dispatches>,
     pub minute: Interval,
-    /// The minute before it.
-    pub last: Interval,
     /// Closed minutes of the hour under way.
     pub hour: Interval,
 }

@@ -29,6 +29,7 @@ impl Engine {
             self.watch.next_deadline(),
             self.scheduler.limits().next_end(),
             self.tenants.ends.first().map(|&(at, _)| at),
+            self.tenants.next_trim(),
             self.minute.map(|minute| minute.saturating_add_ms(60_000)),
         ];
         let in_mono = mono.into_iter().flatten().map(|at| at.saturating_sub(self.now.mono));
@@ -44,6 +45,7 @@ impl Engine {
         self.end_waits(self.now.mono);
         self.end_blocks(self.now.mono);
         self.listen_for_noise();
+        self.tenants.trim_recent(self.now.wall, SLICE);
         let mut left = SLICE;
         while left > 0 && self.do_one_due_thing() {
             left -= 1;

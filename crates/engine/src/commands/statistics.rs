@@ -43,8 +43,8 @@ impl Engine {
         let hour_over = start_of(closed, Period::Hour) < start_of(now, Period::Hour);
         self.write_intervals(closed, hour_over);
         let clear = |stats: &mut Stats| {
-            stats.last = std::mem::take(&mut stats.minute);
-            stats.hour.merge(&stats.last);
+            let minute = std::mem::take(&mut stats.minute);
+            stats.hour.merge(&minute);
             if hour_over {
                 stats.hour = Interval::default();
             }

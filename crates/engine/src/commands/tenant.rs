@@ -4,6 +4,7 @@ use rota_model::mutation::{Kind, Mutation};
 use rota_model::{QueueName, State, TenantId};
 
 use crate::command::{TenantChange, later};
+use crate::meters::Sum;
 use crate::scheduler::Reconfigured;
 use crate::tenant::{ApiConfig, Tally, TenantIx};
 use crate::{Change, Engine, EventKind, Refusal, Reply};
@@ -179,13 +180,18 @@ impl Engine {
     pub(crate) fn tally(&mut self, ix: TenantIx, tally: Tally) {
         let now = self.wall();
         let tenant = self.tenants.get_mut(ix);
-        tenant.counters.get_or_insert_default().add(tally, now);
+        let counters = tenant.counters.get_or_insert_default();
+        let idle = counters.minute.is_empty();
+        counters.add(tally, now);
         tenant.did.add(tally);
         if !std::mem::replace(&mut tenant.did_something, true) {
             self.journal.tenants.push(ix);
         }
         if !std::mem::replace(&mut tenant.heard, true) {
             self.noise.touch(ix);
+        }
+        if idle {
+            self.tenants.note_recent(ix, now);
         }
     }
 }

@@ -6,6 +6,7 @@
 //! written out are of no use any more and go. What a start reads is bounded, and so is what a batch
 //! writes.
 
+mod dispatches;
 mod rotations;
 mod text;
 
@@ -21,6 +22,10 @@ use crate::scheduler::limits::{LimitIx, Partition};
 use crate::scheduler::{Owner, RotationKey, Tag};
 use crate::tenant::{Tally, TenantIx, TenantState};
 
+use crate::stats::Dispatches;
+
+use dispatches::DispatchJournal;
+pub(crate) use dispatches::{DispatchState, Dispatcher};
 pub(crate) use rotations::RotationState;
 use text::{begin_item, end_item, end_list, push_number};
 
@@ -35,6 +40,7 @@ pub(crate) struct Journal {
     /// Tenants that did something in the batch under way, each once.
     pub tenants: Vec<TenantIx>,
     limits: BTreeMap<LimitIx, LimitDelta>,
+    pub dispatches: DispatchJournal,
     /// What has changed since it was written out, with the batch in which that began.
     dirty: VecDeque<(u64, Thing)>,
     dirty_limits: BTreeSet<LimitIx>,
@@ -54,12 +60,14 @@ pub(crate) struct Journal {
     as_of: BTreeMap<String, u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Thing {
     Tenant(TenantIx),
     Limit(LimitIx),
     /// How queues take turns, by its number here.
     Rotation(usize),
+    /// What a queue or a pool handed out in the last minute.
+    Dispatches(Dispatcher),
 }
 
 #[derive(Default)]
@@ -87,6 +95,9 @@ pub(crate) struct Entry {
     shared_turns: Vec<(TenantId, String, i32, Tag)>,
     #[serde(default)]
     rotations: Vec<(String, RotationState)>,
+    /// By queue and pool: jobs handed out, those whose wait is known, and their waits in ms.
+    #[serde(default)]
+    dispatches: Vec<(String, u32, u32, u64)>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -151,7 +162,8 @@ impl Engine {
     /// batch, after its last command.
     pub fn seal(&mut self, number: u64, out: &mut Vec<Mutation>) {
         self.journal.number = number;
-        let entries = self.journal.tenants.len() + self.journal.limits.len();
+        let Journal { tenants, limits, dispatches, .. } = &self.journal;
+        let entries = tenants.len() + limits.len() + dispatches.batch.len();
         if entries > 0 {
             let entry = self.write_entry();
             out.push(Mutation::Journal(entry.into()));
@@ -219,6 +231,7 @@ impl Engine {
                 out.push_str(&list);
             }
         }
+        self.write_dispatches(&mut out);
         self.write_rotations(&mut out);
         if out.ends_with(',') {
             out.pop();
@@ -249,6 +262,7 @@ impl Engine {
             Thing::Tenant(ix) => self.write_tenant_out(ix, out),
             Thing::Limit(ix) => self.write_limit_out(ix, out),
             Thing::Rotation(index) => self.journal.write_rotation_out(index, out),
+            Thing::Dispatches(dispatcher) => self.write_dispatches_out(&dispatcher, out),
         }
     }
 
@@ -354,6 +368,10 @@ impl Engine {
                     self.journal.rotation_changed(&key, number);
                 }
             }
+        }
+        for &(ref name, count, waits, waited_ms) in &entry.dispatches {
+            let counts = Dispatches { count, waits, waited_ms };
+            self.replay_dispatches(number, Millis(entry.at), name, counts);
         }
         for (name, done) in &entry.limits {
             let Some(partition) = Partition::parse(name) else { continue };

@@ -11,7 +11,9 @@ use rota_engine::Noisy;
 use rota_model::{Millis, Weight};
 
 const EVERY_MS: u64 = 5_000;
-const MINUTE_MS: i64 = 60_000;
+/// The last minute is counted in slots of five seconds: the one under way and the twelve before.
+const SLOT_MS: i64 = 5_000;
+const SLOTS: i64 = 13;
 /// Averages of parts differ by less than this, depending on the order in which they are added up.
 const ROUNDING: f64 = 1e-9;
 
@@ -33,7 +35,7 @@ pub(super) struct Party {
     /// Its depth as of its last look.
     noted: u64,
     signals: BTreeSet<&'static str>,
-    minutes: BTreeMap<i64, Did>,
+    slots: BTreeMap<i64, Did>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,7 +69,7 @@ impl Model {
 
     pub fn did(&mut self, n: usize, wall: Millis, did: Did) {
         let party = &mut self.parties[n];
-        let sum = party.minutes.entry(wall.0.div_euclid(MINUTE_MS)).or_default();
+        let sum = party.slots.entry(wall.0.div_euclid(SLOT_MS)).or_default();
         sum.enqueued += did.enqueued;
         sum.completed += did.completed;
         sum.failed += did.failed;
@@ -186,18 +188,13 @@ impl Party {
         self.throttle.map_or(self.weight, |throttle| throttle.effective)
     }
 
-    /// The minute under way, and of the one before the part that is within sixty seconds.
     fn last_minute(&self, wall: Millis) -> Did {
-        let minute = wall.0.div_euclid(MINUTE_MS);
-        let left = (MINUTE_MS - wall.0.rem_euclid(MINUTE_MS)) as u64;
-        let of = |minute| self.minutes.get(&minute).copied().unwrap_or_default();
-        let (now, before) = (of(minute), of(minute - 1));
-        let sum = |now: u64, before: u64| now + before * left / MINUTE_MS as u64;
-        Did {
-            enqueued: sum(now.enqueued, before.enqueued),
-            completed: sum(now.completed, before.completed),
-            failed: sum(now.failed, before.failed),
-        }
+        let slots = self.slots.range(wall.0.div_euclid(SLOT_MS) - SLOTS + 1..);
+        slots.fold(Did::default(), |sum, (_, did)| Did {
+            enqueued: sum.enqueued + did.enqueued,
+            completed: sum.completed + did.completed,
+            failed: sum.failed + did.failed,
+        })
     }
 }
 

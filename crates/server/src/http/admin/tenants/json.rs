@@ -49,7 +49,7 @@ pub(super) fn stats(view: &TenantView, totals: &Totals) -> Value {
         "tenant_id": view.id,
         "jobs": jobs(view),
         "throughput": {
-            "processed_per_minute": view.minute.completed,
+            "processed_per_minute": view.minute.processed(),
             "enqueued_per_minute": view.minute.enqueued,
         },
         "limits": use_of_limits(view),
