@@ -83,6 +83,9 @@ pub struct Throttle {
     pub action: Option<String>,
     pub original_weight: Option<f64>,
     pub effective_weight: Option<f64>,
+    /// Where each tenant has a concurrency of its own.
+    pub original_concurrency: Option<u64>,
+    pub effective_concurrency: Option<u64>,
     pub since: Option<String>,
     pub until: Option<String>,
 }

@@ -23,6 +23,7 @@ mod in_flight;
 mod inspect;
 mod journal;
 mod limit_watch;
+mod median;
 mod meters;
 mod noise;
 mod pool_watch;

@@ -259,7 +259,7 @@ impl Restore {
         }
         let tenant = engine.tenants.get_mut(ix);
         (tenant.row, tenant.written) = (row, true);
-        engine.follow_weight(ix);
+        engine.follow_config(ix);
         engine.tenant_changed(ix);
         Ok(())
     }

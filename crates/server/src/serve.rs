@@ -169,6 +169,10 @@ fn noisy(settings: &Settings) -> Noisy {
         rate_ratio: own.rate_ratio,
         active_share: own.active_share,
         error_ratio: own.error_ratio,
+        min_depth: own.min_depth as u64,
+        min_enqueued: own.min_enqueued as u64,
+        min_active: own.min_active as u64,
+        min_executions: own.min_executions as u64,
         factor: own.throttle_factor,
         throttle_ms: u64::try_from(own.throttle_for.as_millis()).unwrap_or(u64::MAX),
     }

@@ -67,7 +67,7 @@ impl Engine {
     fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
         let cap = self.cap_of(ix);
         change(self.tenants.get_mut(ix));
-        self.follow_weight(ix);
+        self.follow_config(ix);
         // Another cap is another thing to be told of.
         let same = self.cap_of(ix) == cap;
         self.tenants.get_mut(ix).told_capped &= same;
@@ -187,12 +187,10 @@ impl Engine {
         if !std::mem::replace(&mut tenant.did_something, true) {
             self.journal.tenants.push(ix);
         }
-        if !std::mem::replace(&mut tenant.heard, true) {
-            self.noise.touch(ix);
-        }
         if idle {
             self.tenants.note_recent(ix, now);
         }
+        self.noise_may_change(ix);
     }
 }
 

@@ -7,6 +7,7 @@ mod bounds;
 mod figures;
 mod keys;
 mod limits;
+mod noise;
 mod own_workers;
 mod pools;
 mod restart;

@@ -6,7 +6,7 @@ mod json;
 
 pub(in crate::http) use change::{merge, put, release};
 pub(in crate::http) use delete::delete;
-pub(in crate::http) use json::number;
+pub(in crate::http) use json::{number, throttle};
 
 use axum::extract::State;
 use axum::http::StatusCode;
