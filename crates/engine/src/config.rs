@@ -39,6 +39,9 @@ pub struct Config {
     pub queues_per_tenant: bool,
     /// So many changes of counters are in the journal before the counters themselves are written.
     pub journal_entries: usize,
+    /// How long tenants' usage is kept, by the hour and by the day.
+    pub usage_hours_ms: u64,
+    pub usage_days_ms: u64,
     pub fairness: Fairness,
     pub noisy: Noisy,
     pub starvation: Starvation,
@@ -191,6 +194,8 @@ impl Default for Config {
             global_keys_declared: false,
             queues_per_tenant: false,
             journal_entries: 100_000,
+            usage_hours_ms: 35 * DAY,
+            usage_days_ms: 396 * DAY,
             fairness: Fairness::default(),
             noisy: Noisy::default(),
             starvation: Starvation::default(),

@@ -306,7 +306,11 @@ impl Engine {
     /// A job that is in no lane and no timer any more has ended.
     pub(crate) fn end(&mut self, seq: Seq, class: ClassId, ending: Ending, result: Option<Bytes>) {
         let at = self.wall();
-        let ix = self.classes.slot(class).queue;
+        let slot = self.classes.slot(class);
+        let (ix, tenant) = (slot.queue, slot.tenant);
+        if ending.state() == State::Discarded {
+            self.did(tenant).discarded += 1;
+        }
         let keep_ms = self.retention_of(ix, ending);
         let purge_at = keep_ms.map(|ms| later(at, ms));
         self.out.mutations.push(Mutation::Finish(Finish { seq, ending, at, purge_at, result }));
@@ -321,6 +325,8 @@ impl Engine {
     /// An active job is not active any more; what follows is up to the caller.
     pub(crate) fn release(&mut self, active: &Active) {
         self.count_out(active.class, State::Active, active.size);
+        let tenant = self.classes.slot(active.class).tenant;
+        self.did(tenant).run_ms += active.ran_ms(self.now.mono);
         let correction = (self.config.fairness.cost == Cost::Runtime).then(|| {
             let took = active.ran_ms(self.now.mono).max(1);
             let kind = self.classes.slot(active.class).class.kind.clone();

@@ -59,6 +59,7 @@ pub use inspect::{
     Most, PoolView, QueueMeter, QueueShare, QueueView, Reason, ShardView, ShareView, TenantView,
     Totals, WorkerState, WorkerView,
 };
+pub use journal::UnwrittenUsage;
 pub use meters::{LabelIx, Meter, Times};
 pub use noise::Noisiness;
 pub use population::Population;

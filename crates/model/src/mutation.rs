@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::usage::{UsagePer, UsageRow};
 use crate::{
-    Class, ClassId, Ending, ErrorRow, JobId, Live, Millis, PoolName, Seq, State, WorkerId,
+    Class, ClassId, Ending, ErrorRow, JobId, Live, Millis, PoolName, Seq, State, TenantId, WorkerId,
 };
 
 #[derive(Debug, Clone)]
@@ -60,6 +61,16 @@ pub enum Mutation {
     History(HistoryRow),
     /// Statistics that begin before this are gone.
     ForgetHistory(Period, Millis),
+    /// Is added to what the tenant used in this hour, and in its day.
+    AddUsage(UsageRow),
+    /// Of usage that begins before this, at most so many periods are gone, the oldest first.
+    ForgetUsage {
+        per: UsagePer,
+        before: Millis,
+        most: u32,
+    },
+    /// All that a tenant used is gone.
+    ForgetTenantUsage(TenantId),
     /// What this batch did to counters that are kept apart from the jobs: one entry, under the batch's number.
     Journal(Bytes),
     /// Entries of batches before this one are not needed any more.

@@ -126,6 +126,8 @@ fn engine_config(settings: &Settings) -> Config {
         reschedule_ms: ms(settings.limits.reschedule_delay),
         global_keys_declared: settings.tenancy.isolation == Isolation::Namespace,
         queues_per_tenant: settings.tenancy.isolation == Isolation::Namespace,
+        usage_hours_ms: ms(settings.retention.usage_hours),
+        usage_days_ms: ms(settings.retention.usage_days),
         fairness: fairness(settings),
         noisy: noisy(settings),
         starvation: settings.starvation.rule(),

@@ -8,19 +8,21 @@ mod filled;
 
 use bytes::Bytes;
 use directory::{Directory, block_on};
-use rota_model::{Live, Millis, PoolName, Seq, State};
+use rota_model::usage::{Usage, UsagePer, UsageRow};
+use rota_model::{Live, Millis, PoolName, Seq, State, TenantId};
 use rota_store::suite::Fixture;
 use rota_store::{Batch, Claim, Mutation, Place, Reader, Store};
 use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
 use rusqlite::Connection;
 
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
     include_str!("../migrations/0004_limits.sql"),
     include_str!("../migrations/0005_zones.sql"),
+    include_str!("../migrations/0006_pools.sql"),
 ];
 
 /// Before the first start of a new version, the old format is there to be backed up.
@@ -105,6 +107,28 @@ fn jobs_of_an_older_format_have_no_pool_until_they_are_claimed() {
         assert_sound(&directory);
         let mut store = directory.open();
         assert_eq!((live(&mut store, 1).pool, live(&mut store, 3).pool), (None, Some(pool)));
+    }
+}
+
+/// What tenants use is kept from the first start on.
+#[test]
+fn usage_is_kept_in_a_file_of_an_older_format() {
+    for format in 1..FORMAT {
+        let directory = older(format);
+        let mut store = directory.open();
+        let (tenant, at) = (TenantId::parse("acme").unwrap(), Millis(0));
+        let usage = Usage { enqueued: 3, ..Usage::default() };
+        let mutations = vec![Mutation::AddUsage(UsageRow { tenant: tenant.clone(), at, usage })];
+        let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
+        block_on(store.commit(&batch)).unwrap();
+        let mut reader = store.reader().unwrap();
+        for per in UsagePer::ALL {
+            let found = block_on(reader.usage(per, &tenant, at, Millis(1))).unwrap();
+            assert_eq!(found, [(at, usage)]);
+        }
+        drop(reader);
+        block_on(store.close()).unwrap();
+        assert_sound(&directory);
     }
 }
 

@@ -30,6 +30,7 @@ impl Engine {
             self.scheduler.limits().next_end(),
             self.tenants.ends.first().map(|&(at, _)| at),
             self.tenants.next_trim(),
+            self.journal.unwritten.next(),
             self.minute.map(|minute| minute.saturating_add_ms(60_000)),
         ];
         let in_mono = mono.into_iter().flatten().map(|at| at.saturating_sub(self.now.mono));
@@ -42,6 +43,7 @@ impl Engine {
         self.now.mono = self.now.mono.max(now.mono);
         self.scheduler.advance(self.now);
         self.roll_statistics();
+        self.advance_usage();
         self.end_waits(self.now.mono);
         self.end_blocks(self.now.mono);
         self.listen_for_noise();

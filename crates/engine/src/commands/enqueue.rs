@@ -191,6 +191,7 @@ impl Engine {
         self.total.minute.enqueued += 1;
         self.meter(class).enqueued += 1;
         self.tally(tenant, Tally { enqueued: 1, ..Tally::default() });
+        self.did(tenant).bytes += job.body.len() as u64;
         self.count_enqueued(tenant, 1, self.now.mono as i64);
 
         match (state, due) {

@@ -57,6 +57,7 @@ impl Engine {
                 let before = now.saturating_sub_ms(keep);
                 self.out.mutations.push(Mutation::ForgetHistory(period, before));
             }
+            self.forget_old_usage();
         }
         self.forget_idle_classes();
     }

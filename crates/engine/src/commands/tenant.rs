@@ -102,6 +102,7 @@ impl Engine {
                 self.scheduler.reconfigured(Reconfigured::Shard(shard, false));
             }
         } else {
+            self.forget_usage(ix);
             self.tenants.forget(ix);
             for kind in [Kind::Tenant, Kind::TenantState] {
                 self.out.mutations.push(Mutation::Remove(kind, (**id).into()));
@@ -183,13 +184,10 @@ impl Engine {
         let counters = tenant.counters.get_or_insert_default();
         let idle = counters.minute.is_empty();
         counters.add(tally, now);
-        tenant.did.add(tally);
-        if !std::mem::replace(&mut tenant.did_something, true) {
-            self.journal.tenants.push(ix);
-        }
         if idle {
             self.tenants.note_recent(ix, now);
         }
+        self.did(ix).tally.add(tally);
         self.noise_may_change(ix);
     }
 }

@@ -1,6 +1,7 @@
 //! What a tenant did in the last minute and the last day.
 
 use rota_model::Millis;
+use rota_model::usage::Usage;
 use serde::{Deserialize, Serialize};
 
 use crate::meters::{LastMinute, Sum};
@@ -55,6 +56,12 @@ pub(crate) struct Counters {
     /// The hours of the last day in which it did something, the latest last.
     #[serde(default)]
     day: Vec<Hour>,
+    /// What it used since it was last written out, by the hour's beginning.
+    #[serde(skip)]
+    pub usage: Vec<(Millis, Usage)>,
+    /// How often that was added to what is on disk, since the process began.
+    #[serde(skip)]
+    pub usage_writes: u32,
 }
 
 /// The number of an hour, counted from the epoch, and what was done in it.

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use rota_model::{ClassId, Millis, Quota, TenantConfig, TenantId, Weight};
 
-use super::{Counters, Origin, Tally, TenantRow};
+use super::{Counters, Origin, TenantRow};
 use crate::meters::{SLOT_MS, SLOTS, slot_of};
 use crate::population::Population;
 use crate::scheduler::limits::Window;
@@ -29,9 +29,10 @@ pub(crate) struct Tenant {
     pub enqueued: Option<Box<Window>>,
     pub counters: Option<Box<Counters>>,
     pub dirty: bool,
-    /// What it did in the batch under way.
-    pub did: Tally,
-    pub did_something: bool,
+    /// Where the journal has what it did in the batch under way, from 1 on; 0 if it did nothing.
+    pub did: u32,
+    /// It is among those with usage that is not written down.
+    pub usage_queued: bool,
     /// It did something since tenants were last listened to.
     pub heard: bool,
     /// The signals by which it was last seen to be noisy.
@@ -104,8 +105,8 @@ impl Tenants {
             enqueued: None,
             counters: None,
             dirty: false,
-            did: Tally::default(),
-            did_something: false,
+            did: 0,
+            usage_queued: false,
             heard: false,
             noisy: 0,
             noisy_since: None,

@@ -17,5 +17,6 @@ mod shares;
 mod steps;
 mod tenants;
 mod turns;
+mod usage;
 mod waiting_fetches;
 mod world;

@@ -10,6 +10,7 @@ use rota_model::envelope::NewJob;
 use rota_model::limit::parse_rate_limit;
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::row::Place;
+use rota_model::usage::{Usage, UsagePer};
 use rota_model::{
     Class, ClassId, IdKey, JobId, JobType, LimitKey, Live, Millis, Policy, PoolConfig, PoolName,
     QueueName, Scope, Seq, TenantConfig, TenantId,
@@ -29,6 +30,10 @@ pub struct World {
     classes: BTreeMap<u32, Class>,
     live: BTreeMap<Seq, Live>,
     journal: BTreeMap<u64, Vec<u8>>,
+    /// By tenant, code of the length and beginning of the period.
+    pub usage: BTreeMap<(String, u8, i64), Usage>,
+    /// How many mutations each batch had.
+    pub batch_sizes: Vec<usize>,
     number: u64,
     next_id: u128,
     owners: BTreeMap<Seq, (String, String)>,
@@ -84,6 +89,8 @@ impl World {
             classes: BTreeMap::new(),
             live: BTreeMap::new(),
             journal: BTreeMap::new(),
+            usage: BTreeMap::new(),
+            batch_sizes: Vec::new(),
             number: 0,
             next_id: 1,
             owners: BTreeMap::new(),
@@ -104,6 +111,7 @@ impl World {
         self.woken.extend(woken);
         self.number += 1;
         self.engine.seal(self.number, &mut mutations);
+        self.batch_sizes.push(mutations.len());
         mutations.into_iter().for_each(|mutation| self.store(mutation));
     }
 
@@ -156,6 +164,18 @@ impl World {
             }
             Mutation::Journal(data) => {
                 self.journal.insert(self.number, data.to_vec());
+            }
+            Mutation::AddUsage(row) => {
+                for per in UsagePer::ALL {
+                    let key = (row.tenant.to_string(), per.code(), per.start_of(row.at).0);
+                    self.usage.entry(key).or_default().add(&row.usage);
+                }
+            }
+            Mutation::ForgetUsage { per, before, .. } => {
+                self.usage.retain(|(_, of, at), _| *of != per.code() || *at >= before.0);
+            }
+            Mutation::ForgetTenantUsage(tenant) => {
+                self.usage.retain(|(name, ..), _| **name != *tenant);
             }
             Mutation::TrimJournal(before) => self.journal = self.journal.split_off(&before),
             _ => {}

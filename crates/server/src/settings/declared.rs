@@ -187,6 +187,10 @@ settings! {
             "Age at which cancelled jobs are removed: `0` is at once, `never` keeps them.";
         discarded: Option<Duration> = Keep(Span::between(0, 36_600 * DAY)), "30d",
             "Age at which discarded jobs are removed: `0` is at once, `never` keeps them.";
+        usage_hours: Duration = Span::between(2 * DAY, 400 * DAY), "35d",
+            "How long tenants' usage is kept by the hour.";
+        usage_days: Duration = Span::between(2 * DAY, 3_660 * DAY), "396d",
+            "How long tenants' usage is kept by the day.";
         batch: usize = Number::between(1, 10_000), "500",
             "Most jobs removed in one step.";
     }

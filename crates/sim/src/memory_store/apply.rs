@@ -69,6 +69,10 @@ impl MemoryStore {
                 self.history.retain(|(p, _, at), _| p != period || at >= before);
                 Ok(())
             }
+            // Nothing is decided by it, and it is not read at a start.
+            Mutation::AddUsage(_)
+            | Mutation::ForgetUsage { .. }
+            | Mutation::ForgetTenantUsage(_) => Ok(()),
             Mutation::Journal(data) => match self.journal.insert(number, data.clone()) {
                 None => Ok(()),
                 Some(_) => Err("a batch has two entries in the journal".into()),

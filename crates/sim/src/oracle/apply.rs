@@ -102,6 +102,9 @@ impl World {
             | Mutation::Remove(..)
             | Mutation::History(_)
             | Mutation::ForgetHistory(..)
+            | Mutation::AddUsage(_)
+            | Mutation::ForgetUsage { .. }
+            | Mutation::ForgetTenantUsage(_)
             | Mutation::Journal(_)
             | Mutation::TrimJournal(_) => Ok(()),
         }
