@@ -11,6 +11,7 @@ use crate::active::{Active, Actives};
 use crate::blocked::Blocked;
 use crate::classes::Classes;
 use crate::command::later;
+use crate::commands::OpenIntervals;
 use crate::config::Cost;
 use crate::cron::Crons;
 use crate::entropy::Entropy;
@@ -62,7 +63,9 @@ pub struct Engine {
     pub(crate) closing: bool,
     pub(crate) maintenance: Maintenance,
     pub(crate) total: Stats,
+    /// The minute under way.
     pub(crate) minute: Option<Millis>,
+    pub(crate) open_intervals: OpenIntervals,
     pub(crate) seq_clock: SeqClock,
     /// Bounded queues that a job has left.
     pub(crate) queues_to_unblock: BTreeSet<QueueIx>,
@@ -102,6 +105,7 @@ impl Engine {
             maintenance: Maintenance::default(),
             total: Stats::default(),
             minute: None,
+            open_intervals: OpenIntervals::default(),
             seq_clock: SeqClock::default(),
             queues_to_unblock: BTreeSet::new(),
             blocked: Blocked::default(),
@@ -364,8 +368,7 @@ impl Engine {
         self.out.mutations.push(Mutation::Error(row));
         let slot = self.classes.slot(active.class);
         let (ix, tenant) = (slot.queue, slot.tenant);
-        self.queues.get_mut(ix).stats.minute.failed += 1;
-        self.total.minute.failed += 1;
+        self.record(ix, |minute| minute.failed += 1);
         self.meter(active.class).failed += 1;
         self.tally(tenant, Tally { failed: 1, ..Tally::default() });
         let job = self.job_ref(seq, active.class);

@@ -12,7 +12,7 @@ use rota_model::{
 use serde::de::DeserializeOwned;
 
 use crate::active::Active;
-use crate::commands::{ALL_QUEUES, MAINTENANCE, start_of};
+use crate::commands::{ALL_QUEUES, MAINTENANCE};
 use crate::cron::{Cron, CronRow};
 use crate::journal::{DispatchState, Entry, RotationState};
 use crate::queue::QueueRow;
@@ -138,22 +138,18 @@ impl Restore {
             self.problem.get_or_insert(format!("statistics of '{}' cannot be read", row.queue));
             return;
         };
-        let (now, hour) = (self.engine.now.wall, start_of(row.at, Period::Hour));
-        if hour < start_of(now, Period::Hour) {
+        let (now, hour) = (self.engine.now.wall, Period::Hour.start_of(row.at));
+        if hour < Period::Hour.start_of(now) {
             self.past.entry((hour, row.queue.clone())).or_default().merge(&interval);
             return;
         }
-        let stats = match &*row.queue {
-            ALL_QUEUES => &mut self.engine.total,
-            name => match self.engine.queues.find(name) {
-                Some(ix) => &mut self.engine.queues.get_mut(ix).stats,
-                None => return,
-            },
-        };
-        if row.at == start_of(now, Period::Minute) {
-            stats.minute.merge(&interval);
-        } else {
-            stats.hour.merge(&interval);
+        match &*row.queue {
+            ALL_QUEUES => self.engine.restore_interval(None, row.at, &interval),
+            name => {
+                if let Some(ix) = self.engine.queues.find(name) {
+                    self.engine.restore_interval(Some(ix), row.at, &interval);
+                }
+            }
         }
     }
 

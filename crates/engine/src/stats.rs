@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use rota_model::mutation::Period;
 use rota_model::{Millis, Seq};
 use serde::{Deserialize, Serialize};
 
@@ -72,9 +73,44 @@ impl Sum for Dispatches {
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     pub dispatches: LastMinute<Dispatches>,
+    /// The minute in which something was last counted, and when it began.
     pub minute: Interval,
-    /// Closed minutes of the hour under way.
+    pub minute_at: Millis,
+    /// Closed minutes of an hour, and when that began.
     pub hour: Interval,
+    pub hour_at: Millis,
+    /// It is among those whose minute, or hour, is to be closed.
+    pub minute_listed: bool,
+    pub hour_listed: bool,
+}
+
+/// Intervals that are over and were not written down yet.
+pub(crate) type Closed = Vec<(Period, Millis, Interval)>;
+
+impl Stats {
+    /// The minute under way.
+    pub fn current(&self, now: Millis) -> Interval {
+        let this_minute = self.minute_at == Period::Minute.start_of(now);
+        if this_minute { self.minute.clone() } else { Interval::default() }
+    }
+
+    /// Takes out what is over by now.
+    pub fn close(&mut self, now: Millis, closed: &mut Closed) {
+        if self.minute_at < Period::Minute.start_of(now) && !self.minute.is_empty() {
+            let minute = std::mem::take(&mut self.minute);
+            self.close_hour(Period::Hour.start_of(self.minute_at), closed);
+            self.hour.merge(&minute);
+            self.hour_at = Period::Hour.start_of(self.minute_at);
+            closed.push((Period::Minute, self.minute_at, minute));
+        }
+        self.close_hour(Period::Hour.start_of(now), closed);
+    }
+
+    fn close_hour(&mut self, now: Millis, closed: &mut Closed) {
+        if self.hour_at < now && !self.hour.is_empty() {
+            closed.push((Period::Hour, self.hour_at, std::mem::take(&mut self.hour)));
+        }
+    }
 }
 
 /// Counts by size, to within an eighth.

@@ -59,8 +59,12 @@ pub enum Mutation {
     Remove(Kind, Arc<str>),
     /// An interval of statistics.
     History(HistoryRow),
-    /// Statistics that begin before this are gone.
-    ForgetHistory(Period, Millis),
+    /// Of statistics that begin before this, at most so many intervals are gone, the oldest first.
+    ForgetHistory {
+        period: Period,
+        before: Millis,
+        most: u32,
+    },
     /// Is added to what the tenant used in this hour, and in its day.
     AddUsage(UsageRow),
     /// Of usage that begins before this, at most so many periods are gone, the oldest first.
@@ -237,6 +241,12 @@ impl Period {
             Period::Minute => 60_000,
             Period::Hour => 3_600_000,
         }
+    }
+
+    /// The beginning of the interval that this moment belongs to.
+    #[must_use]
+    pub fn start_of(self, at: Millis) -> Millis {
+        Millis(at.0 - at.0.rem_euclid(self.ms()))
     }
 }
 

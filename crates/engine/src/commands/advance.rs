@@ -21,6 +21,7 @@ impl Engine {
             self.scheduler.next_timer(),
             self.noise.next_look(),
             self.scheduler.is_sweeping().then_some(0),
+            self.classes.is_sweeping().then_some(0),
         ];
         let frozen = self.maintenance.enabled();
         let wall = [
@@ -32,6 +33,7 @@ impl Engine {
             self.tenants.next_trim(),
             self.journal.unwritten.next(),
             self.minute.map(|minute| minute.saturating_add_ms(60_000)),
+            self.open_intervals.next(),
         ];
         let in_mono = mono.into_iter().flatten().map(|at| at.saturating_sub(self.now.mono));
         let in_wall = wall.into_iter().flatten().map(|at| at.since(self.now.wall).max(0) as u64);

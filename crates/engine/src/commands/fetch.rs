@@ -150,19 +150,20 @@ impl Engine {
             self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), Dispatches::ONE);
         }
         self.meters.count_dispatch(meter, ask.pool.as_ref(), own == 0, wall);
-        let queue = self.queues.get_mut(ix);
-        queue.starves = false;
-        queue.stats.minute.dispatched += 1;
-        self.total.minute.dispatched += 1;
+        self.queues.get_mut(ix).starves = false;
         let mut dispatch = Dispatches::ONE;
         let since = if job.fresh { self.seq_clock.accepted_at(seq) } else { job.since };
         if let Some(since) = since {
             let waited = wall.0.saturating_sub(since.0).max(0) as u64;
-            self.queues.get_mut(ix).stats.minute.wait_ms.record(waited);
-            self.total.minute.wait_ms.record(waited);
             self.meters.at(meter).began_after(waited);
             (dispatch.waits, dispatch.waited_ms) = (1, waited);
         }
+        self.record(ix, |minute| {
+            minute.dispatched += 1;
+            if dispatch.waits > 0 {
+                minute.wait_ms.record(dispatch.waited_ms);
+            }
+        });
         self.queues.get_mut(ix).stats.dispatches.add(dispatch, wall);
         self.total.dispatches.add(dispatch, wall);
         self.journal.dispatches.add(Dispatcher::Queue(ix), dispatch);

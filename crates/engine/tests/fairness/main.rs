@@ -14,6 +14,7 @@ mod restart;
 mod rotations;
 mod schedules;
 mod shares;
+mod statistics;
 mod steps;
 mod tenants;
 mod turns;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use rota_engine::{
     Ack, Claimed, Command, Config, Effects, Engine, Enqueue, EventKind, Failure, Fetch, Holder,
-    Nack, Now, Preference, PutLimit, Reply, Restore, Settle, Target, TenantChange, WaiterId,
+    Interval, Nack, Now, Preference, PutLimit, Reply, Restore, Settle, Target, TenantChange,
+    WaiterId,
 };
 use rota_model::envelope::NewJob;
 use rota_model::limit::parse_rate_limit;
@@ -30,6 +31,8 @@ pub struct World {
     classes: BTreeMap<u32, Class>,
     live: BTreeMap<Seq, Live>,
     journal: BTreeMap<u64, Vec<u8>>,
+    /// Statistics by the length in ms, queue and beginning.
+    pub history: BTreeMap<(i64, String, i64), Interval>,
     /// By tenant, code of the length and beginning of the period.
     pub usage: BTreeMap<(String, u8, i64), Usage>,
     /// How many mutations each batch had.
@@ -89,6 +92,7 @@ impl World {
             classes: BTreeMap::new(),
             live: BTreeMap::new(),
             journal: BTreeMap::new(),
+            history: BTreeMap::new(),
             usage: BTreeMap::new(),
             batch_sizes: Vec::new(),
             number: 0,
@@ -164,6 +168,11 @@ impl World {
             }
             Mutation::Journal(data) => {
                 self.journal.insert(self.number, data.to_vec());
+            }
+            Mutation::History(row) => {
+                let interval = serde_json::from_slice(&row.data).unwrap();
+                let key = (row.period.ms(), row.queue.to_string(), row.at.0);
+                self.history.insert(key, interval);
             }
             Mutation::AddUsage(row) => {
                 for per in UsagePer::ALL {

@@ -101,7 +101,7 @@ impl World {
             | Mutation::Put(..)
             | Mutation::Remove(..)
             | Mutation::History(_)
-            | Mutation::ForgetHistory(..)
+            | Mutation::ForgetHistory { .. }
             | Mutation::AddUsage(_)
             | Mutation::ForgetUsage { .. }
             | Mutation::ForgetTenantUsage(_)

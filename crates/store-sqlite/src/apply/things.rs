@@ -52,9 +52,18 @@ impl Applier<'_> {
         .map(drop)
     }
 
-    pub(super) fn forget_history(&self, period: Period, before: Millis) -> Result<(), Fault> {
-        self.run("DELETE FROM history WHERE period = ?1 AND at < ?2", (period.code(), before.0))
-            .map(drop)
+    pub(super) fn forget_history(
+        &self,
+        period: Period,
+        before: Millis,
+        most: u32,
+    ) -> Result<(), Fault> {
+        self.run(
+            "DELETE FROM history WHERE (period, queue, at) IN (SELECT period, queue, at FROM history \
+             INDEXED BY history_age WHERE period = ?1 AND at < ?2 ORDER BY at LIMIT ?3)",
+            (period.code(), before.0, most),
+        )
+        .map(drop)
     }
 
     pub(super) fn add_usage(&self, row: &UsageRow) -> Result<(), Fault> {
