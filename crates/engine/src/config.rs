@@ -40,6 +40,9 @@ pub struct Config {
     pub queues_per_tenant: bool,
     /// So many changes of counters are in the journal before the counters themselves are written.
     pub journal_entries: usize,
+    /// How long tenants' usage is kept, by the hour and by the day.
+    pub usage_hours_ms: u64,
+    pub usage_days_ms: u64,
     pub fairness: Fairness,
     pub noisy: Noisy,
     pub starvation: Starvation,
@@ -133,13 +136,19 @@ pub struct Noisy {
     pub throttle: bool,
     /// Times the median depth of tenants that have jobs waiting.
     pub depth_ratio: f64,
-    /// Times the average rate of tenants that enqueue.
+    /// Times the average rate of tenants that enqueued something.
     pub rate_ratio: f64,
     /// Part of all active jobs.
     pub active_share: f64,
     /// Times the average part of executions that fail.
     pub error_ratio: f64,
-    /// What is left of the weight.
+    /// Below these nobody is noisy: jobs of the tenant that wait, jobs that it enqueued in the last
+    /// minute, active jobs of all tenants, and executions of the tenant in the last minute.
+    pub min_depth: u64,
+    pub min_enqueued: u64,
+    pub min_active: u64,
+    pub min_executions: u64,
+    /// What is left of the weight, or of the concurrency.
     pub factor: f64,
     pub throttle_ms: u64,
 }
@@ -153,6 +162,10 @@ impl Default for Noisy {
             rate_ratio: 5.0,
             active_share: 0.5,
             error_ratio: 3.0,
+            min_depth: 100,
+            min_enqueued: 100,
+            min_active: 10,
+            min_executions: 20,
             factor: 0.2,
             throttle_ms: 300_000,
         }
@@ -204,6 +217,8 @@ impl Default for Config {
             global_keys_declared: false,
             queues_per_tenant: false,
             journal_entries: 100_000,
+            usage_hours_ms: 35 * DAY,
+            usage_days_ms: 396 * DAY,
             fairness: Fairness::default(),
             noisy: Noisy::default(),
             starvation: Starvation::default(),

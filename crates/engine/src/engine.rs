@@ -11,6 +11,7 @@ use crate::active::{Active, Actives};
 use crate::blocked::Blocked;
 use crate::classes::Classes;
 use crate::command::later;
+use crate::commands::OpenIntervals;
 use crate::config::Cost;
 use crate::cron::Crons;
 use crate::entropy::Entropy;
@@ -62,7 +63,9 @@ pub struct Engine {
     pub(crate) closing: bool,
     pub(crate) maintenance: Maintenance,
     pub(crate) total: Stats,
+    /// The minute under way.
     pub(crate) minute: Option<Millis>,
+    pub(crate) open_intervals: OpenIntervals,
     pub(crate) seq_clock: SeqClock,
     /// Bounded queues that a job has left.
     pub(crate) queues_to_unblock: BTreeSet<QueueIx>,
@@ -103,6 +106,7 @@ impl Engine {
             maintenance: Maintenance::default(),
             total: Stats::default(),
             minute: None,
+            open_intervals: OpenIntervals::default(),
             seq_clock: SeqClock::default(),
             queues_to_unblock: BTreeSet::new(),
             blocked: Blocked::new(caps.waiting_enqueues),
@@ -314,7 +318,11 @@ impl Engine {
     /// A job that is in no lane and no timer any more has ended.
     pub(crate) fn end(&mut self, seq: Seq, class: ClassId, ending: Ending, result: Option<Bytes>) {
         let at = self.wall();
-        let ix = self.classes.slot(class).queue;
+        let slot = self.classes.slot(class);
+        let (ix, tenant) = (slot.queue, slot.tenant);
+        if ending.state() == State::Discarded {
+            self.did(tenant).discarded += 1;
+        }
         let keep_ms = self.retention_of(ix, ending);
         let purge_at = keep_ms.map(|ms| later(at, ms));
         self.out.mutations.push(Mutation::Finish(Finish { seq, ending, at, purge_at, result }));
@@ -329,6 +337,8 @@ impl Engine {
     /// An active job is not active any more; what follows is up to the caller.
     pub(crate) fn release(&mut self, active: &Active) {
         self.count_out(active.class, State::Active, active.size);
+        let tenant = self.classes.slot(active.class).tenant;
+        self.did(tenant).run_ms += active.ran_ms(self.now.mono);
         let correction = (self.config.fairness.cost == Cost::Runtime).then(|| {
             let took = active.ran_ms(self.now.mono).max(1);
             let kind = self.classes.slot(active.class).class.kind.clone();
@@ -366,8 +376,7 @@ impl Engine {
         self.out.mutations.push(Mutation::Error(row));
         let slot = self.classes.slot(active.class);
         let (ix, tenant) = (slot.queue, slot.tenant);
-        self.queues.get_mut(ix).stats.minute.failed += 1;
-        self.total.minute.failed += 1;
+        self.record(ix, |minute| minute.failed += 1);
         self.meter(active.class).failed += 1;
         self.tally(tenant, Tally { failed: 1, ..Tally::default() });
         let job = self.job_ref(seq, active.class);

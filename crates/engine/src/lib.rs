@@ -24,6 +24,7 @@ mod in_flight;
 mod inspect;
 mod journal;
 mod limit_watch;
+mod median;
 mod meters;
 mod noise;
 mod pool_watch;
@@ -60,6 +61,7 @@ pub use inspect::{
     Most, PoolView, QueueMeter, QueueShare, QueueView, Reason, ShardView, ShareView, TenantView,
     Totals, WorkerState, WorkerView,
 };
+pub use journal::UnwrittenUsage;
 pub use meters::{LabelIx, Meter, MetricBounds, Times};
 pub use noise::Noisiness;
 pub use population::Population;

@@ -155,10 +155,6 @@ impl Queues {
         self.all.iter()
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Queue> {
-        self.all.iter_mut()
-    }
-
     pub fn indexes(&self) -> impl Iterator<Item = QueueIx> + use<> {
         (0..self.all.len() as u32).map(QueueIx)
     }

@@ -8,7 +8,8 @@ mod filled;
 
 use bytes::Bytes;
 use directory::{Directory, block_on};
-use rota_model::{Live, Millis, PoolName, Seq, State};
+use rota_model::usage::{Usage, UsagePer, UsageRow};
+use rota_model::{Live, Millis, PoolName, Seq, State, TenantId};
 use rota_store::suite::Fixture;
 use rota_store::{Batch, Claim, Kind, Mutation, Place, Reader, Store};
 use rota_store_sqlite::check::{Depth, check};
@@ -140,6 +141,28 @@ fn runs_of_schedules_become_rows() {
         let crons: Vec<_> = crons.iter().filter(|(name, _)| name != "nightly").collect();
         assert!(crons.iter().all(|(_, json)| *json == kept), "{crons:?}");
         assert_eq!(crons.len(), 2);
+    }
+}
+
+/// What tenants use is kept from the first start on.
+#[test]
+fn usage_is_kept_in_a_file_of_an_older_format() {
+    for format in 1..FORMAT {
+        let directory = older(format);
+        let mut store = directory.open();
+        let (tenant, at) = (TenantId::parse("acme").unwrap(), Millis(0));
+        let usage = Usage { enqueued: 3, ..Usage::default() };
+        let mutations = vec![Mutation::AddUsage(UsageRow { tenant: tenant.clone(), at, usage })];
+        let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
+        block_on(store.commit(&batch)).unwrap();
+        let mut reader = store.reader().unwrap();
+        for per in UsagePer::ALL {
+            let found = block_on(reader.usage(per, &tenant, at, Millis(1))).unwrap();
+            assert_eq!(found, [(at, usage)]);
+        }
+        drop(reader);
+        block_on(store.close()).unwrap();
+        assert_sound(&directory);
     }
 }
 

@@ -12,6 +12,7 @@ mod support;
 mod shorthand;
 
 mod api;
+mod usage;
 mod watch;
 mod weights;
 

@@ -21,6 +21,7 @@ impl Engine {
             self.scheduler.next_timer(),
             self.noise.next_look(),
             self.scheduler.is_sweeping().then_some(0),
+            self.classes.is_sweeping().then_some(0),
         ];
         let frozen = self.maintenance.enabled();
         let wall = [
@@ -29,7 +30,10 @@ impl Engine {
             self.watch.next_deadline(),
             self.scheduler.limits().next_end(),
             self.tenants.ends.first().map(|&(at, _)| at),
+            self.tenants.next_trim(),
+            self.journal.unwritten.next(),
             self.minute.map(|minute| minute.saturating_add_ms(60_000)),
+            self.open_intervals.next(),
         ];
         let in_mono = mono.into_iter().flatten().map(|at| at.saturating_sub(self.now.mono));
         let in_wall = wall.into_iter().flatten().map(|at| at.since(self.now.wall).max(0) as u64);
@@ -41,9 +45,11 @@ impl Engine {
         self.now.mono = self.now.mono.max(now.mono);
         self.scheduler.advance(self.now);
         self.roll_statistics();
+        self.advance_usage();
         self.end_waits(self.now.mono);
         self.end_blocks(self.now.mono);
         self.listen_for_noise();
+        self.tenants.trim_recent(self.now.wall, SLICE);
         let mut left = SLICE;
         while left > 0 && self.do_one_due_thing() {
             left -= 1;

@@ -194,10 +194,10 @@ impl Engine {
         self.seq_clock.note(seq, created);
         let slot = self.classes.slot(class);
         let (ix, tenant) = (slot.queue, slot.tenant);
-        self.queues.get_mut(ix).stats.minute.enqueued += 1;
-        self.total.minute.enqueued += 1;
+        self.record(ix, |minute| minute.enqueued += 1);
         self.meter(class).enqueued += 1;
         self.tally(tenant, Tally { enqueued: 1, ..Tally::default() });
+        self.did(tenant).bytes += job.body.len() as u64;
         self.count_enqueued(tenant, 1, self.now.mono as i64);
 
         match (state, due) {

@@ -36,10 +36,10 @@ impl Engine {
         let tenant = self.classes.slot(active.class).tenant;
         self.meter(active.class).took(duration_ms);
         self.tally(tenant, Tally { completed: 1, ..Tally::default() });
-        for stats in [&mut self.queues.get_mut(ix).stats, &mut self.total] {
-            stats.minute.completed += 1;
-            stats.minute.run_ms.record(duration_ms);
-        }
+        self.record(ix, |minute| {
+            minute.completed += 1;
+            minute.run_ms.record(duration_ms);
+        });
         self.end(seq, active.class, Ending::Completed, ack.result);
         let job = self.job_ref(seq, active.class).named(ack.job.id);
         self.emit(EventKind::Completed { job, attempt: active.attempt, duration_ms });

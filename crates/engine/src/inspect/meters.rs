@@ -36,15 +36,14 @@ impl Engine {
     /// So many queues from this place on, in the order in which they came up. Fewer are the last.
     #[must_use]
     pub fn queue_meters(&self, from: usize, most: usize) -> Vec<QueueMeter> {
-        let (left, all) = (self.left_of_minute(), self.dispatched_lately());
+        let (now, all) = (self.wall(), self.dispatched_in_minute());
         let meter = |queue: &Queue| {
-            let stats = &queue.stats;
-            let lately = stats.minute.dispatched + stats.last.dispatched * left / 60_000;
+            let dispatched = u64::from(queue.stats.dispatches.sum(now).count);
             QueueMeter {
                 label: self.meters.queue_label(&queue.name),
                 pressure: queue.pressure(),
                 bounded: queue.row.settings.bounds.is_some(),
-                ratio: part(lately, all),
+                ratio: part(dispatched, all),
                 starved: queue.starved,
             }
         };
@@ -64,10 +63,10 @@ impl Engine {
     #[must_use]
     pub fn labels(&self, from: usize, most: usize) -> Vec<LabelView> {
         let now = self.wall();
-        let all = self.meters.lately(now);
+        let all = self.meters.starts(now);
         let view = |label: &Label| LabelView {
             tenant: label.tenant.clone(),
-            share: part(label.lately.of(now), all),
+            share: part(label.starts(now), all),
         };
         self.meters.labels(from, most).map(view).collect()
     }
@@ -105,13 +104,17 @@ impl Engine {
     }
 
     /// After a start: what tenants were given in the last minute is known by tenant alone.
-    pub(crate) fn bring_shares_back(&mut self) {
-        let now = self.wall();
-        for (_, tenant) in self.tenants.iter() {
-            let starts = tenant.counters.as_ref().map(|counters| counters.starts());
-            if let Some(starts) = starts.filter(|starts| starts.of(now) > 0) {
-                self.meters.add_lately(&tenant.id, starts);
+    pub(crate) fn bring_last_minute_back(&mut self) {
+        let mut recent = Vec::new();
+        for (ix, tenant) in self.tenants.iter() {
+            let Some(counters) = &tenant.counters else { continue };
+            for (slot, tally) in
+                counters.minute.slots().filter(|(_, tally)| tally.shared_starts() > 0)
+            {
+                self.meters.add_starts(&tenant.id, slot, tally.shared_starts());
             }
+            recent.extend((!counters.minute.is_empty()).then_some(ix));
         }
+        recent.into_iter().for_each(|ix| self.tenants.note_recent(ix, self.now.wall));
     }
 }

@@ -90,6 +90,6 @@ impl Engine {
     /// Jobs of all tenants that were handed out in the last minute.
     #[must_use]
     pub fn dispatched_1m(&self) -> u64 {
-        self.meters.lately(self.wall())
+        self.meters.starts(self.wall())
     }
 }

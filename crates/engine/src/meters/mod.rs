@@ -1,7 +1,7 @@
 //! Figures for those who watch from outside, by tenant and queue. They are counted where things
 //! happen, so that reading them costs the same however many tenants there are.
 
-mod lately;
+mod last_minute;
 mod meter;
 mod times;
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rota_model::{Millis, PoolName, QueueName, TenantId};
 
-pub(crate) use lately::Lately;
+pub(crate) use last_minute::{LastMinute, SLOT_MS, SLOTS, Sum, slot_of};
 pub use meter::Meter;
 pub use times::Times;
 
@@ -29,8 +29,8 @@ pub(crate) struct MeterIx(u32);
 pub(crate) struct Label {
     /// `None` is everyone without a label of their own.
     pub tenant: Option<TenantId>,
-    /// Jobs handed out.
-    pub lately: Lately,
+    /// Jobs handed out to shared workers.
+    starts: LastMinute<u64>,
     /// By the queue's label.
     meters: BTreeMap<QueueLabel, MeterIx>,
 }
@@ -63,19 +63,19 @@ pub(crate) struct Meters {
     /// Queues with a label of their own, which they keep.
     queues: BTreeSet<Arc<str>>,
     all: Vec<Meter>,
-    lately: Lately,
+    starts: LastMinute<u64>,
 }
 
 impl Meters {
     pub fn new(bounds: MetricBounds) -> Self {
-        let other = Label { tenant: None, lately: Lately::default(), meters: BTreeMap::new() };
+        let other = Label { tenant: None, starts: LastMinute::default(), meters: BTreeMap::new() };
         Self {
             bounds,
             labels: vec![other],
             by_tenant: BTreeMap::new(),
             queues: BTreeSet::new(),
             all: Vec::new(),
-            lately: Lately::default(),
+            starts: LastMinute::default(),
         }
     }
 
@@ -88,8 +88,8 @@ impl Meters {
             return LabelIx::OTHER;
         }
         let label = LabelIx(self.labels.len() as u32);
-        let (id, lately) = (Some(tenant.clone()), Lately::default());
-        self.labels.push(Label { tenant: id, lately, meters: BTreeMap::new() });
+        let (id, starts) = (Some(tenant.clone()), LastMinute::default());
+        self.labels.push(Label { tenant: id, starts, meters: BTreeMap::new() });
         self.by_tenant.insert(tenant.clone(), label);
         label
     }
@@ -151,15 +151,15 @@ impl Meters {
         if !shared {
             return;
         }
-        self.labels[label.0 as usize].lately.add(now);
-        self.lately.add(now);
+        self.labels[label.0 as usize].starts.add(1, now);
+        self.starts.add(1, now);
     }
 
     /// Jobs that were handed out before this process began.
-    pub fn add_lately(&mut self, tenant: &TenantId, starts: Lately) {
+    pub fn add_starts(&mut self, tenant: &TenantId, slot: u32, starts: u64) {
         let label = self.give_label(tenant);
-        self.labels[label.0 as usize].lately.merge(starts);
-        self.lately.merge(starts);
+        self.labels[label.0 as usize].starts.add_to(slot, starts);
+        self.starts.add_to(slot, starts);
     }
 
     /// So many from this place on that were ever used. Fewer than there are places is not the end.
@@ -175,9 +175,16 @@ impl Meters {
         self.labels.iter().skip(from).take(most)
     }
 
-    /// All jobs handed out in the last minute.
-    pub fn lately(&self, now: Millis) -> u64 {
-        self.lately.of(now)
+    /// All jobs handed out to shared workers in the last minute.
+    pub fn starts(&self, now: Millis) -> u64 {
+        self.starts.sum(now)
+    }
+}
+
+impl Label {
+    /// Of them, those of this label.
+    pub fn starts(&self, now: Millis) -> u64 {
+        self.starts.sum(now)
     }
 }
 

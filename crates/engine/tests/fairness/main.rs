@@ -5,16 +5,20 @@
 
 mod bounds;
 mod caps;
+mod figures;
 mod keys;
 mod limits;
+mod noise;
 mod own_workers;
 mod pools;
 mod restart;
 mod rotations;
 mod schedules;
 mod shares;
+mod statistics;
 mod steps;
 mod tenants;
 mod turns;
+mod usage;
 mod waiting_fetches;
 mod world;

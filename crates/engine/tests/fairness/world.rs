@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use rota_engine::{
     Ack, Claimed, Command, Config, Effects, Engine, Enqueue, EventKind, Failure, Fetch, Holder,
-    Nack, Now, Preference, PutLimit, Reply, Restore, Settle, Target, TenantChange, WaiterId,
+    Interval, Nack, Now, Preference, PutLimit, Reply, Restore, Settle, Target, TenantChange,
+    WaiterId,
 };
 use rota_model::envelope::NewJob;
 use rota_model::limit::parse_rate_limit;
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::row::Place;
+use rota_model::usage::{Usage, UsagePer};
 use rota_model::{
     Class, ClassId, IdKey, JobId, JobType, LimitKey, Live, Millis, Policy, PoolConfig, PoolName,
     QueueName, Scope, Seq, TenantConfig, TenantId,
@@ -31,6 +33,12 @@ pub struct World {
     journal: BTreeMap<u64, Vec<u8>>,
     /// Bytes of named things that the last command wrote.
     pub written: usize,
+    /// Statistics by the length in ms, queue and beginning.
+    pub history: BTreeMap<(i64, String, i64), Interval>,
+    /// By tenant, code of the length and beginning of the period.
+    pub usage: BTreeMap<(String, u8, i64), Usage>,
+    /// How many mutations each batch had.
+    pub batch_sizes: Vec<usize>,
     number: u64,
     next_id: u128,
     owners: BTreeMap<Seq, (String, String)>,
@@ -87,6 +95,9 @@ impl World {
             live: BTreeMap::new(),
             journal: BTreeMap::new(),
             written: 0,
+            history: BTreeMap::new(),
+            usage: BTreeMap::new(),
+            batch_sizes: Vec::new(),
             number: 0,
             next_id: 1,
             owners: BTreeMap::new(),
@@ -108,6 +119,7 @@ impl World {
         self.number += 1;
         self.written = 0;
         self.engine.seal(self.number, &mut mutations);
+        self.batch_sizes.push(mutations.len());
         mutations.into_iter().for_each(|mutation| self.store(mutation));
     }
 
@@ -162,6 +174,23 @@ impl World {
             }
             Mutation::Journal(data) => {
                 self.journal.insert(self.number, data.to_vec());
+            }
+            Mutation::History(row) => {
+                let interval = serde_json::from_slice(&row.data).unwrap();
+                let key = (row.period.ms(), row.queue.to_string(), row.at.0);
+                self.history.insert(key, interval);
+            }
+            Mutation::AddUsage(row) => {
+                for per in UsagePer::ALL {
+                    let key = (row.tenant.to_string(), per.code(), per.start_of(row.at).0);
+                    self.usage.entry(key).or_default().add(&row.usage);
+                }
+            }
+            Mutation::ForgetUsage { per, before, .. } => {
+                self.usage.retain(|(_, of, at), _| *of != per.code() || *at >= before.0);
+            }
+            Mutation::ForgetTenantUsage(tenant) => {
+                self.usage.retain(|(name, ..), _| **name != *tenant);
             }
             Mutation::TrimJournal(before) => self.journal = self.journal.split_off(&before),
             _ => {}

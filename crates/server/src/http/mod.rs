@@ -174,6 +174,7 @@ fn router(app: Arc<App>) -> Router {
         )
         .route("/tenants/{id}/limits", get(admin::tenants::limits).put(admin::tenants::merge))
         .route("/tenants/{id}/stats", get(admin::tenants::stats))
+        .route("/tenants/{id}/usage", get(admin::tenants::usage))
         .route("/tenants/{id}/jobs", get(admin::tenants::jobs))
         .route("/tenants/{id}/changes", get(admin::tenants::changes))
         .route("/tenants/{id}/release", post(admin::tenants::release))

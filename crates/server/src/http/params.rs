@@ -66,6 +66,16 @@ impl Params {
         found.map(|(_, value)| &**value).filter(|value| !value.is_empty())
     }
 
+    /// Refuses parameters that are none of these.
+    pub fn only(&self, known: &[&str]) -> Result<(), ApiError> {
+        let unknown = self.0.iter().map(|(key, _)| key).find(|key| !known.contains(&&***key));
+        unknown.map_or(Ok(()), |key| {
+            Err(ApiError::invalid_request(format!("'{key}' is not a parameter of this request."))
+                .detail("field", key.as_str())
+                .hint(format!("There are: {}.", known.join(", "))))
+        })
+    }
+
     /// A comma-separated list, also when the parameter is repeated.
     pub fn list(&self, name: &str) -> Vec<String> {
         let values = self.0.iter().filter(|(key, _)| key == name);

@@ -138,7 +138,8 @@ settings! {
         detect: bool = Switch, "true",
             "Watch for tenants that crowd out the others, and report them in events and statistics.";
         throttle: bool = Switch, "false",
-            "Lower the weight of such a tenant for a while.";
+            "Lower the weight of such a tenant for a while, or with `fairness.strategy` at `strict` its \
+            concurrency. Refused where neither has an effect: without fairness.";
         depth_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "10",
             "Waiting jobs, as a multiple of the median of tenants that have any, that make a tenant noisy.";
         rate_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "5",
@@ -147,8 +148,16 @@ settings! {
             "Part of all active jobs beyond which a tenant is noisy.";
         error_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "3",
             "Failure rate, as a multiple of the average, that makes a tenant noisy.";
+        min_depth: usize = Number::between(1, 1_000_000_000), "100",
+            "A tenant with fewer waiting jobs is not noisy by their number.";
+        min_enqueued: usize = Number::between(1, 1_000_000_000), "100",
+            "A tenant that enqueued fewer jobs in the last minute is not noisy by its rate.";
+        min_active: usize = Number::between(1, 1_000_000_000), "10",
+            "With fewer active jobs of all tenants, nobody is noisy by its part of them.";
+        min_executions: usize = Number::between(1, 1_000_000_000), "20",
+            "A tenant of which fewer executions ended in the last minute is not noisy by its failures.";
         throttle_factor: f64 = Fraction::between(0.01, 1.0), "0.2",
-            "What the weight of a throttled tenant is multiplied by.";
+            "What the weight of a throttled tenant is multiplied by, or its concurrency.";
         throttle_for: Duration = Span::between(MILLISECOND, 366 * DAY), "5m",
             "How long a tenant stays throttled.";
     }
@@ -196,6 +205,10 @@ settings! {
             "Age at which cancelled jobs are removed: `0` is at once, `never` keeps them.";
         discarded: Option<Duration> = Keep(Span::between(0, 36_600 * DAY)), "30d",
             "Age at which discarded jobs are removed: `0` is at once, `never` keeps them.";
+        usage_hours: Duration = Span::between(2 * DAY, 400 * DAY), "35d",
+            "How long tenants' usage is kept by the hour.";
+        usage_days: Duration = Span::between(2 * DAY, 3_660 * DAY), "396d",
+            "How long tenants' usage is kept by the day.";
         batch: usize = Number::between(1, 10_000), "500",
             "Most jobs removed in one step.";
     }

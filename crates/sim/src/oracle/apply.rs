@@ -102,7 +102,10 @@ impl World {
             | Mutation::Put(..)
             | Mutation::Remove(..)
             | Mutation::History(_)
-            | Mutation::ForgetHistory(..)
+            | Mutation::ForgetHistory { .. }
+            | Mutation::AddUsage(_)
+            | Mutation::ForgetUsage { .. }
+            | Mutation::ForgetTenantUsage(_)
             | Mutation::Journal(_)
             | Mutation::TrimJournal(_) => Ok(()),
         }

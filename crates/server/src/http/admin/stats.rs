@@ -35,7 +35,7 @@ pub(in crate::http) async fn totals(State(app): Shared) -> ApiResult {
         "waiting_fetches": waiting,
         "jobs": by_state(&totals),
         "throughput": {
-            "processed_per_minute": hour.completed as f64 / 60.0,
+            "processed_per_minute": hour.processed() as f64 / 60.0,
             "failed_per_minute": hour.failed as f64 / 60.0,
         },
         "uptime_seconds": app.handle.clock().uptime().as_secs(),
@@ -56,7 +56,7 @@ async fn of_tenant(app: &App, tenant: TenantId) -> ApiResult {
         "workers": workers,
         "jobs": by_state(&totals),
         "throughput": {
-            "processed_per_minute": minute.completed,
+            "processed_per_minute": minute.processed(),
             "failed_per_minute": minute.failed,
         },
         "uptime_seconds": app.handle.clock().uptime().as_secs(),
@@ -149,7 +149,7 @@ async fn gather(
 fn point(at: i64, interval: &Interval) -> Value {
     json!({
         "timestamp": Millis(at).to_string(),
-        "processed": interval.completed,
+        "processed": interval.processed(),
         "failed": interval.failed,
         "enqueued": interval.enqueued,
         "latency_p50_ms": interval.run_ms.quantile(0.5),
