@@ -135,6 +135,7 @@ impl Engine {
             Command::PauseQueue(name) => self.pause_queue(name),
             Command::ResumeQueue(name) => self.resume_queue(name),
             Command::ConfigureQueue(name, settings) => self.configure_queue(name, settings),
+            Command::DeleteQueue(name) => self.delete_queue(&name),
             Command::PutCron(spec) => self.put_cron(&spec),
             Command::RemoveCron(name) => self.remove_cron(&name),
             Command::EnableCron(name, enabled) => self.enable_cron(&name, enabled),
@@ -215,21 +216,26 @@ impl Engine {
 
     /// The queue's index; a new queue is written down.
     pub(crate) fn queue_ix(&mut self, name: &QueueName) -> Result<QueueIx, Refusal> {
-        if let Some(ix) = self.queues.find(name) {
+        if let Some(ix) = self.queues.find_existing(name) {
             return Ok(ix);
         }
         if self.queues.len() >= self.config.max_queues {
             return Err(Refusal::TooManyQueues { limit: self.config.max_queues });
         }
-        let row = QueueRow { created: self.wall(), paused: None, settings: Default::default() };
+        let row = QueueRow::new(self.wall());
         self.put(Kind::Queue, name, &row);
-        let ix = self.add_queue(name.clone(), row);
+        let ix = match self.queues.find(name) {
+            Some(deleted) => deleted,
+            None => self.add_queue(name.clone()),
+        };
+        self.queues.create(ix, row);
         self.find_queue_limit(name);
         Ok(ix)
     }
 
-    pub(crate) fn add_queue(&mut self, name: QueueName, row: QueueRow) -> QueueIx {
-        let ix = self.queues.add(name.clone(), row);
+    /// A slot for a queue, which does not exist before its row is known.
+    pub(crate) fn add_queue(&mut self, name: QueueName) -> QueueIx {
+        let ix = self.queues.add(name.clone());
         self.scheduler.add_queue(ix);
         self.scheduler.queue_created(&name, ix);
         ix

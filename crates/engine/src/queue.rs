@@ -8,8 +8,8 @@ use rota_model::{Millis, QueueName, State};
 use serde::{Deserialize, Serialize};
 
 use crate::population::Population;
-use crate::shard::ShardIx;
 use crate::stats::Stats;
+use crate::tenant::TenantIx;
 use crate::{QueueSettings, WaiterId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,13 +18,18 @@ pub(crate) struct QueueIx(pub u32);
 pub(crate) struct Queues {
     all: Vec<Queue>,
     by_name: std::collections::HashMap<QueueName, QueueIx, RandomState>,
+    /// Queues that exist.
+    existing: usize,
     bounded: bool,
 }
 
 pub(crate) struct Queue {
     pub row: QueueRow,
     pub name: QueueName,
-    pub shards: Vec<ShardIx>,
+    /// Its row is on disk. A deleted queue stays known while finished jobs or fetches refer to it.
+    pub exists: bool,
+    /// Tenants that have paused their part of it.
+    pub paused_by: BTreeSet<TenantIx>,
     pub jobs: Population,
     pub done: Counts,
     /// Enqueues that wait for room, the first first.
@@ -97,17 +102,25 @@ pub(crate) struct QueueRow {
     pub settings: QueueSettings,
 }
 
+impl QueueRow {
+    pub fn new(created: Millis) -> Self {
+        Self { created, paused: None, settings: QueueSettings::default() }
+    }
+}
+
 impl Queues {
     pub fn new(hasher: RandomState) -> Self {
         Self {
             all: Vec::new(),
             by_name: std::collections::HashMap::with_hasher(hasher),
+            existing: 0,
             bounded: false,
         }
     }
 
+    /// How many exist.
     pub fn len(&self) -> usize {
-        self.all.len()
+        self.existing
     }
 
     /// A queue has a bound, or had one.
@@ -123,13 +136,39 @@ impl Queues {
         self.by_name.get(name).copied()
     }
 
-    pub fn add(&mut self, name: QueueName, row: QueueRow) -> QueueIx {
+    /// The queue of this name, unless it was deleted.
+    pub fn find_existing(&self, name: &str) -> Option<QueueIx> {
+        self.find(name).filter(|ix| self.get(*ix).exists)
+    }
+
+    /// A queue that is known by its name comes into being.
+    pub fn create(&mut self, ix: QueueIx, row: QueueRow) {
+        let queue = self.get_mut(ix);
+        queue.row = row;
+        if !std::mem::replace(&mut queue.exists, true) {
+            self.existing += 1;
+        }
+    }
+
+    /// The queue does not exist any more. What is left are finished jobs.
+    pub fn delete(&mut self, ix: QueueIx) {
+        let queue = self.get_mut(ix);
+        queue.row = QueueRow::new(queue.row.created);
+        queue.stats = Stats::default();
+        (queue.warned, queue.starved, queue.starves) = (false, 0, false);
+        if std::mem::replace(&mut queue.exists, false) {
+            self.existing -= 1;
+        }
+    }
+
+    pub fn add(&mut self, name: QueueName) -> QueueIx {
         let ix = QueueIx(self.all.len() as u32);
         self.by_name.insert(name.clone(), ix);
         self.all.push(Queue {
-            row,
+            row: QueueRow::new(Millis(0)),
             name,
-            shards: Vec::new(),
+            exists: false,
+            paused_by: BTreeSet::new(),
             jobs: Population::default(),
             done: Counts::default(),
             blocked: BTreeSet::new(),
@@ -159,8 +198,10 @@ impl Queues {
         self.all.iter_mut()
     }
 
-    pub fn indexes(&self) -> impl Iterator<Item = QueueIx> + use<> {
-        (0..self.all.len() as u32).map(QueueIx)
+    /// Those that exist.
+    pub fn existing(&self) -> impl Iterator<Item = QueueIx> {
+        let numbered = self.all.iter().enumerate().filter(|(_, queue)| queue.exists);
+        numbered.map(|(index, _)| QueueIx(index as u32))
     }
 }
 

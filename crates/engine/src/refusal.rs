@@ -41,6 +41,9 @@ pub enum Refusal {
         pool: PoolName,
     },
     UnknownQueue,
+    QueueHasJobs {
+        living: u64,
+    },
     UnknownCron,
     TooManyQueues {
         limit: usize,

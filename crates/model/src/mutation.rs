@@ -60,6 +60,8 @@ pub enum Mutation {
     History(HistoryRow),
     /// Statistics that begin before this are gone.
     ForgetHistory(Period, Millis),
+    /// All statistics of this queue are gone.
+    ForgetHistoryOf(Arc<str>),
     /// What this batch did to counters that are kept apart from the jobs: one entry, under the batch's number.
     Journal(Bytes),
     /// Entries of batches before this one are not needed any more.

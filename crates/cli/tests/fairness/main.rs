@@ -34,6 +34,7 @@ mod pool_registration;
 mod pools;
 mod priority_and_tenants;
 mod queue_configuration;
+mod queue_deletion;
 mod queue_limits;
 mod rate_limit_actions;
 mod rate_limit_admin;

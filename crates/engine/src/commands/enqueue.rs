@@ -80,10 +80,14 @@ impl Engine {
 
     /// Interns the class, making its queue and meeting its tenant where they are new.
     pub(crate) fn class_id(&mut self, class: &Class) -> Result<ClassId, Refusal> {
-        if let Some(id) = self.classes.find(class) {
+        let known = self.classes.find(class);
+        if let Some(id) = known.filter(|id| self.queues.get(self.classes.slot(*id).queue).exists) {
             return Ok(id);
         }
         self.queue_ix(&class.queue)?;
+        if let Some(id) = known {
+            return Ok(id);
+        }
         let home = self.home_of(class);
         let shared = self.share_names(class, &home);
         let (id, class) = self.classes.add(shared, home);
@@ -117,7 +121,6 @@ impl Engine {
         let paused = &self.tenants.get(tenant).row.paused;
         let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
         self.shards.get_mut(shard).paused = since;
-        self.queues.get_mut(queue).shards.push(shard);
         self.scheduler.add_shard(shard, queue, tenant, since.is_some());
         Home { queue, tenant, shard }
     }
@@ -210,7 +213,7 @@ impl Engine {
     }
 
     fn check_queues(&self, jobs: &[NewJob]) -> Result<(), Refusal> {
-        let unknown = |job: &&NewJob| self.queues.find(&job.class.queue).is_none();
+        let unknown = |job: &&NewJob| self.queues.find_existing(&job.class.queue).is_none();
         let mut new: Vec<_> = jobs.iter().filter(unknown).map(|job| &job.class.queue).collect();
         new.sort_unstable();
         new.dedup();

@@ -1,11 +1,11 @@
 //! An operator's hand on a queue.
 
-use rota_model::QueueName;
-use rota_model::mutation::Kind;
+use rota_model::mutation::{Kind, Mutation};
+use rota_model::{LimitKey, QueueName};
 
 use crate::queue::{QueueIx, QueueRow};
 use crate::scheduler::Reconfigured;
-use crate::{Backpressure, Engine, EventKind, QueueSettings, Reply};
+use crate::{Backpressure, Engine, EventKind, QueueSettings, Refusal, Reply};
 
 impl Engine {
     pub(crate) fn pause_queue(&mut self, name: QueueName) -> Reply {
@@ -31,6 +31,30 @@ impl Engine {
             queue.settings = settings;
             None
         })
+    }
+
+    pub(crate) fn delete_queue(&mut self, name: &QueueName) -> Reply {
+        let Some(ix) = self.queues.find_existing(name) else {
+            return Reply::Refused(Refusal::UnknownQueue);
+        };
+        let living = self.queues.get(ix).jobs.total();
+        if living > 0 {
+            return Reply::Refused(Refusal::QueueHasJobs { living });
+        }
+        let view = self.queue_view(ix);
+        for tenant in std::mem::take(&mut self.queues.get_mut(ix).paused_by) {
+            self.tenants.get_mut(tenant).row.paused.retain(|(paused, _)| paused != name);
+            self.write_tenant(tenant);
+            self.set_shard_pause(ix, tenant, None);
+        }
+        self.queues.delete(ix);
+        self.out.mutations.push(Mutation::Remove(Kind::Queue, (**name).into()));
+        self.out.mutations.push(Mutation::ForgetHistoryOf((**name).into()));
+        self.clear_limit(LimitKey::of_queue(name), None);
+        self.queue_changed(ix);
+        // Whoever waits for room in it need not any more.
+        self.queues_to_unblock.insert(ix);
+        Reply::Queue(Box::new(view))
     }
 
     fn change_queue(

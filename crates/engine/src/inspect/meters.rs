@@ -46,7 +46,7 @@ impl Engine {
                 starved: queue.starved,
             }
         };
-        self.queues.iter().skip(from).take(most).map(meter).collect()
+        self.queues.iter().filter(|queue| queue.exists).skip(from).take(most).map(meter).collect()
     }
 
     /// So many meters from this place on, without those at which nothing was ever counted; and the

@@ -8,6 +8,7 @@ mod keys;
 mod limits;
 mod own_workers;
 mod pools;
+mod queues;
 mod restart;
 mod rotations;
 mod schedules;

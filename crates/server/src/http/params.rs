@@ -66,6 +66,11 @@ impl Params {
         found.map(|(_, value)| &**value).filter(|value| !value.is_empty())
     }
 
+    /// The names of all parameters that were given.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// A comma-separated list, also when the parameter is repeated.
     pub fn list(&self, name: &str) -> Vec<String> {
         let values = self.0.iter().filter(|(key, _)| key == name);

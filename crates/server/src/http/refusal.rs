@@ -111,17 +111,21 @@ impl From<Refusal> for ApiError {
                     .detail("pool", pool.to_string())
             }
             Refusal::UnknownTenant => Self::not_found("tenant", "?"),
-            Refusal::TenantHasJobs { living } => {
-                let jobs = if living == 1 { "one job" } else { &format!("{living} jobs") };
-                Self::conflict(format!("The tenant has {jobs} not finished yet."))
-                    .hint("Wait for them, or send ?purge=true with {\"confirm\": true} to remove them.")
-                    .detail("live_jobs", living)
-            }
+            Refusal::QueueHasJobs { living } => has_jobs("queue", living),
+            Refusal::TenantHasJobs { living } => has_jobs("tenant", living),
             Refusal::NotThrottled => Self::conflict("The tenant is not throttled.")
                 .hint("There is nothing to end; GET /ojs/v1/admin/tenants/{id} shows 'throttle'."),
             Refusal::UnknownLimit => Self::not_found("rate limit", "?"),
         }
     }
+}
+
+/// Living jobs stand in the way of a deletion.
+fn has_jobs(what: &str, living: u64) -> ApiError {
+    let jobs = if living == 1 { "one job" } else { &format!("{living} jobs") };
+    ApiError::conflict(format!("The {what} has {jobs} not finished yet."))
+        .hint("Wait for them, or send ?purge=true with {\"confirm\": true} to remove them.")
+        .detail("live_jobs", living)
 }
 
 /// More things than the server holds; `setting` says how many these are, where one does.

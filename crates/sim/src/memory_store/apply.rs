@@ -69,6 +69,10 @@ impl MemoryStore {
                 self.history.retain(|(p, _, at), _| p != period || at >= before);
                 Ok(())
             }
+            Mutation::ForgetHistoryOf(queue) => {
+                self.history.retain(|(_, named, _), _| named != queue);
+                Ok(())
+            }
             Mutation::Journal(data) => match self.journal.insert(number, data.clone()) {
                 None => Ok(()),
                 Some(_) => Err("a batch has two entries in the journal".into()),

@@ -102,6 +102,7 @@ impl World {
             | Mutation::Remove(..)
             | Mutation::History(_)
             | Mutation::ForgetHistory(..)
+            | Mutation::ForgetHistoryOf(_)
             | Mutation::Journal(_)
             | Mutation::TrimJournal(_) => Ok(()),
         }

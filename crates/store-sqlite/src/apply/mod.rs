@@ -127,6 +127,7 @@ impl<'c> Applier<'c> {
             Mutation::Remove(kind, name) => self.remove(*kind, name)?,
             Mutation::History(row) => self.put_history(row)?,
             Mutation::ForgetHistory(period, before) => self.forget_history(*period, *before)?,
+            Mutation::ForgetHistoryOf(queue) => self.forget_history_of(queue)?,
             Mutation::Journal(data) => self.write_journal(data)?,
             Mutation::TrimJournal(before) => self.trim_journal(*before)?,
         }
@@ -170,6 +171,7 @@ fn must_not_overtake(mutation: &Mutation, later: &Later<'_>) -> bool {
         | Mutation::Remove(..)
         | Mutation::History(_)
         | Mutation::ForgetHistory(..)
+        | Mutation::ForgetHistoryOf(_)
         | Mutation::Journal(_)
         | Mutation::TrimJournal(_) => false,
     }

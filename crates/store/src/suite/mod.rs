@@ -139,6 +139,7 @@ macro_rules! store_tests {
             jobs_without_a_purge_time_are_never_overdue
             history_is_replaced_and_read_by_range
             forgotten_history_is_gone
+            forgotten_history_of_a_queue_leaves_that_of_others
             a_load_tells_the_minutes_of_the_last_hour
             a_closed_store_reopens_the_same
             a_crashed_store_reopens_the_same
