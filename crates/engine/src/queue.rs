@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use ahash::RandomState;
 use rota_model::mutation::Counts;
-use rota_model::{Millis, QueueName, State};
+use rota_model::{Millis, QueueName, State, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::population::Population;
+use crate::slots::Slots;
 use crate::stats::Stats;
 use crate::tenant::TenantIx;
 use crate::{QueueSettings, WaiterId};
@@ -16,7 +17,7 @@ use crate::{QueueSettings, WaiterId};
 pub(crate) struct QueueIx(pub u32);
 
 pub(crate) struct Queues {
-    all: Vec<Queue>,
+    all: Slots<Queue>,
     by_name: std::collections::HashMap<QueueName, QueueIx, RandomState>,
     /// Queues that exist.
     existing: usize,
@@ -28,6 +29,10 @@ pub(crate) struct Queue {
     pub name: QueueName,
     /// Its row is on disk. A deleted queue stays known while finished jobs or fetches refer to it.
     pub exists: bool,
+    /// Tenants' parts of it.
+    pub shards: u32,
+    /// When it was last seen to have something, in monotonic time.
+    pub used_at: u64,
     /// Tenants that have paused their part of it.
     pub paused_by: BTreeSet<TenantIx>,
     pub jobs: Population,
@@ -93,9 +98,12 @@ impl Backpressure {
 }
 
 /// What is kept of a queue on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct QueueRow {
     pub created: Millis,
+    /// The tenant that made it, and that it counts for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<TenantId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Millis>,
     #[serde(default)]
@@ -104,14 +112,14 @@ pub(crate) struct QueueRow {
 
 impl QueueRow {
     pub fn new(created: Millis) -> Self {
-        Self { created, paused: None, settings: QueueSettings::default() }
+        Self { created, owner: None, paused: None, settings: QueueSettings::default() }
     }
 }
 
 impl Queues {
     pub fn new(hasher: RandomState) -> Self {
         Self {
-            all: Vec::new(),
+            all: Slots::default(),
             by_name: std::collections::HashMap::with_hasher(hasher),
             existing: 0,
             bounded: false,
@@ -161,13 +169,13 @@ impl Queues {
         }
     }
 
-    pub fn add(&mut self, name: QueueName) -> QueueIx {
-        let ix = QueueIx(self.all.len() as u32);
-        self.by_name.insert(name.clone(), ix);
-        self.all.push(Queue {
+    pub fn add(&mut self, name: QueueName, used_at: u64) -> QueueIx {
+        let ix = QueueIx(self.all.add(Queue {
             row: QueueRow::new(Millis(0)),
-            name,
+            name: name.clone(),
             exists: false,
+            shards: 0,
+            used_at,
             paused_by: BTreeSet::new(),
             jobs: Population::default(),
             done: Counts::default(),
@@ -178,20 +186,29 @@ impl Queues {
             starves: false,
             asked_at: None,
             asked_outside_pools: None,
-        });
+        }));
+        self.by_name.insert(name, ix);
         ix
     }
 
+    /// Nothing refers to it any more.
+    pub fn remove(&mut self, ix: QueueIx) {
+        self.existing -= usize::from(self.get(ix).exists);
+        let name = self.get(ix).name.clone();
+        self.by_name.remove(&name);
+        self.all.remove(ix.0);
+    }
+
     pub fn get(&self, ix: QueueIx) -> &Queue {
-        &self.all[ix.0 as usize]
+        self.all.get(ix.0)
     }
 
     pub fn get_mut(&mut self, ix: QueueIx) -> &mut Queue {
-        &mut self.all[ix.0 as usize]
+        self.all.get_mut(ix.0)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Queue> {
-        self.all.iter()
+        self.all.iter().map(|(_, queue)| queue)
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Queue> {
@@ -200,8 +217,7 @@ impl Queues {
 
     /// Those that exist.
     pub fn existing(&self) -> impl Iterator<Item = QueueIx> {
-        let numbered = self.all.iter().enumerate().filter(|(_, queue)| queue.exists);
-        numbered.map(|(index, _)| QueueIx(index as u32))
+        self.all.iter().filter(|(_, queue)| queue.exists).map(|(number, _)| QueueIx(number))
     }
 }
 

@@ -222,7 +222,8 @@ impl Restore {
         engine.journal.end_replay(number);
         engine.bring_shares_back();
         engine.count_workers();
-        engine.scheduler.begin();
+        let queues = &engine.queues;
+        engine.scheduler.begin(|name| queues.find(name));
         engine.out = Default::default();
         for ((hour, queue), interval) in &self.past {
             engine.write_interval(Period::Hour, *hour, queue, interval);
@@ -342,6 +343,13 @@ impl Restore {
             Some(ix) => ix,
             None => self.engine.add_queue(name.clone()),
         };
+        if let Some(owner) = &row.owner {
+            let owner = match self.engine.tenants.find(owner) {
+                Some(known) => known,
+                None => self.engine.add_tenant(owner.clone(), row.created),
+            };
+            self.engine.tenants.get_mut(owner).queues += 1;
+        }
         self.engine.queues.create(ix, row);
         self.engine.queue_changed(ix);
         self.engine.find_queue_limit(&name);

@@ -33,6 +33,7 @@ mod pool_limits;
 mod pool_registration;
 mod pools;
 mod priority_and_tenants;
+mod queue_caps;
 mod queue_configuration;
 mod queue_deletion;
 mod queue_limits;

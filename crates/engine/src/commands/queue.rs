@@ -47,6 +47,7 @@ impl Engine {
             self.write_tenant(tenant);
             self.set_shard_pause(ix, tenant, None);
         }
+        self.count_queue_out(ix);
         self.queues.delete(ix);
         self.out.mutations.push(Mutation::Remove(Kind::Queue, (**name).into()));
         self.out.mutations.push(Mutation::ForgetHistoryOf((**name).into()));
@@ -57,18 +58,26 @@ impl Engine {
         Reply::Queue(Box::new(view))
     }
 
+    /// The queue counts for its owner no more.
+    pub(crate) fn count_queue_out(&mut self, ix: QueueIx) {
+        let owner = self.queues.get_mut(ix).row.owner.take();
+        if let Some(owner) = owner.and_then(|id| self.tenants.find(&id)) {
+            self.tenants.get_mut(owner).queues -= 1;
+        }
+    }
+
     fn change_queue(
         &mut self,
         name: &QueueName,
         change: impl FnOnce(&mut QueueRow) -> Option<EventKind>,
     ) -> Reply {
-        let ix = match self.queue_ix(name) {
+        let ix = match self.queue_ix(name, None) {
             Ok(ix) => ix,
             Err(refusal) => return Reply::Refused(refusal),
         };
         let queue = self.queues.get_mut(ix);
         let event = change(&mut queue.row);
-        let row = queue.row;
+        let row = queue.row.clone();
         self.put(Kind::Queue, name, &row);
         if let Some(event) = event {
             self.emit(event);

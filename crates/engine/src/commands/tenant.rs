@@ -87,8 +87,8 @@ impl Engine {
         self.forget_noise(ix);
         self.resume_all_shards(ix);
         let tenant = self.tenants.get(ix);
-        if tenant.file.is_some() || !tenant.classes.is_empty() {
-            // The configuration or finished jobs still speak of it.
+        if tenant.file.is_some() || !tenant.classes.is_empty() || tenant.queues > 0 {
+            // The configuration, finished jobs or queues still refer to it.
             let before = Some(tenant.config().clone());
             let note =
                 Change { at: self.wall(), what: "delete".into(), reason, before, after: None };
@@ -128,7 +128,7 @@ impl Engine {
 
     /// One tenant's part of a queue is handed out no more, or again.
     pub(crate) fn pause_shard(&mut self, id: &TenantId, queue: &QueueName, pause: bool) -> Reply {
-        let queue_ix = match self.queue_ix(queue) {
+        let queue_ix = match self.queue_ix(queue, Some(id)) {
             Ok(ix) => ix,
             Err(refusal) => return Reply::Refused(refusal),
         };

@@ -253,12 +253,14 @@ impl Engine {
     }
 
     fn write_tenant_out(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
-        self.tenants.get_mut(ix).dirty = false;
-        let tenant = self.tenants.get(ix);
-        if self.tenants.find(&tenant.id) != Some(ix) {
-            // It was deleted meanwhile; another may have its name now.
+        // It may have been deleted meanwhile; another may have its name or its number now.
+        if self.tenants.contains(ix) {
+            self.tenants.get_mut(ix).dirty = false;
+        }
+        if !self.tenants.is_known(ix) {
             return;
         }
+        let tenant = self.tenants.get(ix);
         let offset = self.now.wall.0 - self.now.mono as i64;
         let (mut turns, mut shared_turns) = (Vec::new(), BTreeSet::new());
         for (owner, level, tag) in self.scheduler.tags_of(ix) {

@@ -42,6 +42,7 @@ pub(crate) struct Meters {
     /// tells nothing.
     by_tenant: BTreeMap<TenantId, LabelIx>,
     all: Vec<Meter>,
+    free: Vec<MeterIx>,
     lately: Lately,
 }
 
@@ -53,6 +54,7 @@ impl Meters {
             labels: vec![other],
             by_tenant: BTreeMap::new(),
             all: Vec::new(),
+            free: Vec::new(),
             lately: Lately::default(),
         }
     }
@@ -76,17 +78,34 @@ impl Meters {
         self.by_tenant.contains_key(tenant)
     }
 
-    /// Where a tenant's jobs in a queue are counted.
+    /// Where a tenant's jobs in a queue are counted, until it is released.
     pub fn of(&mut self, tenant: &TenantId, queue: &QueueName) -> MeterIx {
         let ix = self.give_label(tenant);
         let label = &mut self.labels[ix.0 as usize];
         if let Some(&meter) = label.meters.get(queue.local()) {
+            self.all[meter.0 as usize].shards += 1;
             return meter;
         }
-        let (meter, queue) = (MeterIx(self.all.len() as u32), Arc::<str>::from(queue.local()));
+        let queue = Arc::<str>::from(queue.local());
+        let meter = self.free.pop().unwrap_or(MeterIx(self.all.len() as u32));
         label.meters.insert(queue.clone(), meter);
-        self.all.push(Meter::new(ix, queue));
+        let fresh = Meter { shards: 1, ..Meter::new(ix, queue) };
+        match self.all.get_mut(meter.0 as usize) {
+            Some(free) => *free = fresh,
+            None => self.all.push(fresh),
+        }
         meter
+    }
+
+    /// A tenant's part of a queue is gone. What was counted goes with the last that shared the meter.
+    pub fn release(&mut self, ix: MeterIx) {
+        let meter = &mut self.all[ix.0 as usize];
+        meter.shards -= 1;
+        if meter.shards == 0 {
+            meter.seen = false;
+            self.labels[meter.label.0 as usize].meters.remove(&meter.queue);
+            self.free.push(ix);
+        }
     }
 
     /// For counting something: it is worth showing from now on.

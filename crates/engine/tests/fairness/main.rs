@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod bounds;
+mod caps;
+mod idle;
 mod keys;
 mod limits;
 mod own_workers;

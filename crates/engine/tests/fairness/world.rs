@@ -148,6 +148,9 @@ impl World {
             Mutation::Finish(finish) => {
                 self.live.remove(&finish.seq);
             }
+            Mutation::Delete(seq) => {
+                self.live.remove(&seq);
+            }
             Mutation::Put(kind, name, json) => {
                 self.rows.insert((kind, name.to_string()), json.to_vec());
             }

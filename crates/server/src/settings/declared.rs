@@ -63,7 +63,12 @@ settings! {
         fetch_jobs: usize = Number::between(1, 1000), "1000",
             "Most jobs handed out by one fetch.";
         queues: usize = Number::between(1, 10_000_000), "10000",
-            "Most distinct queues.";
+            "Most distinct queues. The last tenth is kept for tenants that are configured or have no queue yet.";
+        queues_per_tenant: usize = Number::between(1, 10_000_000), "1000",
+            "Most queues that one tenant may have made.";
+        classes_per_tenant: usize = Number::between(1, 10_000_000), "10000",
+            "Most classes of unfinished jobs that one tenant may have. A class is a queue, job type, priority and \
+            execution policy. Classes of finished jobs that are kept may be ten times as many.";
         workers: usize = Number::between(1, 10_000_000), "100000",
             "Most workers known at once.";
         crons: usize = Number::between(1, 10_000_000), "10000",
@@ -178,6 +183,9 @@ settings! {
             "Age at which cancelled jobs are removed: `0` is at once, `never` keeps them.";
         discarded: Option<Duration> = Keep(Span::between(0, 36_600 * DAY)), "30d",
             "Age at which discarded jobs are removed: `0` is at once, `never` keeps them.";
+        idle: Duration = Span::between(SECOND, 366 * DAY), "1h",
+            "How long a queue without jobs and settings, or a tenant without jobs, configuration and recent \
+            figures, is remembered.";
         batch: usize = Number::between(1, 10_000), "500",
             "Most jobs removed in one step.";
     }
