@@ -240,6 +240,7 @@ impl Engine {
             None => self.add_queue(name.clone()),
         };
         self.queues.create(ix, row);
+        self.scheduler.queue_created(name, ix);
         self.find_queue_limit(name);
         Ok(ix)
     }

@@ -119,7 +119,7 @@ impl Engine {
     fn find_queues(&self, names: &[QueueName], pool: Option<&PoolName>) -> Vec<QueueIx> {
         let allowed = names.iter().filter(|name| self.scheduler.pools().may_serve(pool, name));
         let mut found = BTreeSet::new();
-        let queues = allowed.filter_map(|name| self.queues.find(name));
+        let queues = allowed.filter_map(|name| self.queues.find_existing(name));
         queues.filter(|queue| found.insert(*queue)).collect()
     }
 

@@ -95,6 +95,7 @@ impl World {
                 }
                 Ok(())
             }
+            Mutation::Remove(Kind::Queue, name) => self.queue_gone(name),
             Mutation::Remove(Kind::Worker, name) => self.worker_gone(name, scene),
             Mutation::Counts(..)
             | Mutation::Error(_)

@@ -112,6 +112,7 @@ fn config(rng: &mut Rng) -> Config {
             cancelled_ms: retention,
             discarded_ms: retention.map(|ms| ms * 2),
         },
+        forget_idle_ms: rng.one_of([15_000, 3_600_000]),
         max_queues: rng.one_of([3, 100]),
         max_workers: rng.one_of([3, 100]),
         max_crons: rng.one_of([1, 100]),
