@@ -29,10 +29,17 @@ pub(crate) struct Driver {
     commits: u64,
 }
 
+/// Loads are of one tenant, or of few.
+fn without_caps() -> Config {
+    let (max_queues, max_queues_per_tenant) = (1_000_000, 1_000_000);
+    let max_classes_per_tenant = 10_000_000;
+    Config { max_queues, max_queues_per_tenant, max_classes_per_tenant, ..Config::default() }
+}
+
 impl Driver {
     pub fn new() -> Self {
         Self {
-            engine: Engine::new(Config::default(), 1),
+            engine: Engine::new(without_caps(), 1),
             worker: WorkerId::parse("bench").expect("the name is valid"),
             classes: Vec::new(),
             waiting: Vec::new(),

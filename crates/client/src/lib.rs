@@ -54,7 +54,7 @@ pub use overview::{Maintenance, Readiness, ServerSettings, Totals};
 pub use page::{Page, PageAt};
 pub use pools::{NewPool, Pool, StarvationPrevention};
 pub use queue_config::{ConfiguredQueue, QueueConfig};
-pub use queues::{Counts, Figures, OverseenQueue, Queue, QueueStats};
+pub use queues::{Counts, DeletedQueue, Figures, OverseenQueue, Queue, QueueStats};
 pub use rate::Rate;
 pub use rate_limits::{
     ConcurrencyUse, Declaration, JobRateLimit, Limited, NewRateLimit, Override, RateLimit, RateUse,

@@ -1,7 +1,13 @@
+use std::time::Duration;
+
+use http::Method;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::page::Pagination;
 use crate::{Client, Error, Kept, Page, PageAt};
+
+const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A queue, and how many of its jobs are in each state.
 #[derive(Debug, Clone, Deserialize)]
@@ -13,6 +19,14 @@ pub struct Queue {
     pub created_at: Option<String>,
     #[serde(flatten)]
     pub counts: Counts,
+}
+
+/// A queue that was deleted.
+#[derive(Debug, Clone, Deserialize)]
+pub struct DeletedQueue {
+    pub name: String,
+    #[serde(default)]
+    pub purged_jobs: u64,
 }
 
 /// A queue in the operator's list.
@@ -109,6 +123,17 @@ impl Client {
 
     pub async fn queue_stats(&self, name: &str) -> Result<Kept<QueueStats>, Error> {
         self.get(self.at(&["queues", name, "stats"])).await?.read()
+    }
+
+    /// Deletes a queue. One with jobs that have not ended is refused, unless these are to be deleted
+    /// too.
+    pub async fn delete_queue(&self, name: &str, purge: bool) -> Result<Kept<DeletedQueue>, Error> {
+        let endpoint = self.at(&["admin", "queues", name]);
+        if !purge {
+            return self.delete(endpoint).await?.read();
+        }
+        let (endpoint, body) = (endpoint.query("purge", Some(true)), json!({"confirm": true}));
+        self.send_json(Method::DELETE, endpoint, &body, PURGE_TIMEOUT).await?.read()
     }
 
     /// A paused queue accepts jobs and hands out none.

@@ -89,6 +89,10 @@ impl Classes {
         (kind, policy)
     }
 
+    pub fn len(&self) -> usize {
+        self.by_class.len()
+    }
+
     pub fn find(&self, class: &Class) -> Option<ClassId> {
         self.by_class.get(class).copied()
     }

@@ -53,6 +53,8 @@ pub enum Command {
     PauseQueue(QueueName),
     ResumeQueue(QueueName),
     ConfigureQueue(QueueName, QueueSettings),
+    /// Forget a queue that has no living jobs, with its settings, pauses, limit and statistics.
+    DeleteQueue(QueueName),
     /// Hand out no more of a tenant's jobs in a queue, or do so again.
     PauseShard(TenantId, QueueName),
     ResumeShard(TenantId, QueueName),

@@ -21,7 +21,14 @@ pub struct Config {
     /// How long a silent worker stays listed.
     pub forget_worker_after_ms: u64,
     pub retention: Retention,
+    /// How long a queue or tenant that has nothing is remembered.
+    pub forget_idle_ms: u64,
     pub max_queues: usize,
+    /// Queues that one tenant may have made. The last tenth of all is kept for tenants that are
+    /// configured or have none yet.
+    pub max_queues_per_tenant: usize,
+    /// Classes of which one tenant may have living jobs.
+    pub max_classes_per_tenant: usize,
     pub caps: Caps,
     pub max_pools: usize,
     /// What is told apart in the metrics.
@@ -206,7 +213,10 @@ impl Default for Config {
                 cancelled_ms: Some(7 * DAY),
                 discarded_ms: Some(30 * DAY),
             },
+            forget_idle_ms: 60 * MINUTE,
             max_queues: 10_000,
+            max_queues_per_tenant: 1_000,
+            max_classes_per_tenant: 10_000,
             caps: Caps::default(),
             max_pools: 1_000,
             metrics: MetricBounds::default(),

@@ -15,6 +15,7 @@ use crate::commands::OpenIntervals;
 use crate::config::Cost;
 use crate::cron::Crons;
 use crate::entropy::Entropy;
+use crate::idle::{Idle, Thing};
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
 use crate::limit_watch::LimitWatch;
@@ -58,6 +59,7 @@ pub struct Engine {
     pub(crate) pool_watch: PoolWatch,
     pub(crate) limit_watch: LimitWatch,
     pub(crate) journal: Journal,
+    pub(crate) idle: Idle,
     pub(crate) crons: Crons,
     /// Fetches may not wait any more.
     pub(crate) closing: bool,
@@ -102,6 +104,7 @@ impl Engine {
             limit_watch: LimitWatch::default(),
             journal: Journal::default(),
             crons: Crons::new(caps.schedules, caps.schedule_runs),
+            idle: Idle::default(),
             closing: false,
             maintenance: Maintenance::default(),
             total: Stats::default(),
@@ -140,6 +143,7 @@ impl Engine {
             Command::PauseQueue(name) => self.pause_queue(name),
             Command::ResumeQueue(name) => self.resume_queue(name),
             Command::ConfigureQueue(name, settings) => self.configure_queue(name, settings),
+            Command::DeleteQueue(name) => self.delete_queue(&name),
             Command::PutCron(spec) => self.put_cron(&spec),
             Command::RemoveCron(name) => self.remove_cron(&name),
             Command::EnableCron(name, enabled) => self.enable_cron(&name, enabled),
@@ -218,32 +222,48 @@ impl Engine {
         self.out.mutations.push(Mutation::Put(kind, name.into(), json.into()));
     }
 
-    /// The queue's index; a new queue is written down.
-    pub(crate) fn queue_ix(&mut self, name: &QueueName) -> Result<QueueIx, Refusal> {
-        if let Some(ix) = self.queues.find(name) {
+    /// The queue's index. A new queue is written down, and belongs to the tenant that makes it, if one
+    /// does.
+    pub(crate) fn queue_ix(
+        &mut self,
+        name: &QueueName,
+        by: Option<&TenantId>,
+    ) -> Result<QueueIx, Refusal> {
+        if let Some(ix) = self.queues.find_existing(name) {
             return Ok(ix);
         }
-        if self.queues.len() >= self.config.max_queues {
-            return Err(Refusal::TooManyQueues { limit: self.config.max_queues });
+        let owner = Self::maker_of(name, by);
+        self.check_queue(owner.as_ref(), 0, 0)?;
+        if let Some(id) = &owner {
+            let tenant = self.meet_tenant(id);
+            self.tenants.get_mut(tenant).queues += 1;
         }
-        let row = QueueRow { created: self.wall(), paused: None, settings: Default::default() };
+        let row = QueueRow { owner, ..QueueRow::new(self.wall()) };
         self.put(Kind::Queue, name, &row);
-        let ix = self.add_queue(name.clone(), row);
+        let ix = match self.queues.find(name) {
+            Some(deleted) => deleted,
+            None => self.add_queue(name.clone()),
+        };
+        self.queues.create(ix, row);
+        self.scheduler.queue_created(name, ix);
         self.find_queue_limit(name);
         Ok(ix)
     }
 
-    pub(crate) fn add_queue(&mut self, name: QueueName, row: QueueRow) -> QueueIx {
-        let ix = self.queues.add(name.clone(), row);
+    /// A slot for a queue, which does not exist before its row is known.
+    pub(crate) fn add_queue(&mut self, name: QueueName) -> QueueIx {
+        let ix = self.queues.add(name.clone(), self.now.mono);
+        self.look_later(Thing::Queue(ix));
         self.scheduler.add_queue(ix);
         self.scheduler.queue_created(&name, ix);
         ix
     }
 
     pub(crate) fn add_tenant(&mut self, id: TenantId, created: Millis) -> TenantIx {
-        let ix = self.tenants.add(id.clone(), created);
+        let ix = self.tenants.add(id.clone(), created, self.now.mono);
+        self.look_later(Thing::Tenant(ix));
         let rules = self.rules_of(ix);
-        self.scheduler.add_tenant(id, rules);
+        self.scheduler.add_tenant(ix, id, rules);
         ix
     }
 

@@ -144,6 +144,9 @@ impl Engine {
     }
 
     fn listen_to(&mut self, ix: TenantIx) {
+        if !self.tenants.contains(ix) {
+            return;
+        }
         let signals = self.signals_of(ix).fold(0, |all, signal| all | signal.bit);
         let now = self.wall();
         let tenant = self.tenants.get_mut(ix);

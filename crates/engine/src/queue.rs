@@ -4,27 +4,37 @@ use std::collections::BTreeSet;
 
 use ahash::RandomState;
 use rota_model::mutation::Counts;
-use rota_model::{Millis, QueueName, State};
+use rota_model::{Millis, QueueName, State, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::population::Population;
-use crate::shard::ShardIx;
+use crate::slots::Slots;
 use crate::stats::Stats;
+use crate::tenant::TenantIx;
 use crate::{QueueSettings, WaiterId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct QueueIx(pub u32);
 
 pub(crate) struct Queues {
-    all: Vec<Queue>,
+    all: Slots<Queue>,
     by_name: std::collections::HashMap<QueueName, QueueIx, RandomState>,
+    /// Queues that exist.
+    existing: usize,
     bounded: bool,
 }
 
 pub(crate) struct Queue {
     pub row: QueueRow,
     pub name: QueueName,
-    pub shards: Vec<ShardIx>,
+    /// Its row is on disk. A deleted queue stays known while finished jobs or fetches refer to it.
+    pub exists: bool,
+    /// Tenants' parts of it.
+    pub shards: u32,
+    /// When it was last seen to have something, in monotonic time.
+    pub used_at: u64,
+    /// Tenants that have paused their part of it.
+    pub paused_by: BTreeSet<TenantIx>,
     pub jobs: Population,
     pub done: Counts,
     /// Enqueues that wait for room, the first first.
@@ -88,26 +98,37 @@ impl Backpressure {
 }
 
 /// What is kept of a queue on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct QueueRow {
     pub created: Millis,
+    /// The tenant that made it, and that it counts for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<TenantId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Millis>,
     #[serde(default)]
     pub settings: QueueSettings,
 }
 
+impl QueueRow {
+    pub fn new(created: Millis) -> Self {
+        Self { created, owner: None, paused: None, settings: QueueSettings::default() }
+    }
+}
+
 impl Queues {
     pub fn new(hasher: RandomState) -> Self {
         Self {
-            all: Vec::new(),
+            all: Slots::default(),
             by_name: std::collections::HashMap::with_hasher(hasher),
+            existing: 0,
             bounded: false,
         }
     }
 
+    /// How many exist.
     pub fn len(&self) -> usize {
-        self.all.len()
+        self.existing
     }
 
     /// A queue has a bound, or had one.
@@ -123,13 +144,39 @@ impl Queues {
         self.by_name.get(name).copied()
     }
 
-    pub fn add(&mut self, name: QueueName, row: QueueRow) -> QueueIx {
-        let ix = QueueIx(self.all.len() as u32);
-        self.by_name.insert(name.clone(), ix);
-        self.all.push(Queue {
-            row,
-            name,
-            shards: Vec::new(),
+    /// The queue of this name, unless it was deleted.
+    pub fn find_existing(&self, name: &str) -> Option<QueueIx> {
+        self.find(name).filter(|ix| self.get(*ix).exists)
+    }
+
+    /// A queue that is known by its name comes into being.
+    pub fn create(&mut self, ix: QueueIx, row: QueueRow) {
+        let queue = self.get_mut(ix);
+        queue.row = row;
+        if !std::mem::replace(&mut queue.exists, true) {
+            self.existing += 1;
+        }
+    }
+
+    /// The queue does not exist any more. What is left are finished jobs.
+    pub fn delete(&mut self, ix: QueueIx) {
+        let queue = self.get_mut(ix);
+        queue.row = QueueRow::new(queue.row.created);
+        queue.stats = Stats::default();
+        (queue.warned, queue.starved, queue.starves) = (false, 0, false);
+        if std::mem::replace(&mut queue.exists, false) {
+            self.existing -= 1;
+        }
+    }
+
+    pub fn add(&mut self, name: QueueName, used_at: u64) -> QueueIx {
+        let ix = QueueIx(self.all.add(Queue {
+            row: QueueRow::new(Millis(0)),
+            name: name.clone(),
+            exists: false,
+            shards: 0,
+            used_at,
+            paused_by: BTreeSet::new(),
             jobs: Population::default(),
             done: Counts::default(),
             blocked: BTreeSet::new(),
@@ -139,24 +186,34 @@ impl Queues {
             starves: false,
             asked_at: None,
             asked_outside_pools: None,
-        });
+        }));
+        self.by_name.insert(name, ix);
         ix
     }
 
+    /// Nothing refers to it any more.
+    pub fn remove(&mut self, ix: QueueIx) {
+        self.existing -= usize::from(self.get(ix).exists);
+        let name = self.get(ix).name.clone();
+        self.by_name.remove(&name);
+        self.all.remove(ix.0);
+    }
+
     pub fn get(&self, ix: QueueIx) -> &Queue {
-        &self.all[ix.0 as usize]
+        self.all.get(ix.0)
     }
 
     pub fn get_mut(&mut self, ix: QueueIx) -> &mut Queue {
-        &mut self.all[ix.0 as usize]
+        self.all.get_mut(ix.0)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Queue> {
-        self.all.iter()
+        self.all.iter().map(|(_, queue)| queue)
     }
 
-    pub fn indexes(&self) -> impl Iterator<Item = QueueIx> + use<> {
-        (0..self.all.len() as u32).map(QueueIx)
+    /// Those that exist.
+    pub fn existing(&self) -> impl Iterator<Item = QueueIx> {
+        self.all.iter().filter(|(_, queue)| queue.exists).map(|(number, _)| QueueIx(number))
     }
 }
 

@@ -64,7 +64,7 @@ impl Restore {
     pub fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
         // Tenants come after the classes and would be written again otherwise.
         if self.engine.queues.find(&class.queue).is_none() {
-            self.engine.add_queue(class.queue.clone(), unwritten_queue(self.engine.now));
+            self.engine.add_queue(class.queue.clone());
         }
         if self.engine.tenants.find(&class.tenant).is_none() {
             self.engine.add_tenant(class.tenant.clone(), self.engine.now.wall);
@@ -223,9 +223,11 @@ impl Restore {
             engine.replay(number, &entry);
         }
         engine.journal.end_replay(number);
+        engine.label_loaded_queues();
         engine.bring_last_minute_back();
         engine.count_workers();
-        engine.scheduler.begin();
+        let queues = &engine.queues;
+        engine.scheduler.begin(|name| queues.find(name));
         engine.out = Default::default();
         for ((hour, queue), interval) in &self.past {
             engine.write_interval(Period::Hour, *hour, queue, interval);
@@ -244,9 +246,9 @@ impl Restore {
             engine.tenants.ends.insert((throttle.until, ix));
         }
         for (queue, since) in &row.paused {
-            let shard = engine.queues.find(queue);
-            let shard = shard.and_then(|queue| engine.scheduler.shard(queue, ix));
-            if let Some(shard) = shard {
+            let Some(queue) = engine.queues.find(queue) else { continue };
+            engine.queues.get_mut(queue).paused_by.insert(ix);
+            if let Some(shard) = engine.scheduler.shard(queue, ix) {
                 engine.shards.get_mut(shard).paused = Some(*since);
                 engine.scheduler.reconfigured(Reconfigured::Shard(shard, true));
             }
@@ -347,13 +349,17 @@ impl Restore {
         let row: QueueRow = parse(json)?;
         let name = QueueName::stored(name).map_err(|e| e.to_string())?;
         let ix = match self.engine.queues.find(&name) {
-            Some(ix) => {
-                self.engine.queues.get_mut(ix).row = row;
-                ix
-            }
-            None => self.engine.add_queue(name.clone(), row),
+            Some(ix) => ix,
+            None => self.engine.add_queue(name.clone()),
         };
-        self.engine.label_loaded_queue(ix);
+        if let Some(owner) = &row.owner {
+            let owner = match self.engine.tenants.find(owner) {
+                Some(known) => known,
+                None => self.engine.add_tenant(owner.clone(), row.created),
+            };
+            self.engine.tenants.get_mut(owner).queues += 1;
+        }
+        self.engine.queues.create(ix, row);
         self.engine.queue_changed(ix);
         self.engine.find_queue_limit(&name);
         Ok(())
@@ -393,11 +399,6 @@ impl Restore {
         }
         Ok(())
     }
-}
-
-/// A queue is written when it is made; one without its row is made up for.
-fn unwritten_queue(now: Now) -> QueueRow {
-    QueueRow { created: now.wall, paused: None, settings: Default::default() }
 }
 
 fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {

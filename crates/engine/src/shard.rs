@@ -6,6 +6,7 @@ use rota_model::mutation::Counts;
 use crate::meters::MeterIx;
 use crate::population::Population;
 use crate::queue::QueueIx;
+use crate::slots::Slots;
 use crate::tenant::TenantIx;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +18,10 @@ pub(crate) struct Shard {
     pub tenant: TenantIx,
     /// Where its jobs are counted for those who watch from outside.
     pub meter: MeterIx,
+    /// Classes of its jobs.
+    pub classes: u32,
+    /// When it was last seen to have something, in monotonic time.
+    pub used_at: u64,
     pub paused: Option<Millis>,
     /// When a worker last asked for this tenant's jobs only, in monotonic time.
     pub asked_at: Option<u64>,
@@ -27,27 +32,42 @@ pub(crate) struct Shard {
 
 /// Which of them is whose is known to the scheduler.
 #[derive(Default)]
-pub(crate) struct Shards(Vec<Shard>);
+pub(crate) struct Shards(Slots<Shard>);
 
 impl Shards {
-    pub fn add(&mut self, queue: QueueIx, tenant: TenantIx, meter: MeterIx) -> ShardIx {
-        self.0.push(Shard {
+    pub fn add(
+        &mut self,
+        queue: QueueIx,
+        tenant: TenantIx,
+        meter: MeterIx,
+        used_at: u64,
+    ) -> ShardIx {
+        ShardIx(self.0.add(Shard {
             queue,
             tenant,
             meter,
+            classes: 0,
+            used_at,
             paused: None,
             asked_at: None,
             jobs: Population::default(),
             done: Counts::default(),
-        });
-        ShardIx(self.0.len() as u32 - 1)
+        }))
+    }
+
+    pub fn remove(&mut self, ix: ShardIx) {
+        self.0.remove(ix.0);
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Shard> {
+        self.0.iter_mut()
     }
 
     pub fn get(&self, ix: ShardIx) -> &Shard {
-        &self.0[ix.0 as usize]
+        self.0.get(ix.0)
     }
 
     pub fn get_mut(&mut self, ix: ShardIx) -> &mut Shard {
-        &mut self.0[ix.0 as usize]
+        self.0.get_mut(ix.0)
     }
 }

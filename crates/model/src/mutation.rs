@@ -65,6 +65,8 @@ pub enum Mutation {
         before: Millis,
         most: u32,
     },
+    /// All statistics of this queue are gone.
+    ForgetHistoryOf(Arc<str>),
     /// Is added to what the tenant used in this hour, and in its day.
     AddUsage(UsageRow),
     /// Of usage that begins before this, at most so many periods are gone, the oldest first.

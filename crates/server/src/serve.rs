@@ -118,7 +118,10 @@ fn engine_config(settings: &Settings) -> Config {
             cancelled_ms: settings.retention.cancelled.map(ms),
             discarded_ms: settings.retention.discarded.map(ms),
         },
+        forget_idle_ms: ms(settings.retention.idle),
         max_queues: settings.limits.queues,
+        max_queues_per_tenant: settings.limits.queues_per_tenant,
+        max_classes_per_tenant: settings.limits.classes_per_tenant,
         caps: caps(settings),
         metrics: MetricBounds {
             tenants: settings.metrics.labels,

@@ -42,6 +42,7 @@ pub enum Request {
     PauseQueue(QueueName),
     ResumeQueue(QueueName),
     ConfigureQueue(QueueName, QueueSettings),
+    DeleteQueue(QueueName),
     PutCron(Box<CronSpec>),
     RemoveCron(CronName),
     EnableCron(CronName, bool),

@@ -30,6 +30,27 @@ fn queues_are_listed_with_their_jobs() {
 }
 
 #[test]
+fn a_queue_is_deleted_alone_or_with_its_jobs() {
+    let server = with_queues();
+    let message = rota(&server, &["queues", "delete", "email"]).failed(2);
+    assert!(message.contains("this would delete the queue email"), "{message}");
+    let message = rota(&server, &["queues", "delete", "email", "--purge"]).failed(2);
+    let would = "delete the queue email with 11 jobs that wait, and cancel 1 job that runs";
+    assert!(message.contains(would), "{message}");
+    let message = rota(&server, &["queues", "delete", "email", "--yes"]).failed(5);
+    assert!(message.contains("--purge") && !message.contains("?purge"), "{message}");
+    let text = rota(&server, &["queues", "delete", "email", "--purge", "--yes"]).printed();
+    assert_eq!(text, "email deleted, with 12 jobs\n");
+    let deleted =
+        rota(&server, &["queues", "delete", "reports", "--purge", "--yes", "--json"]).json();
+    assert_eq!((&deleted["name"], &deleted["purged_jobs"]), (&json!("reports"), &json!(1)));
+    rota(&server, &["queues", "delete", "reports", "--yes"]).failed(4);
+    server.post("/ojs/v1/queues/reports/pause", json!({})).expect(200);
+    let text = rota(&server, &["queues", "delete", "reports", "--yes"]).printed();
+    assert_eq!(text, "reports deleted\n");
+}
+
+#[test]
 fn more_queues_than_a_page_has_are_all_listed() {
     let server = Server::start();
     for n in 0..205 {

@@ -11,9 +11,6 @@ use crate::scheduler::limits::{Partition, Window};
 use crate::tenant::TenantIx;
 use crate::{Engine, EventKind, Refusal};
 
-/// Cap on a tenant's classes with limits: this many finished classes are retained per live key.
-const KEPT_FOR_EACH: usize = 100;
-
 /// What a batch brings, by tenant and by queue.
 #[derive(Default)]
 pub(super) struct Load<'a> {
@@ -187,10 +184,8 @@ impl Engine {
         }
         for (id, limits) in fresh {
             let tenant = self.tenants.find(id).map(|ix| self.tenants.get(ix));
-            let (used, known) = tenant.map_or((0, 0), |one| (one.keys, one.classes.len()));
-            let (used, most_used) = (used as usize + limits.len(), most as usize);
-            // Those of finished jobs take room as well, as long as the jobs are kept.
-            if used > most_used || known + limits.len() > most_used * KEPT_FOR_EACH {
+            let used = tenant.map_or(0, |one| one.keys as usize);
+            if used + limits.len() > most as usize {
                 return Err(Refusal::TooManyKeys { tenant: id.clone(), limit: most });
             }
         }

@@ -20,6 +20,7 @@ impl Engine {
             self.blocked.next_deadline(),
             self.scheduler.next_timer(),
             self.noise.next_look(),
+            self.idle.next_look(),
             self.scheduler.is_sweeping().then_some(0),
             self.classes.is_sweeping().then_some(0),
         ];
@@ -73,7 +74,7 @@ impl Engine {
             self.expire_override(limit);
             return true;
         }
-        if self.end_due_throttle(self.now.wall) || self.sweep_one() {
+        if self.end_due_throttle(self.now.wall) || self.sweep_one() || self.look_at_one_idle() {
             return true;
         }
         !self.maintenance.enabled() && (self.promote_one() || self.trigger_one_cron())

@@ -64,7 +64,8 @@ impl Engine {
         }
         let config = self.scheduler.pools().get(name)?.config().clone();
         let rules = self.rules_of_pool(name, &config, tenant);
-        Some(self.scheduler.put_rotation(key, version, &rules))
+        let queues = &self.queues;
+        Some(self.scheduler.put_rotation(key, version, &rules, |name| queues.find(name)))
     }
 
     /// Whether tenants have shares over several queues, where a pool says this or nothing.
@@ -118,7 +119,7 @@ impl Engine {
     fn find_queues(&self, names: &[QueueName], pool: Option<&PoolName>) -> Vec<QueueIx> {
         let allowed = names.iter().filter(|name| self.scheduler.pools().may_serve(pool, name));
         let mut found = BTreeSet::new();
-        let queues = allowed.filter_map(|name| self.queues.find(name));
+        let queues = allowed.filter_map(|name| self.queues.find_existing(name));
         queues.filter(|queue| found.insert(*queue)).collect()
     }
 
@@ -153,7 +154,8 @@ impl Engine {
                 shared: !own && self.is_shared(None),
                 own,
             };
-            self.scheduler.put_rotation(key, 0, &rules)
+            let known = &self.queues;
+            self.scheduler.put_rotation(key, 0, &rules, |name| known.find(name))
         });
         Some((AskedQueues::All, Some(rotation), account))
     }

@@ -29,7 +29,7 @@ impl Engine {
     /// All jobs or none: everything that could refuse one is asked before the first is accepted.
     pub(crate) fn enqueue(&mut self, enqueue: Enqueue) -> Reply {
         let jobs = enqueue.jobs;
-        if let Err(refusal) = self.check_queues(&jobs) {
+        if let Err(refusal) = self.check_queues(&jobs).and_then(|()| self.check_classes(&jobs)) {
             return Reply::Refused(refusal);
         }
         let over = match (self.make_way(&jobs), enqueue.wait) {
@@ -86,10 +86,14 @@ impl Engine {
 
     /// Interns the class, making its queue and meeting its tenant where they are new.
     pub(crate) fn class_id(&mut self, class: &Class) -> Result<ClassId, Refusal> {
-        if let Some(id) = self.classes.find(class) {
+        let known = self.classes.find(class);
+        if let Some(id) = known.filter(|id| self.queues.get(self.classes.slot(*id).queue).exists) {
             return Ok(id);
         }
-        self.queue_ix(&class.queue)?;
+        self.queue_ix(&class.queue, Some(&class.tenant))?;
+        if let Some(id) = known {
+            return Ok(id);
+        }
         let home = self.home_of(class);
         let shared = self.share_names(class, &home);
         let (id, class) = self.classes.add(shared, home);
@@ -120,11 +124,11 @@ impl Engine {
         }
         self.label_queue(queue);
         let meter = self.meters.of(&class.tenant, &class.queue);
-        let shard = self.shards.add(queue, tenant, meter);
+        let shard = self.shards.add(queue, tenant, meter, self.now.mono);
+        self.queues.get_mut(queue).shards += 1;
         let paused = &self.tenants.get(tenant).row.paused;
         let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
         self.shards.get_mut(shard).paused = since;
-        self.queues.get_mut(queue).shards.push(shard);
         self.scheduler.add_shard(shard, queue, tenant, since.is_some());
         Home { queue, tenant, shard }
     }
@@ -140,6 +144,9 @@ impl Engine {
         let priority = class.priority;
         let rules = ClassRules { queue, tenant, shard, priority, gates, waits };
         self.scheduler.add_class(id, rules);
+        let part = self.shards.get_mut(shard);
+        part.classes += 1;
+        part.used_at = self.now.mono;
         push_exact(&mut self.tenants.get_mut(tenant).classes, id);
     }
 
@@ -147,16 +154,20 @@ impl Engine {
     pub(crate) fn class_gained_job(&mut self, class: ClassId) {
         let slot = self.classes.slot_mut(class);
         slot.live += 1;
-        if slot.live == 1 && slot.class.policy.limit.is_some() {
-            self.tenants.get_mut(slot.tenant).keys += 1;
+        if slot.live == 1 {
+            let tenant = self.tenants.get_mut(slot.tenant);
+            tenant.living_classes += 1;
+            tenant.keys += u32::from(slot.class.policy.limit.is_some());
         }
     }
 
     /// One fewer does, and was counted so.
     pub(crate) fn class_lost_job(&mut self, class: ClassId) {
         let slot = self.classes.slot(class);
-        if slot.live == 0 && slot.class.policy.limit.is_some() {
-            self.tenants.get_mut(slot.tenant).keys -= 1;
+        if slot.live == 0 {
+            let tenant = self.tenants.get_mut(slot.tenant);
+            tenant.living_classes -= 1;
+            tenant.keys -= u32::from(slot.class.policy.limit.is_some());
         }
     }
 
@@ -214,16 +225,5 @@ impl Engine {
             _ => self.count_in(class, state, size),
         }
         Accepted { seq, id, id_given: given, state, created, body: job.body }
-    }
-
-    fn check_queues(&self, jobs: &[NewJob]) -> Result<(), Refusal> {
-        let unknown = |job: &&NewJob| self.queues.find(&job.class.queue).is_none();
-        let mut new: Vec<_> = jobs.iter().filter(unknown).map(|job| &job.class.queue).collect();
-        new.sort_unstable();
-        new.dedup();
-        if self.queues.len() + new.len() > self.config.max_queues {
-            return Err(Refusal::TooManyQueues { limit: self.config.max_queues });
-        }
-        Ok(())
     }
 }

@@ -7,6 +7,7 @@ mod ask;
 mod backpressure;
 mod bounds;
 mod cancel;
+mod caps;
 mod cron;
 mod delete;
 mod drop_oldest;

@@ -1,11 +1,11 @@
 //! An operator's hand on a queue.
 
-use rota_model::QueueName;
-use rota_model::mutation::Kind;
+use rota_model::mutation::{Kind, Mutation};
+use rota_model::{LimitKey, QueueName};
 
 use crate::queue::{QueueIx, QueueRow};
 use crate::scheduler::Reconfigured;
-use crate::{Backpressure, Engine, EventKind, QueueSettings, Reply};
+use crate::{Backpressure, Engine, EventKind, QueueSettings, Refusal, Reply};
 
 impl Engine {
     pub(crate) fn pause_queue(&mut self, name: QueueName) -> Reply {
@@ -33,18 +33,51 @@ impl Engine {
         })
     }
 
+    pub(crate) fn delete_queue(&mut self, name: &QueueName) -> Reply {
+        let Some(ix) = self.queues.find_existing(name) else {
+            return Reply::Refused(Refusal::UnknownQueue);
+        };
+        let living = self.queues.get(ix).jobs.total();
+        if living > 0 {
+            return Reply::Refused(Refusal::QueueHasJobs { living });
+        }
+        let view = self.queue_view(ix);
+        for tenant in std::mem::take(&mut self.queues.get_mut(ix).paused_by) {
+            self.tenants.get_mut(tenant).row.paused.retain(|(paused, _)| paused != name);
+            self.write_tenant(tenant);
+            self.set_shard_pause(ix, tenant, None);
+        }
+        self.count_queue_out(ix);
+        self.queues.delete(ix);
+        self.out.mutations.push(Mutation::Remove(Kind::Queue, (**name).into()));
+        self.out.mutations.push(Mutation::ForgetHistoryOf((**name).into()));
+        self.clear_limit(LimitKey::of_queue(name), None);
+        self.queue_changed(ix);
+        // Whoever waits for room in it need not any more.
+        self.queues_to_unblock.insert(ix);
+        Reply::Queue(Box::new(view))
+    }
+
+    /// The queue counts for its owner no more.
+    pub(crate) fn count_queue_out(&mut self, ix: QueueIx) {
+        let owner = self.queues.get_mut(ix).row.owner.take();
+        if let Some(owner) = owner.and_then(|id| self.tenants.find(&id)) {
+            self.tenants.get_mut(owner).queues -= 1;
+        }
+    }
+
     fn change_queue(
         &mut self,
         name: &QueueName,
         change: impl FnOnce(&mut QueueRow) -> Option<EventKind>,
     ) -> Reply {
-        let ix = match self.queue_ix(name) {
+        let ix = match self.queue_ix(name, None) {
             Ok(ix) => ix,
             Err(refusal) => return Reply::Refused(refusal),
         };
         let queue = self.queues.get_mut(ix);
         let event = change(&mut queue.row);
-        let row = queue.row;
+        let row = queue.row.clone();
         self.put(Kind::Queue, name, &row);
         if let Some(event) = event {
             self.emit(event);

@@ -21,6 +21,9 @@ impl Engine {
             }
         };
         let (seq, class) = (done.seq, done.class);
+        let about = self.classes.slot(class).class.clone();
+        // Its queue may have been deleted.
+        self.queue_ix(&about.queue, Some(&about.tenant))?;
         self.classes.count_forgotten(class, done.ending);
         self.class_gained_job(class);
         self.count_kept(class, |kept| *kept.get_mut(done.ending) -= 1);

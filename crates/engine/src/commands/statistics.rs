@@ -182,7 +182,11 @@ impl Engine {
             let held = self.scheduler.gates_of(id).iter().map(|gate| limits.gate(*gate).limit);
             let held: Vec<_> = held.collect();
             self.scheduler.reconfigured(Reconfigured::ClassGone(id));
-            held.into_iter().for_each(|limit| self.sweep_limit(limit));
+            self.shards.get_mut(slot.shard).classes -= 1;
+            for limit in held {
+                self.scheduler.forget_at_key(limit, slot.tenant);
+                self.sweep_limit(limit);
+            }
         }
         // Once for each tenant: some have very many.
         for (tenant, gone) in gone {

@@ -1,10 +1,11 @@
 //! An operator's hand on a tenant.
 
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{QueueName, State, TenantId};
+use rota_model::{Millis, QueueName, State, TenantId};
 
 use crate::command::{TenantChange, later};
 use crate::meters::Sum;
+use crate::queue::QueueIx;
 use crate::scheduler::Reconfigured;
 use crate::tenant::{ApiConfig, Tally, TenantIx};
 use crate::{Change, Engine, EventKind, Refusal, Reply};
@@ -85,22 +86,17 @@ impl Engine {
         }
         let view = Box::new(self.tenant_view(ix));
         self.forget_noise(ix);
+        self.resume_all_shards(ix);
         let tenant = self.tenants.get(ix);
-        if tenant.file.is_some() || !tenant.classes.is_empty() {
-            // The configuration or finished jobs still speak of it.
+        if tenant.file.is_some() || !tenant.classes.is_empty() || tenant.queues > 0 {
+            // The configuration, finished jobs or queues still refer to it.
             let before = Some(tenant.config().clone());
             let note =
                 Change { at: self.wall(), what: "delete".into(), reason, before, after: None };
             self.reconfigure(ix, |tenant| {
                 tenant.row.api = None;
-                tenant.row.paused.clear();
                 keep(&mut tenant.row.changes, note);
             });
-            let shards = self.scheduler.shards_of(ix).to_vec();
-            for shard in shards {
-                self.shards.get_mut(shard).paused = None;
-                self.scheduler.reconfigured(Reconfigured::Shard(shard, false));
-            }
         } else {
             self.forget_usage(ix);
             self.tenants.forget(ix);
@@ -111,9 +107,30 @@ impl Engine {
         Reply::Tenant { tenant: view, created: false }
     }
 
+    fn resume_all_shards(&mut self, ix: TenantIx) {
+        for (queue, _) in std::mem::take(&mut self.tenants.get_mut(ix).row.paused) {
+            if let Some(queue) = self.queues.find(&queue) {
+                self.set_shard_pause(queue, ix, None);
+            }
+        }
+    }
+
+    /// A tenant's part of a queue is paused since this moment, or not.
+    pub(super) fn set_shard_pause(&mut self, queue: QueueIx, ix: TenantIx, since: Option<Millis>) {
+        let paused_by = &mut self.queues.get_mut(queue).paused_by;
+        match since {
+            Some(_) => paused_by.insert(ix),
+            None => paused_by.remove(&ix),
+        };
+        if let Some(shard) = self.scheduler.shard(queue, ix) {
+            self.shards.get_mut(shard).paused = since;
+            self.scheduler.reconfigured(Reconfigured::Shard(shard, since.is_some()));
+        }
+    }
+
     /// One tenant's part of a queue is handed out no more, or again.
     pub(crate) fn pause_shard(&mut self, id: &TenantId, queue: &QueueName, pause: bool) -> Reply {
-        let queue_ix = match self.queue_ix(queue) {
+        let queue_ix = match self.queue_ix(queue, Some(id)) {
             Ok(ix) => ix,
             Err(refusal) => return Reply::Refused(refusal),
         };
@@ -134,10 +151,7 @@ impl Engine {
             };
             self.emit(event);
         }
-        if let Some(shard) = self.scheduler.shard(queue_ix, ix) {
-            self.shards.get_mut(shard).paused = pause.then_some(now);
-            self.scheduler.reconfigured(Reconfigured::Shard(shard, pause));
-        }
+        self.set_shard_pause(queue_ix, ix, pause.then_some(now));
         Reply::Queue(Box::new(self.shard_view(queue_ix, ix)))
     }
 

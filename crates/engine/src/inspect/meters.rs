@@ -47,7 +47,7 @@ impl Engine {
                 starved: queue.starved,
             }
         };
-        self.queues.iter().skip(from).take(most).map(meter).collect()
+        self.queues.iter().filter(|queue| queue.exists).skip(from).take(most).map(meter).collect()
     }
 
     /// So many meters from this place on, without those at which nothing was ever counted; and the
@@ -86,21 +86,24 @@ impl Engine {
     pub(crate) fn label_queue(&mut self, ix: QueueIx) {
         let queue = self.queues.get(ix);
         let configured = queue.row.settings != QueueSettings::default();
-        if queue.shards.is_empty() && configured && !self.config.queues_per_tenant {
+        if queue.shards == 0 && configured && !self.config.queues_per_tenant {
             self.meters.give_queue_label(&queue.name, true);
         }
     }
 
-    /// The same for a queue that was just loaded, with its classes and without its jobs.
-    pub(crate) fn label_loaded_queue(&mut self, ix: QueueIx) {
-        let shards = std::mem::take(&mut self.queues.get_mut(ix).shards);
-        self.label_queue(ix);
-        let name = self.queues.get(ix).name.clone();
-        for &shard in &shards {
-            let tenant = &self.tenants.get(self.shards.get(shard).tenant).id;
-            self.shards.get_mut(shard).meter = self.meters.of(tenant, &name);
+    /// After a start: jobs were loaded before the settings of their queues, which decide who has a label.
+    pub(crate) fn label_loaded_queues(&mut self) {
+        self.meters.forget_queues();
+        let configured = |queue: &&Queue| queue.row.settings != QueueSettings::default();
+        if !self.config.queues_per_tenant {
+            for queue in self.queues.iter().filter(configured) {
+                self.meters.give_queue_label(&queue.name, true);
+            }
         }
-        self.queues.get_mut(ix).shards = shards;
+        for shard in self.shards.iter_mut() {
+            let tenant = &self.tenants.get(shard.tenant).id;
+            shard.meter = self.meters.of(tenant, &self.queues.get(shard.queue).name);
+        }
     }
 
     /// After a start: what tenants were given in the last minute is known by tenant alone.

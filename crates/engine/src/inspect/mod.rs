@@ -131,14 +131,14 @@ impl Maintenance {
 impl Engine {
     #[must_use]
     pub fn queue(&self, name: &str) -> Option<QueueView> {
-        let ix = self.queues.find(name)?;
+        let ix = self.queues.find_existing(name)?;
         Some(self.queue_view(ix))
     }
 
     /// All queues, by name.
     #[must_use]
     pub fn queues(&self) -> Vec<QueueView> {
-        let mut views: Vec<_> = self.queues.indexes().map(|ix| self.queue_view(ix)).collect();
+        let mut views: Vec<_> = self.queues.existing().map(|ix| self.queue_view(ix)).collect();
         views.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         views
     }
@@ -151,7 +151,7 @@ impl Engine {
     /// Queues that may grow without end.
     #[must_use]
     pub fn unbounded_queue_count(&self) -> usize {
-        self.queues.iter().filter(|queue| !queue.is_bounded()).count()
+        self.queues.iter().filter(|queue| queue.exists && !queue.is_bounded()).count()
     }
 
     #[must_use]

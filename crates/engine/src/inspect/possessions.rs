@@ -67,6 +67,17 @@ impl Engine {
         Totals { live: State::ALL.map(|state| tenant.jobs.count(state)), done }
     }
 
+    /// All jobs of a queue, or of one tenant in it. A deleted queue may have finished ones.
+    #[must_use]
+    pub fn totals_of_queue(&self, name: &str, tenant: Option<&TenantId>) -> Totals {
+        let Some(queue) = self.queues.find(name) else { return Totals::default() };
+        match tenant.map(|id| self.tenants.find(id)) {
+            None => self.queue_view(queue).totals,
+            Some(Some(tenant)) => self.shard_view(queue, tenant).totals,
+            Some(None) => Totals::default(),
+        }
+    }
+
     /// A tenant's classes of which this holds, in order.
     #[must_use]
     pub fn classes_of_tenant(

@@ -124,7 +124,7 @@ impl Engine {
     /// A queue as one tenant sees it.
     #[must_use]
     pub fn queue_of_tenant(&self, name: &str, tenant: &str) -> Option<QueueView> {
-        let (queue, tenant) = (self.queues.find(name)?, self.tenants.find(tenant)?);
+        let (queue, tenant) = (self.queues.find_existing(name)?, self.tenants.find(tenant)?);
         self.scheduler.shard(queue, tenant)?;
         Some(self.shard_view(queue, tenant))
     }
@@ -133,9 +133,9 @@ impl Engine {
     #[must_use]
     pub fn queues_of_tenant(&self, tenant: &str) -> Vec<QueueView> {
         let Some(ix) = self.tenants.find(tenant) else { return Vec::new() };
-        let shards = self.scheduler.shards_of(ix).iter();
-        let mut views: Vec<QueueView> =
-            shards.map(|shard| self.shard_view(self.shards.get(*shard).queue, ix)).collect();
+        let queues = self.scheduler.shards_of(ix).iter().map(|shard| self.shards.get(*shard).queue);
+        let existing = queues.filter(|queue| self.queues.get(*queue).exists);
+        let mut views: Vec<QueueView> = existing.map(|queue| self.shard_view(queue, ix)).collect();
         views.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         views
     }

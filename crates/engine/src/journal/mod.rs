@@ -274,11 +274,12 @@ impl Engine {
     }
 
     fn write_tenant_out(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
-        if !std::mem::replace(&mut self.tenants.get_mut(ix).dirty, false) {
+        // It may have been deleted meanwhile; another may have its name or its number now.
+        if !self.tenants.contains(ix) {
             return;
         }
-        if self.tenants.find(&self.tenants.get(ix).id) != Some(ix) {
-            // It was deleted meanwhile; another may have its name now.
+        let was_dirty = std::mem::replace(&mut self.tenants.get_mut(ix).dirty, false);
+        if !was_dirty || !self.tenants.is_known(ix) {
             return;
         }
         self.write_usage(ix, out);

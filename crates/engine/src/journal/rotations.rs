@@ -110,9 +110,7 @@ impl Engine {
     /// How queues took turns.
     pub(crate) fn remember_rotation(&mut self, name: &str, state: &RotationState) {
         let Some(key) = RotationKey::parse(name) else { return };
-        let tags = state.tags.iter();
-        let tags = tags.filter_map(|(queue, tag)| Some((self.queues.find(queue)?, *tag)));
-        let tags = tags.collect();
+        let tags = state.tags.iter().map(|(queue, tag)| (queue.clone(), *tag));
         self.scheduler.restore_rotation(key.clone(), state.round, tags);
         self.journal.know_rotation(key, state.clone());
     }

@@ -31,6 +31,8 @@ pub struct Meter {
     pub ran: Option<Box<Times>>,
     /// From acceptance to the first start.
     pub waited: Option<Box<Times>>,
+    /// Parts of queues that are counted here.
+    pub(super) shards: u32,
     /// Something was counted here.
     pub(super) seen: bool,
 }
@@ -51,6 +53,7 @@ impl Meter {
             dropped: 0,
             ran: None,
             waited: None,
+            shards: 0,
             seen: false,
         }
     }

@@ -63,6 +63,7 @@ pub(crate) struct Meters {
     /// Queues with a label of their own, which they keep.
     queues: BTreeSet<Arc<str>>,
     all: Vec<Meter>,
+    free: Vec<MeterIx>,
     starts: LastMinute<u64>,
 }
 
@@ -75,8 +76,17 @@ impl Meters {
             by_tenant: BTreeMap::new(),
             queues: BTreeSet::new(),
             all: Vec::new(),
+            free: Vec::new(),
             starts: LastMinute::default(),
         }
+    }
+
+    /// No queue has a label, and nothing was counted in any.
+    pub fn forget_queues(&mut self) {
+        self.queues.clear();
+        self.all.clear();
+        self.free.clear();
+        self.labels.iter_mut().for_each(|label| label.meters.clear());
     }
 
     /// The tenant's label. The first tenants that come up get one of their own.
@@ -113,21 +123,38 @@ impl Meters {
         self.queues.get(queue.local()).cloned()
     }
 
-    /// Where a tenant's jobs in a queue are counted.
+    /// Where a tenant's jobs in a queue are counted, until it is released.
     pub fn of(&mut self, tenant: &TenantId, queue: &QueueName) -> MeterIx {
         let ix = self.give_label(tenant);
         let mut queue = self.give_queue_label(queue, false);
         let label = &mut self.labels[ix.0 as usize];
-        if !label.meters.contains_key(&queue) && self.all.len() >= self.bounds.pairs {
+        let in_use = self.all.len() - self.free.len();
+        if !label.meters.contains_key(&queue) && in_use >= self.bounds.pairs {
             queue = None;
         }
         if let Some(&meter) = label.meters.get(&queue) {
+            self.all[meter.0 as usize].shards += 1;
             return meter;
         }
-        let meter = MeterIx(self.all.len() as u32);
+        let meter = self.free.pop().unwrap_or(MeterIx(self.all.len() as u32));
         label.meters.insert(queue.clone(), meter);
-        self.all.push(Meter::new(ix, queue));
+        let fresh = Meter { shards: 1, ..Meter::new(ix, queue) };
+        match self.all.get_mut(meter.0 as usize) {
+            Some(free) => *free = fresh,
+            None => self.all.push(fresh),
+        }
         meter
+    }
+
+    /// A tenant's part of a queue is gone. What was counted goes with the last that shared the meter.
+    pub fn release(&mut self, ix: MeterIx) {
+        let meter = &mut self.all[ix.0 as usize];
+        meter.shards -= 1;
+        if meter.shards == 0 {
+            meter.seen = false;
+            self.labels[meter.label.0 as usize].meters.remove(&meter.queue);
+            self.free.push(ix);
+        }
     }
 
     /// For counting something: it is worth showing from now on.

@@ -12,6 +12,7 @@ use rota_model::Weight;
 use super::rotations::RotationKey;
 use super::tag::{Order, Tag};
 use crate::queue::QueueIx;
+use crate::slots::Pages;
 use crate::tenant::TenantIx;
 
 /// Queues that a start may look at, on average, to find out where the round is.
@@ -39,6 +40,8 @@ pub(super) struct Accounts {
     standings: Vec<Option<Standing>>,
     free_standings: Vec<StandingIx>,
     by_tenant: HashMap<(AccountIx, TenantIx, i32), StandingIx, RandomState>,
+    /// How many standings each tenant has.
+    of_tenant: Pages<u32>,
     /// Standings that were charged since they were last taken.
     changed: Vec<StandingIx>,
     /// Starts by which an account's round has not moved, since it last did.
@@ -87,6 +90,7 @@ impl Accounts {
             standings: Vec::new(),
             free_standings: Vec::new(),
             by_tenant: HashMap::with_hasher(hasher),
+            of_tenant: Pages::default(),
             changed: Vec::new(),
             unmoved: BTreeMap::new(),
         }
@@ -115,6 +119,11 @@ impl Accounts {
 
     pub fn owner(&self, account: AccountIx) -> &Owner {
         &self.owners[account.0 as usize]
+    }
+
+    /// Whether a tenant has a standing anywhere.
+    pub fn knows(&self, tenant: TenantIx) -> bool {
+        self.of_tenant.get(tenant.0 as usize).is_some_and(|standings| *standings > 0)
     }
 
     pub fn is_seated(&self, ix: StandingIx) -> bool {
@@ -188,6 +197,11 @@ impl Accounts {
             }
         };
         self.by_tenant.insert((account, tenant, level), ix);
+        let index = tenant.0 as usize;
+        while self.of_tenant.len() <= index {
+            self.of_tenant.push(0);
+        }
+        self.of_tenant[index] += 1;
         ix
     }
 
@@ -228,6 +242,7 @@ impl Accounts {
         if let Some(standing) = self.standings[ix.0 as usize].take() {
             let Standing { account, tenant, level, .. } = standing;
             self.by_tenant.remove(&(account, tenant, level));
+            self.of_tenant[tenant.0 as usize] -= 1;
             if let Some(place) = self.levels[account.0 as usize].get_mut(&level) {
                 place.standings -= 1;
             }

@@ -9,10 +9,9 @@ use crate::queue::QueueIx;
 impl Scheduler {
     /// A queue comes into being, with an account of its own.
     pub fn add_queue(&mut self, ix: QueueIx) {
-        debug_assert_eq!(ix.0 as usize, self.queues.len(), "queues come up in order");
         let account = self.accounts.open(Owner::Queue(ix));
         let members = vec![Member { account, rings: Default::default() }];
-        self.queues.push(Queue { members, ..Queue::default() });
+        self.queues.put(ix.0 as usize, Queue { members, ..Queue::default() });
     }
 
     /// Exactly these queues belong to an account from now on.
@@ -46,7 +45,7 @@ impl Scheduler {
         }
     }
 
-    fn remove_member(&mut self, account: AccountIx, queue: QueueIx) {
+    pub(super) fn remove_member(&mut self, account: AccountIx, queue: QueueIx) {
         let Some(index) = self.queue(queue).member(account) else { return };
         for turn in self.turns_in(queue) {
             let seat = self.turns.get_mut(turn).seats.remove(index);

@@ -30,6 +30,7 @@ mod pool;
 mod queue;
 mod queue_gate;
 mod reconfigure;
+mod removing;
 mod restore;
 mod rotation;
 mod rotations;

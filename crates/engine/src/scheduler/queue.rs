@@ -25,6 +25,8 @@ pub(super) struct Queue {
     pub asleep: Option<Bucket>,
     /// The accounts that it belongs to; its own is the first.
     pub members: Vec<Member>,
+    /// Rotations that it takes turns in.
+    pub rotates_in: Vec<RotationIx>,
     /// Rotations that are to know when it has something to serve.
     pub sleeps_in: Vec<(RotationIx, u32)>,
     /// Rotations that order queues by how much waits in them.

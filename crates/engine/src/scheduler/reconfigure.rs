@@ -80,24 +80,24 @@ impl Scheduler {
     }
 
     /// A tenant comes up.
-    pub fn add_tenant(&mut self, id: TenantId, rules: TenantRules) {
+    pub fn add_tenant(&mut self, ix: TenantIx, id: TenantId, rules: TenantRules) {
         let TenantRules { weight, cap, boost, max_priority } = rules;
         let (active, shards, parked) = (0, Vec::new(), BTreeSet::new());
-        self.tenants.push(Tenant { id, weight, cap, boost, max_priority, active, shards, parked });
+        let tenant = Tenant { id, weight, cap, boost, max_priority, active, shards, parked };
+        self.tenants.put(ix.0 as usize, tenant);
     }
 
     /// A tenant has jobs in a queue for the first time.
     pub fn add_shard(&mut self, ix: ShardIx, queue: QueueIx, tenant: TenantIx, paused: bool) {
-        debug_assert_eq!(ix.0 as usize, self.shards.len(), "shards come up in order");
-        self.shards.push(Shard { queue, tenant, paused, turns: Vec::new() });
+        self.shards.put(ix.0 as usize, Shard { queue, tenant, paused, turns: Vec::new() });
         self.shard_of.insert((queue, tenant), ix);
         crate::population::push_exact(&mut self.tenants[tenant.0 as usize].shards, ix);
     }
 
     pub fn add_class(&mut self, class: ClassId, rules: ClassRules) {
         let index = class.0 as usize;
-        if self.classes.len() <= index {
-            self.classes.resize_with(index + 1, || None);
+        while self.classes.len() <= index {
+            self.classes.push(None);
         }
         self.classes[index] = Some(rules);
     }

@@ -1,6 +1,6 @@
 //! Coming back after a restart.
 
-use rota_model::{ClassId, Rate, Seq};
+use rota_model::{ClassId, QueueName, Rate, Seq};
 
 use super::Scheduler;
 use super::account::AccountIx;
@@ -85,7 +85,12 @@ impl Scheduler {
     }
 
     /// How queues took turns.
-    pub fn restore_rotation(&mut self, key: RotationKey, round: Tag, tags: Vec<(QueueIx, Tag)>) {
+    pub fn restore_rotation(
+        &mut self,
+        key: RotationKey,
+        round: Tag,
+        tags: impl Iterator<Item = (QueueName, Tag)>,
+    ) {
         let known = self.rotations.remembered.entry(key).or_default();
         if round < known.0 {
             // It began anew: there was another pool of that name.
@@ -96,8 +101,8 @@ impl Scheduler {
     }
 
     /// Tags and limits are as they were, so rounds and places follow from them.
-    pub fn begin(&mut self) {
-        self.rotations.restore_known();
+    pub fn begin(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
+        self.rotations.restore_known(find);
         let known = self.rotations.remembered_tags.keys().cloned().collect::<Vec<_>>();
         for key in known {
             if let Some(account) = self.rotations.account_of(&key) {

@@ -91,6 +91,19 @@ impl Rotation {
     /// one keeps a queue waiting for no more than one job by the new.
     pub fn configure(&mut self, rules: &RotationRules) {
         let RotationRules { queues, strategy, starvation, named, .. } = rules;
+        self.set_queues(queues);
+        (self.strategy, self.rule) = (*strategy, *starvation);
+        self.ratio = i64::from(starvation.ratio_among(*named));
+    }
+
+    /// A queue is gone for good.
+    pub fn remove(&mut self, queue: QueueIx) {
+        let all = self.queues.iter().zip(&self.slots).map(|(queue, slot)| (*queue, slot.weight));
+        let rest: Vec<_> = all.filter(|(known, _)| *known != queue).collect();
+        self.set_queues(&rest);
+    }
+
+    fn set_queues(&mut self, queues: &[(QueueIx, Weight)]) {
         let base = self.dispatches * self.ratio;
         let mut old = BTreeMap::new();
         for (queue, slot) in self.queues.iter().zip(&self.slots) {
@@ -112,8 +125,6 @@ impl Rotation {
             .collect();
         self.queues = queues.iter().map(|(queue, _)| *queue).collect();
         self.places = self.queues.iter().copied().zip(0..).collect();
-        (self.strategy, self.rule) = (*strategy, *starvation);
-        self.ratio = i64::from(starvation.ratio_among(*named));
         (self.dispatches, self.woken) = (0, Vec::new());
         self.changed.clear();
         self.by_since.clear();
@@ -304,15 +315,15 @@ impl Rotation {
 
     /// As it was before a restart. What each queue was owed is not known: as much as could have been,
     /// so that nobody who is guaranteed a part starves, however often the process is restarted.
-    pub fn restore(&mut self, round: Tag, tags: &BTreeMap<QueueIx, Tag>) {
+    pub fn restore(&mut self, round: Tag, tags: impl Iterator<Item = (QueueIx, Tag)>) {
         self.round = round;
         let awake: Vec<u32> = self.by_turn.iter().map(|(_, place)| *place).collect();
         awake.iter().for_each(|place| self.put_to_sleep(*place));
         for (queue, tag) in tags {
-            if let Some(place) = self.place(*queue) {
+            if let Some(place) = self.place(queue) {
                 // By the weight that it has now, it is at most one job ahead.
                 let slot = &mut self.slots[place as usize];
-                slot.tag = (*tag).min(round.plus(Tag::step(1, slot.weight)));
+                slot.tag = tag.min(round.plus(Tag::step(1, slot.weight)));
             }
         }
         self.owe_all();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rota_model::{PoolName, QueueStrategy, Starvation, TenantId, Weight};
+use rota_model::{PoolName, QueueName, QueueStrategy, Starvation, TenantId, Weight};
 
 use super::Scheduler;
 use super::account::{AccountIx, Owner};
@@ -86,7 +86,7 @@ pub(super) struct Rotations {
     /// Sets that were forgotten, until somebody asks.
     pub forgotten: Vec<RotationKey>,
     /// As they were before a restart, until they are used again.
-    pub remembered: BTreeMap<RotationKey, (Tag, BTreeMap<QueueIx, Tag>)>,
+    pub remembered: BTreeMap<RotationKey, (Tag, BTreeMap<QueueName, Tag>)>,
     /// The same for the tags of tenants in their accounts.
     pub remembered_tags: BTreeMap<RotationKey, BTreeMap<(TenantIx, i32), Tag>>,
 }
@@ -112,18 +112,24 @@ impl Rotations {
         &mut entry.expect("a rotation is there while it is named").rotation
     }
 
+    pub fn key(&self, ix: RotationIx) -> &RotationKey {
+        &self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").key
+    }
+
     pub fn account_of(&self, key: &RotationKey) -> Option<AccountIx> {
         let ix = self.by_key.get(key)?;
         self.all[ix.0 as usize].as_ref()?.account
     }
 
     /// Rotations that are there already, as those of pools are, go on as before the restart.
-    pub fn restore_known(&mut self) {
+    pub fn restore_known(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
         for (key, ix) in &self.by_key {
             if let Some((round, tags)) = self.remembered.remove(key)
                 && let Some(entry) = self.all[ix.0 as usize].as_mut()
             {
-                entry.rotation.restore(round, &tags);
+                entry
+                    .rotation
+                    .restore(round, tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag))));
             }
         }
     }
@@ -181,6 +187,7 @@ impl Scheduler {
         key: RotationKey,
         version: u64,
         rules: &RotationRules,
+        find: impl Fn(&str) -> Option<QueueIx>,
     ) -> (RotationIx, Option<AccountIx>) {
         let is_set = matches!(key, RotationKey::Set(_));
         if is_set && !self.rotations.by_key.contains_key(&key) {
@@ -198,7 +205,9 @@ impl Scheduler {
         entry.version = version;
         entry.rotation.configure(rules);
         if let Some((round, tags)) = self.rotations.remembered.remove(&entry.key) {
-            entry.rotation.restore(round, &tags);
+            entry
+                .rotation
+                .restore(round, tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag))));
         }
         let had = entry.account;
         match (had, share) {
@@ -276,9 +285,20 @@ impl Scheduler {
             && let Some(entry) = &self.rotations.all[ix.0 as usize]
         {
             let key = entry.key.clone();
-            self.drop_rotation(&key);
-            self.rotations.forgotten.push(key);
+            self.forget_set(&key);
         }
+    }
+
+    pub(super) fn forget_set(&mut self, key: &RotationKey) {
+        self.drop_rotation(key);
+        self.rotations.forgotten.push(key.clone());
+    }
+
+    /// The rotation goes on without this queue.
+    pub(super) fn leave_rotation(&mut self, ix: RotationIx, queue: QueueIx) {
+        self.detach(ix);
+        self.rotations.get_mut(ix).remove(queue);
+        self.attach(ix);
     }
 
     /// The queues of a rotation know it, and it knows which of them have something to serve.
@@ -295,6 +315,7 @@ impl Scheduler {
                 is.ordered_in.push((ix, place));
             }
             is.sleeps_in.push((ix, place));
+            is.rotates_in.push(ix);
             if !is.members[0].rings.is_empty() {
                 self.wake_in_rotation(ix, queue);
             }
@@ -306,6 +327,7 @@ impl Scheduler {
             let is = &mut self.queues[queue.0 as usize];
             is.ordered_in.retain(|(rotation, _)| *rotation != ix);
             is.sleeps_in.retain(|(rotation, _)| *rotation != ix);
+            is.rotates_in.retain(|rotation| *rotation != ix);
         }
     }
 

@@ -186,6 +186,10 @@ impl Scheduler {
         let (queue, tenant) = (rules.queue, rules.tenant);
         let level = self.level_of(class);
         let account = correction.account.unwrap_or(self.queue(queue).members[0].account);
+        if self.queue(queue).member(account).is_none() {
+            // It was closed meanwhile, and its number may be another's.
+            return;
+        }
         let Some(standing) = self.accounts.find(account, tenant, level) else { return };
         let weight = self.tenant(tenant).weight;
         let more = correction.cost.saturating_sub(correction.charged);

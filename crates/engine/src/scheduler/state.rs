@@ -19,16 +19,17 @@ use crate::Now;
 use crate::config::{Config, Cost, PriorityScope};
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
+use crate::slots::Pages;
 use crate::tenant::TenantIx;
 
 pub(crate) struct Scheduler {
     pub(super) rules: Rules,
     pub(super) now: Now,
-    pub(super) queues: Vec<Queue>,
-    pub(super) tenants: Vec<Tenant>,
-    pub(super) shards: Vec<Shard>,
+    pub(super) queues: Pages<Queue>,
+    pub(super) tenants: Pages<Tenant>,
+    pub(super) shards: Pages<Shard>,
     pub(super) shard_of: HashMap<(QueueIx, TenantIx), ShardIx, RandomState>,
-    pub(super) classes: Vec<Option<ClassRules>>,
+    pub(super) classes: Pages<Option<ClassRules>>,
     pub(super) lanes: Lanes,
     pub(super) turns: Turns,
     pub(super) accounts: Accounts,
@@ -76,6 +77,12 @@ impl ServeList {
     pub fn pop_first(&mut self) {
         if let Some(queue) = self.queues.pop_front() {
             self.listed.remove(&queue);
+        }
+    }
+
+    pub fn remove(&mut self, queue: QueueIx) {
+        if self.listed.remove(&queue) {
+            self.queues.retain(|known| *known != queue);
         }
     }
 
@@ -153,11 +160,11 @@ impl Scheduler {
                 one_job,
             },
             now: Now::default(),
-            queues: Vec::new(),
-            tenants: Vec::new(),
-            shards: Vec::new(),
+            queues: Pages::default(),
+            tenants: Pages::default(),
+            shards: Pages::default(),
             shard_of: HashMap::with_hasher(hasher.clone()),
-            classes: Vec::new(),
+            classes: Pages::default(),
             lanes: Lanes::default(),
             turns: Turns::default(),
             accounts: Accounts::new(hasher.clone()),

@@ -95,7 +95,9 @@ impl Scheduler {
 
     pub(super) fn has_somebody_to_serve(&self, queue: QueueIx) -> bool {
         let is = self.queue(queue);
-        is.may_dispatch() && is.asleep.is_none() && !is.members[0].rings.is_empty()
+        is.may_dispatch()
+            && is.asleep.is_none()
+            && is.members.first().is_some_and(|own| !own.rings.is_empty())
     }
 
     /// Wakes some of those that sleep at limits which may have opened. Whether there may be more. What

@@ -9,6 +9,7 @@ use super::{Counters, Origin, TenantRow};
 use crate::meters::{SLOT_MS, SLOTS, slot_of};
 use crate::population::Population;
 use crate::scheduler::limits::Window;
+use crate::slots::Slots;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TenantIx(pub u32);
@@ -16,13 +17,18 @@ pub(crate) struct TenantIx(pub u32);
 pub(crate) struct Tenant {
     pub id: TenantId,
     pub row: TenantRow,
+    /// When it was last seen to have something, in monotonic time.
+    pub used_at: u64,
     /// It has been written down.
     pub written: bool,
     pub file: Option<Box<TenantConfig>>,
     pub jobs: Population,
     pub classes: Vec<ClassId>,
-    /// Classes of its living jobs that have a limit.
+    /// Classes of its living jobs, and those of them that have a limit.
+    pub living_classes: u32,
     pub keys: u32,
+    /// Queues that it has made.
+    pub queues: u32,
     /// It was said that its jobs wait because it has as many active ones as it may have.
     pub told_capped: bool,
     /// Enqueued jobs, where their rate is limited.
@@ -69,7 +75,7 @@ impl Tenant {
 
 #[derive(Default)]
 pub(crate) struct Tenants {
-    all: Vec<Tenant>,
+    all: Slots<Tenant>,
     by_id: BTreeMap<TenantId, TenantIx>,
     /// When automatic throttles end.
     pub ends: BTreeSet<(Millis, TenantIx)>,
@@ -83,8 +89,7 @@ impl Tenants {
         self.by_id.get(id).copied()
     }
 
-    pub fn add(&mut self, id: TenantId, created: Millis) -> TenantIx {
-        let ix = TenantIx(self.all.len() as u32);
+    pub fn add(&mut self, id: TenantId, created: Millis, used_at: u64) -> TenantIx {
         let row = TenantRow {
             created,
             api: None,
@@ -93,14 +98,17 @@ impl Tenants {
             throttle: None,
             spared_until: None,
         };
-        self.all.push(Tenant {
+        let ix = TenantIx(self.all.add(Tenant {
             id: id.clone(),
             row,
+            used_at,
             written: false,
             file: None,
             jobs: Population::default(),
             classes: Vec::new(),
+            living_classes: 0,
             keys: 0,
+            queues: 0,
             told_capped: false,
             enqueued: None,
             counters: None,
@@ -110,17 +118,17 @@ impl Tenants {
             heard: false,
             noisy: 0,
             noisy_since: None,
-        });
+        }));
         self.by_id.insert(id, ix);
         ix
     }
 
     pub fn get(&self, ix: TenantIx) -> &Tenant {
-        &self.all[ix.0 as usize]
+        self.all.get(ix.0)
     }
 
     pub fn get_mut(&mut self, ix: TenantIx) -> &mut Tenant {
-        &mut self.all[ix.0 as usize]
+        self.all.get_mut(ix.0)
     }
 
     pub fn len(&self) -> usize {
@@ -167,15 +175,15 @@ impl Tenants {
 
     /// Those with so many numbers from this one on that are not forgotten.
     pub fn slice(&self, from: usize, most: usize) -> impl Iterator<Item = (TenantIx, &Tenant)> {
-        let numbered = self.all.iter().enumerate().skip(from).take(most);
-        let numbered = numbered.map(|(ix, tenant)| (TenantIx(ix as u32), tenant));
-        numbered.filter(|(ix, tenant)| self.by_id.get(&tenant.id) == Some(ix))
+        let numbers = from..from.saturating_add(most).min(self.all.end());
+        let known = numbers.map(|number| TenantIx(number as u32)).filter(|ix| self.is_known(*ix));
+        known.map(|ix| (ix, self.get(ix)))
     }
 
     /// Where to go on after such a slice, if there are more.
     pub fn after_slice(&self, from: usize, most: usize) -> Option<usize> {
         let next = from.saturating_add(most);
-        (next < self.all.len()).then_some(next)
+        (next < self.all.end()).then_some(next)
     }
 
     /// In the order of their ids, from the one behind this on.
@@ -184,7 +192,25 @@ impl Tenants {
         self.by_id.range::<str, _>(behind).map(|(id, _)| id)
     }
 
-    /// Nobody speaks of it any more. Its number is not given again in this process.
+    /// There is a tenant with this number, and it was not deleted.
+    pub fn is_known(&self, ix: TenantIx) -> bool {
+        self.contains(ix) && self.by_id.get(&self.get(ix).id) == Some(&ix)
+    }
+
+    /// There is a tenant with this number, deleted or not.
+    pub fn contains(&self, ix: TenantIx) -> bool {
+        self.all.contains(ix.0)
+    }
+
+    /// Nothing refers to it any more.
+    pub fn remove(&mut self, ix: TenantIx) {
+        if self.is_known(ix) {
+            self.forget(ix);
+        }
+        self.all.remove(ix.0);
+    }
+
+    /// It is deleted. Its number is used again when nothing refers to it any more.
     pub fn forget(&mut self, ix: TenantIx) {
         let id = self.get(ix).id.clone();
         self.by_id.remove(&id);

@@ -6,11 +6,14 @@
 mod bounds;
 mod caps;
 mod figures;
+mod idle;
 mod keys;
 mod limits;
 mod noise;
 mod own_workers;
 mod pools;
+mod queue_caps;
+mod queues;
 mod restart;
 mod rotations;
 mod schedules;

@@ -8,6 +8,11 @@ use serde_json::json;
 /// Starts over which the cost is averaged, after as many that are not counted.
 const STARTS: usize = 100;
 
+/// One tenant may have as many queues as the load needs.
+fn large_world() -> World {
+    World::with(Config { max_queues_per_tenant: 100_000, ..Config::default() })
+}
+
 /// Steps of one run of this on average.
 fn average(world: &mut World, mut one: impl FnMut(&mut World)) -> f64 {
     (0..STARTS).for_each(|_| one(world));
@@ -45,7 +50,7 @@ fn enqueue_all(world: &mut World, jobs: &[Job]) {
 #[test]
 fn types_that_share_a_key() {
     let load = |types: usize| {
-        let mut world = World::new();
+        let mut world = large_world();
         let of = |n: usize| job("t").kind(name(format!("t{n}"))).limit(concurrency("k", 1));
         let kinds: Vec<Job> = (0..types).map(of).collect();
         let rounds = (3 * STARTS).div_ceil(types);
@@ -58,7 +63,7 @@ fn types_that_share_a_key() {
 #[test]
 fn types_that_wait_for_a_second_limit() {
     let load = |types: usize, said_first: bool| {
-        let mut world = World::new();
+        let mut world = large_world();
         let kinds: Vec<&str> = (0..types).map(|n| name(format!("t{n}"))).collect();
         let close = |world: &mut World| {
             for kind in &kinds {
@@ -84,7 +89,7 @@ fn types_that_wait_for_a_second_limit() {
 #[test]
 fn types_that_wait_for_a_slot_of_their_own() {
     let load = |types: usize| {
-        let mut world = World::new();
+        let mut world = large_world();
         let kinds: Vec<&str> = (0..types).map(|n| name(format!("t{n}"))).collect();
         for kind in &kinds {
             world.say(&format!("type:{kind}"), json!({"concurrency": 1}), None);
@@ -103,7 +108,7 @@ fn types_that_wait_for_a_slot_of_their_own() {
 #[test]
 fn a_batch_while_fetches_of_other_tenants_wait() {
     let load = |fetches: u64| {
-        let mut world = World::new();
+        let mut world = large_world();
         for n in 0..fetches {
             let id = format!("other{n}");
             world.tenant(&id, json!({"fairness_weight": 2}));
@@ -138,7 +143,7 @@ fn fill(world: &mut World, queues: &[&'static str], limited: bool) {
 #[test]
 fn queues_that_wait_for_a_key_when_one_is_fetched() {
     let load = |count: usize| {
-        let mut world = World::new();
+        let mut world = large_world();
         fill(&mut world, &queues(count), true);
         world.enqueue(&job("t").queue("q0").limit(concurrency("k", 1)), 3 * STARTS);
         average(&mut world, start_one(&["q0"]))
@@ -149,7 +154,7 @@ fn queues_that_wait_for_a_key_when_one_is_fetched() {
 #[test]
 fn queues_that_wait_for_a_key_when_it_is_closed_meanwhile() {
     let load = |count: usize| {
-        let mut world = World::new();
+        let mut world = large_world();
         world.enqueue(&job("t").queue("q0").limit(concurrency("k", 1)), 3 * STARTS);
         let mut running = world.fetch_with(&["q0"], 1, |_| {});
         fill(&mut world, &queues(count), true);
@@ -165,7 +170,7 @@ fn queues_that_wait_for_a_key_when_it_is_closed_meanwhile() {
 
 /// Queues wait for one key, each with jobs of one of so many tenants and a fetch that waits for it.
 fn queues_with_fetches(count: usize, tenants: usize) -> f64 {
-    let mut world = World::new();
+    let mut world = large_world();
     let queues = queues(count);
     let tenants: Vec<&str> = (0..tenants).map(|n| name(format!("tenant{n}"))).collect();
     let of = |(n, queue): (usize, &&'static str)| {
@@ -205,7 +210,7 @@ fn queues_of_one_tenant_that_wait_for_a_key_with_a_fetch_for_each() {
 #[test]
 fn sets_of_numbers_for_one_key() {
     let load = |sets: usize, limit: u32, every_ms: u64| {
-        let mut world = World::new();
+        let mut world = large_world();
         let of = |n: usize| {
             let rate = json!({"limit": limit, "period": "PT1S"});
             job("t").limit(json!({"key": "k", "concurrency": 1_000 + n, "rate": rate}))
@@ -225,7 +230,7 @@ fn sets_of_numbers_for_one_key() {
 #[test]
 fn a_word_about_a_tenant_with_many_finished_classes() {
     let load = |types: usize| {
-        let mut world = World::new();
+        let mut world = large_world();
         let kinds: Vec<Job> = (0..types).map(|n| job("t").kind(name(format!("t{n}")))).collect();
         enqueue_all(&mut world, &kinds);
         while world.next(&["default"], |_| {}).is_some() {}
@@ -293,7 +298,7 @@ fn each_queue_of_a_pool_that_shares_over_all_of_them_costs_a_few_steps() {
 #[test]
 fn what_is_written_of_a_pool_with_many_queues() {
     let load = |count: usize| {
-        let mut world = World::new();
+        let mut world = large_world();
         let queues = queues(count);
         fill(&mut world, &queues, false);
         fill(&mut world, &queues, false);
@@ -308,7 +313,7 @@ fn what_is_written_of_a_pool_with_many_queues() {
 #[test]
 fn a_capped_queue_while_fetches_of_other_tenants_wait() {
     let load = |fetches: u64| {
-        let mut world = World::new();
+        let mut world = large_world();
         world.enqueue(&job("t"), 3 * STARTS);
         let settings = QueueSettings { concurrency: Some(1), ..QueueSettings::default() };
         let queue = QueueName::parse("default").unwrap();
@@ -328,7 +333,7 @@ fn a_capped_queue_while_fetches_of_other_tenants_wait() {
 #[test]
 fn a_full_pool_with_many_queues_and_a_fetch_that_waits() {
     let load = |count: usize| {
-        let mut world = World::new();
+        let mut world = large_world();
         let queues = queues(count);
         fill(&mut world, &queues, false);
         world.put_pool("p", json!({"queues": queues, "strategy": "strict", "concurrency": 1}));

@@ -165,6 +165,9 @@ impl World {
             Mutation::Finish(finish) => {
                 self.live.remove(&finish.seq);
             }
+            Mutation::Delete(seq) => {
+                self.live.remove(&seq);
+            }
             Mutation::Put(kind, name, json) => {
                 self.written += name.len() + json.len();
                 self.rows.insert((kind, name.to_string()), json.to_vec());

@@ -68,9 +68,10 @@ impl Stand {
         let mut rules =
             TenantRules { weight: Weight::ONE, cap: None, boost: 0, max_priority: None };
         change(&mut rules);
-        self.scheduler.add_tenant(TenantId::parse(id).unwrap(), rules);
+        let ix = TenantIx(self.tenants.len() as u32);
+        self.scheduler.add_tenant(ix, TenantId::parse(id).unwrap(), rules);
         self.tenants.push(id.to_owned());
-        TenantIx(self.tenants.len() as u32 - 1)
+        ix
     }
 
     pub fn class(&mut self, queue: QueueIx, tenant: TenantIx) -> ClassId {
@@ -140,7 +141,7 @@ impl Stand {
             };
             change(&mut rules);
             let key = RotationKey::Pool(PoolName::parse("p").unwrap(), None);
-            let (rotation, account) = self.scheduler.put_rotation(key, 1, &rules);
+            let (rotation, account) = self.scheduler.put_rotation(key, 1, &rules, |_| None);
             (ask.queues, ask.rotation, ask.account) = (AskedQueues::All, Some(rotation), account);
         }
         ask

@@ -1,6 +1,5 @@
 //! Which jobs a list or a bulk operation is about.
 
-use rota_engine::Totals;
 use rota_model::{Class, ClassId, Millis, QueueName, State, TenantId};
 use rota_store::{ListQuery, Order, Selection};
 
@@ -159,14 +158,10 @@ impl Filter {
             (queue, _) => queue.clone(),
         };
         let tenant = self.tenant.clone();
-        let totals = app.handle.look(move |engine| {
-            let view = match (&queue, &tenant) {
-                (None, None) => return engine.totals(),
-                (None, Some(tenant)) => return engine.totals_of_tenant(tenant),
-                (Some(queue), None) => engine.queue(queue),
-                (Some(queue), Some(tenant)) => engine.queue_of_tenant(queue, tenant),
-            };
-            view.map_or_else(Totals::default, |view| view.totals)
+        let totals = app.handle.look(move |engine| match (&queue, &tenant) {
+            (None, None) => engine.totals(),
+            (None, Some(tenant)) => engine.totals_of_tenant(tenant),
+            (Some(queue), tenant) => engine.totals_of_queue(queue, tenant.as_ref()),
         });
         let totals = totals.await?;
         if self.select == Selection::DEAD_LETTER {

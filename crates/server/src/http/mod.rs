@@ -140,7 +140,7 @@ fn router(app: Arc<App>) -> Router {
         .merge(unserved::routes());
     let admin = Router::new()
         .route("/queues", get(admin::queues::list))
-        .route("/queues/{name}", get(admin::queues::show))
+        .route("/queues/{name}", get(admin::queues::show).delete(admin::queue_delete::delete))
         .route("/queues/{name}/pause", post(admin::queues::pause))
         .route("/queues/{name}/resume", post(admin::queues::resume))
         .route("/queues/{name}/jobs", delete(admin::queues::purge))

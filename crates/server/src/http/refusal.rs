@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use rota_engine::Refusal;
-use rota_model::Rejection;
+use rota_model::{Rejection, TenantId};
 
 use super::error::ApiError;
 use super::{cap_reached, full};
@@ -72,6 +72,37 @@ impl From<Refusal> for ApiError {
             Refusal::UnknownCron => Self::not_found("cron job", "?"),
             Refusal::TooManyQueues { limit } => too_many("queues", limit, Some("limits.queues")),
             Refusal::CapReached(reached) => cap_reached::error(&reached),
+            Refusal::QueuesReserved { tenant, current, used, limit } => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "invalid_request",
+                format!("There are {used} of {limit} queues; the rest is kept for tenants that are configured or have no queue yet."),
+            )
+            .hint("Delete a queue that is not needed, configure the tenant, or raise limits.queues.")
+            .member("tenant_id", tenant.to_string())
+            .detail("current", current)
+            .detail("used", used)
+            .detail("limit", limit),
+            Refusal::TenantQueues { tenant, current, maximum } => tenant_has(
+                &tenant,
+                &format!("{current} queues"),
+                "queues_per_tenant",
+                (current, maximum),
+            )
+            .hint("Delete a queue with DELETE /ojs/v1/admin/queues/{name}, or raise limits.queues_per_tenant."),
+            Refusal::TenantClasses { tenant, current, maximum, kept: false } => tenant_has(
+                &tenant,
+                &format!("unfinished jobs of {current} classes (queue, type, priority and policy)"),
+                "classes_per_tenant",
+                (current, maximum),
+            )
+            .hint("Finish or delete jobs, use fewer types and policies, or raise limits.classes_per_tenant."),
+            Refusal::TenantClasses { tenant, current, maximum, kept: true } => tenant_has(
+                &tenant,
+                &format!("jobs of {current} classes (queue, type, priority and policy), finished ones included"),
+                "classes_per_tenant",
+                (current, maximum),
+            )
+            .hint("Delete finished jobs, keep them for less time, or raise limits.classes_per_tenant."),
             Refusal::TooManyLimits { limit } => {
                 too_many("rate limits", limit, None)
             }
@@ -110,17 +141,37 @@ impl From<Refusal> for ApiError {
                     .detail("pool", pool.to_string())
             }
             Refusal::UnknownTenant => Self::not_found("tenant", "?"),
-            Refusal::TenantHasJobs { living } => {
-                let jobs = if living == 1 { "one job" } else { &format!("{living} jobs") };
-                Self::conflict(format!("The tenant has {jobs} not finished yet."))
-                    .hint("Wait for them, or send ?purge=true with {\"confirm\": true} to remove them.")
-                    .detail("live_jobs", living)
-            }
+            Refusal::QueueHasJobs { living } => has_jobs("queue", living),
+            Refusal::TenantHasJobs { living } => has_jobs("tenant", living),
             Refusal::NotThrottled => Self::conflict("The tenant is not throttled.")
                 .hint("There is nothing to end; GET /ojs/v1/admin/tenants/{id} shows 'throttle'."),
             Refusal::UnknownLimit => Self::not_found("rate limit", "?"),
         }
     }
+}
+
+/// Living jobs stand in the way of a deletion.
+fn has_jobs(what: &str, living: u64) -> ApiError {
+    let jobs = if living == 1 { "one job" } else { &format!("{living} jobs") };
+    ApiError::conflict(format!("The {what} has {jobs} not finished yet."))
+        .hint("Wait for them, or send ?purge=true with {\"confirm\": true} to remove them.")
+        .detail("live_jobs", living)
+}
+
+/// A tenant has as much of something as it may have.
+fn tenant_has(
+    tenant: &TenantId,
+    what: &str,
+    limit: &str,
+    (current, maximum): (usize, usize),
+) -> ApiError {
+    let text = format!("Tenant '{tenant}' has {what}, which is the limit.");
+    ApiError::new(StatusCode::TOO_MANY_REQUESTS, "TENANT_LIMIT_EXCEEDED", text)
+        .member("tenant_id", tenant.to_string())
+        .member("limit", limit)
+        .member("current", current)
+        .member("maximum", maximum)
+        .retry_after(60)
 }
 
 /// More things than the server holds; `setting` says how many these are, where one does.

@@ -63,7 +63,12 @@ settings! {
         fetch_jobs: usize = Number::between(1, 1000), "1000",
             "Most jobs handed out by one fetch.";
         queues: usize = Number::between(1, 10_000_000), "10000",
-            "Most distinct queues.";
+            "Most distinct queues. The last tenth is kept for tenants that are configured or have no queue yet.";
+        queues_per_tenant: usize = Number::between(1, 10_000_000), "1000",
+            "Most queues that one tenant may have made.";
+        classes_per_tenant: usize = Number::between(1, 10_000_000), "10000",
+            "Most classes of unfinished jobs that one tenant may have. A class is a queue, job type, priority and \
+            execution policy. Classes of finished jobs that are kept may be ten times as many.";
         workers: usize = Number::between(1, 10_000_000), "100000",
             "Most workers known at once.";
         workers_per_tenant: usize = Number::between(1, 10_000_000), "10000",
@@ -209,6 +214,9 @@ settings! {
             "How long tenants' usage is kept by the hour.";
         usage_days: Duration = Span::between(2 * DAY, 3_660 * DAY), "396d",
             "How long tenants' usage is kept by the day.";
+        idle: Duration = Span::between(SECOND, 366 * DAY), "1h",
+            "How long a queue without jobs and settings, or a tenant without jobs, configuration and recent \
+            figures, is remembered.";
         batch: usize = Number::between(1, 10_000), "500",
             "Most jobs removed in one step.";
     }

@@ -78,6 +78,10 @@ impl MemoryStore {
             Mutation::AddUsage(_)
             | Mutation::ForgetUsage { .. }
             | Mutation::ForgetTenantUsage(_) => Ok(()),
+            Mutation::ForgetHistoryOf(queue) => {
+                self.history.retain(|(_, named, _), _| named != queue);
+                Ok(())
+            }
             Mutation::Journal(data) => match self.journal.insert(number, data.clone()) {
                 None => Ok(()),
                 Some(_) => Err("a batch has two entries in the journal".into()),

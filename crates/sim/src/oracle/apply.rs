@@ -96,6 +96,7 @@ impl World {
                 }
                 Ok(())
             }
+            Mutation::Remove(Kind::Queue, name) => self.queue_gone(name),
             Mutation::Remove(Kind::Worker, name) => self.worker_gone(name, scene),
             Mutation::Counts(..)
             | Mutation::Error(_)
@@ -103,6 +104,7 @@ impl World {
             | Mutation::Remove(..)
             | Mutation::History(_)
             | Mutation::ForgetHistory { .. }
+            | Mutation::ForgetHistoryOf(_)
             | Mutation::AddUsage(_)
             | Mutation::ForgetUsage { .. }
             | Mutation::ForgetTenantUsage(_)

@@ -1,7 +1,7 @@
 //! What operators and workers have said, and what follows from it.
 
 use rota_engine::{CapReached, Capped, Command, Refusal, Reply};
-use rota_model::{Directive, WorkerId};
+use rota_model::{Directive, LimitKey, WorkerId};
 
 use super::scene::Scene;
 use super::violation::{Check, Rule, ensure};
@@ -28,6 +28,13 @@ impl World {
                 let queue = self.queues.entry(name.clone()).or_default();
                 queue.concurrency = settings.concurrency;
                 queue.bounds = settings.bounds;
+            }
+            Command::DeleteQueue(name) => {
+                let limit = self.limits.entry((LimitKey::of_queue(name), None)).or_default();
+                (limit.declared, limit.replaced, limit.hold) = (None, None, None);
+                for tenant in self.tenants.values_mut() {
+                    tenant.paused.remove(name);
+                }
             }
             Command::Fetch(fetch) => {
                 if let Some(name) = &fetch.worker {
@@ -80,6 +87,15 @@ impl World {
             }
             _ => {}
         }
+    }
+
+    /// A queue is deleted or forgotten, which takes that none of its jobs lives.
+    pub(super) fn queue_gone(&mut self, name: &str) -> Check {
+        let living = self.jobs.values().filter(|job| !job.state().is_terminal());
+        let living = living.filter(|job| *job.class.queue == *name).count();
+        ensure(living == 0, Rule::Transition, || format!("queue {name} went with {living} jobs"))?;
+        self.queues.retain(|known, _| **known != *name);
+        Ok(())
     }
 
     /// After a step, its worker has been heard of; runs of a schedule that is gone are nobody's.

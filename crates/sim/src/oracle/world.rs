@@ -235,6 +235,10 @@ impl World {
         let Some(job) = self.jobs.get(&seq) else {
             return;
         };
+        if !job.is_ready() && !self.queues.contains_key(&job.class.queue) {
+            // Its queue was deleted, and stays so when a finished job goes.
+            return;
+        }
         let queue = self.queues.entry(job.class.queue.clone()).or_default();
         let lane = queue.ready.entry(job.place.class()).or_default();
         if job.is_ready() {

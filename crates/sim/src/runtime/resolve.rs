@@ -45,6 +45,7 @@ impl Runtime {
             Request::Retain(limit) => Command::Forget(self.overdue(now.wall, limit)),
             Request::PauseQueue(queue) => Command::PauseQueue(queue),
             Request::ResumeQueue(queue) => Command::ResumeQueue(queue),
+            Request::DeleteQueue(queue) => Command::DeleteQueue(queue),
             Request::ConfigureQueue(queue, settings) => Command::ConfigureQueue(queue, settings),
             Request::PauseShard(tenant, queue) => Command::PauseShard(tenant, queue),
             Request::ResumeShard(tenant, queue) => Command::ResumeShard(tenant, queue),

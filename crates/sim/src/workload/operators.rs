@@ -14,7 +14,7 @@ impl Workload {
         let governing = self.profile.crowd.governing;
         let maintenance = if self.profile.maintenance { 8 } else { 0 };
         let crons = if self.profile.crons { 20 } else { 0 };
-        let weights = [20, 12, 12, 12, 10, 14, 10, 12, 6, crons, maintenance, 2, governing];
+        let weights = [20, 12, 12, 12, 10, 14, 10, 12, 6, crons, maintenance, 2, 3, governing];
         match self.rng.weighted(weights) {
             0 => Request::Cancel(self.known_ids(5)),
             1 => match self.known_id() {
@@ -31,6 +31,7 @@ impl Workload {
             9 => self.schedule(),
             10 => Request::Maintain(self.rng.percent(40)),
             11 => Request::FlushStats,
+            12 => Request::DeleteQueue(self.queue()),
             _ => self.govern(now),
         }
     }

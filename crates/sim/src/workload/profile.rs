@@ -112,6 +112,7 @@ fn config(rng: &mut Rng) -> Config {
             cancelled_ms: retention,
             discarded_ms: retention.map(|ms| ms * 2),
         },
+        forget_idle_ms: rng.one_of([15_000, 3_600_000]),
         max_queues: rng.one_of([3, 100]),
         caps: caps(rng),
         journal_entries: rng.one_of([1, 50, 100_000]),

@@ -129,6 +129,7 @@ impl<'c> Applier<'c> {
             Mutation::ForgetHistory { period, before, most } => {
                 self.forget_history(*period, *before, *most)?;
             }
+            Mutation::ForgetHistoryOf(queue) => self.forget_history_of(queue)?,
             Mutation::AddUsage(row) => self.add_usage(row)?,
             Mutation::ForgetUsage { per, before, most } => {
                 self.forget_usage(*per, *before, *most)?;
@@ -177,6 +178,7 @@ fn must_not_overtake(mutation: &Mutation, later: &Later<'_>) -> bool {
         | Mutation::Remove(..)
         | Mutation::History(_)
         | Mutation::ForgetHistory { .. }
+        | Mutation::ForgetHistoryOf(_)
         | Mutation::AddUsage(_)
         | Mutation::ForgetUsage { .. }
         | Mutation::ForgetTenantUsage(_)

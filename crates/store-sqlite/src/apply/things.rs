@@ -113,6 +113,14 @@ impl Applier<'_> {
         self.run("DELETE FROM usage WHERE tenant = ?1", [tenant]).map(drop)
     }
 
+    pub(super) fn forget_history_of(&self, queue: &str) -> Result<(), Fault> {
+        for period in [Period::Minute, Period::Hour] {
+            let named = (period.code(), queue);
+            self.run("DELETE FROM history WHERE period = ?1 AND queue = ?2", named)?;
+        }
+        Ok(())
+    }
+
     /// A second entry of a batch finds its place taken.
     pub(super) fn write_journal(&self, data: &Bytes) -> Result<(), Fault> {
         self.run(

@@ -58,6 +58,20 @@ pub fn forgotten_history_is_gone<F: Fixture>(fixture: &F) {
     }
 }
 
+pub fn forgotten_history_of_a_queue_leaves_that_of_others<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    let rows = ["a", "b"].map(|queue| {
+        [Period::Minute, Period::Hour].map(|period| put(period, queue, 60, "figures"))
+    });
+    driver.commit(rows.into_iter().flatten().collect());
+    driver.commit(vec![Mutation::ForgetHistoryOf("a".into())]);
+    let mut driver = driver.crash_and_reopen();
+    for period in [Period::Minute, Period::Hour] {
+        assert_eq!(driver.history(period, "a", 0, 1000), []);
+        assert_eq!(driver.history(period, "b", 0, 1000), [row(period, "b", 60, "figures")]);
+    }
+}
+
 pub fn a_load_tells_the_minutes_of_the_last_hour<F: Fixture>(fixture: &F) {
     let hour = Period::Hour.ms();
     let mut driver = Driver::open(fixture);

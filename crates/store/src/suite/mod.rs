@@ -143,6 +143,7 @@ macro_rules! store_tests {
             forgotten_history_is_gone
             usage_adds_up_by_hour_and_day
             old_usage_goes_in_slices_and_a_tenants_at_once
+            forgotten_history_of_a_queue_leaves_that_of_others
             a_load_tells_the_minutes_of_the_last_hour
             a_closed_store_reopens_the_same
             a_crashed_store_reopens_the_same

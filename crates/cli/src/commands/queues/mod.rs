@@ -1,6 +1,7 @@
 //! `rota queues`: how much waits where, and stopping it.
 
 mod config;
+mod delete;
 mod limit;
 mod list;
 mod size;
@@ -9,6 +10,7 @@ mod stats;
 use clap::{Args, Subcommand};
 
 use self::config::Config;
+use self::delete::Delete;
 use self::limit::Limit;
 use self::list::list;
 use self::stats::describe;
@@ -23,7 +25,8 @@ Examples:
   rota queues stats email                      the last hour of one
   rota queues pause email                      hand out no more of its jobs
   rota queues config email --max-depth 100000  refuse jobs when so many wait
-  rota queues limit email --rate 100/1m        start no more than so many";
+  rota queues limit email --rate 100/1m        start no more than so many
+  rota queues delete email                     forget a queue without living jobs";
 
 const LIST_EXAMPLES: &str = "\
 Examples:
@@ -47,7 +50,7 @@ const RESUME_EXAMPLES: &str = "\
 Examples:
   rota queues resume email reports";
 
-/// List, measure, pause, bound and limit queues
+/// List, measure, pause, bound, limit and delete queues
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Queues {
@@ -90,6 +93,9 @@ enum Action {
 
     /// Show the rate limit of a queue, or set it
     Limit(Limit),
+
+    /// Delete a queue
+    Delete(Delete),
 }
 
 impl Queues {
@@ -110,6 +116,7 @@ impl Queues {
             }
             Action::Config(config) => config.run(&client, json).await,
             Action::Limit(limit) => limit.run(&client, json).await,
+            Action::Delete(delete) => delete.run(&client, json).await,
         }
     }
 }

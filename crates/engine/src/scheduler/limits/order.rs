@@ -53,6 +53,16 @@ impl KeyOrder {
         }
     }
 
+    /// The tenant has no more jobs that wait for the key, and its number may be given to another.
+    pub fn forget(&mut self, tenant: TenantIx) {
+        for level in self.0.values_mut() {
+            if let Some(idle) = level.tenants.get(&tenant).filter(|one| one.groups == 0) {
+                level.idle.remove(&(idle.tag, tenant));
+                level.tenants.remove(&tenant);
+            }
+        }
+    }
+
     /// The tenant's tag. Whoever could not be served meanwhile is at most one job behind the key.
     pub fn tag(&self, level: i32, tenant: TenantIx, one: u128) -> Tag {
         let Some(level) = self.0.get(&level) else { return Tag::default() };

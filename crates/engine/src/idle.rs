@@ -1,0 +1,140 @@
+//! Queues, parts of queues and tenants that are not needed any more are forgotten.
+//!
+//! Each queue and tenant is looked at now and then, one after the other, so that this costs the same
+//! for each however many there are.
+
+use std::collections::VecDeque;
+
+use rota_model::mutation::{Kind, Mutation};
+
+use crate::queue::QueueIx;
+use crate::shard::ShardIx;
+use crate::tenant::TenantIx;
+use crate::{Engine, Origin, QueueSettings};
+
+/// Looks at each thing while it has to be idle to be forgotten.
+const LOOKS: u64 = 4;
+
+#[derive(Default)]
+pub(crate) struct Idle {
+    /// By when they are to be looked at, in monotonic time. What is in here is there.
+    due: VecDeque<(u64, Thing)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Thing {
+    Queue(QueueIx),
+    Tenant(TenantIx),
+}
+
+impl Idle {
+    pub fn next_look(&self) -> Option<u64> {
+        self.due.front().map(|(at, _)| *at)
+    }
+}
+
+impl Engine {
+    /// A queue or tenant is there from now on.
+    pub(crate) fn look_later(&mut self, thing: Thing) {
+        let at = self.now.mono.saturating_add((self.config.forget_idle_ms / LOOKS).max(1));
+        self.idle.due.push_back((at, thing));
+    }
+
+    /// Looks at one queue or tenant whose turn it is.
+    pub(crate) fn look_at_one_idle(&mut self) -> bool {
+        let due = self.idle.due.front().filter(|(at, _)| *at <= self.now.mono);
+        let Some(&(_, thing)) = due else { return false };
+        self.idle.due.pop_front();
+        let gone = match thing {
+            Thing::Queue(ix) => self.forget_queue_if_idle(ix),
+            Thing::Tenant(ix) => self.forget_tenant_if_idle(ix),
+        };
+        if !gone {
+            self.look_later(thing);
+        }
+        true
+    }
+
+    fn is_long_ago(&self, since: u64) -> bool {
+        self.now.mono.saturating_sub(since) >= self.config.forget_idle_ms
+    }
+
+    fn forget_queue_if_idle(&mut self, ix: QueueIx) -> bool {
+        let now = self.now.mono;
+        let queue = self.queues.get_mut(ix);
+        let row = &queue.row;
+        let has_jobs = queue.shards > 0 || queue.jobs.total() > 0 || queue.done.total() > 0;
+        let set = row.paused.is_some() || row.settings != QueueSettings::default();
+        let wanted = set || !queue.paused_by.is_empty() || !queue.blocked.is_empty();
+        if has_jobs || wanted || !self.scheduler.is_idle_queue(ix) {
+            queue.used_at = now;
+            return false;
+        }
+        let (exists, used_at) = (queue.exists, queue.used_at);
+        if exists && !self.is_long_ago(used_at) {
+            return false;
+        }
+        let name = self.queues.get(ix).name.clone();
+        if exists {
+            self.count_queue_out(ix);
+            self.out.mutations.push(Mutation::Remove(Kind::Queue, (*name).into()));
+        }
+        self.queues_to_unblock.remove(&ix);
+        self.scheduler.remove_queue(ix);
+        self.queues.remove(ix);
+        true
+    }
+
+    fn forget_tenant_if_idle(&mut self, ix: TenantIx) -> bool {
+        for shard in self.scheduler.shards_of(ix).to_vec() {
+            self.forget_shard_if_idle(shard);
+        }
+        let (now, wall) = (self.now.mono, self.wall());
+        let known = self.tenants.is_known(ix);
+        let tenant = self.tenants.get_mut(ix);
+        let row = &tenant.row;
+        let set = tenant.origin() != Origin::Default || !row.paused.is_empty();
+        let watched = row.throttle.is_some() || row.spared_until.is_some_and(|until| until > wall);
+        let figures =
+            tenant.counters.as_ref().is_some_and(|all| all.day(wall) != Default::default());
+        let has = !tenant.classes.is_empty() || tenant.queues > 0;
+        let minute = tenant.counters.as_ref().is_some_and(|all| !all.minute.is_empty());
+        let pending = tenant.did > 0 || tenant.heard || tenant.usage_queued || minute;
+        let needed = known && (set || watched || figures) || has || pending;
+        if needed || !self.scheduler.is_idle_tenant(ix) {
+            tenant.used_at = now;
+            return false;
+        }
+        let (used_at, id) = (tenant.used_at, tenant.id.clone());
+        if known && !self.is_long_ago(used_at) {
+            return false;
+        }
+        self.forget_noise(ix);
+        if known {
+            for kind in [Kind::Tenant, Kind::TenantState] {
+                self.out.mutations.push(Mutation::Remove(kind, (*id).into()));
+            }
+        }
+        self.scheduler.remove_tenant(ix);
+        self.tenants.remove(ix);
+        true
+    }
+
+    /// One tenant's part of a queue goes when it has neither jobs nor a pause nor a tag.
+    fn forget_shard_if_idle(&mut self, ix: ShardIx) {
+        let now = self.now.mono;
+        let shard = self.shards.get_mut(ix);
+        if shard.classes > 0 || shard.paused.is_some() || !self.scheduler.is_idle_shard(ix) {
+            shard.used_at = now;
+            return;
+        }
+        let (used_at, queue, meter) = (shard.used_at, shard.queue, shard.meter);
+        if !self.is_long_ago(used_at) {
+            return;
+        }
+        self.queues.get_mut(queue).shards -= 1;
+        self.meters.release(meter);
+        self.scheduler.remove_shard(ix);
+        self.shards.remove(ix);
+    }
+}
