@@ -47,12 +47,17 @@ impl Did {
 
 /// Tenants with usage that is not written down, each once, by an hour in which they had some.
 #[derive(Default)]
-pub(crate) struct Unwritten(VecDeque<(Millis, TenantIx)>);
+pub(crate) struct Unwritten {
+    tenants: VecDeque<(Millis, TenantIx)>,
+    /// There is something in the batch under way, which will write some of it down.
+    batch_begun: bool,
+}
 
 impl Unwritten {
-    /// When an hour is over of which there is something to write down.
+    /// When there should be a batch, because an hour is over of which something is to be written down.
     pub fn next(&self) -> Option<Millis> {
-        self.0.front().map(|(hour, _)| hour.saturating_add_ms(UsagePer::Hour.ms()))
+        let first = self.tenants.front().filter(|_| !self.batch_begun);
+        first.map(|(hour, _)| hour.saturating_add_ms(UsagePer::Hour.ms()))
     }
 }
 
@@ -102,7 +107,7 @@ impl Engine {
             }
         }
         if !std::mem::replace(&mut tenant.usage_queued, true) {
-            self.journal.unwritten.0.push_back((hour, ix));
+            self.journal.unwritten.tenants.push_back((hour, ix));
         }
     }
 
@@ -119,10 +124,12 @@ impl Engine {
     /// Writes tenants out that have usage of an hour that is over, some with each batch.
     pub(super) fn write_past_usage(&mut self, out: &mut Vec<Mutation>) {
         let hour = UsagePer::Hour.start_of(self.wall());
+        self.journal.unwritten.batch_begun = false;
         for _ in 0..SLICE {
-            let front = self.journal.unwritten.0.front().filter(|(since, _)| *since < hour);
+            let unwritten = &mut self.journal.unwritten.tenants;
+            let front = unwritten.front().filter(|(since, _)| *since < hour);
             let Some(&(_, ix)) = front else { return };
-            self.journal.unwritten.0.pop_front();
+            unwritten.pop_front();
             let tenant = self.tenants.get_mut(ix);
             let first = tenant.counters.as_ref().and_then(|counters| counters.usage.first());
             match first.map(|(first, _)| *first) {
@@ -130,7 +137,7 @@ impl Engine {
                     tenant.usage_queued = false;
                     self.write_tenant_out(ix, out);
                 }
-                Some(first) => self.journal.unwritten.0.push_back((first, ix)),
+                Some(first) => self.journal.unwritten.tenants.push_back((first, ix)),
                 None => tenant.usage_queued = false,
             }
         }
@@ -141,6 +148,7 @@ impl Engine {
     pub(crate) fn advance_usage(&mut self) {
         if self.journal.unwritten.next().is_some_and(|due| due <= self.wall()) {
             self.forget_old_usage();
+            self.journal.unwritten.batch_begun = true;
         }
     }
 

@@ -75,7 +75,7 @@ async fn queues_of(app: &App, name: Option<&str>) -> Result<Vec<String>, ApiErro
     }
     if !app.is_namespaced() {
         return Err(ApiError::unsupported("History is kept for queues, and not for each tenant.")
-            .hint("GET /ojs/v1/admin/tenants/{id}/stats has a tenant's last minute and day."));
+            .hint("GET /ojs/v1/admin/tenants/{id}/usage has what a tenant used, by the hour and the day."));
     }
     let own = visible(app).await?;
     let meant = own.iter().filter(|view| name.is_none_or(|name| view.name.local() == name));
