@@ -14,6 +14,7 @@ use crate::command::later;
 use crate::config::Cost;
 use crate::cron::Crons;
 use crate::entropy::Entropy;
+use crate::idle_limits::IdleLimits;
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
 use crate::limit_watch::LimitWatch;
@@ -56,6 +57,7 @@ pub struct Engine {
     pub(crate) noise: Noise,
     pub(crate) pool_watch: PoolWatch,
     pub(crate) limit_watch: LimitWatch,
+    pub(crate) idle_limits: IdleLimits,
     pub(crate) journal: Journal,
     pub(crate) crons: Crons,
     /// Fetches may not wait any more.
@@ -96,6 +98,7 @@ impl Engine {
             noise: Noise::default(),
             pool_watch: PoolWatch::default(),
             limit_watch: LimitWatch::default(),
+            idle_limits: IdleLimits::default(),
             journal: Journal::default(),
             crons: Crons::default(),
             closing: false,

@@ -19,6 +19,7 @@ mod effect;
 mod engine;
 mod entropy;
 mod event;
+mod idle_limits;
 mod in_flight;
 mod inspect;
 mod journal;

@@ -127,7 +127,11 @@ impl Engine {
         let slot = self.classes.slot(id);
         let (queue, tenant, shard, class) =
             (slot.queue, slot.tenant, slot.shard, slot.class.clone());
-        let gates = self.gates_for(&class);
+        // One with a limit of its own uses it while it has jobs.
+        let gates = match class.policy.limit {
+            Some(_) => Box::default(),
+            None => self.gates_for(&class),
+        };
         let on_limit = class.policy.limit.as_ref().map(|limit| limit.on_limit);
         let waits = on_limit.is_none_or(|on_limit| on_limit == OnLimit::Wait);
         let priority = class.priority;
@@ -142,6 +146,7 @@ impl Engine {
         slot.live += 1;
         if slot.live == 1 && slot.class.policy.limit.is_some() {
             self.tenants.get_mut(slot.tenant).keys += 1;
+            self.use_limit_again(class);
         }
     }
 
@@ -150,6 +155,7 @@ impl Engine {
         let slot = self.classes.slot(class);
         if slot.live == 0 && slot.class.policy.limit.is_some() {
             self.tenants.get_mut(slot.tenant).keys -= 1;
+            self.limited_class_is_idle(class);
         }
     }
 

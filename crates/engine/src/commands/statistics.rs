@@ -69,7 +69,7 @@ impl Engine {
             let held = self.scheduler.gates_of(id).iter().map(|gate| limits.gate(*gate).limit);
             let held: Vec<_> = held.collect();
             self.scheduler.reconfigured(Reconfigured::ClassGone(id));
-            held.into_iter().for_each(|limit| self.sweep_limit(limit));
+            held.into_iter().for_each(|limit| self.forget_if_idle(limit));
         }
         // Once for each tenant: some have very many.
         for (tenant, gone) in gone {

@@ -5,7 +5,9 @@
 
 mod bounds;
 mod keys;
+mod limit_memory;
 mod limits;
+mod on_limit;
 mod own_workers;
 mod pools;
 mod restart;
@@ -14,6 +16,7 @@ mod schedules;
 mod shares;
 mod steps;
 mod tenants;
+mod throttles;
 mod turns;
 mod waiting_fetches;
 mod world;
