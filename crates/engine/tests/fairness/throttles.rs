@@ -50,8 +50,8 @@ fn workers_that_come_late_now_and_then_do_not_slow_a_throttle_down() {
     for limit in [10, 60, 100, 250, 1_000] {
         let mut world = World::new();
         world.enqueue(&job("a").limit(throttle(limit, "PT1S")), limit as usize * 32);
-        // Once in a second it takes 20 milliseconds until somebody asks.
-        let step = |n: u64| if n % 1_000 == 999 { 20 } else { 1 };
+        // Once in a second, never at the same moment of it, it takes 20 milliseconds until somebody asks.
+        let step = |n: u64| if n % 1_000 == n / 1_000 * 377 % 1_000 { 20 } else { 1 };
         let starts = starts(&mut world, step, 30_000);
         assert!(most_in_window(&starts, 1_000) <= limit as usize, "{limit}");
         let least = if limit > 100 { 0 } else { 900 / i64::from(limit) };
