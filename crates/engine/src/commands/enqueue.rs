@@ -58,9 +58,10 @@ impl Engine {
         queues.dedup();
         let limited =
             jobs.iter().zip(&classes).rev().find(|(job, _)| job.class.policy.limit.is_some());
-        let limit = limited.and_then(|(_, class)| self.glance_at_limit(*class));
+        let limited = limited.map(|(_, class)| *class);
         let accept = |(job, class)| self.accept(job, class, Origin::Client);
         let jobs = jobs.into_iter().zip(classes).map(accept).collect();
+        let limit = limited.and_then(|class| self.glance_at_limit(class));
         let pressure = self.pressure_of(&queues).map(|pressure| self.in_jobs(pressure, &queues));
         Reply::Enqueued(Admission { jobs, over_quota: over, pressure, limit })
     }
