@@ -1,6 +1,8 @@
-use rota_model::QueueStrategy;
+use rota_model::{LimitNumbers, QueueStrategy, Rate};
 
 use super::stand::{Stand, count, slots};
+use crate::Config;
+use crate::config::PriorityScope;
 
 #[test]
 fn a_key_is_shared_by_weight() {
@@ -84,4 +86,53 @@ fn an_offer_is_for_the_oldest_job_of_its_turn_also_after_a_job_left() {
     stand.scheduler.leave(oldest, two).unwrap();
     let ask = stand.ask(&[queue], QueueStrategy::Strict);
     assert_eq!(stand.start(&ask).unwrap().seq, older);
+}
+
+#[test]
+fn a_tenant_that_a_key_kept_from_its_turn_saves_nothing() {
+    let mut stand = Stand::new();
+    let [queue, other] = [stand.queue(), stand.queue()];
+    let gate = stand.gate("k", slots(1));
+    let slow = stand.tenant("slow", 0.1);
+    let [keyed, first_at_key] = ["keyed", "first"].map(|id| stand.tenant(id, 1.0));
+    let class = stand.class_with(queue, keyed, 0, Some(gate));
+    stand.enter(class, 100);
+    let class = stand.class(queue, slow);
+    stand.enter(class, 100);
+    let one = stand.ask(&[queue], QueueStrategy::Strict);
+    assert_eq!(stand.serve(&one, 2), ["keyed", "slow"]);
+
+    let class = stand.class_with(other, first_at_key, 0, Some(gate));
+    stand.enter(class, 1);
+    let both = stand.ask(&[queue, other], QueueStrategy::RoundRobin);
+    assert_eq!(stand.serve(&both, 1), ["slow"], "the key is for another queue of the fetch");
+
+    let served = stand.serve(&one, 12);
+    assert_eq!(count(&served, "slow"), 1, "ten to one, with nothing to catch up on: {served:?}");
+}
+
+#[test]
+fn the_most_urgent_job_of_a_turn_is_found_among_many_sets_of_numbers() {
+    let mut config = Config::default();
+    config.fairness.priority_scope = PriorityScope::Tenant;
+    let mut stand = Stand::with(&config);
+    let queue = stand.queue();
+    let tenant = stand.tenant("t", 1.0);
+    let mut class = |priority: i16| {
+        let rate = Some(Rate { limit: 1_000 + priority as u32, period_ms: 1_000 });
+        let gate = stand.gate("k", LimitNumbers { rate, ..slots(1) });
+        stand.class_with(queue, tenant, priority, Some(gate))
+    };
+    let [active, low, middle, high, lowest] = [100, 20, 40, 80, 10].map(&mut class);
+    let ask = stand.ask(&[queue], QueueStrategy::Strict);
+    stand.enter(active, 1);
+    let pick = stand.start(&ask).unwrap();
+    for class in [low, middle] {
+        stand.enter(class, 1);
+    }
+    stand.end(&pick);
+    for class in [lowest, high] {
+        stand.enter(class, 1);
+    }
+    assert_eq!(stand.start(&ask).unwrap().class, high);
 }
