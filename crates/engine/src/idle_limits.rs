@@ -29,7 +29,12 @@ impl IdleLimits {
     }
 
     fn pop_class(&mut self, now: u64) -> Option<ClassId> {
-        self.classes.pop_front_if(|(at, _)| *at <= now).map(|(_, class)| class)
+        let &(at, class) = self.classes.front()?;
+        if at > now {
+            return None;
+        }
+        self.classes.pop_front();
+        Some(class)
     }
 
     fn pop_limit(&mut self, now: u64) -> Option<LimitIx> {
