@@ -16,6 +16,7 @@ use crate::config::Cost;
 use crate::cron::Crons;
 use crate::entropy::Entropy;
 use crate::idle::{Idle, Thing};
+use crate::idle_limits::IdleLimits;
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
 use crate::limit_watch::LimitWatch;
@@ -58,6 +59,7 @@ pub struct Engine {
     pub(crate) noise: Noise,
     pub(crate) pool_watch: PoolWatch,
     pub(crate) limit_watch: LimitWatch,
+    pub(crate) idle_limits: IdleLimits,
     pub(crate) journal: Journal,
     pub(crate) idle: Idle,
     pub(crate) crons: Crons,
@@ -102,6 +104,7 @@ impl Engine {
             noise: Noise::default(),
             pool_watch: PoolWatch::default(),
             limit_watch: LimitWatch::default(),
+            idle_limits: IdleLimits::default(),
             journal: Journal::default(),
             crons: Crons::new(caps.schedules, caps.schedule_runs),
             idle: Idle::default(),

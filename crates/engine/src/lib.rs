@@ -21,6 +21,7 @@ mod engine;
 mod entropy;
 mod event;
 mod idle;
+mod idle_limits;
 mod in_flight;
 mod inspect;
 mod journal;

@@ -187,6 +187,7 @@ impl Restore {
     fn bring_counters_back(&mut self, number: u64) {
         let engine = &mut self.engine;
         let now = engine.now;
+        engine.scheduler.advance(now);
         for (index, (jobs, bytes)) in std::mem::take(&mut self.refilled).into_iter().enumerate() {
             if jobs > 0 {
                 engine.count_refilled(ClassId(index as u32), jobs, bytes);
@@ -228,6 +229,7 @@ impl Restore {
         engine.count_workers();
         let queues = &engine.queues;
         engine.scheduler.begin(|name| queues.find(name));
+        engine.find_idle_limits();
         engine.out = Default::default();
         for ((hour, queue), interval) in &self.past {
             engine.write_interval(Period::Hour, *hour, queue, interval);

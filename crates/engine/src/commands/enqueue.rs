@@ -64,9 +64,10 @@ impl Engine {
         queues.dedup();
         let limited =
             jobs.iter().zip(&classes).rev().find(|(job, _)| job.class.policy.limit.is_some());
-        let limit = limited.and_then(|(_, class)| self.glance_at_limit(*class));
+        let limited = limited.map(|(_, class)| *class);
         let accept = |(job, class)| self.accept(job, class, Origin::Client);
         let jobs = jobs.into_iter().zip(classes).map(accept).collect();
+        let limit = limited.and_then(|class| self.glance_at_limit(class));
         let pressure = self.pressure_of(&queues).map(|pressure| self.in_jobs(pressure, &queues));
         Reply::Enqueued(Admission { jobs, over_quota: over, pressure, limit })
     }
@@ -138,7 +139,11 @@ impl Engine {
         let slot = self.classes.slot(id);
         let (queue, tenant, shard, class) =
             (slot.queue, slot.tenant, slot.shard, slot.class.clone());
-        let gates = self.gates_for(&class);
+        // One with a limit of its own uses it while it has jobs.
+        let gates = match class.policy.limit {
+            Some(_) => Box::default(),
+            None => self.gates_for(&class),
+        };
         let on_limit = class.policy.limit.as_ref().map(|limit| limit.on_limit);
         let waits = on_limit.is_none_or(|on_limit| on_limit == OnLimit::Wait);
         let priority = class.priority;
@@ -155,9 +160,13 @@ impl Engine {
         let slot = self.classes.slot_mut(class);
         slot.live += 1;
         if slot.live == 1 {
+            let limited = slot.class.policy.limit.is_some();
             let tenant = self.tenants.get_mut(slot.tenant);
             tenant.living_classes += 1;
-            tenant.keys += u32::from(slot.class.policy.limit.is_some());
+            tenant.keys += u32::from(limited);
+            if limited {
+                self.use_limit_again(class);
+            }
         }
     }
 
@@ -165,9 +174,13 @@ impl Engine {
     pub(crate) fn class_lost_job(&mut self, class: ClassId) {
         let slot = self.classes.slot(class);
         if slot.live == 0 {
+            let limited = slot.class.policy.limit.is_some();
             let tenant = self.tenants.get_mut(slot.tenant);
             tenant.living_classes -= 1;
-            tenant.keys -= u32::from(slot.class.policy.limit.is_some());
+            tenant.keys -= u32::from(limited);
+            if limited {
+                self.limited_class_is_idle(class);
+            }
         }
     }
 

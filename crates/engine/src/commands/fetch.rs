@@ -79,7 +79,7 @@ impl Engine {
         let job = outcome.job;
         self.count_out(class, State::Available, job.size);
         for (limit, numbers) in outcome.timed {
-            self.journal.started(limit, numbers, self.now.mono as i64);
+            self.journal.started(limit, numbers, self.scheduler.now().mono as i64);
         }
         self.count_dispatch(queue, class, seq, &job, ask);
         let slot = self.classes.slot(class);

@@ -185,7 +185,7 @@ impl Engine {
             self.shards.get_mut(slot.shard).classes -= 1;
             for limit in held {
                 self.scheduler.forget_at_key(limit, slot.tenant);
-                self.sweep_limit(limit);
+                self.forget_if_idle(limit);
             }
         }
         // Once for each tenant: some have very many.

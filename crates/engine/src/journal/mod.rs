@@ -247,7 +247,8 @@ impl Engine {
     }
 
     fn write_limits(&mut self, out: &mut String) {
-        let offset = self.now.wall.0 - self.now.mono as i64;
+        let now = self.scheduler.now();
+        let offset = now.wall.0 - now.mono as i64;
         for (ix, delta) in std::mem::take(&mut self.journal.limits) {
             let limits = self.scheduler.limits();
             if !limits.exists(ix) {
@@ -316,7 +317,7 @@ impl Engine {
     }
 
     fn write_limit_out(&mut self, ix: LimitIx, out: &mut Vec<Mutation>) {
-        let (number, now) = (self.journal.number, self.now);
+        let (number, now) = (self.journal.number, self.scheduler.now());
         let limits = self.scheduler.limits();
         self.journal.dirty_limits.remove(&ix);
         if !limits.exists(ix) {
@@ -328,7 +329,7 @@ impl Engine {
             Some(state) => out.push(put(Kind::LimitState, &name, &state)),
             None => {
                 out.push(Mutation::Remove(Kind::LimitState, name.into()));
-                self.sweep_limit(ix);
+                self.forget_if_idle(ix);
             }
         }
     }

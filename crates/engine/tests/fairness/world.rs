@@ -287,9 +287,17 @@ impl World {
     }
 
     pub fn nack(&mut self, seq: Seq, limited_until: Option<Millis>) -> rota_engine::Settled {
+        self.fail(seq, limited_until, true)
+    }
+
+    pub fn fail(
+        &mut self,
+        seq: Seq,
+        limited_until: Option<Millis>,
+        retryable: bool,
+    ) -> rota_engine::Settled {
         let json = br#""type":"E","message":"m""#.to_vec().into();
-        let failure =
-            Failure { kind: "E".into(), code: None, retryable: true, limited_until, json };
+        let failure = Failure { kind: "E".into(), code: None, retryable, limited_until, json };
         let job = self.target(seq);
         let nack = Nack { job, holder: Holder::default(), failure, requeue: false };
         match self.apply(Command::Settle(vec![Settle::Nack(nack)])) {
@@ -317,6 +325,11 @@ impl World {
             reason: None,
         };
         assert!(matches!(self.apply(Command::PutLimit(put.into())), Reply::Limit(_)));
+    }
+
+    /// Limits whose counters a store would have.
+    pub fn limit_rows(&self) -> usize {
+        self.rows.keys().filter(|(kind, _)| *kind == Kind::LimitState).count()
     }
 
     /// The bytes that the last command added to the journal.
