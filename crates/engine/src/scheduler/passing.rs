@@ -28,7 +28,7 @@ impl Scheduler {
         let queue = is.queue;
         let after = is.passed_to.map_or(Unbounded, Excluded);
         let some = is.offers.range((after, Unbounded)).take(PASSED_AT_ONCE);
-        let some: Vec<GroupKey> = some.copied().collect();
+        let some: Vec<GroupKey> = some.map(|(group, ())| *group).collect();
         let more = some.len() == PASSED_AT_ONCE;
         self.turns.get_mut(turn).passed_to = some.last().copied().filter(|_| more);
         for (_, gate) in some {

@@ -82,9 +82,9 @@ impl Scheduler {
     fn offer_used(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) {
         self.waitlist(limit, queue).bring_passed_back();
         if self.turns.contains(turn) {
-            let waits = self.turns.get(turn).groups.contains_key(&gate);
+            let waits = self.turns.get(turn).groups.contains(&gate);
             if waits && let Some(closed) = self.limits.opening(gate, self.now).closed {
-                self.close_group(turn, gate, &closed);
+                self.close_group(turn, gate, &closed, false);
             }
             if self.waitlist(limit, queue).is_settled(turn) {
                 self.retract(limit, turn);
@@ -192,18 +192,22 @@ impl Scheduler {
         self.turns_of(tenant).into_iter().for_each(|turn| self.reseat(turn));
     }
 
-    /// The limits that a job of this class counts for, each once, with its own numbers.
-    pub(super) fn limits_of(&self, class: ClassId) -> Vec<(LimitIx, LimitNumbers)> {
+    /// The limits that a job of this class counts for, each once, with its own numbers: that of its key,
+    /// of its type and of its queue.
+    pub(super) fn limits_of(
+        &self,
+        class: ClassId,
+    ) -> impl Iterator<Item = (LimitIx, LimitNumbers)> + use<> {
         let rules = self.class(class);
         let queue = self.queue(rules.queue).gate;
-        let mut limits: Vec<(LimitIx, LimitNumbers)> = Vec::new();
-        for gate in rules.gates.iter().copied().chain(queue) {
+        let mut limits = [None; 3];
+        for (n, gate) in rules.gates.iter().copied().chain(queue).enumerate() {
             let gate = self.limits.gate(gate);
-            if !limits.iter().any(|(limit, _)| *limit == gate.limit) {
-                limits.push((gate.limit, gate.numbers));
+            if !limits[..n].iter().flatten().any(|(limit, _)| *limit == gate.limit) {
+                limits[n] = Some((gate.limit, gate.numbers));
             }
         }
-        limits
+        limits.into_iter().flatten()
     }
 
     /// A job of this class starts: its limits are used, and its tenant is charged at their keys.

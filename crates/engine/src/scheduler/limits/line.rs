@@ -1,16 +1,15 @@
 //! Turns in the order of their ranks, each with some of its groups.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{GroupKey, Rank};
+use crate::scheduler::few::Few;
 use crate::scheduler::turn::TurnIx;
 use crate::tenant::TenantIx;
 
 #[derive(Debug, Default)]
 pub(super) struct Line {
     /// Turns that are in line. Others have groups here, too.
-    order: BTreeSet<(Rank, TurnIx)>,
-    turns: BTreeMap<TurnIx, Entry>,
+    order: Few<(Rank, TurnIx)>,
+    turns: Few<TurnIx, Entry>,
 }
 
 #[derive(Debug)]
@@ -18,7 +17,7 @@ pub(super) struct Entry {
     tenant: TenantIx,
     pub rank: Rank,
     state: State,
-    groups: BTreeSet<GroupKey>,
+    groups: Few<GroupKey>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +62,8 @@ impl Line {
             entry.groups.insert(group);
             return;
         }
-        let groups = BTreeSet::from([group]);
-        self.turns.insert(turn, Entry { tenant, rank, state: State::InLine, groups });
+        let groups = Few::One(Some((group, ())));
+        self.turns.put(turn, Entry { tenant, rank, state: State::InLine, groups });
         self.order.insert((rank, turn));
     }
 
@@ -92,7 +91,7 @@ impl Line {
     pub fn set_rank(&mut self, turn: TurnIx, rank: Rank) -> Option<Rank> {
         let entry = self.turns.get_mut(&turn)?;
         let was = std::mem::replace(&mut entry.rank, rank);
-        if self.order.remove(&(was, turn)) {
+        if was != rank && self.order.remove(&(was, turn)).is_some() {
             self.order.insert((rank, turn));
         }
         Some(was)
@@ -103,7 +102,7 @@ impl Line {
         entry.state = state;
         match state {
             State::InLine => self.order.insert((entry.rank, turn)),
-            _ => self.order.remove(&(entry.rank, turn)),
+            _ => self.order.remove(&(entry.rank, turn)).is_some(),
         };
     }
 }
