@@ -80,29 +80,29 @@ impl<K: Ord, V> Few<K, V> {
         self.iter().map(|(key, _)| key)
     }
 
+    /// The value that the key had.
     pub fn put(&mut self, key: K, value: V) -> Option<V> {
+        self.make_room(&key);
         match self {
-            Self::One(one @ None) => {
-                *one = Some((key, value));
-                None
-            }
-            Self::One(Some((known, old))) if *known == key => Some(std::mem::replace(old, value)),
-            Self::One(one) => {
-                *self = Self::Many(one.take().into_iter().chain([(key, value)]).collect());
-                None
-            }
+            Self::One(one) => one.replace((key, value)).map(|(_, old)| old),
             Self::Many(many) => many.insert(key, value),
         }
     }
 
-    pub fn or_insert(&mut self, key: K, fresh: impl FnOnce() -> V) -> &mut V
-    where
-        K: Copy,
-    {
-        if !self.contains(&key) {
-            self.put(key, fresh());
+    pub fn or_insert(&mut self, key: K, fresh: impl FnOnce() -> V) -> &mut V {
+        self.make_room(&key);
+        match self {
+            Self::One(one) => &mut one.get_or_insert_with(|| (key, fresh())).1,
+            Self::Many(many) => many.entry(key).or_insert_with(fresh),
         }
-        self.get_mut(&key).expect("it is there by now")
+    }
+
+    fn make_room(&mut self, key: &K) {
+        if let Self::One(one) = self
+            && let Some(other) = one.take_if(|(known, _)| known != key)
+        {
+            *self = Self::Many(BTreeMap::from([other]));
+        }
     }
 
     pub fn remove(&mut self, key: &K) -> Option<V> {

@@ -23,7 +23,7 @@ impl Scheduler {
         let limit = self.limits.gate(gate).limit;
         let is = self.turns.get_mut(turn);
         let (queue, level, tenant) = (is.queue, is.level, is.tenant);
-        is.groups.put(gate, Group::new(lane));
+        is.groups.put(gate, Box::new(Group::new(lane)));
         is.own.insert((lane, gate));
         self.limits.limit_mut(limit).order.join(level, tenant);
         match self.limits.opening(gate, self.now).closed {
@@ -145,14 +145,14 @@ impl Scheduler {
     /// The place of a turn in the order of a key, as of now.
     pub(super) fn rank_of(&self, turn: TurnIx, limit: LimitIx, first: LaneKey) -> Rank {
         let is = self.turns.get(turn);
-        let (level, job) = (Reverse(is.level), (first.0, first.1));
+        let (level, (priority, job, _)) = (Reverse(is.level), first);
         if !self.rules.fair {
-            let (last, tag) = fifo_order(first.1);
-            return Rank { level, tag, last, job };
+            let (last, tag) = fifo_order(job);
+            return Rank { level, tag, last, priority, job };
         }
         let seat = is.seats.last();
         let last = seat.map_or(Tag::default(), |seat| self.accounts.get(seat.standing).last_tag);
-        Rank { level, tag: self.tag_at(limit, is.level, is.tenant), last, job }
+        Rank { level, tag: self.tag_at(limit, is.level, is.tenant), last, priority, job }
     }
 
     /// A tenant's tag at a key.
@@ -162,6 +162,6 @@ impl Scheduler {
     }
 
     pub(super) fn waitlist(&mut self, limit: LimitIx, queue: QueueIx) -> &mut Waitlist {
-        self.limits.limit_mut(limit).waitlists.entry(queue).or_default()
+        self.limits.limit_mut(limit).waitlists.or_insert(queue, Box::default)
     }
 }

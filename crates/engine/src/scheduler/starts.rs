@@ -82,6 +82,9 @@ impl Scheduler {
     fn offer_used(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) {
         self.waitlist(limit, queue).bring_passed_back();
         if self.turns.contains(turn) {
+            if self.keeps_offer(limit, queue, gate, turn) {
+                return;
+            }
             let waits = self.turns.get(turn).groups.contains(&gate);
             if waits && let Some(closed) = self.limits.opening(gate, self.now).closed {
                 self.close_group(turn, gate, &closed, false);
@@ -91,6 +94,21 @@ impl Scheduler {
             }
         }
         self.refresh(limit, queue);
+    }
+
+    /// Whether a turn that used its offer has another one: nobody else is in line, and more may start.
+    fn keeps_offer(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) -> bool {
+        let free = self.limits.opening(gate, self.now).free;
+        let kept_out = self.is_kept_out(turn);
+        let list = self.waitlist(limit, queue);
+        let offered = list.offered_group(turn).filter(|(_, offered)| *offered == gate);
+        let Some((lane, _)) = offered else { return false };
+        if kept_out || list.deferred || list.offers() > free || list.first().is_some() {
+            return false;
+        }
+        let rank = self.rank_of(turn, limit, lane);
+        self.waitlist(limit, queue).set_rank(turn, gate, true, rank);
+        true
     }
 
     /// Whether a fetch can be served from all queues of its rotation.
@@ -223,6 +241,7 @@ impl Scheduler {
         for (ix, own) in self.limits_of(class) {
             let limit = self.limits.limit_mut(ix);
             limit.start(own, now);
+            self.steps += limit.windows() as u64;
             limit.put_off = 0;
             if limit.partition.tenant.is_none() {
                 limit.order.charge(level, tenant, step, in_turn);

@@ -28,7 +28,7 @@ pub(super) struct Turn {
     /// Lanes that wait at no gate.
     pub free: Few<LaneKey>,
     /// Lanes that wait at a gate, those of one gate together.
-    pub groups: Few<GateIx, Group>,
+    pub groups: Few<GateIx, Box<Group>>,
     /// Groups that are offered a start: one for each key that offers any.
     pub offers: Few<GroupKey>,
     pub offered_at: Few<LimitIx, GroupKey>,

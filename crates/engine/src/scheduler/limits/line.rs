@@ -99,10 +99,12 @@ impl Line {
 
     pub fn set_state(&mut self, turn: TurnIx, state: State) {
         let Some(entry) = self.turns.get_mut(&turn) else { return };
-        entry.state = state;
-        match state {
-            State::InLine => self.order.insert((entry.rank, turn)),
-            _ => self.order.remove(&(entry.rank, turn)).is_some(),
-        };
+        let was = std::mem::replace(&mut entry.state, state);
+        if was == State::InLine {
+            self.order.remove(&(entry.rank, turn));
+        }
+        if state == State::InLine {
+            self.order.insert((entry.rank, turn));
+        }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) enum Sleeper {
 pub(crate) type Competitor = (Reverse<i32>, TenantIx);
 
 #[derive(Default)]
-pub(crate) struct Sleepers(Few<Bucket, InBucket>);
+pub(crate) struct Sleepers(Few<Bucket, Box<InBucket>>);
 
 #[derive(Default)]
 struct InBucket {
@@ -42,7 +42,7 @@ struct InBucket {
 
 struct OfTenant {
     tag: Tag,
-    sleepers: Few<(Tag, (Reverse<i16>, Seq), Sleeper)>,
+    sleepers: Few<(Tag, Reverse<i16>, Seq, Sleeper)>,
     /// Queues where others wait behind it.
     contested: Few<QueueIx>,
 }
@@ -73,11 +73,11 @@ impl Sleepers {
         who: Sleeper,
         contested: bool,
     ) {
-        let is = self.0.or_insert(bucket, InBucket::default);
+        let is = self.0.or_insert(bucket, Box::default);
         let fresh =
             || OfTenant { tag: rank.tag, sleepers: Few::default(), contested: Few::default() };
         let of = is.tenants.or_insert((rank.level, tenant), fresh);
-        of.sleepers.insert((rank.last, rank.job, who));
+        of.sleepers.insert((rank.last, rank.priority, rank.job, who));
         if let Sleeper::Waitlist(queue) = who
             && contested
         {
@@ -93,7 +93,7 @@ impl Sleepers {
     pub fn remove(&mut self, bucket: Bucket, rank: Rank, tenant: TenantIx, who: Sleeper) {
         let Some(is) = self.0.get_mut(&bucket) else { return };
         let Some(of) = is.tenants.get_mut(&(rank.level, tenant)) else { return };
-        of.sleepers.remove(&(rank.last, rank.job, who));
+        of.sleepers.remove(&(rank.last, rank.priority, rank.job, who));
         if let Sleeper::Waitlist(queue) = who {
             of.contested.remove(&queue);
         }

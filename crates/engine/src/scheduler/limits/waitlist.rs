@@ -25,8 +25,9 @@ pub(crate) struct Rank {
     pub tag: Tag,
     /// The tag that its last service left the turn with.
     pub last: Tag,
-    /// Its first job.
-    pub job: (Reverse<i16>, Seq),
+    /// The priority of its first job, and that job.
+    pub priority: Reverse<i16>,
+    pub job: Seq,
 }
 
 /// A group in its turn: by its first lane.
@@ -305,9 +306,12 @@ impl Waitlist {
     }
 
     fn set_front_state(&mut self, turn: TurnIx, state: State) {
-        let Some(rank) = self.front.rank(turn) else { return };
-        self.offered.remove(&(rank, turn));
-        self.passed.remove(&(rank, turn));
+        let Some((rank, was)) = self.front.rank(turn).zip(self.front.state(turn)) else { return };
+        match was {
+            State::Offered => self.offered.remove(&(rank, turn)),
+            State::Passed => self.passed.remove(&(rank, turn)),
+            State::InLine | State::Aside => None,
+        };
         match state {
             State::Offered => self.offered.insert((rank, turn)),
             State::Passed => self.passed.insert((rank, turn)),
