@@ -89,13 +89,7 @@ impl Scheduler {
             group.in_front = true;
         }
         let limit = self.limits.gate(gate).limit;
-        let list = self.waitlist(limit, queue);
-        if !first.in_front {
-            list.come_forward(first);
-        }
-        if !list.is_settled(turn) {
-            list.offer(turn);
-        }
+        self.waitlist(limit, queue).offer(first);
         self.update_offer(limit, turn);
         self.reseat(turn);
     }

@@ -56,15 +56,25 @@ impl Line {
         self.turns.get(&turn).map(|entry| entry.state)
     }
 
-    /// A turn that is here already keeps its rank.
-    pub fn insert(&mut self, turn: TurnIx, tenant: TenantIx, group: GroupKey, rank: Rank) {
+    /// A turn that is here already keeps its rank and state. Whether it is new.
+    pub fn insert(
+        &mut self,
+        turn: TurnIx,
+        tenant: TenantIx,
+        group: GroupKey,
+        rank: Rank,
+        state: State,
+    ) -> bool {
         if let Some(entry) = self.turns.get_mut(&turn) {
             entry.groups.insert(group);
-            return;
+            return false;
         }
         let groups = Few::One(Some((group, ())));
-        self.turns.put(turn, Entry { tenant, rank, state: State::InLine, groups });
-        self.order.insert((rank, turn));
+        self.turns.put(turn, Entry { tenant, rank, state, groups });
+        if state == State::InLine {
+            self.order.insert((rank, turn));
+        }
+        true
     }
 
     /// The entry of the turn, if this was its last group.
@@ -75,7 +85,9 @@ impl Line {
             return None;
         }
         let entry = self.turns.remove(&turn)?;
-        self.order.remove(&(entry.rank, turn));
+        if entry.state == State::InLine {
+            self.order.remove(&(entry.rank, turn));
+        }
         Some(entry)
     }
 

@@ -97,7 +97,7 @@ impl Waitlist {
         }
         let fresh = || GateLine { bucket: closed, ..GateLine::default() };
         let gate = self.gates.or_insert(group.1, fresh);
-        gate.line.insert(turn, tenant, group, rank);
+        gate.line.insert(turn, tenant, group, rank, State::InLine);
         self.gate_changed(group.1);
     }
 
@@ -163,13 +163,20 @@ impl Waitlist {
         Some(First { rank, turn, tenant, group, in_front: true })
     }
 
-    /// A group of an open gate joins those through which its turn may start.
-    pub fn come_forward(&mut self, first: First) {
-        let First { rank, turn, tenant, group, .. } = first;
-        self.remove(turn, group, false);
-        self.front.insert(turn, tenant, group, rank);
-        if self.front.rank(turn).is_some_and(|known| rank < known) {
-            self.set_rank(turn, group.1, true, rank);
+    /// A group whose gate is open joins the others of its turn that may start; the turn gets an offer
+    /// unless it has one, or has passed it on.
+    pub fn offer(&mut self, first: First) {
+        let First { rank, turn, tenant, group, in_front } = first;
+        if !in_front {
+            self.remove(turn, group, false);
+            if self.front.insert(turn, tenant, group, rank, State::Offered) {
+                self.offered.insert((rank, turn));
+            } else if self.front.rank(turn).is_some_and(|known| rank < known) {
+                self.set_rank(turn, group.1, true, rank);
+            }
+        }
+        if !self.is_settled(turn) {
+            self.set_front_state(turn, State::Offered);
         }
     }
 
@@ -196,10 +203,6 @@ impl Waitlist {
     /// The turn has an offer, or has passed one on.
     pub fn is_settled(&self, turn: TurnIx) -> bool {
         matches!(self.front.state(turn), Some(State::Offered | State::Passed))
-    }
-
-    pub fn offer(&mut self, turn: TurnIx) {
-        self.set_front_state(turn, State::Offered);
     }
 
     /// The turn is back in line.
@@ -362,7 +365,7 @@ impl Waitlist {
                 gates.contested.insert((rank, gate));
             }
             (Some(Listed::Solo(turn, group)), Some((rank, _, tenant))) => {
-                gates.solo.insert(turn, tenant, group, rank);
+                gates.solo.insert(turn, tenant, group, rank, State::InLine);
             }
             _ => {}
         }
