@@ -47,6 +47,8 @@ pub enum Sabotage {
     SecretBounds,
     /// What was said about a pool is not heeded.
     SecretPool,
+    /// Every command looks at all waiting jobs.
+    Scan,
     /// The engine knows of a job that nobody brought.
     GhostJob,
     /// The store forgets the starts that were written down.

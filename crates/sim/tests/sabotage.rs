@@ -196,6 +196,12 @@ fn a_throttle_that_takes_too_much() {
 }
 
 #[test]
+fn commands_that_cost_more_as_more_jobs_wait() {
+    assert!(finds(Sabotage::Scan, &[Rule::Cost]));
+    assert!(a_trial_finds(Sabotage::Scan, Rule::Cost));
+}
+
+#[test]
 fn a_throttle_without_a_reason() {
     assert!(a_trial_finds(Sabotage::RashThrottle, Rule::Throttle));
 }

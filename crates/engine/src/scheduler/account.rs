@@ -293,7 +293,7 @@ impl Accounts {
         place.round = place.round.max(to);
     }
 
-    /// Whoever could not be served for a while has saved nothing. Whether that moves its tag.
+    /// Moves a tag that is behind the round up to it. Whether it was.
     pub fn lift(&mut self, ix: StandingIx) -> bool {
         let standing = self.get(ix);
         let round = self.round(standing.account, standing.level);

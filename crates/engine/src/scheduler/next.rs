@@ -1,6 +1,7 @@
 //! The decision: which job a fetch gets next.
 
 use super::Scheduler;
+use super::account::StandingIx;
 use super::ask::{Ask, Pick, Queues, Reason};
 use super::rotation::RotationIx;
 use super::tag::Order;
@@ -158,16 +159,21 @@ impl Scheduler {
     }
 
     /// Whether a turn is in a ring where it belongs; if not, it is put there. Its tenant may have been
-    /// served from another queue since, or its queue may have been closed for a while.
+    /// served from another queue since, or could not be served while the round went on.
     pub(super) fn is_up_to_date(&mut self, turn: TurnIx, seat: usize, key: Order) -> bool {
         let standing = self.turns.get(turn).seats[seat].standing;
-        // What was given back to a tenant stays its own, where it pays by run time.
-        let lifted = seat > 0 && self.rules.one_job == 1 && self.accounts.lift(standing);
+        let lifted = self.lift_to_round(standing);
         let up_to_date = !self.rules.fair || !lifted && self.accounts.get(standing).order() == key;
         if !up_to_date {
             self.reseat(turn);
         }
         up_to_date
+    }
+
+    /// Whoever could not be served for a while has saved nothing. Where tenants pay by run time, what
+    /// was given back to one stays its own. Whether that moved its tag.
+    pub(super) fn lift_to_round(&mut self, standing: StandingIx) -> bool {
+        self.rules.one_job == 1 && self.accounts.lift(standing)
     }
 
     /// The first job of a queue that may start.

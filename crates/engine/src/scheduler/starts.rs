@@ -46,6 +46,8 @@ impl Scheduler {
         if let Some(seat) = pick.seat {
             let standing = is.seats[seat].standing;
             account = Some(self.accounts.get(standing).account);
+            // A tenant's own workers may serve it while nobody else can.
+            self.lift_to_round(standing);
             let start = self.accounts.get(standing).tag;
             let chosen_from_all =
                 seat == 0 || pick.reason == Reason::Turn && self.asks_for_all(ask);

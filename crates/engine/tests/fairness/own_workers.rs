@@ -1,8 +1,9 @@
 //! What tenants' own workers take, and whether that counts.
 
-use crate::world::{World, count, job};
-use rota_engine::Config;
-use rota_model::TenantId;
+use crate::world::{World, count, job, pool};
+use rota_engine::{Command, Config};
+use rota_model::{FairnessScope, QueueName, TenantId};
+use serde_json::json;
 
 fn two_tenants(charge: bool) -> World {
     let mut config = Config::default();
@@ -52,4 +53,29 @@ fn the_actual_share_counts_in_the_same_way() {
         let share = |tenant: &str| world.engine.share(tenant).unwrap().actual;
         assert_eq!((share("a"), share("b")), (a, b), "charged: {charge}");
     }
+}
+
+#[test]
+fn own_workers_are_charged_from_the_present_round_on() {
+    let mut config = Config::default();
+    config.fairness.charge_own_workers = true;
+    config.fairness.scope = FairnessScope::Pool;
+    let mut world = World::with(config);
+    world.put_pool("p", json!({"queues": ["closed", "default"]}));
+    world.enqueue(&job("a").queue("closed"), 10);
+    world.apply(Command::PauseQueue(QueueName::parse("closed").unwrap()));
+    world.enqueue(&job("b"), 60);
+    let in_pool = |world: &mut World| world.next(&[], |fetch| fetch.pool = pool("p")).unwrap().0;
+    (0..5).for_each(|_| assert_eq!(in_pool(&mut world), "b", "a's queue is closed"));
+
+    world.enqueue(&job("a"), 60);
+    let own = TenantId::parse("a").unwrap();
+    for _ in 0..3 {
+        let next = world.next(&[], |fetch| {
+            (fetch.pool, fetch.tenant) = (pool("p"), Some(own.clone()));
+        });
+        assert_eq!(next.unwrap().0, "a");
+    }
+    let served: Vec<String> = (0..2).map(|_| in_pool(&mut world)).collect();
+    assert_eq!(served, ["b", "b"], "a is three jobs ahead");
 }

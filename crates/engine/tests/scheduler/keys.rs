@@ -85,3 +85,26 @@ fn an_offer_is_for_the_oldest_job_of_its_turn_also_after_a_job_left() {
     let ask = stand.ask(&[queue], QueueStrategy::Strict);
     assert_eq!(stand.start(&ask).unwrap().seq, older);
 }
+
+#[test]
+fn a_tenant_that_a_key_kept_from_its_turn_saves_nothing() {
+    let mut stand = Stand::new();
+    let [queue, other] = [stand.queue(), stand.queue()];
+    let gate = stand.gate("k", slots(1));
+    let slow = stand.tenant("slow", 0.1);
+    let [keyed, first_at_key] = ["keyed", "first"].map(|id| stand.tenant(id, 1.0));
+    let class = stand.class_with(queue, keyed, 0, Some(gate));
+    stand.enter(class, 100);
+    let class = stand.class(queue, slow);
+    stand.enter(class, 100);
+    let one = stand.ask(&[queue], QueueStrategy::Strict);
+    assert_eq!(stand.serve(&one, 2), ["keyed", "slow"]);
+
+    let class = stand.class_with(other, first_at_key, 0, Some(gate));
+    stand.enter(class, 1);
+    let both = stand.ask(&[queue, other], QueueStrategy::RoundRobin);
+    assert_eq!(stand.serve(&both, 1), ["slow"], "the key is for another queue of the fetch");
+
+    let served = stand.serve(&one, 12);
+    assert_eq!(count(&served, "slow"), 1, "ten to one, with nothing to catch up on: {served:?}");
+}

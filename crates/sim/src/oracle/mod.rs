@@ -8,6 +8,7 @@ mod accounts;
 mod apply;
 mod clients;
 mod control;
+mod cost;
 mod crossings;
 mod dispatch;
 mod eligible;
@@ -36,6 +37,7 @@ use rota_store::Counts;
 use crate::MemoryStore;
 use crate::runtime::{Sealed, Step};
 use clients::Clients;
+pub(crate) use cost::check_cost;
 pub(crate) use violation::ensure;
 pub use violation::{Check, Rule, Violation};
 use world::World;
@@ -55,6 +57,8 @@ impl Oracle {
 
     /// The engine has decided; nothing of it is durable.
     pub fn decided(&mut self, step: &Step) -> Check {
+        let effects = step.mutations.len() + step.events.len() + step.woken.len();
+        check_cost(&step.command, effects, step.cost)?;
         self.tip.apply(step)
     }
 

@@ -44,6 +44,8 @@ pub enum Rule {
     Unasked,
     /// The store had to refuse a batch.
     Store,
+    /// A command took more steps than what it does is worth.
+    Cost,
     /// A restart would change what happens next.
     Rebuild,
     /// The same seed gave two different runs.

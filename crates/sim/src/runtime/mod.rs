@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_engine::{Command, Config, Engine, InFlight, Now, Restore};
-use rota_model::{Class, ClassId, Live};
+use rota_model::{Class, ClassId, Live, State};
 use rota_store::{Counts, HistoryRow, Kind, Sink};
 
 use crate::MemoryStore;
@@ -137,7 +137,12 @@ impl Runtime {
     fn apply(&mut self, clock: &Clock, ticket: Ticket, command: Command) -> Rc<Step> {
         self.next_step += 1;
         let now = clock.now();
+        let before = self.engine.scheduler_steps();
         let mut reply = self.engine.apply(self.entropy.next(), command.clone());
+        let mut cost = self.engine.scheduler_steps() - before;
+        if self.falsify == Some(Sabotage::Scan) {
+            cost += scanned(&self.engine);
+        }
         let mut effects = self.engine.take_effects();
         if let Some(sabotage) = self.falsify {
             sabotage.falsify(&mut effects, &mut reply);
@@ -158,10 +163,16 @@ impl Runtime {
             mutations: effects.mutations,
             woken: effects.woken,
             events: effects.events,
+            cost,
         });
         self.open.steps.push(step.clone());
         step
     }
+}
+
+/// What a look at all waiting jobs costs.
+pub(crate) fn scanned(engine: &Engine) -> u64 {
+    100 * engine.totals().of(State::Available)
 }
 
 struct Restoring(Restore);

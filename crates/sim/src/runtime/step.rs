@@ -20,6 +20,8 @@ pub struct Step {
     pub mutations: Vec<Mutation>,
     pub woken: Vec<(WaiterId, Reply)>,
     pub events: Vec<Event>,
+    /// What was looked at to decide it.
+    pub cost: u64,
 }
 
 impl Step {

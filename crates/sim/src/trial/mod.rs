@@ -2,6 +2,7 @@
 //! The storm of [`crate::run_seed`] asks for everything and can judge only what holds everywhere;
 //! here little happens, for long, and the bounds are as narrow as they can be derived.
 
+mod hostile;
 mod noise;
 mod noise_model;
 mod runtime;
@@ -17,5 +18,6 @@ pub(crate) fn run(seed: u64, sabotage: Option<Sabotage>) -> Check {
     let mut rng = Rng::new(seed);
     runtime::run(rng.fork(), sabotage)?;
     shared_key::run(rng.fork(), sabotage)?;
-    noise::run(rng.fork(), sabotage)
+    noise::run(rng.fork(), sabotage)?;
+    hostile::run(rng.fork(), sabotage)
 }

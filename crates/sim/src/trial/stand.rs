@@ -12,8 +12,9 @@ use rota_model::{
     Class, JobId, JobType, Millis, Policy, QueueName, RetryPolicy, Seq, TenantConfig, TenantId,
 };
 
-use crate::oracle::{Rule, Violation};
+use crate::oracle::{Rule, Violation, check_cost};
 use crate::rng::Rng;
+use crate::runtime::scanned;
 
 /// 2026-02-12T10:29:50Z.
 const BEGINNING: i64 = 1_770_892_190_000;
@@ -24,6 +25,10 @@ pub(super) struct Stand {
     pub events: Vec<EventKind>,
     /// Whose job each is, as the trial numbers them.
     pub owners: BTreeMap<Seq, usize>,
+    /// The first command that took more steps than it may.
+    pub over_budget: Option<Violation>,
+    /// Every command looks at all waiting jobs, as a fault.
+    pub scans: bool,
     entropy: Rng,
     next_id: u128,
 }
@@ -35,6 +40,8 @@ impl Stand {
             at: 0,
             events: Vec::new(),
             owners: BTreeMap::new(),
+            over_budget: None,
+            scans: false,
             entropy,
             next_id: 0,
         };
@@ -47,8 +54,17 @@ impl Stand {
     }
 
     pub fn apply(&mut self, command: Command) -> Reply {
-        let reply = self.engine.apply(self.entropy.next(), command);
+        let before = self.engine.scheduler_steps();
+        let reply = self.engine.apply(self.entropy.next(), command.clone());
         let effects = self.engine.take_effects();
+        let mut steps = self.engine.scheduler_steps() - before;
+        if self.scans {
+            steps += scanned(&self.engine);
+        }
+        let count = effects.mutations.len() + effects.events.len() + effects.woken.len();
+        if let Err(violation) = check_cost(&command, count, steps) {
+            self.over_budget.get_or_insert(violation);
+        }
         self.events.extend(effects.events.into_iter().map(|event| event.kind));
         reply
     }

@@ -19,6 +19,8 @@ pub struct Crowd {
     pub shape: Shape,
     /// One tenant to whom all that it brings is as urgent as can be.
     pub urgent: Option<TenantId>,
+    /// One tenant whose jobs have nothing in common.
+    pub hostile: Option<TenantId>,
     /// One of these for each limited policy.
     pub limits: Vec<RateLimit>,
     /// In a hundred jobs, how many are limited.
@@ -50,7 +52,7 @@ impl Crowd {
         let drawn = Theme::draw(rng);
         let theme = wanted.unwrap_or(drawn);
         let shape = match theme {
-            Theme::Giant | Theme::Loud => Shape::Giant,
+            Theme::Giant | Theme::Loud | Theme::Hostile => Shape::Giant,
             Theme::Zipf => Shape::Zipf,
             Theme::ManySmall | Theme::SharedKeys => Shape::Even,
             Theme::PoolScope => rng.one_of([Shape::Even, Shape::Zipf]),
@@ -77,6 +79,7 @@ impl Crowd {
             limits.iter_mut().for_each(|limit| limit.scope = Scope::Global);
         }
         let urgent = tenants.first().filter(|_| theme == Theme::EverythingUrgent).cloned();
+        let hostile = tenants.first().filter(|_| theme == Theme::Hostile).cloned();
         let pools = if theme.has_pools() || rng.percent(25) { rng.between(1, 3) } else { 0 };
         let pool = |n: u64| PoolName::parse(&format!("p{n}")).expect("the name is valid");
         Self {
@@ -84,6 +87,7 @@ impl Crowd {
             tenants,
             shape,
             urgent,
+            hostile,
             limits,
             limited,
             key_per_job: theme == Theme::KeyPerJob || limited > 0 && rng.percent(5),
@@ -96,7 +100,7 @@ impl Crowd {
                 _ => rng.one_of([0, 0, 15, 60]),
             },
             limited_elsewhere: rng.one_of([0, 0, 30]),
-            choosy: rng.one_of([0, 0, 0, 20]),
+            choosy: if theme == Theme::Hostile { 50 } else { rng.one_of([0, 0, 0, 20]) },
         }
     }
 
@@ -110,6 +114,18 @@ impl Crowd {
             Shape::Zipf => (0..most - 1).find(|_| rng.percent(50)).unwrap_or(most - 1),
         };
         self.tenants[n as usize].clone()
+    }
+
+    /// A limit of the hostile tenant: often a key that others use as well, always with other numbers.
+    pub(super) fn hostile_limit(&self, rng: &mut Rng) -> Option<RateLimit> {
+        let own = key(&format!("hostile-{}", rng.below(12)));
+        let shared = self.limits.first().filter(|_| rng.percent(50)).map(|limit| limit.key.clone());
+        let mut limit = limit(rng, 0);
+        limit.key = shared.unwrap_or(own);
+        for rate in [&mut limit.numbers.rate, &mut limit.numbers.throttle].into_iter().flatten() {
+            rate.period_ms += rng.below(20);
+        }
+        rng.percent(70).then_some(limit)
     }
 
     pub(super) fn limit(&self, rng: &mut Rng) -> Option<RateLimit> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rota_engine::{Now, WaiterId};
 use rota_model::envelope::NewJob;
-use rota_model::{Class, JobType, Policy, QueueName};
+use rota_model::{Class, JobType, Policy, QueueName, TenantId};
 
 use super::Workload;
 use crate::request::{Request, Ticket};
@@ -49,22 +49,25 @@ impl Workload {
     pub(super) fn class(&mut self) -> Class {
         let queue: QueueName = self.queue();
         let mut policy = self.rng.pick(&self.profile.policies).cloned().unwrap_or_default();
-        if let Some(limit) = self.profile.crowd.limit(&mut self.rng) {
-            policy = Arc::new(Policy { limit: Some(limit), ..(*policy).clone() });
-        }
+        let usual_limit = self.profile.crowd.limit(&mut self.rng);
         let tenant = self.profile.crowd.tenant(&mut self.rng);
         let usual = self.rng.pick(&self.profile.priorities).copied().unwrap_or(0);
-        let priority = match &self.profile.crowd.urgent {
-            Some(urgent) if *urgent == tenant => HIGHEST,
-            _ => usual,
+        let is = |one: &Option<TenantId>| one.as_ref() == Some(&tenant);
+        let crowd = &self.profile.crowd;
+        let (kind, priority, limit) = match (is(&crowd.urgent), is(&crowd.hostile)) {
+            (true, _) => ("sim.work".into(), HIGHEST, usual_limit),
+            (_, true) => {
+                let kind = format!("sim.work{}", self.rng.below(40));
+                let priority = self.rng.below(10) as i16 * 20 - HIGHEST;
+                (kind, priority, crowd.hostile_limit(&mut self.rng))
+            }
+            _ => ("sim.work".to_owned(), usual, usual_limit),
         };
-        Class {
-            queue,
-            kind: JobType::parse("sim.work").expect("the type is valid"),
-            tenant,
-            priority,
-            policy,
+        if let Some(limit) = limit {
+            policy = Arc::new(Policy { limit: Some(limit), ..(*policy).clone() });
         }
+        let kind = JobType::parse(&kind).expect("the type is valid");
+        Class { queue, kind, tenant, priority, policy }
     }
 }
 

@@ -47,14 +47,22 @@ impl Profile {
     pub(super) fn draw(rng: &mut Rng, theme: Option<Theme>) -> Self {
         // Drawn from a generator apart, so that the rest of a seed's run stays what it was.
         let mut aside = rng.clone().fork();
-        let theme = theme.or_else(|| aside.percent(8).then_some(Theme::PoolScope));
+        let theme = theme.or_else(|| match aside.below(100) {
+            0..8 => Some(Theme::PoolScope),
+            8..16 => Some(Theme::Hostile),
+            _ => None,
+        });
         let config = config(rng);
         let crowd = Crowd::draw(rng, theme);
         let config = Config { noisy: crowd::noisy(rng, crowd.theme), ..config };
         let (fairness, pool_scopes) =
             crowd::scopes(&mut aside, crowd.theme, config.fairness.clone());
         let config = Config { fairness, ..config };
-        let (batch, appetite) = if crowd.theme == Theme::Loud { (20, 12) } else { (6, 4) };
+        let (batch, appetite) = match crowd.theme {
+            Theme::Loud => (20, 12),
+            Theme::Hostile => (8, 4),
+            _ => (6, 4),
+        };
         let queues = queues(rng, crowd.theme);
         let operating = match crowd.theme {
             Theme::ChangingLimits => 30,

@@ -18,6 +18,9 @@ pub enum Theme {
     Loud,
     /// Tenants share all queues of a pool or fetch together.
     PoolScope,
+    /// One tenant's jobs are all of different types, keys, numbers and priorities, and many fetches wait
+    /// for jobs of one tenant only.
+    Hostile,
 }
 
 impl Theme {

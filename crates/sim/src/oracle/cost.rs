@@ -1,0 +1,42 @@
+//! What a command may cost the engine, counted in steps: in proportion to what the command names and to
+//! what comes of it, and not to what else is there.
+
+use rota_engine::Command;
+
+use super::violation::{Check, Rule, ensure};
+
+/// What any command may cost.
+const BASE: u64 = 60;
+/// What each thing that it names, or that comes of it, may add.
+const EACH: u64 = 15;
+/// The most that may come of time passing before others are served.
+const SLICE: usize = 5_000;
+
+/// `effects` is how many mutations, events and answers came of the command, `steps` what it cost.
+pub(crate) fn check_cost(command: &Command, effects: usize, steps: u64) -> Check {
+    let Some(named) = named_by(command) else { return Ok(()) };
+    let most = BASE + EACH * (named + effects) as u64;
+    ensure(steps <= most, Rule::Cost, || {
+        format!("{effects} effects took {steps} steps, not {most}: {command:?}")
+    })?;
+    let tick = matches!(command, Command::Tick(_));
+    ensure(!tick || effects <= SLICE, Rule::Cost, || format!("{effects} effects in one slice"))
+}
+
+/// How many jobs or queues a client's command names; `None` for operators, who may change things for
+/// everything that waits.
+fn named_by(command: &Command) -> Option<usize> {
+    match command {
+        Command::Enqueue(enqueue) => Some(enqueue.jobs.len()),
+        Command::Fetch(fetch) => Some(fetch.queues.len()),
+        Command::Settle(all) => Some(all.len()),
+        Command::Beat(beat) => Some(beat.jobs.len()),
+        Command::Undelivered(claims) => Some(claims.len()),
+        Command::Cancel(targets) | Command::Retry(targets) | Command::Delete(targets) => {
+            Some(targets.len())
+        }
+        Command::StopWaiting(_) | Command::Activate(_) | Command::Register(_) => Some(1),
+        Command::Tick(_) => Some(0),
+        _ => None,
+    }
+}
