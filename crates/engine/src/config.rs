@@ -5,6 +5,8 @@ use rota_model::{
     TenantId, Weight,
 };
 
+use crate::{Cap, MetricBounds};
+
 /// What an operator may set. Fixed for the life of an engine.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -20,11 +22,10 @@ pub struct Config {
     pub forget_worker_after_ms: u64,
     pub retention: Retention,
     pub max_queues: usize,
-    pub max_workers: usize,
-    pub max_crons: usize,
+    pub caps: Caps,
     pub max_pools: usize,
-    /// Tenants that are told apart in the metrics.
-    pub max_tenant_labels: usize,
+    /// What is told apart in the metrics.
+    pub metrics: MetricBounds,
     /// Distinct limits that the living jobs of one tenant may wait for: each is a lane of its own.
     pub max_keys_per_tenant: u32,
     /// The longest that a handler may pause a key.
@@ -46,6 +47,29 @@ pub struct Config {
     pub tenants: BTreeMap<TenantId, TenantConfig>,
     pub pools: BTreeMap<PoolName, PoolConfig>,
     pub limits: BTreeMap<LimitKey, LimitNumbers>,
+}
+
+/// Caps on what all tenants share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    pub workers: Cap,
+    pub schedules: Cap,
+    pub schedule_runs: Cap,
+    pub waiting_fetches: Cap,
+    pub waiting_enqueues: Cap,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        let cap = |total, per_tenant| Cap { total, per_tenant };
+        Self {
+            workers: cap(100_000, 10_000),
+            schedules: cap(10_000, 1_000),
+            schedule_runs: cap(100_000, 10_000),
+            waiting_fetches: cap(8_000, 1_000),
+            waiting_enqueues: cap(2_000, 200),
+        }
+    }
 }
 
 /// How tenants share a queue.
@@ -170,10 +194,9 @@ impl Default for Config {
                 discarded_ms: Some(30 * DAY),
             },
             max_queues: 10_000,
-            max_workers: 100_000,
-            max_crons: 10_000,
+            caps: Caps::default(),
             max_pools: 1_000,
-            max_tenant_labels: 1_000,
+            metrics: MetricBounds::default(),
             max_keys_per_tenant: 10_000,
             longest_pause_ms: 60 * MINUTE,
             most_pauses: 100,

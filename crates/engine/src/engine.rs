@@ -76,8 +76,9 @@ impl Engine {
     #[must_use]
     pub fn new(config: Config, seed: u64) -> Self {
         let hasher = RandomState::with_seeds(seed, seed ^ 0x9e37_79b9_7f4a_7c15, !seed, 0x51_7c_c1);
+        let caps = config.caps;
         let mut engine = Self {
-            meters: Meters::new(config.max_tenant_labels),
+            meters: Meters::new(config.metrics),
             scheduler: Scheduler::new(&config, &hasher),
             config,
             now: Now::default(),
@@ -89,7 +90,7 @@ impl Engine {
             active: Actives::new(hasher.clone()),
             timers: Timers::default(),
             watch: Watch::new(hasher.clone()),
-            workers: Workers::default(),
+            workers: Workers::new(caps.workers),
             tenants: Tenants::default(),
             shards: Shards::default(),
             runtimes: Runtimes::new(hasher.clone()),
@@ -97,14 +98,14 @@ impl Engine {
             pool_watch: PoolWatch::default(),
             limit_watch: LimitWatch::default(),
             journal: Journal::default(),
-            crons: Crons::default(),
+            crons: Crons::new(caps.schedules, caps.schedule_runs),
             closing: false,
             maintenance: Maintenance::default(),
             total: Stats::default(),
             minute: None,
             seq_clock: SeqClock::default(),
             queues_to_unblock: BTreeSet::new(),
-            blocked: Blocked::default(),
+            blocked: Blocked::new(caps.waiting_enqueues),
             out: Effects::default(),
         };
         engine.take_over_configuration();
@@ -253,10 +254,17 @@ impl Engine {
             self.tenant_changed(ix);
         }
         for (name, pool) in self.config.pools.clone() {
+            pool.queues.iter().for_each(|queue| {
+                self.meters.give_queue_label(queue, true);
+            });
             let change = PoolChange { origin: Origin::File, config: Some(pool), active: 0 };
             self.scheduler.reconfigured(Reconfigured::Pool(name, change));
         }
         for (key, numbers) in self.config.limits.clone() {
+            let queue = key.strip_prefix("queue:").and_then(|name| QueueName::stored(name).ok());
+            if let Some(queue) = queue {
+                self.meters.give_queue_label(&queue, true);
+            }
             let ix = self.scheduler.limit(&Partition { key, tenant: None });
             let row = LimitRow { declared: Some(numbers), from_file: true, ..LimitRow::default() };
             self.scheduler.reconfigured(Reconfigured::Said(ix, row));
@@ -283,7 +291,7 @@ impl Engine {
         state: State,
         due: Option<Millis>,
     ) {
-        if active.expires.is_some() || self.crons.of_run(seq).is_some() {
+        if active.expires.is_some() || self.crons.is_run(seq) {
             self.watch.add(Live {
                 seq,
                 class: active.class,

@@ -2,7 +2,7 @@
 
 use rota_model::{JobId, LimitKey, PoolName, QueueName, State, TenantId, WorkerId};
 
-use crate::Backpressure;
+use crate::{Backpressure, CapReached};
 
 /// Why a command that was well formed did not do anything.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -45,12 +45,7 @@ pub enum Refusal {
     TooManyQueues {
         limit: usize,
     },
-    TooManyWorkers {
-        limit: usize,
-    },
-    TooManyCrons {
-        limit: usize,
-    },
+    CapReached(CapReached),
     TooManyPools {
         limit: usize,
     },
@@ -104,4 +99,10 @@ pub enum Refusal {
     },
     NotThrottled,
     UnknownLimit,
+}
+
+impl From<CapReached> for Refusal {
+    fn from(reached: CapReached) -> Self {
+        Refusal::CapReached(reached)
+    }
 }

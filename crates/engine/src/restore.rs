@@ -88,6 +88,7 @@ impl Restore {
             Kind::TenantState => self.tenant_state(name, json),
             Kind::LimitState => self.limit_state(name, json),
             Kind::RotationState => self.rotation_state(name, json),
+            Kind::CronRun => self.cron_run(name, json),
         };
         if let Err(problem) = outcome {
             self.problem.get_or_insert(format!("{kind:?} '{name}' cannot be read: {problem}"));
@@ -123,7 +124,7 @@ impl Restore {
         }
         if state == State::Active {
             self.active(live);
-        } else if live.expires.is_some() || engine.crons.of_run(seq).is_some() {
+        } else if live.expires.is_some() || engine.crons.is_run(seq) {
             engine.watch.add(live);
         }
     }
@@ -345,6 +346,7 @@ impl Restore {
             }
             None => self.engine.add_queue(name.clone(), row),
         };
+        self.engine.label_loaded_queue(ix);
         self.engine.queue_changed(ix);
         self.engine.find_queue_limit(&name);
         Ok(())
@@ -355,8 +357,18 @@ impl Restore {
         let name = CronName::stored(name).map_err(|e| e.to_string())?;
         let schedule =
             Schedule::parse(&row.expression, &row.timezone).map_err(|e| e.to_string())?;
-        self.engine.crons.insert(name, Cron { schedule, row });
+        self.engine.crons.insert(name, Cron::restored(schedule, row));
         Ok(())
+    }
+
+    fn cron_run(&mut self, seq: &str, json: &[u8]) -> Result<(), String> {
+        let seq = Seq(seq.parse().map_err(|_| "its name is no job's number".to_owned())?);
+        let cron: String = parse(json)?;
+        let cron = CronName::stored(&cron).map_err(|e| e.to_string())?;
+        match self.engine.crons.add_run(&cron, seq) {
+            true => Ok(()),
+            false => Err(format!("there is no schedule '{cron}'")),
+        }
     }
 
     fn worker(&mut self, name: &str, json: &[u8]) -> Result<(), String> {

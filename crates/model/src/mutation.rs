@@ -176,10 +176,12 @@ pub enum Kind {
     LimitState = 8,
     /// How queues take turns, for a pool or for fetches that name the same queues.
     RotationState = 9,
+    /// An unfinished run of a schedule: the job's number, and the schedule's name.
+    CronRun = 10,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::Queue,
         Kind::Cron,
         Kind::Worker,
@@ -190,6 +192,7 @@ impl Kind {
         Kind::TenantState,
         Kind::LimitState,
         Kind::RotationState,
+        Kind::CronRun,
     ];
 
     #[must_use]

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rota_engine::{Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
+use rota_engine::{
+    Cap, Caps, Config, Cost, FairStrategy, Fairness, MetricBounds, Noisy, PriorityScope, Retention,
+};
 use rota_store_sqlite::{Durability as Sync, OpenError, Options as StoreOptions, SqliteStore};
 
 use crate::http::{self, App, Listener};
@@ -117,9 +119,12 @@ fn engine_config(settings: &Settings) -> Config {
             discarded_ms: settings.retention.discarded.map(ms),
         },
         max_queues: settings.limits.queues,
-        max_workers: settings.limits.workers,
-        max_crons: settings.limits.crons,
-        max_tenant_labels: settings.metrics.labels,
+        caps: caps(settings),
+        metrics: MetricBounds {
+            tenants: settings.metrics.labels,
+            queues: settings.metrics.queues,
+            pairs: settings.metrics.pairs,
+        },
         max_keys_per_tenant: settings.limits.rate_keys_per_tenant as u32,
         longest_pause_ms: ms(settings.limits.rate_limit_pause),
         most_pauses: settings.limits.rate_limit_pauses as u32,
@@ -133,6 +138,18 @@ fn engine_config(settings: &Settings) -> Config {
         pools: settings.pools.clone(),
         limits: settings.rate_limits.clone(),
         ..Config::default()
+    }
+}
+
+fn caps(settings: &Settings) -> Caps {
+    let limits = &settings.limits;
+    let cap = |total, per_tenant| Cap { total, per_tenant };
+    Caps {
+        workers: cap(limits.workers, limits.workers_per_tenant),
+        schedules: cap(limits.crons, limits.crons_per_tenant),
+        schedule_runs: cap(limits.cron_runs, limits.cron_runs_per_tenant),
+        waiting_fetches: cap(limits.waiting_fetches, limits.waiting_fetches_per_tenant),
+        waiting_enqueues: cap(limits.waiting_enqueues, limits.waiting_enqueues_per_tenant),
     }
 }
 

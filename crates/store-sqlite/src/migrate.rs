@@ -9,13 +9,14 @@ use crate::zones;
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
 
 /// Step n leads from format n - 1 to format n; a published step is never changed.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
     include_str!("../migrations/0004_limits.sql"),
     include_str!("../migrations/0005_zones.sql"),
     include_str!("../migrations/0006_pools.sql"),
+    include_str!("../migrations/0007_cron_runs.sql"),
 ];
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;

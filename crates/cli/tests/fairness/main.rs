@@ -17,6 +17,7 @@ mod weights;
 
 mod backpressure;
 mod backpressure_waiting;
+mod caps;
 mod events;
 mod explain;
 mod isolation_change;

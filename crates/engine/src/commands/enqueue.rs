@@ -5,6 +5,7 @@ use rota_model::mutation::{Mutation, NewRow};
 use rota_model::{Class, ClassId, Live, OnLimit, Seq, State};
 
 use super::admit::Obstacle;
+use crate::blocked::only_tenant;
 use crate::classes::Home;
 use crate::effect::Pressure;
 use crate::population::push_exact;
@@ -33,7 +34,12 @@ impl Engine {
         }
         let over = match (self.make_way(&jobs), enqueue.wait) {
             (Ok(over), _) => over,
-            (Err(Obstacle::Wait(_)), Some((id, ms))) if ms > 0 && !self.closing => {
+            (Err(Obstacle::Wait(refusal)), Some((id, ms))) if ms > 0 && !self.closing => {
+                let tenant = only_tenant(&jobs);
+                if let Err(reached) = self.blocked.check_cap(tenant, self.is_configured(tenant)) {
+                    self.reject(refusal, &jobs);
+                    return Reply::Refused(reached.into());
+                }
                 self.block(id, jobs, ms);
                 return Reply::Waiting;
             }
@@ -112,6 +118,7 @@ impl Engine {
         if let Some(shard) = self.scheduler.shard(queue, tenant) {
             return Home { queue, tenant, shard };
         }
+        self.label_queue(queue);
         let meter = self.meters.of(&class.tenant, &class.queue);
         let shard = self.shards.add(queue, tenant, meter);
         let paused = &self.tenants.get(tenant).row.paused;

@@ -22,6 +22,11 @@ impl Engine {
         let claimed = self.claim_for(&fetch);
         match fetch.wait {
             Some((id, ms)) if claimed.is_empty() && ms > 0 && !self.closing => {
+                let tenant = fetch.tenant.as_ref();
+                let configured = self.is_configured(tenant);
+                if let Err(reached) = self.scheduler.fetches().check_cap(tenant, configured) {
+                    return Reply::Refused(reached.into());
+                }
                 let deadline = self.now.mono.saturating_add(ms);
                 self.wait_for_job(id, fetch, deadline);
                 Reply::Waiting
@@ -207,7 +212,7 @@ impl Engine {
             return Err(Refusal::NoQueues);
         }
         if let Some(id) = &fetch.worker {
-            self.meet_for(id, fetch.tenant.as_ref())?;
+            self.meet(id, fetch.tenant.as_ref())?;
             fetch.pool.as_ref().map_or(Ok(()), |pool| self.may_join(id, pool))?;
         }
         match fetch.pool.clone().or_else(|| self.pool_of(fetch)) {

@@ -2,18 +2,20 @@
 //! everyone waiting.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use rota_model::{QueueName, TenantId};
+use rota_model::TenantId;
 
 use super::tenants::part;
 use crate::meters::Label;
-use crate::queue::Queue;
-use crate::{Engine, Meter};
+use crate::queue::{Queue, QueueIx};
+use crate::{Engine, Meter, QueueSettings};
 
 /// What is known of a queue as a whole.
 #[derive(Debug, Clone)]
 pub struct QueueMeter {
-    pub name: QueueName,
+    /// Its name, or `None` where it has no label of its own.
+    pub label: Option<Arc<str>>,
     pub pressure: Option<f64>,
     pub bounded: bool,
     /// Its part of all dispatches in the last minute.
@@ -39,7 +41,7 @@ impl Engine {
             let stats = &queue.stats;
             let lately = stats.minute.dispatched + stats.last.dispatched * left / 60_000;
             QueueMeter {
-                name: queue.name.clone(),
+                label: self.meters.queue_label(&queue.name),
                 pressure: queue.pressure(),
                 bounded: queue.row.settings.bounds.is_some(),
                 ratio: part(lately, all),
@@ -78,6 +80,28 @@ impl Engine {
             *counts.entry(worker.state().as_str()).or_default() += 1;
         }
         counts
+    }
+
+    /// A queue that an operator has configured before it has jobs has a label before others. In
+    /// namespaces, tenants configure their queues themselves.
+    pub(crate) fn label_queue(&mut self, ix: QueueIx) {
+        let queue = self.queues.get(ix);
+        let configured = queue.row.settings != QueueSettings::default();
+        if queue.shards.is_empty() && configured && !self.config.queues_per_tenant {
+            self.meters.give_queue_label(&queue.name, true);
+        }
+    }
+
+    /// The same for a queue that was just loaded, with its classes and without its jobs.
+    pub(crate) fn label_loaded_queue(&mut self, ix: QueueIx) {
+        let shards = std::mem::take(&mut self.queues.get_mut(ix).shards);
+        self.label_queue(ix);
+        let name = self.queues.get(ix).name.clone();
+        for &shard in &shards {
+            let tenant = &self.tenants.get(self.shards.get(shard).tenant).id;
+            self.shards.get_mut(shard).meter = self.meters.of(tenant, &name);
+        }
+        self.queues.get_mut(ix).shards = shards;
     }
 
     /// After a start: what tenants were given in the last minute is known by tenant alone.

@@ -83,7 +83,7 @@ impl Engine {
 
     #[must_use]
     pub fn crons_of_tenant(&self, tenant: &TenantId) -> Vec<CronView> {
-        let own = self.crons.iter().filter(|(_, cron)| cron.row.class.tenant == *tenant);
+        let own = self.crons.of_tenant(tenant);
         own.map(|(name, cron)| cron.view(name)).collect()
     }
 

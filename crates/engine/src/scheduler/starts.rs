@@ -11,6 +11,9 @@ use super::tag::Tag;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
+/// Windows of a limit in which a start is recorded, for the price of a step.
+const WINDOWS_IN_A_STEP: usize = 4;
+
 /// What follows from a start.
 pub(crate) struct Started {
     pub job: Waiting,
@@ -243,7 +246,7 @@ impl Scheduler {
         for (ix, own) in self.limits_of(class) {
             let limit = self.limits.limit_mut(ix);
             limit.start(own, now);
-            self.steps += limit.windows() as u64;
+            self.steps += (limit.windows() / WINDOWS_IN_A_STEP) as u64;
             limit.put_off = 0;
             if limit.partition.tenant.is_none() {
                 limit.order.charge(level, tenant, step, in_turn);

@@ -164,7 +164,7 @@ impl Scheduler {
             limits: Limits::new(hasher.clone()),
             pools: Pools::default(),
             rotations: Rotations::default(),
-            fetches: Fetches::default(),
+            fetches: Fetches::new(config.caps.waiting_fetches),
             sweeps: VecDeque::new(),
             to_serve: ServeList::default(),
             to_serve_tenant: BTreeSet::new(),

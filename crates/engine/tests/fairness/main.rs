@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bounds;
+mod caps;
 mod keys;
 mod limits;
 mod own_workers;

@@ -29,6 +29,8 @@ pub struct World {
     classes: BTreeMap<u32, Class>,
     live: BTreeMap<Seq, Live>,
     journal: BTreeMap<u64, Vec<u8>>,
+    /// Bytes of named things that the last command wrote.
+    pub written: usize,
     number: u64,
     next_id: u128,
     owners: BTreeMap<Seq, (String, String)>,
@@ -84,6 +86,7 @@ impl World {
             classes: BTreeMap::new(),
             live: BTreeMap::new(),
             journal: BTreeMap::new(),
+            written: 0,
             number: 0,
             next_id: 1,
             owners: BTreeMap::new(),
@@ -103,6 +106,7 @@ impl World {
         self.events.extend(events.into_iter().map(|event| event.kind));
         self.woken.extend(woken);
         self.number += 1;
+        self.written = 0;
         self.engine.seal(self.number, &mut mutations);
         mutations.into_iter().for_each(|mutation| self.store(mutation));
     }
@@ -128,6 +132,7 @@ impl World {
             Mutation::Ready(ready) => {
                 let live = self.live.get_mut(&ready.seq).unwrap();
                 (live.state, live.due) = (rota_model::State::Available, None);
+                live.held = ready.held;
                 (live.worker, live.pool) = (None, None);
                 if let Some(undo) = ready.undo {
                     (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
@@ -149,6 +154,7 @@ impl World {
                 self.live.remove(&finish.seq);
             }
             Mutation::Put(kind, name, json) => {
+                self.written += name.len() + json.len();
                 self.rows.insert((kind, name.to_string()), json.to_vec());
             }
             Mutation::Remove(kind, name) => {

@@ -1,6 +1,8 @@
-use rota_model::QueueStrategy;
+use rota_model::{LimitNumbers, QueueStrategy, Rate};
 
 use super::stand::{Stand, count, slots};
+use crate::Config;
+use crate::config::PriorityScope;
 
 #[test]
 fn a_key_is_shared_by_weight() {
@@ -107,4 +109,30 @@ fn a_tenant_that_a_key_kept_from_its_turn_saves_nothing() {
 
     let served = stand.serve(&one, 12);
     assert_eq!(count(&served, "slow"), 1, "ten to one, with nothing to catch up on: {served:?}");
+}
+
+#[test]
+fn the_most_urgent_job_of_a_turn_is_found_among_many_sets_of_numbers() {
+    let mut config = Config::default();
+    config.fairness.priority_scope = PriorityScope::Tenant;
+    let mut stand = Stand::with(&config);
+    let queue = stand.queue();
+    let tenant = stand.tenant("t", 1.0);
+    let mut class = |priority: i16| {
+        let rate = Some(Rate { limit: 1_000 + priority as u32, period_ms: 1_000 });
+        let gate = stand.gate("k", LimitNumbers { rate, ..slots(1) });
+        stand.class_with(queue, tenant, priority, Some(gate))
+    };
+    let [active, low, middle, high, lowest] = [100, 20, 40, 80, 10].map(&mut class);
+    let ask = stand.ask(&[queue], QueueStrategy::Strict);
+    stand.enter(active, 1);
+    let pick = stand.start(&ask).unwrap();
+    for class in [low, middle] {
+        stand.enter(class, 1);
+    }
+    stand.end(&pick);
+    for class in [lowest, high] {
+        stand.enter(class, 1);
+    }
+    assert_eq!(stand.start(&ask).unwrap().class, high);
 }

@@ -66,10 +66,28 @@ settings! {
             "Most distinct queues.";
         workers: usize = Number::between(1, 10_000_000), "100000",
             "Most workers known at once.";
+        workers_per_tenant: usize = Number::between(1, 10_000_000), "10000",
+            "Most workers of one tenant.";
         crons: usize = Number::between(1, 10_000_000), "10000",
             "Most cron schedules.";
+        crons_per_tenant: usize = Number::between(1, 10_000_000), "1000",
+            "Most cron schedules of one tenant.";
+        cron_runs: usize = Number::between(1, 10_000_000), "100000",
+            "Most unfinished runs of cron schedules; beyond that a run is skipped.";
+        cron_runs_per_tenant: usize = Number::between(1, 10_000_000), "10000",
+            "Most unfinished runs of one tenant's cron schedules.";
         event_streams: usize = Number::between(0, 1_000_000), "1000",
             "Most event streams open at once; beyond that a request for one is answered with 503.";
+        event_streams_per_tenant: usize = Number::between(0, 1_000_000), "100",
+            "Most event streams of one tenant open at once.";
+        waiting_fetches: usize = Number::between(1, 1_000_000), "8000",
+            "Most fetches that wait for a job at once; keep it below `http.max_connections`.";
+        waiting_fetches_per_tenant: usize = Number::between(1, 1_000_000), "1000",
+            "Most fetches of one tenant that wait at once.";
+        waiting_enqueues: usize = Number::between(1, 1_000_000), "2000",
+            "Most enqueue requests that wait for room in a full queue at once.";
+        waiting_enqueues_per_tenant: usize = Number::between(1, 1_000_000), "200",
+            "Most enqueue requests of one tenant that wait at once.";
         rate_keys_per_tenant: usize = Number::between(1, 10_000_000), "10000",
             "Most rate limit keys that the jobs of one tenant may use at once.";
         rate_limit_pause: Duration = Span::between(MILLISECOND, 366 * DAY), "1h",
@@ -191,6 +209,12 @@ settings! {
         labels: usize = Number::between(1, 1_000_000), "1000",
             "Most tenants, and most keys of rate limits, that have figures of their own in the \
             metrics; the others are counted together.";
+        queues: usize = Number::between(1, 1_000_000), "1000",
+            "Most queues that have figures of their own in the metrics, a tenth of them for queues that \
+            an operator configured; the others are counted together.";
+        pairs: usize = Number::between(1, 1_000_000), "10000",
+            "Most pairs of a tenant and a queue that have figures of their own in the metrics; a tenant's \
+            jobs in further queues are counted together.";
     }
     storage: Storage {
         reserve: usize = Size::between(0, TIB), "64MiB",

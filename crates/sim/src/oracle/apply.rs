@@ -40,6 +40,7 @@ impl World {
         self.check_admission(&scene)?;
         self.check_crossings(&scene)?;
         self.hear(step);
+        self.check_caps(&scene)?;
         self.note_present();
         self.note_idle_queues();
         self.note_written();

@@ -337,7 +337,11 @@ impl Waitlist {
         if matches!(listed, Some(Listed::Solo(..)))
             && let Some(gates) = self.buckets.get_mut(&bucket)
         {
-            gates.solo.set_rank(turn, rank);
+            // Behind the first group of the turn, another may bring the turn forward but not back.
+            let is_first = gates.solo.first_group(turn).is_some_and(|(_, first)| first == gate);
+            if is_first || gates.solo.rank(turn).is_some_and(|known| rank < known) {
+                gates.solo.set_rank(turn, rank);
+            }
             self.bucket_changed(bucket);
         }
         self.gate_changed(gate);
@@ -365,7 +369,10 @@ impl Waitlist {
                 gates.contested.insert((rank, gate));
             }
             (Some(Listed::Solo(turn, group)), Some((rank, _, tenant))) => {
-                gates.solo.insert(turn, tenant, group, rank, State::InLine);
+                let new = gates.solo.insert(turn, tenant, group, rank, State::InLine);
+                if !new && gates.solo.rank(turn).is_some_and(|known| rank < known) {
+                    gates.solo.set_rank(turn, rank);
+                }
             }
             _ => {}
         }
