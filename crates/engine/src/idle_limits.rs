@@ -93,7 +93,11 @@ impl Engine {
             let used = self.scheduler.gates_of(class).iter().map(|gate| limits.gate(*gate).limit);
             let used: Vec<LimitIx> = used.collect();
             self.scheduler.reconfigured(Reconfigured::Gates(class, Box::default()));
-            used.into_iter().for_each(|limit| self.limit_may_be_idle(limit));
+            let tenant = self.classes.slot(class).tenant;
+            for limit in used {
+                self.scheduler.forget_at_key(limit, tenant);
+                self.limit_may_be_idle(limit);
+            }
         }
     }
 

@@ -23,12 +23,12 @@ impl Scheduler {
         let limit = self.limits.gate(gate).limit;
         let is = self.turns.get_mut(turn);
         let (queue, level, tenant) = (is.queue, is.level, is.tenant);
-        is.groups.insert(gate, Group::new(lane));
+        is.groups.put(gate, Box::new(Group::new(lane)));
         is.own.insert((lane, gate));
         self.limits.limit_mut(limit).order.join(level, tenant);
-        self.put_at_gate(turn, gate);
-        if let Some(closed) = self.limits.opening(gate, self.now).closed {
-            self.close_group(turn, gate, &closed);
+        match self.limits.opening(gate, self.now).closed {
+            Some(closed) => self.close_group(turn, gate, &closed, true),
+            None => self.put_at_gate(turn, gate, None),
         }
         self.refresh(limit, queue);
         self.own_jobs_came(turn);
@@ -65,7 +65,7 @@ impl Scheduler {
         if first == was {
             return;
         }
-        if is.own.remove(&(was, gate)) {
+        if is.own.remove(&(was, gate)).is_some() {
             is.own.insert((first, gate));
         }
         let limit = self.limits.gate(gate).limit;
@@ -88,23 +88,28 @@ impl Scheduler {
     }
 
     /// A group's gate was found closed: it sleeps, with all others that the same closes.
-    pub(super) fn close_group(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
+    pub(super) fn close_group(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed, new: bool) {
         let is = self.turns.get(turn);
         let (queue, limit) = (is.queue, self.limits.gate(gate).limit);
-        if is.groups.get(&gate).is_some_and(|group| group.in_front) {
+        let in_front = is.groups.get(&gate).is_some_and(|group| group.in_front);
+        let was = self.waitlist(limit, queue).bucket_of(gate);
+        if in_front {
             self.take_out_of_line(turn, gate);
-            self.put_at_gate(turn, gate);
         }
-        let list = self.waitlist(limit, queue);
-        let was = list.bucket_of(gate);
-        list.close(gate, closed.bucket);
-        was.into_iter().for_each(|bucket| self.resubscribe(limit, queue, bucket));
-        self.resubscribe(limit, queue, closed.bucket);
+        if in_front || new {
+            self.put_at_gate(turn, gate, Some(closed.bucket));
+        } else {
+            self.waitlist(limit, queue).close(gate, closed.bucket);
+            self.resubscribe(limit, queue, closed.bucket);
+        }
+        if let Some(was) = was.filter(|was| *was != closed.bucket) {
+            self.resubscribe(limit, queue, was);
+        }
         self.set_timer(limit, closed);
         self.tell_closed(turn, gate, closed);
     }
 
-    fn put_at_gate(&mut self, turn: TurnIx, gate: GateIx) {
+    fn put_at_gate(&mut self, turn: TurnIx, gate: GateIx, closed: Option<Bucket>) {
         let limit = self.limits.gate(gate).limit;
         let is = self.turns.get_mut(turn);
         let (queue, tenant) = (is.queue, is.tenant);
@@ -113,7 +118,7 @@ impl Scheduler {
         let first = group.first();
         let rank = self.rank_of(turn, limit, first);
         let list = self.waitlist(limit, queue);
-        list.insert(turn, tenant, (first, gate), rank);
+        list.insert(turn, tenant, (first, gate), rank, closed);
         let bucket = list.bucket_of(gate);
         self.line_changed(limit, turn, bucket);
     }
@@ -140,14 +145,14 @@ impl Scheduler {
     /// The place of a turn in the order of a key, as of now.
     pub(super) fn rank_of(&self, turn: TurnIx, limit: LimitIx, first: LaneKey) -> Rank {
         let is = self.turns.get(turn);
-        let (level, job) = (Reverse(is.level), (first.0, first.1));
+        let (level, (priority, job, _)) = (Reverse(is.level), first);
         if !self.rules.fair {
-            let (last, tag) = fifo_order(first.1);
-            return Rank { level, tag, last, job };
+            let (last, tag) = fifo_order(job);
+            return Rank { level, tag, last, priority, job };
         }
         let seat = is.seats.last();
         let last = seat.map_or(Tag::default(), |seat| self.accounts.get(seat.standing).last_tag);
-        Rank { level, tag: self.tag_at(limit, is.level, is.tenant), last, job }
+        Rank { level, tag: self.tag_at(limit, is.level, is.tenant), last, priority, job }
     }
 
     /// A tenant's tag at a key.
@@ -157,6 +162,6 @@ impl Scheduler {
     }
 
     pub(super) fn waitlist(&mut self, limit: LimitIx, queue: QueueIx) -> &mut Waitlist {
-        self.limits.limit_mut(limit).waitlists.entry(queue).or_default()
+        self.limits.limit_mut(limit).waitlists.or_insert(queue, Box::default)
     }
 }

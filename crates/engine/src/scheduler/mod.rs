@@ -14,6 +14,7 @@ mod account;
 mod admin;
 mod ask;
 mod fetches;
+mod few;
 mod fifo;
 mod groups;
 mod lane;

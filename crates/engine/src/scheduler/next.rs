@@ -14,7 +14,8 @@ impl Scheduler {
     pub fn next(&mut self, ask: &Ask) -> Option<Pick> {
         self.wake_asked(ask);
         loop {
-            let pick = self.decide(ask, true).or_else(|| self.decide_without_deferrals(ask));
+            let pick = self.decide(ask);
+            debug_assert!(pick.is_some() || self.deferred.is_empty(), "deferred for nobody");
             self.end_deferrals();
             if pick.is_some() || self.is_settled() {
                 return pick;
@@ -23,23 +24,12 @@ impl Scheduler {
         }
     }
 
-    /// Whoever came first at a key may turn out not to start: then those may who were to wait for it.
-    fn decide_without_deferrals(&mut self, ask: &Ask) -> Option<Pick> {
-        if self.deferred.is_empty() {
-            return None;
-        }
-        self.end_deferrals();
-        self.decide(ask, false)
-    }
-
-    /// With `defer`, a start of a key goes to whoever comes first in all queues of the fetch.
-    fn decide(&mut self, ask: &Ask, defer: bool) -> Option<Pick> {
+    /// A start of a key goes to whoever comes first in all queues of the fetch; others are deferred.
+    fn decide(&mut self, ask: &Ask) -> Option<Pick> {
         match (ask.only, ask.account, ask.rotation) {
             (Some(tenant), ..) => self.next_of_tenant(ask, tenant),
-            (None, Some(account), Some(rotation)) => {
-                self.next_in_account(ask, account, rotation, defer)
-            }
-            (None, None, Some(rotation)) => self.next_by_queue(ask, rotation, defer),
+            (None, Some(account), Some(rotation)) => self.next_in_account(ask, account, rotation),
+            (None, None, Some(rotation)) => self.next_by_queue(ask, rotation),
             (None, account, None) => {
                 let Queues::Some(queues) = &ask.queues else { return None };
                 let queue = *queues.first()?;
@@ -58,9 +48,9 @@ impl Scheduler {
     }
 
     /// First the queue, then the tenant in it.
-    fn next_by_queue(&mut self, ask: &Ask, rotation: RotationIx, defer: bool) -> Option<Pick> {
+    fn next_by_queue(&mut self, ask: &Ask, rotation: RotationIx) -> Option<Pick> {
         let is = self.rotations.get(rotation);
-        let defer = defer && !is.is_strict() && !is.guarantees();
+        let defer = !is.is_strict() && !is.guarantees();
         let pick = |scheduler: &mut Self, queue: QueueIx, reason: Reason| {
             let pick = scheduler.pick_in_key_order(ask, queue, reason, defer);
             if pick.is_none() {
@@ -69,8 +59,14 @@ impl Scheduler {
             pick
         };
         if let Queues::Some(asked) = &ask.queues {
-            let queues = self.with_somebody_seated(asked, rotation);
-            return self.next_of_some(&queues, rotation, Reason::Turn, pick);
+            loop {
+                let queues = self.with_somebody_seated(asked, rotation);
+                let pick = self.next_of_some(&queues, rotation, Reason::Turn, pick);
+                // Whoever others were deferred for may have turned out not to start.
+                if pick.is_some() || !asked.iter().any(|queue| self.has_somebody_to_serve(*queue)) {
+                    return pick;
+                }
+            }
         }
         loop {
             self.steps += 1;

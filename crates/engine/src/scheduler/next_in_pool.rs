@@ -17,7 +17,6 @@ impl Scheduler {
         ask: &Ask,
         account: AccountIx,
         rotation: RotationIx,
-        defer: bool,
     ) -> Option<Pick> {
         let mut queues = self.asked(ask);
         loop {
@@ -57,7 +56,7 @@ impl Scheduler {
             }
             let seat = self.queue(queue).member(account).unwrap_or(0);
             let Some(pick) = self.pick_turn(turn, Some(seat), Reason::Turn) else { continue };
-            if !defer || !self.is_outranked(&pick, ask) {
+            if !self.is_outranked(&pick, ask) {
                 return Some(pick);
             }
             self.defer(&pick);

@@ -44,7 +44,7 @@ impl Scheduler {
         }
         let opening = self.limits.opening(gate, self.now);
         if let Some(closed) = opening.closed {
-            self.close_group(turn, gate, &closed);
+            self.close_group(turn, gate, &closed, false);
             return true;
         }
         let list = self.waitlist(limit, queue);
@@ -89,13 +89,7 @@ impl Scheduler {
             group.in_front = true;
         }
         let limit = self.limits.gate(gate).limit;
-        let list = self.waitlist(limit, queue);
-        if !first.in_front {
-            list.come_forward(first);
-        }
-        if !list.is_settled(turn) {
-            list.offer(turn);
-        }
+        self.waitlist(limit, queue).offer(first);
         self.update_offer(limit, turn);
         self.reseat(turn);
     }
@@ -123,7 +117,7 @@ impl Scheduler {
             return;
         };
         is.offers.insert((lane, gate));
-        is.offered_at.insert(limit, (lane, gate));
+        is.offered_at.put(limit, (lane, gate));
         let told = is.groups.get_mut(&gate).and_then(|group| group.told.take());
         if let Some(told) = told {
             let (_, head, class) = lane;
@@ -139,7 +133,7 @@ impl Scheduler {
         let Some(lane) = is.groups.get(&gate).map(|group| group.first()) else { return false };
         let opening = self.limits.opening(gate, self.now);
         if let Some(closed) = opening.closed {
-            self.close_group(turn, gate, &closed);
+            self.close_group(turn, gate, &closed, false);
             self.refresh(limit, queue);
             self.reseat(turn);
             return false;

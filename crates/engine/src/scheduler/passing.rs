@@ -8,14 +8,13 @@ use super::Scheduler;
 use super::ask::{Ask, Pick, Queues};
 use super::limits::{GateIx, GroupKey, LimitIx};
 use super::turn::TurnIx;
+use super::waking::LOOKED_THROUGH;
 use crate::queue::QueueIx;
 
 /// Offers of a turn that are passed on when it is served something else, in one step.
 const PASSED_AT_ONCE: usize = 4;
 /// Offers of a parked turn that are withdrawn in one step.
 const WITHDRAWN_AT_ONCE: usize = 16;
-/// Up to so many queues that wait for a key, and so many starts of it, its order is asked across queues.
-const COMPARED: usize = 64;
 
 impl Scheduler {
     /// A turn was served, through this key or through none: what else it is offered passes on to those
@@ -28,7 +27,7 @@ impl Scheduler {
         let queue = is.queue;
         let after = is.passed_to.map_or(Unbounded, Excluded);
         let some = is.offers.range((after, Unbounded)).take(PASSED_AT_ONCE);
-        let some: Vec<GroupKey> = some.copied().collect();
+        let some: Vec<GroupKey> = some.map(|(group, ())| *group).collect();
         let more = some.len() == PASSED_AT_ONCE;
         self.turns.get_mut(turn).passed_to = some.last().copied().filter(|_| more);
         for (_, gate) in some {
@@ -79,7 +78,7 @@ impl Scheduler {
 
     /// Turns that were parked give others what they were offered, before anybody is looked for.
     pub(super) fn withdraw_from_parked(&mut self) {
-        for _ in 0..COMPARED {
+        for _ in 0..LOOKED_THROUGH {
             let Some(&turn) = self.to_withdraw.front() else { return };
             if !self.withdraw_offers(turn) {
                 self.to_withdraw.pop_front();
@@ -116,7 +115,7 @@ impl Scheduler {
         let free = self.limits.opening(gate, self.now).free;
         let shared = limit.partition.tenant.is_none();
         let queues = limit.waitlists.len();
-        if !shared || !(2..=COMPARED).contains(&queues) || free > COMPARED as u64 {
+        if !shared || !(2..=LOOKED_THROUGH).contains(&queues) || free > LOOKED_THROUGH as u64 {
             return false;
         }
         let others = limit.waitlists.keys().copied().filter(|queue| *queue != pick.queue);

@@ -12,8 +12,13 @@ use super::tag::Tag;
 use crate::queue::QueueIx;
 
 /// A queue that sleeps as a whole is woken before all others.
-const FIRST: Rank =
-    Rank { level: Reverse(i32::MAX), tag: Tag(0), last: Tag(0), job: (Reverse(i16::MAX), Seq(0)) };
+const FIRST: Rank = Rank {
+    level: Reverse(i32::MAX),
+    tag: Tag(0),
+    last: Tag(0),
+    priority: Reverse(i16::MAX),
+    job: Seq(0),
+};
 
 impl Scheduler {
     /// Whether the limit of the queue as a whole lets a job start now.

@@ -14,26 +14,12 @@ impl Scheduler {
         }
         let who = Sleeper::Waitlist(queue);
         if let Some(was) = was {
-            self.set_contested(limit, bucket, queue, Subscription { contested: false, ..was });
             self.unsubscribe(limit, bucket, was.rank, was.tenant, who);
         }
-        if let Some(is) = is {
-            self.subscribe(limit, bucket, is.rank, is.tenant, who);
-            self.set_contested(limit, bucket, queue, is);
+        if let Some(Subscription { rank, tenant, contested }) = is {
+            let tenant = self.competitor(tenant);
+            self.limits.limit_mut(limit).sleepers.insert(bucket, rank, tenant, who, contested);
         }
-    }
-
-    fn set_contested(
-        &mut self,
-        limit: LimitIx,
-        bucket: Bucket,
-        queue: QueueIx,
-        subscription: Subscription,
-    ) {
-        let Subscription { rank, tenant, contested } = subscription;
-        let competitor = (rank.level, self.competitor(tenant));
-        let sleepers = &mut self.limits.limit_mut(limit).sleepers;
-        sleepers.set_contested(bucket, competitor, queue, contested);
     }
 
     /// Gives the first turn behind the gates of a bucket its present rank, until that is not out of
@@ -67,7 +53,7 @@ impl Scheduler {
         who: Sleeper,
     ) {
         let tenant = self.competitor(tenant);
-        self.limits.limit_mut(limit).sleepers.insert(bucket, rank, tenant, who);
+        self.limits.limit_mut(limit).sleepers.insert(bucket, rank, tenant, who, false);
     }
 
     pub(super) fn unsubscribe(

@@ -11,6 +11,9 @@ use super::tag::Tag;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
+/// Windows of a limit in which a start is recorded, for the price of a step.
+const WINDOWS_IN_A_STEP: usize = 4;
+
 /// What follows from a start.
 pub(crate) struct Started {
     pub job: Waiting,
@@ -84,15 +87,33 @@ impl Scheduler {
     fn offer_used(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) {
         self.waitlist(limit, queue).bring_passed_back();
         if self.turns.contains(turn) {
-            let waits = self.turns.get(turn).groups.contains_key(&gate);
+            if self.keeps_offer(limit, queue, gate, turn) {
+                return;
+            }
+            let waits = self.turns.get(turn).groups.contains(&gate);
             if waits && let Some(closed) = self.limits.opening(gate, self.now).closed {
-                self.close_group(turn, gate, &closed);
+                self.close_group(turn, gate, &closed, false);
             }
             if self.waitlist(limit, queue).is_settled(turn) {
                 self.retract(limit, turn);
             }
         }
         self.refresh(limit, queue);
+    }
+
+    /// Whether a turn that used its offer has another one: nobody else is in line, and more may start.
+    fn keeps_offer(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) -> bool {
+        let free = self.limits.opening(gate, self.now).free;
+        let kept_out = self.is_kept_out(turn);
+        let list = self.waitlist(limit, queue);
+        let offered = list.offered_group(turn).filter(|(_, offered)| *offered == gate);
+        let Some((lane, _)) = offered else { return false };
+        if kept_out || list.deferred || list.offers() > free || list.first().is_some() {
+            return false;
+        }
+        let rank = self.rank_of(turn, limit, lane);
+        self.waitlist(limit, queue).set_rank(turn, gate, true, rank);
+        true
     }
 
     /// Whether a fetch can be served from all queues of its rotation.
@@ -198,18 +219,22 @@ impl Scheduler {
         self.turns_of(tenant).into_iter().for_each(|turn| self.reseat(turn));
     }
 
-    /// The limits that a job of this class counts for, each once, with its own numbers.
-    pub(super) fn limits_of(&self, class: ClassId) -> Vec<(LimitIx, LimitNumbers)> {
+    /// The limits that a job of this class counts for, each once, with its own numbers: that of its key,
+    /// of its type and of its queue.
+    pub(super) fn limits_of(
+        &self,
+        class: ClassId,
+    ) -> impl Iterator<Item = (LimitIx, LimitNumbers)> + use<> {
         let rules = self.class(class);
         let queue = self.queue(rules.queue).gate;
-        let mut limits: Vec<(LimitIx, LimitNumbers)> = Vec::new();
-        for gate in rules.gates.iter().copied().chain(queue) {
+        let mut limits = [None; 3];
+        for (n, gate) in rules.gates.iter().copied().chain(queue).enumerate() {
             let gate = self.limits.gate(gate);
-            if !limits.iter().any(|(limit, _)| *limit == gate.limit) {
-                limits.push((gate.limit, gate.numbers));
+            if !limits[..n].iter().flatten().any(|(limit, _)| *limit == gate.limit) {
+                limits[n] = Some((gate.limit, gate.numbers));
             }
         }
-        limits
+        limits.into_iter().flatten()
     }
 
     /// A job of this class starts: its limits are used, and its tenant is charged at their keys.
@@ -225,6 +250,7 @@ impl Scheduler {
         for (ix, own) in self.limits_of(class) {
             let limit = self.limits.limit_mut(ix);
             limit.start(own, now);
+            self.steps += (limit.windows() / WINDOWS_IN_A_STEP) as u64;
             limit.put_off = 0;
             if limit.partition.tenant.is_none() {
                 limit.order.charge(level, tenant, step, in_turn);

@@ -1,11 +1,12 @@
 //! Turns: one tenant's waiting jobs at one level of priority of one queue.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rota_model::{ClassId, Seq};
 
 use super::account::StandingIx;
+use super::few::Few;
 use super::limits::{Bucket, GateIx, GroupKey, LimitIx, Rank, WaitNotice};
 use super::tag::Order;
 use crate::queue::QueueIx;
@@ -25,14 +26,14 @@ pub(super) struct Turn {
     pub tenant: TenantIx,
     pub level: i32,
     /// Lanes that wait at no gate.
-    pub free: BTreeSet<LaneKey>,
+    pub free: Few<LaneKey>,
     /// Lanes that wait at a gate, those of one gate together.
-    pub groups: BTreeMap<GateIx, Group>,
+    pub groups: Few<GateIx, Box<Group>>,
     /// Groups that are offered a start: one for each key that offers any.
-    pub offers: BTreeSet<GroupKey>,
-    pub offered_at: BTreeMap<LimitIx, GroupKey>,
+    pub offers: Few<GroupKey>,
+    pub offered_at: Few<LimitIx, GroupKey>,
     /// Groups whose gate is not known to be closed, for fetches of the tenant itself.
-    pub own: BTreeSet<GroupKey>,
+    pub own: Few<GroupKey>,
     /// Keys in whose lines the turn was set aside because it is parked.
     pub aside: BTreeSet<LimitIx>,
     /// One for each account that the queue belongs to, in the queue's order.
@@ -53,7 +54,7 @@ pub(super) struct Seat {
 /// The lanes of one turn that wait at one gate. There is at least one.
 #[derive(Debug)]
 pub(super) struct Group {
-    pub lanes: BTreeSet<LaneKey>,
+    pub lanes: Few<LaneKey>,
     /// It has come forward from its gate: its turn may start through it.
     pub in_front: bool,
     /// Where it sleeps, for fetches of its own tenant.
@@ -64,7 +65,7 @@ pub(super) struct Group {
 
 impl Group {
     pub fn new(lane: LaneKey) -> Self {
-        Self { lanes: [lane].into(), in_front: false, own_asleep: None, told: None }
+        Self { lanes: Few::One(Some((lane, ()))), in_front: false, own_asleep: None, told: None }
     }
 
     pub fn first(&self) -> LaneKey {
@@ -97,15 +98,12 @@ impl Turn {
     }
 
     pub fn lanes(&self) -> impl Iterator<Item = ClassId> {
-        let waiting = self.groups.values().flat_map(|group| &group.lanes);
-        self.free.iter().chain(waiting).map(|(_, _, class)| *class)
+        let waiting = self.groups.iter().flat_map(|(_, group)| group.lanes.keys());
+        self.free.keys().chain(waiting).map(|(_, _, class)| *class)
     }
 }
 
-fn first_of(
-    free: &BTreeSet<LaneKey>,
-    gated: &BTreeSet<GroupKey>,
-) -> Option<(LaneKey, Option<GateIx>)> {
+fn first_of(free: &Few<LaneKey>, gated: &Few<GroupKey>) -> Option<(LaneKey, Option<GateIx>)> {
     match (free.first(), gated.first()) {
         (Some(free), Some((key, gate))) if key < free => Some((*key, Some(*gate))),
         (Some(free), _) => Some((*free, None)),

@@ -163,6 +163,6 @@ impl Scheduler {
 
     /// Whether a limit counts jobs of this class.
     pub fn holds(&self, class: ClassId, limit: LimitIx) -> bool {
-        self.limits_of(class).iter().any(|(known, _)| *known == limit)
+        self.limits_of(class).any(|(known, _)| known == limit)
     }
 }

@@ -12,8 +12,9 @@ use crate::{Now, WaiterId};
 const TIMERS_AT_ONCE: usize = 256;
 /// Sleepers that are woken before waiting fetches are served.
 const WOKEN_AT_ONCE: usize = 8;
-/// Limits that may have opened, and queues, that are looked through before a fetch is served.
-const LOOKED_THROUGH: usize = 64;
+/// Limits that may have opened, queues and parked turns that are looked through before a fetch is served;
+/// and queues that wait for a key, and starts of it, up to which its order is asked across queues.
+pub(super) const LOOKED_THROUGH: usize = 64;
 
 impl Scheduler {
     /// Time has passed. Limits whose time has come are looked at by [`Scheduler::next_waiting`], a

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::world::{World, concurrency, count, job, name};
+use crate::world::{World, concurrency, count, job, name, pool};
 use rota_engine::{Config, Fetch, Preference, WaiterId};
 use rota_model::{FairnessScope, QueueStrategy, Seq, TenantId};
 use serde_json::json;
@@ -217,4 +217,21 @@ fn a_key_passes_over_all_turns_of_a_tenant_at_its_cap() {
     world.enqueue(&job("last").queue("later").limit(concurrency("k", 1)), 1);
     let next = world.next(&["default", "later"], |_| {});
     assert_eq!(next.unwrap().0, "free", "queues are served in order");
+}
+
+#[test]
+fn nobody_is_deferred_for_a_job_that_another_limit_holds() {
+    let mut world = World::new();
+    world.put_pool("p", json!({"queues": ["a", "b", "c"], "strategy": "round-robin"}));
+    world.say("type:x", json!({"concurrency": 1}), None);
+    let of = |tenant, queue| job(tenant).queue(queue).limit(concurrency("k", 1));
+    world.enqueue(&of("one", "a"), 2);
+    let first = world.fetch_with(&["a"], 1, |_| {});
+    world.ack(first[0].seq);
+    world.enqueue(&of("two", "b").kind("x"), 1);
+    world.enqueue(&job("three").queue("c").kind("x"), 1);
+    assert_eq!(world.fetch_with(&["c"], 1, |_| {}).len(), 1, "no other job of type x may start");
+    let served = world.fetch_with(&["a", "b"], 1, |fetch| fetch.pool = pool("p"));
+    assert_eq!(served.len(), 1, "the job of the tenant that comes first at the key may not start");
+    assert_eq!(world.owner(served[0].seq), "one");
 }

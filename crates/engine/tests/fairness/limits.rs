@@ -350,3 +350,19 @@ fn a_key_is_in_use_while_a_job_with_it_lives() {
     world.ack(one.seq);
     world.enqueue(&keyed("k3"), 1);
 }
+
+#[test]
+fn a_rate_is_exact_although_the_key_has_very_many_periods() {
+    let mut world = World::new();
+    for n in 0..100 {
+        world.enqueue(&job("others").limit(rate("k", 1_000, &format!("PT{}S", 60 + n))), 1);
+    }
+    assert_eq!(world.fetch(200).len(), 100);
+    world.enqueue(&job("t").limit(rate("k", 3, "PT83S")), 6);
+    let mut starts = Vec::new();
+    for second in 1..=170 {
+        world.pass(1_000);
+        starts.extend(world.fetch(10).iter().map(|_| second));
+    }
+    assert_eq!(starts, [83, 83, 83, 166, 166, 166]);
+}

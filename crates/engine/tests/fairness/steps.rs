@@ -208,6 +208,27 @@ fn queues_of_one_tenant_that_wait_for_a_key_with_a_fetch_for_each() {
 }
 
 #[test]
+fn periods_for_one_key() {
+    let load = |periods: usize, strategy: &str| {
+        let mut world = World::new();
+        let of = |n: usize| {
+            let rate = json!({"limit": 1_000_000, "period": format!("PT{}S", 6_000 + n)});
+            job("t").limit(json!({"key": "k", strategy: rate}))
+        };
+        let jobs: Vec<Job> = (0..periods).map(of).collect();
+        let rounds = (3 * STARTS).div_ceil(periods);
+        (0..rounds).for_each(|_| enqueue_all(&mut world, &jobs));
+        average(&mut world, |world| {
+            start_one(&["default"])(world);
+            world.pass(20);
+        })
+    };
+    for strategy in ["rate", "throttle"] {
+        assert_flat(strategy, load(2, strategy), load(3_000, strategy));
+    }
+}
+
+#[test]
 fn sets_of_numbers_for_one_key() {
     let load = |sets: usize, limit: u32, every_ms: u64| {
         let mut world = large_world();

@@ -56,7 +56,7 @@ impl Limit {
             let mut window = Window::new(kept.period_ms, if kept.exact { 1 } else { u32::MAX });
             kept.starts.iter().for_each(|&(at, n)| window.record(at - offset, n));
             self.windows.retain(|other| other.period_ms() != kept.period_ms);
-            self.windows.push(window);
+            self.windows.insert(self.first_from(kept.period_ms), window);
         }
         let longest = state.windows.iter().max_by_key(|window| window.period_ms);
         let history = match longest {

@@ -12,6 +12,7 @@ use super::table::GateIx;
 use super::{History, Sleepers, Strategy, Waitlist, Window};
 use crate::Now;
 use crate::queue::QueueIx;
+use crate::scheduler::few::Few;
 
 /// What is counted together: a key, for everyone or for one tenant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,6 +44,7 @@ pub(crate) struct Limit {
     pub partition: Partition,
     /// Jobs that are active.
     pub active: u64,
+    /// The shorter period first.
     pub(super) windows: Vec<Window>,
     pub(super) history: History,
     pub(super) pace: Pace,
@@ -51,7 +53,7 @@ pub(crate) struct Limit {
     pub said: u32,
     pub gates: BTreeSet<GateIx>,
     /// Who waits for it, by queue.
-    pub waitlists: BTreeMap<QueueIx, Waitlist>,
+    pub waitlists: Few<QueueIx, Box<Waitlist>>,
     pub order: KeyOrder,
     pub sleepers: Sleepers,
     /// When to look whether it has opened, by what closes it. Monotonic.
@@ -77,6 +79,10 @@ pub(crate) enum Cause {
     Slots(u32),
     /// There were so many starts in a period, or the last one is too near.
     Timed { strategy: Strategy, limit: u32, period_ms: u64 },
+    /// The same at a key with very many sets of numbers, for all periods, or distances between starts,
+    /// up to this and above half of it. They do not open at the same moment: those behind the first wait
+    /// for it.
+    TimedAlike { strategy: Strategy, up_to: u64 },
     /// Until somebody says otherwise, or a pause ends.
     Held,
 }
@@ -135,6 +141,10 @@ pub(crate) struct Closed {
 
 /// Starts of a key are remembered for this long at least after the last one.
 const LEAST_KEPT_MS: i64 = 60_000;
+/// Periods for which starts are counted exactly. Others are counted by the next longer of these.
+const MOST_WINDOWS: usize = 16;
+/// Sets of numbers up to which each opens at its own moment.
+const MOST_TIMED: usize = 64;
 
 impl Limit {
     pub fn new(partition: Partition) -> Self {
@@ -147,7 +157,7 @@ impl Limit {
             row: LimitRow::default(),
             said: 0,
             gates: BTreeSet::new(),
-            waitlists: BTreeMap::new(),
+            waitlists: Few::default(),
             order: KeyOrder::default(),
             sleepers: Sleepers::default(),
             timers: BTreeMap::new(),
@@ -172,6 +182,19 @@ impl Limit {
 
     fn bucket(&self, cause: Cause) -> Bucket {
         Bucket { said: self.said, cause }
+    }
+
+    fn timed_bucket(&self, strategy: Strategy, rate: Rate) -> Bucket {
+        let Rate { limit, period_ms } = rate;
+        let of_throttle = strategy == Strategy::Throttle;
+        self.bucket(match () {
+            () if limit == 0 => Cause::Held,
+            () if self.gates.len() <= MOST_TIMED => Cause::Timed { strategy, limit, period_ms },
+            () => {
+                let distance = if of_throttle { rate.interval_us() } else { period_ms };
+                Cause::TimedAlike { strategy, up_to: distance.next_power_of_two() }
+            }
+        })
     }
 
     pub fn opening(&self, own: LimitNumbers, now: Now) -> Opening {
@@ -232,22 +255,23 @@ impl Limit {
             current: self.look(rate, mono).0,
             opens,
             every_ms: Some((rate.interval_us() / 1_000).max(1)),
-            bucket: self.bucket(timed(Strategy::Throttle, rate)),
+            bucket: self.timed_bucket(Strategy::Throttle, rate),
             paused: false,
         });
     }
 
     fn narrow_by_window(&self, opening: &mut Opening, strategy: Strategy, rate: Rate, mono: i64) {
-        let window = self.windows.iter().find(|window| window.period_ms() == rate.period_ms);
-        let (limit, current) = (u64::from(rate.limit), window.map_or(0, |w| w.count(mono)));
+        let window = self.window_for(rate.period_ms);
+        let current = window.map_or(0, |window| window.count_within(rate.period_ms, mono));
+        let limit = u64::from(rate.limit);
         opening.narrow(limit.saturating_sub(current), || Closed {
             strategy,
             limit,
             current,
             // A limit of none opens when somebody says so.
-            opens: window.and_then(|window| window.opens_at(rate.limit, 1)),
+            opens: window.and_then(|window| window.opens_within(rate.period_ms, rate.limit, 1)),
             every_ms: Some((rate.interval_us() / 1_000).max(1)),
-            bucket: self.bucket(if rate.limit == 0 { Cause::Held } else { timed(strategy, rate) }),
+            bucket: self.timed_bucket(strategy, rate),
             paused: false,
         });
     }
@@ -278,26 +302,52 @@ impl Limit {
         !self.windows.is_empty()
     }
 
+    /// How many windows a start is recorded in.
+    pub fn windows(&self) -> usize {
+        self.windows.len()
+    }
+
+    /// The window that counts for a period: its own, or else that of the next longer one, which has all
+    /// of its starts.
+    fn window_for(&self, period_ms: u64) -> Option<&Window> {
+        self.windows.get(self.first_from(period_ms))
+    }
+
+    pub(super) fn first_from(&self, period_ms: u64) -> usize {
+        self.windows.partition_point(|window| window.period_ms() < period_ms)
+    }
+
     pub(super) fn window(&mut self, rate: Rate) {
-        let at = self.windows.iter().position(|w| w.period_ms() == rate.period_ms);
-        let at = at.unwrap_or_else(|| {
-            let mut window = Window::new(rate.period_ms, rate.limit);
-            let longer = self.windows.iter().find(|other| other.period_ms() > rate.period_ms);
-            match longer {
-                Some(longer) => window.copy(longer.starts()),
-                None => window.copy(self.history.starts()),
-            }
-            self.windows.push(window);
-            self.windows.len() - 1
-        });
+        let at = self.first_from(rate.period_ms);
+        if self.windows.get(at).is_none_or(|window| window.period_ms() != rate.period_ms) {
+            self.add_window(at, rate);
+        }
+        let at = self.first_from(rate.period_ms);
         self.windows[at].admit(rate.limit);
+    }
+
+    /// A period is counted by a window of its own, unless there are as many as may be: then one goes
+    /// without whose next longer period is the nearest.
+    fn add_window(&mut self, at: usize, rate: Rate) {
+        let mut periods: Vec<u64> = self.windows.iter().map(Window::period_ms).collect();
+        periods.insert(at, rate.period_ms);
+        let dropped = one_too_many(&periods);
+        if dropped == Some(at) {
+            return;
+        }
+        let mut window = Window::new(rate.period_ms, rate.limit);
+        match self.windows.get(at) {
+            Some(longer) => window.copy(longer.starts()),
+            None => window.copy(self.history.starts()),
+        }
+        self.windows.insert(at, window);
+        dropped.map(|dropped| self.windows.remove(dropped));
     }
 
     /// Starts in the window of this rate, and when there will be room again.
     pub fn look(&self, rate: Rate, mono: i64) -> (u64, Option<i64>) {
-        let window = self.windows.iter().find(|w| w.period_ms() == rate.period_ms);
-        let Some(window) = window else { return (0, None) };
-        let count = window.count(mono);
+        let Some(window) = self.window_for(rate.period_ms) else { return (0, None) };
+        let count = window.count_within(rate.period_ms, mono);
         let first = window.starts().map(|(at, _)| at).find(|at| at + rate.period_ms as i64 > mono);
         (count, first.map(|at| at + rate.period_ms as i64))
     }
@@ -325,8 +375,9 @@ impl Limit {
         let numbers = self.numbers(own, now.wall);
         let windows = [numbers.rate, numbers.throttle].into_iter().flatten().map(|rate| {
             let limit = u64::from(rate.limit.max(1));
-            let window = self.windows.iter().find(|w| w.period_ms() == rate.period_ms);
-            let opens = window.and_then(|window| window.opens_at(rate.limit, ahead % limit + 1));
+            let opens = self.window_for(rate.period_ms).and_then(|window| {
+                window.opens_within(rate.period_ms, rate.limit, ahead % limit + 1)
+            });
             let periods = i64::try_from((ahead / limit).saturating_mul(rate.period_ms));
             opens.unwrap_or(mono).max(mono).saturating_add(periods.unwrap_or(i64::MAX))
         });
@@ -335,8 +386,14 @@ impl Limit {
     }
 }
 
-fn timed(strategy: Strategy, rate: Rate) -> Cause {
-    Cause::Timed { strategy, limit: rate.limit, period_ms: rate.period_ms }
+/// Of these periods, the shorter first, the one that can do without a window: the next longer one is the
+/// nearest.
+fn one_too_many(periods: &[u64]) -> Option<usize> {
+    if periods.len() <= MOST_WINDOWS {
+        return None;
+    }
+    let growth = |n: &usize| periods[n + 1] as f64 / periods[*n].max(1) as f64;
+    (0..periods.len() - 1).min_by(|a, b| growth(a).total_cmp(&growth(b)))
 }
 
 impl Opening {

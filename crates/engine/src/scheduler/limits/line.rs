@@ -1,16 +1,15 @@
 //! Turns in the order of their ranks, each with some of its groups.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{GroupKey, Rank};
+use crate::scheduler::few::Few;
 use crate::scheduler::turn::TurnIx;
 use crate::tenant::TenantIx;
 
 #[derive(Debug, Default)]
 pub(super) struct Line {
     /// Turns that are in line. Others have groups here, too.
-    order: BTreeSet<(Rank, TurnIx)>,
-    turns: BTreeMap<TurnIx, Entry>,
+    order: Few<(Rank, TurnIx)>,
+    turns: Few<TurnIx, Entry>,
 }
 
 #[derive(Debug)]
@@ -18,7 +17,7 @@ pub(super) struct Entry {
     tenant: TenantIx,
     pub rank: Rank,
     state: State,
-    groups: BTreeSet<GroupKey>,
+    groups: Few<GroupKey>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,15 +56,25 @@ impl Line {
         self.turns.get(&turn).map(|entry| entry.state)
     }
 
-    /// A turn that is here already keeps its rank.
-    pub fn insert(&mut self, turn: TurnIx, tenant: TenantIx, group: GroupKey, rank: Rank) {
+    /// A turn that is here already keeps its rank and state. Whether it is new.
+    pub fn insert(
+        &mut self,
+        turn: TurnIx,
+        tenant: TenantIx,
+        group: GroupKey,
+        rank: Rank,
+        state: State,
+    ) -> bool {
         if let Some(entry) = self.turns.get_mut(&turn) {
             entry.groups.insert(group);
-            return;
+            return false;
         }
-        let groups = BTreeSet::from([group]);
-        self.turns.insert(turn, Entry { tenant, rank, state: State::InLine, groups });
-        self.order.insert((rank, turn));
+        let groups = Few::One(Some((group, ())));
+        self.turns.put(turn, Entry { tenant, rank, state, groups });
+        if state == State::InLine {
+            self.order.insert((rank, turn));
+        }
+        true
     }
 
     /// The entry of the turn, if this was its last group.
@@ -76,7 +85,9 @@ impl Line {
             return None;
         }
         let entry = self.turns.remove(&turn)?;
-        self.order.remove(&(entry.rank, turn));
+        if entry.state == State::InLine {
+            self.order.remove(&(entry.rank, turn));
+        }
         Some(entry)
     }
 
@@ -92,7 +103,7 @@ impl Line {
     pub fn set_rank(&mut self, turn: TurnIx, rank: Rank) -> Option<Rank> {
         let entry = self.turns.get_mut(&turn)?;
         let was = std::mem::replace(&mut entry.rank, rank);
-        if self.order.remove(&(was, turn)) {
+        if was != rank && self.order.remove(&(was, turn)).is_some() {
             self.order.insert((rank, turn));
         }
         Some(was)
@@ -100,10 +111,12 @@ impl Line {
 
     pub fn set_state(&mut self, turn: TurnIx, state: State) {
         let Some(entry) = self.turns.get_mut(&turn) else { return };
-        entry.state = state;
-        match state {
-            State::InLine => self.order.insert((entry.rank, turn)),
-            _ => self.order.remove(&(entry.rank, turn)),
-        };
+        let was = std::mem::replace(&mut entry.state, state);
+        if was == State::InLine {
+            self.order.remove(&(entry.rank, turn));
+        }
+        if state == State::InLine {
+            self.order.insert((entry.rank, turn));
+        }
     }
 }

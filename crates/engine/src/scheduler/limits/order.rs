@@ -1,18 +1,19 @@
 //! Whose start is next at one key: virtual time over the tenants that wait for it, within a level of
 //! priority and over all queues.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use crate::scheduler::few::Few;
 use crate::scheduler::tag::Tag;
 use crate::tenant::TenantIx;
 
 #[derive(Debug, Default)]
-pub(crate) struct KeyOrder(BTreeMap<i32, Level>);
+pub(crate) struct KeyOrder(Few<i32, Level>);
 
 #[derive(Debug, Default)]
 struct Level {
     now: Tag,
-    tenants: BTreeMap<TenantIx, Standing>,
+    tenants: Few<TenantIx, Standing>,
     /// Tenants with nothing waiting, until the key's time has passed their tags.
     idle: BTreeSet<(Tag, TenantIx)>,
 }
@@ -25,9 +26,9 @@ struct Standing {
 
 impl KeyOrder {
     pub fn join(&mut self, level: i32, tenant: TenantIx) {
-        let level = self.0.entry(level).or_default();
+        let level = self.0.or_insert(level, Level::default);
         let fresh = Standing { tag: level.now, groups: 0 };
-        let standing = level.tenants.entry(tenant).or_insert(fresh);
+        let standing = level.tenants.or_insert(tenant, || fresh);
         standing.groups += 1;
         if standing.groups == 1 {
             level.idle.remove(&(standing.tag, tenant));
@@ -74,7 +75,7 @@ impl KeyOrder {
     pub fn charge(&mut self, at: i32, tenant: TenantIx, step: u128, in_turn: bool) {
         let Some(level) = self.0.get_mut(&at) else { return };
         let fresh = Standing { tag: level.now, groups: 0 };
-        let standing = level.tenants.entry(tenant).or_insert(fresh);
+        let standing = level.tenants.or_insert(tenant, || fresh);
         let start = standing.tag.max(level.now.minus(step));
         if standing.groups == 0 {
             level.idle.remove(&(standing.tag, tenant));

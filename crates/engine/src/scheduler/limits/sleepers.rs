@@ -4,12 +4,12 @@
 //! on as one entry, however many queues the tenant sleeps in.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 use rota_model::Seq;
 
 use super::{Bucket, Cause, GateIx, Rank};
 use crate::queue::QueueIx;
+use crate::scheduler::few::Few;
 use crate::scheduler::tag::Tag;
 use crate::scheduler::turn::TurnIx;
 use crate::tenant::TenantIx;
@@ -32,19 +32,19 @@ pub(crate) enum Sleeper {
 pub(crate) type Competitor = (Reverse<i32>, TenantIx);
 
 #[derive(Default)]
-pub(crate) struct Sleepers(BTreeMap<Bucket, InBucket>);
+pub(crate) struct Sleepers(Few<Bucket, Box<InBucket>>);
 
 #[derive(Default)]
 struct InBucket {
-    order: BTreeSet<(Reverse<i32>, Tag, TenantIx)>,
-    tenants: BTreeMap<Competitor, OfTenant>,
+    order: Few<(Reverse<i32>, Tag, TenantIx)>,
+    tenants: Few<Competitor, OfTenant>,
 }
 
 struct OfTenant {
     tag: Tag,
-    sleepers: BTreeSet<(Tag, (Reverse<i16>, Seq), Sleeper)>,
+    sleepers: Few<(Tag, Reverse<i16>, Seq, Sleeper)>,
     /// Queues where others wait behind it.
-    contested: BTreeSet<QueueIx>,
+    contested: Few<QueueIx>,
 }
 
 impl Sleepers {
@@ -64,12 +64,25 @@ impl Sleepers {
         open.map(|(bucket, _)| *bucket)
     }
 
-    pub fn insert(&mut self, bucket: Bucket, rank: Rank, tenant: TenantIx, who: Sleeper) {
-        let is = self.0.entry(bucket).or_default();
+    /// `contested`: others wait behind it in its queue.
+    pub fn insert(
+        &mut self,
+        bucket: Bucket,
+        rank: Rank,
+        tenant: TenantIx,
+        who: Sleeper,
+        contested: bool,
+    ) {
+        let is = self.0.or_insert(bucket, Box::default);
         let fresh =
-            OfTenant { tag: rank.tag, sleepers: BTreeSet::new(), contested: BTreeSet::new() };
-        let of = is.tenants.entry((rank.level, tenant)).or_insert(fresh);
-        of.sleepers.insert((rank.last, rank.job, who));
+            || OfTenant { tag: rank.tag, sleepers: Few::default(), contested: Few::default() };
+        let of = is.tenants.or_insert((rank.level, tenant), fresh);
+        of.sleepers.insert((rank.last, rank.priority, rank.job, who));
+        if let Sleeper::Waitlist(queue) = who
+            && contested
+        {
+            of.contested.insert(queue);
+        }
         if rank.tag < of.tag {
             is.order.remove(&(rank.level, of.tag, tenant));
             of.tag = rank.tag;
@@ -80,7 +93,10 @@ impl Sleepers {
     pub fn remove(&mut self, bucket: Bucket, rank: Rank, tenant: TenantIx, who: Sleeper) {
         let Some(is) = self.0.get_mut(&bucket) else { return };
         let Some(of) = is.tenants.get_mut(&(rank.level, tenant)) else { return };
-        of.sleepers.remove(&(rank.last, rank.job, who));
+        of.sleepers.remove(&(rank.last, rank.priority, rank.job, who));
+        if let Sleeper::Waitlist(queue) = who {
+            of.contested.remove(&queue);
+        }
         if of.sleepers.is_empty() {
             is.order.remove(&(rank.level, of.tag, tenant));
             is.tenants.remove(&(rank.level, tenant));
@@ -106,23 +122,6 @@ impl Sleepers {
         is.order.remove(&(level, of.tag, tenant));
         of.tag = tag;
         is.order.insert((level, tag, tenant));
-        of.contested.iter().copied().take(RANKED_AT_ONCE).collect()
-    }
-
-    /// Whether others wait behind a tenant in a queue.
-    pub fn set_contested(
-        &mut self,
-        bucket: Bucket,
-        competitor: Competitor,
-        queue: QueueIx,
-        contested: bool,
-    ) {
-        let is = self.0.get_mut(&bucket);
-        let Some(of) = is.and_then(|is| is.tenants.get_mut(&competitor)) else { return };
-        if contested {
-            of.contested.insert(queue);
-        } else {
-            of.contested.remove(&queue);
-        }
+        of.contested.keys().copied().take(RANKED_AT_ONCE).collect()
     }
 }

@@ -167,11 +167,12 @@ impl Limits {
 
     /// Looks again then whether what closes the limit is over.
     pub fn look_at(&mut self, ix: LimitIx, bucket: Bucket, at: u64) {
-        let old = self.limit_mut(ix).timers.insert(bucket, at);
-        if let Some(old) = old {
+        let known = self.limit_mut(ix).timers.entry(bucket).or_insert(u64::MAX);
+        if at < *known {
+            let old = std::mem::replace(known, at);
             self.timers.remove(&(old, ix, bucket));
+            self.timers.insert((at, ix, bucket));
         }
-        self.timers.insert((at, ix, bucket));
     }
 
     pub fn next_timer(&self) -> Option<u64> {

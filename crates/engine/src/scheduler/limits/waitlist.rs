@@ -5,13 +5,13 @@
 //! as many as may start, and are offered a start. An offer reserves nothing.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 use rota_model::Seq;
 
 use super::gates::{Gates, Listed};
 use super::line::{Line, State};
 use super::{Bucket, GateIx};
+use crate::scheduler::few::Few;
 use crate::scheduler::tag::Tag;
 use crate::scheduler::turn::{LaneKey, TurnIx};
 use crate::tenant::TenantIx;
@@ -25,8 +25,9 @@ pub(crate) struct Rank {
     pub tag: Tag,
     /// The tag that its last service left the turn with.
     pub last: Tag,
-    /// Its first job.
-    pub job: (Reverse<i16>, Seq),
+    /// The priority of its first job, and that job.
+    pub priority: Reverse<i16>,
+    pub job: Seq,
 }
 
 /// A group in its turn: by its first lane.
@@ -46,14 +47,14 @@ pub(crate) struct Subscription {
 pub(crate) struct Waitlist {
     /// Turns that came forward, each with the groups through which it may start.
     front: Line,
-    gates: BTreeMap<GateIx, GateLine>,
+    gates: Few<GateIx, GateLine>,
     /// Gates by what closes them; those of which that is not known are under `None`.
-    buckets: BTreeMap<Option<Bucket>, Gates>,
+    buckets: Few<Option<Bucket>, Gates>,
     /// The first turn behind the gates of each bucket that is awake.
-    awake: BTreeSet<(Rank, Option<Bucket>)>,
-    offered: BTreeSet<(Rank, TurnIx)>,
+    awake: Few<(Rank, Option<Bucket>)>,
+    offered: Few<(Rank, TurnIx)>,
     /// Turns that were served something else while they had an offer.
-    passed: BTreeSet<TurnIx>,
+    passed: Few<(Rank, TurnIx)>,
     /// No offers are made: the fetch under way can serve somebody else who comes first.
     pub deferred: bool,
 }
@@ -82,10 +83,21 @@ impl Waitlist {
         self.front.is_empty() && self.gates.is_empty()
     }
 
-    /// A group begins to wait at its gate.
-    pub fn insert(&mut self, turn: TurnIx, tenant: TenantIx, group: GroupKey, rank: Rank) {
-        let gate = self.gates.entry(group.1).or_default();
-        gate.line.insert(turn, tenant, group, rank);
+    /// A group begins to wait at its gate, which may be known to be closed.
+    pub fn insert(
+        &mut self,
+        turn: TurnIx,
+        tenant: TenantIx,
+        group: GroupKey,
+        rank: Rank,
+        closed: Option<Bucket>,
+    ) {
+        if let Some(bucket) = closed {
+            self.close(group.1, bucket);
+        }
+        let fresh = || GateLine { bucket: closed, ..GateLine::default() };
+        let gate = self.gates.or_insert(group.1, fresh);
+        gate.line.insert(turn, tenant, group, rank, State::InLine);
         self.gate_changed(group.1);
     }
 
@@ -97,7 +109,7 @@ impl Waitlist {
             self.gate_changed(group.1);
         } else if let Some(entry) = self.front.remove(turn, group) {
             self.offered.remove(&(entry.rank, turn));
-            self.passed.remove(&turn);
+            self.passed.remove(&(entry.rank, turn));
         }
     }
 
@@ -128,11 +140,11 @@ impl Waitlist {
             self.set_rank_at_gate(turn, gate, rank);
             return;
         }
-        let was = self.front.set_rank(turn, rank);
-        if let Some(was) = was
-            && self.offered.remove(&(was, turn))
-        {
-            self.offered.insert((rank, turn));
+        let Some(was) = self.front.set_rank(turn, rank).filter(|was| *was != rank) else { return };
+        for set in [&mut self.offered, &mut self.passed] {
+            if set.remove(&(was, turn)).is_some() {
+                set.insert((rank, turn));
+            }
         }
     }
 
@@ -151,13 +163,20 @@ impl Waitlist {
         Some(First { rank, turn, tenant, group, in_front: true })
     }
 
-    /// A group of an open gate joins those through which its turn may start.
-    pub fn come_forward(&mut self, first: First) {
-        let First { rank, turn, tenant, group, .. } = first;
-        self.remove(turn, group, false);
-        self.front.insert(turn, tenant, group, rank);
-        if self.front.rank(turn).is_some_and(|known| rank < known) {
-            self.set_rank(turn, group.1, true, rank);
+    /// A group whose gate is open joins the others of its turn that may start; the turn gets an offer
+    /// unless it has one, or has passed it on.
+    pub fn offer(&mut self, first: First) {
+        let First { rank, turn, tenant, group, in_front } = first;
+        if !in_front {
+            self.remove(turn, group, false);
+            if self.front.insert(turn, tenant, group, rank, State::Offered) {
+                self.offered.insert((rank, turn));
+            } else if self.front.rank(turn).is_some_and(|known| rank < known) {
+                self.set_rank(turn, group.1, true, rank);
+            }
+        }
+        if !self.is_settled(turn) {
+            self.set_front_state(turn, State::Offered);
         }
     }
 
@@ -167,7 +186,7 @@ impl Waitlist {
     }
 
     pub fn offered(&self) -> impl Iterator<Item = TurnIx> {
-        self.offered.iter().map(|(_, turn)| *turn)
+        self.offered.keys().map(|(_, turn)| *turn)
     }
 
     /// The last in the key's order that has an offer.
@@ -184,10 +203,6 @@ impl Waitlist {
     /// The turn has an offer, or has passed one on.
     pub fn is_settled(&self, turn: TurnIx) -> bool {
         matches!(self.front.state(turn), Some(State::Offered | State::Passed))
-    }
-
-    pub fn offer(&mut self, turn: TurnIx) {
-        self.set_front_state(turn, State::Offered);
     }
 
     /// The turn is back in line.
@@ -219,35 +234,36 @@ impl Waitlist {
     /// Turns that were passed over are back in line. Whether there were any.
     pub fn bring_passed_back(&mut self) -> bool {
         let passed = std::mem::take(&mut self.passed);
-        passed.iter().for_each(|turn| self.front.set_state(*turn, State::InLine));
+        passed.keys().for_each(|(_, turn)| self.front.set_state(*turn, State::InLine));
         !passed.is_empty()
     }
 
     /// Whether a turn that was passed over is of a higher level than this.
     pub fn passed_above(&self, level: Reverse<i32>) -> bool {
-        let mut ranks = self.passed.iter().filter_map(|turn| self.front.rank(*turn));
-        ranks.any(|rank| rank.level < level)
+        self.passed.first().is_some_and(|(rank, _)| rank.level < level)
     }
 
     /// Whether another turn comes before one that has this rank by now.
     pub fn has_rival(&self, turn: TurnIx, rank: Rank) -> bool {
-        let offered = self.offered.iter().take(2).copied();
+        let offered = self.offered.keys().take(2).copied();
         let waiting = self.first().map(|first| (first.rank, first.turn));
         offered.chain(waiting).any(|(other, of)| of != turn && other < rank)
     }
 
     /// A gate was found closed, and all others that the same closes are with it.
     pub fn close(&mut self, gate: GateIx, bucket: Bucket) {
-        if let Some(line) = self.gates.get_mut(&gate)
-            && line.bucket != Some(bucket)
-        {
-            self.leave_bucket(gate);
-            self.gates.entry(gate).or_default().bucket = Some(bucket);
-            self.gate_changed(gate);
-        }
-        if let Some(gates) = self.buckets.get_mut(&Some(bucket)) {
-            gates.asleep = true;
+        let gates = self.buckets.or_insert(Some(bucket), Gates::default);
+        if !std::mem::replace(&mut gates.asleep, true) {
             self.bucket_changed(Some(bucket));
+        }
+        let line = self.gates.get_mut(&gate).filter(|line| line.bucket != Some(bucket));
+        if let Some(line) = line {
+            let (was, listed) = (line.bucket.replace(bucket), line.listed.take());
+            if let Some(gates) = self.buckets.get_mut(&was) {
+                gates.unlist(gate, listed);
+                self.bucket_changed(was);
+            }
+            self.gate_changed(gate);
         }
     }
 
@@ -293,12 +309,15 @@ impl Waitlist {
     }
 
     fn set_front_state(&mut self, turn: TurnIx, state: State) {
-        let Some(rank) = self.front.rank(turn) else { return };
-        self.offered.remove(&(rank, turn));
-        self.passed.remove(&turn);
+        let Some((rank, was)) = self.front.rank(turn).zip(self.front.state(turn)) else { return };
+        match was {
+            State::Offered => self.offered.remove(&(rank, turn)),
+            State::Passed => self.passed.remove(&(rank, turn)),
+            State::InLine | State::Aside => None,
+        };
         match state {
             State::Offered => self.offered.insert((rank, turn)),
-            State::Passed => self.passed.insert(turn),
+            State::Passed => self.passed.insert((rank, turn)),
             State::InLine | State::Aside => true,
         };
         self.front.set_state(turn, state);
@@ -343,28 +362,20 @@ impl Waitlist {
         if was == wanted {
             return;
         }
-        let gates = self.buckets.entry(bucket).or_default();
+        let gates = self.buckets.or_insert(bucket, Gates::default);
         gates.unlist(gate, was);
         match (wanted, first) {
             (Some(Listed::Contested(rank)), _) => {
                 gates.contested.insert((rank, gate));
             }
             (Some(Listed::Solo(turn, group)), Some((rank, _, tenant))) => {
-                gates.solo.insert(turn, tenant, group, rank);
-                if gates.solo.rank(turn).is_some_and(|known| rank < known) {
+                let new = gates.solo.insert(turn, tenant, group, rank, State::InLine);
+                if !new && gates.solo.rank(turn).is_some_and(|known| rank < known) {
                     gates.solo.set_rank(turn, rank);
                 }
             }
             _ => {}
         }
-        self.bucket_changed(bucket);
-    }
-
-    fn leave_bucket(&mut self, gate: GateIx) {
-        let Some(line) = self.gates.get_mut(&gate) else { return };
-        let bucket = line.bucket;
-        let Some(gates) = self.buckets.get_mut(&bucket) else { return };
-        gates.unlist(gate, line.listed.take());
         self.bucket_changed(bucket);
     }
 

@@ -66,13 +66,23 @@ impl Window {
 
     /// Starts in the period that ends now.
     pub fn count(&self, now: i64) -> u64 {
-        let past = self.starts.iter().take_while(|(at, _)| at.saturating_add(self.period) <= now);
+        self.count_within(self.period_ms(), now)
+    }
+
+    /// The same for a period that is not longer than that of the window.
+    pub fn count_within(&self, period_ms: u64, now: i64) -> u64 {
+        let past = self.starts.iter().take_while(|(at, _)| end(*at, period_ms) <= now);
         self.total - past.map(|&(_, n)| u64::from(n)).sum::<u64>()
     }
 
     /// When there will be room for `n` more under this limit, if nothing starts meanwhile; `None`
     /// when there never will.
     pub fn opens_at(&self, limit: u32, n: u64) -> Option<i64> {
+        self.opens_within(self.period_ms(), limit, n)
+    }
+
+    /// The same for a period that is not longer than that of the window.
+    pub fn opens_within(&self, period_ms: u64, limit: u32, n: u64) -> Option<i64> {
         let room = u64::from(limit).checked_sub(n)?;
         let mut left = self.total;
         for &(at, count) in &self.starts {
@@ -81,7 +91,7 @@ impl Window {
             }
             left -= u64::from(count);
             if left <= room {
-                return Some(at.saturating_add(self.period));
+                return Some(end(at, period_ms));
             }
         }
         Some(i64::MIN)
@@ -95,6 +105,11 @@ impl Window {
     pub fn is_exact(&self) -> bool {
         self.grain == 0
     }
+}
+
+/// When a start leaves a period.
+fn end(at: i64, period_ms: u64) -> i64 {
+    at.saturating_add(i64::try_from(period_ms).unwrap_or(i64::MAX / 4))
 }
 
 #[cfg(test)]
@@ -113,6 +128,14 @@ mod tests {
         assert_eq!(window.opens_at(3, 4), None);
         assert_eq!(window.count(1_000), 2);
         assert_eq!(window.count(5_000), 0);
+    }
+
+    #[test]
+    fn a_window_counts_for_shorter_periods() {
+        let mut window = Window::new(60_000, 3);
+        [0, 10_000, 20_000].into_iter().for_each(|at| window.record(at, 1));
+        assert_eq!((window.count(20_500), window.count_within(15_000, 20_500)), (3, 2));
+        assert_eq!(window.opens_within(15_000, 2, 1), Some(25_000));
     }
 
     #[test]
