@@ -69,8 +69,9 @@ pub use settle::{Ack, Nack, Settled, SettledOne};
 pub use system::{Backend, Health, Implementation, Manifest};
 pub use tenant::{
     LimitUse, NewTenantLimits, Noisy, Tenant, TenantConfig, TenantJobs, TenantLimitUse,
-    TenantLimits, TenantQueue, TenantShare, TenantStats, TenantSummary, Throttle, Throughput,
+    TenantLimits, TenantQueue, TenantShare, TenantStats, TenantSummary, TenantUsage, Throttle,
+    Throughput, Used, UsedIn, UsedJobs,
 };
-pub use tenants::{DeletedTenant, TenantChange, TenantOrder};
+pub use tenants::{DeletedTenant, TenantChange, TenantOrder, UsageQuery};
 pub use work::{Beat, Choice, Fetch, Heartbeat, Registration, Welcome};
 pub use workers::{RemovedWorker, Worker, WorkerChange};

@@ -83,6 +83,9 @@ pub struct Throttle {
     pub action: Option<String>,
     pub original_weight: Option<f64>,
     pub effective_weight: Option<f64>,
+    /// Where each tenant has a concurrency of its own.
+    pub original_concurrency: Option<u64>,
+    pub effective_concurrency: Option<u64>,
     pub since: Option<String>,
     pub until: Option<String>,
 }
@@ -118,6 +121,55 @@ pub struct TenantStats {
     pub noisy: Option<Noisy>,
     #[serde(default)]
     pub queues: Vec<TenantQueue>,
+}
+
+/// What a tenant used, period by period.
+#[derive(Debug, Clone, Deserialize)]
+pub struct TenantUsage {
+    /// `hour` or `day`.
+    pub per: String,
+    /// Periods that begin from here on, and before `to`.
+    pub from: String,
+    pub to: String,
+    /// Only periods in which something happened, oldest first.
+    pub items: Vec<UsedIn>,
+    /// Over the whole range, also where `items` is one page of several.
+    pub total: Used,
+}
+
+/// One period of usage.
+#[derive(Debug, Clone, Deserialize)]
+pub struct UsedIn {
+    pub from: String,
+    pub to: String,
+    #[serde(flatten)]
+    pub used: Used,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct Used {
+    #[serde(default)]
+    pub jobs: UsedJobs,
+    /// Of all executions that ended.
+    #[serde(default)]
+    pub run_time_ms: u64,
+    /// Of the jobs that were enqueued.
+    #[serde(default)]
+    pub accepted_bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub struct UsedJobs {
+    #[serde(default)]
+    pub enqueued: u64,
+    #[serde(default)]
+    pub started: u64,
+    #[serde(default)]
+    pub completed: u64,
+    #[serde(default)]
+    pub failed: u64,
+    #[serde(default)]
+    pub discarded: u64,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -6,7 +6,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::page::Pagination;
-use crate::tenant::{Tenant, TenantConfig, TenantLimitUse, TenantStats, TenantSummary};
+use crate::tenant::{
+    Tenant, TenantConfig, TenantLimitUse, TenantStats, TenantSummary, TenantUsage,
+};
 use crate::{Client, Error, Job, JobFilter, Kept, Page, PageAt};
 
 const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
@@ -31,6 +33,18 @@ pub struct TenantChange {
     pub before: Value,
     #[serde(default)]
     pub after: Value,
+}
+
+/// Which usage of a tenant is wanted; the server decides about what is not said.
+#[derive(Debug, Clone, Default)]
+pub struct UsageQuery {
+    /// `hour` or `day`.
+    pub per: Option<String>,
+    /// RFC 3339.
+    pub from: Option<String>,
+    pub to: Option<String>,
+    pub per_page: Option<u32>,
+    pub page: Option<u32>,
 }
 
 /// A tenant that was forgotten.
@@ -92,6 +106,22 @@ impl Client {
 
     pub async fn tenant_stats(&self, id: &str) -> Result<Kept<TenantStats>, Error> {
         self.get(self.at(&["admin", "tenants", id, "stats"])).await?.read()
+    }
+
+    /// What a tenant used, by the hour or the day.
+    pub async fn tenant_usage(
+        &self,
+        id: &str,
+        query: &UsageQuery,
+    ) -> Result<Kept<TenantUsage>, Error> {
+        let endpoint = self
+            .at(&["admin", "tenants", id, "usage"])
+            .query("per", query.per.as_ref())
+            .query("from", query.from.as_ref())
+            .query("to", query.to.as_ref())
+            .query("per_page", query.per_page)
+            .query("page", query.page);
+        self.get(endpoint).await?.read()
     }
 
     pub async fn tenant_jobs(

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rota_model::JobId;
 use rota_model::envelope::NewJob;
+use rota_model::{JobId, TenantId};
 
-use crate::WaiterId;
+use crate::{Cap, CapCounter, CapReached, Capped, WaiterId};
 
-#[derive(Default)]
 pub(crate) struct Blocked {
+    owned: CapCounter,
     all: BTreeMap<WaiterId, Waiting>,
     by_deadline: BTreeSet<(u64, WaiterId)>,
     /// By the ids that clients chose.
@@ -21,7 +21,22 @@ pub(crate) struct Waiting {
 }
 
 impl Blocked {
+    pub fn new(cap: Cap) -> Self {
+        Self {
+            owned: CapCounter::new(Capped::WaitingEnqueues, cap),
+            all: BTreeMap::new(),
+            by_deadline: BTreeSet::new(),
+            by_id: BTreeSet::new(),
+        }
+    }
+
+    /// Whether one more may wait.
+    pub fn check_cap(&self, tenant: Option<&TenantId>, configured: bool) -> Result<(), CapReached> {
+        self.owned.check(tenant, configured)
+    }
+
     pub fn add(&mut self, id: WaiterId, jobs: Vec<NewJob>, deadline: u64) {
+        self.owned.add(only_tenant(&jobs));
         self.by_deadline.insert((deadline, id));
         self.by_id.extend(given_ids(&jobs).map(|job| (job, id)));
         self.all.insert(id, Waiting { jobs, deadline });
@@ -34,6 +49,7 @@ impl Blocked {
     pub fn remove(&mut self, id: WaiterId) -> Option<Waiting> {
         let waiting = self.all.remove(&id)?;
         self.by_deadline.remove(&(waiting.deadline, id));
+        self.owned.remove(only_tenant(&waiting.jobs));
         given_ids(&waiting.jobs).for_each(|job| {
             self.by_id.remove(&(job, id));
         });
@@ -54,6 +70,12 @@ impl Blocked {
     pub fn expired(&self, mono: u64) -> Option<WaiterId> {
         self.by_deadline.first().filter(|&&(deadline, _)| deadline <= mono).map(|&(_, id)| id)
     }
+}
+
+/// Whose jobs these are. Only an operator enqueues for several tenants at once.
+pub(crate) fn only_tenant(jobs: &[NewJob]) -> Option<&TenantId> {
+    let first = &jobs.first()?.class.tenant;
+    jobs.iter().all(|job| job.class.tenant == *first).then_some(first)
 }
 
 fn given_ids(jobs: &[NewJob]) -> impl Iterator<Item = JobId> {

@@ -1,6 +1,6 @@
 //! Interned classes: what their jobs share, and how many finished ones are kept.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use ahash::RandomState;
@@ -20,7 +20,9 @@ pub(crate) struct Classes {
     /// Classes whose counts changed since they were last written.
     dirty: Vec<ClassId>,
     /// Classes that may have lost their last job.
-    idle: Vec<ClassId>,
+    idle: VecDeque<ClassId>,
+    /// How many of them are to be looked at.
+    to_sweep: usize,
     /// Policies and types that classes share. Few, and bounded: what does not fit is not shared.
     policies: HashSet<Arc<Policy>, RandomState>,
     kinds: HashSet<JobType, RandomState>,
@@ -55,7 +57,8 @@ impl Classes {
             by_class: Map::with_hasher(hasher),
             free: Vec::new(),
             dirty: Vec::new(),
-            idle: Vec::new(),
+            idle: VecDeque::new(),
+            to_sweep: 0,
         }
     }
 
@@ -110,7 +113,7 @@ impl Classes {
         self.by_class.insert(class.clone(), id);
         let Home { queue, tenant, shard } = home;
         self.slots[index] = Some(Slot { class, queue, tenant, shard, done, live: 0, dirty: false });
-        self.idle.push(id);
+        self.idle.push_back(id);
     }
 
     /// After a restore, the numbers between the known ones are free.
@@ -159,7 +162,7 @@ impl Classes {
             self.dirty.push(id);
         }
         if empty {
-            self.idle.push(id);
+            self.idle.push_back(id);
         }
     }
 
@@ -173,12 +176,26 @@ impl Classes {
         }
     }
 
-    /// Forgets classes that have no job left, and gives them back. Done now and then, not at once,
-    /// so that a queue which keeps running empty does not write its class again and again.
-    pub fn drop_idle(&mut self, out: &mut Vec<Mutation>) -> Vec<(ClassId, Slot)> {
-        self.write_counts(out);
+    /// The classes that are idle by now are to be looked at. Done now and then, not at once, so that a
+    /// queue which keeps running empty does not write its class again and again.
+    pub fn begin_sweep(&mut self) {
+        self.to_sweep = self.idle.len();
+    }
+
+    pub fn is_sweeping(&self) -> bool {
+        self.to_sweep > 0
+    }
+
+    /// Of so many of them, forgets those that have no job left, and gives them back.
+    pub fn drop_idle(&mut self, most: usize, out: &mut Vec<Mutation>) -> Vec<(ClassId, Slot)> {
+        let count = most.min(self.to_sweep);
+        self.to_sweep -= count;
+        if count > 0 {
+            self.write_counts(out);
+        }
         let mut dropped = Vec::new();
-        for id in std::mem::take(&mut self.idle) {
+        let looked_at: Vec<ClassId> = self.idle.drain(..count).collect();
+        for id in looked_at {
             let Some(slot) = &self.slots[id.0 as usize] else {
                 continue;
             };

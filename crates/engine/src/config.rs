@@ -5,6 +5,8 @@ use rota_model::{
     TenantId, Weight,
 };
 
+use crate::{Cap, MetricBounds};
+
 /// What an operator may set. Fixed for the life of an engine.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -27,11 +29,10 @@ pub struct Config {
     pub max_queues_per_tenant: usize,
     /// Classes of which one tenant may have living jobs.
     pub max_classes_per_tenant: usize,
-    pub max_workers: usize,
-    pub max_crons: usize,
+    pub caps: Caps,
     pub max_pools: usize,
-    /// Tenants that are told apart in the metrics.
-    pub max_tenant_labels: usize,
+    /// What is told apart in the metrics.
+    pub metrics: MetricBounds,
     /// Distinct limits that the living jobs of one tenant may wait for: each is a lane of its own.
     pub max_keys_per_tenant: u32,
     /// The longest that a handler may pause a key.
@@ -46,6 +47,9 @@ pub struct Config {
     pub queues_per_tenant: bool,
     /// So many changes of counters are in the journal before the counters themselves are written.
     pub journal_entries: usize,
+    /// How long tenants' usage is kept, by the hour and by the day.
+    pub usage_hours_ms: u64,
+    pub usage_days_ms: u64,
     pub fairness: Fairness,
     pub noisy: Noisy,
     pub starvation: Starvation,
@@ -53,6 +57,29 @@ pub struct Config {
     pub tenants: BTreeMap<TenantId, TenantConfig>,
     pub pools: BTreeMap<PoolName, PoolConfig>,
     pub limits: BTreeMap<LimitKey, LimitNumbers>,
+}
+
+/// Caps on what all tenants share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    pub workers: Cap,
+    pub schedules: Cap,
+    pub schedule_runs: Cap,
+    pub waiting_fetches: Cap,
+    pub waiting_enqueues: Cap,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        let cap = |total, per_tenant| Cap { total, per_tenant };
+        Self {
+            workers: cap(100_000, 10_000),
+            schedules: cap(10_000, 1_000),
+            schedule_runs: cap(100_000, 10_000),
+            waiting_fetches: cap(8_000, 1_000),
+            waiting_enqueues: cap(2_000, 200),
+        }
+    }
 }
 
 /// How tenants share a queue.
@@ -116,13 +143,19 @@ pub struct Noisy {
     pub throttle: bool,
     /// Times the median depth of tenants that have jobs waiting.
     pub depth_ratio: f64,
-    /// Times the average rate of tenants that enqueue.
+    /// Times the average rate of tenants that enqueued something.
     pub rate_ratio: f64,
     /// Part of all active jobs.
     pub active_share: f64,
     /// Times the average part of executions that fail.
     pub error_ratio: f64,
-    /// What is left of the weight.
+    /// Below these nobody is noisy: jobs of the tenant that wait, jobs that it enqueued in the last
+    /// minute, active jobs of all tenants, and executions of the tenant in the last minute.
+    pub min_depth: u64,
+    pub min_enqueued: u64,
+    pub min_active: u64,
+    pub min_executions: u64,
+    /// What is left of the weight, or of the concurrency.
     pub factor: f64,
     pub throttle_ms: u64,
 }
@@ -136,6 +169,10 @@ impl Default for Noisy {
             rate_ratio: 5.0,
             active_share: 0.5,
             error_ratio: 3.0,
+            min_depth: 100,
+            min_enqueued: 100,
+            min_active: 10,
+            min_executions: 20,
             factor: 0.2,
             throttle_ms: 300_000,
         }
@@ -180,10 +217,9 @@ impl Default for Config {
             max_queues: 10_000,
             max_queues_per_tenant: 1_000,
             max_classes_per_tenant: 10_000,
-            max_workers: 100_000,
-            max_crons: 10_000,
+            caps: Caps::default(),
             max_pools: 1_000,
-            max_tenant_labels: 1_000,
+            metrics: MetricBounds::default(),
             max_keys_per_tenant: 10_000,
             longest_pause_ms: 60 * MINUTE,
             most_pauses: 100,
@@ -191,6 +227,8 @@ impl Default for Config {
             global_keys_declared: false,
             queues_per_tenant: false,
             journal_entries: 100_000,
+            usage_hours_ms: 35 * DAY,
+            usage_days_ms: 396 * DAY,
             fairness: Fairness::default(),
             noisy: Noisy::default(),
             starvation: Starvation::default(),

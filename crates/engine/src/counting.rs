@@ -33,6 +33,7 @@ impl Engine {
         shard.jobs.refill(jobs, bytes);
         self.meters.at(shard.meter).jobs.refill(jobs, bytes);
         self.tenants.get_mut(tenant).jobs.refill(jobs, bytes);
+        self.noise_may_change(tenant);
         self.scheduler.place_refilled(class, jobs);
     }
 
@@ -45,6 +46,7 @@ impl Engine {
         shard.jobs.enter(state, size);
         self.meters.at(shard.meter).jobs.enter(state, size);
         self.tenants.get_mut(tenant).jobs.enter(state, size);
+        self.noise_may_change(tenant);
     }
 
     /// And not any more.
@@ -62,6 +64,7 @@ impl Engine {
         let owner = self.tenants.get_mut(tenant);
         owner.jobs.leave(state, size);
         owner.told_capped &= owner.jobs.count(State::Available) > 0;
+        self.noise_may_change(tenant);
     }
 
     /// Of the finished jobs of this class, others are kept now.

@@ -1,18 +1,20 @@
 //! Recurring schedules.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use rota_model::cron::Schedule;
 use rota_model::{Class, CronName, Millis, Seq, TenantId};
 use serde::{Deserialize, Serialize};
 
-use crate::CronSpec;
+use crate::{Cap, CapCounter, CapReached, Capped, CronSpec};
 
-#[derive(Default)]
 pub(crate) struct Crons {
+    owned: CapCounter,
+    owned_runs: CapCounter,
     all: BTreeMap<CronName, Cron>,
     by_time: BTreeSet<(Millis, CronName)>,
+    by_tenant: BTreeMap<TenantId, BTreeSet<CronName>>,
     /// Which schedule an unfinished run belongs to.
     runs: BTreeMap<Seq, CronName>,
 }
@@ -20,6 +22,10 @@ pub(crate) struct Crons {
 pub(crate) struct Cron {
     pub schedule: Schedule,
     pub row: CronRow,
+    /// When a run would be due that is skipped, because clocks go forward over its local time.
+    next_skip: Option<Millis>,
+    /// Runs that have not finished.
+    pub runs: BTreeSet<Seq>,
 }
 
 /// What is kept of a schedule on disk.
@@ -36,8 +42,12 @@ pub(crate) struct CronRow {
     pub last_run: Option<Millis>,
     pub next_run: Option<Millis>,
     pub run_count: u64,
-    /// Runs that have not finished, oldest first.
-    pub runs: VecDeque<u64>,
+    /// Runs that were left out, for whatever reason.
+    #[serde(default)]
+    pub skip_count: u64,
+    /// The next run was last planned then. Skipped times up to here have been reported.
+    #[serde(default)]
+    planned: Option<Millis>,
 }
 
 /// What happens to a run that is due while an earlier one has not finished.
@@ -84,6 +94,8 @@ pub struct CronView {
     pub last_run: Option<Millis>,
     pub next_run: Option<Millis>,
     pub run_count: u64,
+    /// Runs that were left out, for whatever reason.
+    pub skip_count: u64,
 }
 
 impl Cron {
@@ -101,10 +113,17 @@ impl Cron {
             last_run: None,
             next_run: None,
             run_count: 0,
-            runs: VecDeque::new(),
+            skip_count: 0,
+            planned: None,
         };
-        let mut cron = Self { schedule: spec.schedule.clone(), row };
+        let mut cron = Self::restored(spec.schedule.clone(), row);
         cron.plan(now);
+        cron
+    }
+
+    pub fn restored(schedule: Schedule, row: CronRow) -> Self {
+        let mut cron = Self { schedule, row, next_skip: None, runs: BTreeSet::new() };
+        cron.find_next_skip();
         cron
     }
 
@@ -117,6 +136,28 @@ impl Cron {
             .then(|| self.schedule.next_after(now, anchor))
             .flatten()
             .map(|occurrence| occurrence.at);
+        self.row.planned = Some(now);
+        self.find_next_skip();
+    }
+
+    fn find_next_skip(&mut self) {
+        let until = self.row.next_run.unwrap_or(Millis::MAX);
+        let next = || self.schedule.next_skip(self.planned(), until);
+        self.next_skip = self.row.enabled.then(next).flatten();
+    }
+
+    /// Times after the last plan that are skipped, up to now.
+    pub fn skipped(&self, now: Millis) -> Vec<Millis> {
+        self.schedule.skipped_by_dst(self.planned(), now)
+    }
+
+    fn planned(&self) -> Millis {
+        self.row.planned.or(self.row.last_run).unwrap_or(self.row.created)
+    }
+
+    /// When there is something to do: a run, or a skipped one to report.
+    fn wake_at(&self) -> Option<Millis> {
+        self.row.next_run.into_iter().chain(self.next_skip).min()
     }
 
     pub fn view(&self, name: &CronName) -> CronView {
@@ -132,13 +173,31 @@ impl Cron {
             last_run: self.row.last_run,
             next_run: self.row.next_run,
             run_count: self.row.run_count,
+            skip_count: self.row.skip_count,
         }
     }
 }
 
 impl Crons {
-    pub fn len(&self) -> usize {
-        self.all.len()
+    pub fn new(cap: Cap, run_cap: Cap) -> Self {
+        Self {
+            owned: CapCounter::new(Capped::Schedules, cap),
+            owned_runs: CapCounter::new(Capped::ScheduleRuns, run_cap),
+            all: BTreeMap::new(),
+            by_time: BTreeSet::new(),
+            by_tenant: BTreeMap::new(),
+            runs: BTreeMap::new(),
+        }
+    }
+
+    /// Whether the tenant may have one more schedule.
+    pub fn check_cap(&self, tenant: &TenantId, configured: bool) -> Result<(), CapReached> {
+        self.owned.check(Some(tenant), configured)
+    }
+
+    /// Whether the tenant may have one more unfinished run.
+    pub fn check_run_cap(&self, tenant: &TenantId, configured: bool) -> Result<(), CapReached> {
+        self.owned_runs.check(Some(tenant), configured)
     }
 
     pub fn get(&self, name: &CronName) -> Option<&Cron> {
@@ -149,31 +208,69 @@ impl Crons {
         self.all.iter()
     }
 
+    pub fn of_tenant(&self, tenant: &TenantId) -> impl Iterator<Item = (&CronName, &Cron)> {
+        let own = self.by_tenant.get(tenant).into_iter().flatten();
+        own.filter_map(|name| self.all.get_key_value(name))
+    }
+
     pub fn insert(&mut self, name: CronName, cron: Cron) {
-        if let Some(next) = cron.row.next_run {
+        if let Some(next) = cron.wake_at() {
             self.by_time.insert((next, name.clone()));
         }
-        for &seq in &cron.row.runs {
-            self.runs.insert(Seq(seq), name.clone());
-        }
+        self.owned.add(Some(&cron.row.class.tenant));
+        let tenant = cron.row.class.tenant.clone();
+        self.by_tenant.entry(tenant).or_default().insert(name.clone());
         self.all.insert(name, cron);
     }
 
-    /// Takes a schedule out; put it back with [`Crons::insert`] to change it.
+    /// Takes a schedule out; put it back with [`Crons::insert`] to change it. Its runs stay known.
     pub fn take(&mut self, name: &CronName) -> Option<Cron> {
         let cron = self.all.remove(name)?;
-        if let Some(next) = cron.row.next_run {
+        if let Some(next) = cron.wake_at() {
             self.by_time.remove(&(next, name.clone()));
         }
-        for &seq in &cron.row.runs {
-            self.runs.remove(&Seq(seq));
+        self.owned.remove(Some(&cron.row.class.tenant));
+        let tenant = &cron.row.class.tenant;
+        if let Some(own) = self.by_tenant.get_mut(tenant) {
+            own.remove(name);
+            if own.is_empty() {
+                self.by_tenant.remove(tenant);
+            }
         }
         Some(cron)
     }
 
-    /// The schedule that an unfinished run belongs to.
-    pub fn of_run(&self, seq: Seq) -> Option<&CronName> {
-        if self.runs.is_empty() { None } else { self.runs.get(&seq) }
+    /// A run has begun to wait. False where there is no such schedule.
+    pub fn add_run(&mut self, name: &CronName, seq: Seq) -> bool {
+        let Some(cron) = self.all.get_mut(name) else { return false };
+        cron.runs.insert(seq);
+        self.owned_runs.add(Some(&cron.row.class.tenant));
+        self.runs.insert(seq, name.clone());
+        true
+    }
+
+    /// A run has finished: the one that may go now, if it was kept back behind this one.
+    pub fn end_run(&mut self, seq: Seq) -> Option<Seq> {
+        let name = self.runs.remove(&seq)?;
+        let cron = self.all.get_mut(&name)?;
+        let was_first = cron.runs.first() == Some(&seq);
+        cron.runs.remove(&seq);
+        self.owned_runs.remove(Some(&cron.row.class.tenant));
+        let held_back = was_first && cron.row.overlap == Overlap::Enqueue;
+        cron.runs.first().copied().filter(|_| held_back)
+    }
+
+    /// A schedule that was taken out does not come back, so its runs are jobs like any other.
+    pub fn forget_runs(&mut self, cron: &Cron) {
+        for seq in &cron.runs {
+            self.runs.remove(seq);
+            self.owned_runs.remove(Some(&cron.row.class.tenant));
+        }
+    }
+
+    /// The job is a run that has not finished.
+    pub fn is_run(&self, seq: Seq) -> bool {
+        !self.runs.is_empty() && self.runs.contains_key(&seq)
     }
 
     pub fn next(&self) -> Option<Millis> {

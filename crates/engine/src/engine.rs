@@ -11,10 +11,12 @@ use crate::active::{Active, Actives};
 use crate::blocked::Blocked;
 use crate::classes::Classes;
 use crate::command::later;
+use crate::commands::OpenIntervals;
 use crate::config::Cost;
 use crate::cron::Crons;
 use crate::entropy::Entropy;
 use crate::idle::{Idle, Thing};
+use crate::idle_limits::IdleLimits;
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
 use crate::limit_watch::LimitWatch;
@@ -57,6 +59,7 @@ pub struct Engine {
     pub(crate) noise: Noise,
     pub(crate) pool_watch: PoolWatch,
     pub(crate) limit_watch: LimitWatch,
+    pub(crate) idle_limits: IdleLimits,
     pub(crate) journal: Journal,
     pub(crate) idle: Idle,
     pub(crate) crons: Crons,
@@ -64,7 +67,9 @@ pub struct Engine {
     pub(crate) closing: bool,
     pub(crate) maintenance: Maintenance,
     pub(crate) total: Stats,
+    /// The minute under way.
     pub(crate) minute: Option<Millis>,
+    pub(crate) open_intervals: OpenIntervals,
     pub(crate) seq_clock: SeqClock,
     /// Bounded queues that a job has left.
     pub(crate) queues_to_unblock: BTreeSet<QueueIx>,
@@ -78,8 +83,9 @@ impl Engine {
     #[must_use]
     pub fn new(config: Config, seed: u64) -> Self {
         let hasher = RandomState::with_seeds(seed, seed ^ 0x9e37_79b9_7f4a_7c15, !seed, 0x51_7c_c1);
+        let caps = config.caps;
         let mut engine = Self {
-            meters: Meters::new(config.max_tenant_labels),
+            meters: Meters::new(config.metrics),
             scheduler: Scheduler::new(&config, &hasher),
             config,
             now: Now::default(),
@@ -91,23 +97,25 @@ impl Engine {
             active: Actives::new(hasher.clone()),
             timers: Timers::default(),
             watch: Watch::new(hasher.clone()),
-            workers: Workers::default(),
+            workers: Workers::new(caps.workers),
             tenants: Tenants::default(),
             shards: Shards::default(),
             runtimes: Runtimes::new(hasher.clone()),
             noise: Noise::default(),
             pool_watch: PoolWatch::default(),
             limit_watch: LimitWatch::default(),
+            idle_limits: IdleLimits::default(),
             journal: Journal::default(),
+            crons: Crons::new(caps.schedules, caps.schedule_runs),
             idle: Idle::default(),
-            crons: Crons::default(),
             closing: false,
             maintenance: Maintenance::default(),
             total: Stats::default(),
             minute: None,
+            open_intervals: OpenIntervals::default(),
             seq_clock: SeqClock::default(),
             queues_to_unblock: BTreeSet::new(),
-            blocked: Blocked::default(),
+            blocked: Blocked::new(caps.waiting_enqueues),
             out: Effects::default(),
         };
         engine.take_over_configuration();
@@ -273,10 +281,17 @@ impl Engine {
             self.tenant_changed(ix);
         }
         for (name, pool) in self.config.pools.clone() {
+            pool.queues.iter().for_each(|queue| {
+                self.meters.give_queue_label(queue, true);
+            });
             let change = PoolChange { origin: Origin::File, config: Some(pool), active: 0 };
             self.scheduler.reconfigured(Reconfigured::Pool(name, change));
         }
         for (key, numbers) in self.config.limits.clone() {
+            let queue = key.strip_prefix("queue:").and_then(|name| QueueName::stored(name).ok());
+            if let Some(queue) = queue {
+                self.meters.give_queue_label(&queue, true);
+            }
             let ix = self.scheduler.limit(&Partition { key, tenant: None });
             let row = LimitRow { declared: Some(numbers), from_file: true, ..LimitRow::default() };
             self.scheduler.reconfigured(Reconfigured::Said(ix, row));
@@ -303,7 +318,7 @@ impl Engine {
         state: State,
         due: Option<Millis>,
     ) {
-        if active.expires.is_some() || self.crons.of_run(seq).is_some() {
+        if active.expires.is_some() || self.crons.is_run(seq) {
             self.watch.add(Live {
                 seq,
                 class: active.class,
@@ -326,7 +341,11 @@ impl Engine {
     /// A job that is in no lane and no timer any more has ended.
     pub(crate) fn end(&mut self, seq: Seq, class: ClassId, ending: Ending, result: Option<Bytes>) {
         let at = self.wall();
-        let ix = self.classes.slot(class).queue;
+        let slot = self.classes.slot(class);
+        let (ix, tenant) = (slot.queue, slot.tenant);
+        if ending.state() == State::Discarded {
+            self.did(tenant).discarded += 1;
+        }
         let keep_ms = self.retention_of(ix, ending);
         let purge_at = keep_ms.map(|ms| later(at, ms));
         self.out.mutations.push(Mutation::Finish(Finish { seq, ending, at, purge_at, result }));
@@ -341,6 +360,8 @@ impl Engine {
     /// An active job is not active any more; what follows is up to the caller.
     pub(crate) fn release(&mut self, active: &Active) {
         self.count_out(active.class, State::Active, active.size);
+        let tenant = self.classes.slot(active.class).tenant;
+        self.did(tenant).run_ms += active.ran_ms(self.now.mono);
         let correction = (self.config.fairness.cost == Cost::Runtime).then(|| {
             let took = active.ran_ms(self.now.mono).max(1);
             let kind = self.classes.slot(active.class).class.kind.clone();
@@ -378,8 +399,7 @@ impl Engine {
         self.out.mutations.push(Mutation::Error(row));
         let slot = self.classes.slot(active.class);
         let (ix, tenant) = (slot.queue, slot.tenant);
-        self.queues.get_mut(ix).stats.minute.failed += 1;
-        self.total.minute.failed += 1;
+        self.record(ix, |minute| minute.failed += 1);
         self.meter(active.class).failed += 1;
         self.tally(tenant, Tally { failed: 1, ..Tally::default() });
         let job = self.job_ref(seq, active.class);

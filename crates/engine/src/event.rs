@@ -116,8 +116,12 @@ pub enum EventKind {
     TenantThrottled {
         tenant: TenantId,
         reason: &'static str,
-        /// Nothing was done about it: it was only noticed.
-        throttle: Option<Throttle>,
+        throttle: Throttle,
+    },
+    /// A tenant takes too much, and nothing is done about it.
+    TenantNoisy {
+        tenant: TenantId,
+        reason: &'static str,
     },
     TenantThrottleReleased {
         tenant: TenantId,

@@ -98,7 +98,8 @@ impl Engine {
         let figures =
             tenant.counters.as_ref().is_some_and(|all| all.day(wall) != Default::default());
         let has = !tenant.classes.is_empty() || tenant.queues > 0;
-        let pending = tenant.did_something || tenant.heard;
+        let minute = tenant.counters.as_ref().is_some_and(|all| !all.minute.is_empty());
+        let pending = tenant.did > 0 || tenant.heard || tenant.usage_queued || minute;
         let needed = known && (set || watched || figures) || has || pending;
         if needed || !self.scheduler.is_idle_tenant(ix) {
             tenant.used_at = now;

@@ -8,6 +8,7 @@
 
 mod active;
 mod blocked;
+mod caps;
 mod classes;
 mod clock;
 mod command;
@@ -20,10 +21,12 @@ mod engine;
 mod entropy;
 mod event;
 mod idle;
+mod idle_limits;
 mod in_flight;
 mod inspect;
 mod journal;
 mod limit_watch;
+mod median;
 mod meters;
 mod noise;
 mod pool_watch;
@@ -41,12 +44,13 @@ mod timers;
 mod watch;
 mod worker;
 
+pub use caps::{Cap, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{
     Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NumbersEdit,
     Preference, PutLimit, QueueSettings, Registration, Settle, Target, TenantChange, WaiterId,
 };
-pub use config::{Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
+pub use config::{Caps, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};
 pub use effect::{
     Accepted, Admission, BeatReply, Changed, Claimed, Effects, LimitGlance, Pressure, Reply,
@@ -60,7 +64,8 @@ pub use inspect::{
     Most, PoolView, QueueMeter, QueueShare, QueueView, Reason, ShardView, ShareView, TenantView,
     Totals, WorkerState, WorkerView,
 };
-pub use meters::{LabelIx, Meter, Times};
+pub use journal::UnwrittenUsage;
+pub use meters::{LabelIx, Meter, MetricBounds, Times};
 pub use noise::Noisiness;
 pub use population::Population;
 pub use queue::{Backpressure, Bounds};

@@ -1,22 +1,18 @@
 //! Tenants that take too much, and what is done about them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use rota_model::{Millis, State};
 
 use crate::command::later;
+use crate::median::Median;
 use crate::tenant::TenantIx;
-use crate::{Engine, EventKind, Throttle};
+use crate::{Engine, EventKind, FairStrategy, Throttle};
 
 /// How often tenants are looked at.
 const EVERY_MS: u64 = 5_000;
 /// How many are looked at in one step.
 const SLICE: usize = 512;
-/// Fewer jobs than this are no burden to anyone.
-const FEW_WAITING: u64 = 100;
-const FEW_ENQUEUED: f64 = 100.0;
-const FEW_ACTIVE: u64 = 10;
-const FEW_EXECUTIONS: f64 = 20.0;
 
 /// What to look at, and what it is compared with.
 #[derive(Default)]
@@ -28,17 +24,17 @@ pub(crate) struct Noise {
     pending: VecDeque<TenantIx>,
     next: u64,
     learnt: Learnt,
-    /// Tenants by the power of two of their depth, as of when each was last looked at.
-    depths: BTreeMap<u32, u32>,
-    noted: BTreeMap<TenantIx, u32>,
+    /// Waiting jobs of the tenants that have any, as of when each was last looked at.
+    depths: Median,
     usual: Usual,
 }
 
 /// What the tenants that did something did together.
 #[derive(Default, Clone, Copy)]
 struct Learnt {
-    enqueued: u64,
     tenants: usize,
+    enqueued: u64,
+    enqueuing: usize,
     /// Parts of executions that failed, and of how many tenants.
     errors: f64,
     executing: usize,
@@ -51,6 +47,7 @@ struct Usual {
     enqueued: f64,
     errors: f64,
     tenants: usize,
+    enqueuing: usize,
 }
 
 /// Something that a tenant has too much of.
@@ -82,41 +79,16 @@ impl Noise {
         }
         (!self.touched.is_empty()).then_some(self.next)
     }
-
-    fn note_depth(&mut self, tenant: TenantIx, depth: u64) {
-        let is = if depth == 0 { None } else { Some(64 - depth.leading_zeros()) };
-        let was = match is {
-            Some(size) => self.noted.insert(tenant, size),
-            None => self.noted.remove(&tenant),
-        };
-        if let Some(was) = was
-            && let Some(count) = self.depths.get_mut(&was)
-        {
-            *count -= 1;
-            if *count == 0 {
-                self.depths.remove(&was);
-            }
-        }
-        if let Some(size) = is {
-            *self.depths.entry(size).or_default() += 1;
-        }
-    }
-
-    /// Of the tenants that have jobs waiting, to within a power of two.
-    fn median_depth(&self) -> f64 {
-        let half = self.depths.values().map(|n| u64::from(*n)).sum::<u64>().div_ceil(2);
-        let mut seen = 0;
-        for (&size, &count) in &self.depths {
-            seen += u64::from(count);
-            if seen >= half {
-                return (1u64 << (size - 1)) as f64;
-            }
-        }
-        0.0
-    }
 }
 
 impl Engine {
+    /// A tenant did something, or has more or fewer jobs: it is looked at the next time.
+    pub(crate) fn noise_may_change(&mut self, ix: TenantIx) {
+        if !std::mem::replace(&mut self.tenants.get_mut(ix).heard, true) {
+            self.noise.touch(ix);
+        }
+    }
+
     /// Looks at the tenants that did something lately, some at a time.
     pub(crate) fn listen_for_noise(&mut self) {
         if !self.config.noisy.detect {
@@ -147,12 +119,13 @@ impl Engine {
         let tenant = self.tenants.get_mut(ix);
         tenant.heard = false;
         let (depth, last) =
-            (tenant.jobs.depth(), tenant.counters.as_ref().map(|all| all.last_minute(now)));
-        self.noise.note_depth(ix, depth);
+            (tenant.jobs.depth(), tenant.counters.as_ref().map(|all| all.minute.sum(now)));
+        self.noise.depths.set(ix, depth);
         self.noise.pending.push_back(ix);
         let (learnt, last) = (&mut self.noise.learnt, last.unwrap_or_default());
-        learnt.enqueued += u64::from(last.enqueued);
         learnt.tenants += 1;
+        learnt.enqueued += u64::from(last.enqueued);
+        learnt.enqueuing += usize::from(last.enqueued > 0);
         let executions = f64::from(last.completed) + f64::from(last.failed);
         if executions > 0.0 {
             learnt.errors += f64::from(last.failed) / executions;
@@ -161,10 +134,11 @@ impl Engine {
         if self.noise.to_learn.is_empty() {
             let all = self.noise.learnt;
             self.noise.usual = Usual {
-                depth: self.noise.median_depth(),
-                enqueued: all.enqueued as f64 / all.tenants.max(1) as f64,
+                depth: self.noise.depths.value(),
+                enqueued: all.enqueued as f64 / all.enqueuing.max(1) as f64,
                 errors: all.errors / all.executing.max(1) as f64,
                 tenants: all.tenants,
+                enqueuing: all.enqueuing,
             };
         }
     }
@@ -199,9 +173,9 @@ impl Engine {
     fn signals_of(&self, ix: TenantIx) -> impl Iterator<Item = Signal> + use<> {
         let (rules, usual) = (self.config.noisy, self.noise.usual);
         // Alone, nobody is anybody's neighbour.
-        let (crowded, together) = (self.noise.noted.len() > 1, usual.tenants > 1);
+        let (crowded, together) = (self.noise.depths.len() > 1, usual.tenants > 1);
         let tenant = self.tenants.get(ix);
-        let last = tenant.counters.as_ref().map(|counters| counters.last_minute(self.wall()));
+        let last = tenant.counters.as_ref().map(|counters| counters.minute.sum(self.wall()));
         let last = last.unwrap_or_default();
         let (depth, active) = (tenant.jobs.depth(), tenant.jobs.count(State::Active));
         let executions = f64::from(last.completed) + f64::from(last.failed);
@@ -214,11 +188,12 @@ impl Engine {
                 threshold,
             })
         };
-        let (deep, busy) = (depth >= FEW_WAITING, enqueued >= FEW_ENQUEUED);
-        let (many, often) = (all >= FEW_ACTIVE, executions >= FEW_EXECUTIONS);
+        let deep = crowded && depth >= rules.min_depth;
+        let busy = usual.enqueuing > 1 && enqueued >= rules.min_enqueued as f64;
+        let (many, often) = (all >= rules.min_active, executions >= rules.min_executions as f64);
         let signals = [
-            signal(DEPTH, crowded && deep, depth as f64, rules.depth_ratio * usual.depth),
-            signal(RATE, together && busy, enqueued, rules.rate_ratio * usual.enqueued),
+            signal(DEPTH, deep, depth as f64, rules.depth_ratio * usual.depth),
+            signal(RATE, busy, enqueued, rules.rate_ratio * usual.enqueued),
             signal(ACTIVE, together && many, active as f64, rules.active_share * all as f64),
             signal(ERRORS, together && often, errors, rules.error_ratio * usual.errors),
         ];
@@ -235,31 +210,50 @@ impl Engine {
         // One whose time is over may not have been ended yet, and must not take this one with it.
         self.end_throttle(ix, "expired");
         let spared = self.tenants.get(ix).row.spared_until.is_some_and(|until| until > now);
-        let throttle = (rules.throttle && !spared).then(|| {
-            let original = self.weight_of(ix);
-            let until = later(now, rules.throttle_ms);
-            let effective = original.times(rules.factor);
-            Throttle { reason: reason.into(), original, effective, since: now, until }
-        });
-        if let Some(throttle) = &throttle {
-            self.tenants.ends.insert((throttle.until, ix));
-            self.tenants.get_mut(ix).row.throttle = Some(throttle.clone().into());
-            self.tenant_changed(ix);
-            self.write_tenant(ix);
-        }
         let tenant = self.tenants.get(ix).id.clone();
+        if spared || !self.can_throttle() {
+            self.emit(EventKind::TenantNoisy { tenant, reason });
+            return;
+        }
+        let (original, until) = (self.weight_of(ix), later(now, rules.throttle_ms));
+        let effective = original.times(rules.factor);
+        let concurrency = self.lowered_cap(ix);
+        let reason_kept = reason.into();
+        let throttle =
+            Throttle { reason: reason_kept, original, effective, concurrency, since: now, until };
+        self.tenants.ends.insert((until, ix));
+        self.tenants.get_mut(ix).row.throttle = Some(throttle.clone().into());
+        self.tenant_changed(ix);
+        self.write_tenant(ix);
         self.emit(EventKind::TenantThrottled { tenant, reason, throttle });
     }
 
-    /// A throttle lowers the weight that its tenant has now, and so never raises it.
-    pub(crate) fn follow_weight(&mut self, ix: TenantIx) {
+    /// Without turns and without a concurrency for each tenant there is nothing to lower.
+    fn can_throttle(&self) -> bool {
+        let fairness = &self.config.fairness;
+        self.config.noisy.throttle
+            && (fairness.enabled || fairness.strategy == FairStrategy::Strict)
+    }
+
+    /// Where each tenant has a concurrency of its own: that, and what a throttle leaves of it.
+    fn lowered_cap(&self, ix: TenantIx) -> Option<(u32, u32)> {
+        let strict = self.config.fairness.strategy == FairStrategy::Strict;
+        let cap = self.given_cap(ix).filter(|_| strict)?;
+        let part = (f64::from(cap) * self.config.noisy.factor).round() as u32;
+        Some((cap, part.max(1).min(cap)))
+    }
+
+    /// A throttle lowers what its tenant has now, and so never raises it.
+    pub(crate) fn follow_config(&mut self, ix: TenantIx) {
         let (original, factor) = (self.weight_of(ix), self.config.noisy.factor);
+        let concurrency = self.lowered_cap(ix);
         if let Some(throttle) = &mut self.tenants.get_mut(ix).row.throttle {
             (throttle.original, throttle.effective) = (original, original.times(factor));
+            throttle.concurrency = concurrency;
         }
     }
 
-    /// Gives a tenant its weight back.
+    /// Gives a tenant back what a throttle took from it.
     pub(crate) fn end_throttle(&mut self, ix: TenantIx, reason: &'static str) {
         let tenant = self.tenants.get_mut(ix);
         let Some(throttle) = tenant.row.throttle.take() else { return };
@@ -273,7 +267,7 @@ impl Engine {
 
     /// A tenant is deleted: nothing is left of how loud it was, nor of what was done about it.
     pub(crate) fn forget_noise(&mut self, ix: TenantIx) {
-        self.noise.note_depth(ix, 0);
+        self.noise.depths.set(ix, 0);
         let tenant = self.tenants.get_mut(ix);
         (tenant.noisy, tenant.noisy_since, tenant.row.spared_until) = (0, None, None);
         if let Some(throttle) = tenant.row.throttle.take() {

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rota_model::{Millis, PoolName};
 
-use crate::meters::Lately;
+use crate::meters::LastMinute;
+use crate::stats::Dispatches;
 
 #[derive(Default)]
 pub(crate) struct PoolWatch {
@@ -15,7 +16,7 @@ pub(crate) struct PoolWatch {
 
 #[derive(Default)]
 struct Watched {
-    dispatched: Lately,
+    dispatched: LastMinute<Dispatches>,
     /// It was said that it has no room left while jobs wait.
     told_full: bool,
     /// When one of its workers last asked for all of its queues, in monotonic time.
@@ -24,12 +25,17 @@ struct Watched {
 
 impl PoolWatch {
     pub fn dispatched(&mut self, pool: &PoolName, now: Millis) {
-        self.watched(pool).dispatched.add(now);
+        self.watched(pool).dispatched.add(Dispatches::ONE, now);
+    }
+
+    /// Its dispatches of the last minute, by slot.
+    pub fn dispatches(&mut self, pool: &PoolName) -> &mut LastMinute<Dispatches> {
+        &mut self.watched(pool).dispatched
     }
 
     /// Jobs handed out to its workers in the last minute.
-    pub fn dispatched_lately(&self, pool: &PoolName, now: Millis) -> u64 {
-        self.pools.get(pool).map_or(0, |watched| watched.dispatched.of(now))
+    pub fn dispatched_in_minute(&self, pool: &PoolName, now: Millis) -> u64 {
+        self.pools.get(pool).map_or(0, |watched| u64::from(watched.dispatched.sum(now).count))
     }
 
     pub fn asked(&mut self, pool: &PoolName, mono: u64) {

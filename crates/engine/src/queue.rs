@@ -211,10 +211,6 @@ impl Queues {
         self.all.iter().map(|(_, queue)| queue)
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Queue> {
-        self.all.iter_mut()
-    }
-
     /// Those that exist.
     pub fn existing(&self) -> impl Iterator<Item = QueueIx> {
         self.all.iter().filter(|(_, queue)| queue.exists).map(|(number, _)| QueueIx(number))

@@ -2,7 +2,7 @@
 
 use rota_model::{JobId, LimitKey, PoolName, QueueName, State, TenantId, WorkerId};
 
-use crate::Backpressure;
+use crate::{Backpressure, CapReached};
 
 /// Why a command that was well formed did not do anything.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -48,6 +48,7 @@ pub enum Refusal {
     TooManyQueues {
         limit: usize,
     },
+    CapReached(CapReached),
     /// What is left is kept for tenants that are configured or have no queue yet.
     QueuesReserved {
         tenant: TenantId,
@@ -69,12 +70,6 @@ pub enum Refusal {
         current: usize,
         maximum: usize,
         kept: bool,
-    },
-    TooManyWorkers {
-        limit: usize,
-    },
-    TooManyCrons {
-        limit: usize,
     },
     TooManyPools {
         limit: usize,
@@ -129,4 +124,10 @@ pub enum Refusal {
     },
     NotThrottled,
     UnknownLimit,
+}
+
+impl From<CapReached> for Refusal {
+    fn from(reached: CapReached) -> Self {
+        Refusal::CapReached(reached)
+    }
 }

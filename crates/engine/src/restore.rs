@@ -12,9 +12,9 @@ use rota_model::{
 use serde::de::DeserializeOwned;
 
 use crate::active::Active;
-use crate::commands::{ALL_QUEUES, MAINTENANCE, start_of};
+use crate::commands::{ALL_QUEUES, MAINTENANCE};
 use crate::cron::{Cron, CronRow};
-use crate::journal::{Entry, RotationState};
+use crate::journal::{DispatchState, Entry, RotationState};
 use crate::queue::QueueRow;
 use crate::scheduler::limits::{LimitRow, LimitState, Partition};
 use crate::scheduler::{PoolChange, PoolRow, Reconfigured, Size, Waiting};
@@ -36,6 +36,7 @@ pub struct Restore {
     tenant_states: Vec<(TenantIx, TenantState)>,
     limit_states: Vec<(Partition, LimitState)>,
     rotation_states: Vec<(String, RotationState)>,
+    dispatch_states: Vec<(String, DispatchState)>,
     entries: Vec<(u64, Entry)>,
     /// Jobs in the lane of each class, and their bytes: counted once, not one by one.
     refilled: Vec<(u64, u64)>,
@@ -54,6 +55,7 @@ impl Restore {
             tenant_states: Vec::new(),
             limit_states: Vec::new(),
             rotation_states: Vec::new(),
+            dispatch_states: Vec::new(),
             entries: Vec::new(),
             refilled: Vec::new(),
         }
@@ -88,6 +90,8 @@ impl Restore {
             Kind::TenantState => self.tenant_state(name, json),
             Kind::LimitState => self.limit_state(name, json),
             Kind::RotationState => self.rotation_state(name, json),
+            Kind::CronRun => self.cron_run(name, json),
+            Kind::DispatchState => self.dispatch_state(name, json),
         };
         if let Err(problem) = outcome {
             self.problem.get_or_insert(format!("{kind:?} '{name}' cannot be read: {problem}"));
@@ -123,7 +127,7 @@ impl Restore {
         }
         if state == State::Active {
             self.active(live);
-        } else if live.expires.is_some() || engine.crons.of_run(seq).is_some() {
+        } else if live.expires.is_some() || engine.crons.is_run(seq) {
             engine.watch.add(live);
         }
     }
@@ -135,22 +139,18 @@ impl Restore {
             self.problem.get_or_insert(format!("statistics of '{}' cannot be read", row.queue));
             return;
         };
-        let (now, hour) = (self.engine.now.wall, start_of(row.at, Period::Hour));
-        if hour < start_of(now, Period::Hour) {
+        let (now, hour) = (self.engine.now.wall, Period::Hour.start_of(row.at));
+        if hour < Period::Hour.start_of(now) {
             self.past.entry((hour, row.queue.clone())).or_default().merge(&interval);
             return;
         }
-        let stats = match &*row.queue {
-            ALL_QUEUES => &mut self.engine.total,
-            name => match self.engine.queues.find(name) {
-                Some(ix) => &mut self.engine.queues.get_mut(ix).stats,
-                None => return,
-            },
-        };
-        if row.at == start_of(now, Period::Minute) {
-            stats.minute.merge(&interval);
-        } else {
-            stats.hour.merge(&interval);
+        match &*row.queue {
+            ALL_QUEUES => self.engine.restore_interval(None, row.at, &interval),
+            name => {
+                if let Some(ix) = self.engine.queues.find(name) {
+                    self.engine.restore_interval(Some(ix), row.at, &interval);
+                }
+            }
         }
     }
 
@@ -187,6 +187,7 @@ impl Restore {
     fn bring_counters_back(&mut self, number: u64) {
         let engine = &mut self.engine;
         let now = engine.now;
+        engine.scheduler.advance(now);
         for (index, (jobs, bytes)) in std::mem::take(&mut self.refilled).into_iter().enumerate() {
             if jobs > 0 {
                 engine.count_refilled(ClassId(index as u32), jobs, bytes);
@@ -216,14 +217,19 @@ impl Restore {
             engine.journal.complete_to(name, state.as_of);
             engine.remember_rotation(name, state);
         }
+        for (name, state) in &self.dispatch_states {
+            engine.remember_dispatches(name, state);
+        }
         for (number, entry) in std::mem::take(&mut self.entries) {
             engine.replay(number, &entry);
         }
         engine.journal.end_replay(number);
-        engine.bring_shares_back();
+        engine.label_loaded_queues();
+        engine.bring_last_minute_back();
         engine.count_workers();
         let queues = &engine.queues;
         engine.scheduler.begin(|name| queues.find(name));
+        engine.find_idle_limits();
         engine.out = Default::default();
         for ((hour, queue), interval) in &self.past {
             engine.write_interval(Period::Hour, *hour, queue, interval);
@@ -254,7 +260,7 @@ impl Restore {
         }
         let tenant = engine.tenants.get_mut(ix);
         (tenant.row, tenant.written) = (row, true);
-        engine.follow_weight(ix);
+        engine.follow_config(ix);
         engine.tenant_changed(ix);
         Ok(())
     }
@@ -294,6 +300,11 @@ impl Restore {
 
     fn rotation_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
         self.rotation_states.push((name.to_owned(), parse(json)?));
+        Ok(())
+    }
+
+    fn dispatch_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
+        self.dispatch_states.push((name.to_owned(), parse(json)?));
         Ok(())
     }
 
@@ -361,8 +372,18 @@ impl Restore {
         let name = CronName::stored(name).map_err(|e| e.to_string())?;
         let schedule =
             Schedule::parse(&row.expression, &row.timezone).map_err(|e| e.to_string())?;
-        self.engine.crons.insert(name, Cron { schedule, row });
+        self.engine.crons.insert(name, Cron::restored(schedule, row));
         Ok(())
+    }
+
+    fn cron_run(&mut self, seq: &str, json: &[u8]) -> Result<(), String> {
+        let seq = Seq(seq.parse().map_err(|_| "its name is no job's number".to_owned())?);
+        let cron: String = parse(json)?;
+        let cron = CronName::stored(&cron).map_err(|e| e.to_string())?;
+        match self.engine.crons.add_run(&cron, seq) {
+            true => Ok(()),
+            false => Err(format!("there is no schedule '{cron}'")),
+        }
     }
 
     fn worker(&mut self, name: &str, json: &[u8]) -> Result<(), String> {

@@ -59,6 +59,10 @@ impl Shards {
         self.0.remove(ix.0);
     }
 
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Shard> {
+        self.0.iter_mut()
+    }
+
     pub fn get(&self, ix: ShardIx) -> &Shard {
         self.0.get(ix.0)
     }

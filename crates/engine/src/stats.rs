@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use rota_model::mutation::Period;
 use rota_model::{Millis, Seq};
 use serde::{Deserialize, Serialize};
+
+use crate::meters::{LastMinute, Sum};
 
 /// One interval of one queue, or of all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,20 +33,84 @@ impl Interval {
         self.wait_ms.merge(&other.wait_ms);
     }
 
+    /// Executions that ended, well or badly.
+    #[must_use]
+    pub fn processed(&self) -> u64 {
+        self.completed + self.failed
+    }
+
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Interval::default()
     }
 }
 
-/// The minute under way and the hour that it belongs to.
+/// Jobs handed out, and how long those waited of which that is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Dispatches {
+    pub count: u32,
+    pub waits: u32,
+    pub waited_ms: u64,
+}
+
+impl Dispatches {
+    pub const ONE: Dispatches = Dispatches { count: 1, waits: 0, waited_ms: 0 };
+
+    pub fn mean_wait_ms(self) -> Option<f64> {
+        (self.waits > 0).then(|| self.waited_ms as f64 / f64::from(self.waits))
+    }
+}
+
+impl Sum for Dispatches {
+    fn add(&mut self, other: Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.waits = self.waits.saturating_add(other.waits);
+        self.waited_ms = self.waited_ms.saturating_add(other.waited_ms);
+    }
+}
+
+/// The last minute, the minute under way and the hour that it belongs to.
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
+    pub dispatches: LastMinute<Dispatches>,
+    /// The minute in which something was last counted, and when it began.
     pub minute: Interval,
-    /// The minute before it.
-    pub last: Interval,
-    /// Closed minutes of the hour under way.
+    pub minute_at: Millis,
+    /// Closed minutes of an hour, and when that began.
     pub hour: Interval,
+    pub hour_at: Millis,
+    /// It is among those whose minute, or hour, is to be closed.
+    pub minute_listed: bool,
+    pub hour_listed: bool,
+}
+
+/// Intervals that are over and were not written down yet.
+pub(crate) type Closed = Vec<(Period, Millis, Interval)>;
+
+impl Stats {
+    /// The minute under way.
+    pub fn current(&self, now: Millis) -> Interval {
+        let this_minute = self.minute_at == Period::Minute.start_of(now);
+        if this_minute { self.minute.clone() } else { Interval::default() }
+    }
+
+    /// Takes out what is over by now.
+    pub fn close(&mut self, now: Millis, closed: &mut Closed) {
+        if self.minute_at < Period::Minute.start_of(now) && !self.minute.is_empty() {
+            let minute = std::mem::take(&mut self.minute);
+            self.close_hour(Period::Hour.start_of(self.minute_at), closed);
+            self.hour.merge(&minute);
+            self.hour_at = Period::Hour.start_of(self.minute_at);
+            closed.push((Period::Minute, self.minute_at, minute));
+        }
+        self.close_hour(Period::Hour.start_of(now), closed);
+    }
+
+    fn close_hour(&mut self, now: Millis, closed: &mut Closed) {
+        if self.hour_at < now && !self.hour.is_empty() {
+            closed.push((Period::Hour, self.hour_at, std::mem::take(&mut self.hour)));
+        }
+    }
 }
 
 /// Counts by size, to within an eighth.

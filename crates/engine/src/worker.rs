@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use rota_model::{Directive, Millis, PoolName, TenantId, WorkerId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Registration, WorkerState};
+use crate::{Cap, CapCounter, CapReached, Capped, Registration, WorkerState};
 
-#[derive(Default)]
 pub(crate) struct Workers {
+    owned: CapCounter,
     all: BTreeMap<WorkerId, Worker>,
     /// When to look at a worker again. A worker that was heard of since is simply put off.
     checks: BTreeSet<(u64, WorkerId)>,
@@ -82,6 +82,20 @@ impl Worker {
 }
 
 impl Workers {
+    pub fn new(cap: Cap) -> Self {
+        Self {
+            owned: CapCounter::new(Capped::Workers, cap),
+            all: BTreeMap::new(),
+            checks: BTreeSet::new(),
+            crews: BTreeMap::new(),
+        }
+    }
+
+    /// Whether one more may come.
+    pub fn check_cap(&self, tenant: Option<&TenantId>, configured: bool) -> Result<(), CapReached> {
+        self.owned.check(tenant, configured)
+    }
+
     pub fn len(&self) -> usize {
         self.all.len()
     }
@@ -96,12 +110,14 @@ impl Workers {
 
     pub fn insert(&mut self, id: WorkerId, worker: Worker, check_at: u64) {
         self.checks.insert((check_at, id.clone()));
+        self.owned.add(worker.row.about.tenant.as_ref());
         self.all.insert(id, worker);
     }
 
     pub fn remove(&mut self, id: &WorkerId) -> Option<Worker> {
         let worker = self.all.remove(id)?;
         self.uncount(worker.counted.clone());
+        self.owned.remove(worker.row.about.tenant.as_ref());
         Some(worker)
     }
 

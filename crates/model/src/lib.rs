@@ -18,6 +18,7 @@ pub mod row;
 pub mod state;
 pub mod tenant;
 pub mod time;
+pub mod usage;
 
 pub use class::{Class, ClassId};
 pub use id::{IdKey, JobId, Seq};

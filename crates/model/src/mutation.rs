@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::usage::{UsagePer, UsageRow};
 use crate::{
-    Class, ClassId, Ending, ErrorRow, JobId, Live, Millis, PoolName, Seq, State, WorkerId,
+    Class, ClassId, Ending, ErrorRow, JobId, Live, Millis, PoolName, Seq, State, TenantId, WorkerId,
 };
 
 #[derive(Debug, Clone)]
@@ -58,10 +59,24 @@ pub enum Mutation {
     Remove(Kind, Arc<str>),
     /// An interval of statistics.
     History(HistoryRow),
-    /// Statistics that begin before this are gone.
-    ForgetHistory(Period, Millis),
+    /// Of statistics that begin before this, at most so many intervals are gone, the oldest first.
+    ForgetHistory {
+        period: Period,
+        before: Millis,
+        most: u32,
+    },
     /// All statistics of this queue are gone.
     ForgetHistoryOf(Arc<str>),
+    /// Is added to what the tenant used in this hour, and in its day.
+    AddUsage(UsageRow),
+    /// Of usage that begins before this, at most so many periods are gone, the oldest first.
+    ForgetUsage {
+        per: UsagePer,
+        before: Millis,
+        most: u32,
+    },
+    /// All that a tenant used is gone.
+    ForgetTenantUsage(TenantId),
     /// What this batch did to counters that are kept apart from the jobs: one entry, under the batch's number.
     Journal(Bytes),
     /// Entries of batches before this one are not needed any more.
@@ -178,10 +193,14 @@ pub enum Kind {
     LimitState = 8,
     /// How queues take turns, for a pool or for fetches that name the same queues.
     RotationState = 9,
+    /// An unfinished run of a schedule: the job's number, and the schedule's name.
+    CronRun = 10,
+    /// What a queue or a pool handed out in the last minute, when it was last written out.
+    DispatchState = 11,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 12] = [
         Kind::Queue,
         Kind::Cron,
         Kind::Worker,
@@ -192,6 +211,8 @@ impl Kind {
         Kind::TenantState,
         Kind::LimitState,
         Kind::RotationState,
+        Kind::CronRun,
+        Kind::DispatchState,
     ];
 
     #[must_use]
@@ -225,6 +246,12 @@ impl Period {
             Period::Minute => 60_000,
             Period::Hour => 3_600_000,
         }
+    }
+
+    /// The beginning of the interval that this moment belongs to.
+    #[must_use]
+    pub fn start_of(self, at: Millis) -> Millis {
+        Millis(at.0 - at.0.rem_euclid(self.ms()))
     }
 }
 

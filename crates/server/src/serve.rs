@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rota_engine::{Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
+use rota_engine::{
+    Cap, Caps, Config, Cost, FairStrategy, Fairness, MetricBounds, Noisy, PriorityScope, Retention,
+};
 use rota_store_sqlite::{Durability as Sync, OpenError, Options as StoreOptions, SqliteStore};
 
 use crate::http::{self, App, Listener};
@@ -120,15 +122,20 @@ fn engine_config(settings: &Settings) -> Config {
         max_queues: settings.limits.queues,
         max_queues_per_tenant: settings.limits.queues_per_tenant,
         max_classes_per_tenant: settings.limits.classes_per_tenant,
-        max_workers: settings.limits.workers,
-        max_crons: settings.limits.crons,
-        max_tenant_labels: settings.metrics.labels,
+        caps: caps(settings),
+        metrics: MetricBounds {
+            tenants: settings.metrics.labels,
+            queues: settings.metrics.queues,
+            pairs: settings.metrics.pairs,
+        },
         max_keys_per_tenant: settings.limits.rate_keys_per_tenant as u32,
         longest_pause_ms: ms(settings.limits.rate_limit_pause),
         most_pauses: settings.limits.rate_limit_pauses as u32,
         reschedule_ms: ms(settings.limits.reschedule_delay),
         global_keys_declared: settings.tenancy.isolation == Isolation::Namespace,
         queues_per_tenant: settings.tenancy.isolation == Isolation::Namespace,
+        usage_hours_ms: ms(settings.retention.usage_hours),
+        usage_days_ms: ms(settings.retention.usage_days),
         fairness: fairness(settings),
         noisy: noisy(settings),
         starvation: settings.starvation.rule(),
@@ -136,6 +143,18 @@ fn engine_config(settings: &Settings) -> Config {
         pools: settings.pools.clone(),
         limits: settings.rate_limits.clone(),
         ..Config::default()
+    }
+}
+
+fn caps(settings: &Settings) -> Caps {
+    let limits = &settings.limits;
+    let cap = |total, per_tenant| Cap { total, per_tenant };
+    Caps {
+        workers: cap(limits.workers, limits.workers_per_tenant),
+        schedules: cap(limits.crons, limits.crons_per_tenant),
+        schedule_runs: cap(limits.cron_runs, limits.cron_runs_per_tenant),
+        waiting_fetches: cap(limits.waiting_fetches, limits.waiting_fetches_per_tenant),
+        waiting_enqueues: cap(limits.waiting_enqueues, limits.waiting_enqueues_per_tenant),
     }
 }
 
@@ -172,6 +191,10 @@ fn noisy(settings: &Settings) -> Noisy {
         rate_ratio: own.rate_ratio,
         active_share: own.active_share,
         error_ratio: own.error_ratio,
+        min_depth: own.min_depth as u64,
+        min_enqueued: own.min_enqueued as u64,
+        min_active: own.min_active as u64,
+        min_executions: own.min_executions as u64,
         factor: own.throttle_factor,
         throttle_ms: u64::try_from(own.throttle_for.as_millis()).unwrap_or(u64::MAX),
     }

@@ -3,15 +3,16 @@
 use std::io::{IsTerminal, Write as _};
 use std::process::ExitCode;
 
-use rota_sim::{Failed, Options, run_seed, run_seed_twice, run_trials};
+use rota_sim::{Failed, Options, Theme, run_seed, run_seed_twice, run_trials};
 
 const USAGE: &str = "\
-Usage: rota-sim [--seeds N] [--from SEED] [--seed SEED] [--steps N]
+Usage: rota-sim [--seeds N] [--from SEED] [--seed SEED] [--steps N] [--theme NAME]
 
   --seeds N     how many seeds to run (100)
   --from SEED   the first of them (1)
   --seed SEED   run just this one and print its trace
-  --steps N     how long each run is (600)";
+  --steps N     how long each run is (600)
+  --theme NAME  what all runs are about, such as Hostile or PoolScope (each seed has its own)";
 
 /// One run in so many is done twice, to see that both are the same.
 const TWICE: u64 = 16;
@@ -90,6 +91,13 @@ impl Arguments {
     fn read(mut given: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut arguments = Self { seeds: 100, from: 1, only: None, options: Options::default() };
         while let Some(name) = given.next() {
+            if name == "--theme" {
+                let text = given.next().unwrap_or_default();
+                let theme = Theme::ALL.into_iter().find(|theme| format!("{theme:?}") == text);
+                let names = || format!("'{text}' is not a theme; there are {:?}", Theme::ALL);
+                arguments.options.theme = Some(theme.ok_or_else(names)?);
+                continue;
+            }
             let mut number = || {
                 let text = given.next().ok_or(format!("{name} needs a number"))?;
                 text.parse::<u64>().map_err(|_| format!("{name} needs a number, not '{text}'"))

@@ -33,6 +33,8 @@ pub enum Sabotage {
     Resurrect,
     /// A limit that jobs carry is lifted behind everyone's back.
     SecretOverride,
+    /// A throttle is taken for a rate: as many start, and not evenly spaced.
+    UnevenThrottle,
     /// One tenant counts for more than was said.
     SecretWeight,
     /// Shares are counted in each queue by itself where they should be counted over several.
@@ -106,6 +108,22 @@ impl Sabotage {
                     key: limit.key.clone(),
                     tenant,
                     numbers: Some((LimitNumbers::default().into(), Some(end))),
+                    paused_until: None,
+                    reason: None,
+                }))
+            }
+            (Sabotage::UnevenThrottle, Command::Enqueue(enqueue)) => {
+                let class = &enqueue.jobs.first()?.class;
+                let limit = class.policy.limit.as_ref()?;
+                let LimitNumbers { concurrency, rate, throttle } = limit.numbers;
+                let rate = throttle.filter(|_| rate.is_none())?;
+                let numbers = LimitNumbers { concurrency, rate: Some(rate), throttle: None };
+                let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
+                let end = step.now.wall.saturating_add_ms(1_000_000);
+                Command::PutLimit(Box::new(PutLimit {
+                    key: limit.key.clone(),
+                    tenant,
+                    numbers: Some((numbers.into(), Some(end))),
                     paused_until: None,
                     reason: None,
                 }))

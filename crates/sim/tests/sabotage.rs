@@ -95,6 +95,11 @@ fn a_limit_that_does_not_hold() {
 }
 
 #[test]
+fn a_throttle_that_is_not_even() {
+    assert!(finds_by(Theme::AllLimited, Sabotage::UnevenThrottle, &[Rule::Limit]));
+}
+
+#[test]
 fn a_tenant_that_gets_more_than_its_share() {
     assert!(finds_by(Theme::EverythingUrgent, Sabotage::SecretWeight, &[Rule::Fair]));
 }

@@ -37,6 +37,7 @@ mod set_aside;
 mod snapshot;
 mod store;
 mod survey;
+mod usage;
 mod zones;
 
 pub use backup::{Copied, backup};

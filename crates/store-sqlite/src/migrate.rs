@@ -9,13 +9,15 @@ use crate::zones;
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
 
 /// Step n leads from format n - 1 to format n; a published step is never changed.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 8] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
     include_str!("../migrations/0004_limits.sql"),
     include_str!("../migrations/0005_zones.sql"),
     include_str!("../migrations/0006_pools.sql"),
+    include_str!("../migrations/0007_cron_runs.sql"),
+    include_str!("../migrations/0008_usage.sql"),
 ];
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;
@@ -31,6 +33,9 @@ pub(crate) const ZONES: u32 = 5;
 
 /// Since this format, active jobs name the pool that they were fetched for.
 pub(crate) const POOLS: u32 = 6;
+
+/// Since this format, what tenants used is kept.
+pub(crate) const USAGE: u32 = 7;
 
 pub(crate) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
     Ok(!conn.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?)
@@ -60,9 +65,9 @@ pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), Fault> {
 
 /// A cheap look for what every later statement relies on.
 pub(crate) fn check_schema(conn: &Connection) -> Result<(), Fault> {
-    const TABLES: [&str; 12] = [
+    const TABLES: [&str; 13] = [
         "meta", "jobs", "live", "done", "purge", "errors", "classes", "counts", "named", "history",
-        "journal", "zones",
+        "journal", "zones", "usage",
     ];
     let mut statement =
         conn.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;

@@ -1,3 +1,4 @@
+use rota_model::usage::{Usage, UsagePer};
 use rota_model::{JobId, Millis, Overdue, Seq};
 use rota_store::{
     Body, Found, HistoryRow, ListPage, ListQuery, Period, Reader, Record, StoreError,
@@ -5,7 +6,7 @@ use rota_store::{
 use rusqlite::Connection;
 
 use crate::fault::Fault;
-use crate::{history, list, overdue, read};
+use crate::{history, list, overdue, read, usage};
 
 /// The reading side of the embedded store. Each call sees one consistent state, and everything
 /// that was committed before it.
@@ -58,5 +59,15 @@ impl Reader for SqliteReader {
         until: Millis,
     ) -> Result<Vec<HistoryRow>, StoreError> {
         self.look(|conn| history::range(conn, period, queue, since, until))
+    }
+
+    async fn usage(
+        &mut self,
+        per: UsagePer,
+        tenant: &str,
+        since: Millis,
+        until: Millis,
+    ) -> Result<Vec<(Millis, Usage)>, StoreError> {
+        self.look(|conn| usage::range(conn, per, tenant, since, until))
     }
 }

@@ -8,19 +8,21 @@ mod filled;
 
 use bytes::Bytes;
 use directory::{Directory, block_on};
-use rota_model::{Live, Millis, PoolName, Seq, State};
+use rota_model::usage::{Usage, UsagePer, UsageRow};
+use rota_model::{Live, Millis, PoolName, Seq, State, TenantId};
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Claim, Mutation, Place, Reader, Store};
+use rota_store::{Batch, Claim, Kind, Mutation, Place, Reader, Store};
 use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
 use rusqlite::Connection;
 
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
     include_str!("../migrations/0004_limits.sql"),
     include_str!("../migrations/0005_zones.sql"),
+    include_str!("../migrations/0006_pools.sql"),
 ];
 
 /// Before the first start of a new version, the old format is there to be backed up.
@@ -105,6 +107,62 @@ fn jobs_of_an_older_format_have_no_pool_until_they_are_claimed() {
         assert_sound(&directory);
         let mut store = directory.open();
         assert_eq!((live(&mut store, 1).pool, live(&mut store, 3).pool), (None, Some(pool)));
+    }
+}
+
+/// A schedule's unfinished runs were a list in its row; they are rows of their own now.
+#[test]
+fn runs_of_schedules_become_rows() {
+    for format in 1..FORMAT {
+        let directory = older(format);
+        let row = r#"{"expression":"* * * * *","body":"\"a\":1","run_count":7,"runs":[1,3]}"#;
+        let idle = row.replace("[1,3]", "[]");
+        for (name, json) in [("acme/\"often\"", row), ("idle", &idle)] {
+            filled::tamper(
+                &directory,
+                "INSERT INTO named VALUES (1, ?1, CAST(?2 AS BLOB))",
+                [name, json],
+            );
+        }
+        block_on(directory.open().close()).unwrap();
+        assert_sound(&directory);
+        let conn = Connection::open(directory.file("rota.db")).unwrap();
+        let mut statement =
+            conn.prepare("SELECT name, CAST(json AS TEXT) FROM named WHERE kind = ?1").unwrap();
+        let mut rows = |kind: u8| -> Vec<(String, String)> {
+            let rows = statement.query_map([kind], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+            rows.map(Result::unwrap).collect()
+        };
+        let name = r#""acme/\"often\"""#;
+        let run = |seq: &str| (seq.to_owned(), name.to_owned());
+        assert_eq!(rows(Kind::CronRun.code()), [run("1"), run("3")], "format {format}");
+        let kept = row.replace(r#","runs":[1,3]"#, "");
+        let crons = rows(Kind::Cron.code());
+        let crons: Vec<_> = crons.iter().filter(|(name, _)| name != "nightly").collect();
+        assert!(crons.iter().all(|(_, json)| *json == kept), "{crons:?}");
+        assert_eq!(crons.len(), 2);
+    }
+}
+
+/// What tenants use is kept from the first start on.
+#[test]
+fn usage_is_kept_in_a_file_of_an_older_format() {
+    for format in 1..FORMAT {
+        let directory = older(format);
+        let mut store = directory.open();
+        let (tenant, at) = (TenantId::parse("acme").unwrap(), Millis(0));
+        let usage = Usage { enqueued: 3, ..Usage::default() };
+        let mutations = vec![Mutation::AddUsage(UsageRow { tenant: tenant.clone(), at, usage })];
+        let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
+        block_on(store.commit(&batch)).unwrap();
+        let mut reader = store.reader().unwrap();
+        for per in UsagePer::ALL {
+            let found = block_on(reader.usage(per, &tenant, at, Millis(1))).unwrap();
+            assert_eq!(found, [(at, usage)]);
+        }
+        drop(reader);
+        block_on(store.close()).unwrap();
+        assert_sound(&directory);
     }
 }
 

@@ -145,7 +145,8 @@ fn a_database_without_zones_gets_them() {
     block_on(store.close()).unwrap();
     let conn = Connection::open(directory.file("rota.db")).unwrap();
     conn.execute_batch(
-        "DROP TABLE zones; ALTER TABLE live DROP COLUMN pool; PRAGMA user_version = 4",
+        "DROP TABLE zones; DROP TABLE usage; ALTER TABLE live DROP COLUMN pool; \
+         PRAGMA user_version = 4",
     )
     .unwrap();
     drop(conn);

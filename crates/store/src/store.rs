@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use rota_model::usage::{Usage, UsagePer};
 use rota_model::{JobId, Millis, Overdue, Seq};
 
 use crate::{
@@ -81,4 +82,14 @@ pub trait Reader: Send + 'static {
         since: Millis,
         until: Millis,
     ) -> impl Future<Output = Result<Vec<HistoryRow>, StoreError>> + Send;
+
+    /// What a tenant used in periods that begin from `since` (included) to `until` (not included),
+    /// oldest first.
+    fn usage(
+        &mut self,
+        per: UsagePer,
+        tenant: &str,
+        since: Millis,
+        until: Millis,
+    ) -> impl Future<Output = Result<Vec<(Millis, Usage)>, StoreError>> + Send;
 }

@@ -51,6 +51,7 @@ const COMMANDS: &[&[&str]] = &[
     &["tenants", "limits", "t", "--max-scheduled", "none"],
     &["tenants", "stats", "t"],
     &["tenants", "changes", "t"],
+    &["tenants", "usage", "t"],
     &["tenants", "release", "t"],
     &["tenants", "delete", "t", "--yes"],
     &["tenants", "delete", "t", "--purge", "--yes"],

@@ -116,3 +116,36 @@ fn an_unknown_tenant_is_exit_code_4() {
         assert!(message.contains("There is no tenant 'x'."), "{message}");
     }
 }
+
+const USAGE: &str = r#"{
+    "tenant_id": "acme", "per": "day", "from": "2026-10-19T00:00:00.000Z", "to": "2026-11-17T17:30:11.201Z",
+    "items": [
+        {"from": "2026-11-16T00:00:00.000Z", "to": "2026-11-17T00:00:00.000Z",
+         "jobs": {"enqueued": 1204, "started": 1210, "completed": 1190, "failed": 20, "discarded": 2},
+         "run_time_ms": 98231, "accepted_bytes": 270418},
+        {"from": "2026-11-17T00:00:00.000Z", "to": "2026-11-18T00:00:00.000Z",
+         "jobs": {"enqueued": 12, "started": 12, "completed": 12, "failed": 0, "discarded": 0},
+         "run_time_ms": 830, "accepted_bytes": 902}
+    ],
+    "total": {"jobs": {"enqueued": 1216, "started": 1222, "completed": 1202, "failed": 20, "discarded": 2},
+              "run_time_ms": 99061, "accepted_bytes": 271320}
+}"#;
+
+#[test]
+fn usage_is_a_table_with_a_total() {
+    let server = scripted(&[(200, USAGE), (200, USAGE)]);
+    let from = "2026-10-19T00:00:00Z";
+    let arguments = ["tenants", "usage", "acme", "--per", "day", "--from", from];
+    looks_like!("usage", rota_at(&server.url, &arguments).printed());
+    let json = rota_at(&server.url, &["tenants", "usage", "acme", "--json"]).json();
+    assert_eq!(json["total"]["jobs"]["enqueued"], 1216);
+    assert_eq!(
+        server.asked(),
+        [
+            "GET /ojs/v1/admin/tenants/acme/usage?per=day&from=2026-10-19T00%3A00%3A00Z&per_page=10000",
+            "GET /ojs/v1/admin/tenants/acme/usage?per=hour&per_page=10000",
+        ]
+    );
+    rota_at(&server.url, &["tenants", "usage", "acme", "--per", "minute"]).failed(2);
+    rota_at(&server.url, &["tenants", "usage", "acme", "--from", "yesterday"]).failed(2);
+}

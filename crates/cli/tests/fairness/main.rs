@@ -12,11 +12,13 @@ mod support;
 mod shorthand;
 
 mod api;
+mod usage;
 mod watch;
 mod weights;
 
 mod backpressure;
 mod backpressure_waiting;
+mod caps;
 mod events;
 mod explain;
 mod isolation_change;

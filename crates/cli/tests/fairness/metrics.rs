@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::api::{bound, enqueue_many, fetch, limited, of_with, put_pool, start, try_batch};
-use crate::shorthand::{ack, boom, ids, job_on, nack};
+use crate::shorthand::{ack, boom, eventually, ids, job_on, nack};
 use crate::support::Server;
 use crate::watch::{await_metric, fetch_patiently, metric};
 
@@ -35,6 +35,32 @@ fn tenants_have_metrics() {
     await_metric(&server, "ojs_tenant_queue_depth", &[("tenant_id", "beta"), ("queue", "q")], 2.0);
     let share = metric(&server, "ojs_tenant_fairness_share", &[("tenant_id", "acme")]);
     assert!(share.is_some_and(|share| share > 0.0 && share <= 1.0), "{share:?}");
+}
+
+#[test]
+fn processed_is_the_same_in_statistics_history_and_metrics() {
+    let server = start(&[]);
+    let sent =
+        enqueue_many(&server, &of_with("acme", "q", json!({"retry": {"max_attempts": 1}})), 3);
+    assert_eq!(ids(&server.fetch("q", 3)), sent);
+    ack(&server, &sent[0]);
+    ack(&server, &sent[1]);
+    nack(&server, &sent[2], boom());
+    let acme = [("tenant_id", "acme"), ("queue", "q")];
+    await_metric(&server, "ojs_tenant_jobs_processed_total", &acme, 3.0);
+    let stats = server.get("/ojs/v1/admin/tenants/acme/stats").expect(200);
+    assert_eq!(stats["throughput"]["processed_per_minute"], 3, "{stats}");
+    let own = crate::api::caller(&server, "acme").get("/ojs/v1/admin/stats").expect(200);
+    assert_eq!(own["throughput"]["processed_per_minute"], 3, "{own}");
+    // A minute that has just ended is on its way to the history.
+    eventually("all are in the history", || {
+        let history = server.get("/ojs/v1/admin/stats/history?period=1m").expect(200);
+        let points = history["data"].as_array().unwrap().iter();
+        let processed: u64 = points.filter_map(|point| point["processed"].as_u64()).sum();
+        let all = server.get("/ojs/v1/admin/stats").expect(200);
+        let average = all["throughput"]["processed_per_minute"].as_f64().unwrap();
+        (processed == 3 && average == 0.05).then_some(())
+    });
 }
 
 #[test]

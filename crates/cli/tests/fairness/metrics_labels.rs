@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::api::{enqueue_many, limited, of, start};
+use crate::api::{bound, enqueue_many, limited, of, start};
+use crate::support::Server;
 use crate::watch::{await_metric, metric};
 
 #[test]
@@ -24,6 +25,31 @@ fn the_first_tenants_have_their_own_label_and_keep_it() {
     depth("beta", 1.0);
     let own = metric(&server, "ojs_tenant_queue_depth", &[("tenant_id", "aaa")]);
     assert_eq!(own, None);
+}
+
+#[test]
+fn the_first_queues_have_their_own_label_and_keep_it() {
+    let mut server = start(&[("ROTA_METRICS_QUEUES", "10")]);
+    let depth = |server: &Server, queue: &str| {
+        metric(server, "ojs_tenant_queue_depth", &[("tenant_id", "acme"), ("queue", queue)])
+    };
+    for number in 0..12 {
+        enqueue_many(&server, &of("acme", &format!("q{number}")), 1);
+    }
+    let labels = [("tenant_id", "acme"), ("queue", "_other")];
+    await_metric(&server, "ojs_tenant_queue_depth", &labels, 3.0);
+    assert_eq!((depth(&server, "q8"), depth(&server, "q9")), (Some(1.0), None));
+    // One that an operator configures before it has jobs has a label, also after a restart.
+    bound(&server, "mine", json!({"max_depth": 10}));
+    enqueue_many(&server, &of("acme", "mine"), 2);
+    for _ in 0..2 {
+        let labels = [("tenant_id", "acme"), ("queue", "mine")];
+        await_metric(&server, "ojs_tenant_queue_depth", &labels, 2.0);
+        assert_eq!(metric(&server, "ojs_backpressure_pressure", &[("queue", "mine")]), Some(0.2));
+        assert_eq!(depth(&server, "_other"), Some(3.0));
+        assert_eq!(metric(&server, "ojs_scheduling_dispatch_ratio", &[("queue", "q9")]), None);
+        server.restart();
+    }
 }
 
 #[test]

@@ -98,7 +98,8 @@ fn a_throttle_survives_a_restart() {
 fn throttling_is_off_by_default() {
     let server = start(&[]);
     make_noise(&server);
-    await_event(&server, "tenant.throttled", "tenant_id", "noisy");
+    let event = await_event(&server, "tenant.noisy", "tenant_id", "noisy");
+    assert_eq!(event["reason"], "queue_depth_ratio_exceeded");
     let shown = show(&server);
     assert_eq!(shown["throttle"], Value::Null);
     let stats = server.get("/ojs/v1/admin/tenants/noisy/stats").expect(200);
@@ -109,11 +110,29 @@ fn throttling_is_off_by_default() {
     }
     assert_eq!(server.get("/ojs/v1/admin/tenants/quiet-0/stats").expect(200)["noisy"], Value::Null);
     assert_eq!(shown["fairness_weight"].as_f64(), Some(10.0));
-    assert!(
-        events(&server, "tenant.throttled")
-            .iter()
-            .all(|event| { event["data"]["original_weight"] == event["data"]["effective_weight"] })
-    );
+    assert!(events(&server, "tenant.throttled").is_empty());
+}
+
+#[test]
+fn with_a_concurrency_for_each_tenant_a_throttle_lowers_that() {
+    let server = start(&[
+        ("ROTA_NOISY_THROTTLE", "true"),
+        ("ROTA_NOISY_MIN_DEPTH", "50"),
+        ("ROTA_FAIRNESS_STRATEGY", "strict"),
+    ]);
+    put_tenant(&server, "noisy", json!({"limits": {"max_concurrency": 10}}));
+    for n in 0..QUIET {
+        enqueue_many(&server, &of(&format!("quiet-{n}"), "q"), 1);
+    }
+    enqueue_many(&server, &of("noisy", "q"), 60);
+    let event = await_event(&server, "tenant.throttled", "tenant_id", "noisy");
+    let lowered = json!({
+        "action": "concurrency_reduced", "original_concurrency": 10, "effective_concurrency": 2,
+    });
+    assert_has(&event, lowered.clone());
+    assert_has(&show(&server)["throttle"], lowered);
+    let served = tenants(&server.fetch("q", 50));
+    assert_eq!(count(&served, "noisy"), 2, "{served:?}");
 }
 
 #[test]

@@ -45,6 +45,26 @@ fn a_rescheduled_job_gets_the_time_when_the_limit_opens() {
 }
 
 #[test]
+fn rescheduled_jobs_fill_one_window_after_the_other_and_their_return_is_told() {
+    let server = shared();
+    let (key, queue) = (fresh("api"), fresh_queue());
+    let limit =
+        json!({"key": key, "rate": {"limit": 2, "period": "PT2S"}, "on_limit": "reschedule"});
+    let sent = enqueue_many(&server, &limited(&queue, limit), 6);
+    let first = server.fetch(&queue, 9);
+    assert_eq!(ids(&first), sent[..2]);
+    let opens = millis(&first[0]["started_at"]) + 2_000;
+    for (id, at) in sent[2..].iter().zip([opens, opens, opens + 2_000, opens + 2_000]) {
+        let event = await_event(&server, "job.scheduled", "job_id", id);
+        assert_eq!(millis(&event["scheduled_at"]), at, "{event}");
+    }
+    for id in &sent[2..4] {
+        let event = await_event(&server, "rate_limit.released", "job_id", id);
+        assert_eq!((&event["key"], &event["strategy"]), (&json!(key), &json!("rate")));
+    }
+}
+
+#[test]
 fn a_job_held_by_concurrency_is_rescheduled_with_a_delay_that_grows() {
     let server = crate::api::start(&[("ROTA_LIMITS_RESCHEDULE_DELAY", "200ms")]);
     let limit = json!({"key": "api", "concurrency": 1, "on_limit": "reschedule"});

@@ -14,7 +14,7 @@ fn too_many(until: &str) -> Value {
 
 /// Two jobs of a key, the first of which was told to come back later.
 fn paused(server: &Server, key: &str, queue: &str, until: &str) -> (Vec<String>, Value) {
-    let more = json!({"rate_limit": {"key": key, "concurrency": 5}, "retry": {"max_attempts": 1}});
+    let more = json!({"rate_limit": {"key": key, "concurrency": 5}, "retry": {"max_attempts": 2}});
     let sent = enqueue_many(server, &job_with(queue, more), 2);
     assert_eq!(ids(&server.fetch(queue, 1)), sent[..1]);
     let answer = nack(server, &sent[0], too_many(until));
@@ -120,7 +120,7 @@ fn without_a_key_only_the_job_itself_pauses() {
     let server = shared();
     let pause = |ms: i64| {
         let (queue, until) = (fresh_queue(), from_now(ms));
-        let job = job_with(&queue, json!({"retry": {"max_attempts": 1}}));
+        let job = job_with(&queue, json!({"retry": {"max_attempts": 2}}));
         let sent = enqueue_many(&server, &job, 2);
         assert_eq!(server.fetch(&queue, 1).len(), 1);
         (nack(&server, &sent[0], too_many(&until)), queue, sent, until)
@@ -138,11 +138,11 @@ fn without_a_key_only_the_job_itself_pauses() {
 #[test]
 fn a_job_that_only_ever_pauses_ends() {
     let server = start(&[("ROTA_LIMITS_RATE_LIMIT_PAUSES", "3")]);
-    let more =
-        json!({"rate_limit": {"key": "api", "concurrency": 1}, "retry": {"max_attempts": 1}});
+    let retry = json!({"max_attempts": 2, "initial_interval": "PT0.1S"});
+    let more = json!({"rate_limit": {"key": "api", "concurrency": 1}, "retry": retry});
     let id = server.enqueue(job_with("q", more));
     let mut states = Vec::new();
-    for _ in 0..4 {
+    for _ in 0..5 {
         take(&server, "q");
         let answer = nack(&server, &id, too_many(&from_now(100)));
         states.push(crate::shorthand::text(&answer["state"]));
@@ -152,6 +152,43 @@ fn a_job_that_only_ever_pauses_ends() {
     }
     assert_eq!(states.last().map(|state| &**state), Some("discarded"), "{states:?}");
     assert!(states.len() >= 3, "{states:?}");
+}
+
+#[test]
+fn a_final_failure_stays_one_and_pauses_the_key() {
+    let server = shared();
+    let until = from_now(60_000);
+    let last = json!({"retry": {"max_attempts": 1}});
+    let forbidden = json!({"retry": {"non_retryable_errors": ["RateLimitExceeded"]}});
+    let refused = crate::shorthand::merged(too_many(&until), json!({"retryable": false}));
+    for (more, error) in
+        [(last, too_many(&until)), (forbidden, too_many(&until)), (json!({}), refused)]
+    {
+        let (key, queue) = (fresh("api"), fresh_queue());
+        let limit = json!({"rate_limit": {"key": key, "concurrency": 5}});
+        let job = job_with(&queue, crate::shorthand::merged(more, limit));
+        let sent = enqueue_many(&server, &job, 2);
+        assert_eq!(server.fetch(&queue, 1).len(), 1);
+        let answer = nack(&server, &sent[0], error);
+        assert_eq!(answer["state"], "discarded", "{answer}");
+        assert!(server.fetch(&queue, 9).is_empty(), "the key is paused");
+    }
+}
+
+#[test]
+fn a_pause_drops_nothing_and_puts_nothing_off() {
+    let server = shared();
+    for action in ["drop", "reschedule"] {
+        let (key, queue) = (fresh("api"), fresh_queue());
+        let path = format!("/ojs/v1/rate-limits/{key}");
+        let limit = json!({"key": key, "rate": {"limit": 2, "period": "PT1H"}, "on_limit": action});
+        let sent = enqueue_many(&server, &limited(&queue, limit), 2);
+        server.put(&path, json!({"paused_until": from_now(60_000)})).expect(200);
+        assert!(server.fetch(&queue, 9).is_empty());
+        assert!(sent.iter().all(|id| state(&server, id) == "available"), "{action}");
+        server.put(&path, json!({"paused_until": null})).expect(200);
+        assert_eq!(ids(&server.fetch(&queue, 9)), sent, "{action}");
+    }
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn a_summary_is_printed_for_people_or_scripts_or_not_at_all() {
         jobs    12 jobs: 10 available, 2 active
         size    SIZE
         commit  N
-        format  6
+        format  7
         took    TIME
         ");
     });

@@ -18,10 +18,12 @@ impl Engine {
             self.workers.next_check(),
             self.scheduler.fetches().next_deadline(),
             self.blocked.next_deadline(),
-            self.scheduler.next_timer(),
+            self.scheduler.next_timer().map(|at| self.in_monotonic_time(at)),
             self.noise.next_look(),
             self.idle.next_look(),
+            self.idle_limits.next().map(|at| self.in_monotonic_time(at)),
             self.scheduler.is_sweeping().then_some(0),
+            self.classes.is_sweeping().then_some(0),
         ];
         let frozen = self.maintenance.enabled();
         let wall = [
@@ -30,11 +32,19 @@ impl Engine {
             self.watch.next_deadline(),
             self.scheduler.limits().next_end(),
             self.tenants.ends.first().map(|&(at, _)| at),
+            self.tenants.next_trim(),
+            self.journal.unwritten.next(),
             self.minute.map(|minute| minute.saturating_add_ms(60_000)),
+            self.open_intervals.next(),
         ];
         let in_mono = mono.into_iter().flatten().map(|at| at.saturating_sub(self.now.mono));
         let in_wall = wall.into_iter().flatten().map(|at| at.since(self.now.wall).max(0) as u64);
         in_mono.chain(in_wall).min()
+    }
+
+    /// When a time of limits will be there at the earliest.
+    fn in_monotonic_time(&self, at: u64) -> u64 {
+        self.now.mono + at.saturating_sub(self.scheduler.now().mono)
     }
 
     pub(crate) fn advance(&mut self, now: Now) {
@@ -42,9 +52,11 @@ impl Engine {
         self.now.mono = self.now.mono.max(now.mono);
         self.scheduler.advance(self.now);
         self.roll_statistics();
+        self.advance_usage();
         self.end_waits(self.now.mono);
         self.end_blocks(self.now.mono);
         self.listen_for_noise();
+        self.tenants.trim_recent(self.now.wall, SLICE);
         let mut left = SLICE;
         while left > 0 && self.do_one_due_thing() {
             left -= 1;
@@ -68,7 +80,10 @@ impl Engine {
             self.expire_override(limit);
             return true;
         }
-        if self.end_due_throttle(self.now.wall) || self.sweep_one() || self.look_at_one_idle() {
+        if self.end_due_throttle(self.now.wall) || self.sweep_one() {
+            return true;
+        }
+        if self.look_at_one_idle() || self.forget_one_idle_limit() {
             return true;
         }
         !self.maintenance.enabled() && (self.promote_one() || self.trigger_one_cron())
@@ -85,7 +100,11 @@ impl Engine {
         }
         let Timer { attempt, pauses, size, .. } = timer;
         let job = Waiting { attempt, pauses, ..Waiting::fresh(size) };
+        let booking = self.scheduler.unbook(seq);
         self.make_ready(seq, timer.class, job, false);
+        if let Some(booking) = booking {
+            self.scheduler.put_off_is_over(seq, timer.class, booking);
+        }
         true
     }
 
@@ -107,6 +126,7 @@ impl Engine {
             (State::Scheduled | State::Retryable, Some(due)) => {
                 let found = self.timers.remove(due, live.seq);
                 debug_assert!(found, "a job that waits for a time has a timer");
+                self.scheduler.unbook(live.seq);
                 self.count_out(live.class, live.state, size);
             }
             (State::Available, _) if !live.held => self.leave_lane(live.seq, live.class),

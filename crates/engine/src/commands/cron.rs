@@ -19,17 +19,20 @@ struct Skip {
 
 impl Engine {
     pub(crate) fn put_cron(&mut self, spec: &CronSpec) -> Reply {
-        let known = self.crons.take(&spec.name);
-        if known.is_none() && self.crons.len() >= self.config.max_crons {
-            return Reply::Refused(Refusal::TooManyCrons { limit: self.config.max_crons });
+        let tenant = &spec.class.tenant;
+        let created = self.crons.get(&spec.name).is_none();
+        if created
+            && let Err(reached) = self.crons.check_cap(tenant, self.is_configured(Some(tenant)))
+        {
+            return Reply::Refused(reached.into());
         }
-        let created = known.is_none();
         let mut cron = Cron::new(spec, self.wall());
-        if let Some(old) = known {
+        if let Some(old) = self.crons.take(&spec.name) {
             cron.row.created = old.row.created;
             cron.row.last_run = old.row.last_run;
             cron.row.run_count = old.row.run_count;
-            cron.row.runs = old.row.runs;
+            cron.row.skip_count = old.row.skip_count;
+            cron.runs = old.runs;
             cron.plan(self.wall());
             if spec.overlap != Overlap::Enqueue {
                 self.release_all_held(&cron);
@@ -45,6 +48,8 @@ impl Engine {
             return Reply::Refused(Refusal::UnknownCron);
         };
         self.release_all_held(&cron);
+        self.crons.forget_runs(&cron);
+        cron.runs.iter().for_each(|seq| self.remove_run(*seq));
         self.out.mutations.push(Mutation::Remove(Kind::Cron, (**name).into()));
         Reply::Cron { cron: Box::new(cron.view(name)), created: false }
     }
@@ -60,37 +65,54 @@ impl Engine {
         Reply::Cron { cron: view, created: false }
     }
 
-    /// Runs one schedule that is due. Occurrences that were missed meanwhile, however many, are
-    /// made up for by this one.
+    /// Runs one schedule that is due, or reports its runs that clocks skip. Occurrences that were
+    /// missed meanwhile, however many, are made up for by one run.
     pub(crate) fn trigger_one_cron(&mut self) -> bool {
         let Some(name) = self.crons.due(self.wall()) else {
             return false;
         };
-        // Room is made while the schedule is in its place: what has to go may be its earlier runs.
-        let run = self.next_run(&name);
-        let mut cron = self.crons.take(&name).expect("a due schedule exists");
-        let scheduled_for = cron.row.next_run.unwrap_or(self.wall());
-        self.report_dst_skips(&name, &cron, scheduled_for);
-        match run {
-            Ok((job, class)) => self.run_cron(&name, &mut cron, job, class, scheduled_for),
-            Err(Skip { reason, existing }) => {
-                self.skip_run(&name, &cron, reason, existing, scheduled_for);
+        let mut skips = self.report_dst_skips(&name);
+        let cron = self.crons.get(&name).expect("a due schedule exists");
+        let due = cron.row.next_run.filter(|at| *at <= self.wall());
+        let mut ran = false;
+        if let Some(scheduled_for) = due {
+            match self.next_run(&name, scheduled_for) {
+                Ok((job, class)) => {
+                    ran = true;
+                    self.run_cron(&name, job, class, scheduled_for);
+                }
+                Err(skip) => {
+                    skips += 1;
+                    self.skip_run(&name, skip, scheduled_for);
+                }
             }
         }
-        cron.row.last_run = Some(scheduled_for);
+        let mut cron = self.crons.take(&name).expect("a due schedule exists");
+        cron.row.run_count += u64::from(ran);
+        cron.row.skip_count += skips;
+        cron.row.last_run = due.or(cron.row.last_run);
         cron.plan(self.wall());
         self.keep_cron(name, cron);
         true
     }
 
     /// The job of a schedule that is due, and the way made for it.
-    fn next_run(&mut self, name: &CronName) -> Result<(NewJob, ClassId), Skip> {
+    fn next_run(
+        &mut self,
+        name: &CronName,
+        scheduled_for: Millis,
+    ) -> Result<(NewJob, ClassId), Skip> {
         let id = self.new_job_id();
         let cron = self.crons.get(name).expect("a due schedule exists");
-        if let (Overlap::Skip, Some(&seq)) = (cron.row.overlap, cron.row.runs.back()) {
-            return Err(Skip { reason: "overlap_skip", existing: Some(Seq(seq)) });
+        if let (Overlap::Skip, Some(&seq)) = (cron.row.overlap, cron.runs.last()) {
+            return Err(Skip { reason: "overlap_skip", existing: Some(seq) });
         }
-        let scheduled_for = cron.row.next_run.unwrap_or(self.wall());
+        let replaces = cron.row.overlap == Overlap::CancelPrevious && !cron.runs.is_empty();
+        let tenant = &cron.row.class.tenant;
+        let configured = self.is_configured(Some(tenant));
+        if !replaces && self.crons.check_run_cap(tenant, configured).is_err() {
+            return Err(Skip { reason: "too_many_runs", existing: None });
+        }
         let job = NewJob {
             id,
             id_given: false,
@@ -111,52 +133,43 @@ impl Engine {
         JobId::v7(self.wall().0, random)
     }
 
-    fn run_cron(
-        &mut self,
-        name: &CronName,
-        cron: &mut Cron,
-        job: NewJob,
-        class: ClassId,
-        scheduled_for: Millis,
-    ) {
-        if cron.row.overlap == Overlap::CancelPrevious {
-            for seq in std::mem::take(&mut cron.row.runs) {
-                self.cancel_run(Seq(seq));
-            }
-        }
-        let held = cron.row.overlap == Overlap::Enqueue && !cron.row.runs.is_empty();
+    fn run_cron(&mut self, name: &CronName, job: NewJob, class: ClassId, scheduled_for: Millis) {
+        let cron = self.crons.get(name).expect("a due schedule exists");
+        let overlap = cron.row.overlap;
+        let (expression, run_count) = (cron.row.expression.as_str().into(), cron.row.run_count + 1);
+        let earlier: Vec<Seq> = match overlap {
+            Overlap::CancelPrevious => cron.runs.iter().copied().collect(),
+            _ => Vec::new(),
+        };
+        let held = overlap == Overlap::Enqueue && !cron.runs.is_empty();
+        earlier.into_iter().for_each(|seq| self.cancel_run(seq));
         let accepted = self.accept(job, class, Origin::Run { held });
-        cron.row.runs.push_back(accepted.seq.0);
-        cron.row.run_count += 1;
+        self.crons.add_run(name, accepted.seq);
+        self.put(Kind::CronRun, &accepted.seq.to_string(), name);
         let job = self.job_ref(accepted.seq, class).named(accepted.id);
-        let run_count = cron.row.run_count;
-        let (cron, expression) = (name.clone(), Arc::from(&*cron.row.expression));
+        let cron = name.clone();
         self.emit(EventKind::CronTriggered { cron, expression, job, scheduled_for, run_count });
     }
 
     /// A run has ended: the next one that was kept back may go.
     pub(crate) fn cron_run_over(&mut self, seq: Seq) {
-        let Some(name) = self.crons.of_run(seq).cloned() else {
+        if !self.crons.is_run(seq) {
             return;
-        };
-        let Some(mut cron) = self.crons.take(&name) else {
-            return;
-        };
-        let was_first = cron.row.runs.front() == Some(&seq.0);
-        cron.row.runs.retain(|&run| run != seq.0);
-        if was_first
-            && cron.row.overlap == Overlap::Enqueue
-            && let Some(&next) = cron.row.runs.front()
-        {
-            self.release_held(Seq(next));
         }
-        self.keep_cron(name, cron);
+        self.remove_run(seq);
+        if let Some(next) = self.crons.end_run(seq) {
+            self.release_held(next);
+        }
+    }
+
+    fn remove_run(&mut self, seq: Seq) {
+        self.out.mutations.push(Mutation::Remove(Kind::CronRun, seq.to_string().into()));
     }
 
     /// Runs that were kept back have nobody left to wait for.
     fn release_all_held(&mut self, cron: &Cron) {
-        for &seq in &cron.row.runs {
-            self.release_held(Seq(seq));
+        for &seq in &cron.runs {
+            self.release_held(seq);
         }
     }
 
@@ -193,21 +206,19 @@ impl Engine {
         self.crons.insert(name, cron);
     }
 
-    fn report_dst_skips(&mut self, name: &CronName, cron: &Cron, until: Millis) {
-        let since = cron.row.last_run.unwrap_or(cron.row.created);
-        for scheduled_for in cron.schedule.skipped_by_dst(since, until) {
-            self.skip_run(name, cron, "dst_skip", None, scheduled_for);
+    /// Reports runs whose local time does not exist; how many they are.
+    fn report_dst_skips(&mut self, name: &CronName) -> u64 {
+        let cron = self.crons.get(name).expect("a due schedule exists");
+        let skipped = cron.skipped(self.wall());
+        for scheduled_for in &skipped {
+            self.skip_run(name, Skip { reason: "dst_skip", existing: None }, *scheduled_for);
         }
+        skipped.len() as u64
     }
 
-    fn skip_run(
-        &mut self,
-        name: &CronName,
-        cron: &Cron,
-        reason: &'static str,
-        existing: Option<Seq>,
-        scheduled_for: Millis,
-    ) {
+    fn skip_run(&mut self, name: &CronName, skip: Skip, scheduled_for: Millis) {
+        let Skip { reason, existing } = skip;
+        let cron = self.crons.get(name).expect("a due schedule exists");
         self.emit(EventKind::CronSkipped {
             cron: name.clone(),
             expression: Arc::from(&*cron.row.expression),

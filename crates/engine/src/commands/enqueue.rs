@@ -5,6 +5,7 @@ use rota_model::mutation::{Mutation, NewRow};
 use rota_model::{Class, ClassId, Live, OnLimit, Seq, State};
 
 use super::admit::Obstacle;
+use crate::blocked::only_tenant;
 use crate::classes::Home;
 use crate::effect::Pressure;
 use crate::population::push_exact;
@@ -33,7 +34,12 @@ impl Engine {
         }
         let over = match (self.make_way(&jobs), enqueue.wait) {
             (Ok(over), _) => over,
-            (Err(Obstacle::Wait(_)), Some((id, ms))) if ms > 0 && !self.closing => {
+            (Err(Obstacle::Wait(refusal)), Some((id, ms))) if ms > 0 && !self.closing => {
+                let tenant = only_tenant(&jobs);
+                if let Err(reached) = self.blocked.check_cap(tenant, self.is_configured(tenant)) {
+                    self.reject(refusal, &jobs);
+                    return Reply::Refused(reached.into());
+                }
                 self.block(id, jobs, ms);
                 return Reply::Waiting;
             }
@@ -58,9 +64,10 @@ impl Engine {
         queues.dedup();
         let limited =
             jobs.iter().zip(&classes).rev().find(|(job, _)| job.class.policy.limit.is_some());
-        let limit = limited.and_then(|(_, class)| self.glance_at_limit(*class));
+        let limited = limited.map(|(_, class)| *class);
         let accept = |(job, class)| self.accept(job, class, Origin::Client);
         let jobs = jobs.into_iter().zip(classes).map(accept).collect();
+        let limit = limited.and_then(|class| self.glance_at_limit(class));
         let pressure = self.pressure_of(&queues).map(|pressure| self.in_jobs(pressure, &queues));
         Reply::Enqueued(Admission { jobs, over_quota: over, pressure, limit })
     }
@@ -116,6 +123,7 @@ impl Engine {
         if let Some(shard) = self.scheduler.shard(queue, tenant) {
             return Home { queue, tenant, shard };
         }
+        self.label_queue(queue);
         let meter = self.meters.of(&class.tenant, &class.queue);
         let shard = self.shards.add(queue, tenant, meter, self.now.mono);
         self.queues.get_mut(queue).shards += 1;
@@ -131,7 +139,11 @@ impl Engine {
         let slot = self.classes.slot(id);
         let (queue, tenant, shard, class) =
             (slot.queue, slot.tenant, slot.shard, slot.class.clone());
-        let gates = self.gates_for(&class);
+        // One with a limit of its own uses it while it has jobs.
+        let gates = match class.policy.limit {
+            Some(_) => Box::default(),
+            None => self.gates_for(&class),
+        };
         let on_limit = class.policy.limit.as_ref().map(|limit| limit.on_limit);
         let waits = on_limit.is_none_or(|on_limit| on_limit == OnLimit::Wait);
         let priority = class.priority;
@@ -148,9 +160,13 @@ impl Engine {
         let slot = self.classes.slot_mut(class);
         slot.live += 1;
         if slot.live == 1 {
+            let limited = slot.class.policy.limit.is_some();
             let tenant = self.tenants.get_mut(slot.tenant);
             tenant.living_classes += 1;
-            tenant.keys += u32::from(slot.class.policy.limit.is_some());
+            tenant.keys += u32::from(limited);
+            if limited {
+                self.use_limit_again(class);
+            }
         }
     }
 
@@ -158,9 +174,13 @@ impl Engine {
     pub(crate) fn class_lost_job(&mut self, class: ClassId) {
         let slot = self.classes.slot(class);
         if slot.live == 0 {
+            let limited = slot.class.policy.limit.is_some();
             let tenant = self.tenants.get_mut(slot.tenant);
             tenant.living_classes -= 1;
-            tenant.keys -= u32::from(slot.class.policy.limit.is_some());
+            tenant.keys -= u32::from(limited);
+            if limited {
+                self.limited_class_is_idle(class);
+            }
         }
     }
 
@@ -198,10 +218,10 @@ impl Engine {
         self.seq_clock.note(seq, created);
         let slot = self.classes.slot(class);
         let (ix, tenant) = (slot.queue, slot.tenant);
-        self.queues.get_mut(ix).stats.minute.enqueued += 1;
-        self.total.minute.enqueued += 1;
+        self.record(ix, |minute| minute.enqueued += 1);
         self.meter(class).enqueued += 1;
         self.tally(tenant, Tally { enqueued: 1, ..Tally::default() });
+        self.did(tenant).bytes += job.body.len() as u64;
         self.count_enqueued(tenant, 1, self.now.mono as i64);
 
         match (state, due) {

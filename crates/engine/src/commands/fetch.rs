@@ -6,8 +6,10 @@ use rota_model::{ClassId, Ending, QueueName, Seq, State, WorkerId};
 use crate::active::Active;
 use crate::command::later;
 use crate::config::Cost;
+use crate::journal::Dispatcher;
 use crate::queue::QueueIx;
 use crate::scheduler::{Ask, AskedQueues, Pick, Waiting};
+use crate::stats::Dispatches;
 use crate::tenant::Tally;
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
 
@@ -22,6 +24,11 @@ impl Engine {
         let claimed = self.claim_for(&fetch);
         match fetch.wait {
             Some((id, ms)) if claimed.is_empty() && ms > 0 && !self.closing => {
+                let tenant = fetch.tenant.as_ref();
+                let configured = self.is_configured(tenant);
+                if let Err(reached) = self.scheduler.fetches().check_cap(tenant, configured) {
+                    return Reply::Refused(reached.into());
+                }
                 let deadline = self.now.mono.saturating_add(ms);
                 self.wait_for_job(id, fetch, deadline);
                 Reply::Waiting
@@ -72,7 +79,7 @@ impl Engine {
         let job = outcome.job;
         self.count_out(class, State::Available, job.size);
         for (limit, numbers) in outcome.timed {
-            self.journal.started(limit, numbers, self.now.mono as i64);
+            self.journal.started(limit, numbers, self.scheduler.now().mono as i64);
         }
         self.count_dispatch(queue, class, seq, &job, ask);
         let slot = self.classes.slot(class);
@@ -145,19 +152,26 @@ impl Engine {
         let wall = self.wall();
         if let Some(pool) = &ask.pool {
             self.pool_watch.dispatched(pool, wall);
+            self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), Dispatches::ONE);
         }
         self.meters.count_dispatch(meter, ask.pool.as_ref(), own == 0, wall);
-        let queue = self.queues.get_mut(ix);
-        queue.starves = false;
-        queue.stats.minute.dispatched += 1;
-        self.total.minute.dispatched += 1;
+        self.queues.get_mut(ix).starves = false;
+        let mut dispatch = Dispatches::ONE;
         let since = if job.fresh { self.seq_clock.accepted_at(seq) } else { job.since };
         if let Some(since) = since {
             let waited = wall.0.saturating_sub(since.0).max(0) as u64;
-            self.queues.get_mut(ix).stats.minute.wait_ms.record(waited);
-            self.total.minute.wait_ms.record(waited);
             self.meters.at(meter).began_after(waited);
+            (dispatch.waits, dispatch.waited_ms) = (1, waited);
         }
+        self.record(ix, |minute| {
+            minute.dispatched += 1;
+            if dispatch.waits > 0 {
+                minute.wait_ms.record(dispatch.waited_ms);
+            }
+        });
+        self.queues.get_mut(ix).stats.dispatches.add(dispatch, wall);
+        self.total.dispatches.add(dispatch, wall);
+        self.journal.dispatches.add(Dispatcher::Queue(ix), dispatch);
     }
 
     /// The deadline of a job that has left its lane or timer has passed.
@@ -207,7 +221,7 @@ impl Engine {
             return Err(Refusal::NoQueues);
         }
         if let Some(id) = &fetch.worker {
-            self.meet_for(id, fetch.tenant.as_ref())?;
+            self.meet(id, fetch.tenant.as_ref())?;
             fetch.pool.as_ref().map_or(Ok(()), |pool| self.may_join(id, pool))?;
         }
         match fetch.pool.clone().or_else(|| self.pool_of(fetch)) {

@@ -8,7 +8,7 @@ use crate::{Beat, BeatReply, Engine, EventKind, Registration, Reply};
 
 impl Engine {
     pub(crate) fn beat(&mut self, beat: Beat) -> Reply {
-        if let Err(refusal) = self.meet_for(&beat.worker, beat.about.tenant.as_ref()) {
+        if let Err(refusal) = self.meet(&beat.worker, beat.about.tenant.as_ref()) {
             return Reply::Refused(refusal);
         }
         self.note_beat(&beat);

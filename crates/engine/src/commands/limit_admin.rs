@@ -44,7 +44,7 @@ impl Engine {
         row.reason = reason.or(row.reason.take());
         self.say_of_limit(ix, row);
         let view = Box::new(self.limit_view(ix));
-        self.sweep_limit(ix);
+        self.forget_if_idle(ix);
         Reply::Limit(view)
     }
 
@@ -58,7 +58,7 @@ impl Engine {
         let row = LimitRow { declared, from_file: declared.is_some(), ..LimitRow::default() };
         self.say_of_limit(ix, row);
         let view = Box::new(self.limit_view(ix));
-        self.sweep_limit(ix);
+        self.forget_if_idle(ix);
         Reply::Limit(view)
     }
 
@@ -85,6 +85,7 @@ impl Engine {
         }
         // The limit may be forgotten next, and what it did is told before.
         self.tell_notices();
+        self.limit_may_be_idle(ix);
     }
 
     /// Something that was said about a limit is over.
@@ -99,14 +100,6 @@ impl Engine {
         row.replaced.take_if(|other| other.expires <= now);
         if row != limits.limit(ix).row {
             self.say_of_limit(ix, row);
-        }
-    }
-
-    /// A limit that nobody uses and of which nothing is said is forgotten.
-    pub(crate) fn sweep_limit(&mut self, ix: LimitIx) {
-        let limits = self.scheduler.limits();
-        if limits.exists(ix) && limits.limit(ix).is_blank(self.now) {
-            self.forget_limit(ix);
         }
     }
 
@@ -143,7 +136,7 @@ impl Engine {
         let gate = *self.scheduler.gates_of(class).first()?;
         let limits = self.scheduler.limits();
         let own = limits.gate(gate).numbers;
-        let (wall, mono) = (self.wall(), self.now.mono as i64);
+        let (wall, mono) = (self.wall(), self.scheduler.now().mono as i64);
         let limit = limits.limit(limits.gate(gate).limit);
         let numbers = limit.numbers(own, wall);
         let timed: Option<Rate> = numbers.rate.or(numbers.throttle);

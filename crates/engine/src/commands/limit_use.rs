@@ -38,9 +38,15 @@ impl Engine {
         }
         if let Some(kind) = key.strip_prefix("type:").and_then(|t| JobType::parse(t).ok()) {
             for class in self.classes_where(|class| class.kind == kind) {
-                let about = self.classes.slot(class).class.clone();
-                let gates = self.gates_for(&about);
-                self.scheduler.reconfigured(Reconfigured::Gates(class, gates));
+                let slot = self.classes.slot(class);
+                let about = slot.class.clone();
+                // One that has a limit of its own and no jobs does not use any.
+                if slot.live > 0 || about.policy.limit.is_none() {
+                    let gates = self.gates_for(&about);
+                    self.scheduler.reconfigured(Reconfigured::Gates(class, gates));
+                } else {
+                    self.scheduler.reconfigured(Reconfigured::Gates(class, Box::default()));
+                }
             }
         }
         self.recount_active(key);
@@ -117,7 +123,7 @@ impl Engine {
 
     /// The limit lets the jobs of this class start again.
     fn tell_open(&mut self, ix: LimitIx, class: ClassId, head: Seq, (strategy, since): WaitNotice) {
-        let waited = self.now.mono.saturating_sub(since);
+        let waited = self.scheduler.now().mono.saturating_sub(since);
         let limits = self.scheduler.limits();
         if !limits.exists(ix) {
             return;

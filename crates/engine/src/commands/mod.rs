@@ -30,4 +30,4 @@ mod waiting;
 mod worker;
 
 pub(crate) use maintenance::MAINTENANCE;
-pub(crate) use statistics::{ALL_QUEUES, start_of};
+pub(crate) use statistics::{ALL_QUEUES, OpenIntervals};

@@ -12,10 +12,10 @@ const LONGEST: u64 = 3_600_000;
 const LOOK_AHEAD: usize = 1_000;
 
 impl Engine {
-    /// Until so many jobs of a tenant have left, by what left in the last minute.
+    /// Until so many jobs of a tenant have left, by what was started in the last minute.
     pub(super) fn until_gone(&self, ix: TenantIx, jobs: u64) -> u64 {
         let counters = self.tenants.get(ix).counters.as_ref();
-        let last = counters.map(|counters| counters.last_minute(self.wall()));
+        let last = counters.map(|counters| counters.minute.sum(self.wall()));
         let left = last.map_or(0, |tally| u64::from(tally.started));
         (jobs * 60_000).checked_div(left).unwrap_or(60_000).clamp(SHORTEST, LONGEST)
     }
@@ -36,13 +36,11 @@ impl Engine {
         (last.0 - self.wall().0).max(1) as u64
     }
 
-    /// Until a queue has room, by what it finished in the last minute.
+    /// Until a queue has room, by what was started in the last minute.
     pub(super) fn until_drained(&self, name: &QueueName, excess: u64, in_bytes: bool) -> u64 {
         let Some(ix) = self.queues.find(name) else { return SHORTEST };
-        let queue = self.queues.get(ix);
-        let minute = &queue.stats.minute;
-        let done = (minute.completed + minute.failed).max(queue.stats.last.completed);
+        let left = u64::from(self.queues.get(ix).stats.dispatches.sum(self.wall()).count);
         let jobs = if in_bytes { 1 } else { excess };
-        (jobs * 60_000).checked_div(done).unwrap_or(5_000).clamp(SHORTEST, LONGEST)
+        (jobs * 60_000).checked_div(left).unwrap_or(5_000).clamp(SHORTEST, LONGEST)
     }
 }

@@ -36,10 +36,10 @@ impl Engine {
         let tenant = self.classes.slot(active.class).tenant;
         self.meter(active.class).took(duration_ms);
         self.tally(tenant, Tally { completed: 1, ..Tally::default() });
-        for stats in [&mut self.queues.get_mut(ix).stats, &mut self.total] {
-            stats.minute.completed += 1;
-            stats.minute.run_ms.record(duration_ms);
-        }
+        self.record(ix, |minute| {
+            minute.completed += 1;
+            minute.run_ms.record(duration_ms);
+        });
         self.end(seq, active.class, Ending::Completed, ack.result);
         let job = self.job_ref(seq, active.class).named(ack.job.id);
         self.emit(EventKind::Completed { job, attempt: active.attempt, duration_ms });
@@ -50,7 +50,13 @@ impl Engine {
         let active = self.take_active(&nack.job, &nack.holder)?;
         let seq = nack.job.seq;
         let paused = match nack.failure.limited_until {
-            Some(until) if !nack.requeue => self.pause(seq, &active, &nack.failure, until),
+            Some(until) if !nack.requeue => match self.verdict(&active, &nack.failure) {
+                None => self.pause(seq, &active, &nack.failure, until),
+                Some(_) => {
+                    self.pause_key(active.class, until, &nack.failure.kind);
+                    None
+                }
+            },
             _ => None,
         };
         let outcome = if let Some(outcome) = paused {
@@ -127,13 +133,14 @@ impl Engine {
         }
     }
 
-    fn fail(&mut self, seq: Seq, active: &Active, failure: &Failure) -> Outcome {
-        let policy = self.classes.slot(active.class).class.policy.clone();
+    /// How the job ends and why, if this failure is final.
+    fn verdict(&self, active: &Active, failure: &Failure) -> Option<(Ending, &'static str)> {
+        let policy = &self.classes.slot(active.class).class.policy;
         let by_policy = match policy.retry.on_exhaustion {
             Exhaustion::Discard => Ending::Discarded,
             Exhaustion::Unstated | Exhaustion::DeadLetter => Ending::DeadLetter,
         };
-        let verdict = match failure.code {
+        match failure.code {
             Some(HandlerCode::Discard) => Some((Ending::Discarded, "discarded_by_handler")),
             Some(HandlerCode::DeadLetter) => Some((Ending::DeadLetter, "dead_lettered_by_handler")),
             _ if !failure.retryable || policy.retry.forbids_retry_of(&failure.kind) => {
@@ -141,8 +148,12 @@ impl Engine {
             }
             _ if !self.has_attempts_left(active) => Some((by_policy, "max_attempts_exceeded")),
             _ => None,
-        };
-        let Some((ending, reason)) = verdict else {
+        }
+    }
+
+    fn fail(&mut self, seq: Seq, active: &Active, failure: &Failure) -> Outcome {
+        let Some((ending, reason)) = self.verdict(active, failure) else {
+            let policy = self.classes.slot(active.class).class.policy.clone();
             let delay_ms = policy.retry.delay_ms(active.attempt, self.entropy.next());
             self.record_failure(seq, active, failure, Some(delay_ms));
             let due = later(self.wall(), delay_ms);

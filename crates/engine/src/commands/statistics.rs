@@ -1,69 +1,182 @@
-//! Closing the intervals of the statistics.
+//! Counting what happens by the minute and the hour, and writing down what is over.
+//!
+//! A queue's minute is closed when something is counted in a later one, or when its turn comes: some
+//! queues with each step, however many there are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use rota_model::mutation::{HistoryRow, Mutation, Period};
 use rota_model::{ClassId, Millis};
 
+use crate::queue::QueueIx;
 use crate::scheduler::Reconfigured;
-use crate::stats::{Interval, Stats};
+use crate::stats::{Closed, Interval};
 use crate::tenant::TenantIx;
 use crate::{Engine, Reply};
 
 const KEEP_MINUTES_MS: i64 = 25 * 3_600_000;
 const KEEP_HOURS_MS: i64 = 31 * 24 * 3_600_000;
+/// The most queues whose minute or hour is closed in one step, and the most idle classes that are
+/// looked at.
+const SLICE: usize = 128;
+/// The most intervals that are forgotten in one step: more than one step writes.
+const FORGET: u32 = 4 * SLICE as u32;
 
 /// Under which name the statistics of all queues together are kept. No queue can have it.
 pub(crate) const ALL_QUEUES: &str = "";
 
+/// Queues with something to write down when their minute, or hour, is over: each once, by when it
+/// began.
+#[derive(Default)]
+pub(crate) struct OpenIntervals {
+    minutes: VecDeque<(Millis, QueueIx)>,
+    hours: VecDeque<(Millis, QueueIx)>,
+}
+
+impl OpenIntervals {
+    /// When the first of them is over.
+    pub fn next(&self) -> Option<Millis> {
+        let end = |list: &VecDeque<(Millis, QueueIx)>, period: Period| {
+            list.front().map(|(at, _)| at.saturating_add_ms(period.ms()))
+        };
+        let ends = [end(&self.minutes, Period::Minute), end(&self.hours, Period::Hour)];
+        ends.into_iter().flatten().min()
+    }
+}
+
 impl Engine {
-    /// When a minute is over, writes it down and begins the next.
+    /// Counts something for a queue, and for all queues together.
+    pub(crate) fn record(&mut self, ix: QueueIx, count: impl Fn(&mut Interval)) {
+        let now = self.wall();
+        self.close_queue(ix, now);
+        let stats = &mut self.queues.get_mut(ix).stats;
+        count(&mut stats.minute);
+        stats.minute_at = Period::Minute.start_of(now);
+        count(&mut self.total.minute);
+        self.total.minute_at = Period::Minute.start_of(now);
+        self.list_intervals(ix);
+    }
+
+    /// What was counted in a minute before this start.
+    pub(crate) fn restore_interval(&mut self, queue: Option<QueueIx>, at: Millis, past: &Interval) {
+        let now = self.wall();
+        let stats = match queue {
+            Some(ix) => &mut self.queues.get_mut(ix).stats,
+            None => &mut self.total,
+        };
+        if at == Period::Minute.start_of(now) {
+            stats.minute.merge(past);
+            stats.minute_at = at;
+        } else {
+            stats.hour.merge(past);
+            stats.hour_at = Period::Hour.start_of(at);
+        }
+        if let Some(ix) = queue {
+            self.list_intervals(ix);
+        }
+    }
+
+    fn list_intervals(&mut self, ix: QueueIx) {
+        let stats = &mut self.queues.get_mut(ix).stats;
+        let hour_at = Period::Hour.start_of(stats.minute_at.max(stats.hour_at));
+        if !std::mem::replace(&mut stats.minute_listed, true) {
+            self.open_intervals.minutes.push_back((stats.minute_at, ix));
+        }
+        if !std::mem::replace(&mut stats.hour_listed, true) {
+            self.open_intervals.hours.push_back((hour_at, ix));
+        }
+    }
+
+    /// Writes down what is over, a bounded part of it, and begins the next minute.
     pub(crate) fn roll_statistics(&mut self) {
-        let minute = start_of(self.now.wall, Period::Minute);
-        match self.minute {
-            None => self.minute = Some(minute),
-            Some(last) if last < minute => {
-                self.minute = Some(minute);
-                self.close_minute(last, minute);
+        let (now, minute) = (self.now.wall, Period::Minute.start_of(self.now.wall));
+        let closed = self.close_some_queues(now);
+        let last = self.minute.replace(minute).unwrap_or(minute);
+        let hour_over = Period::Hour.start_of(last) < Period::Hour.start_of(now);
+        if last < minute {
+            let mut closed = Closed::new();
+            self.total.close(now, &mut closed);
+            self.total.dispatches.trim(now);
+            self.write_closed(ALL_QUEUES, closed);
+            self.classes.begin_sweep();
+        }
+        if closed > 0 || hour_over {
+            for (period, keep) in [(Period::Minute, KEEP_MINUTES_MS), (Period::Hour, KEEP_HOURS_MS)]
+            {
+                let before = minute.saturating_sub_ms(keep);
+                self.out.mutations.push(Mutation::ForgetHistory { period, before, most: FORGET });
             }
-            Some(_) => {}
+        }
+        if hour_over {
+            self.forget_old_usage();
+        }
+        self.forget_idle_classes();
+    }
+
+    /// Closes intervals of queues that are over, as many as one step may. Gives how many it wrote.
+    fn close_some_queues(&mut self, now: Millis) -> usize {
+        let (minute, hour) = (Period::Minute.start_of(now), Period::Hour.start_of(now));
+        let written = self.out.mutations.len();
+        for _ in 0..SLICE {
+            let open = &mut self.open_intervals;
+            if let Some(&(_, ix)) = open.minutes.front().filter(|(at, _)| *at < minute) {
+                open.minutes.pop_front();
+                self.close_queue(ix, now);
+                let stats = &mut self.queues.get_mut(ix).stats;
+                stats.dispatches.trim(now);
+                stats.minute_listed = !stats.minute.is_empty();
+                if stats.minute_listed {
+                    self.open_intervals.minutes.push_back((minute, ix));
+                }
+            } else if let Some(&(_, ix)) = open.hours.front().filter(|(at, _)| *at < hour) {
+                open.hours.pop_front();
+                self.close_queue(ix, now);
+                let stats = &mut self.queues.get_mut(ix).stats;
+                stats.dispatches.trim(now);
+                stats.hour_listed = !stats.minute.is_empty() || !stats.hour.is_empty();
+                if stats.hour_listed {
+                    self.open_intervals.hours.push_back((hour, ix));
+                }
+            } else {
+                break;
+            }
+        }
+        self.out.mutations.len() - written
+    }
+
+    fn close_queue(&mut self, ix: QueueIx, now: Millis) {
+        let mut closed = Closed::new();
+        let queue = self.queues.get_mut(ix);
+        queue.stats.close(now, &mut closed);
+        if !closed.is_empty() {
+            let name = queue.name.clone();
+            self.write_closed(&name, closed);
+        }
+    }
+
+    fn write_closed(&mut self, queue: &str, closed: Closed) {
+        for (period, at, interval) in closed {
+            self.write_interval(period, at, queue, &interval);
         }
     }
 
     /// Writes the minute under way as it is. A start within it goes on from there.
     pub(crate) fn flush_stats(&mut self) -> Reply {
-        if let Some(minute) = self.minute {
-            self.write_intervals(minute, false);
-        }
+        let open = self.open_intervals.minutes.iter().map(|(_, ix)| self.queues.get(*ix));
+        let open = open.map(|queue| (&*queue.name, &queue.stats));
+        let rows: Vec<_> = open
+            .chain([(ALL_QUEUES, &self.total)])
+            .filter(|(_, stats)| !stats.minute.is_empty())
+            .map(|(name, stats)| row(Period::Minute, stats.minute_at, name, &stats.minute))
+            .collect();
+        self.out.mutations.extend(rows.into_iter().map(Mutation::History));
         Reply::Done
-    }
-
-    fn close_minute(&mut self, closed: Millis, now: Millis) {
-        let hour_over = start_of(closed, Period::Hour) < start_of(now, Period::Hour);
-        self.write_intervals(closed, hour_over);
-        let clear = |stats: &mut Stats| {
-            stats.last = std::mem::take(&mut stats.minute);
-            stats.hour.merge(&stats.last);
-            if hour_over {
-                stats.hour = Interval::default();
-            }
-        };
-        clear(&mut self.total);
-        self.queues.iter_mut().for_each(|queue| clear(&mut queue.stats));
-        if hour_over {
-            for (period, keep) in [(Period::Minute, KEEP_MINUTES_MS), (Period::Hour, KEEP_HOURS_MS)]
-            {
-                let before = now.saturating_sub_ms(keep);
-                self.out.mutations.push(Mutation::ForgetHistory(period, before));
-            }
-        }
-        self.forget_idle_classes();
     }
 
     fn forget_idle_classes(&mut self) {
         let mut gone: BTreeMap<TenantIx, BTreeSet<ClassId>> = BTreeMap::new();
-        for (id, slot) in self.classes.drop_idle(&mut self.out.mutations) {
+        for (id, slot) in self.classes.drop_idle(SLICE, &mut self.out.mutations) {
             gone.entry(slot.tenant).or_default().insert(id);
             let limits = self.scheduler.limits();
             let held = self.scheduler.gates_of(id).iter().map(|gate| limits.gate(*gate).limit);
@@ -72,31 +185,13 @@ impl Engine {
             self.shards.get_mut(slot.shard).classes -= 1;
             for limit in held {
                 self.scheduler.forget_at_key(limit, slot.tenant);
-                self.sweep_limit(limit);
+                self.forget_if_idle(limit);
             }
         }
         // Once for each tenant: some have very many.
         for (tenant, gone) in gone {
             self.tenants.get_mut(tenant).classes.retain(|class| !gone.contains(class));
         }
-    }
-
-    fn write_intervals(&mut self, minute: Millis, with_hour: bool) {
-        let queues = self.queues.iter().map(|queue| (&*queue.name, &queue.stats));
-        let mut rows = Vec::new();
-        for (name, stats) in queues.chain([(ALL_QUEUES, &self.total)]) {
-            if !stats.minute.is_empty() {
-                rows.push(row(Period::Minute, minute, name, &stats.minute));
-            }
-            if with_hour {
-                let mut hour = stats.hour.clone();
-                hour.merge(&stats.minute);
-                if !hour.is_empty() {
-                    rows.push(row(Period::Hour, start_of(minute, Period::Hour), name, &hour));
-                }
-            }
-        }
-        self.out.mutations.extend(rows.into_iter().map(Mutation::History));
     }
 
     pub(crate) fn write_interval(
@@ -113,9 +208,4 @@ impl Engine {
 fn row(period: Period, at: Millis, queue: &str, interval: &Interval) -> HistoryRow {
     let data = serde_json::to_vec(interval).expect("statistics are plain data");
     HistoryRow { period, at, queue: Arc::from(queue), data: data.into() }
-}
-
-/// The beginning of the interval that this moment belongs to.
-pub(crate) fn start_of(at: Millis, period: Period) -> Millis {
-    Millis(at.0 - at.0.rem_euclid(period.ms()))
 }

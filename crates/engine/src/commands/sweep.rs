@@ -51,7 +51,8 @@ impl Engine {
     }
 
     fn put_off(&mut self, swept: &Swept) {
-        let (seq, class, mono) = (swept.seq, swept.class, self.now.mono as i64);
+        let (seq, class) = (swept.seq, swept.class);
+        let mono = self.scheduler.now().mono as i64;
         let at = self.scheduler.book(swept, self.config.reschedule_ms);
         let due = later(self.wall(), (at - mono).max(1) as u64);
         self.out.mutations.push(Mutation::Postpone { seq, due });

@@ -4,6 +4,7 @@ use rota_model::mutation::{Kind, Mutation};
 use rota_model::{Millis, QueueName, State, TenantId};
 
 use crate::command::{TenantChange, later};
+use crate::meters::Sum;
 use crate::queue::QueueIx;
 use crate::scheduler::Reconfigured;
 use crate::tenant::{ApiConfig, Tally, TenantIx};
@@ -67,7 +68,7 @@ impl Engine {
     fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
         let cap = self.cap_of(ix);
         change(self.tenants.get_mut(ix));
-        self.follow_weight(ix);
+        self.follow_config(ix);
         // Another cap is another thing to be told of.
         let same = self.cap_of(ix) == cap;
         self.tenants.get_mut(ix).told_capped &= same;
@@ -97,6 +98,7 @@ impl Engine {
                 keep(&mut tenant.row.changes, note);
             });
         } else {
+            self.forget_usage(ix);
             self.tenants.forget(ix);
             for kind in [Kind::Tenant, Kind::TenantState] {
                 self.out.mutations.push(Mutation::Remove(kind, (**id).into()));
@@ -193,14 +195,14 @@ impl Engine {
     pub(crate) fn tally(&mut self, ix: TenantIx, tally: Tally) {
         let now = self.wall();
         let tenant = self.tenants.get_mut(ix);
-        tenant.counters.get_or_insert_default().add(tally, now);
-        tenant.did.add(tally);
-        if !std::mem::replace(&mut tenant.did_something, true) {
-            self.journal.tenants.push(ix);
+        let counters = tenant.counters.get_or_insert_default();
+        let idle = counters.minute.is_empty();
+        counters.add(tally, now);
+        if idle {
+            self.tenants.note_recent(ix, now);
         }
-        if !std::mem::replace(&mut tenant.heard, true) {
-            self.noise.touch(ix);
-        }
+        self.did(ix).tally.add(tally);
+        self.noise_may_change(ix);
     }
 }
 

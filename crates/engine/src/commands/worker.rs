@@ -9,7 +9,7 @@ use crate::{Engine, EventKind, Failure, Refusal, Registration, Reply};
 impl Engine {
     pub(crate) fn register(&mut self, about: Registration) -> Reply {
         let id = about.worker.clone();
-        let met = self.meet_for(&id, about.tenant.as_ref());
+        let met = self.meet(&id, about.tenant.as_ref());
         let may = |()| about.pool.as_ref().map_or(Ok(()), |pool| self.may_join(&id, pool));
         if let Err(refusal) = met.and_then(may) {
             return Reply::Refused(refusal);
@@ -62,46 +62,22 @@ impl Engine {
         Reply::Done
     }
 
-    /// The same as [`Engine::meet`], on behalf of whoever the worker speaks for.
-    pub(crate) fn meet_for(
-        &mut self,
-        id: &WorkerId,
-        tenant: Option<&TenantId>,
-    ) -> Result<(), Refusal> {
-        let known = self.workers.get(id);
-        if known.is_some_and(|worker| !worker.answers_to(tenant)) {
-            return Err(Refusal::OthersWorker);
-        }
-        let is_new = known.is_none();
-        self.meet(id)?;
-        if let Some(tenant) = tenant.filter(|_| is_new) {
-            self.claim_worker(id, tenant);
-        }
-        Ok(())
-    }
-
-    /// A worker that was just met is this tenant's.
-    fn claim_worker(&mut self, id: &WorkerId, tenant: &TenantId) {
-        if let Some(worker) = self.workers.get_mut(id) {
-            worker.row.about.tenant = Some(tenant.clone());
-            self.write_worker(id);
-        }
-    }
-
-    /// Notes that a worker exists and was just heard of.
-    pub(crate) fn meet(&mut self, id: &WorkerId) -> Result<(), Refusal> {
+    /// Notes that a worker exists and was just heard of. A new one belongs to the tenant that it
+    /// speaks for.
+    pub(crate) fn meet(&mut self, id: &WorkerId, tenant: Option<&TenantId>) -> Result<(), Refusal> {
         let (wall, mono) = (self.now.wall, self.now.mono);
         if let Some(worker) = self.workers.get_mut(id) {
+            if !worker.answers_to(tenant) {
+                return Err(Refusal::OthersWorker);
+            }
             (worker.last_seen, worker.last_seen_mono) = (wall, mono);
             if std::mem::replace(&mut worker.stale, false) {
                 self.worker_changed(id);
             }
             return Ok(());
         }
-        if self.workers.len() >= self.config.max_workers {
-            return Err(Refusal::TooManyWorkers { limit: self.config.max_workers });
-        }
-        let about = Registration::named(id.clone());
+        self.workers.check_cap(tenant, self.is_configured(tenant))?;
+        let about = Registration { tenant: tenant.cloned(), ..Registration::named(id.clone()) };
         let row = WorkerRow { about, since: wall, directive: None, beats: false };
         let worker = Worker::new(row, wall, mono);
         let check_at = mono.saturating_add(self.config.heartbeat_timeout_ms);

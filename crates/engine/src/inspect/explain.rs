@@ -181,7 +181,7 @@ impl Engine {
     fn why_closed(&self, gate: GateIx, closed: &Closed, before: usize) -> Reason {
         let limits = self.scheduler.limits();
         let limit = limits.limit(limits.gate(gate).limit);
-        let (wall, mono) = (self.wall(), self.now.mono as i64);
+        let (wall, mono) = (self.wall(), self.scheduler.now().mono as i64);
         let opens = closed.opens.map(|at| later(wall, at.saturating_sub(mono).max(0) as u64));
         let (before, every) = (before as u64, closed.every_ms.unwrap_or(0));
         let starts_before = match closed.strategy {
@@ -206,7 +206,7 @@ impl Engine {
             lets_in,
             overtaken: limit.gates.iter().any(|other| {
                 let waits = *other != gate && limits.gate(*other).available > 0;
-                waits && limits.opening(*other, self.now).free > 0
+                waits && limits.opening(*other, self.scheduler.now()).free > 0
             }),
         }
     }

@@ -114,7 +114,7 @@ impl Engine {
 
     pub(crate) fn limit_view(&self, ix: LimitIx) -> LimitView {
         let (limit, wall, mono) =
-            (self.scheduler.limits().limit(ix), self.wall(), self.now.mono as i64);
+            (self.scheduler.limits().limit(ix), self.wall(), self.scheduler.now().mono as i64);
         let own: Vec<LimitNumbers> =
             limit.gates.iter().map(|gate| self.scheduler.limits().gate(*gate).numbers).collect();
         let own: Vec<LimitNumbers> = own.into_iter().filter(|n| !n.is_empty()).collect();
@@ -170,7 +170,7 @@ impl Engine {
     }
 
     fn is_closed(&self, gate: GateIx) -> bool {
-        self.scheduler.limits().opening(gate, self.now).free == 0
+        self.scheduler.limits().opening(gate, self.scheduler.now()).free == 0
     }
 
     fn waiting_at(&self, gate: GateIx) -> u64 {

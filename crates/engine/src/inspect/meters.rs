@@ -2,18 +2,20 @@
 //! everyone waiting.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use rota_model::{QueueName, TenantId};
+use rota_model::TenantId;
 
 use super::tenants::part;
 use crate::meters::Label;
-use crate::queue::Queue;
-use crate::{Engine, Meter};
+use crate::queue::{Queue, QueueIx};
+use crate::{Engine, Meter, QueueSettings};
 
 /// What is known of a queue as a whole.
 #[derive(Debug, Clone)]
 pub struct QueueMeter {
-    pub name: QueueName,
+    /// Its name, or `None` where it has no label of its own.
+    pub label: Option<Arc<str>>,
     pub pressure: Option<f64>,
     pub bounded: bool,
     /// Its part of all dispatches in the last minute.
@@ -34,15 +36,14 @@ impl Engine {
     /// So many queues from this place on, in the order in which they came up. Fewer are the last.
     #[must_use]
     pub fn queue_meters(&self, from: usize, most: usize) -> Vec<QueueMeter> {
-        let (left, all) = (self.left_of_minute(), self.dispatched_lately());
+        let (now, all) = (self.wall(), self.dispatched_in_minute());
         let meter = |queue: &Queue| {
-            let stats = &queue.stats;
-            let lately = stats.minute.dispatched + stats.last.dispatched * left / 60_000;
+            let dispatched = u64::from(queue.stats.dispatches.sum(now).count);
             QueueMeter {
-                name: queue.name.clone(),
+                label: self.meters.queue_label(&queue.name),
                 pressure: queue.pressure(),
                 bounded: queue.row.settings.bounds.is_some(),
-                ratio: part(lately, all),
+                ratio: part(dispatched, all),
                 starved: queue.starved,
             }
         };
@@ -62,10 +63,10 @@ impl Engine {
     #[must_use]
     pub fn labels(&self, from: usize, most: usize) -> Vec<LabelView> {
         let now = self.wall();
-        let all = self.meters.lately(now);
+        let all = self.meters.starts(now);
         let view = |label: &Label| LabelView {
             tenant: label.tenant.clone(),
-            share: part(label.lately.of(now), all),
+            share: part(label.starts(now), all),
         };
         self.meters.labels(from, most).map(view).collect()
     }
@@ -80,14 +81,43 @@ impl Engine {
         counts
     }
 
-    /// After a start: what tenants were given in the last minute is known by tenant alone.
-    pub(crate) fn bring_shares_back(&mut self) {
-        let now = self.wall();
-        for (_, tenant) in self.tenants.iter() {
-            let starts = tenant.counters.as_ref().map(|counters| counters.starts());
-            if let Some(starts) = starts.filter(|starts| starts.of(now) > 0) {
-                self.meters.add_lately(&tenant.id, starts);
+    /// A queue that an operator has configured before it has jobs has a label before others. In
+    /// namespaces, tenants configure their queues themselves.
+    pub(crate) fn label_queue(&mut self, ix: QueueIx) {
+        let queue = self.queues.get(ix);
+        let configured = queue.row.settings != QueueSettings::default();
+        if queue.shards == 0 && configured && !self.config.queues_per_tenant {
+            self.meters.give_queue_label(&queue.name, true);
+        }
+    }
+
+    /// After a start: jobs were loaded before the settings of their queues, which decide who has a label.
+    pub(crate) fn label_loaded_queues(&mut self) {
+        self.meters.forget_queues();
+        let configured = |queue: &&Queue| queue.row.settings != QueueSettings::default();
+        if !self.config.queues_per_tenant {
+            for queue in self.queues.iter().filter(configured) {
+                self.meters.give_queue_label(&queue.name, true);
             }
         }
+        for shard in self.shards.iter_mut() {
+            let tenant = &self.tenants.get(shard.tenant).id;
+            shard.meter = self.meters.of(tenant, &self.queues.get(shard.queue).name);
+        }
+    }
+
+    /// After a start: what tenants were given in the last minute is known by tenant alone.
+    pub(crate) fn bring_last_minute_back(&mut self) {
+        let mut recent = Vec::new();
+        for (ix, tenant) in self.tenants.iter() {
+            let Some(counters) = &tenant.counters else { continue };
+            for (slot, tally) in
+                counters.minute.slots().filter(|(_, tally)| tally.shared_starts() > 0)
+            {
+                self.meters.add_starts(&tenant.id, slot, tally.shared_starts());
+            }
+            recent.extend((!counters.minute.is_empty()).then_some(ix));
+        }
+        recent.into_iter().for_each(|ix| self.tenants.note_recent(ix, self.now.wall));
     }
 }

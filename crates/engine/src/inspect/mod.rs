@@ -164,7 +164,7 @@ impl Engine {
     /// The minute under way, over all queues.
     #[must_use]
     pub fn minute(&self) -> Interval {
-        self.total.minute.clone()
+        self.total.current(self.wall())
     }
 
     #[must_use]
@@ -309,7 +309,7 @@ impl Engine {
             totals,
             bytes: queue.jobs.bytes,
             pressure: queue.pressure(),
-            minute: queue.stats.minute.clone(),
+            minute: queue.stats.current(self.wall()),
             oldest: self.scheduler.first_of(ix),
         }
     }

@@ -64,33 +64,25 @@ impl Engine {
             config: pool.config().clone(),
             active_workers,
             active_jobs: pool.active,
-            dispatched_1m: self.pool_watch.dispatched_lately(name, self.wall()),
+            dispatched_1m: self.pool_watch.dispatched_in_minute(name, self.wall()),
         }
-    }
-
-    /// Of the minute under way, in milliseconds: that much of the one before still counts as the last.
-    pub(crate) fn left_of_minute(&self) -> u64 {
-        (60_000 - self.wall().0.rem_euclid(60_000)) as u64
     }
 
     /// How each queue was served in the last minute, by name.
     #[must_use]
     pub fn queue_shares(&self) -> Vec<QueueShare> {
-        let left = self.left_of_minute();
-        let all = self.dispatched_lately();
+        let (now, all) = (self.wall(), self.dispatched_in_minute());
         let mut shares: Vec<QueueShare> = self
             .queues
             .iter()
             .map(|queue| {
-                let stats = &queue.stats;
-                let dispatched = stats.minute.dispatched + stats.last.dispatched * left / 60_000;
-                let mut wait_ms = stats.last.wait_ms.clone();
-                wait_ms.merge(&stats.minute.wait_ms);
+                let dispatches = queue.stats.dispatches.sum(now);
+                let dispatched = u64::from(dispatches.count);
                 QueueShare {
                     name: queue.name.clone(),
                     dispatched,
                     ratio: if all == 0 { 0.0 } else { dispatched as f64 / all as f64 },
-                    avg_wait_ms: wait_ms.mean(),
+                    avg_wait_ms: dispatches.mean_wait_ms(),
                     active: queue.count(State::Active),
                     starved: queue.starved,
                     starves: queue.starves && queue.count(State::Available) > 0,

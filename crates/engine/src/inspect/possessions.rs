@@ -94,13 +94,13 @@ impl Engine {
 
     #[must_use]
     pub fn crons_of_tenant(&self, tenant: &TenantId) -> Vec<CronView> {
-        let own = self.crons.iter().filter(|(_, cron)| cron.row.class.tenant == *tenant);
+        let own = self.crons.of_tenant(tenant);
         own.map(|(name, cron)| cron.view(name)).collect()
     }
 
     /// Jobs of all tenants that were handed out in the last minute.
     #[must_use]
     pub fn dispatched_1m(&self) -> u64 {
-        self.meters.lately(self.wall())
+        self.meters.starts(self.wall())
     }
 }

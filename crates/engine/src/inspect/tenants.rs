@@ -109,10 +109,7 @@ impl Engine {
             dispatched: last.started,
             enqueued: last.enqueued,
             entitled: self.entitled(ix),
-            actual: part(
-                u64::from(last.started - last.own.min(last.started)),
-                self.dispatched_1m(),
-            ),
+            actual: part(last.shared_starts(), self.dispatched_1m()),
             throttled: tenant.throttled(now).is_some(),
         }
     }
@@ -181,10 +178,7 @@ impl Engine {
             weight: self.weight_of(ix),
             effective_weight: self.effective_weight(ix),
             entitled: self.entitled(ix),
-            actual: part(
-                u64::from(last.started - last.own.min(last.started)),
-                self.dispatched_1m(),
-            ),
+            actual: part(last.shared_starts(), self.dispatched_1m()),
             shards: self
                 .scheduler
                 .shards_of(ix)
@@ -223,7 +217,7 @@ impl Engine {
         match shares.len() as f64 {
             0.0 => 1.0,
             // Nothing was handed out anywhere: each counts as much as the other.
-            n if self.dispatched_lately() == 0 => {
+            n if self.dispatched_in_minute() == 0 => {
                 shares.values().map(|(_, share)| share).sum::<f64>() / n
             }
             _ => shares.values().map(|(part, share)| part * share).sum(),
@@ -232,29 +226,27 @@ impl Engine {
 
     /// The part of all dispatches that an account made in the last minute.
     fn dispatched_by(&self, account: AccountIx) -> f64 {
-        let all = self.dispatched_lately();
+        let (now, all) = (self.wall(), self.dispatched_in_minute());
         let own = match self.scheduler.owner(account) {
             Owner::Queue(queue) => {
-                let stats = &self.queues.get(*queue).stats;
-                stats.minute.dispatched + stats.last.dispatched * self.left_of_minute() / 60_000
+                u64::from(self.queues.get(*queue).stats.dispatches.sum(now).count)
             }
             Owner::Shared(RotationKey::Pool(name, _)) => {
-                self.pool_watch.dispatched_lately(name, self.wall())
+                self.pool_watch.dispatched_in_minute(name, now)
             }
             Owner::Shared(RotationKey::Set(_)) => all,
         };
         part(own, all)
     }
 
-    /// Jobs that queues handed out in the last minute, as far as this process knows.
-    pub(crate) fn dispatched_lately(&self) -> u64 {
-        let last = self.total.last.dispatched * self.left_of_minute() / 60_000;
-        self.total.minute.dispatched + last
+    /// Jobs that all queues handed out in the last minute.
+    pub(crate) fn dispatched_in_minute(&self) -> u64 {
+        u64::from(self.total.dispatches.sum(self.wall()).count)
     }
 }
 
 pub(super) fn last_minute(tenant: &Tenant, now: Millis) -> Tally {
-    tenant.counters.as_ref().map_or(Tally::default(), |counters| counters.last_minute(now))
+    tenant.counters.as_ref().map_or(Tally::default(), |counters| counters.minute.sum(now))
 }
 
 pub(super) fn part(is: u64, all: u64) -> f64 {

@@ -6,23 +6,30 @@
 //! written out are of no use any more and go. What a start reads is bounded, and so is what a batch
 //! writes.
 
+mod dispatches;
+mod replay;
 mod rotations;
 mod text;
+mod usage;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{LimitNumbers, Millis, QueueName, Rate, TenantId};
+use rota_model::{LimitNumbers, QueueName, Rate, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::Engine;
-use crate::scheduler::limits::{LimitIx, Partition};
+use crate::scheduler::limits::LimitIx;
 use crate::scheduler::{Owner, RotationKey, Tag};
 use crate::tenant::{Tally, TenantIx, TenantState};
 
+use dispatches::DispatchJournal;
+pub(crate) use dispatches::{DispatchState, Dispatcher};
 pub(crate) use rotations::RotationState;
 use text::{begin_item, end_item, end_list, push_number};
+pub use usage::UnwrittenUsage;
+use usage::{Did, Unwritten};
 
 /// For each thing that changes the journal may have so many entries, even if that is more than is
 /// configured: otherwise things would be written out nearly as often as they change.
@@ -32,9 +39,11 @@ const TRIM_EVERY: u64 = 32;
 
 #[derive(Default)]
 pub(crate) struct Journal {
-    /// Tenants that did something in the batch under way, each once.
-    pub tenants: Vec<TenantIx>,
+    /// What tenants did in the batch under way.
+    tenants: Vec<Did>,
+    pub unwritten: Unwritten,
     limits: BTreeMap<LimitIx, LimitDelta>,
+    pub dispatches: DispatchJournal,
     /// What has changed since it was written out, with the batch in which that began.
     dirty: VecDeque<(u64, Thing)>,
     dirty_limits: BTreeSet<LimitIx>,
@@ -54,12 +63,14 @@ pub(crate) struct Journal {
     as_of: BTreeMap<String, u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Thing {
     Tenant(TenantIx),
     Limit(LimitIx),
     /// How queues take turns, by its number here.
     Rotation(usize),
+    /// What a queue or a pool handed out in the last minute.
+    Dispatches(Dispatcher),
 }
 
 #[derive(Default)]
@@ -75,11 +86,16 @@ struct LimitDelta {
 pub(crate) struct Entry {
     /// Wall-clock time.
     at: i64,
-    /// Jobs enqueued, started, completed and failed.
+    /// Jobs enqueued, started, completed, failed, started by own workers and discarded; the run time
+    /// in ms, and the bytes accepted.
+    #[serde(default)]
+    did: Vec<(TenantId, u32, u32, u32, u32, u32, u32, u64, u64)>,
+    /// What versions before wrote instead: jobs enqueued, started, completed and failed.
+    #[serde(default)]
     tenants: Vec<(TenantId, u32, u32, u32, u32)>,
     turns: Vec<(TenantId, QueueName, i32, Tag)>,
     limits: Vec<(String, LimitEntry)>,
-    /// Jobs that tenants' own workers started.
+    /// And jobs that tenants' own workers started.
     #[serde(default)]
     own: Vec<(TenantId, u32)>,
     /// By rotation.
@@ -87,6 +103,9 @@ pub(crate) struct Entry {
     shared_turns: Vec<(TenantId, String, i32, Tag)>,
     #[serde(default)]
     rotations: Vec<(String, RotationState)>,
+    /// By queue and pool: jobs handed out, those whose wait is known, and their waits in ms.
+    #[serde(default)]
+    dispatches: Vec<(String, u32, u32, u64)>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -151,7 +170,8 @@ impl Engine {
     /// batch, after its last command.
     pub fn seal(&mut self, number: u64, out: &mut Vec<Mutation>) {
         self.journal.number = number;
-        let entries = self.journal.tenants.len() + self.journal.limits.len();
+        let Journal { tenants, limits, dispatches, .. } = &self.journal;
+        let entries = tenants.len() + limits.len() + dispatches.batch.len();
         if entries > 0 {
             let entry = self.write_entry();
             out.push(Mutation::Journal(entry.into()));
@@ -159,6 +179,8 @@ impl Engine {
         for _ in 0..self.journal.owes(entries, self.config.journal_entries) {
             self.write_one_out(out);
         }
+        self.write_past_usage(out);
+        self.drop_written();
         if number >= self.journal.trimmed + TRIM_EVERY {
             let oldest = self.journal.dirty.front().map_or(number, |(first, _)| *first);
             if oldest > self.journal.trimmed {
@@ -172,25 +194,23 @@ impl Engine {
     /// have no character that would have to be escaped.
     fn write_entry(&mut self) -> Vec<u8> {
         let mut out = String::with_capacity(64 * self.journal.tenants.len() + 128);
-        let _ = write!(out, r#"{{"at":{},"tenants":["#, self.now.wall.0);
-        let mut own_starts = String::new();
-        for ix in std::mem::take(&mut self.journal.tenants) {
+        let _ = write!(out, r#"{{"at":{},"did":["#, self.now.wall.0);
+        for did in std::mem::take(&mut self.journal.tenants) {
+            let ix = did.tenant;
+            self.note_usage(ix, self.now.wall, &did.usage());
             let tenant = self.tenants.get_mut(ix);
             if !std::mem::replace(&mut tenant.dirty, true) {
                 self.journal.dirty.push_back((self.journal.number, Thing::Tenant(ix)));
             }
-            tenant.did_something = false;
-            let Tally { enqueued, started, completed, failed, own } =
-                std::mem::take(&mut tenant.did);
-            let id = &tenant.id;
-            begin_item(&mut out, &[id]);
-            for number in [enqueued, started, completed, failed] {
+            tenant.did = 0;
+            let Tally { enqueued, started, completed, failed, own } = did.tally;
+            begin_item(&mut out, &[&tenant.id]);
+            for number in [enqueued, started, completed, failed, own, did.discarded] {
                 push_number(&mut out, number);
             }
+            push_number(&mut out, did.run_ms);
+            push_number(&mut out, did.bytes);
             end_item(&mut out);
-            if own > 0 {
-                let _ = write!(own_starts, r#"["{id}",{own}],"#);
-            }
         }
         end_list(&mut out, r#""turns":["#);
         let mut shared = String::new();
@@ -213,12 +233,11 @@ impl Engine {
         }
         end_list(&mut out, r#""limits":["#);
         self.write_limits(&mut out);
-        for (name, list) in [("own", own_starts), ("shared_turns", shared)] {
-            if !list.is_empty() {
-                end_list(&mut out, &format!(r#""{name}":["#));
-                out.push_str(&list);
-            }
+        if !shared.is_empty() {
+            end_list(&mut out, r#""shared_turns":["#);
+            out.push_str(&shared);
         }
+        self.write_dispatches(&mut out);
         self.write_rotations(&mut out);
         if out.ends_with(',') {
             out.pop();
@@ -228,7 +247,8 @@ impl Engine {
     }
 
     fn write_limits(&mut self, out: &mut String) {
-        let offset = self.now.wall.0 - self.now.mono as i64;
+        let now = self.scheduler.now();
+        let offset = now.wall.0 - now.mono as i64;
         for (ix, delta) in std::mem::take(&mut self.journal.limits) {
             let limits = self.scheduler.limits();
             if !limits.exists(ix) {
@@ -249,17 +269,20 @@ impl Engine {
             Thing::Tenant(ix) => self.write_tenant_out(ix, out),
             Thing::Limit(ix) => self.write_limit_out(ix, out),
             Thing::Rotation(index) => self.journal.write_rotation_out(index, out),
+            Thing::Dispatches(dispatcher) => self.write_dispatches_out(&dispatcher, out),
         }
     }
 
     fn write_tenant_out(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
         // It may have been deleted meanwhile; another may have its name or its number now.
-        if self.tenants.contains(ix) {
-            self.tenants.get_mut(ix).dirty = false;
-        }
-        if !self.tenants.is_known(ix) {
+        if !self.tenants.contains(ix) {
             return;
         }
+        let was_dirty = std::mem::replace(&mut self.tenants.get_mut(ix).dirty, false);
+        if !was_dirty || !self.tenants.is_known(ix) {
+            return;
+        }
+        self.write_usage(ix, out);
         let tenant = self.tenants.get(ix);
         let offset = self.now.wall.0 - self.now.mono as i64;
         let (mut turns, mut shared_turns) = (Vec::new(), BTreeSet::new());
@@ -284,8 +307,17 @@ impl Engine {
         out.push(put(Kind::TenantState, &tenant.id, &state));
     }
 
+    /// Tenants that were written out before their turn are at the head of the list no more.
+    fn drop_written(&mut self) {
+        while let Some((_, Thing::Tenant(ix))) = self.journal.dirty.front()
+            && !self.tenants.get(*ix).dirty
+        {
+            self.journal.dirty.pop_front();
+        }
+    }
+
     fn write_limit_out(&mut self, ix: LimitIx, out: &mut Vec<Mutation>) {
-        let (number, now) = (self.journal.number, self.now);
+        let (number, now) = (self.journal.number, self.scheduler.now());
         let limits = self.scheduler.limits();
         self.journal.dirty_limits.remove(&ix);
         if !limits.exists(ix) {
@@ -297,7 +329,7 @@ impl Engine {
             Some(state) => out.push(put(Kind::LimitState, &name, &state)),
             None => {
                 out.push(Mutation::Remove(Kind::LimitState, name.into()));
-                self.sweep_limit(ix);
+                self.forget_if_idle(ix);
             }
         }
     }
@@ -315,70 +347,4 @@ impl Engine {
 fn put(kind: Kind, name: &str, row: &impl Serialize) -> Mutation {
     let json = serde_json::to_vec(row).expect("a state is plain data");
     Mutation::Put(kind, name.into(), json.into())
-}
-
-/// What a start does with the journal.
-impl Engine {
-    pub(crate) fn replay(&mut self, number: u64, entry: &Entry) {
-        let offset = self.now.wall.0 - self.now.mono as i64;
-        for &(ref id, enqueued, started, completed, failed) in &entry.tenants {
-            let Some(ix) = self.tenants.find(id) else { continue };
-            // There may have been another of this name before.
-            let came_later = Millis(entry.at) < self.tenants.get(ix).row.created;
-            if came_later || self.journal.is_older(id, number) {
-                continue;
-            }
-            let own = entry.own.iter().find(|(known, _)| known == id).map_or(0, |(_, own)| *own);
-            let tally = Tally { enqueued, started, completed, failed, own };
-            let tenant = self.tenants.get_mut(ix);
-            tenant.counters.get_or_insert_default().add(tally, Millis(entry.at));
-            if !std::mem::replace(&mut tenant.dirty, true) {
-                self.journal.dirty.push_back((number, Thing::Tenant(ix)));
-            }
-            if enqueued > 0 {
-                self.count_enqueued(ix, enqueued, entry.at - offset);
-            }
-        }
-        for (id, queue, level, tag) in &entry.turns {
-            if let Some(ix) = self.tenants.find(id).filter(|_| !self.journal.is_older(id, number)) {
-                self.remember_turn(ix, queue, *level, *tag);
-            }
-        }
-        for (id, rotation, level, tag) in &entry.shared_turns {
-            if let Some(ix) = self.tenants.find(id).filter(|_| !self.journal.is_older(id, number)) {
-                self.remember_shared_turn(ix, rotation, *level, *tag);
-            }
-        }
-        for (name, state) in &entry.rotations {
-            if !self.journal.is_older(name, number) {
-                self.remember_rotation(name, state);
-                if let Some(key) = RotationKey::parse(name) {
-                    self.journal.rotation_changed(&key, number);
-                }
-            }
-        }
-        for (name, done) in &entry.limits {
-            let Some(partition) = Partition::parse(name) else { continue };
-            if self.journal.is_older(name, number) {
-                continue;
-            }
-            let starts = done.starts.iter().map(|&(at, n)| (at - offset, n));
-            let ix = self.scheduler.replay_starts(&partition, starts, &done.rates, done.throttle);
-            self.journal.limit_changed(ix, number);
-        }
-    }
-
-    /// A tenant's tag at a queue, as it was; it counts if the tenant has something to be served there.
-    pub(crate) fn remember_turn(&mut self, ix: TenantIx, queue: &str, level: i32, tag: Tag) {
-        if let Some(queue) = self.queues.find(queue) {
-            self.scheduler.restore_tag(queue, ix, level, tag);
-        }
-    }
-
-    /// The same over all queues of a rotation.
-    pub(crate) fn remember_shared_turn(&mut self, ix: TenantIx, name: &str, level: i32, tag: Tag) {
-        if let Some(key) = RotationKey::parse(name) {
-            self.scheduler.restore_shared_tag(key, ix, level, tag);
-        }
-    }
 }

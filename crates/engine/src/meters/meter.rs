@@ -13,8 +13,8 @@ use crate::population::Population;
 #[derive(Debug, Clone)]
 pub struct Meter {
     pub label: LabelIx,
-    /// In namespaces, all queues that tenants of this label call so.
-    pub queue: Arc<str>,
+    /// In namespaces, all queues that tenants of this label call so; `None` is all that have no label.
+    pub queue: Option<Arc<str>>,
     pub(crate) jobs: Population,
     pub enqueued: u64,
     pub ended: Counts,
@@ -38,7 +38,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(label: LabelIx, queue: Arc<str>) -> Self {
+    pub(super) fn new(label: LabelIx, queue: Option<Arc<str>>) -> Self {
         Self {
             label,
             queue,

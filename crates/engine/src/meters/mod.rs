@@ -1,16 +1,16 @@
 //! Figures for those who watch from outside, by tenant and queue. They are counted where things
 //! happen, so that reading them costs the same however many tenants there are.
 
-mod lately;
+mod last_minute;
 mod meter;
 mod times;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rota_model::{Millis, PoolName, QueueName, TenantId};
 
-pub(crate) use lately::Lately;
+pub(crate) use last_minute::{LastMinute, SLOT_MS, SLOTS, Sum, slot_of};
 pub use meter::Meter;
 pub use times::Times;
 
@@ -29,34 +29,64 @@ pub(crate) struct MeterIx(u32);
 pub(crate) struct Label {
     /// `None` is everyone without a label of their own.
     pub tenant: Option<TenantId>,
-    /// Jobs handed out.
-    pub lately: Lately,
-    /// By the name that the tenant calls the queue.
-    meters: BTreeMap<Arc<str>, MeterIx>,
+    /// Jobs handed out to shared workers.
+    starts: LastMinute<u64>,
+    /// By the queue's label.
+    meters: BTreeMap<QueueLabel, MeterIx>,
+}
+
+/// The name that tenants call a queue; `None` is all that have no label of their own.
+pub(crate) type QueueLabel = Option<Arc<str>>;
+
+/// How much is told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MetricBounds {
+    pub tenants: usize,
+    pub queues: usize,
+    /// Pairs of a tenant and a queue. Beyond that, a tenant's jobs in further queues are counted
+    /// together.
+    pub pairs: usize,
+}
+
+impl Default for MetricBounds {
+    fn default() -> Self {
+        Self { tenants: 1_000, queues: 1_000, pairs: 10_000 }
+    }
 }
 
 pub(crate) struct Meters {
-    most_labels: usize,
+    bounds: MetricBounds,
     labels: Vec<Label>,
     /// A tenant keeps its label when it is forgotten and comes back: a series that changes hands
     /// tells nothing.
     by_tenant: BTreeMap<TenantId, LabelIx>,
+    /// Queues with a label of their own, which they keep.
+    queues: BTreeSet<Arc<str>>,
     all: Vec<Meter>,
     free: Vec<MeterIx>,
-    lately: Lately,
+    starts: LastMinute<u64>,
 }
 
 impl Meters {
-    pub fn new(most_labels: usize) -> Self {
-        let other = Label { tenant: None, lately: Lately::default(), meters: BTreeMap::new() };
+    pub fn new(bounds: MetricBounds) -> Self {
+        let other = Label { tenant: None, starts: LastMinute::default(), meters: BTreeMap::new() };
         Self {
-            most_labels,
+            bounds,
             labels: vec![other],
             by_tenant: BTreeMap::new(),
+            queues: BTreeSet::new(),
             all: Vec::new(),
             free: Vec::new(),
-            lately: Lately::default(),
+            starts: LastMinute::default(),
         }
+    }
+
+    /// No queue has a label, and nothing was counted in any.
+    pub fn forget_queues(&mut self) {
+        self.queues.clear();
+        self.all.clear();
+        self.free.clear();
+        self.labels.iter_mut().for_each(|label| label.meters.clear());
     }
 
     /// The tenant's label. The first tenants that come up get one of their own.
@@ -64,12 +94,12 @@ impl Meters {
         if let Some(&label) = self.by_tenant.get(tenant) {
             return label;
         }
-        if self.by_tenant.len() >= self.most_labels {
+        if self.by_tenant.len() >= self.bounds.tenants {
             return LabelIx::OTHER;
         }
         let label = LabelIx(self.labels.len() as u32);
-        let (id, lately) = (Some(tenant.clone()), Lately::default());
-        self.labels.push(Label { tenant: id, lately, meters: BTreeMap::new() });
+        let (id, starts) = (Some(tenant.clone()), LastMinute::default());
+        self.labels.push(Label { tenant: id, starts, meters: BTreeMap::new() });
         self.by_tenant.insert(tenant.clone(), label);
         label
     }
@@ -78,15 +108,34 @@ impl Meters {
         self.by_tenant.contains_key(tenant)
     }
 
+    /// The queue's label. The first queues that come up get one of their own; the last tenth is kept
+    /// for queues that an operator has configured.
+    pub fn give_queue_label(&mut self, queue: &QueueName, configured: bool) -> QueueLabel {
+        let most = self.bounds.queues;
+        let open = if configured { most } else { most - most / 10 };
+        if !self.queues.contains(queue.local()) && self.queues.len() < open {
+            self.queues.insert(queue.local().into());
+        }
+        self.queue_label(queue)
+    }
+
+    pub fn queue_label(&self, queue: &QueueName) -> QueueLabel {
+        self.queues.get(queue.local()).cloned()
+    }
+
     /// Where a tenant's jobs in a queue are counted, until it is released.
     pub fn of(&mut self, tenant: &TenantId, queue: &QueueName) -> MeterIx {
         let ix = self.give_label(tenant);
+        let mut queue = self.give_queue_label(queue, false);
         let label = &mut self.labels[ix.0 as usize];
-        if let Some(&meter) = label.meters.get(queue.local()) {
+        let in_use = self.all.len() - self.free.len();
+        if !label.meters.contains_key(&queue) && in_use >= self.bounds.pairs {
+            queue = None;
+        }
+        if let Some(&meter) = label.meters.get(&queue) {
             self.all[meter.0 as usize].shards += 1;
             return meter;
         }
-        let queue = Arc::<str>::from(queue.local());
         let meter = self.free.pop().unwrap_or(MeterIx(self.all.len() as u32));
         label.meters.insert(queue.clone(), meter);
         let fresh = Meter { shards: 1, ..Meter::new(ix, queue) };
@@ -129,15 +178,15 @@ impl Meters {
         if !shared {
             return;
         }
-        self.labels[label.0 as usize].lately.add(now);
-        self.lately.add(now);
+        self.labels[label.0 as usize].starts.add(1, now);
+        self.starts.add(1, now);
     }
 
     /// Jobs that were handed out before this process began.
-    pub fn add_lately(&mut self, tenant: &TenantId, starts: Lately) {
+    pub fn add_starts(&mut self, tenant: &TenantId, slot: u32, starts: u64) {
         let label = self.give_label(tenant);
-        self.labels[label.0 as usize].lately.merge(starts);
-        self.lately.merge(starts);
+        self.labels[label.0 as usize].starts.add_to(slot, starts);
+        self.starts.add_to(slot, starts);
     }
 
     /// So many from this place on that were ever used. Fewer than there are places is not the end.
@@ -153,9 +202,16 @@ impl Meters {
         self.labels.iter().skip(from).take(most)
     }
 
-    /// All jobs handed out in the last minute.
-    pub fn lately(&self, now: Millis) -> u64 {
-        self.lately.of(now)
+    /// All jobs handed out to shared workers in the last minute.
+    pub fn starts(&self, now: Millis) -> u64 {
+        self.starts.sum(now)
+    }
+}
+
+impl Label {
+    /// Of them, those of this label.
+    pub fn starts(&self, now: Millis) -> u64 {
+        self.starts.sum(now)
     }
 }
 
@@ -165,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_first_tenants_keep_their_labels_and_the_rest_share_one() {
-        let mut meters = Meters::new(2);
+        let mut meters = Meters::new(MetricBounds { tenants: 2, ..MetricBounds::default() });
         let tenant = |name| TenantId::parse(name).unwrap();
         let queue = |name| QueueName::parse(name).unwrap();
         let mut of = |name, on| meters.of(&tenant(name), &queue(on));
@@ -181,5 +237,34 @@ mod tests {
             meters.slice(0, 9).map(|meter| meter.label).collect::<Vec<_>>(),
             [LabelIx::OTHER]
         );
+    }
+
+    #[test]
+    fn the_first_queues_keep_their_labels_and_the_rest_share_one() {
+        let bounds = MetricBounds { queues: 10, ..MetricBounds::default() };
+        let mut meters = Meters::new(bounds);
+        let tenant = TenantId::parse("a").unwrap();
+        let queue = |number: usize| QueueName::parse(&format!("q{number}")).unwrap();
+        let of: Vec<_> = (0..12).map(|number| meters.of(&tenant, &queue(number))).collect();
+        assert_eq!(of.iter().collect::<BTreeSet<_>>().len(), 10, "nine, and all others");
+        assert_eq!(meters.of(&tenant, &queue(8)), of[8]);
+        assert_eq!((of[9], meters.queue_label(&queue(9))), (of[11], None));
+        // There is one left for a queue that an operator has configured, and then none.
+        let given = [20, 21].map(|number| meters.give_queue_label(&queue(number), true));
+        assert_eq!(given, [Some("q20".into()), None]);
+        assert_ne!(meters.of(&tenant, &queue(20)), of[9]);
+    }
+
+    #[test]
+    fn pairs_of_tenants_and_queues_are_bounded() {
+        let mut meters = Meters::new(MetricBounds { tenants: 9, queues: 90, pairs: 5 });
+        for number in 0..20 {
+            for tenant in ["a", "b"] {
+                let queue = QueueName::parse(&format!("q{number}")).unwrap();
+                meters.of(&TenantId::parse(tenant).unwrap(), &queue);
+            }
+        }
+        // Five, and for each of the tenants one of all its other queues.
+        assert_eq!(meters.len(), 7);
     }
 }

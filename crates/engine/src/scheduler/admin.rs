@@ -28,6 +28,7 @@ impl Scheduler {
     /// Nobody uses the limit and nothing is said about it.
     pub fn forget_limit(&mut self, limit: LimitIx) {
         self.limits.forget(limit);
+        self.paused_lanes.remove(&limit);
     }
 
     /// A limit of which something was said until this moment.

@@ -6,10 +6,10 @@ use rota_model::{PoolName, QueueName, TenantId, WorkerId};
 
 use super::pool::Pools;
 use crate::queue::QueueIx;
-use crate::{Fetch, WaiterId};
+use crate::{Cap, CapCounter, CapReached, Capped, Fetch, WaiterId};
 
-#[derive(Default)]
 pub(crate) struct Fetches {
+    owned: CapCounter,
     all: BTreeMap<WaiterId, Waiter>,
     by_deadline: BTreeSet<(u64, WaiterId)>,
     by_worker: BTreeMap<WorkerId, BTreeSet<WaiterId>>,
@@ -61,6 +61,25 @@ pub(crate) struct Waits {
 }
 
 impl Fetches {
+    pub fn new(cap: Cap) -> Self {
+        Self {
+            owned: CapCounter::new(Capped::WaitingFetches, cap),
+            all: BTreeMap::new(),
+            by_deadline: BTreeSet::new(),
+            by_worker: BTreeMap::new(),
+            by_taker: BTreeMap::new(),
+            by_pool: BTreeMap::new(),
+            counts: Vec::new(),
+            for_new_queue: BTreeMap::new(),
+            tried: BTreeSet::new(),
+        }
+    }
+
+    /// Whether one more may wait.
+    pub fn check_cap(&self, tenant: Option<&TenantId>, configured: bool) -> Result<(), CapReached> {
+        self.owned.check(tenant, configured)
+    }
+
     pub fn add(
         &mut self,
         id: WaiterId,
@@ -69,6 +88,7 @@ impl Fetches {
         waits: Waits,
         find: impl Fn(&str) -> Option<QueueIx>,
     ) {
+        self.owned.add(fetch.tenant.as_ref());
         self.by_deadline.insert((deadline, id));
         if let Some(worker) = &fetch.worker {
             self.by_worker.entry(worker.clone()).or_default().insert(id);
@@ -93,6 +113,7 @@ impl Fetches {
     ) -> Option<Fetch> {
         self.unlist(id, &find);
         let waiter = self.all.remove(&id)?;
+        self.owned.remove(waiter.fetch.tenant.as_ref());
         self.by_deadline.remove(&(waiter.deadline, id));
         if let Some(worker) = &waiter.fetch.worker
             && let Some(ids) = self.by_worker.get_mut(worker)

@@ -16,7 +16,7 @@ impl Scheduler {
         loop {
             let pick = self.decide(ask, true).or_else(|| self.decide_without_deferrals(ask));
             self.end_deferrals();
-            if pick.is_some() || self.to_wake.is_empty() && self.to_withdraw.is_empty() {
+            if pick.is_some() || self.is_settled() {
                 return pick;
             }
             self.wake_some();
@@ -224,7 +224,10 @@ impl Scheduler {
         match gate {
             None => {
                 if let Some((gate, closed)) = self.closed_gate(class) {
-                    self.begin_sweep(class, gate, &closed);
+                    match closed.paused {
+                        true => self.wait_for_pause(class, gate),
+                        false => self.begin_sweep(class, gate, &closed),
+                    }
                     return None;
                 }
             }

@@ -236,10 +236,13 @@ impl Scheduler {
         timed
     }
 
-    /// A gate that does not let a job of this class start now.
+    /// A gate that does not let a job of this class start now; one that is paused, if there is one.
     pub(super) fn closed_gate(&self, class: ClassId) -> Option<(GateIx, Closed)> {
-        let gates = self.class(class).gates.iter();
-        gates.copied().find_map(|gate| Some((gate, self.limits.opening(gate, self.now).closed?)))
+        let closed = || {
+            let gates = self.class(class).gates.iter().copied();
+            gates.filter_map(|gate| Some((gate, self.limits.opening(gate, self.now).closed?)))
+        };
+        closed().find(|(_, closed)| closed.paused).or_else(|| closed().next())
     }
 
     fn leave_pool(&mut self, pool: &PoolName) {

@@ -1,6 +1,6 @@
 //! The scheduler's state, and the verbs by which the engine speaks to it.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use ahash::RandomState;
 use rota_model::{ClassId, PoolName, Seq, TenantId, Weight};
@@ -14,6 +14,7 @@ use super::pool::Pools;
 use super::queue::Queue;
 use super::rotations::Rotations;
 use super::size::Size;
+use super::sweeps::Booking;
 use super::turn::{TurnIx, Turns};
 use crate::Now;
 use crate::config::{Config, Cost, PriorityScope};
@@ -24,7 +25,10 @@ use crate::tenant::TenantIx;
 
 pub(crate) struct Scheduler {
     pub(super) rules: Rules,
+    /// The clock of limits: see [`Scheduler::advance`].
     pub(super) now: Now,
+    /// The clocks of the engine.
+    pub(super) last: Now,
     pub(super) queues: Pages<Queue>,
     pub(super) tenants: Pages<Tenant>,
     pub(super) shards: Pages<Shard>,
@@ -39,6 +43,12 @@ pub(crate) struct Scheduler {
     pub(super) fetches: Fetches,
     /// Lanes whose jobs are dropped or put off, because they would start and may not.
     pub(super) sweeps: VecDeque<ClassId>,
+    /// Jobs that were put off.
+    pub(super) bookings: HashMap<Seq, Booking, RandomState>,
+    /// Lanes of jobs that do not wait for limits, and wait because a key is paused.
+    pub(super) paused_lanes: BTreeMap<LimitIx, BTreeSet<ClassId>>,
+    /// Such lanes whose pause may be over.
+    pub(super) to_place_again: VecDeque<ClassId>,
     /// Queues that may have a job for a waiting fetch, in the order in which they came up.
     pub(super) to_serve: ServeList,
     /// The same for fetches of one tenant.
@@ -160,6 +170,7 @@ impl Scheduler {
                 one_job,
             },
             now: Now::default(),
+            last: Now::default(),
             queues: Pages::default(),
             tenants: Pages::default(),
             shards: Pages::default(),
@@ -171,8 +182,11 @@ impl Scheduler {
             limits: Limits::new(hasher.clone()),
             pools: Pools::default(),
             rotations: Rotations::default(),
-            fetches: Fetches::default(),
+            fetches: Fetches::new(config.caps.waiting_fetches),
             sweeps: VecDeque::new(),
+            bookings: HashMap::with_hasher(hasher.clone()),
+            paused_lanes: BTreeMap::new(),
+            to_place_again: VecDeque::new(),
             to_serve: ServeList::default(),
             to_serve_tenant: BTreeSet::new(),
             to_serve_pools: BTreeSet::new(),

@@ -4,12 +4,21 @@
 use rota_model::{ClassId, Seq};
 
 use super::Scheduler;
-use super::lane::{Place, Waiting};
-use super::limits::{Closed, GateIx};
+use super::lane::{Lane, Place, Waiting};
+use super::limits::{Closed, GateIx, LimitIx, WaitNotice};
 use super::notice::Notice;
 
 /// The farthest that a job is put off for want of a slot.
 const LONGEST_MS: u64 = 3_600_000;
+
+/// A job that was put off, and what was said then.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Booking {
+    limit: LimitIx,
+    told: WaitNotice,
+    /// It is known when the limit will let it in, and others come after it.
+    has_place: bool,
+}
 
 /// A job that left its lane because a limit is reached.
 pub(crate) struct Swept {
@@ -43,6 +52,7 @@ impl Scheduler {
             let &class = self.sweeps.front()?;
             let closed = self.closed_gate(class);
             if let Some((gate, closed)) = closed
+                && !closed.paused
                 && let Some((seq, job)) = self.pop(class)
             {
                 return Some(Swept { seq, class, job, gate, closed });
@@ -62,26 +72,71 @@ impl Scheduler {
         }
     }
 
-    /// The moment to which a job is put off: one of its own, so that jobs which are put off one after
-    /// the other do not all come back at the same time. `step_ms` where it is not known when a slot
-    /// will be free.
+    /// Jobs that do not wait for a limit do so while their key is paused: a pause may end at any
+    /// moment.
+    pub(super) fn wait_for_pause(&mut self, class: ClassId, gate: GateIx) {
+        self.move_to_gate(class, gate);
+        let limit = self.limits.gate(gate).limit;
+        self.paused_lanes.entry(limit).or_default().insert(class);
+    }
+
+    /// What is said about a limit has changed: lanes that wait because it was paused are looked at again.
+    pub(super) fn pause_may_be_over(&mut self, limit: LimitIx) {
+        let lanes = self.paused_lanes.remove(&limit);
+        self.to_place_again.extend(lanes.into_iter().flatten());
+    }
+
+    /// Whether there was such a lane.
+    pub(super) fn place_one_again(&mut self) -> bool {
+        let Some(class) = self.to_place_again.pop_front() else { return false };
+        let is_known = self.classes.get(class.0 as usize).is_some_and(Option::is_some);
+        let lane = self.lanes.get(class).filter(|_| is_known);
+        let waits_at_gate = |lane: &Lane| matches!(lane.place, Place::Turn(_, _, Some(_)));
+        if lane.is_some_and(waits_at_gate) && !self.class(class).waits {
+            self.displace_lane(class);
+            self.place_lane(class);
+        }
+        true
+    }
+
+    /// The moment to which a job is put off: the first at which its limit lets it in after those that
+    /// were put off before. `step_ms` where it is not known when a slot will be free.
     pub fn book(&mut self, swept: &Swept, step_ms: u64) -> i64 {
-        let mono = self.now.mono as i64;
-        let step = step_ms.max(1);
-        let limit = self.limits.limit_mut(self.limits.gate(swept.gate).limit);
-        let booked = |limit_booked: i64, opens: i64, every: u64| {
-            opens.max(limit_booked.saturating_add(every as i64)).max(mono + 1)
+        let (now, step) = (self.now, step_ms.max(1));
+        let gate = self.limits.gate(swept.gate);
+        let (ix, numbers) = (gate.limit, gate.numbers);
+        let limit = self.limits.limit_mut(ix);
+        let has_place = swept.closed.opens.is_some();
+        let at = if has_place {
+            limit.booked += 1;
+            limit.lets_in(numbers, limit.booked - 1, now)
+        } else {
+            limit.put_off = limit.put_off.saturating_add(1);
+            now.mono as i64 + (step * u64::from(limit.put_off)).min(LONGEST_MS) as i64
         };
-        match swept.closed.opens {
-            Some(opens) => {
-                let every = swept.closed.every_ms.unwrap_or(step);
-                limit.booked = booked(limit.booked, opens, every);
-                limit.booked
-            }
-            None => {
-                limit.put_off = limit.put_off.saturating_add(1);
-                mono + (step * u64::from(limit.put_off)).min(LONGEST_MS) as i64
-            }
+        let told = (swept.closed.strategy, now.mono);
+        self.bookings.insert(swept.seq, Booking { limit: ix, told, has_place });
+        at.max(now.mono as i64 + 1)
+    }
+
+    /// A job that may have been put off is due, or gone.
+    pub fn unbook(&mut self, seq: Seq) -> Option<Booking> {
+        if self.bookings.is_empty() {
+            return None;
+        }
+        let booking = self.bookings.remove(&seq)?;
+        if booking.has_place && self.limits.exists(booking.limit) {
+            let limit = self.limits.limit_mut(booking.limit);
+            limit.booked = limit.booked.saturating_sub(1);
+        }
+        Some(booking)
+    }
+
+    /// A job that was put off is back; that is said if it may start.
+    pub fn put_off_is_over(&mut self, seq: Seq, class: ClassId, booking: Booking) {
+        if self.closed_gate(class).is_none() {
+            let Booking { limit, told, .. } = booking;
+            self.notices.push(Notice::LimitReleased { limit, class, head: seq, told });
         }
     }
 }

@@ -10,6 +10,7 @@ use super::limits::{Closed, GateIx, LimitIx, Limits};
 use super::pool::Pools;
 use super::rotations::{ChangedRotation, RotationKey};
 use super::tag::Tag;
+use crate::Now;
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
@@ -23,6 +24,11 @@ pub(crate) struct ChangedTag {
 }
 
 impl Scheduler {
+    /// The time by which limits are counted.
+    pub fn now(&self) -> Now {
+        self.now
+    }
+
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

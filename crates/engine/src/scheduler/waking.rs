@@ -18,10 +18,16 @@ const LOOKED_THROUGH: usize = 64;
 impl Scheduler {
     /// Time has passed. Limits whose time has come are looked at by [`Scheduler::next_waiting`], a
     /// bounded number at a time.
+    ///
+    /// Limits are counted in monotonic time and seen in wall-clock time. So that they hold by either,
+    /// time passes here as it does on the slower of the two clocks.
     pub fn advance(&mut self, now: Now) {
-        self.now = now;
+        let by_wall = now.wall.since(self.last.wall).max(0) as u64;
+        let passed = now.mono.saturating_sub(self.last.mono).min(by_wall);
+        self.now = Now { wall: now.wall, mono: self.now.mono + passed };
+        self.last = now;
         for _ in 0..TIMERS_AT_ONCE {
-            let Some(due) = self.limits.pop_timer(now.mono) else { return };
+            let Some(due) = self.limits.pop_timer(self.now.mono) else { return };
             self.to_wake.insert(due);
         }
     }
@@ -105,6 +111,9 @@ impl Scheduler {
     pub(super) fn wake_some(&mut self) -> bool {
         for _ in 0..WOKEN_AT_ONCE {
             self.steps += 1;
+            if self.place_one_again() {
+                continue;
+            }
             if let Some(&turn) = self.to_withdraw.front() {
                 if !self.withdraw_offers(turn) {
                     self.to_withdraw.pop_front();
@@ -120,9 +129,14 @@ impl Scheduler {
         true
     }
 
+    /// Nobody is to be woken, and no lane to be placed again.
+    pub(super) fn is_settled(&self) -> bool {
+        self.to_wake.is_empty() && self.to_withdraw.is_empty() && self.to_place_again.is_empty()
+    }
+
     /// Before a fetch is served, wakes those in its queues that sleep at limits which may have opened.
     pub(super) fn wake_asked(&mut self, ask: &Ask) {
-        if self.to_wake.is_empty() && self.to_withdraw.is_empty() {
+        if self.is_settled() {
             return;
         }
         self.withdraw_from_parked();
@@ -219,6 +233,7 @@ impl Scheduler {
 
     /// What is said about a limit has changed: everybody who waits for it looks again.
     pub(super) fn limit_changed(&mut self, limit: LimitIx) {
+        self.pause_may_be_over(limit);
         let is = self.limits.limit_mut(limit);
         is.said += 1;
         self.to_wake.extend(is.sleepers.buckets().map(|bucket| (limit, bucket)));
@@ -226,7 +241,7 @@ impl Scheduler {
         queues.into_iter().for_each(|queue| self.refresh(limit, queue));
     }
 
-    /// When something is to be looked at, in monotonic time.
+    /// When something is to be looked at, in the time of limits.
     pub fn next_timer(&self) -> Option<u64> {
         self.limits.next_timer()
     }

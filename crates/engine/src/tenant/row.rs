@@ -46,12 +46,16 @@ pub struct Change {
     pub after: Option<TenantConfig>,
 }
 
-/// A tenant's weight is lowered for a while, because it takes too much.
+/// A tenant's weight, and where each tenant has a concurrency of its own that too, is lowered for a
+/// while, because it takes too much.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttle {
     pub reason: String,
     pub original: Weight,
     pub effective: Weight,
+    /// The tenant's concurrency, and what is left of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<(u32, u32)>,
     pub since: Millis,
     pub until: Millis,
 }

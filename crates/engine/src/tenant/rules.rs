@@ -8,7 +8,16 @@ use crate::config::FairStrategy;
 use crate::scheduler::{Reconfigured, TenantRules};
 
 impl Engine {
+    /// The most jobs of a tenant that may be active now.
     pub(crate) fn cap_of(&self, tenant: TenantIx) -> Option<u32> {
+        let now = self.wall();
+        let throttle = self.tenants.get(tenant).row.throttle.as_ref().filter(|t| t.until > now);
+        let lowered = throttle.and_then(|throttle| throttle.concurrency);
+        lowered.map(|(_, lowered)| lowered).or_else(|| self.given_cap(tenant))
+    }
+
+    /// The same without a throttle.
+    pub(crate) fn given_cap(&self, tenant: TenantIx) -> Option<u32> {
         let own = self.tenants.get(tenant).config().max_concurrency;
         match self.config.fairness.strategy {
             FairStrategy::Strict => Some(own.unwrap_or(self.config.fairness.default_concurrency)),

@@ -1,11 +1,12 @@
 //! All tenants that were ever seen or spoken of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
 use rota_model::{ClassId, Millis, Quota, TenantConfig, TenantId, Weight};
 
-use super::{Counters, Origin, Tally, TenantRow};
+use super::{Counters, Origin, TenantRow};
+use crate::meters::{SLOT_MS, SLOTS, slot_of};
 use crate::population::Population;
 use crate::scheduler::limits::Window;
 use crate::slots::Slots;
@@ -34,9 +35,10 @@ pub(crate) struct Tenant {
     pub enqueued: Option<Box<Window>>,
     pub counters: Option<Box<Counters>>,
     pub dirty: bool,
-    /// What it did in the batch under way.
-    pub did: Tally,
-    pub did_something: bool,
+    /// Where the journal has what it did in the batch under way, from 1 on; 0 if it did nothing.
+    pub did: u32,
+    /// It is among those with usage that is not written down.
+    pub usage_queued: bool,
     /// It did something since tenants were last listened to.
     pub heard: bool,
     /// The signals by which it was last seen to be noisy.
@@ -78,6 +80,8 @@ pub(crate) struct Tenants {
     /// When automatic throttles end.
     pub ends: BTreeSet<(Millis, TenantIx)>,
     configured: bool,
+    /// Tenants with figures of the last minute, by when to see whether these can go.
+    recent: VecDeque<(u32, TenantIx)>,
 }
 
 impl Tenants {
@@ -109,8 +113,8 @@ impl Tenants {
             enqueued: None,
             counters: None,
             dirty: false,
-            did: Tally::default(),
-            did_something: false,
+            did: 0,
+            usage_queued: false,
             heard: false,
             noisy: 0,
             noisy_since: None,
@@ -138,6 +142,30 @@ impl Tenants {
 
     pub fn note_configured(&mut self) {
         self.configured = true;
+    }
+
+    /// A tenant has begun to have figures of the last minute.
+    pub fn note_recent(&mut self, ix: TenantIx, now: Millis) {
+        self.recent.push_back((slot_of(now) + SLOTS, ix));
+    }
+
+    /// When figures of the last minute can next be given up.
+    pub fn next_trim(&self) -> Option<Millis> {
+        self.recent.front().map(|(slot, _)| Millis(i64::from(*slot) * SLOT_MS))
+    }
+
+    /// Gives up figures that are older than a minute, of so many tenants at most.
+    pub fn trim_recent(&mut self, now: Millis, most: usize) {
+        for _ in 0..most {
+            let due = self.recent.front().filter(|(slot, _)| *slot <= slot_of(now));
+            let Some(&(_, ix)) = due else { return };
+            self.recent.pop_front();
+            let Some(counters) = &mut self.get_mut(ix).counters else { continue };
+            counters.minute.trim(now);
+            if !counters.minute.is_empty() {
+                self.note_recent(ix, now);
+            }
+        }
     }
 
     /// In the order of their ids.

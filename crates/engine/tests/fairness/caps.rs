@@ -1,102 +1,242 @@
-//! How many queues and classes a tenant may have.
+//! What all tenants share: no tenant can use it up, and what is given back can be had again.
 
-use rota_engine::{Command, Config, Refusal, Reply};
-use rota_model::{QueueName, TenantId};
+use rota_engine::{
+    Backpressure, Bounds, Cap, CapReached, Capped, Caps, Command, Config, EventKind, Fetch,
+    Overlap, QueueSettings, Refusal, Registration, Reply, WaiterId,
+};
+use rota_model::{CronName, QueueName, TenantId, WorkerId};
 use serde_json::json;
 
-use crate::world::{Job, World, job, name};
+use crate::schedules::{MINUTE, put};
+use crate::world::{World, job};
 
-fn in_queue(tenant: &'static str, n: usize) -> Job {
-    job(tenant).queue(name(format!("{tenant}-{n}")))
+/// Two of each for a tenant.
+fn world() -> World {
+    let cap = Cap { total: 20, per_tenant: 2 };
+    let caps = Caps {
+        workers: cap,
+        schedules: cap,
+        schedule_runs: cap,
+        waiting_fetches: cap,
+        waiting_enqueues: cap,
+    };
+    World::with(Config { caps, ..Config::default() })
 }
 
-fn refusal(reply: Reply) -> Refusal {
-    match reply {
-        Reply::Refused(refusal) => refusal,
-        other => panic!("{other:?}"),
-    }
+fn tenant(name: &str) -> TenantId {
+    TenantId::parse(name).unwrap()
 }
 
-fn delete(world: &mut World, queue: &str) {
-    let reply = world.apply(Command::DeleteQueue(QueueName::parse(queue).unwrap()));
-    assert!(matches!(reply, Reply::Queue(_)), "{reply:?}");
+fn refused(reply: Reply, capped: Capped, who: &str, own: usize) -> CapReached {
+    let Reply::Refused(Refusal::CapReached(reached)) = reply else { panic!("{reply:?}") };
+    assert_eq!((reached.capped, reached.own), (capped, own));
+    assert_eq!(reached.tenant.as_deref(), Some(who));
+    reached
 }
 
-#[test]
-fn a_tenant_makes_so_many_queues_and_others_go_on() {
-    let config = Config { max_queues: 20, max_queues_per_tenant: 3, ..Config::default() };
-    let mut world = World::with(config);
-    let a = TenantId::parse("a").unwrap();
-    for n in 0..3 {
-        world.enqueue(&in_queue("a", n), 1);
-    }
-    let full = || Refusal::TenantQueues { tenant: a.clone(), current: 3, maximum: 3 };
-    assert_eq!(refusal(world.try_enqueue(&[in_queue("a", 3)], 0)), full());
-    let paused = Command::PauseShard(a.clone(), QueueName::parse("new").unwrap());
-    assert_eq!(refusal(world.apply(paused)), full());
-    world.enqueue(&in_queue("a", 0), 1);
-    world.enqueue(&in_queue("b", 0), 1);
-    world.enqueue(&job("a").queue("b-0"), 1);
-    world.crash(0);
-    assert_eq!(refusal(world.try_enqueue(&[in_queue("a", 3)], 0)), full());
-    // Whatever counts can be removed.
-    let last = world.fetch_with(&["a-2"], 1, |_| {}).remove(0);
-    world.ack(last.seq);
-    delete(&mut world, "a-2");
-    world.enqueue(&in_queue("a", 3), 1);
-    let batch = [in_queue("c", 0), in_queue("c", 1), in_queue("c", 2), in_queue("c", 3)];
-    let c = TenantId::parse("c").unwrap();
-    let whole = Refusal::TenantQueues { tenant: c, current: 3, maximum: 3 };
-    assert_eq!(refusal(world.try_enqueue(&batch, 0)), whole);
-    assert!(world.engine.queue("c-0").is_none(), "all or none");
+fn register(world: &mut World, who: Option<&str>, name: &str) -> Reply {
+    let id = WorkerId::parse(name).unwrap();
+    let about = Registration { tenant: who.map(tenant), ..Registration::named(id) };
+    world.apply(Command::Register(about))
 }
 
 #[test]
-fn the_last_tenth_is_for_tenants_without_queues_and_configured_ones() {
-    let config = Config { max_queues: 20, ..Config::default() };
-    let mut world = World::with(config);
-    world.tenant("known", json!({"weight": 2}));
-    world.enqueue(&in_queue("known", 0), 1);
-    for n in 0..17 {
-        world.enqueue(&in_queue("greedy", n), 1);
+fn workers_of_a_tenant_are_capped() {
+    let mut world = world();
+    for name in ["a1", "a2", "a1"] {
+        assert!(matches!(register(&mut world, Some("a"), name), Reply::Done));
     }
-    let tenant = TenantId::parse("greedy").unwrap();
-    let reserved = Refusal::QueuesReserved { tenant, current: 17, used: 18, limit: 20 };
-    assert_eq!(refusal(world.try_enqueue(&[in_queue("greedy", 17)], 0)), reserved);
-    world.enqueue(&in_queue("newcomer", 0), 1);
-    let more = refusal(world.try_enqueue(&[in_queue("newcomer", 1)], 0));
-    assert!(matches!(more, Refusal::QueuesReserved { current: 1, used: 19, .. }), "{more:?}");
-    world.enqueue(&in_queue("known", 1), 1);
-    for tenant in ["known", "late"] {
-        let full = refusal(world.try_enqueue(&[in_queue(tenant, 2)], 0));
-        assert_eq!(full, Refusal::TooManyQueues { limit: 20 });
+    let reached = refused(register(&mut world, Some("a"), "a3"), Capped::Workers, "a", 2);
+    assert!(reached.is_tenants());
+    // However a worker is met first.
+    let fetch = Fetch {
+        worker: Some(WorkerId::parse("a4").unwrap()),
+        tenant: Some(tenant("a")),
+        ..Fetch::of(vec![QueueName::default_queue()], 1)
+    };
+    refused(world.apply(Command::Fetch(fetch)), Capped::Workers, "a", 2);
+    assert!(matches!(register(&mut world, Some("b"), "b1"), Reply::Done));
+    world.crash(10);
+    refused(register(&mut world, Some("a"), "a3"), Capped::Workers, "a", 2);
+    let gone = Command::Deregister(WorkerId::parse("a1").unwrap(), Some(tenant("a")));
+    assert!(matches!(world.apply(gone), Reply::Done));
+    assert!(matches!(register(&mut world, Some("a"), "a3"), Reply::Done));
+    // Silent workers are forgotten.
+    refused(register(&mut world, Some("a"), "a4"), Capped::Workers, "a", 2);
+    world.pass(world.config.forget_worker_after_ms + 1_000);
+    assert!(matches!(register(&mut world, Some("a"), "a4"), Reply::Done));
+}
+
+#[test]
+fn the_rest_of_the_total_is_kept_from_invented_tenants() {
+    let mut world = world();
+    world.tenant("known", json!({"fairness_weight": 2}));
+    let mut invented = 0;
+    let mut reached = loop {
+        let name = format!("t{invented}");
+        match register(&mut world, Some(&name), &name) {
+            Reply::Done => invented += 1,
+            other => break refused(other, Capped::Workers, &name, 0),
+        }
+    };
+    assert_eq!((invented, reached.all, reached.total), (19, 19, 20));
+    assert!(!reached.is_tenants());
+    reached = refused(register(&mut world, Some("t1"), "one-more"), Capped::Workers, "t1", 1);
+    assert_eq!(reached.all, 19);
+    assert!(matches!(register(&mut world, Some("known"), "k1"), Reply::Done));
+    // Then it is full for everyone.
+    for who in [Some("known"), None] {
+        let reply = register(&mut world, who, "k2");
+        assert!(matches!(reply, Reply::Refused(Refusal::CapReached(_))), "{reply:?}");
+    }
+    world.apply(Command::Deregister(WorkerId::parse("t1").unwrap(), None));
+    assert!(matches!(register(&mut world, None, "operators"), Reply::Done));
+}
+
+#[test]
+fn schedules_of_a_tenant_are_capped() {
+    let mut world = world();
+    let mut add = |who, name| world.apply(put((who, name), Overlap::Skip));
+    for name in ["one", "two", "one"] {
+        assert!(matches!(add("a", name), Reply::Cron { .. }), "one that exists is replaced");
+    }
+    refused(add("a", "three"), Capped::Schedules, "a", 2);
+    assert!(matches!(add("b", "three"), Reply::Cron { created: true, .. }));
+    world.crash(10);
+    refused(world.apply(put(("a", "three"), Overlap::Skip)), Capped::Schedules, "a", 2);
+    let one = CronName::parse("one").unwrap().of_tenant(&tenant("a"));
+    world.apply(Command::RemoveCron(one));
+    let reply = world.apply(put(("a", "three"), Overlap::Skip));
+    assert!(matches!(reply, Reply::Cron { created: true, .. }), "{reply:?}");
+}
+
+/// The tenants whose schedules ran since the last call, and those whose runs were one too many.
+fn ran(world: &mut World) -> (Vec<String>, Vec<String>) {
+    let (mut ran, mut skipped) = (Vec::new(), Vec::new());
+    for event in std::mem::take(&mut world.events) {
+        match event {
+            EventKind::CronTriggered { job, .. } => ran.push(job.class.tenant.to_string()),
+            EventKind::CronSkipped { class, reason: "too_many_runs", .. } => {
+                skipped.push(class.tenant.to_string());
+            }
+            _ => {}
+        }
+    }
+    (ran, skipped)
+}
+
+#[test]
+fn unfinished_runs_of_a_tenants_schedules_are_capped() {
+    for overlap in [Overlap::Allow, Overlap::Enqueue] {
+        let mut world = world();
+        world.apply(put(("a", "often"), overlap));
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        world.pass(MINUTE);
+        world.pass(MINUTE);
+        assert_eq!(ran(&mut world), (names(&["a", "a"]), vec![]));
+        world.apply(put(("b", "often"), overlap));
+        world.pass(MINUTE);
+        assert_eq!(ran(&mut world), (names(&["b"]), names(&["a"])));
+        world.crash(10);
+        world.pass(MINUTE);
+        assert_eq!(ran(&mut world), (names(&["b"]), names(&["a"])));
+        let run = world.fetch_with(&["default"], 1, |fetch| fetch.tenant = Some(tenant("a")));
+        world.ack(run[0].seq);
+        world.pass(MINUTE);
+        assert_eq!(ran(&mut world), (names(&["a"]), names(&["b"])));
     }
 }
 
 #[test]
-fn classes_per_tenant_are_bounded_while_they_have_jobs() {
-    let mut world = World::with(Config { max_classes_per_tenant: 3, ..Config::default() });
-    let kind = |tenant, n: usize| job(tenant).kind(name(format!("kind-{n}")));
-    for n in 0..3 {
-        world.enqueue(&kind("a", n), 2);
+fn a_run_that_replaces_the_one_before_always_fits() {
+    let mut world = world();
+    for name in ["one", "two"] {
+        world.apply(put(("a", name), Overlap::CancelPrevious));
     }
-    let tenant = || TenantId::parse("a").unwrap();
-    let full = Refusal::TenantClasses { tenant: tenant(), current: 3, maximum: 3, kept: false };
-    assert_eq!(refusal(world.try_enqueue(&[kind("a", 3)], 0)), full);
-    world.enqueue(&kind("a", 0), 1);
-    world.enqueue(&kind("b", 3), 1);
-    world.crash(0);
-    assert_eq!(refusal(world.try_enqueue(&[kind("a", 3)], 0)), full);
-    while let Some(job) = world.fetch(1).pop() {
-        world.ack(job.seq);
+    for _ in 0..3 {
+        world.pass(MINUTE);
+        assert_eq!(ran(&mut world).0.len(), 2);
     }
-    // Classes of finished jobs that are kept may be ten times as many.
-    for n in 3..30 {
-        world.enqueue(&kind("a", n), 1);
-        let job = world.fetch(1).remove(0);
-        world.ack(job.seq);
+    assert_eq!(world.fetch(9).len(), 2);
+}
+
+fn wait(world: &mut World, id: u64, who: Option<&str>) -> Reply {
+    let fetch = Fetch {
+        tenant: who.map(tenant),
+        wait: Some((WaiterId(id), 30_000)),
+        ..Fetch::of(vec![QueueName::default_queue()], 1)
+    };
+    world.apply(Command::Fetch(fetch))
+}
+
+#[test]
+fn waiting_fetches_of_a_tenant_are_capped() {
+    let mut world = world();
+    for id in [1, 2] {
+        assert!(matches!(wait(&mut world, id, Some("a")), Reply::Waiting));
     }
-    let full = Refusal::TenantClasses { tenant: tenant(), current: 30, maximum: 30, kept: true };
-    assert_eq!(refusal(world.try_enqueue(&[kind("a", 30)], 0)), full);
-    world.enqueue(&kind("a", 29), 1);
+    refused(wait(&mut world, 3, Some("a")), Capped::WaitingFetches, "a", 2);
+    assert!(matches!(wait(&mut world, 4, Some("b")), Reply::Waiting));
+    assert!(matches!(wait(&mut world, 5, None), Reply::Waiting));
+    // Changes of pools do not lose count.
+    world.put_pool("p", json!({"queues": ["other"]}));
+    refused(wait(&mut world, 6, Some("a")), Capped::WaitingFetches, "a", 2);
+    world.apply(Command::StopWaiting(WaiterId(1)));
+    assert!(matches!(wait(&mut world, 7, Some("a")), Reply::Waiting));
+    // Two are served, and then there is room for two.
+    world.enqueue(&job("a"), 2);
+    assert_eq!(world.woken.len(), 2);
+    assert!(matches!(wait(&mut world, 8, Some("a")), Reply::Waiting));
+    // Those whose time is over make room as well.
+    world.pass(30_000);
+    for id in [9, 10] {
+        assert!(matches!(wait(&mut world, id, Some("a")), Reply::Waiting));
+    }
+    refused(wait(&mut world, 11, Some("a")), Capped::WaitingFetches, "a", 2);
+}
+
+/// Only waiting is capped: what can be served at once is served.
+#[test]
+fn a_tenant_at_its_cap_of_waiting_fetches_is_served_from_other_queues() {
+    let mut world = world();
+    for id in [1, 2] {
+        wait(&mut world, id, Some("a"));
+    }
+    world.enqueue(&job("a").queue("other"), 1);
+    let got = world.fetch_with(&["other"], 1, |fetch| {
+        (fetch.tenant, fetch.wait) = (Some(tenant("a")), Some((WaiterId(3), 1_000)));
+    });
+    assert_eq!(got.len(), 1);
+}
+
+#[test]
+fn waiting_enqueues_of_a_tenant_are_capped() {
+    let mut world = world();
+    let bounds = Bounds {
+        max_depth: 1,
+        max_bytes: 0,
+        tenant_max_depth: 0,
+        tenant_max_bytes: 0,
+        strategy: Backpressure::Block,
+        warn_at: 800,
+    };
+    let settings = QueueSettings { bounds: Some(bounds), ..QueueSettings::default() };
+    world.apply(Command::ConfigureQueue(QueueName::default_queue(), settings));
+    world.enqueue(&job("c"), 1);
+    let rejections = |world: &World| {
+        world.events.iter().filter(|e| matches!(e, EventKind::QueueRejected { .. })).count()
+    };
+    for _ in 0..2 {
+        assert!(matches!(world.try_enqueue(&[job("a")], 10_000), Reply::Waiting));
+    }
+    refused(world.try_enqueue(&[job("a")], 10_000), Capped::WaitingEnqueues, "a", 2);
+    assert_eq!(rejections(&world), 1, "the queue has refused it as well");
+    assert!(matches!(world.try_enqueue(&[job("b")], 20_000), Reply::Waiting));
+    // One comes in, so another may wait.
+    assert_eq!(world.fetch(1).len(), 1);
+    assert!(matches!(world.try_enqueue(&[job("a")], 10_000), Reply::Waiting));
+    refused(world.try_enqueue(&[job("a")], 10_000), Capped::WaitingEnqueues, "a", 2);
+    // And when their time is over.
+    world.pass(10_000);
+    assert!(matches!(world.try_enqueue(&[job("a")], 10_000), Reply::Waiting));
 }

@@ -147,14 +147,6 @@ fn drop_and_reschedule_take_jobs_that_would_start() {
     world.pass(1);
     let queue = world.engine.queue("default").unwrap();
     assert_eq!((queue.totals.of(State::Available), queue.totals.of(State::Scheduled)), (0, 6));
-    let mut times: Vec<i64> = world
-        .events
-        .iter()
-        .filter_map(|e| if let EventKind::Scheduled { due, .. } = e { Some(due.0) } else { None })
-        .collect();
-    assert!(times.windows(2).all(|w| w[1] - w[0] >= 29_000), "{times:?}");
-    times.dedup();
-    assert_eq!(times.len(), 6);
     world.pass(61_000);
     assert!(!world.fetch(8).is_empty());
 }

@@ -5,18 +5,26 @@
 
 mod bounds;
 mod caps;
+mod figures;
 mod idle;
 mod keys;
+mod limit_memory;
 mod limits;
+mod noise;
+mod on_limit;
 mod own_workers;
 mod pools;
+mod queue_caps;
 mod queues;
 mod restart;
 mod rotations;
 mod schedules;
 mod shares;
+mod statistics;
 mod steps;
 mod tenants;
+mod throttles;
 mod turns;
+mod usage;
 mod waiting_fetches;
 mod world;

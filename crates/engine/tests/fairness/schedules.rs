@@ -3,31 +3,44 @@ use rota_engine::{
     Backpressure, Bounds, Command, CronSpec, EventKind, Overlap, QueueSettings, Reply,
 };
 use rota_model::cron::Schedule;
-use rota_model::{Class, CronName, JobType, Policy, QueueName, State, TenantId};
+use rota_model::{Class, CronName, JobType, Millis, Policy, QueueName, State, TenantId};
 
-const MINUTE: u64 = 60_000;
+pub const MINUTE: u64 = 60_000;
 
 fn schedule(world: &mut World, overlap: Overlap) {
-    let expression = "* * * * *";
+    let reply = world.apply(put(("a", "often"), overlap));
+    assert!(matches!(reply, Reply::Cron { created: true, .. }), "{reply:?}");
+}
+
+/// A tenant's schedule of every minute.
+pub fn put(named: (&str, &str), overlap: Overlap) -> Command {
+    put_at(named, overlap, ("* * * * *", "UTC"))
+}
+
+fn put_at(
+    (tenant, name): (&str, &str),
+    overlap: Overlap,
+    (expression, timezone): (&str, &str),
+) -> Command {
+    let tenant = TenantId::parse(tenant).unwrap();
     let spec = CronSpec {
-        name: CronName::parse("often").unwrap(),
+        name: CronName::parse(name).unwrap().of_tenant(&tenant),
         expression: expression.into(),
-        timezone: "UTC".into(),
-        schedule: Schedule::parse(expression, "UTC").unwrap(),
+        timezone: timezone.into(),
+        schedule: Schedule::parse(expression, timezone).unwrap(),
         overlap,
         enabled: true,
         class: Class {
             queue: QueueName::default_queue(),
             kind: JobType::parse("often").unwrap(),
-            tenant: TenantId::parse("a").unwrap(),
+            tenant,
             priority: 0,
             policy: Policy::default().into(),
         },
         body: bytes::Bytes::from_static(br#""type":"often","args":[]"#),
         shown: bytes::Bytes::new(),
     };
-    let reply = world.apply(Command::PutCron(Box::new(spec)));
-    assert!(matches!(reply, Reply::Cron { created: true, .. }), "{reply:?}");
+    Command::PutCron(Box::new(spec))
 }
 
 fn keep_newest(world: &mut World, max_depth: u64) {
@@ -122,4 +135,118 @@ fn a_job_waits_from_when_it_is_available() {
     world.pass(300);
     assert_eq!(world.fetch(1).len(), 1);
     assert_eq!(waits(&world), (2, 500));
+}
+
+/// What a run writes does not grow with the runs that wait.
+#[test]
+fn a_run_writes_the_same_however_many_wait() {
+    for overlap in [Overlap::Allow, Overlap::Enqueue] {
+        let mut world = World::new();
+        schedule(&mut world, overlap);
+        let mut written = Vec::new();
+        for _ in 0..500 {
+            world.pass(MINUTE);
+            written.push(world.written);
+        }
+        assert_eq!(runs(&world), 500);
+        // Numbers have more digits later.
+        assert!(written[499] <= written[1] + 20, "{} and {} bytes", written[1], written[499]);
+        let first = world.fetch(1).remove(0);
+        world.ack(first.seq);
+        assert_eq!(world.written, 0, "the end of a run writes no schedule");
+    }
+}
+
+#[test]
+fn runs_are_known_after_a_restart() {
+    let mut world = World::new();
+    schedule(&mut world, Overlap::Enqueue);
+    (0..3).for_each(|_| world.pass(MINUTE));
+    for left in (0..3).rev() {
+        world.crash(10);
+        let run = world.fetch(5);
+        assert_eq!(run.len(), 1, "the others wait for this one");
+        world.ack(run[0].seq);
+        let totals = world.engine.queue("default").unwrap().totals;
+        assert_eq!(totals.of(State::Available), left);
+    }
+}
+
+/// What waited behind the first run of a schedule waits for nobody once the schedule is gone.
+#[test]
+fn runs_of_a_deleted_schedule_are_jobs_like_any_other() {
+    let mut world = World::new();
+    schedule(&mut world, Overlap::Enqueue);
+    (0..3).for_each(|_| world.pass(MINUTE));
+    let name = CronName::parse("often").unwrap().of_tenant(&TenantId::parse("a").unwrap());
+    world.apply(Command::RemoveCron(name));
+    world.crash(10);
+    assert_eq!(world.fetch(5).len(), 3);
+}
+
+/// What was skipped since the last call, because clocks went forward.
+fn dst_skips(world: &mut World) -> Vec<String> {
+    let skipped = |event: EventKind| match event {
+        EventKind::CronSkipped { reason: "dst_skip", scheduled_for, .. } => {
+            Some(scheduled_for.to_string())
+        }
+        _ => None,
+    };
+    std::mem::take(&mut world.events).into_iter().filter_map(skipped).collect()
+}
+
+fn pass_until(world: &mut World, time: &str) {
+    let ms = Millis::parse_rfc3339(time).unwrap().since(world.wall());
+    world.pass(ms as u64);
+}
+
+/// 02:00 becomes 03:00 on this day in New York, and a time between them does not exist.
+#[test]
+fn a_run_that_clocks_skip_is_reported_when_it_would_have_been_due() {
+    for restarted in [false, true] {
+        let mut world = World::new();
+        let night = ("30 2 * * *", "America/New_York");
+        world.apply(put_at(("a", "nightly"), Overlap::Skip, night));
+        pass_until(&mut world, "2026-03-08T07:29:59.999Z");
+        assert_eq!((dst_skips(&mut world).len(), world.engine.wake_in_ms()), (0, Some(1)));
+        if restarted {
+            world.crash(0);
+        }
+        pass_until(&mut world, "2026-03-08T07:30:00Z");
+        assert_eq!(dst_skips(&mut world), ["2026-03-08T07:30:00.000Z"]);
+        let count = |world: &World| {
+            let cron = &world.engine.crons()[0];
+            (cron.skip_count, cron.next_run.unwrap().to_string())
+        };
+        let expected = (1, "2026-03-09T06:30:00.000Z".to_owned());
+        assert_eq!(count(&world), expected);
+        if restarted {
+            world.crash(0);
+        }
+        assert_eq!(count(&world), expected);
+        pass_until(&mut world, "2026-03-10T06:30:00Z");
+        assert_eq!(dst_skips(&mut world).len(), 0, "once is enough");
+    }
+}
+
+/// The server was down, or the schedule disabled.
+#[test]
+fn skips_of_a_time_without_the_schedule_are_reported_unless_it_was_disabled() {
+    for disabled in [false, true] {
+        let mut world = World::new();
+        let night = ("30 2 * * *", "America/New_York");
+        world.apply(put_at(("a", "nightly"), Overlap::Skip, night));
+        let name = world.engine.crons()[0].name.clone();
+        pass_until(&mut world, "2026-03-07T12:00:00Z");
+        if disabled {
+            world.apply(Command::EnableCron(name.clone(), false));
+            pass_until(&mut world, "2026-03-10T12:00:00Z");
+            world.apply(Command::EnableCron(name, true));
+        } else {
+            world.crash(3 * 24 * 60 * MINUTE);
+        }
+        pass_until(&mut world, "2026-03-12T12:00:00Z");
+        let expected: &[&str] = if disabled { &[] } else { &["2026-03-08T07:30:00.000Z"] };
+        assert_eq!(dst_skips(&mut world), expected);
+    }
 }

@@ -1,15 +1,19 @@
 //! An engine with its clock in the test's hand.
 
+mod store;
+
 use std::collections::BTreeMap;
 
 use rota_engine::{
     Ack, Claimed, Command, Config, Effects, Engine, Enqueue, EventKind, Failure, Fetch, Holder,
-    Nack, Now, Preference, PutLimit, Reply, Restore, Settle, Target, TenantChange, WaiterId,
+    Interval, Nack, Now, Preference, PutLimit, Reply, Restore, Settle, Target, TenantChange,
+    WaiterId,
 };
 use rota_model::envelope::NewJob;
 use rota_model::limit::parse_rate_limit;
-use rota_model::mutation::{Kind, Mutation};
+use rota_model::mutation::Kind;
 use rota_model::row::Place;
+use rota_model::usage::Usage;
 use rota_model::{
     Class, ClassId, IdKey, JobId, JobType, LimitKey, Live, Millis, Policy, PoolConfig, PoolName,
     QueueName, Scope, Seq, TenantConfig, TenantId,
@@ -29,6 +33,14 @@ pub struct World {
     classes: BTreeMap<u32, Class>,
     live: BTreeMap<Seq, Live>,
     journal: BTreeMap<u64, Vec<u8>>,
+    /// Bytes of named things that the last command wrote.
+    pub written: usize,
+    /// Statistics by the length in ms, queue and beginning.
+    pub history: BTreeMap<(i64, String, i64), Interval>,
+    /// By tenant, code of the length and beginning of the period.
+    pub usage: BTreeMap<(String, u8, i64), Usage>,
+    /// How many mutations each batch had.
+    pub batch_sizes: Vec<usize>,
     number: u64,
     next_id: u128,
     owners: BTreeMap<Seq, (String, String)>,
@@ -84,6 +96,10 @@ impl World {
             classes: BTreeMap::new(),
             live: BTreeMap::new(),
             journal: BTreeMap::new(),
+            written: 0,
+            history: BTreeMap::new(),
+            usage: BTreeMap::new(),
+            batch_sizes: Vec::new(),
             number: 0,
             next_id: 1,
             owners: BTreeMap::new(),
@@ -103,66 +119,10 @@ impl World {
         self.events.extend(events.into_iter().map(|event| event.kind));
         self.woken.extend(woken);
         self.number += 1;
+        self.written = 0;
         self.engine.seal(self.number, &mut mutations);
+        self.batch_sizes.push(mutations.len());
         mutations.into_iter().for_each(|mutation| self.store(mutation));
-    }
-
-    fn store(&mut self, mutation: Mutation) {
-        match mutation {
-            Mutation::Class(id, class) => {
-                self.classes.insert(id.0, (*class).clone());
-            }
-            Mutation::DropClass(id) => {
-                self.classes.remove(&id.0);
-            }
-            Mutation::Insert(_, live) => {
-                self.live.insert(live.seq, live);
-            }
-            Mutation::Claim(claim) => {
-                let live = self.live.get_mut(&claim.seq).unwrap();
-                live.state = rota_model::State::Active;
-                (live.attempt, live.worker) = (claim.attempt, claim.worker);
-                (live.due, live.started) = (Some(claim.due), Some(claim.started));
-                (live.reserved_ms, live.pool) = (claim.reserved_ms, claim.pool);
-            }
-            Mutation::Ready(ready) => {
-                let live = self.live.get_mut(&ready.seq).unwrap();
-                (live.state, live.due) = (rota_model::State::Available, None);
-                (live.worker, live.pool) = (None, None);
-                if let Some(undo) = ready.undo {
-                    (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
-                }
-            }
-            Mutation::Backoff(backoff) => {
-                let live = self.live.get_mut(&backoff.seq).unwrap();
-                (live.state, live.due) = (rota_model::State::Retryable, Some(backoff.due));
-                (live.worker, live.pool) = (None, None);
-                if let Some(undo) = backoff.undo {
-                    (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
-                }
-            }
-            Mutation::Postpone { seq, due } => {
-                let live = self.live.get_mut(&seq).unwrap();
-                (live.state, live.due) = (rota_model::State::Scheduled, Some(due));
-            }
-            Mutation::Finish(finish) => {
-                self.live.remove(&finish.seq);
-            }
-            Mutation::Delete(seq) => {
-                self.live.remove(&seq);
-            }
-            Mutation::Put(kind, name, json) => {
-                self.rows.insert((kind, name.to_string()), json.to_vec());
-            }
-            Mutation::Remove(kind, name) => {
-                self.rows.remove(&(kind, name.to_string()));
-            }
-            Mutation::Journal(data) => {
-                self.journal.insert(self.number, data.to_vec());
-            }
-            Mutation::TrimJournal(before) => self.journal = self.journal.split_off(&before),
-            _ => {}
-        }
     }
 
     /// The process ends without a word and another begins, after so many milliseconds.
@@ -327,9 +287,17 @@ impl World {
     }
 
     pub fn nack(&mut self, seq: Seq, limited_until: Option<Millis>) -> rota_engine::Settled {
+        self.fail(seq, limited_until, true)
+    }
+
+    pub fn fail(
+        &mut self,
+        seq: Seq,
+        limited_until: Option<Millis>,
+        retryable: bool,
+    ) -> rota_engine::Settled {
         let json = br#""type":"E","message":"m""#.to_vec().into();
-        let failure =
-            Failure { kind: "E".into(), code: None, retryable: true, limited_until, json };
+        let failure = Failure { kind: "E".into(), code: None, retryable, limited_until, json };
         let job = self.target(seq);
         let nack = Nack { job, holder: Holder::default(), failure, requeue: false };
         match self.apply(Command::Settle(vec![Settle::Nack(nack)])) {
@@ -357,6 +325,11 @@ impl World {
             reason: None,
         };
         assert!(matches!(self.apply(Command::PutLimit(put.into())), Reply::Limit(_)));
+    }
+
+    /// Limits whose counters a store would have.
+    pub fn limit_rows(&self) -> usize {
+        self.rows.keys().filter(|(kind, _)| *kind == Kind::LimitState).count()
     }
 
     /// The bytes that the last command added to the journal.

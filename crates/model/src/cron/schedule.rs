@@ -56,23 +56,30 @@ impl Schedule {
     /// not exist: the first `MAX_DST_SKIPS` of them. Each is given as the instant it would have
     /// been, had the clocks not changed (02:30 as half an hour after the change at 02:00).
     pub fn skipped_by_dst(&self, from: Millis, to: Millis) -> Vec<Millis> {
-        let Rule::Calendar(calendar) = &self.expression.rule else {
-            return Vec::new();
+        self.skips(from, to).take(MAX_DST_SKIPS).collect()
+    }
+
+    /// The first of them.
+    pub fn next_skip(&self, from: Millis, to: Millis) -> Option<Millis> {
+        self.skips(from, to).next()
+    }
+
+    fn skips(&self, from: Millis, to: Millis) -> impl Iterator<Item = Millis> {
+        let calendar = match &self.expression.rule {
+            Rule::Calendar(calendar) => Some(calendar),
+            Rule::Every { .. } => None,
         };
-        let Ok(earliest) = Timestamp::from_millisecond(from.0.saturating_sub(LONGEST_GAP_MS))
-        else {
-            return Vec::new();
-        };
+        let earliest = Timestamp::from_millisecond(from.0.saturating_sub(LONGEST_GAP_MS)).ok();
         let rules = &self.zone.rules;
-        rules
-            .following(earliest)
-            .map(|transition| transition.timestamp())
-            .take_while(|change| change.as_millisecond() <= to.0)
-            .take(MAX_TRANSITIONS)
-            .flat_map(|change| matches_in_gap(calendar, rules, change))
-            .filter(|&at| at > from && at <= to)
-            .take(MAX_DST_SKIPS)
-            .collect()
+        calendar.zip(earliest).into_iter().flat_map(move |(calendar, earliest)| {
+            rules
+                .following(earliest)
+                .map(|transition| transition.timestamp())
+                .take_while(move |change| change.as_millisecond() <= to.0)
+                .take(MAX_TRANSITIONS)
+                .flat_map(move |change| matches_in_gap(calendar, rules, change))
+                .filter(move |&at| at > from && at <= to)
+        })
     }
 }
 

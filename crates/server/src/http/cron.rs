@@ -31,6 +31,7 @@ const SCHEDULE: &[&str] = &[
     "next_run_at",
     "last_run_at",
     "run_count",
+    "skip_count",
     "created_at",
     "status",
 ];
@@ -266,6 +267,7 @@ fn show_cron(cron: &CronView) -> String {
         "last_run_at": cron.last_run.map(|at| at.to_string()),
         "next_run_at": cron.next_run.map(|at| at.to_string()),
         "run_count": cron.run_count,
+        "skip_count": cron.skip_count,
         "created_at": cron.created.to_string(),
     });
     let own = own.to_string();

@@ -4,6 +4,7 @@ mod admin;
 mod admission;
 mod body;
 mod caller;
+mod cap_reached;
 mod context;
 mod cron;
 mod dead_letter;
@@ -34,9 +35,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{delete, get, post, put};
+use rota_engine::Cap;
 use rota_model::Scope;
 use rota_model::envelope::{Rules, Tenancy};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Mutex;
 
 pub use context::Entrance;
 pub use listen::{Listener, serve};
@@ -51,7 +53,7 @@ pub struct App {
     pub settings: Settings,
     pub rules: Rules,
     /// Room for event streams.
-    pub streams: Arc<Semaphore>,
+    streams: events::Room,
     /// Held while a tenant is changed: what is merged must not change meanwhile.
     pub tenant_changes: Mutex<()>,
     metrics: metrics::Metrics,
@@ -70,7 +72,11 @@ impl App {
             test_directives: settings.testing.directives,
             tenancy: tenancy(&settings),
         };
-        let streams = Arc::new(Semaphore::new(settings.limits.event_streams));
+        let limits = &settings.limits;
+        let streams = events::Room::new(Cap {
+            total: limits.event_streams,
+            per_tenant: limits.event_streams_per_tenant,
+        });
         let metrics = metrics::Metrics::new(settings.metrics.labels);
         Self { handle, health, settings, rules, streams, tenant_changes: Mutex::new(()), metrics }
     }
@@ -168,6 +174,7 @@ fn router(app: Arc<App>) -> Router {
         )
         .route("/tenants/{id}/limits", get(admin::tenants::limits).put(admin::tenants::merge))
         .route("/tenants/{id}/stats", get(admin::tenants::stats))
+        .route("/tenants/{id}/usage", get(admin::tenants::usage))
         .route("/tenants/{id}/jobs", get(admin::tenants::jobs))
         .route("/tenants/{id}/changes", get(admin::tenants::changes))
         .route("/tenants/{id}/release", post(admin::tenants::release))

@@ -66,9 +66,14 @@ impl Params {
         found.map(|(_, value)| &**value).filter(|value| !value.is_empty())
     }
 
-    /// The names of all parameters that were given.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_str())
+    /// Refuses parameters that are none of these.
+    pub fn only(&self, known: &[&str]) -> Result<(), ApiError> {
+        let unknown = self.0.iter().map(|(key, _)| key).find(|key| !known.contains(&&***key));
+        unknown.map_or(Ok(()), |key| {
+            Err(ApiError::invalid_request(format!("'{key}' is not a parameter of this request."))
+                .detail("field", key.as_str())
+                .hint(format!("There are: {}.", known.join(", "))))
+        })
     }
 
     /// A comma-separated list, also when the parameter is repeated.

@@ -5,7 +5,7 @@ use rota_engine::Refusal;
 use rota_model::{Rejection, TenantId};
 
 use super::error::ApiError;
-use super::full;
+use super::{cap_reached, full};
 
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
@@ -71,6 +71,7 @@ impl From<Refusal> for ApiError {
             Refusal::UnknownQueue => Self::not_found("queue", "?"),
             Refusal::UnknownCron => Self::not_found("cron job", "?"),
             Refusal::TooManyQueues { limit } => too_many("queues", limit, Some("limits.queues")),
+            Refusal::CapReached(reached) => cap_reached::error(&reached),
             Refusal::QueuesReserved { tenant, current, used, limit } => Self::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "invalid_request",
@@ -102,8 +103,6 @@ impl From<Refusal> for ApiError {
                 (current, maximum),
             )
             .hint("Delete finished jobs, keep them for less time, or raise limits.classes_per_tenant."),
-            Refusal::TooManyWorkers { limit } => too_many("workers", limit, Some("limits.workers")),
-            Refusal::TooManyCrons { limit } => too_many("cron jobs", limit, Some("limits.crons")),
             Refusal::TooManyLimits { limit } => {
                 too_many("rate limits", limit, None)
             }

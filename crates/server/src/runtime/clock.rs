@@ -33,6 +33,12 @@ impl Clock {
         Now { wall: Millis(mono as i64 + ahead), mono }
     }
 
+    /// How long until the monotonic clock shows this.
+    #[must_use]
+    pub fn until(&self, mono: u64) -> Duration {
+        Duration::from_millis(mono).saturating_sub(self.uptime())
+    }
+
     #[must_use]
     pub fn uptime(&self) -> Duration {
         self.origin.elapsed()

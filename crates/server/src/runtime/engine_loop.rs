@@ -65,7 +65,9 @@ impl<R: Reader> EngineLoop<R> {
     }
 
     fn wait(&self) -> Mail {
-        let sleep = self.engine.wake_in_ms().map_or(LONGEST_SLEEP, Duration::from_millis);
+        // Until that very millisecond begins: the engine's time is up to a millisecond old.
+        let wake_at = self.engine.wake_in_ms().map(|ms| self.engine.now().mono.saturating_add(ms));
+        let sleep = wake_at.map_or(LONGEST_SLEEP, |mono| self.clock.until(mono));
         let pause = self.pacing.pause(Instant::now());
         self.mailbox.wait(pause, sleep.min(LONGEST_SLEEP), self.most)
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rota_engine::{Command, Engine, Enqueue, Fetch, Reply, WaiterId};
 use rota_model::envelope::NewJob;
+use rota_model::usage::{Usage, UsagePer};
 use rota_model::{JobId, Millis, Seq, TenantId};
 use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Record, StoreError};
 use tokio::sync::oneshot;
@@ -155,6 +156,17 @@ impl Handle {
         until: Millis,
     ) -> Result<Vec<HistoryRow>, ReadError> {
         self.reads.ask(|reply| Read::History { period, queue, since, until, reply }).await
+    }
+
+    /// What was written down of a tenant's usage; the engine has what was not yet.
+    pub async fn usage(
+        &self,
+        per: UsagePer,
+        tenant: TenantId,
+        since: Millis,
+        until: Millis,
+    ) -> Result<Vec<(Millis, Usage)>, ReadError> {
+        self.reads.ask(|reply| Read::Usage { per, tenant, since, until, reply }).await
     }
 
     #[must_use]

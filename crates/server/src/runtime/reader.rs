@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rota_model::{JobId, Millis, Seq};
+use rota_model::usage::{Usage, UsagePer};
+use rota_model::{JobId, Millis, Seq, TenantId};
 use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Reader, Record, StoreError};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::oneshot;
@@ -24,6 +25,13 @@ pub(super) enum Read {
         since: Millis,
         until: Millis,
         reply: Responder<Vec<HistoryRow>>,
+    },
+    Usage {
+        per: UsagePer,
+        tenant: TenantId,
+        since: Millis,
+        until: Millis,
+        reply: Responder<Vec<(Millis, Usage)>>,
     },
 }
 
@@ -85,6 +93,9 @@ async fn serve<R: Reader>(reader: &mut R, read: Read, on_fatal: &dyn Fn(&str)) {
         Read::List(query, reply) => answer(reply, reader.list(&query).await, on_fatal),
         Read::History { period, queue, since, until, reply } => {
             answer(reply, reader.history(period, &queue, since, until).await, on_fatal);
+        }
+        Read::Usage { per, tenant, since, until, reply } => {
+            answer(reply, reader.usage(per, &tenant, since, until).await, on_fatal);
         }
     }
 }

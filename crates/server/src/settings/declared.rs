@@ -71,10 +71,28 @@ settings! {
             execution policy. Classes of finished jobs that are kept may be ten times as many.";
         workers: usize = Number::between(1, 10_000_000), "100000",
             "Most workers known at once.";
+        workers_per_tenant: usize = Number::between(1, 10_000_000), "10000",
+            "Most workers of one tenant.";
         crons: usize = Number::between(1, 10_000_000), "10000",
             "Most cron schedules.";
+        crons_per_tenant: usize = Number::between(1, 10_000_000), "1000",
+            "Most cron schedules of one tenant.";
+        cron_runs: usize = Number::between(1, 10_000_000), "100000",
+            "Most unfinished runs of cron schedules; beyond that a run is skipped.";
+        cron_runs_per_tenant: usize = Number::between(1, 10_000_000), "10000",
+            "Most unfinished runs of one tenant's cron schedules.";
         event_streams: usize = Number::between(0, 1_000_000), "1000",
             "Most event streams open at once; beyond that a request for one is answered with 503.";
+        event_streams_per_tenant: usize = Number::between(0, 1_000_000), "100",
+            "Most event streams of one tenant open at once.";
+        waiting_fetches: usize = Number::between(1, 1_000_000), "8000",
+            "Most fetches that wait for a job at once; keep it below `http.max_connections`.";
+        waiting_fetches_per_tenant: usize = Number::between(1, 1_000_000), "1000",
+            "Most fetches of one tenant that wait at once.";
+        waiting_enqueues: usize = Number::between(1, 1_000_000), "2000",
+            "Most enqueue requests that wait for room in a full queue at once.";
+        waiting_enqueues_per_tenant: usize = Number::between(1, 1_000_000), "200",
+            "Most enqueue requests of one tenant that wait at once.";
         rate_keys_per_tenant: usize = Number::between(1, 10_000_000), "10000",
             "Most rate limit keys that the jobs of one tenant may use at once.";
         rate_limit_pause: Duration = Span::between(MILLISECOND, 366 * DAY), "1h",
@@ -125,7 +143,8 @@ settings! {
         detect: bool = Switch, "true",
             "Watch for tenants that crowd out the others, and report them in events and statistics.";
         throttle: bool = Switch, "false",
-            "Lower the weight of such a tenant for a while.";
+            "Lower the weight of such a tenant for a while, or with `fairness.strategy` at `strict` its \
+            concurrency. Refused where neither has an effect: without fairness.";
         depth_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "10",
             "Waiting jobs, as a multiple of the median of tenants that have any, that make a tenant noisy.";
         rate_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "5",
@@ -134,8 +153,16 @@ settings! {
             "Part of all active jobs beyond which a tenant is noisy.";
         error_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "3",
             "Failure rate, as a multiple of the average, that makes a tenant noisy.";
+        min_depth: usize = Number::between(1, 1_000_000_000), "100",
+            "A tenant with fewer waiting jobs is not noisy by their number.";
+        min_enqueued: usize = Number::between(1, 1_000_000_000), "100",
+            "A tenant that enqueued fewer jobs in the last minute is not noisy by its rate.";
+        min_active: usize = Number::between(1, 1_000_000_000), "10",
+            "With fewer active jobs of all tenants, nobody is noisy by its part of them.";
+        min_executions: usize = Number::between(1, 1_000_000_000), "20",
+            "A tenant of which fewer executions ended in the last minute is not noisy by its failures.";
         throttle_factor: f64 = Fraction::between(0.01, 1.0), "0.2",
-            "What the weight of a throttled tenant is multiplied by.";
+            "What the weight of a throttled tenant is multiplied by, or its concurrency.";
         throttle_for: Duration = Span::between(MILLISECOND, 366 * DAY), "5m",
             "How long a tenant stays throttled.";
     }
@@ -183,6 +210,10 @@ settings! {
             "Age at which cancelled jobs are removed: `0` is at once, `never` keeps them.";
         discarded: Option<Duration> = Keep(Span::between(0, 36_600 * DAY)), "30d",
             "Age at which discarded jobs are removed: `0` is at once, `never` keeps them.";
+        usage_hours: Duration = Span::between(2 * DAY, 400 * DAY), "35d",
+            "How long tenants' usage is kept by the hour.";
+        usage_days: Duration = Span::between(2 * DAY, 3_660 * DAY), "396d",
+            "How long tenants' usage is kept by the day.";
         idle: Duration = Span::between(SECOND, 366 * DAY), "1h",
             "How long a queue without jobs and settings, or a tenant without jobs, configuration and recent \
             figures, is remembered.";
@@ -199,6 +230,12 @@ settings! {
         labels: usize = Number::between(1, 1_000_000), "1000",
             "Most tenants, and most keys of rate limits, that have figures of their own in the \
             metrics; the others are counted together.";
+        queues: usize = Number::between(1, 1_000_000), "1000",
+            "Most queues that have figures of their own in the metrics, a tenth of them for queues that \
+            an operator configured; the others are counted together.";
+        pairs: usize = Number::between(1, 1_000_000), "10000",
+            "Most pairs of a tenant and a queue that have figures of their own in the metrics; a tenant's \
+            jobs in further queues are counted together.";
     }
     storage: Storage {
         reserve: usize = Size::between(0, TIB), "64MiB",

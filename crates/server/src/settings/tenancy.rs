@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::choices::{Isolation, PriorityScope};
+use super::choices::{FairnessStrategy, Isolation, PriorityScope};
 use super::declared::{Settings, Starvation};
 use super::error::Problem;
 use super::resolve::Reader;
@@ -20,8 +20,26 @@ impl Settings {
         })
     }
 
-    /// The parts of a sharded queue have no order among each other but that of fairness.
     pub(super) fn contradiction(&self, reader: &Reader) -> Option<Problem> {
+        self.unfair_shards(reader).or_else(|| self.idle_throttle(reader))
+    }
+
+    /// A throttle lowers a weight or a tenant's own concurrency, and here there is neither.
+    fn idle_throttle(&self, reader: &Reader) -> Option<Problem> {
+        let strict = self.fairness.strategy == FairnessStrategy::Strict;
+        if !self.noisy.throttle || self.is_fair() || strict {
+            return None;
+        }
+        let fairness = self.fairness.enabled.map_or("tenancy.isolation", |_| "fairness.enabled");
+        Some(Problem::Contradiction {
+            one: reader.chosen("noisy.throttle")?.clone(),
+            other: reader.chosen(fairness)?.clone(),
+            advice: "set fairness.enabled to true, or fairness.strategy to strict",
+        })
+    }
+
+    /// The parts of a sharded queue have no order among each other but that of fairness.
+    fn unfair_shards(&self, reader: &Reader) -> Option<Problem> {
         let sharded = self.tenancy.isolation == Isolation::Sharded;
         if !sharded || self.is_fair() {
             return None;

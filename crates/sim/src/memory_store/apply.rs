@@ -65,10 +65,19 @@ impl MemoryStore {
                 self.history.insert(key, row.data.clone());
                 Ok(())
             }
-            Mutation::ForgetHistory(period, before) => {
-                self.history.retain(|(p, _, at), _| p != period || at >= before);
+            Mutation::ForgetHistory { period, before, most } => {
+                let old = self.history.keys().filter(|(p, _, at)| p == period && at < before);
+                let mut old: Vec<_> = old.cloned().collect();
+                old.sort_by_key(|(_, _, at)| *at);
+                for key in old.into_iter().take(*most as usize) {
+                    self.history.remove(&key);
+                }
                 Ok(())
             }
+            // Nothing is decided by it, and it is not read at a start.
+            Mutation::AddUsage(_)
+            | Mutation::ForgetUsage { .. }
+            | Mutation::ForgetTenantUsage(_) => Ok(()),
             Mutation::ForgetHistoryOf(queue) => {
                 self.history.retain(|(_, named, _), _| named != queue);
                 Ok(())

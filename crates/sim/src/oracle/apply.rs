@@ -15,8 +15,11 @@ use crate::runtime::Step;
 
 impl World {
     pub fn apply(&mut self, step: &Step) -> Check {
+        let (at, wall) = (self.at, self.wall);
         self.at = step.at;
         self.wall = self.wall.max(step.now.wall);
+        let passed = (self.at as i64 - at as i64).min(self.wall.since(wall));
+        self.limit_at += passed;
         self.stepped = self.wall;
         let was_frozen = self.maintenance;
         let before = self.named_before(step)?;
@@ -40,6 +43,7 @@ impl World {
         self.check_admission(&scene)?;
         self.check_crossings(&scene)?;
         self.hear(step);
+        self.check_caps(&scene)?;
         self.note_present();
         self.note_idle_queues();
         self.note_written();
@@ -102,8 +106,11 @@ impl World {
             | Mutation::Put(..)
             | Mutation::Remove(..)
             | Mutation::History(_)
-            | Mutation::ForgetHistory(..)
+            | Mutation::ForgetHistory { .. }
             | Mutation::ForgetHistoryOf(_)
+            | Mutation::AddUsage(_)
+            | Mutation::ForgetUsage { .. }
+            | Mutation::ForgetTenantUsage(_)
             | Mutation::Journal(_)
             | Mutation::TrimJournal(_) => Ok(()),
         }
@@ -221,6 +228,9 @@ impl World {
         let wants = job.class.policy.limit.as_ref().is_some_and(|limit| limit.on_limit == wish);
         ensure(wants && !self.limits_are_open(&job.class), Rule::Limit, || {
             format!("job {seq} was swept away, {wish:?}, though it might have started")
+        })?;
+        ensure(!self.waits_for_pause(&job.class), Rule::Limit, || {
+            format!("job {seq} was swept away, {wish:?}, though its key was paused")
         })
     }
 
@@ -239,6 +249,7 @@ impl World {
             return Ok(());
         };
         self.ended(&live, finish, scene)?;
+        self.pause_after_failure(&live, scene);
         self.change(seq, |job| {
             job.place = Place::Done(Done {
                 seq,

@@ -1,6 +1,6 @@
 //! What operators and workers have said, and what follows from it.
 
-use rota_engine::{Command, Refusal, Reply};
+use rota_engine::{CapReached, Capped, Command, Refusal, Reply};
 use rota_model::{Directive, LimitKey, WorkerId};
 
 use super::scene::Scene;
@@ -152,12 +152,15 @@ impl World {
     }
 }
 
-/// A worker whose fetch names the wrong pool has been heard all the same.
+/// A worker whose fetch names the wrong pool, or may not wait, has been heard all the same.
 fn is_refused(step: &Step) -> bool {
     let known = matches!(
         step.reply,
         Reply::Refused(
-            Refusal::UnknownPool { .. } | Refusal::OtherPool { .. } | Refusal::NotInPool { .. }
+            Refusal::UnknownPool { .. }
+                | Refusal::OtherPool { .. }
+                | Refusal::NotInPool { .. }
+                | Refusal::CapReached(CapReached { capped: Capped::WaitingFetches, .. })
         )
     );
     let fetched = known && matches!(step.command, Command::Fetch(_));

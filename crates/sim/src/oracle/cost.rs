@@ -6,9 +6,9 @@ use rota_engine::Command;
 use super::violation::{Check, Rule, ensure};
 
 /// What any command may cost.
-const BASE: u64 = 60;
+const BASE: u64 = 150;
 /// What each thing that it names, or that comes of it, may add.
-const EACH: u64 = 15;
+const EACH: u64 = 20;
 /// The most that may come of time passing before others are served.
 const SLICE: usize = 5_000;
 

@@ -36,7 +36,9 @@ impl World {
         let allowed = causes.iter().any(|cause| match (cause, ready.undo) {
             (Cause::Undelivered, Some(undo)) => undo == taken_back(live, 0),
             (Cause::Requeued, None) => true,
-            (Cause::Limited(..), Some(undo)) => limited && undo == taken_back(live, 1),
+            (Cause::Limited(_, failure), Some(undo)) => {
+                limited && !self.is_final(live, failure) && undo == taken_back(live, 1)
+            }
             (Cause::Lost, None) => left,
             _ => false,
         });
@@ -71,7 +73,10 @@ impl World {
         if let Some(undo) = wait.undo {
             let longest = self.wall.saturating_add_ms(self.config.longest_pause_ms as i64);
             let right = causes.iter().any(|cause| match cause {
-                Cause::Limited(until, _) => due == (*until).min(longest).max(self.wall),
+                Cause::Limited(until, failure) => {
+                    let until = (*until).min(longest).max(self.wall);
+                    due == until && !self.is_final(&live, failure)
+                }
                 _ => false,
             });
             let may = self.may_pause(&live) && !self.has_key(seq) && undo == taken_back(&live, 1);
@@ -134,7 +139,6 @@ impl World {
         let allowed = self.causes(live, scene).iter().any(|cause| match cause {
             Cause::Acked => finish.ending == Ending::Completed,
             Cause::Cancelled => finish.ending == Ending::Cancelled,
-            Cause::Limited(..) if self.may_pause(live) => false,
             Cause::Failed(failure) | Cause::Limited(_, failure) => {
                 verdict(job, live.attempt, failure) == Some(finish.ending)
             }
@@ -144,6 +148,23 @@ impl World {
         ensure(allowed, Rule::HandedTwice, || {
             format!("job {seq} ended as {:?} at {}: {:?}", finish.ending, self.at, job.lease)
         })
+    }
+
+    /// A final failure pauses the key of its job all the same.
+    pub(super) fn pause_after_failure(&mut self, live: &Live, scene: &Scene<'_>) {
+        let until = self.causes(live, scene).into_iter().find_map(|cause| match cause {
+            Cause::Limited(until, failure) if self.is_final(live, failure) => Some(until),
+            _ => None,
+        });
+        let class = self.jobs.get(&live.seq).map(|job| job.class.clone());
+        if let (Some(until), Some(class), State::Active) = (until, class, live.state) {
+            self.pause_key(&class, until);
+        }
+    }
+
+    fn is_final(&self, live: &Live, failure: &Failure) -> bool {
+        let job = self.jobs.get(&live.seq);
+        job.is_some_and(|job| verdict(job, live.attempt, failure).is_some())
     }
 
     fn causes<'a>(&self, live: &Live, scene: &Scene<'a>) -> Vec<Cause<'a>> {

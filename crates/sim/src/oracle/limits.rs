@@ -1,7 +1,8 @@
 //! Limits: how often, and how many at once, the jobs of a key start.
 //!
 //! Every start of a key is kept. A start is judged by the numbers that held its job at that time,
-//! against all starts of the key.
+//! against all starts of the key, and by the times that users see: `started` of the claims.
+//! What must be let in is judged by the slower of the two clocks, by which limits are counted.
 
 use rota_engine::{Command, NumbersEdit, PutLimit};
 use rota_model::{Class, LimitKey, LimitNumbers, Millis, Rate, Scope, TenantId};
@@ -23,13 +24,18 @@ pub struct Key {
 
 #[derive(Debug, Clone, Copy)]
 struct Start {
+    /// By the clock of limits.
     moment: Moment,
+    /// As it is shown.
+    started: i64,
     /// The longest period that the start itself was held by.
     period: i64,
 }
 
 /// Starts older than this matter to nobody.
 const FORGOTTEN_MS: i64 = 1_000_000;
+/// Starts are remembered for this long at least after the last one.
+const LEAST_KEPT_MS: i64 = 60_000;
 
 impl Key {
     pub(super) fn is_spoken_of(&self) -> bool {
@@ -44,21 +50,36 @@ impl Key {
         }
     }
 
-    /// Starts within the period before now that the server must know of. Those from before the
-    /// period was first said of the key it need not know.
-    fn known_within(&self, period: i64, at: i64) -> u64 {
-        let (mut count, mut known, mut last) = (0, false, i64::MIN / 2);
-        for start in &self.starts {
-            known = start.period >= period || known && start.moment.earliest - last < period;
-            last = start.moment.latest;
-            count += u64::from(known && start.moment.earliest + period > at);
-        }
-        count
+    /// Starts that the server must know of: a key may be forgotten when nothing of it started for a
+    /// while. Of those that no period held it need not know.
+    fn known(&self, wall: Millis) -> impl Iterator<Item = &Start> {
+        let next = self.starts.iter().skip(1).map(|start| start.started).chain([wall.0]);
+        let is_last =
+            |(start, next): (&Start, i64)| next - start.started >= start.period.max(LEAST_KEPT_MS);
+        let pairs: Vec<_> = self.starts.iter().zip(next).collect();
+        let forgotten = pairs.into_iter().rposition(is_last).map_or(0, |last| last + 1);
+        self.starts[forgotten..].iter().filter(|start| start.period > 0)
     }
 
-    /// All that may be within the period before now.
+    /// How many of those are within the period before now, by the times that are shown.
+    fn known_within(&self, period: i64, wall: Millis) -> u64 {
+        self.known(wall).filter(|start| start.started + period > wall.0).count() as u64
+    }
+
+    /// All that may be within the period before now. Starts from before a period was first asked for
+    /// may seem a little later than they were.
     fn perhaps_within(&self, period: i64, at: i64) -> u64 {
-        self.starts.iter().filter(|start| start.moment.latest + period > at).count() as u64
+        let longer = period + period / 32;
+        self.starts.iter().filter(|start| start.moment.latest + longer > at).count() as u64
+    }
+
+    /// Nothing of the key starts, for jobs that have these numbers themselves, and nothing is dropped.
+    fn is_paused(&self, own: LimitNumbers, wall: Millis) -> bool {
+        let numbers = self.numbers(own, wall);
+        let mut rates = [numbers.rate, numbers.throttle].into_iter().flatten();
+        self.hold.is_some_and(|until| until > wall)
+            || numbers.concurrency == Some(0)
+            || rates.any(|rate| rate.limit == 0)
     }
 
     pub(super) fn may_be_written(&mut self, at: i64, wall: Millis) {
@@ -105,9 +126,23 @@ impl World {
         active.filter(|job| held(&job.class)).count() as u64
     }
 
+    /// Whether jobs of this class wait for a pause, whatever else they do when they may not start.
+    pub(super) fn waits_for_pause(&self, class: &Class) -> bool {
+        let queue = (LimitKey::of_queue(&class.queue), None);
+        let own_key = class.policy.limit.as_ref().map(|limit| &limit.key);
+        self.limits_of(class).into_iter().any(|(partition, own)| {
+            let meant = partition != queue || own_key == Some(&partition.0);
+            let key = self.limits.get(&partition);
+            meant
+                && key.map_or(Key::default().is_paused(own, self.wall), |key| {
+                    key.is_paused(own, self.wall)
+                })
+        })
+    }
+
     /// Whether a job of this class certainly may start, as far as limits go.
     pub(super) fn limits_are_open(&self, class: &Class) -> bool {
-        let at = self.at as i64;
+        let at = self.limit_at;
         self.limits_of(class).into_iter().all(|(partition, own)| {
             let none = Key::default();
             let key = self.limits.get(&partition).unwrap_or(&none);
@@ -129,7 +164,7 @@ impl World {
 
     /// A job of this class starts now: it must be allowed to, and is counted.
     pub(super) fn start_limited(&mut self, class: &Class) -> Check {
-        let (at, wall) = (self.at as i64, self.wall);
+        let (at, wall) = (self.limit_at, self.wall);
         for (partition, own) in self.limits_of(class) {
             let active = self.active_of(&partition);
             let key = self.limits.entry(partition.clone()).or_default();
@@ -145,24 +180,23 @@ impl World {
                     format!("a job of {name} started beside {active} others, {most} may")
                 })?;
                 for rate in [numbers.rate, numbers.throttle].into_iter().flatten() {
-                    let count = key.known_within(rate.period_ms as i64, at);
+                    let count = key.known_within(rate.period_ms as i64, wall);
                     ensure(count < u64::from(rate.limit), Rule::Limit, || {
                         format!("start {} of {name} in a window of {rate:?}", count + 1)
                     })?;
                     period = period.max(rate.period_ms as i64);
                 }
-                if let Some(rate) = numbers.throttle.filter(|rate| spacing_us(*rate) >= 10_000) {
-                    let known = key.starts.iter().filter(|start| start.period > 0);
-                    let last = known.map(|start| start.moment.earliest).max();
-                    let distance = last.map(|last| (at - last) * 1_000);
-                    let least = spacing_us(rate) as i64 / 10 * 9;
+                if let Some(rate) = numbers.throttle {
+                    let last = key.known(wall).map(|start| start.started).max();
+                    let distance = last.map(|last| (wall.0 - last) * 1_000);
+                    let least = least_gap_us(rate);
                     ensure(distance.is_none_or(|us| us >= least), Rule::Limit, || {
                         format!("a start of {name} {distance:?} us after the last, for {rate:?}")
                     })?;
                 }
             }
             key.starts.retain(|start| start.moment.latest + FORGOTTEN_MS > at);
-            key.starts.push(Start { moment: Moment::new(at, wall), period });
+            key.starts.push(Start { moment: Moment::new(at, wall), started: wall.0, period });
         }
         Ok(())
     }
@@ -214,6 +248,12 @@ impl World {
             key.hold = Some(until);
         }
     }
+}
+
+/// Nine tenths of the interval; where it is under 10 milliseconds, 5 milliseconds less.
+fn least_gap_us(rate: Rate) -> i64 {
+    let interval = spacing_us(rate) as i64;
+    if interval < 10_000 { interval - 5_000 } else { interval - interval / 10 }
 }
 
 fn spacing_us(rate: Rate) -> u64 {

@@ -6,6 +6,7 @@
 
 mod accounts;
 mod apply;
+mod caps;
 mod clients;
 mod control;
 mod cost;

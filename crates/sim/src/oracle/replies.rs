@@ -1,8 +1,8 @@
 //! An answer says what happened, and nothing else.
 
 use rota_engine::{
-    Admission, BeatReply, Changed, Command, Enqueue, Holder, Refusal, Reply, Settle, Settled,
-    Target,
+    Admission, BeatReply, CapReached, Capped, Changed, Command, Enqueue, Fetch, Holder, Refusal,
+    Reply, Settle, Settled, Target,
 };
 use rota_model::{Directive, State};
 use rota_store::Mutation;
@@ -17,6 +17,13 @@ impl World {
     pub(super) fn check_reply(&self, scene: &Scene<'_>) -> Check {
         let step = scene.step;
         match (&step.command, &step.reply) {
+            (
+                Command::Fetch(fetch),
+                Reply::Refused(Refusal::CapReached(CapReached {
+                    capped: Capped::WaitingFetches,
+                    ..
+                })),
+            ) => self.check_missed(fetch, scene),
             (_, Reply::Refused(_)) => Ok(()),
             (
                 Command::Enqueue(Enqueue { jobs, .. }),
@@ -35,12 +42,10 @@ impl World {
             }
             (Command::Fetch(fetch), Reply::Fetched(claims)) => {
                 ensure(claims.len() <= fetch.count, Rule::Reply, || "too many".into())?;
-                // What its claims made room for came in after it was answered.
-                let there = |seq| !scene.is_new(seq);
-                let missed = self.could_have(fetch, there).filter(|_| claims.len() < fetch.count);
-                ensure(missed.is_none(), Rule::Waiting, || {
-                    format!("a fetch did not get job {missed:?}")
-                })
+                match claims.len() < fetch.count {
+                    true => self.check_missed(fetch, scene),
+                    false => Ok(()),
+                }
             }
             (Command::Fetch(_) | Command::Enqueue(_), Reply::Waiting) => Ok(()),
             (Command::Settle(words), Reply::Settled(outcomes)) => {
@@ -85,6 +90,13 @@ impl World {
     }
 
     /// Whoever holds an execution is heard, and nobody else.
+    /// A fetch that did not get all that it asked for could have had no more.
+    fn check_missed(&self, fetch: &Fetch, scene: &Scene<'_>) -> Check {
+        // What its claims made room for came in after it was answered.
+        let missed = self.could_have(fetch, |seq| !scene.is_new(seq));
+        ensure(missed.is_none(), Rule::Waiting, || format!("a fetch did not get job {missed:?}"))
+    }
+
     fn check_settled(
         &self,
         word: &Settle,

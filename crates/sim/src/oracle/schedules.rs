@@ -31,7 +31,7 @@ impl World {
         scene: &Scene<'_>,
     ) -> Result<CronName, Violation> {
         let seq = row.seq;
-        let Some(name) = cron_name(row).filter(|name| self.crons.contains_key(name)) else {
+        let Some(name) = self.cron_name(row).filter(|name| self.crons.contains_key(name)) else {
             let message = format!("nobody asked for job {seq}");
             return Err(Violation::new(Rule::Unasked, message));
         };
@@ -66,8 +66,8 @@ impl World {
         Ok(())
     }
 
-    /// Nothing can have kept this schedule's run out in this step: not an earlier run, nor a queue too
-    /// many, nor a quota or a bound, even if all that moved had been in the way when it was due.
+    /// Nothing can have kept this schedule's run out in this step: not an earlier run, nor a queue or
+    /// a run too many, nor a quota or a bound, even if all that moved had been in the way when it was due.
     fn must_run(&self, name: &CronName, cron: &Cron, scene: &Scene<'_>) -> bool {
         let ended = scene.moves.iter().any(|(_, state)| state.is_terminal());
         let alone = !ended && self.unfinished_runs(name).is_empty();
@@ -77,6 +77,7 @@ impl World {
         let more = scene.moves.len() as u64 + 1;
         (cron.overlap != Overlap::Skip || alone)
             && room
+            && self.cap_has_room(cron, more as usize)
             && self.quota_has_room(&cron.tenant, more)
             && bounds.is_none_or(|bounds| self.bounds_have_room(cron, bounds, more))
     }
@@ -129,11 +130,12 @@ impl World {
         let of_it = |(_, job): &(&Seq, &super::world::Job)| job.run_of.as_ref() == Some(name);
         self.jobs.iter().filter(of_it).map(|(&seq, _)| seq).collect()
     }
-}
 
-/// Every run says where it comes from.
-fn cron_name(row: &NewRow) -> Option<CronName> {
-    let body: serde_json::Value =
-        serde_json::from_slice(&[b"{", &row.body[..], b"}"].concat()).ok()?;
-    CronName::parse(body["metadata"]["cron_name"].as_str()?).ok()
+    /// Every run says where it comes from.
+    fn cron_name(&self, row: &NewRow) -> Option<CronName> {
+        let body: serde_json::Value =
+            serde_json::from_slice(&[b"{", &row.body[..], b"}"].concat()).ok()?;
+        let name = CronName::parse(body["metadata"]["cron_name"].as_str()?).ok()?;
+        Some(name.of_tenant(&self.classes.get(&row.class)?.tenant))
+    }
 }

@@ -1,8 +1,9 @@
 //! What is shown of tenants and limits, against a count of everything there is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use rota_engine::Engine;
+use rota_engine::{Engine, Meter};
 use rota_model::{LimitKey, QueueName, State, TenantId};
 
 use super::limits::Key;
@@ -75,21 +76,31 @@ impl World {
     fn check_meters(&self, engine: &Engine) -> Check {
         let labels: Vec<Option<TenantId>> =
             engine.labels(0, usize::MAX).into_iter().map(|label| label.tenant).collect();
-        let mut counted: BTreeMap<(Option<&TenantId>, &str), Tally> = BTreeMap::new();
+        let (meters, _) = engine.meters(0, usize::MAX);
+        let pair_of =
+            |meter: &Meter| (labels[meter.label.0 as usize].as_ref(), meter.queue.clone());
+        let pairs: BTreeSet<_> = meters.iter().map(pair_of).collect();
+        let bounds = self.config.metrics;
+        // For each tenant there is one of all its other queues besides.
+        let fits = labels.len() <= bounds.tenants + 1
+            && pairs.iter().filter(|(_, queue)| queue.is_some()).count() <= bounds.pairs;
+        ensure(fits, Rule::Counts, || format!("{} meters, though {bounds:?}", pairs.len()))?;
+        let mut counted: BTreeMap<_, Tally> = BTreeMap::new();
         for job in self.jobs.values() {
             let label = labels.iter().flatten().find(|tenant| **tenant == job.class.tenant);
-            counted.entry((label, job.class.queue.local())).or_default().add(job);
+            let own = (label, Some(Arc::from(job.class.queue.local())));
+            let pair = if pairs.contains(&own) { own } else { (label, None) };
+            counted.entry(pair).or_default().add(job);
         }
-        let (meters, _) = engine.meters(0, usize::MAX);
         for meter in &meters {
-            let label = labels[meter.label.0 as usize].as_ref();
-            let counted = counted.remove(&(label, &*meter.queue)).unwrap_or_default();
-            let name = format!("meter of {label:?} in {}", meter.queue);
+            let (label, queue) = pair_of(meter);
+            let name = format!("meter of {label:?} in {queue:?}");
+            let counted = counted.remove(&(label, queue)).unwrap_or_default();
             counted.compare(&name, meter.bytes(), |state| meter.of(state))?;
         }
         // Where nothing lives, there may be nothing to show.
         for ((label, queue), counted) in counted {
-            counted.compare(&format!("no meter of {label:?} in {queue}"), 0, |_| 0)?;
+            counted.compare(&format!("no meter of {label:?} in {queue:?}"), 0, |_| 0)?;
         }
         Ok(())
     }

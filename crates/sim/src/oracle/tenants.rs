@@ -30,7 +30,7 @@ impl World {
     }
 
     /// How many active jobs a tenant may have.
-    pub(super) fn cap_of(&self, id: &TenantId) -> Option<u32> {
+    pub(super) fn given_cap(&self, id: &TenantId) -> Option<u32> {
         let own = self.tenant(id).max_concurrency;
         match self.config.fairness.strategy {
             FairStrategy::Strict => own.or(Some(self.config.fairness.default_concurrency)),

@@ -19,12 +19,15 @@ impl World {
     pub(super) fn hear_throttles(&mut self, step: &Step) -> Check {
         for event in &step.events {
             match &event.kind {
-                EventKind::TenantThrottled { tenant, throttle: Some(throttle), .. } => {
+                EventKind::TenantThrottled { tenant, throttle, .. } => {
                     self.begin_throttle(tenant, throttle)?;
                 }
-                EventKind::TenantThrottled { tenant, throttle: None, .. } => {
+                EventKind::TenantNoisy { tenant, .. } => {
                     let spared = self.is_spared(tenant);
-                    ensure(spared || !self.config.noisy.throttle, Rule::Throttle, || {
+                    let strict = self.config.fairness.strategy == FairStrategy::Strict;
+                    let lowers = self.config.fairness.enabled || strict;
+                    let throttles = self.config.noisy.throttle && lowers;
+                    ensure(spared || !throttles, Rule::Throttle, || {
                         "a noisy tenant was noticed and not throttled".into()
                     })?;
                 }
@@ -47,7 +50,8 @@ impl World {
             && throttle.since == wall
             && throttle.until == wall.saturating_add_ms(rules.throttle_ms as i64)
             && throttle.original == original
-            && throttle.effective == self.lowered_weight(id);
+            && throttle.effective == self.lowered_weight(id)
+            && throttle.concurrency == self.lowered_cap(id);
         ensure(right, Rule::Throttle, || {
             format!("{id} of {original:?} was {was:?}: {throttle:?}")
         })?;
@@ -86,6 +90,24 @@ impl World {
         let hundredths = (self.given_weight(id).value() * 100.0).round();
         let part = (hundredths * self.config.noisy.factor).round().max(1.0);
         Weight::new(part / 100.0).expect("a part of a weight is one")
+    }
+
+    /// Of the concurrency, where each tenant has its own.
+    fn lowered_cap(&self, id: &TenantId) -> Option<(u32, u32)> {
+        if self.config.fairness.strategy != FairStrategy::Strict {
+            return None;
+        }
+        let cap = self.given_cap(id)?;
+        let part = (f64::from(cap) * self.config.noisy.factor).round() as u32;
+        Some((cap, part.max(1).min(cap)))
+    }
+
+    /// The most jobs of a tenant that may be active.
+    pub(super) fn cap_of(&self, id: &TenantId) -> Option<u32> {
+        let lowered = self.tenants.get(id).and_then(|tenant| tenant.lowered);
+        let lasts = lowered.is_some_and(|lowered| lowered.until > self.wall);
+        let lowered = self.lowered_cap(id).filter(|_| lasts).map(|(_, lowered)| lowered);
+        lowered.or_else(|| self.given_cap(id))
     }
 
     /// An operator has released a tenant by hand, and a throttle's time has not passed since.

@@ -28,6 +28,8 @@ pub struct World {
     pub stepped: Millis,
     /// The true time.
     pub at: u64,
+    /// The time by which limits are counted: it passes as on the slower of the two clocks.
+    pub limit_at: i64,
     pub maintenance: bool,
     pub classes: BTreeMap<ClassId, Arc<Class>>,
     pub jobs: BTreeMap<Seq, Job>,
@@ -157,6 +159,7 @@ impl World {
             wall: Millis(i64::MIN),
             stepped: Millis(i64::MIN),
             at: 0,
+            limit_at: 0,
             maintenance: false,
             classes: BTreeMap::new(),
             jobs: BTreeMap::new(),
@@ -207,7 +210,8 @@ impl World {
         for worker in self.workers.values_mut() {
             (worker.last_seen, worker.says_quiet) = (at, false);
         }
-        self.limits.values_mut().for_each(|key| key.after(&restart));
+        let of_limits = Restart { at: self.limit_at, ..restart };
+        self.limits.values_mut().for_each(|key| key.after(&of_limits));
         let arrivals = self.tenants.values_mut().flat_map(|tenant| &mut tenant.arrivals);
         arrivals.for_each(|arrival| arrival.after_with_its_batch(&restart));
         self.turns.restarted();
@@ -226,7 +230,8 @@ impl World {
     /// Whatever happened so far may be written down after this step.
     pub fn note_written(&mut self) {
         let (at, wall) = (self.at as i64, self.wall);
-        self.limits.values_mut().for_each(|key| key.may_be_written(at, wall));
+        let limit_at = self.limit_at;
+        self.limits.values_mut().for_each(|key| key.may_be_written(limit_at, wall));
         let arrivals = self.tenants.values_mut().flat_map(|tenant| &mut tenant.arrivals);
         arrivals.for_each(|arrival| arrival.may_be_written(at, wall));
     }

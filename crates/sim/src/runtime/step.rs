@@ -195,8 +195,11 @@ fn write_mutation(f: &mut fmt::Formatter<'_>, mutation: &Mutation) -> fmt::Resul
         Mutation::Put(kind, name, _) => write!(f, " put:{kind:?}:{name}"),
         Mutation::Remove(kind, name) => write!(f, " remove:{kind:?}:{name}"),
         Mutation::History(row) => write!(f, " history:{}@{}", row.queue, row.at.0 % 100_000_000),
-        Mutation::ForgetHistory(..) => f.write_str(" forget-history"),
+        Mutation::ForgetHistory { .. } => f.write_str(" forget-history"),
         Mutation::ForgetHistoryOf(queue) => write!(f, " forget-history:{queue}"),
+        Mutation::AddUsage(row) => write!(f, " usage:{}@{}", row.tenant, row.at.0 % 100_000_000),
+        Mutation::ForgetUsage { .. } => f.write_str(" forget-usage"),
+        Mutation::ForgetTenantUsage(tenant) => write!(f, " forget-usage:{tenant}"),
         Mutation::Journal(_) => f.write_str(" journal"),
         Mutation::TrimJournal(before) => write!(f, " trim:{before}"),
     }

@@ -51,6 +51,10 @@ fn rules(rng: &mut Rng) -> Noisy {
         rate_ratio: rng.one_of([1.5, 2.5, 5.0]),
         active_share: rng.one_of([0.3, 0.5, 0.8]),
         error_ratio: rng.one_of([1.2, 3.0]),
+        min_depth: rng.one_of([1, 100]),
+        min_enqueued: rng.one_of([20, 100]),
+        min_active: rng.one_of([3, 10]),
+        min_executions: rng.one_of([5, 20]),
         factor: rng.one_of([0.01, 0.2, 0.5]),
         throttle_ms: rng.one_of([10_000, 60_000, 300_000]),
     }
@@ -144,7 +148,8 @@ impl Trial {
         let mut told = Outcome::default();
         for event in &self.stand.events {
             match event {
-                EventKind::TenantThrottled { tenant, reason, .. } => {
+                EventKind::TenantThrottled { tenant, reason, .. }
+                | EventKind::TenantNoisy { tenant, reason } => {
                     told.begun.insert((self.number(tenant), *reason));
                 }
                 EventKind::TenantThrottleReleased { tenant, reason: "expired" } => {

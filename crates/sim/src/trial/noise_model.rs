@@ -11,7 +11,9 @@ use rota_engine::Noisy;
 use rota_model::{Millis, Weight};
 
 const EVERY_MS: u64 = 5_000;
-const MINUTE_MS: i64 = 60_000;
+/// The last minute is counted in slots of five seconds: the one under way and the twelve before.
+const SLOT_MS: i64 = 5_000;
+const SLOTS: i64 = 13;
 /// Averages of parts differ by less than this, depending on the order in which they are added up.
 const ROUNDING: f64 = 1e-9;
 
@@ -33,7 +35,7 @@ pub(super) struct Party {
     /// Its depth as of its last look.
     noted: u64,
     signals: BTreeSet<&'static str>,
-    minutes: BTreeMap<i64, Did>,
+    slots: BTreeMap<i64, Did>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,7 +69,7 @@ impl Model {
 
     pub fn did(&mut self, n: usize, wall: Millis, did: Did) {
         let party = &mut self.parties[n];
-        let sum = party.minutes.entry(wall.0.div_euclid(MINUTE_MS)).or_default();
+        let sum = party.slots.entry(wall.0.div_euclid(SLOT_MS)).or_default();
         sum.enqueued += did.enqueued;
         sum.completed += did.completed;
         sum.failed += did.failed;
@@ -159,21 +161,22 @@ impl Model {
         waiting.sort_unstable();
         let own = party.last_minute(wall);
         let mut signals = BTreeSet::new();
-        // The median is known to within a power of two.
-        let median = waiting.get(waiting.len().saturating_sub(1) / 2).copied().unwrap_or(0);
-        let usual = median.checked_ilog2().map_or(0, |power| 1u64 << power);
-        let deep = party.depth >= 100 && party.depth as f64 > rules.depth_ratio * usual as f64;
+        let deep = party.depth >= rules.min_depth
+            && party.depth as f64 > rules.depth_ratio * median(&waiting) * (1.0 + ROUNDING);
         signals.extend((waiting.len() > 1 && deep).then_some(ORDER[0]));
-        let average =
-            lately.iter().map(|did| did.enqueued).sum::<u64>() as f64 / touched.len() as f64;
-        let busy = own.enqueued >= 100 && own.enqueued as f64 > rules.rate_ratio * average;
-        signals.extend((together && busy).then_some(ORDER[1]));
+        let enqueuing = lately.iter().filter(|did| did.enqueued > 0).count();
+        let enqueued = lately.iter().map(|did| did.enqueued).sum::<u64>();
+        let usual = rules.rate_ratio * (enqueued as f64 / enqueuing.max(1) as f64);
+        let busy =
+            own.enqueued >= rules.min_enqueued && own.enqueued as f64 > usual * (1.0 + ROUNDING);
+        signals.extend((enqueuing > 1 && busy).then_some(ORDER[1]));
         let active: u64 = self.parties.iter().map(|party| party.active).sum();
-        let greedy = active >= 10 && party.active as f64 > rules.active_share * active as f64;
+        let greedy =
+            active >= rules.min_active && party.active as f64 > rules.active_share * active as f64;
         signals.extend((together && greedy).then_some(ORDER[2]));
         let failing: Vec<f64> = lately.iter().filter_map(Did::error_rate).collect();
         let average = failing.iter().sum::<f64>() / failing.len().max(1) as f64;
-        let enough = own.completed + own.failed >= 20;
+        let enough = own.completed + own.failed >= rules.min_executions;
         let usual = rules.error_ratio * average * (1.0 + ROUNDING);
         let broken = own.error_rate().is_some_and(|rate| rate > usual);
         signals.extend((together && enough && broken).then_some(ORDER[3]));
@@ -186,18 +189,13 @@ impl Party {
         self.throttle.map_or(self.weight, |throttle| throttle.effective)
     }
 
-    /// The minute under way, and of the one before the part that is within sixty seconds.
     fn last_minute(&self, wall: Millis) -> Did {
-        let minute = wall.0.div_euclid(MINUTE_MS);
-        let left = (MINUTE_MS - wall.0.rem_euclid(MINUTE_MS)) as u64;
-        let of = |minute| self.minutes.get(&minute).copied().unwrap_or_default();
-        let (now, before) = (of(minute), of(minute - 1));
-        let sum = |now: u64, before: u64| now + before * left / MINUTE_MS as u64;
-        Did {
-            enqueued: sum(now.enqueued, before.enqueued),
-            completed: sum(now.completed, before.completed),
-            failed: sum(now.failed, before.failed),
-        }
+        let slots = self.slots.range(wall.0.div_euclid(SLOT_MS) - SLOTS + 1..);
+        slots.fold(Did::default(), |sum, (_, did)| Did {
+            enqueued: sum.enqueued + did.enqueued,
+            completed: sum.completed + did.completed,
+            failed: sum.failed + did.failed,
+        })
     }
 }
 
@@ -205,6 +203,16 @@ impl Did {
     fn error_rate(&self) -> Option<f64> {
         let all = self.completed + self.failed;
         (all > 0).then(|| self.failed as f64 / all as f64)
+    }
+}
+
+/// Of numbers in order; of two, the smaller.
+fn median(sorted: &[u64]) -> f64 {
+    match sorted.len() {
+        0 => 0.0,
+        2 => sorted[0] as f64,
+        n if n % 2 == 1 => sorted[n / 2] as f64,
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) as f64 / 2.0,
     }
 }
 

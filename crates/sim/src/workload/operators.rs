@@ -66,24 +66,29 @@ impl Workload {
         ]);
         let name = CronName::parse(name).expect("the name is valid");
         match self.rng.weighted([70, 10, 20]) {
-            0 => self.put_cron(name, overlap),
-            1 => Request::RemoveCron(name),
-            _ => Request::EnableCron(name, self.rng.percent(70)),
+            0 => self.put_cron(&name, overlap),
+            1 => Request::RemoveCron(self.of_somebody(&name)),
+            _ => Request::EnableCron(self.of_somebody(&name), self.rng.percent(70)),
         }
     }
 
-    fn put_cron(&mut self, name: CronName, usual: Overlap) -> Request {
+    fn of_somebody(&mut self, name: &CronName) -> CronName {
+        name.of_tenant(&self.profile.crowd.tenant(&mut self.rng))
+    }
+
+    fn put_cron(&mut self, name: &CronName, usual: Overlap) -> Request {
         let all = [Overlap::Skip, Overlap::Allow, Overlap::CancelPrevious, Overlap::Enqueue];
         let overlap = if self.rng.percent(20) { self.rng.one_of(all) } else { usual };
         let expression = self.rng.one_of(["* * * * *", "*/3 * * * *"]);
+        let class = self.class();
         Request::PutCron(Box::new(CronSpec {
-            name,
+            name: name.of_tenant(&class.tenant),
             expression: expression.into(),
             timezone: "UTC".into(),
             schedule: Schedule::parse(expression, "UTC").expect("the expression is valid"),
             overlap,
             enabled: self.rng.percent(90),
-            class: self.class(),
+            class,
             body: body(),
             shown: bytes::Bytes::new(),
         }))

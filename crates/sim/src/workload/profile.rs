@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_engine::{Config, Retention};
+use rota_engine::{Cap, Caps, Config, MetricBounds, Retention};
 use rota_model::policy::{Coefficient, Strategy};
 use rota_model::{Exhaustion, Policy, QueueName, RetryPolicy};
 
@@ -114,13 +114,24 @@ fn config(rng: &mut Rng) -> Config {
         },
         forget_idle_ms: rng.one_of([15_000, 3_600_000]),
         max_queues: rng.one_of([3, 100]),
-        max_workers: rng.one_of([3, 100]),
-        max_crons: rng.one_of([1, 100]),
+        caps: caps(rng),
         journal_entries: rng.one_of([1, 50, 100_000]),
-        max_tenant_labels: 3,
+        metrics: MetricBounds { tenants: 3, queues: 2, pairs: 5 },
         ..Config::default()
     };
     crowd::sharing(rng, plain)
+}
+
+fn caps(rng: &mut Rng) -> Caps {
+    let mut cap =
+        |totals: [usize; 2]| Cap { total: rng.one_of(totals), per_tenant: rng.one_of([1, 2, 100]) };
+    Caps {
+        workers: cap([3, 100]),
+        schedules: cap([1, 100]),
+        schedule_runs: cap([2, 100]),
+        waiting_fetches: cap([3, 100]),
+        waiting_enqueues: cap([2, 100]),
+    }
 }
 
 fn queues(rng: &mut Rng, theme: Theme) -> Vec<QueueName> {

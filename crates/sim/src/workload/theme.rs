@@ -24,6 +24,22 @@ pub enum Theme {
 }
 
 impl Theme {
+    pub const ALL: [Self; 13] = [
+        Self::Everything,
+        Self::Giant,
+        Self::ManySmall,
+        Self::Zipf,
+        Self::AllLimited,
+        Self::SharedKeys,
+        Self::EverythingUrgent,
+        Self::KeyPerJob,
+        Self::ChangingLimits,
+        Self::Pools,
+        Self::Loud,
+        Self::PoolScope,
+        Self::Hostile,
+    ];
+
     /// Every run of it has pools of several queues.
     pub(super) fn has_pools(self) -> bool {
         matches!(self, Self::Pools | Self::PoolScope)

@@ -126,8 +126,15 @@ impl<'c> Applier<'c> {
             Mutation::Put(kind, name, json) => self.put(*kind, name, json)?,
             Mutation::Remove(kind, name) => self.remove(*kind, name)?,
             Mutation::History(row) => self.put_history(row)?,
-            Mutation::ForgetHistory(period, before) => self.forget_history(*period, *before)?,
+            Mutation::ForgetHistory { period, before, most } => {
+                self.forget_history(*period, *before, *most)?;
+            }
             Mutation::ForgetHistoryOf(queue) => self.forget_history_of(queue)?,
+            Mutation::AddUsage(row) => self.add_usage(row)?,
+            Mutation::ForgetUsage { per, before, most } => {
+                self.forget_usage(*per, *before, *most)?;
+            }
+            Mutation::ForgetTenantUsage(tenant) => self.forget_tenant_usage(tenant)?,
             Mutation::Journal(data) => self.write_journal(data)?,
             Mutation::TrimJournal(before) => self.trim_journal(*before)?,
         }
@@ -170,8 +177,11 @@ fn must_not_overtake(mutation: &Mutation, later: &Later<'_>) -> bool {
         | Mutation::Put(..)
         | Mutation::Remove(..)
         | Mutation::History(_)
-        | Mutation::ForgetHistory(..)
+        | Mutation::ForgetHistory { .. }
         | Mutation::ForgetHistoryOf(_)
+        | Mutation::AddUsage(_)
+        | Mutation::ForgetUsage { .. }
+        | Mutation::ForgetTenantUsage(_)
         | Mutation::Journal(_)
         | Mutation::TrimJournal(_) => false,
     }

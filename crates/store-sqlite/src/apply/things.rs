@@ -1,6 +1,7 @@
 //! Everything that is not a job: classes, named things, statistics and the journal.
 
 use bytes::Bytes;
+use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Class, ClassId, Millis};
 use rota_store::{Counts, HistoryRow, Kind, Period};
 
@@ -51,9 +52,65 @@ impl Applier<'_> {
         .map(drop)
     }
 
-    pub(super) fn forget_history(&self, period: Period, before: Millis) -> Result<(), Fault> {
-        self.run("DELETE FROM history WHERE period = ?1 AND at < ?2", (period.code(), before.0))
-            .map(drop)
+    pub(super) fn forget_history(
+        &self,
+        period: Period,
+        before: Millis,
+        most: u32,
+    ) -> Result<(), Fault> {
+        self.run(
+            "DELETE FROM history WHERE (period, queue, at) IN (SELECT period, queue, at FROM history \
+             INDEXED BY history_age WHERE period = ?1 AND at < ?2 ORDER BY at LIMIT ?3)",
+            (period.code(), before.0, most),
+        )
+        .map(drop)
+    }
+
+    pub(super) fn add_usage(&self, row: &UsageRow) -> Result<(), Fault> {
+        let Usage { enqueued, bytes, started, completed, failed, run_ms, discarded } = row.usage;
+        let counts = [enqueued, bytes, started, completed, failed, run_ms, discarded];
+        let [enqueued, bytes, started, completed, failed, run_ms, discarded] =
+            counts.map(|count| count as i64);
+        for per in UsagePer::ALL {
+            let at = per.start_of(row.at).0;
+            self.run(
+                "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+                 ON CONFLICT (tenant, per, at) DO UPDATE SET enqueued = enqueued + ?4, \
+                 bytes = bytes + ?5, started = started + ?6, completed = completed + ?7, \
+                 failed = failed + ?8, run_ms = run_ms + ?9, discarded = discarded + ?10",
+                rusqlite::params![
+                    &*row.tenant,
+                    per.code(),
+                    at,
+                    enqueued,
+                    bytes,
+                    started,
+                    completed,
+                    failed,
+                    run_ms,
+                    discarded
+                ],
+            )?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn forget_usage(
+        &self,
+        per: UsagePer,
+        before: Millis,
+        most: u32,
+    ) -> Result<(), Fault> {
+        self.run(
+            "DELETE FROM usage WHERE (tenant, per, at) IN (SELECT tenant, per, at FROM usage \
+             INDEXED BY usage_age WHERE per = ?1 AND at < ?2 ORDER BY at LIMIT ?3)",
+            (per.code(), before.0, most),
+        )
+        .map(drop)
+    }
+
+    pub(super) fn forget_tenant_usage(&self, tenant: &str) -> Result<(), Fault> {
+        self.run("DELETE FROM usage WHERE tenant = ?1", [tenant]).map(drop)
     }
 
     pub(super) fn forget_history_of(&self, queue: &str) -> Result<(), Fault> {

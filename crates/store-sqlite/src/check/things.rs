@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use rota_model::usage::UsagePer;
 use rota_model::{Class, ClassId};
 use rota_store::{Counts, Kind, Period};
 use rusqlite::Connection;
@@ -73,6 +74,9 @@ pub(super) fn check(snapshot: &Snapshot, damages: &mut Damages) -> Result<(), Fa
     if snapshot.format() >= migrate::LIMITS {
         journal(snapshot, damages)?;
     }
+    if snapshot.format() >= migrate::USAGE {
+        usage(snapshot.conn(), damages)?;
+    }
     Ok(())
 }
 
@@ -101,6 +105,19 @@ fn history(conn: &Connection, damages: &mut Damages) -> Result<(), Fault> {
         let begins = known.is_some_and(|period| at.rem_euclid(period.ms()) == 0);
         if !begins || !is_json(data) {
             damages.found(Rule::MalformedHistory, format!("'{queue}' at {at}"));
+        }
+    }
+    Ok(())
+}
+
+fn usage(conn: &Connection, damages: &mut Damages) -> Result<(), Fault> {
+    let mut statement = conn.prepare("SELECT per, tenant, at FROM usage")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (per, tenant, at): (u8, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let known = UsagePer::ALL.into_iter().find(|known| known.code() == per);
+        if known.is_none_or(|per| at.rem_euclid(per.ms()) != 0) {
+            damages.found(Rule::MalformedHistory, format!("usage of '{tenant}' at {at}"));
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rota_model::usage::{Usage, UsagePer};
 use rota_model::{Class, ClassId, Done, JobId, Live, Millis, Overdue, Seq};
 
 use super::Fixture;
@@ -131,6 +132,18 @@ impl<'f, F: Fixture> Driver<'f, F> {
 
     pub(super) fn sweep(&mut self, now: Millis, limit: usize) -> Overdue {
         self.fixture.block_on(self.reader.overdue(now, limit)).expect("overdue jobs are read")
+    }
+
+    pub(super) fn usage(
+        &mut self,
+        per: UsagePer,
+        tenant: &str,
+        since: i64,
+        until: i64,
+    ) -> Vec<(i64, Usage)> {
+        let read = self.reader.usage(per, tenant, Millis(since), Millis(until));
+        let rows = self.fixture.block_on(read).expect("usage is read");
+        rows.into_iter().map(|(at, usage)| (at.0, usage)).collect()
     }
 
     pub(super) fn history(

@@ -48,7 +48,8 @@ pub fn forgotten_history_is_gone<F: Fixture>(fixture: &F) {
         }
     }
     driver.commit(rows);
-    driver.commit(vec![Mutation::ForgetHistory(Period::Minute, Millis(60))]);
+    let (period, before) = (Period::Minute, Millis(120));
+    driver.commit(vec![Mutation::ForgetHistory { period, before, most: 2 }]);
     for queue in ["a", "b"] {
         let minutes = driver.history(Period::Minute, queue, 0, 1000);
         let starts: Vec<_> = minutes.iter().map(|row| row.at.0).collect();

@@ -34,6 +34,7 @@ mod revive;
 mod sample;
 mod sizes;
 mod together;
+mod usage;
 mod visible;
 mod working;
 
@@ -65,6 +66,7 @@ pub use resolve::*;
 pub use revive::*;
 pub use sizes::*;
 pub use together::*;
+pub use usage::*;
 pub use visible::*;
 pub use working::*;
 
@@ -139,6 +141,8 @@ macro_rules! store_tests {
             jobs_without_a_purge_time_are_never_overdue
             history_is_replaced_and_read_by_range
             forgotten_history_is_gone
+            usage_adds_up_by_hour_and_day
+            old_usage_goes_in_slices_and_a_tenants_at_once
             forgotten_history_of_a_queue_leaves_that_of_others
             a_load_tells_the_minutes_of_the_last_hour
             a_closed_store_reopens_the_same

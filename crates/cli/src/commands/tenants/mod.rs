@@ -8,6 +8,7 @@ mod options;
 mod show;
 mod stats;
 mod top;
+mod usage;
 
 use clap::{Args, Subcommand};
 
@@ -16,6 +17,7 @@ use self::limits::LimitsArgs;
 use self::list::ListArgs;
 use self::options::Options;
 use self::top::Top;
+use self::usage::UsageArgs;
 use crate::Failure;
 use crate::commands::named;
 use crate::output::{each, print, print_json};
@@ -26,7 +28,8 @@ Examples:
   rota tenants                                 all tenants, their jobs and their shares
   rota tenants top                             who gets what, second by second
   rota tenants limits acme --max-concurrency 5 --reason 'their API is down'
-  rota tenants stats acme                      one tenant, queue by queue";
+  rota tenants stats acme                      one tenant, queue by queue
+  rota tenants usage acme --per day            what it used, day by day";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -94,6 +97,9 @@ enum Action {
     #[command(after_help = STATS_EXAMPLES)]
     Stats(Id),
 
+    /// Show what a tenant used, by the hour or the day
+    Usage(UsageArgs),
+
     /// Show what was changed about a tenant
     #[command(after_help = CHANGES_EXAMPLES)]
     Changes(Id),
@@ -138,6 +144,7 @@ impl Tenants {
                 let stats = client.tenant_stats(&id).await?;
                 if json { print_json(&stats) } else { print(&stats::describe(&id, &stats)) }
             }
+            Action::Usage(usage) => usage.run(&client, json).await,
             Action::Changes(Id { id }) => changes::list(&client, &id, json).await,
             Action::Release { ids } => {
                 let act = async |id: &str| client.release_tenant(id).await;

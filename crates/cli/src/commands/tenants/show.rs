@@ -36,8 +36,12 @@ pub(super) fn throttled(throttle: &Throttle) -> String {
         (Some(before), Some(now)) => format!(", weight {} -> {}", decimal(before), decimal(now)),
         _ => String::new(),
     };
+    let concurrency = match (throttle.original_concurrency, throttle.effective_concurrency) {
+        (Some(before), Some(now)) => format!(", concurrency {before} -> {now}"),
+        _ => String::new(),
+    };
     let until = throttle.until.as_deref().map(|time| format!(", ends {}", relative(time)));
-    format!("{reason}{weight}{}", until.unwrap_or_default())
+    format!("{reason}{weight}{concurrency}{}", until.unwrap_or_default())
 }
 
 /// `queue_depth 12 (threshold 10), since 3m ago, weight_reduced`.

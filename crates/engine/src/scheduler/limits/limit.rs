@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::order::KeyOrder;
 use super::pace::Pace;
 use super::table::GateIx;
-use super::{Sleepers, Strategy, Waitlist, Window};
+use super::{History, Sleepers, Strategy, Waitlist, Window};
 use crate::Now;
 use crate::queue::QueueIx;
 
@@ -43,8 +43,9 @@ pub(crate) struct Limit {
     pub partition: Partition,
     /// Jobs that are active.
     pub active: u64,
-    windows: Vec<Window>,
-    pace: Pace,
+    pub(super) windows: Vec<Window>,
+    pub(super) history: History,
+    pub(super) pace: Pace,
     pub row: LimitRow,
     /// How often `row` has changed.
     pub said: u32,
@@ -55,8 +56,8 @@ pub(crate) struct Limit {
     pub sleepers: Sleepers,
     /// When to look whether it has opened, by what closes it. Monotonic.
     pub timers: BTreeMap<Bucket, u64>,
-    /// The last moment that a job was put off to.
-    pub booked: i64,
+    /// Jobs that were put off until it opens for them.
+    pub booked: u64,
     /// How often in a row jobs were put off for want of a slot.
     pub put_off: u32,
 }
@@ -110,28 +111,6 @@ pub(crate) struct Override {
     pub expires: Millis,
 }
 
-/// Counters as they are kept on disk, in wall-clock time.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct LimitState {
-    /// The batch after which these were the counters.
-    pub as_of: u64,
-    pub windows: Vec<WindowState>,
-    /// Microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_us: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started_us: Option<i64>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct WindowState {
-    period_ms: u64,
-    /// Every start is in it by itself.
-    exact: bool,
-    /// Times and how many.
-    starts: Vec<(i64, u32)>,
-}
-
 /// How many may start now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Opening {
@@ -147,10 +126,15 @@ pub(crate) struct Closed {
     pub current: u64,
     /// Monotonic. `None`: when an active job ends.
     pub opens: Option<i64>,
-    /// The distance at which jobs that are put off are spaced.
+    /// How far starts are apart when they are evenly spaced.
     pub every_ms: Option<u64>,
     pub bucket: Bucket,
+    /// The key is stopped: nothing of it starts, and nothing is dropped or put off for it.
+    pub paused: bool,
 }
+
+/// Starts of a key are remembered for this long at least after the last one.
+const LEAST_KEPT_MS: i64 = 60_000;
 
 impl Limit {
     pub fn new(partition: Partition) -> Self {
@@ -158,6 +142,7 @@ impl Limit {
             partition,
             active: 0,
             windows: Vec::new(),
+            history: History::default(),
             pace: Pace::none(),
             row: LimitRow::default(),
             said: 0,
@@ -166,7 +151,7 @@ impl Limit {
             order: KeyOrder::default(),
             sleepers: Sleepers::default(),
             timers: BTreeMap::new(),
-            booked: i64::MIN,
+            booked: 0,
             put_off: 0,
         }
     }
@@ -202,7 +187,16 @@ impl Limit {
             self.narrow_by_pace(&mut opening, rate, mono);
             self.narrow_by_window(&mut opening, Strategy::Throttle, rate, mono);
         }
+        let paused = self.is_paused(numbers, now);
+        opening.closed.iter_mut().for_each(|closed| closed.paused = paused);
         opening
+    }
+
+    /// Whether the key is stopped, by a pause or because none may start.
+    fn is_paused(&self, numbers: LimitNumbers, now: Now) -> bool {
+        let held = self.row.hold.as_ref().is_some_and(|hold| hold.until > now.wall);
+        let rates = [numbers.rate, numbers.throttle].into_iter().flatten();
+        held || numbers.concurrency == Some(0) || rates.into_iter().any(|rate| rate.limit == 0)
     }
 
     fn narrow_by_hold(&self, opening: &mut Opening, now: Now) {
@@ -210,7 +204,9 @@ impl Limit {
             let opens = Some((now.mono as i64).saturating_add(hold.until.since(now.wall)));
             let strategy = Strategy::Pause;
             let bucket = self.bucket(Cause::Held);
-            opening.close(Closed { strategy, limit: 0, current: 0, opens, every_ms: None, bucket });
+            let (limit, current, every_ms, paused) = (0, 0, None, true);
+            let closed = Closed { strategy, limit, current, opens, every_ms, bucket, paused };
+            opening.close(closed);
         }
     }
 
@@ -224,6 +220,7 @@ impl Limit {
             opens: None,
             every_ms: None,
             bucket: self.bucket(Cause::Slots(most)),
+            paused: false,
         });
     }
 
@@ -232,10 +229,11 @@ impl Limit {
         opening.narrow(self.pace.free(rate, mono), || Closed {
             strategy: Strategy::Throttle,
             limit: u64::from(rate.limit),
-            current: u64::from(rate.limit),
+            current: self.look(rate, mono).0,
             opens,
             every_ms: Some((rate.interval_us() / 1_000).max(1)),
             bucket: self.bucket(timed(Strategy::Throttle, rate)),
+            paused: false,
         });
     }
 
@@ -250,6 +248,7 @@ impl Limit {
             opens: window.and_then(|window| window.opens_at(rate.limit, 1)),
             every_ms: Some((rate.interval_us() / 1_000).max(1)),
             bucket: self.bucket(if rate.limit == 0 { Cause::Held } else { timed(strategy, rate) }),
+            paused: false,
         });
     }
 
@@ -267,8 +266,9 @@ impl Limit {
         let numbers = self.numbers(own, now.wall);
         self.watch(numbers);
         self.windows.iter_mut().for_each(|window| window.record(mono, 1));
+        self.history.record(mono, 1);
         match numbers.throttle {
-            Some(rate) => self.pace.record(&[rate], mono),
+            Some(rate) => self.pace.record(rate, mono),
             None => self.pace.note(mono),
         }
     }
@@ -278,13 +278,14 @@ impl Limit {
         !self.windows.is_empty()
     }
 
-    fn window(&mut self, rate: Rate) {
+    pub(super) fn window(&mut self, rate: Rate) {
         let at = self.windows.iter().position(|w| w.period_ms() == rate.period_ms);
         let at = at.unwrap_or_else(|| {
             let mut window = Window::new(rate.period_ms, rate.limit);
-            let longest = self.windows.iter().max_by_key(|w| w.period_ms());
-            if let Some(longest) = longest {
-                window.copy_from(longest);
+            let longer = self.windows.iter().find(|other| other.period_ms() > rate.period_ms);
+            match longer {
+                Some(longer) => window.copy(longer.starts()),
+                None => window.copy(self.history.starts()),
             }
             self.windows.push(window);
             self.windows.len() - 1
@@ -303,58 +304,34 @@ impl Limit {
 
     /// When the next evenly spaced start may be.
     pub fn next_paced(&self, rate: Rate) -> Option<i64> {
-        self.pace.last_us().map(|_| self.pace.next_ms(rate))
+        self.pace.due_us().map(|_| self.pace.next_ms(rate))
     }
 
-    /// Nothing is left that a new one would not have.
-    pub fn is_blank(&self, now: Now) -> bool {
+    /// No job is left that it holds, and nothing is said about it.
+    pub fn is_unused(&self) -> bool {
+        self.active == 0 && self.gates.is_empty() && self.row == LimitRow::default()
+    }
+
+    /// Until when starts are remembered, if they are.
+    pub fn kept_until(&self) -> Option<i64> {
+        let longest = self.windows.iter().map(Window::period_ms).max()?;
+        let kept = i64::try_from(longest).unwrap_or(i64::MAX).max(LEAST_KEPT_MS);
+        self.history.last().map(|last| last.saturating_add(kept))
+    }
+
+    /// When a job will be let in that has so many others before it.
+    pub fn lets_in(&self, own: LimitNumbers, ahead: u64, now: Now) -> i64 {
         let mono = now.mono as i64;
-        self.active == 0
-            && self.gates.is_empty()
-            && self.row == LimitRow::default()
-            && self.windows.iter().all(|window| window.is_empty(mono))
-    }
-
-    pub fn state(&self, as_of: u64, now: Now) -> Option<LimitState> {
-        let (mono, offset) = (now.mono as i64, now.wall.0 - now.mono as i64);
-        if self.windows.iter().all(|window| window.is_empty(mono)) {
-            return None;
-        }
-        let windows = self.windows.iter().map(|window| {
-            let starts = window.starts().map(|(at, n)| (at + offset, n)).collect();
-            WindowState { period_ms: window.period_ms(), exact: window.is_exact(), starts }
+        let numbers = self.numbers(own, now.wall);
+        let windows = [numbers.rate, numbers.throttle].into_iter().flatten().map(|rate| {
+            let limit = u64::from(rate.limit.max(1));
+            let window = self.windows.iter().find(|w| w.period_ms() == rate.period_ms);
+            let opens = window.and_then(|window| window.opens_at(rate.limit, ahead % limit + 1));
+            let periods = i64::try_from((ahead / limit).saturating_mul(rate.period_ms));
+            opens.unwrap_or(mono).max(mono).saturating_add(periods.unwrap_or(i64::MAX))
         });
-        let in_wall = |us: i64| us.saturating_add(offset.saturating_mul(1_000));
-        let last_us = self.pace.last_us().map(in_wall);
-        let started_us = last_us.map(|_| in_wall(self.pace.started_us()));
-        Some(LimitState { as_of, windows: windows.collect(), last_us, started_us })
-    }
-
-    pub fn restore(&mut self, state: &LimitState, now: Now) {
-        let offset = now.wall.0 - now.mono as i64;
-        for kept in &state.windows {
-            let mut window = Window::new(kept.period_ms, if kept.exact { 1 } else { u32::MAX });
-            kept.starts.iter().for_each(|&(at, n)| window.record(at - offset, n));
-            self.windows.retain(|other| other.period_ms() != kept.period_ms);
-            self.windows.push(window);
-        }
-        let in_mono = |us: i64| us.saturating_sub(offset.saturating_mul(1_000));
-        let started = state.started_us.or(state.last_us).map_or(i64::MIN / 2, in_mono);
-        self.pace = state.last_us.map_or(Pace::none(), |us| Pace::at(in_mono(us), started));
-    }
-
-    /// Starts that were written down one by one, in monotonic time.
-    pub fn replay(&mut self, at: i64, n: u32, rates: &[Rate], throttle: Option<Rate>) {
-        for rate in rates {
-            self.window(*rate);
-        }
-        self.windows.iter_mut().for_each(|window| window.record(at, n));
-        for _ in 0..n {
-            match throttle {
-                Some(rate) => self.pace.record(&[rate], at),
-                None => self.pace.note(at),
-            }
-        }
+        let paced = numbers.throttle.map(|rate| self.pace.after_ms(rate, ahead));
+        windows.chain(paced).max().unwrap_or(mono)
     }
 }
 

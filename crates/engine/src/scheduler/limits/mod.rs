@@ -5,6 +5,8 @@
 //! in one queue.
 
 mod gates;
+mod history;
+mod kept;
 mod limit;
 mod line;
 mod order;
@@ -14,8 +16,10 @@ mod table;
 mod waitlist;
 mod window;
 
+pub(crate) use history::History;
+pub(crate) use kept::LimitState;
 pub(crate) use limit::{
-    Bucket, Cause, Closed, Hold, Limit, LimitRow, LimitState, Opening, Override, Partition,
+    Bucket, Cause, Closed, Hold, Limit, LimitRow, Opening, Override, Partition,
 };
 pub(crate) use sleepers::{Sleeper, Sleepers};
 pub(crate) use table::{GateIx, LimitIx, Limits};

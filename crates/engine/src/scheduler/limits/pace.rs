@@ -1,106 +1,122 @@
 //! Starts that are evenly spaced.
+//!
+//! Every start has a time at which it is due, an interval after the one before. A start that is late
+//! does not move the times of those after it: they catch up, but no two starts come closer to each
+//! other than nine tenths of the interval. Nobody wakes up every few milliseconds on time, so below
+//! an interval of 10 ms starts may come up to 5 ms closer.
 
 use rota_model::Rate;
 
-/// When the last start was due, in microseconds of monotonic time. A start that is only a little
-/// late does not push the ones behind it back: lateness would add up.
+/// Below this interval several starts may share a moment.
+const FINEST_US: i64 = 10_000;
+/// By how much the gap between two such starts may be too short.
+const BUNCH_US: i64 = 5_000;
+/// Starts that are later than this, and than an interval, do not catch up: the key was idle.
+const BEHIND_US: i64 = 100_000;
+
+/// Microseconds, by the clock of limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pace {
     /// When the last start was due, which is not after it.
-    last_us: i64,
-    /// When it was.
+    due_us: i64,
+    /// When the last start should have been for the gaps behind it to be long enough. It is when the
+    /// start was, unless that was one of several close to each other.
+    spaced_us: i64,
+    /// When the last start was.
     started_us: i64,
 }
 
-/// Below this distance several starts may share a moment, since nobody wakes up that often.
-const FINEST_US: i64 = 10_000;
-const BUNCH_US: i64 = 5_000;
-/// Times are cut to the millisecond, so that much lateness says nothing.
-const LATE_US: i64 = 1_000;
+const NEVER: i64 = i64::MIN / 2;
 
 impl Pace {
     pub fn none() -> Self {
-        Self { last_us: i64::MIN / 2, started_us: i64::MIN / 2 }
+        Self { due_us: NEVER, spaced_us: NEVER, started_us: NEVER }
     }
 
-    pub fn at(last_us: i64, started_us: i64) -> Self {
-        Self { last_us, started_us: started_us.max(last_us) }
+    pub fn at(due_us: i64, started_us: i64) -> Self {
+        let started_us = started_us.max(due_us);
+        Self { due_us, spaced_us: started_us, started_us }
     }
 
     pub fn started_us(self) -> i64 {
         self.started_us
     }
 
-    pub fn last_us(self) -> Option<i64> {
-        (self.last_us > i64::MIN / 2).then_some(self.last_us)
+    pub fn due_us(self) -> Option<i64> {
+        (self.due_us > NEVER).then_some(self.due_us)
     }
 
-    /// When the next may start, in milliseconds.
+    /// When the next may start, in whole milliseconds.
     pub fn next_ms(self, rate: Rate) -> i64 {
         self.next_us(rate).saturating_add(999).div_euclid(1_000)
     }
 
-    /// Jobs of one key may be paced differently: the lateness of a slow one must not bring a fast
-    /// one too near to it.
+    /// When one more may start after `ahead` others have.
+    pub fn after_ms(self, rate: Rate, ahead: u64) -> i64 {
+        let ahead = i64::try_from(ahead).unwrap_or(i64::MAX);
+        let later = ahead.saturating_mul(rate.interval_us() as i64);
+        self.next_us(rate).saturating_add(later).saturating_add(999).div_euclid(1_000)
+    }
+
     fn next_us(self, rate: Rate) -> i64 {
         let interval = rate.interval_us() as i64;
-        let due = self.last_us.saturating_add(interval);
-        let near = self.started_us.saturating_add(interval - slack(interval));
-        if interval < FINEST_US { due } else { due.max(near) }
+        let gap = interval - interval / 10;
+        let spaced = if interval < FINEST_US { self.spaced_us } else { self.started_us };
+        self.due_us.saturating_add(interval).max(spaced.saturating_add(gap))
     }
 
     /// How many may start now.
     pub fn free(self, rate: Rate, now_ms: i64) -> u64 {
-        let (now, interval) = (now_ms.saturating_mul(1_000), rate.interval_us() as i64);
-        let next = self.next_us(rate);
-        if next > now {
-            return 0;
+        let (mut pace, mut free) = (self, 0);
+        // At most those that may share a moment, and one.
+        let most = 1 + BUNCH_US as u64 / rate.interval_us().max(1);
+        while free < most && pace.next_us(rate) <= now_ms.saturating_mul(1_000) {
+            pace.record(rate, now_ms);
+            free += 1;
         }
-        let late = (now - next).min(slack(interval));
-        1 + (late / interval.max(1)) as u64
+        free
     }
 
-    /// A start that is held by these.
-    pub fn record(&mut self, rates: &[Rate], now_ms: i64) {
-        let now = now_ms.saturating_mul(1_000);
-        let was = self.last_us;
-        for rate in rates {
-            let interval = rate.interval_us() as i64;
-            let (next, slack) = (was.saturating_add(interval), slack(interval));
-            let due = match now.saturating_sub(next) > slack {
-                // The next keeps its whole distance from this one.
-                true if interval >= FINEST_US => now,
-                true => now.saturating_sub(slack),
-                false => next.min(now),
-            };
-            self.last_us = self.last_us.max(due);
-        }
+    /// A start that is held by this rate.
+    pub fn record(&mut self, rate: Rate, now_ms: i64) {
+        let (now, interval) = (now_ms.saturating_mul(1_000), rate.interval_us() as i64);
+        let gap = interval - interval / 10;
+        let due = self.due_us.saturating_add(interval);
+        let due = match now.saturating_sub(due) <= interval.max(BEHIND_US) {
+            true => due.min(now),
+            false if interval < FINEST_US => now - BUNCH_US,
+            false => now - interval / 10,
+        };
+        self.due_us = self.due_us.max(due);
+        let bunch = if interval < FINEST_US { BUNCH_US - interval / 10 } else { 0 };
+        let spaced = self.spaced_us.saturating_add(gap).max(now.saturating_sub(bunch));
+        self.spaced_us = spaced.min(now).max(self.spaced_us);
         self.started_us = self.started_us.max(now);
     }
 
     /// A start of a job that is not paced itself.
     pub fn note(&mut self, now_ms: i64) {
         let now = now_ms.saturating_mul(1_000);
-        (self.last_us, self.started_us) = (self.last_us.max(now), self.started_us.max(now));
+        self.due_us = self.due_us.max(now);
+        self.spaced_us = self.spaced_us.max(now);
+        self.started_us = self.started_us.max(now);
     }
-}
-
-/// How late a start may be without moving the ones behind it.
-fn slack(interval_us: i64) -> i64 {
-    if interval_us < FINEST_US { BUNCH_US } else { LATE_US }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Starts over a second, with the clock moving in steps of `step` milliseconds.
-    fn starts(limit: u32, step: i64) -> Vec<i64> {
-        let rate = Rate { limit, period_ms: 1_000 };
-        let (mut pace, mut starts) = (Pace::none(), Vec::new());
-        for now in (0..10_000).step_by(step as usize) {
+    fn per_second(limit: u32) -> Rate {
+        Rate { limit, period_ms: 1_000 }
+    }
+
+    /// Starts until then, when the clock moves in steps of `step` milliseconds.
+    fn starts(limit: u32, step: usize, until: i64) -> Vec<i64> {
+        let (rate, mut pace, mut starts) = (per_second(limit), Pace::none(), Vec::new());
+        for now in (0..until).step_by(step) {
             while pace.free(rate, now) > 0 {
-                pace.record(&[rate], now);
+                pace.record(rate, now);
                 starts.push(now);
             }
         }
@@ -109,29 +125,60 @@ mod tests {
 
     #[test]
     fn starts_keep_their_distance_and_the_rate_is_used() {
-        for (limit, step) in [(1, 1), (3, 1), (10, 3), (60, 1), (90, 1)] {
-            let starts = starts(limit, step);
-            let least = 1_000 / i64::from(limit) - 1;
-            assert!(starts.windows(2).all(|w| w[1] - w[0] >= least), "{limit}: {starts:?}");
-            let (got, due) = (starts.len() as f64, 10.0 * f64::from(limit));
-            assert!(got >= due * 0.98 && got <= due + 2.0, "{limit} by {step}: {got}");
+        for limit in [1, 3, 7, 10, 33, 60, 90, 100, 250, 333, 500, 1_000, 5_000] {
+            for step in [1, 2, 3] {
+                let starts = starts(limit, step, 20_000);
+                let interval = 1_000.0 / f64::from(limit);
+                let least = if interval < 10.0 { interval - 5.0 } else { interval * 0.9 };
+                let gaps = starts.windows(2).map(|two| (two[1] - two[0]) as f64);
+                gaps.for_each(|gap| assert!(gap >= least, "{limit} by {step}: {gap}"));
+                let (used, due) = (starts.len() as f64, 20.0 * f64::from(limit));
+                // Where the clock moves by more than a tenth of the interval, every start is late.
+                let reachable = step as f64 <= interval / 10.0 || interval < 10.0;
+                assert!(!reachable || used >= due * 0.99, "{limit} by {step}: {used}");
+                // The window of the period holds the rest back.
+                assert!(used <= due * 1.01 + 100.0, "{limit} by {step}: {used}");
+            }
         }
     }
 
     #[test]
-    fn jobs_that_are_paced_differently_keep_their_own_distance() {
-        let [slow, fast] = [5_000, 100].map(|period_ms| Rate { limit: 1, period_ms });
-        let mut pace = Pace::none();
-        pace.record(&[slow], 0);
-        assert_eq!((pace.free(slow, 5_400), pace.free(fast, 5_400)), (1, 1));
-        pace.record(&[slow, fast], 5_400);
-        assert_eq!((pace.free(fast, 5_489), pace.free(slow, 9_899)), (0, 0));
-        assert_eq!((pace.free(fast, 5_500), pace.free(slow, 10_400)), (1, 1));
+    fn a_start_that_is_late_by_a_tenth_moves_nothing_and_a_later_one_what_it_must() {
+        let (rate, mut pace) = (per_second(10), Pace::none());
+        pace.note(0);
+        for (start, next) in [(110, 200), (210, 300), (300, 400), (450, 540), (540, 630)] {
+            assert!(pace.next_ms(rate) <= start);
+            pace.record(rate, start);
+            assert_eq!(pace.next_ms(rate), next, "after the start at {start}");
+        }
     }
 
     #[test]
-    fn a_fast_pace_is_kept_although_the_clock_is_slow() {
-        let got = starts(5_000, 3).len();
-        assert!((49_000..=50_030).contains(&got), "{got}");
+    fn an_idle_pace_saves_nothing_up() {
+        let (rate, mut pace) = (per_second(10), Pace::none());
+        pace.note(0);
+        let mut now = 60_000;
+        let mut gaps = Vec::new();
+        for _ in 0..12 {
+            pace.record(rate, now);
+            gaps.push(pace.next_ms(rate) - now);
+            now = pace.next_ms(rate);
+        }
+        assert_eq!((gaps[0], &gaps[1..]), (90, &[100; 11][..]));
+    }
+
+    #[test]
+    fn jobs_that_are_paced_differently_keep_their_own_distance() {
+        let [slow, fast, finest] = [5_000, 100, 2].map(|period_ms| Rate { limit: 1, period_ms });
+        let mut pace = Pace::none();
+        pace.record(slow, 0);
+        assert_eq!((pace.free(slow, 5_400), pace.free(fast, 5_400)), (1, 1));
+        pace.record(slow, 5_400);
+        assert_eq!((pace.free(fast, 5_489), pace.free(slow, 9_899)), (0, 0));
+        assert_eq!((pace.free(fast, 5_500), pace.free(slow, 10_400)), (1, 1));
+        while pace.free(finest, 6_000) > 0 {
+            pace.record(finest, 6_000);
+        }
+        assert_eq!((pace.free(fast, 6_089), pace.free(fast, 6_100)), (0, 1));
     }
 }

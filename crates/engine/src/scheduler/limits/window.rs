@@ -35,10 +35,8 @@ impl Window {
     }
 
     /// Starts that were counted elsewhere before this window was there.
-    pub fn copy_from(&mut self, other: &Window) {
-        for &(at, n) in &other.starts {
-            self.record(at, n);
-        }
+    pub fn copy(&mut self, starts: impl Iterator<Item = (i64, u32)>) {
+        starts.for_each(|(at, n)| self.record(at, n));
     }
 
     /// What was written down while the wall clock had been set back may seem to come before what is
@@ -97,10 +95,6 @@ impl Window {
     pub fn is_exact(&self) -> bool {
         self.grain == 0
     }
-
-    pub fn is_empty(&self, now: i64) -> bool {
-        self.count(now) == 0
-    }
 }
 
 #[cfg(test)]
@@ -118,7 +112,7 @@ mod tests {
         assert_eq!((window.opens_at(3, 1), window.opens_at(3, 2)), (Some(1_000), Some(1_010)));
         assert_eq!(window.opens_at(3, 4), None);
         assert_eq!(window.count(1_000), 2);
-        assert!(window.is_empty(5_000));
+        assert_eq!(window.count(5_000), 0);
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub(in crate::http) async fn delete(
 ) -> ApiResult {
     app.only_operators_share("Deleting a queue")?;
     let members = body.members()?;
-    let mut given = params.names().chain(members.keys().map(String::as_str));
+    params.only(&["purge", "confirm"])?;
+    let mut given = members.keys().map(String::as_str);
     if let Some(unknown) = given.find(|name| !matches!(*name, "purge" | "confirm")) {
         return Err(Rejection::value(unknown.to_owned(), "is not known here")
             .hint("Only 'purge' and 'confirm' can be given.")

@@ -104,7 +104,7 @@ async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
         "status": status(view),
         "counts": counts(view),
         "throughput": {
-            "processed_per_minute": per_minute(|hour| hour.completed),
+            "processed_per_minute": per_minute(Interval::processed),
             "failed_per_minute": per_minute(|hour| hour.failed),
         },
         "latency_ms": {

@@ -35,7 +35,7 @@ pub(in crate::http) async fn totals(State(app): Shared) -> ApiResult {
         "waiting_fetches": waiting,
         "jobs": by_state(&totals),
         "throughput": {
-            "processed_per_minute": hour.completed as f64 / 60.0,
+            "processed_per_minute": hour.processed() as f64 / 60.0,
             "failed_per_minute": hour.failed as f64 / 60.0,
         },
         "uptime_seconds": app.handle.clock().uptime().as_secs(),
@@ -56,7 +56,7 @@ async fn of_tenant(app: &App, tenant: TenantId) -> ApiResult {
         "workers": workers,
         "jobs": by_state(&totals),
         "throughput": {
-            "processed_per_minute": minute.completed,
+            "processed_per_minute": minute.processed(),
             "failed_per_minute": minute.failed,
         },
         "uptime_seconds": app.handle.clock().uptime().as_secs(),
@@ -75,7 +75,7 @@ async fn queues_of(app: &App, name: Option<&str>) -> Result<Vec<String>, ApiErro
     }
     if !app.is_namespaced() {
         return Err(ApiError::unsupported("History is kept for queues, and not for each tenant.")
-            .hint("GET /ojs/v1/admin/tenants/{id}/stats has a tenant's last minute and day."));
+            .hint("GET /ojs/v1/admin/tenants/{id}/usage has what a tenant used, by the hour and the day."));
     }
     let own = visible(app).await?;
     let meant = own.iter().filter(|view| name.is_none_or(|name| view.name.local() == name));
@@ -149,7 +149,7 @@ async fn gather(
 fn point(at: i64, interval: &Interval) -> Value {
     json!({
         "timestamp": Millis(at).to_string(),
-        "processed": interval.completed,
+        "processed": interval.processed(),
         "failed": interval.failed,
         "enqueued": interval.enqueued,
         "latency_p50_ms": interval.run_ms.quantile(0.5),

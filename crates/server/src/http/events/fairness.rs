@@ -4,7 +4,7 @@ use rota_engine::EventKind;
 use rota_model::{Seq, duration};
 use serde_json::{Value, json};
 
-use crate::http::admin::tenants::number;
+use crate::http::admin::tenants;
 
 pub(super) fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>) -> Value {
     match kind {
@@ -12,23 +12,13 @@ pub(super) fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>) 
         EventKind::TenantLimitExceeded { tenant, limit, current, maximum, soft } => json!({
             "tenant_id": tenant, "limit": limit, "current": current, "maximum": maximum, "soft": soft,
         }),
-        EventKind::TenantThrottled { tenant, reason, throttle } => match throttle {
-            Some(throttle) => json!({
-                "event_type": "tenant.throttled",
-                "tenant_id": tenant,
-                "reason": reason,
-                "action": "weight_reduced",
-                "original_weight": number(throttle.original.value()),
-                "effective_weight": number(throttle.effective.value()),
-                "until": throttle.until.to_string(),
-            }),
-            None => json!({
-                "event_type": "tenant.throttled",
-                "tenant_id": tenant,
-                "reason": reason,
-                "action": "none",
-            }),
-        },
+        EventKind::TenantThrottled { tenant, throttle, .. } => {
+            let mut data = tenants::throttle(throttle);
+            data["event_type"] = json!("tenant.throttled");
+            data["tenant_id"] = json!(tenant);
+            data
+        }
+        EventKind::TenantNoisy { tenant, reason } => json!({"tenant_id": tenant, "reason": reason}),
         EventKind::TenantThrottleReleased { tenant, reason } => {
             json!({"tenant_id": tenant, "reason": reason})
         }

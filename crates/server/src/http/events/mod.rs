@@ -9,6 +9,7 @@ mod names;
 mod notice;
 mod open;
 mod query;
+mod room;
 mod stream;
 
 use axum::extract::State;
@@ -16,6 +17,7 @@ use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
 pub(super) use self::open::{stream_all, stream_job, stream_queue};
+pub(super) use self::room::Room;
 
 use super::error::ApiResult;
 use super::params::Params;

@@ -9,9 +9,10 @@ use axum::http::{HeaderMap, HeaderValue, Response};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use super::super::caller::caller;
 use super::super::error::{ApiError, ApiResult};
 use super::super::params::{Params, PathName};
-use super::super::{App, Shared, queues};
+use super::super::{App, Shared, cap_reached, queues};
 use super::feed::Feed;
 use super::notice;
 use super::query::{Resume, filter_of, resume_of};
@@ -24,7 +25,7 @@ pub(in super::super) async fn stream_all(
     params: Params,
 ) -> ApiResult {
     let resume = resume_of(&headers, &params)?;
-    let (stream, body) = open(&app, "all".to_owned(), filter_of(&params))?;
+    let (stream, body) = open(&app, "all".to_owned(), filter_of(&params)).await?;
     Ok(start(stream, body, resume))
 }
 
@@ -38,7 +39,7 @@ pub(in super::super) async fn stream_queue(
     let queue = queues::find(&app, &name).await?.name.local().to_owned();
     let channel = format!("queue:{queue}");
     let filter = EventFilter { queues: vec![queue], ..filter_of(&params) };
-    let (stream, body) = open(&app, channel, filter)?;
+    let (stream, body) = open(&app, channel, filter).await?;
     Ok(start(stream, body, resume))
 }
 
@@ -52,7 +53,7 @@ pub(in super::super) async fn stream_job(
     let id = name.job()?;
     let resume = resume_of(&headers, &params)?;
     // The stream's place comes first: an end that the record does not show yet is behind it.
-    let (mut stream, body) = open(&app, format!("job:{id}"), filter_of(&params))?;
+    let (mut stream, body) = open(&app, format!("job:{id}"), filter_of(&params)).await?;
     let record = app.record(id).await?;
     let record = record.ok_or_else(|| ApiError::not_found("job", name.as_str()))?;
     stream.filter.job = Some(record.seq);
@@ -60,7 +61,7 @@ pub(in super::super) async fn stream_job(
     Ok(start(stream, body, resume))
 }
 
-fn open(
+async fn open(
     app: &Arc<App>,
     channel: String,
     filter: EventFilter,
@@ -73,13 +74,11 @@ fn open(
     if *events.ending().borrow() {
         return Err(Unavailable::ShuttingDown.into());
     }
-    let room = app.streams.clone().try_acquire_owned().map_err(|_| {
-        let limit = app.settings.limits.event_streams;
-        ApiError::busy(format!("There are {limit} event streams open, which is the limit."))
-            .hint("Close one, wait, or raise limits.event_streams.")
-            .detail("limit", limit)
-            .retry_after(5)
-    })?;
+    let tenant = caller();
+    let named = tenant.clone();
+    let configured = app.handle.look(move |engine| engine.is_configured(named.as_ref())).await?;
+    let room = app.streams.open(tenant, configured);
+    let room = room.map_err(|reached| cap_reached::error(&reached))?;
     // One frame under way at a time: who reads slowly falls behind in the ring, not in memory.
     let (out, body) = mpsc::channel(1);
     Ok((Stream::new(app.clone(), channel, filter, out, room), body))

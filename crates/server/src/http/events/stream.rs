@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rota_model::{JobId, Millis};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::super::App;
@@ -16,6 +16,7 @@ use super::json::show;
 use super::names::learn;
 use super::notice::{self, End, Gap};
 use super::query::Resume;
+use super::room::Open;
 use crate::runtime::{EventFilter, Names, ReadError, ends_job, time_of};
 
 pub(super) struct Stream {
@@ -39,7 +40,7 @@ pub(super) struct Stream {
     cut: Option<Cut>,
     /// When to say that the stream is alive, if nothing else is said before.
     heartbeat: Instant,
-    _room: OwnedSemaphorePermit,
+    _room: Open,
 }
 
 /// Between two looks into a busy ring: many events in one go instead of one at a time.
@@ -55,7 +56,7 @@ impl Stream {
         channel: String,
         filter: EventFilter,
         out: mpsc::Sender<Bytes>,
-        room: OwnedSemaphorePermit,
+        room: Open,
     ) -> Self {
         let events = app.handle.events();
         let (arrival, ending) = (events.listen(), events.ending());

@@ -20,7 +20,8 @@ const LIMITS: usize = 500;
 /// Everything that a page shows.
 #[derive(Default)]
 pub(super) struct Figures {
-    pub queues: BTreeMap<Arc<str>, OfQueue>,
+    /// `None` are those without a label of their own.
+    pub queues: BTreeMap<Option<Arc<str>>, OfQueue>,
     pub meters: Vec<Meter>,
     /// Those that the meters speak of, by number.
     pub labels: Vec<LabelView>,
@@ -67,10 +68,7 @@ async fn gather_queues(app: &App, figures: &mut Figures) -> Result<(), ApiError>
     loop {
         let slice = app.handle.look(move |engine| engine.queue_meters(from, QUEUES)).await?;
         for meter in &slice {
-            match figures.queues.get_mut(meter.name.local()) {
-                Some(known) => known.add(meter),
-                None => figures.queues.entry(meter.name.local().into()).or_default().add(meter),
-            }
+            figures.queues.entry(meter.label.clone()).or_default().add(meter);
         }
         if slice.len() < QUEUES {
             return Ok(());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rota_engine::LimitMeter;
 
-/// The label of all that have none of their own. No tenant and no key has this name.
+/// The label of all that have none of their own. No tenant, no queue and no key has this name.
 pub(super) const OTHER: &str = "_other";
 
 /// A key, and the tenant that it is counted for if that is one alone.

@@ -1,5 +1,7 @@
 //! Which metrics there are.
 
+use std::sync::Arc;
+
 use rota_engine::{LabelIx, Meter, Strategy};
 use rota_model::{Ending, State};
 
@@ -34,10 +36,14 @@ impl<'a> Series<'a> {
     fn new(meter: &'a Meter, figures: &Figures) -> Self {
         let label = figures.labels.get(meter.label.0 as usize);
         let tenant = label.and_then(|label| label.tenant.as_deref()).unwrap_or(OTHER);
-        let tags = Tags::of(&[("tenant_id", tenant), ("queue", &meter.queue)]);
+        let tags = Tags::of(&[("tenant_id", tenant), ("queue", label_of(&meter.queue))]);
         let bounded = figures.queues.get(&meter.queue).is_some_and(|queue| queue.bounded);
         Self { meter, tags, bounded }
     }
+}
+
+fn label_of(queue: &Option<Arc<str>>) -> &str {
+    queue.as_deref().unwrap_or(OTHER)
 }
 
 type Count = fn(&Meter) -> u64;
@@ -150,7 +156,7 @@ fn scheduling(page: &mut Page, figures: &Figures, all: &[Series]) {
     let help = "Part of all dispatches of the last minute, from 0 to 1.";
     let mut family = page.gauge("ojs_scheduling_dispatch_ratio", help);
     for (queue, of) in &figures.queues {
-        family.add(&Tags::of(&[("queue", queue)]), of.ratio.min(1.0));
+        family.add(&Tags::of(&[("queue", label_of(queue))]), of.ratio.min(1.0));
     }
     let help = "Seconds that jobs waited until they were first handed out.";
     waits(page, all, "ojs_scheduling_queue_wait_duration", help);
@@ -164,7 +170,7 @@ fn scheduling(page: &mut Page, figures: &Figures, all: &[Series]) {
     let help = "Times that a queue with waiting jobs went without for too long.";
     let mut family = page.counter("ojs_scheduling_starvation_events_total", help);
     for (queue, of) in &figures.queues {
-        family.count(&Tags::of(&[("queue", queue)]), of.starved);
+        family.count(&Tags::of(&[("queue", label_of(queue))]), of.starved);
     }
 }
 
@@ -228,7 +234,7 @@ fn backpressure(page: &mut Page, figures: &Figures, all: &[Series]) {
     let mut family = page.gauge("ojs_backpressure_pressure", help);
     for (queue, of) in &figures.queues {
         if let Some(pressure) = of.pressure {
-            family.add(&Tags::of(&[("queue", queue)]), pressure.min(1.0));
+            family.add(&Tags::of(&[("queue", label_of(queue))]), pressure.min(1.0));
         }
     }
 }

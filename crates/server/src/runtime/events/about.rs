@@ -56,6 +56,7 @@ impl<'a> About<'a> {
                 Self::tenant("tenant.limit_exceeded", tenant)
             }
             EventKind::TenantThrottled { tenant, .. } => Self::tenant("tenant.throttled", tenant),
+            EventKind::TenantNoisy { tenant, .. } => Self::tenant("tenant.noisy", tenant),
             EventKind::TenantThrottleReleased { tenant, .. } => {
                 Self::tenant("tenant.throttle_released", tenant)
             }
@@ -172,6 +173,7 @@ pub fn ends_job(kind: &EventKind) -> bool {
         | EventKind::TenantCreated { .. }
         | EventKind::TenantLimitExceeded { .. }
         | EventKind::TenantThrottled { .. }
+        | EventKind::TenantNoisy { .. }
         | EventKind::TenantThrottleReleased { .. }
         | EventKind::LimitExceeded { .. }
         | EventKind::LimitReleased { .. }

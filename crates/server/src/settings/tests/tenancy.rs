@@ -79,6 +79,21 @@ fn lists_and_fractions_may_be_written_as_toml_has_them() {
 }
 
 #[test]
+fn a_throttle_that_could_have_no_effect_is_refused() {
+    let shared = [("ROTA_NOISY_THROTTLE", "true"), ("ROTA_TENANCY_ISOLATION", "shared")];
+    let wrong = Sources { environment: &shared, ..Sources::default() };
+    let problems = wrong.problems();
+    assert!(problems[0].contains("noisy.throttle") && problems[0].contains("tenancy.isolation"));
+    let off = [shared[0], shared[1], ("ROTA_FAIRNESS_ENABLED", "false")];
+    let wrong = Sources { environment: &off, ..Sources::default() };
+    assert!(wrong.problems()[0].contains("fairness.enabled"));
+    for more in [("ROTA_FAIRNESS_ENABLED", "true"), ("ROTA_FAIRNESS_STRATEGY", "strict")] {
+        let right = [shared[0], shared[1], more];
+        assert!(Sources { environment: &right, ..Sources::default() }.resolve().is_ok());
+    }
+}
+
+#[test]
 fn shares_are_counted_queue_by_queue_unless_told() {
     let settings = Settings::default();
     assert_eq!(settings.fairness.scope, FairnessScope::Queue);

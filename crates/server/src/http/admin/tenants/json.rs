@@ -28,7 +28,7 @@ pub(super) fn whole(view: &TenantView, totals: &Totals) -> Value {
         "configured": view.origin != Origin::Default,
         // What counts, also where nothing was said.
         "fairness_weight": number(view.weight.value()),
-        "throttle": throttle(view.throttle.as_ref()),
+        "throttle": view.throttle.as_ref().map(throttle),
         "noisy": noisy(view),
         "stats": stats(view, totals),
         "file": view.file.as_ref().map(config),
@@ -49,7 +49,7 @@ pub(super) fn stats(view: &TenantView, totals: &Totals) -> Value {
         "tenant_id": view.id,
         "jobs": jobs(view),
         "throughput": {
-            "processed_per_minute": view.minute.completed,
+            "processed_per_minute": view.minute.processed(),
             "enqueued_per_minute": view.minute.enqueued,
         },
         "limits": use_of_limits(view),
@@ -57,7 +57,7 @@ pub(super) fn stats(view: &TenantView, totals: &Totals) -> Value {
         "total_jobs": total,
         "depth": view.jobs.depth(),
         "bytes": view.jobs.bytes,
-        "throttle": throttle(view.throttle.as_ref()),
+        "throttle": view.throttle.as_ref().map(throttle),
         "noisy": noisy(view),
         "queues": view.shards.iter().map(shard).collect::<Vec<_>>(),
     })
@@ -130,17 +130,21 @@ fn fairness(view: &TenantView) -> Value {
     })
 }
 
-fn throttle(throttle: Option<&Throttle>) -> Option<Value> {
-    throttle.map(|throttle| {
-        json!({
-            "reason": throttle.reason,
-            "action": "weight_reduced",
-            "original_weight": number(throttle.original.value()),
-            "effective_weight": number(throttle.effective.value()),
-            "since": throttle.since.to_string(),
-            "until": throttle.until.to_string(),
-        })
-    })
+pub(in crate::http) fn throttle(throttle: &Throttle) -> Value {
+    let mut shown = json!({
+        "reason": throttle.reason,
+        "action": "weight_reduced",
+        "original_weight": number(throttle.original.value()),
+        "effective_weight": number(throttle.effective.value()),
+        "since": throttle.since.to_string(),
+        "until": throttle.until.to_string(),
+    });
+    if let Some((original, effective)) = throttle.concurrency {
+        shown["action"] = json!("concurrency_reduced");
+        shown["original_concurrency"] = json!(original);
+        shown["effective_concurrency"] = json!(effective);
+    }
+    shown
 }
 
 /// What a tenant takes too much of, for as long as it does.

@@ -3,10 +3,12 @@
 mod change;
 mod delete;
 mod json;
+mod usage;
 
 pub(in crate::http) use change::{merge, put, release};
 pub(in crate::http) use delete::delete;
-pub(in crate::http) use json::number;
+pub(in crate::http) use json::{number, throttle};
+pub(in crate::http) use usage::usage;
 
 use axum::extract::State;
 use axum::http::StatusCode;

@@ -1,0 +1,142 @@
+//! What queues and pools handed out in the last minute, in the journal.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use rota_model::mutation::{Kind, Mutation};
+use rota_model::{Millis, PoolName};
+use serde::{Deserialize, Serialize};
+
+use super::text::end_list;
+use super::{Thing, put};
+use crate::Engine;
+use crate::meters::{LastMinute, Sum, slot_of};
+use crate::queue::QueueIx;
+use crate::stats::Dispatches;
+
+/// Who handed jobs out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Dispatcher {
+    Queue(QueueIx),
+    Pool(PoolName),
+}
+
+#[derive(Default)]
+pub(crate) struct DispatchJournal {
+    /// What the batch under way did.
+    pub batch: BTreeMap<Dispatcher, Dispatches>,
+    /// Changed since they were written out.
+    dirty: BTreeSet<Dispatcher>,
+}
+
+/// As it is kept on disk, under `queue/<name>` or `pool/<name>`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct DispatchState {
+    pub as_of: u64,
+    pub minute: LastMinute<Dispatches>,
+}
+
+impl DispatchJournal {
+    pub fn add(&mut self, dispatcher: Dispatcher, dispatches: Dispatches) {
+        self.batch.entry(dispatcher).or_default().add(dispatches);
+    }
+}
+
+impl Engine {
+    pub(super) fn write_dispatches(&mut self, out: &mut String) {
+        let batch = std::mem::take(&mut self.journal.dispatches.batch);
+        if batch.is_empty() {
+            return;
+        }
+        end_list(out, r#""dispatches":["#);
+        for (dispatcher, Dispatches { count, waits, waited_ms }) in batch {
+            let name = self.dispatcher_name(&dispatcher);
+            let _ = write!(out, r#"["{name}",{count},{waits},{waited_ms}],"#);
+            self.dispatches_changed(dispatcher, self.journal.number);
+        }
+    }
+
+    fn dispatches_changed(&mut self, dispatcher: Dispatcher, number: u64) {
+        if self.journal.dispatches.dirty.insert(dispatcher.clone()) {
+            self.journal.dirty.push_back((number, Thing::Dispatches(dispatcher)));
+        }
+    }
+
+    pub(super) fn write_dispatches_out(
+        &mut self,
+        dispatcher: &Dispatcher,
+        out: &mut Vec<Mutation>,
+    ) {
+        self.journal.dispatches.dirty.remove(dispatcher);
+        let (as_of, now) = (self.journal.number, self.wall());
+        let name = self.dispatcher_name(dispatcher);
+        let minute = self.dispatches_of(dispatcher);
+        minute.trim(now);
+        let minute = minute.clone();
+        out.push(match minute.is_empty() {
+            true => Mutation::Remove(Kind::DispatchState, name.into()),
+            false => put(Kind::DispatchState, &name, &DispatchState { as_of, minute }),
+        });
+    }
+
+    /// What was written out, as a start finds it.
+    pub(crate) fn remember_dispatches(&mut self, name: &str, state: &DispatchState) {
+        self.journal.complete_to(&as_of_name(name), state.as_of);
+        if let Some(dispatcher) = self.dispatcher(name) {
+            state.minute.slots().for_each(|(slot, counts)| {
+                self.add_past_dispatches(&dispatcher, slot, counts);
+            });
+        }
+    }
+
+    pub(super) fn replay_dispatches(
+        &mut self,
+        number: u64,
+        at: Millis,
+        name: &str,
+        counts: Dispatches,
+    ) {
+        if self.journal.is_older(&as_of_name(name), number) {
+            return;
+        }
+        if let Some(dispatcher) = self.dispatcher(name) {
+            self.add_past_dispatches(&dispatcher, slot_of(at), counts);
+            self.dispatches_changed(dispatcher, number);
+        }
+    }
+
+    fn add_past_dispatches(&mut self, dispatcher: &Dispatcher, slot: u32, counts: Dispatches) {
+        self.dispatches_of(dispatcher).add_to(slot, counts);
+        if let Dispatcher::Queue(_) = dispatcher {
+            self.total.dispatches.add_to(slot, counts);
+        }
+    }
+
+    fn dispatches_of(&mut self, dispatcher: &Dispatcher) -> &mut LastMinute<Dispatches> {
+        match dispatcher {
+            Dispatcher::Queue(ix) => &mut self.queues.get_mut(*ix).stats.dispatches,
+            Dispatcher::Pool(pool) => self.pool_watch.dispatches(pool),
+        }
+    }
+
+    fn dispatcher_name(&self, dispatcher: &Dispatcher) -> String {
+        match dispatcher {
+            Dispatcher::Queue(ix) => format!("queue/{}", self.queues.get(*ix).name),
+            Dispatcher::Pool(pool) => format!("pool/{pool}"),
+        }
+    }
+
+    /// By its name; `None` where there is no such queue or pool any more.
+    fn dispatcher(&self, name: &str) -> Option<Dispatcher> {
+        if let Some(queue) = name.strip_prefix("queue/") {
+            return self.queues.find(queue).map(Dispatcher::Queue);
+        }
+        let pool = PoolName::parse(name.strip_prefix("pool/")?).ok()?;
+        self.scheduler.pools().get(&pool).is_some().then_some(Dispatcher::Pool(pool))
+    }
+}
+
+/// No tenant, limit or rotation has a name with a space.
+fn as_of_name(name: &str) -> String {
+    format!("dispatches {name}")
+}

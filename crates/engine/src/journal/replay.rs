@@ -1,0 +1,102 @@
+//! What a start does with the journal.
+
+use rota_model::{Millis, TenantId};
+
+use super::usage::Did;
+use super::{Entry, Thing};
+use crate::Engine;
+use crate::scheduler::limits::Partition;
+use crate::scheduler::{RotationKey, Tag};
+use crate::stats::Dispatches;
+use crate::tenant::{Tally, TenantIx};
+
+impl Engine {
+    pub(crate) fn replay(&mut self, number: u64, entry: &Entry) {
+        let offset = self.now.wall.0 - self.now.mono as i64;
+        for &(ref id, enqueued, started, completed, failed) in &entry.tenants {
+            let own = entry.own.iter().find(|(known, _)| known == id).map_or(0, |(_, own)| *own);
+            let tally = Tally { enqueued, started, completed, failed, own };
+            self.replay_tally(number, Millis(entry.at), id, tally);
+        }
+        for &(ref id, enqueued, started, completed, failed, own, discarded, run_ms, bytes) in
+            &entry.did
+        {
+            let tally = Tally { enqueued, started, completed, failed, own };
+            if let Some(tenant) = self.replay_tally(number, Millis(entry.at), id, tally) {
+                let did = Did { tenant, tally, discarded, run_ms, bytes };
+                self.note_usage(tenant, Millis(entry.at), &did.usage());
+            }
+        }
+        for (id, queue, level, tag) in &entry.turns {
+            if let Some(ix) = self.tenants.find(id).filter(|_| !self.journal.is_older(id, number)) {
+                self.remember_turn(ix, queue, *level, *tag);
+            }
+        }
+        for (id, rotation, level, tag) in &entry.shared_turns {
+            if let Some(ix) = self.tenants.find(id).filter(|_| !self.journal.is_older(id, number)) {
+                self.remember_shared_turn(ix, rotation, *level, *tag);
+            }
+        }
+        for (name, state) in &entry.rotations {
+            if !self.journal.is_older(name, number) {
+                self.remember_rotation(name, state);
+                if let Some(key) = RotationKey::parse(name) {
+                    self.journal.rotation_changed(&key, number);
+                }
+            }
+        }
+        for &(ref name, count, waits, waited_ms) in &entry.dispatches {
+            let counts = Dispatches { count, waits, waited_ms };
+            self.replay_dispatches(number, Millis(entry.at), name, counts);
+        }
+        for (name, done) in &entry.limits {
+            let Some(partition) = Partition::parse(name) else { continue };
+            if self.journal.is_older(name, number) {
+                continue;
+            }
+            let starts = done.starts.iter().map(|&(at, n)| (at - offset, n));
+            let ix = self.scheduler.replay_starts(&partition, starts, &done.rates, done.throttle);
+            self.journal.limit_changed(ix, number);
+        }
+    }
+
+    /// Counts what a tenant did; `None` where that is known already, or was another's.
+    fn replay_tally(
+        &mut self,
+        number: u64,
+        at: Millis,
+        id: &TenantId,
+        tally: Tally,
+    ) -> Option<TenantIx> {
+        let ix = self.tenants.find(id)?;
+        // There may have been another of this name before.
+        let came_later = at < self.tenants.get(ix).row.created;
+        if came_later || self.journal.is_older(id, number) {
+            return None;
+        }
+        let tenant = self.tenants.get_mut(ix);
+        tenant.counters.get_or_insert_default().add(tally, at);
+        if !std::mem::replace(&mut tenant.dirty, true) {
+            self.journal.dirty.push_back((number, Thing::Tenant(ix)));
+        }
+        if tally.enqueued > 0 {
+            let offset = self.now.wall.0 - self.now.mono as i64;
+            self.count_enqueued(ix, tally.enqueued, at.0 - offset);
+        }
+        Some(ix)
+    }
+
+    /// A tenant's tag at a queue, as it was; it counts if the tenant has something to be served there.
+    pub(crate) fn remember_turn(&mut self, ix: TenantIx, queue: &str, level: i32, tag: Tag) {
+        if let Some(queue) = self.queues.find(queue) {
+            self.scheduler.restore_tag(queue, ix, level, tag);
+        }
+    }
+
+    /// The same over all queues of a rotation.
+    pub(crate) fn remember_shared_turn(&mut self, ix: TenantIx, name: &str, level: i32, tag: Tag) {
+        if let Some(key) = RotationKey::parse(name) {
+            self.scheduler.restore_shared_tag(key, ix, level, tag);
+        }
+    }
+}

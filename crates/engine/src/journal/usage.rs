@@ -1,0 +1,175 @@
+//! What tenants use: in the journal with each batch, and written down by the hour.
+//!
+//! What a tenant used since it was last written out is added to its hour and its day in the batch
+//! that writes it out. A start adds up what came after that, so everything is counted once.
+
+use std::collections::VecDeque;
+
+use rota_model::mutation::Mutation;
+use rota_model::usage::{Usage, UsagePer, UsageRow};
+use rota_model::{Millis, TenantId};
+
+use crate::Engine;
+use crate::tenant::{Tally, TenantIx};
+
+/// The most tenants whose usage of an hour that is over is written down with one batch.
+const SLICE: usize = 64;
+/// The most periods that are forgotten in one step, of each length.
+const FORGET: u32 = 256;
+
+/// What a tenant did in one batch.
+pub(crate) struct Did {
+    pub tenant: TenantIx,
+    pub tally: Tally,
+    pub discarded: u32,
+    pub run_ms: u64,
+    pub bytes: u64,
+}
+
+impl Did {
+    pub fn nothing(tenant: TenantIx) -> Self {
+        Self { tenant, tally: Tally::default(), discarded: 0, run_ms: 0, bytes: 0 }
+    }
+
+    pub fn usage(&self) -> Usage {
+        let Tally { enqueued, started, completed, failed, .. } = self.tally;
+        Usage {
+            enqueued: enqueued.into(),
+            bytes: self.bytes,
+            started: started.into(),
+            completed: completed.into(),
+            failed: failed.into(),
+            run_ms: self.run_ms,
+            discarded: self.discarded.into(),
+        }
+    }
+}
+
+/// Tenants with usage that is not written down, each once, by an hour in which they had some.
+#[derive(Default)]
+pub(crate) struct Unwritten {
+    tenants: VecDeque<(Millis, TenantIx)>,
+    /// There is something in the batch under way, which will write some of it down.
+    batch_begun: bool,
+}
+
+impl Unwritten {
+    /// When there should be a batch, because an hour is over of which something is to be written down.
+    pub fn next(&self) -> Option<Millis> {
+        let first = self.tenants.front().filter(|_| !self.batch_begun);
+        first.map(|(hour, _)| hour.saturating_add_ms(UsagePer::Hour.ms()))
+    }
+}
+
+/// What a tenant used that is not written down yet.
+#[derive(Debug, Clone, Default)]
+pub struct UnwrittenUsage {
+    /// By the hour's beginning, oldest first.
+    pub hours: Vec<(Millis, Usage)>,
+    /// How often something was written down since the process began.
+    pub writes: u32,
+    /// Of a tenant that had the same name before, there is nothing after this.
+    pub created: Millis,
+}
+
+impl Engine {
+    pub(crate) fn did(&mut self, ix: TenantIx) -> &mut Did {
+        let tenant = self.tenants.get_mut(ix);
+        if tenant.did == 0 {
+            self.journal.tenants.push(Did::nothing(ix));
+            tenant.did = self.journal.tenants.len() as u32;
+        }
+        &mut self.journal.tenants[tenant.did as usize - 1]
+    }
+
+    /// What a tenant used, as far as it is not written down; `None` where there is no such tenant.
+    #[must_use]
+    pub fn unwritten_usage(&self, id: &TenantId) -> Option<UnwrittenUsage> {
+        let tenant = self.tenants.get(self.tenants.find(id)?);
+        let created = tenant.row.created;
+        let counters = tenant.counters.as_ref();
+        Some(counters.map_or_else(Default::default, |counters| UnwrittenUsage {
+            hours: counters.usage.clone(),
+            writes: counters.usage_writes,
+            created,
+        }))
+    }
+
+    pub(super) fn note_usage(&mut self, ix: TenantIx, at: Millis, usage: &Usage) {
+        let hour = UsagePer::Hour.start_of(at);
+        let tenant = self.tenants.get_mut(ix);
+        let hours = &mut tenant.counters.get_or_insert_default().usage;
+        match hours.last_mut() {
+            Some((last, sum)) if *last >= hour => sum.add(usage),
+            _ => {
+                hours.reserve_exact(1);
+                hours.push((hour, *usage));
+            }
+        }
+        if !std::mem::replace(&mut tenant.usage_queued, true) {
+            self.journal.unwritten.tenants.push_back((hour, ix));
+        }
+    }
+
+    /// Adds what a tenant used to its hours and days, in the batch that writes the tenant out.
+    pub(super) fn write_usage(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
+        let tenant = self.tenants.get_mut(ix);
+        let Some(counters) = &mut tenant.counters else { return };
+        let hours = std::mem::take(&mut counters.usage);
+        counters.usage_writes += u32::from(!hours.is_empty());
+        let row = |(at, usage)| UsageRow { tenant: tenant.id.clone(), at, usage };
+        out.extend(hours.into_iter().map(row).map(Mutation::AddUsage));
+    }
+
+    /// Writes tenants out that have usage of an hour that is over, some with each batch.
+    pub(super) fn write_past_usage(&mut self, out: &mut Vec<Mutation>) {
+        let hour = UsagePer::Hour.start_of(self.wall());
+        self.journal.unwritten.batch_begun = false;
+        for _ in 0..SLICE {
+            let unwritten = &mut self.journal.unwritten.tenants;
+            let front = unwritten.front().filter(|(since, _)| *since < hour);
+            let Some(&(_, ix)) = front else { return };
+            unwritten.pop_front();
+            let tenant = self.tenants.get_mut(ix);
+            let first = tenant.counters.as_ref().and_then(|counters| counters.usage.first());
+            match first.map(|(first, _)| *first) {
+                Some(first) if first < hour => {
+                    tenant.usage_queued = false;
+                    self.write_tenant_out(ix, out);
+                }
+                Some(first) => self.journal.unwritten.tenants.push_back((first, ix)),
+                None => tenant.usage_queued = false,
+            }
+        }
+    }
+
+    /// While usage of an hour that is over is to be written down: sees to it that there is a batch,
+    /// and that what is too old goes at least as fast.
+    pub(crate) fn advance_usage(&mut self) {
+        if self.journal.unwritten.next().is_some_and(|due| due <= self.wall()) {
+            self.forget_old_usage();
+            self.journal.unwritten.batch_begun = true;
+        }
+    }
+
+    pub(crate) fn forget_old_usage(&mut self) {
+        for per in UsagePer::ALL {
+            let keep_ms = match per {
+                UsagePer::Hour => self.config.usage_hours_ms,
+                UsagePer::Day => self.config.usage_days_ms,
+            };
+            let before = per.start_of(self.wall().saturating_sub_ms(keep_ms as i64));
+            self.out.mutations.push(Mutation::ForgetUsage { per, before, most: FORGET });
+        }
+    }
+
+    /// A tenant is gone: whoever has its name next begins with nothing.
+    pub(crate) fn forget_usage(&mut self, ix: TenantIx) {
+        let tenant = self.tenants.get_mut(ix);
+        if let Some(counters) = &mut tenant.counters {
+            counters.usage = Vec::new();
+        }
+        let id = tenant.id.clone();
+        self.out.mutations.push(Mutation::ForgetTenantUsage(id));
+    }
+}

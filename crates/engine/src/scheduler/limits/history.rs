@@ -1,0 +1,78 @@
+//! All starts of a key, for periods that are asked of it later.
+
+use std::collections::VecDeque;
+
+/// Two starts may count as one moment when they are closer than this part of their age.
+const PRECISION: i64 = 32;
+/// Below this many moments nothing is put together.
+const FEW: usize = 64;
+
+/// Recent starts stand by themselves. Older ones are put together, at the time of the last of them,
+/// so that no window counts too few; how many moments there are grows with the logarithm of the time.
+/// Times are as in [`super::Window`].
+#[derive(Debug, Clone, Default)]
+pub(crate) struct History {
+    starts: VecDeque<(i64, u32)>,
+    /// How many moments there were when starts were last put together.
+    kept: usize,
+}
+
+impl History {
+    pub fn record(&mut self, at: i64, n: u32) {
+        match self.starts.back_mut() {
+            Some((last, count)) if *last >= at => *count = count.saturating_add(n),
+            _ => self.starts.push_back((at, n)),
+        }
+        if self.starts.len() > 2 * self.kept.max(FEW) {
+            self.put_together(at);
+        }
+    }
+
+    fn put_together(&mut self, now: i64) {
+        let mut merged: VecDeque<(i64, u32)> = VecDeque::new();
+        let mut first_at = i64::MIN;
+        for (at, n) in std::mem::take(&mut self.starts) {
+            match merged.back_mut() {
+                Some(last) if at.saturating_sub(first_at) <= now.saturating_sub(at) / PRECISION => {
+                    *last = (at, last.1.saturating_add(n));
+                }
+                _ => {
+                    merged.push_back((at, n));
+                    first_at = at;
+                }
+            }
+        }
+        self.kept = merged.len();
+        self.starts = merged;
+    }
+
+    /// Oldest first.
+    pub fn starts(&self) -> impl Iterator<Item = (i64, u32)> {
+        self.starts.iter().copied()
+    }
+
+    pub fn last(&self) -> Option<i64> {
+        self.starts.back().map(|&(at, _)| at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_window_counts_too_few_and_few_moments_are_kept() {
+        let mut history = History::default();
+        let starts: Vec<i64> = (0..100_000).map(|n| n * 37).collect();
+        starts.iter().for_each(|at| history.record(*at, 1));
+        let now = *starts.last().unwrap();
+        for period in [50, 1_000, 10_000, 60_000, 3_600_000] {
+            let known = history.starts().filter(|(at, _)| at + period > now);
+            let known: i64 = known.map(|(_, n)| i64::from(n)).sum();
+            let happened = starts.iter().filter(|at| **at + period > now).count() as i64;
+            assert!(known >= happened, "{known} of {happened} in {period}");
+            assert!(known <= happened + happened / 16 + 1, "{known} for {happened} in {period}");
+        }
+        assert!(history.starts.len() < 1_000, "{}", history.starts.len());
+    }
+}

@@ -1,0 +1,85 @@
+//! What a store would make of the mutations.
+
+use rota_model::mutation::Mutation;
+use rota_model::usage::UsagePer;
+
+use super::World;
+
+impl World {
+    pub(super) fn store(&mut self, mutation: Mutation) {
+        match mutation {
+            Mutation::Class(id, class) => {
+                self.classes.insert(id.0, (*class).clone());
+            }
+            Mutation::DropClass(id) => {
+                self.classes.remove(&id.0);
+            }
+            Mutation::Insert(_, live) => {
+                self.live.insert(live.seq, live);
+            }
+            Mutation::Claim(claim) => {
+                let live = self.live.get_mut(&claim.seq).unwrap();
+                live.state = rota_model::State::Active;
+                (live.attempt, live.worker) = (claim.attempt, claim.worker);
+                (live.due, live.started) = (Some(claim.due), Some(claim.started));
+                (live.reserved_ms, live.pool) = (claim.reserved_ms, claim.pool);
+            }
+            Mutation::Ready(ready) => {
+                let live = self.live.get_mut(&ready.seq).unwrap();
+                (live.state, live.due) = (rota_model::State::Available, None);
+                live.held = ready.held;
+                (live.worker, live.pool) = (None, None);
+                if let Some(undo) = ready.undo {
+                    (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
+                }
+            }
+            Mutation::Backoff(backoff) => {
+                let live = self.live.get_mut(&backoff.seq).unwrap();
+                (live.state, live.due) = (rota_model::State::Retryable, Some(backoff.due));
+                (live.worker, live.pool) = (None, None);
+                if let Some(undo) = backoff.undo {
+                    (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
+                }
+            }
+            Mutation::Postpone { seq, due } => {
+                let live = self.live.get_mut(&seq).unwrap();
+                (live.state, live.due) = (rota_model::State::Scheduled, Some(due));
+            }
+            Mutation::Finish(finish) => {
+                self.live.remove(&finish.seq);
+            }
+            Mutation::Delete(seq) => {
+                self.live.remove(&seq);
+            }
+            Mutation::Put(kind, name, json) => {
+                self.written += name.len() + json.len();
+                self.rows.insert((kind, name.to_string()), json.to_vec());
+            }
+            Mutation::Remove(kind, name) => {
+                self.rows.remove(&(kind, name.to_string()));
+            }
+            Mutation::Journal(data) => {
+                self.journal.insert(self.number, data.to_vec());
+            }
+            Mutation::History(row) => {
+                let interval = serde_json::from_slice(&row.data).unwrap();
+                let key = (row.period.ms(), row.queue.to_string(), row.at.0);
+                self.history.insert(key, interval);
+            }
+            Mutation::AddUsage(row) => {
+                for per in UsagePer::ALL {
+                    let key = (row.tenant.to_string(), per.code(), per.start_of(row.at).0);
+                    self.usage.entry(key).or_default().add(&row.usage);
+                }
+            }
+            Mutation::ForgetUsage { per, before, .. } => {
+                self.usage.retain(|(_, of, at), _| *of != per.code() || *at >= before.0);
+            }
+            Mutation::ForgetTenantUsage(tenant) => {
+                self.usage.retain(|(name, ..), _| **name != *tenant);
+            }
+            Mutation::TrimJournal(before) => self.journal = self.journal.split_off(&before),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a tenant used, by the hour or the day.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use rota_model::usage::{Usage, UsagePer};
+use rota_model::{Millis, TenantId};
+use serde_json::{Value, json};
+
+use super::{id_of, unknown};
+use crate::http::error::{ApiError, ApiResult};
+use crate::http::params::{Params, PathName};
+use crate::http::{App, Shared, reply};
+
+/// More than there can be: hours are kept for 400 days at most.
+const MOST_PER_PAGE: u64 = 10_000;
+/// Usage may move from memory to the disk between two looks at it.
+const ATTEMPTS: usize = 20;
+
+pub(in crate::http) async fn usage(
+    State(app): Shared,
+    name: PathName,
+    params: Params,
+) -> ApiResult {
+    params.only(&["per", "from", "to", "page", "per_page"])?;
+    let id = id_of(&name)?;
+    let range = Range::from_params(&app, &params)?;
+    let per_page = params.number("per_page", 1, MOST_PER_PAGE, 100)?;
+    let page = params.number("page", 1, 1_000_000, 1)?;
+    let periods = find(&app, &id, range).await?.ok_or_else(|| unknown(&name))?;
+    let mut total = Usage::default();
+    periods.values().for_each(|usage| total.add(usage));
+    let skip = (page - 1) * per_page;
+    let shown = periods.iter().skip(skip as usize).take(per_page as usize);
+    let items: Vec<Value> = shown.map(|(at, usage)| item(range.per, *at, usage)).collect();
+    let has_more = skip + per_page < periods.len() as u64;
+    Ok(reply::ok(&json!({
+        "tenant_id": id,
+        "per": range.per.as_str(),
+        "from": range.from.to_string(),
+        "to": range.to.to_string(),
+        "items": items,
+        "total": figures(&total),
+        "pagination": {
+            "total": periods.len(), "page": page, "per_page": per_page, "has_more": has_more,
+        },
+    })))
+}
+
+/// Periods that begin from `from` on and before `to`.
+#[derive(Clone, Copy)]
+struct Range {
+    per: UsagePer,
+    from: Millis,
+    to: Millis,
+}
+
+impl Range {
+    fn from_params(app: &App, params: &Params) -> Result<Self, ApiError> {
+        let per = match params.get("per") {
+            None | Some("hour") => UsagePer::Hour,
+            Some("day") => UsagePer::Day,
+            Some(_) => {
+                return Err(
+                    ApiError::invalid_request("'per' must be hour or day.").detail("field", "per")
+                );
+            }
+        };
+        let now = app.handle.clock().now().wall;
+        let (usual, kept) = match per {
+            UsagePer::Hour => (23, app.settings.retention.usage_hours),
+            UsagePer::Day => (29, app.settings.retention.usage_days),
+        };
+        let to = params.time("to")?.unwrap_or(Millis(now.0 + 1));
+        let since = now.saturating_sub_ms(usual * per.ms());
+        let from = per.start_of(params.time("from")?.unwrap_or(since.min(to)));
+        if from > to {
+            return Err(ApiError::invalid_request("'from' is after 'to'.")
+                .detail("field", "from")
+                .hint("'from' is the earlier of the two; 'to' is not included."));
+        }
+        // What is older may be on disk still.
+        let oldest = now.saturating_sub_ms(i64::try_from(kept.as_millis()).unwrap_or(i64::MAX));
+        Ok(Self { per, from: from.max(per.start_of(oldest)).min(to), to })
+    }
+
+    fn contains(self, at: Millis) -> bool {
+        at >= self.from && at < self.to
+    }
+}
+
+/// What is on disk, and what the engine has not written down yet; `None` for an unknown tenant.
+async fn find(
+    app: &App,
+    id: &TenantId,
+    range: Range,
+) -> Result<Option<BTreeMap<Millis, Usage>>, ApiError> {
+    for _ in 0..ATTEMPTS {
+        let Some(before) = unwritten(app, id).await? else { return Ok(None) };
+        let since = range.from.max(range.per.start_of(before.created));
+        let rows = app.handle.usage(range.per, id.clone(), since, range.to).await?;
+        let after = unwritten(app, id).await?;
+        if after.is_none_or(|after| after.writes != before.writes) {
+            continue;
+        }
+        let mut periods: BTreeMap<Millis, Usage> = rows.into_iter().collect();
+        let unwritten = before.hours.iter().map(|(hour, usage)| (range.per.start_of(*hour), usage));
+        for (at, usage) in unwritten.filter(|(at, _)| range.contains(*at)) {
+            periods.entry(at).or_default().add(usage);
+        }
+        return Ok(Some(periods));
+    }
+    Err(ApiError::busy("The tenant's usage is being written down; try again."))
+}
+
+async fn unwritten(
+    app: &App,
+    id: &TenantId,
+) -> Result<Option<rota_engine::UnwrittenUsage>, ApiError> {
+    let id = id.clone();
+    Ok(app.handle.look(move |engine| engine.unwritten_usage(&id)).await?)
+}
+
+fn item(per: UsagePer, at: Millis, usage: &Usage) -> Value {
+    let mut item = figures(usage);
+    item["from"] = json!(at.to_string());
+    item["to"] = json!(at.saturating_add_ms(per.ms()).to_string());
+    item
+}
+
+fn figures(usage: &Usage) -> Value {
+    json!({
+        "jobs": {
+            "enqueued": usage.enqueued,
+            "started": usage.started,
+            "completed": usage.completed,
+            "failed": usage.failed,
+            "discarded": usage.discarded,
+        },
+        "run_time_ms": usage.run_ms,
+        "accepted_bytes": usage.bytes,
+    })
+}
