@@ -85,10 +85,12 @@ impl World {
             })?;
         }
         // Finished jobs outlive a queue that was deleted.
-        for (name, counted) in by_queue.extract_if(.., |name, _| !self.queues.contains_key(*name)) {
+        for (name, counted) in by_queue.iter().filter(|(name, _)| !self.queues.contains_key(**name))
+        {
             let totals = engine.totals_of_queue(name, None);
             counted.compare(name, |state| totals.of(state))?;
         }
+        by_queue.retain(|name, _| self.queues.contains_key(*name));
         ensure(by_queue.is_empty(), Rule::Counts, || {
             format!("queues {:?} are not shown", by_queue.keys())
         })?;

@@ -61,11 +61,14 @@ impl World {
                 Reply::Changed(outcomes),
             ) => {
                 same_length(targets, outcomes)?;
+                let full = self.queues.len() >= self.config.max_queues;
                 let mut both = targets.iter().zip(outcomes);
-                both.try_for_each(|(target, outcome)| check_changed(&step.command, target, outcome))
+                both.try_for_each(|(target, outcome)| {
+                    check_changed(&step.command, target, outcome, full)
+                })
             }
             (Command::Activate(target), Reply::Changed(outcomes)) if outcomes.len() == 1 => {
-                check_changed(&step.command, target, &outcomes[0])
+                check_changed(&step.command, target, &outcomes[0], false)
             }
             (Command::Forget(all), Reply::Forgotten(count)) => {
                 ensure(all.jobs.len() == *count, Rule::Reply, || format!("forgot {count}"))
@@ -164,7 +167,12 @@ fn holds(target: &Target, holder: &Holder) -> bool {
     }
 }
 
-fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, Refusal>) -> Check {
+fn check_changed(
+    command: &Command,
+    target: &Target,
+    outcome: &Result<Changed, Refusal>,
+    full: bool,
+) -> Check {
     let state = target.state();
     let may = match command {
         Command::Cancel(_) => !state.is_terminal(),
@@ -174,6 +182,8 @@ fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, R
     };
     let right = match outcome {
         Ok(changed) => may && changed.before == state && changed.id == target.id,
+        // The queue of a finished job was deleted, and others have taken its room.
+        Err(Refusal::TooManyQueues { .. }) => may && matches!(command, Command::Retry(_)) && full,
         Err(_) => !may,
     };
     ensure(right, Rule::Reply, || format!("{outcome:?} is no answer for {target:?}"))
