@@ -86,10 +86,8 @@ struct LimitDelta {
 pub(crate) struct Entry {
     /// Wall-clock time.
     at: i64,
-    /// Jobs enqueued, started, completed, failed, started by own workers and discarded; the run time
-    /// in ms, and the bytes accepted.
     #[serde(default)]
-    did: Vec<(TenantId, u32, u32, u32, u32, u32, u32, u64, u64)>,
+    did: Vec<DidEntry>,
     /// What versions before wrote instead: jobs enqueued, started, completed and failed.
     #[serde(default)]
     tenants: Vec<(TenantId, u32, u32, u32, u32)>,
@@ -107,6 +105,11 @@ pub(crate) struct Entry {
     #[serde(default)]
     dispatches: Vec<(String, u32, u32, u64)>,
 }
+
+/// Jobs that a tenant enqueued, started, completed, failed, started by its own workers and discarded;
+/// the run time in ms, and the bytes accepted.
+#[derive(Debug, Deserialize)]
+struct DidEntry(TenantId, u32, u32, u32, u32, u32, u32, u64, u64);
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct LimitEntry {

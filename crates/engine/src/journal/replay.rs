@@ -3,7 +3,7 @@
 use rota_model::{Millis, TenantId};
 
 use super::usage::Did;
-use super::{Entry, Thing};
+use super::{DidEntry, Entry, Thing};
 use crate::Engine;
 use crate::scheduler::limits::Partition;
 use crate::scheduler::{RotationKey, Tag};
@@ -18,9 +18,9 @@ impl Engine {
             let tally = Tally { enqueued, started, completed, failed, own };
             self.replay_tally(number, Millis(entry.at), id, tally);
         }
-        for &(ref id, enqueued, started, completed, failed, own, discarded, run_ms, bytes) in
-            &entry.did
-        {
+        for did in &entry.did {
+            let &DidEntry(ref id, enqueued, started, completed, failed, own, ..) = did;
+            let &DidEntry(.., discarded, run_ms, bytes) = did;
             let tally = Tally { enqueued, started, completed, failed, own };
             if let Some(tenant) = self.replay_tally(number, Millis(entry.at), id, tally) {
                 let did = Did { tenant, tally, discarded, run_ms, bytes };
