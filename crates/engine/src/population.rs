@@ -53,6 +53,11 @@ impl Population {
         }
     }
 
+    pub(crate) fn add(&mut self, other: &Population) {
+        self.live.iter_mut().zip(other.live).for_each(|(live, more)| *live += more);
+        self.bytes += other.bytes;
+    }
+
     /// So many available jobs that a start has read.
     pub(crate) fn refill(&mut self, jobs: u64, bytes: u64) {
         if let Some(slot) = slot(State::Available) {

@@ -103,6 +103,7 @@ impl Engine {
         for shard in self.shards.iter_mut() {
             let tenant = &self.tenants.get(shard.tenant).id;
             shard.meter = self.meters.of(tenant, &self.queues.get(shard.queue).name);
+            self.meters.at(shard.meter).jobs.add(&shard.jobs);
         }
     }
 
