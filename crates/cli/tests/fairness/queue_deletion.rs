@@ -87,7 +87,7 @@ fn what_a_deletion_does_not_know_is_refused() {
     let (server, queue) = (shared(), fresh_queue());
     enqueue_many(&server, &job_on(&queue), 1);
     let bad = server.delete(&format!("{}?purge=true&confirm=true&force=1", at(&queue)));
-    assert!(bad.expect(422)["error"]["message"].to_string().contains("force"));
+    assert!(bad.expect(400)["error"]["message"].to_string().contains("force"));
     let body = br#"{"purge": true, "confirm": true, "reason": "x"}"#;
     let bad = server.send("DELETE", &at(&queue), &[JSON], Some(body));
     assert!(bad.expect(422)["error"]["message"].to_string().contains("reason"));

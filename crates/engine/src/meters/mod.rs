@@ -62,6 +62,8 @@ pub(crate) struct Meters {
     by_tenant: BTreeMap<TenantId, LabelIx>,
     /// Queues with a label of their own, which they keep.
     queues: BTreeSet<Arc<str>>,
+    /// Those of them that had no settings when they got it.
+    unconfigured_queues: usize,
     all: Vec<Meter>,
     free: Vec<MeterIx>,
     starts: LastMinute<u64>,
@@ -75,6 +77,7 @@ impl Meters {
             labels: vec![other],
             by_tenant: BTreeMap::new(),
             queues: BTreeSet::new(),
+            unconfigured_queues: 0,
             all: Vec::new(),
             free: Vec::new(),
             starts: LastMinute::default(),
@@ -84,6 +87,7 @@ impl Meters {
     /// No queue has a label, and nothing was counted in any.
     pub fn forget_queues(&mut self) {
         self.queues.clear();
+        self.unconfigured_queues = 0;
         self.all.clear();
         self.free.clear();
         self.labels.iter_mut().for_each(|label| label.meters.clear());
@@ -112,9 +116,10 @@ impl Meters {
     /// for queues that an operator has configured.
     pub fn give_queue_label(&mut self, queue: &QueueName, configured: bool) -> QueueLabel {
         let most = self.bounds.queues;
-        let open = if configured { most } else { most - most / 10 };
-        if !self.queues.contains(queue.local()) && self.queues.len() < open {
-            self.queues.insert(queue.local().into());
+        let fits =
+            self.queues.len() < most && (configured || self.unconfigured_queues < most - most / 10);
+        if fits && self.queues.insert(queue.local().into()) && !configured {
+            self.unconfigured_queues += 1;
         }
         self.queue_label(queue)
     }

@@ -1,7 +1,7 @@
 //! How long starts of a key are remembered, and when the key is forgotten.
 
 use crate::world::{World, concurrency, job, name, rate};
-use rota_engine::{Command, Now};
+use rota_engine::{Command, Config, Now};
 use rota_model::LimitKey;
 use serde_json::json;
 
@@ -33,6 +33,20 @@ fn a_longer_period_counts_what_started_before_it_was_asked_for() {
             assert!(world.fetch(5).is_empty());
         }
     }
+}
+
+#[test]
+fn a_longer_period_that_was_not_written_out_knows_earlier_starts_after_a_restart() {
+    let mut world = World::with(Config { journal_entries: 1, ..Config::default() });
+    world.enqueue(&job("a").limit(rate("k", 1, "PT1S")), 2);
+    for _ in 0..2 {
+        assert_eq!(world.fetch(5).len(), 1);
+        world.pass(2_000);
+    }
+    world.enqueue(&job("b").limit(rate("k", 3, "PT1H")), 5);
+    world.crash(0);
+    assert_eq!(world.fetch(5).len(), 1, "two of the three started before");
+    assert!(world.fetch(5).is_empty());
 }
 
 #[test]

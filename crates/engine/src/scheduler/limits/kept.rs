@@ -52,10 +52,10 @@ impl Limit {
 
     pub fn restore(&mut self, state: &LimitState, now: Now) {
         let offset = now.wall.0 - now.mono as i64;
+        let watched = std::mem::take(&mut self.windows);
         for kept in &state.windows {
             let mut window = Window::new(kept.period_ms, if kept.exact { 1 } else { u32::MAX });
             kept.starts.iter().for_each(|&(at, n)| window.record(at - offset, n));
-            self.windows.retain(|other| other.period_ms() != kept.period_ms);
             self.windows.insert(self.first_from(kept.period_ms), window);
         }
         let longest = state.windows.iter().max_by_key(|window| window.period_ms);
@@ -64,6 +64,11 @@ impl Limit {
             _ => &state.history,
         };
         history.iter().for_each(|&(at, n)| self.history.record(at - offset, n));
+        // Jobs that came later may have other periods, which know the starts from before.
+        for window in watched {
+            let limit = if window.is_exact() { 1 } else { u32::MAX };
+            self.window(Rate { limit, period_ms: window.period_ms() });
+        }
         let in_mono = |us: i64| us.saturating_sub(offset.saturating_mul(1_000));
         let started = state.started_us.or(state.last_us).map_or(i64::MIN / 2, in_mono);
         self.pace = state.last_us.map_or(Pace::none(), |us| Pace::at(in_mono(us), started));
