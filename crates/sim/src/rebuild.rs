@@ -103,9 +103,11 @@ fn check_windows(first: &Engine, second: &Engine) -> Check {
     for limit in limits(first) {
         let theirs = second.limit(&limit.key, limit.tenant.as_ref());
         let started = |view: &LimitView| view.started.map_or(0, |(count, _)| count);
-        // A key whose last job has just finished shows its jobs' numbers until it is looked at again.
-        let shows_rate = theirs.as_ref().is_none_or(|theirs| theirs.numbers.rate.is_some());
-        let kept = !shows_rate || theirs.as_ref().map_or(0, started) >= started(&limit);
+        // A key whose last job of some numbers has just finished shows those until it is looked at
+        // again. Counts over other periods cannot be compared.
+        let comparable =
+            theirs.as_ref().is_none_or(|theirs| theirs.numbers.rate == limit.numbers.rate);
+        let kept = !comparable || theirs.as_ref().map_or(0, started) >= started(&limit);
         let same = theirs.as_ref().is_some_and(|theirs| {
             (theirs.active, theirs.paused_until, theirs.declared, theirs.replaced)
                 == (limit.active, limit.paused_until, limit.declared, limit.replaced)
