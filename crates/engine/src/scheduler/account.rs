@@ -64,7 +64,7 @@ pub(super) struct Standing {
     pub tenant: TenantIx,
     pub level: i32,
     pub tag: Tag,
-    /// The tag that the last service left.
+    /// The tag that the last service left. It never goes back while jobs wait: ranks at keys are by it.
     pub last_tag: Tag,
     /// Turns of the tenant that have jobs waiting.
     turns: u32,
@@ -282,7 +282,7 @@ impl Accounts {
         let (account, level, start) = (standing.account, standing.level, standing.tag);
         // It may be behind the round by what was given back to it, and that stays its own.
         standing.tag = start.plus(step);
-        standing.last_tag = standing.tag;
+        standing.last_tag = standing.last_tag.max(standing.tag);
         if !std::mem::replace(&mut standing.changed, true) {
             self.changed.push(ix);
         }
@@ -334,7 +334,6 @@ impl Accounts {
             return;
         }
         standing.tag = standing.tag.plus(more).minus(less);
-        standing.last_tag = standing.tag;
     }
 
     /// What a tenant was charged by a weight that it has no more does not keep it waiting for longer

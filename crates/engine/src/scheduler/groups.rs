@@ -150,7 +150,7 @@ impl Scheduler {
             let (last, tag) = fifo_order(job);
             return Rank { level, tag, last, priority, job };
         }
-        let seat = is.seats.last();
+        let seat = is.seats.first();
         let last = seat.map_or(Tag::default(), |seat| self.accounts.get(seat.standing).last_tag);
         Rank { level, tag: self.tag_at(limit, is.level, is.tenant), last, priority, job }
     }

@@ -135,15 +135,14 @@ impl Scheduler {
         let is = self.tenant(ix);
         let same = is.boost == rules.boost && is.max_priority == rules.max_priority;
         let (reweighed, recapped) = (is.weight != rules.weight, is.cap != rules.cap);
-        let lanes: Vec<ClassId> = if same { Vec::new() } else { self.lanes_of(ix) };
+        let mut lanes = if same && !reweighed { Vec::new() } else { self.lanes_of(ix) };
+        // Another weight is another rank at keys, and nothing else for lanes without a limit.
+        lanes.retain(|class| !same || !self.class(*class).gates.is_empty());
         self.steps += 2 * lanes.len() as u64;
         lanes.iter().for_each(|class| self.displace_lane(*class));
         let is = &mut self.tenants[ix.0 as usize];
         let TenantRules { weight, cap, boost, max_priority } = rules;
         (is.weight, is.cap, is.boost, is.max_priority) = (weight, cap, boost, max_priority);
-        lanes.into_iter().for_each(|class| self.place_lane(class));
-        let turns = self.turns_of(ix);
-        self.steps += turns.len() as u64;
         if reweighed {
             let one = Tag::step(self.rules.one_job, weight);
             let queues = self.tenant(ix).shards.iter().map(|s| self.shards[s.0 as usize].queue);
@@ -155,6 +154,9 @@ impl Scheduler {
                 }
             }
         }
+        lanes.into_iter().for_each(|class| self.place_lane(class));
+        let turns = self.turns_of(ix);
+        self.steps += turns.len() as u64;
         if reweighed || recapped || !same {
             turns.into_iter().for_each(|turn| self.reseat_and_wake(turn));
         }

@@ -139,9 +139,15 @@ impl World {
         }
         let level = self.level_of(class);
         let lanes = self.queues.get(queue).into_iter().flat_map(|queue| queue.ready.keys());
-        let mut others = lanes
-            .filter_map(|id| self.classes.get(id))
-            .filter(|other| other.tenant != class.tenant || self.level_of(other) != level);
+        // Where fairness is off, the jobs of a key go in the order in which they came.
+        let in_order = !self.config.fairness.enabled;
+        let competes = |other: &&Class| {
+            other.tenant != class.tenant
+                || self.level_of(other) != level
+                || in_order && other.policy.limit != class.policy.limit
+        };
+        let mut others =
+            lanes.filter_map(|id| self.classes.get(id)).map(|class| &**class).filter(competes);
         others.any(|other| {
             self.limits_of(other).iter().any(|(key, _)| held.iter().any(|(own, _)| own == key))
         })

@@ -85,18 +85,26 @@ impl World {
         let fits = labels.len() <= bounds.tenants + 1
             && pairs.iter().filter(|(_, queue)| queue.is_some()).count() <= bounds.pairs;
         ensure(fits, Rule::Counts, || format!("{} meters, though {bounds:?}", pairs.len()))?;
+        // Where some queues of a label are counted together, any of them may be: a part of a queue stays
+        // where it was counted first.
+        let together = |label: Option<&TenantId>| pairs.contains(&(label, None));
         let mut counted: BTreeMap<_, Tally> = BTreeMap::new();
         for job in self.jobs.values() {
             let label = labels.iter().flatten().find(|tenant| **tenant == job.class.tenant);
-            let own = (label, Some(Arc::from(job.class.queue.local())));
-            let pair = if pairs.contains(&own) { own } else { (label, None) };
-            counted.entry(pair).or_default().add(job);
+            let queue = (!together(label)).then(|| Arc::from(job.class.queue.local()));
+            counted.entry((label, queue)).or_default().add(job);
         }
+        let mut shown: BTreeMap<_, Vec<&Meter>> = BTreeMap::new();
         for meter in &meters {
             let (label, queue) = pair_of(meter);
+            shown.entry((label, queue.filter(|_| !together(label)))).or_default().push(meter);
+        }
+        for ((label, queue), meters) in shown {
             let name = format!("meter of {label:?} in {queue:?}");
             let counted = counted.remove(&(label, queue)).unwrap_or_default();
-            counted.compare(&name, meter.bytes(), |state| meter.of(state))?;
+            let bytes = meters.iter().map(|meter| meter.bytes()).sum();
+            counted
+                .compare(&name, bytes, |state| meters.iter().map(|meter| meter.of(state)).sum())?;
         }
         // Where nothing lives, there may be nothing to show.
         for ((label, queue), counted) in counted {

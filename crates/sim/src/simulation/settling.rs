@@ -8,7 +8,7 @@ use crate::oracle::{Check, Rule, Violation};
 use crate::request::{Request, Ticket, Verdict, Word};
 use crate::workload::Delivery;
 
-const MOST_ROUNDS: u64 = 1_000;
+const MOST_ROUNDS: u64 = 5_000;
 const FIRST_TICKET: u64 = 1 << 40;
 const LONG_MS: i64 = 365 * 86_400_000;
 
