@@ -1,6 +1,7 @@
 //! Queues: their settings and their counts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use ahash::RandomState;
 use rota_model::mutation::Counts;
@@ -19,8 +20,8 @@ pub(crate) struct QueueIx(pub u32);
 pub(crate) struct Queues {
     all: Slots<Queue>,
     by_name: std::collections::HashMap<QueueName, QueueIx, RandomState>,
-    /// Queues that exist.
-    existing: usize,
+    /// Queues that exist, in the order of their names.
+    existing: BTreeMap<QueueName, QueueIx>,
     bounded: bool,
 }
 
@@ -121,14 +122,14 @@ impl Queues {
         Self {
             all: Slots::default(),
             by_name: std::collections::HashMap::with_hasher(hasher),
-            existing: 0,
+            existing: BTreeMap::new(),
             bounded: false,
         }
     }
 
     /// How many exist.
     pub fn len(&self) -> usize {
-        self.existing
+        self.existing.len()
     }
 
     /// A queue has a bound, or had one.
@@ -153,9 +154,9 @@ impl Queues {
     pub fn create(&mut self, ix: QueueIx, row: QueueRow) {
         let queue = self.get_mut(ix);
         queue.row = row;
-        if !std::mem::replace(&mut queue.exists, true) {
-            self.existing += 1;
-        }
+        queue.exists = true;
+        let name = queue.name.clone();
+        self.existing.insert(name, ix);
     }
 
     /// The queue does not exist any more. What is left are finished jobs.
@@ -164,9 +165,9 @@ impl Queues {
         queue.row = QueueRow::new(queue.row.created);
         queue.stats = Stats::default();
         (queue.warned, queue.starved, queue.starves) = (false, 0, false);
-        if std::mem::replace(&mut queue.exists, false) {
-            self.existing -= 1;
-        }
+        queue.exists = false;
+        let name = queue.name.clone();
+        self.existing.remove(&name);
     }
 
     pub fn add(&mut self, name: QueueName, used_at: u64) -> QueueIx {
@@ -193,8 +194,8 @@ impl Queues {
 
     /// Nothing refers to it any more.
     pub fn remove(&mut self, ix: QueueIx) {
-        self.existing -= usize::from(self.get(ix).exists);
         let name = self.get(ix).name.clone();
+        self.existing.remove(&name);
         self.by_name.remove(&name);
         self.all.remove(ix.0);
     }
@@ -211,9 +212,15 @@ impl Queues {
         self.all.iter().map(|(_, queue)| queue)
     }
 
-    /// Those that exist.
+    /// Those that exist, in the order of their names.
     pub fn existing(&self) -> impl Iterator<Item = QueueIx> {
-        self.all.iter().filter(|(_, queue)| queue.exists).map(|(number, _)| QueueIx(number))
+        self.existing.values().copied()
+    }
+
+    /// Those of them behind this name.
+    pub fn existing_after(&self, name: &str) -> impl Iterator<Item = QueueIx> {
+        let behind = (Bound::Excluded(name), Bound::Unbounded);
+        self.existing.range::<str, _>(behind).map(|(_, ix)| *ix)
     }
 }
 

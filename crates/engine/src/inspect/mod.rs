@@ -138,9 +138,14 @@ impl Engine {
     /// All queues, by name.
     #[must_use]
     pub fn queues(&self) -> Vec<QueueView> {
-        let mut views: Vec<_> = self.queues.existing().map(|ix| self.queue_view(ix)).collect();
-        views.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        views
+        self.queues.existing().map(|ix| self.queue_view(ix)).collect()
+    }
+
+    /// So many queues behind this name, in order.
+    #[must_use]
+    pub fn queues_after(&self, name: &str, skip: usize, most: usize) -> Vec<QueueView> {
+        let page = self.queues.existing_after(name).skip(skip).take(most);
+        page.map(|ix| self.queue_view(ix)).collect()
     }
 
     #[must_use]

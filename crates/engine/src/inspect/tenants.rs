@@ -140,6 +140,31 @@ impl Engine {
         views
     }
 
+    /// So many of them behind this name, in order, and how many there are. Where tenants have queues of
+    /// their own, with the figures of the whole queue.
+    #[must_use]
+    pub fn queues_of_tenant_after(
+        &self,
+        tenant: &str,
+        name: &str,
+        skip: usize,
+        most: usize,
+    ) -> (Vec<QueueView>, usize) {
+        let Some(ix) = self.tenants.find(tenant) else { return (Vec::new(), 0) };
+        let shards = self.scheduler.shards_of(ix).iter();
+        let queues = shards.map(|shard| self.queues.get(self.shards.get(*shard).queue));
+        let mut own: Vec<&QueueName> =
+            queues.filter(|queue| queue.exists).map(|queue| &queue.name).collect();
+        own.sort_unstable();
+        let behind = own.iter().filter(|own| own.local() > name).skip(skip).take(most);
+        let view = |name: &&&QueueName| {
+            let queue = self.queues.find(name)?;
+            let whole = self.config.queues_per_tenant;
+            Some(if whole { self.queue_view(queue) } else { self.shard_view(queue, ix) })
+        };
+        (behind.filter_map(|name| view(&name)).collect(), own.len())
+    }
+
     pub(crate) fn shard_view(&self, queue: QueueIx, tenant: TenantIx) -> QueueView {
         let mut view = self.queue_view(queue);
         let shard = self.scheduler.shard(queue, tenant).map(|shard| self.shards.get(shard));

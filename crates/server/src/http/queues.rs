@@ -15,18 +15,17 @@ use crate::runtime::Answer;
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let limit = params.number("limit", 1, 200, 50)? as usize;
     let offset = params.number("offset", 0, u64::MAX, 0)? as usize;
-    let queues = visible(&app).await?;
-    let after = params.get("cursor").map(str::to_owned);
-    let total = queues.len();
-    let rest: Vec<_> = queues
-        .iter()
-        .filter(|view| after.as_ref().is_none_or(|after| *view.name.local() > **after))
-        .skip(offset)
-        .collect();
-    let has_more = rest.len() > limit;
-    let shown: Vec<_> = rest.into_iter().take(limit).collect();
-    let next = shown.last().filter(|_| has_more).map(|view| view.name.local().to_owned());
-    let rows: Vec<Value> = shown.iter().map(|view| summary(view)).collect();
+    let after = params.get("cursor").unwrap_or_default();
+    let (mut shown, total) = page(&app, after, offset, limit + 1).await?;
+    let has_more = shown.len() > limit;
+    shown.truncate(limit);
+    // An operator sees queues of the same name of several tenants.
+    let name = |view: &QueueView| match caller() {
+        Some(_) => view.name.local().to_owned(),
+        None => view.name.to_string(),
+    };
+    let next = shown.last().filter(|_| has_more).map(name);
+    let rows: Vec<Value> = shown.iter().map(summary).collect();
     let mut pagination =
         json!({"total": total, "limit": limit, "offset": offset, "has_more": has_more});
     if let Some(next) = next {
@@ -94,6 +93,21 @@ pub(super) async fn find(app: &App, name: &PathName) -> Result<QueueView, ApiErr
         None => engine.queue(&queue),
     });
     view.await?.ok_or_else(|| ApiError::not_found("queue", name.as_str()))
+}
+
+/// So many of the queues that the caller can see, behind this name and in order, and how many there are.
+pub(super) async fn page(
+    app: &App,
+    after: &str,
+    skip: usize,
+    most: usize,
+) -> Result<(Vec<QueueView>, usize), ApiError> {
+    let (tenant, after) = (caller(), after.to_owned());
+    let look = app.handle.look(move |engine| match tenant {
+        Some(tenant) => engine.queues_of_tenant_after(&tenant, &after, skip, most),
+        None => (engine.queues_after(&after, skip, most), engine.queue_count()),
+    });
+    Ok(look.await?)
 }
 
 /// All queues that the caller can see, in the order of their names.

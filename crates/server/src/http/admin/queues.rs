@@ -13,17 +13,16 @@ use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::{Filter, parse_state};
 use crate::http::params::{Params, PathName};
-use crate::http::queues::{counts, find, own_hour, set_paused, status, visible};
+use crate::http::queues::{self, counts, find, own_hour, set_paused, status};
 use crate::http::{App, Shared, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let per_page = params.number("per_page", 1, 100, 20)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
-    let queues = visible(&app).await?;
-    let total = queues.len();
     let skip = (page - 1) * per_page;
+    let (queues, total) = queues::page(&app, "", skip as usize, per_page as usize).await?;
     let mut items = Vec::new();
-    for view in queues.iter().skip(skip as usize).take(per_page as usize) {
+    for view in &queues {
         items.push(item(&app, view).await?);
     }
     let has_more = skip + per_page < total as u64;

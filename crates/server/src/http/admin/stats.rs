@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::Params;
-use crate::http::queues::{last_hour, visible};
+use crate::http::queues::{last_hour, page, visible};
 use crate::http::{App, Shared, reply};
 
 const MOST_POINTS: i64 = 5_000;
@@ -44,7 +44,7 @@ pub(in crate::http) async fn totals(State(app): Shared) -> ApiResult {
 
 /// The same figures for one tenant; its throughput is that of the last minute.
 async fn of_tenant(app: &App, tenant: TenantId) -> ApiResult {
-    let queues = visible(app).await?.len();
+    let (_, queues) = page(app, "", 0, 0).await?;
     let workers = super::workers::visible(app).await?.len();
     let look = app.handle.look(move |engine| {
         let minute = engine.tenant(&tenant).map(|view| view.minute).unwrap_or_default();
