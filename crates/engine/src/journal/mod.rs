@@ -310,10 +310,10 @@ impl Engine {
         out.push(put(Kind::TenantState, &tenant.id, &state));
     }
 
-    /// Tenants that were written out before their turn are at the head of the list no more.
+    /// Tenants that were written out before their turn, or are gone, are at the head of the list no more.
     fn drop_written(&mut self) {
         while let Some((_, Thing::Tenant(ix))) = self.journal.dirty.front()
-            && !self.tenants.get(*ix).dirty
+            && !(self.tenants.contains(*ix) && self.tenants.get(*ix).dirty)
         {
             self.journal.dirty.pop_front();
         }

@@ -46,6 +46,23 @@ fn a_queue_and_a_tenant_without_anything_are_forgotten() {
 }
 
 #[test]
+fn a_deleted_tenant_leaves_nothing_to_be_written_out() {
+    let mut world = World::new();
+    let sent = world.enqueue(&job("gone").queue("q"), 1);
+    delete(&mut world, &sent);
+    (0..5).for_each(|_| world.pass(60_000));
+    world.apply(Command::DeleteQueue(queue("q")));
+    let gone = TenantId::parse("gone").unwrap();
+    let reply = world.apply(Command::DeleteTenant(gone, None));
+    assert!(matches!(reply, Reply::Tenant { .. }), "{reply:?}");
+    hours(&mut world, 4);
+    assert!(!world.engine.knows_tenant("gone"));
+    // The journal goes on without it.
+    world.enqueue(&job("other"), 1);
+    assert_eq!(world.fetch(1).len(), 1);
+}
+
+#[test]
 fn what_has_something_is_remembered() {
     let mut world = World::new();
     let settings = QueueSettings { concurrency: Some(3), ..QueueSettings::default() };
