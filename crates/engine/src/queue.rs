@@ -163,7 +163,7 @@ impl Queues {
     pub fn delete(&mut self, ix: QueueIx) {
         let queue = self.get_mut(ix);
         queue.row = QueueRow::new(queue.row.created);
-        queue.stats = Stats::default();
+        queue.stats = queue.stats.emptied();
         (queue.warned, queue.starved, queue.starves) = (false, 0, false);
         queue.exists = false;
         let name = queue.name.clone();

@@ -88,6 +88,17 @@ pub(crate) struct Stats {
 pub(crate) type Closed = Vec<(Period, Millis, Interval)>;
 
 impl Stats {
+    /// Nothing counted. Lists that name it still do.
+    pub fn emptied(&self) -> Self {
+        let Self { minute_listed, hour_listed, .. } = *self;
+        Self { minute_listed, hour_listed, ..Self::default() }
+    }
+
+    /// It is in a list of what is to be closed.
+    pub fn is_listed(&self) -> bool {
+        self.minute_listed || self.hour_listed
+    }
+
     /// The minute under way.
     pub fn current(&self, now: Millis) -> Interval {
         let this_minute = self.minute_at == Period::Minute.start_of(now);

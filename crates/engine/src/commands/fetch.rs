@@ -22,19 +22,21 @@ impl Engine {
             return Reply::Refused(refusal);
         }
         let claimed = self.claim_for(&fetch);
-        match fetch.wait {
-            Some((id, ms)) if claimed.is_empty() && ms > 0 && !self.closing => {
-                let tenant = fetch.tenant.as_ref();
-                let configured = self.is_configured(tenant);
-                if let Err(reached) = self.scheduler.fetches().check_cap(tenant, configured) {
-                    return Reply::Refused(reached.into());
-                }
-                let deadline = self.now.mono.saturating_add(ms);
-                self.wait_for_job(id, fetch, deadline);
-                Reply::Waiting
+        let wait = fetch.wait.filter(|(_, ms)| claimed.is_empty() && *ms > 0 && !self.closing);
+        if wait.is_some() {
+            let tenant = fetch.tenant.as_ref();
+            let configured = self.is_configured(tenant);
+            if let Err(reached) = self.scheduler.fetches().check_cap(tenant, configured) {
+                return Reply::Refused(reached.into());
             }
-            _ => Reply::Fetched(claimed),
         }
+        if let (Some(worker), Some(pool)) = (&fetch.worker, &fetch.pool) {
+            self.join_pool(worker, pool);
+        }
+        let Some((id, ms)) = wait else { return Reply::Fetched(claimed) };
+        let deadline = self.now.mono.saturating_add(ms);
+        self.wait_for_job(id, fetch, deadline);
+        Reply::Waiting
     }
 
     /// As many jobs as there are, up to what was asked for and what worker and pool have room for.
@@ -233,9 +235,6 @@ impl Engine {
                 }
             }
             None => self.check_ratio(fetch)?,
-        }
-        if let (Some(id), Some(pool)) = (&fetch.worker, &fetch.pool) {
-            self.join_pool(id, pool);
         }
         Ok(())
     }

@@ -51,6 +51,7 @@ impl Engine {
         self.queues.delete(ix);
         self.out.mutations.push(Mutation::Remove(Kind::Queue, (**name).into()));
         self.out.mutations.push(Mutation::ForgetHistoryOf((**name).into()));
+        self.forget_dispatches(ix);
         self.clear_limit(LimitKey::of_queue(name), None);
         self.queue_changed(ix);
         // Whoever waits for room in it need not any more.

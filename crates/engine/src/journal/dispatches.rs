@@ -40,6 +40,11 @@ impl DispatchJournal {
     pub fn add(&mut self, dispatcher: Dispatcher, dispatches: Dispatches) {
         self.batch.entry(dispatcher).or_default().add(dispatches);
     }
+
+    /// The batch under way tells of this queue.
+    pub fn names(&self, queue: QueueIx) -> bool {
+        self.batch.contains_key(&Dispatcher::Queue(queue))
+    }
 }
 
 impl Engine {
@@ -67,7 +72,10 @@ impl Engine {
         dispatcher: &Dispatcher,
         out: &mut Vec<Mutation>,
     ) {
-        self.journal.dispatches.dirty.remove(dispatcher);
+        if !self.journal.dispatches.dirty.remove(dispatcher) {
+            // The queue is gone; another may have its number now.
+            return;
+        }
         let (as_of, now) = (self.journal.number, self.wall());
         let name = self.dispatcher_name(dispatcher);
         let minute = self.dispatches_of(dispatcher);
@@ -77,6 +85,13 @@ impl Engine {
             true => Mutation::Remove(Kind::DispatchState, name.into()),
             false => put(Kind::DispatchState, &name, &DispatchState { as_of, minute }),
         });
+    }
+
+    /// A queue is gone, and with it what is on disk of its last minute.
+    pub(crate) fn forget_dispatches(&mut self, queue: QueueIx) {
+        let name = format!("queue/{}", self.queues.get(queue).name);
+        self.journal.dispatches.dirty.remove(&Dispatcher::Queue(queue));
+        self.out.mutations.push(Mutation::Remove(Kind::DispatchState, name.into()));
     }
 
     /// What was written out, as a start finds it.

@@ -240,3 +240,24 @@ fn waiting_enqueues_of_a_tenant_are_capped() {
     world.pass(10_000);
     assert!(matches!(world.try_enqueue(&[job("a")], 10_000), Reply::Waiting));
 }
+
+#[test]
+fn a_fetch_that_may_not_wait_puts_its_worker_in_no_pool() {
+    let mut world = world();
+    world.put_pool("p", json!({"queues": ["default"]}));
+    for id in [1, 2] {
+        assert!(matches!(wait(&mut world, id, Some("a")), Reply::Waiting));
+    }
+    let fetch = Fetch {
+        worker: Some(WorkerId::parse("w").unwrap()),
+        tenant: Some(tenant("a")),
+        pool: crate::world::pool("p"),
+        wait: Some((WaiterId(3), 30_000)),
+        ..Fetch::of(Vec::new(), 1)
+    };
+    refused(world.apply(Command::Fetch(fetch.clone())), Capped::WaitingFetches, "a", 2);
+    world.enqueue(&job("a").queue("elsewhere"), 1);
+    let queues = vec![QueueName::parse("elsewhere").unwrap()];
+    let reply = world.apply(Command::Fetch(Fetch { queues, pool: None, wait: None, ..fetch }));
+    assert!(matches!(&reply, Reply::Fetched(jobs) if jobs.len() == 1), "{reply:?}");
+}
