@@ -91,6 +91,12 @@ fn what_a_deletion_does_not_know_is_refused() {
     let body = br#"{"purge": true, "confirm": true, "reason": "x"}"#;
     let bad = server.send("DELETE", &at(&queue), &[JSON], Some(body));
     assert!(bad.expect(422)["error"]["message"].to_string().contains("reason"));
+    for query in ["?purge=maybe&confirm=true", "?purge=1", "?purge=true&confirm=yes"] {
+        server.delete(&format!("{}{query}", at(&queue))).expect(400);
+    }
+    let body = br#"{"purge": false}"#;
+    let path = format!("{}?purge=true&confirm=true", at(&queue));
+    server.send("DELETE", &path, &[JSON], Some(body)).expect(400);
     assert!(is_listed(&server, &queue));
 }
 

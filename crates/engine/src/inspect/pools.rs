@@ -75,6 +75,7 @@ impl Engine {
         let mut shares: Vec<QueueShare> = self
             .queues
             .iter()
+            .filter(|queue| queue.exists)
             .map(|queue| {
                 let dispatches = queue.stats.dispatches.sum(now);
                 let dispatched = u64::from(dispatches.count);

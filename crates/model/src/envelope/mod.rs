@@ -16,7 +16,8 @@ use serde_json::value::RawValue;
 pub use retry::parse_retry;
 
 use crate::{
-    Class, CronName, JobId, JobType, Millis, Policy, QueueName, Rejection, Scope, TenantId,
+    Class, CronName, JobId, JobType, LimitKey, Millis, Policy, QueueName, Rejection, Scope,
+    TenantId,
 };
 use fields::Fields;
 use options::Options;
@@ -115,6 +116,9 @@ pub fn parse(
     };
     let owner = Owner::of(fields.meta, &rules.tenancy, caller)?;
     let options = Options::read(&fields, rules, now)?;
+    if let Some(limit) = &options.limit {
+        check_key(&limit.key, &options.queue, &kind)?;
+    }
     let body = fragment::build(&kind, args, &owner.meta, &fields, &options);
     let tenant = owner.tenant;
     let queue = match rules.tenancy.namespaced {
@@ -181,6 +185,20 @@ fn job_type(raw: Option<&RawValue>) -> Result<JobType, Rejection> {
         Rejection::field("type", "is required").hint("Name the kind of work, such as email.send.")
     })?;
     JobType::parse(&string(raw, "type")?).map_err(|e| Rejection::field("type", e.to_string()))
+}
+
+/// `queue:` and `type:` keys belong to that queue and that type. A job elsewhere could drain or pause them.
+fn check_key(key: &LimitKey, queue: &QueueName, kind: &JobType) -> Result<(), Rejection> {
+    let own = match key.split_once(':') {
+        Some(("queue", _)) => LimitKey::of_queue(queue),
+        Some(("type", _)) => LimitKey::of_type(kind),
+        _ => return Ok(()),
+    };
+    if *key == own {
+        return Ok(());
+    }
+    Err(Rejection::value("rate_limit.key", format!("'{key}' belongs to other jobs"))
+        .hint(format!("Use '{own}', or a key without the prefix.")))
 }
 
 fn check_spec_version(raw: Option<&RawValue>) -> Result<(), Rejection> {

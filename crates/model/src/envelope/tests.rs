@@ -245,3 +245,18 @@ fn a_limit_is_part_of_the_policy_and_shown_as_given() {
     let body = json!({"type": "t", "args": [], "rate_limit": {"concurrency": null}});
     assert!(owned(&body, &rules(), None).unwrap().0.class.policy.limit.is_none());
 }
+
+#[test]
+fn keys_of_a_queue_or_type_are_for_its_own_jobs() {
+    let with = |key: &str| {
+        let limit = json!({"key": key, "concurrency": 2});
+        json!({"type": "mail.send", "args": [], "queue": "mine", "rate_limit": limit}).to_string()
+    };
+    for key in ["queue:mine", "type:mail.send", "queue", "own:queue:mail"] {
+        assert!(read(&with(key)).is_ok(), "{key}");
+    }
+    for key in ["queue:mail", "type:mail.other", "queue:"] {
+        let Err(refused) = read(&with(key)) else { panic!("{key} is accepted") };
+        assert_eq!(refused.kind, RejectionKind::Invalid, "{key}");
+    }
+}

@@ -19,12 +19,9 @@ pub(super) struct Purge(bool);
 
 impl Purge {
     pub fn of(params: &Params, members: &Map<String, Value>) -> Result<Self, ApiError> {
-        let given = |name: &str| {
-            params.get(name) == Some("true") || members.get(name) == Some(&Value::Bool(true))
-        };
-        let wanted = given("purge");
+        let wanted = given(params, members, "purge")?;
         if wanted {
-            bulk::require_confirm(Some(given("confirm")))?;
+            bulk::require_confirm(Some(given(params, members, "confirm")?))?;
         }
         Ok(Self(wanted))
     }
@@ -58,6 +55,27 @@ impl Purge {
             round += 1;
         }
     }
+}
+
+/// A word that may stand in the query string or the body. If it stands in both, they must agree.
+fn given(params: &Params, members: &Map<String, Value>, name: &str) -> Result<bool, ApiError> {
+    let wrong = || ApiError::invalid_request(format!("'{name}' must be true or false."));
+    let asked = match params.get(name) {
+        None => None,
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        Some(_) => return Err(wrong()),
+    };
+    let said = match members.get(name) {
+        None => None,
+        Some(Value::Bool(said)) => Some(*said),
+        Some(_) => return Err(wrong()),
+    };
+    if asked.is_some() && said.is_some() && asked != said {
+        let both = format!("'{name}' differs between the query string and the body.");
+        return Err(ApiError::invalid_request(both));
+    }
+    Ok(asked.or(said).unwrap_or(false))
 }
 
 /// Removes what waits, so that no more of it starts, and then cancels what runs.
