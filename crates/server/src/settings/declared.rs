@@ -144,7 +144,7 @@ settings! {
             "Watch for tenants that crowd out the others, and report them in events and statistics.";
         throttle: bool = Switch, "false",
             "Lower the weight of such a tenant for a while, or with `fairness.strategy` at `strict` its \
-            concurrency. Refused where neither has an effect: without fairness.";
+            concurrency. Refused where neither has an effect: without fairness, and in namespaces unless the strategy is `strict`.";
         depth_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "10",
             "Waiting jobs, as a multiple of the median of tenants that have any, that make a tenant noisy.";
         rate_ratio: f64 = Fraction::between(1.0, 1_000_000.0), "5",
@@ -161,7 +161,7 @@ settings! {
             "With fewer active jobs of all tenants, nobody is noisy by its part of them.";
         min_executions: usize = Number::between(1, 1_000_000_000), "20",
             "A tenant of which fewer executions ended in the last minute is not noisy by its failures.";
-        throttle_factor: f64 = Fraction::between(0.01, 1.0), "0.2",
+        throttle_factor: f64 = Fraction::between(0.01, 0.99), "0.2",
             "What the weight of a throttled tenant is multiplied by, or its concurrency.";
         throttle_for: Duration = Span::between(MILLISECOND, 366 * DAY), "5m",
             "How long a tenant stays throttled.";

@@ -24,15 +24,31 @@ impl Settings {
         self.unfair_shards(reader).or_else(|| self.idle_throttle(reader))
     }
 
-    /// A throttle lowers a weight or a tenant's own concurrency, and here there is neither.
+    /// A throttle lowers a tenant's own concurrency, or a weight by which tenants are compared. Here nobody
+    /// is found to be noisy, or there is neither.
     fn idle_throttle(&self, reader: &Reader) -> Option<Problem> {
         let strict = self.fairness.strategy == FairnessStrategy::Strict;
-        if !self.noisy.throttle || self.is_fair() || strict {
+        if !self.noisy.throttle {
+            return None;
+        }
+        let throttle = reader.chosen("noisy.throttle")?.clone();
+        if !self.noisy.detect {
+            let other = reader.chosen("noisy.detect")?.clone();
+            let advice = "set noisy.detect to true";
+            return Some(Problem::Contradiction { one: throttle, other, advice });
+        }
+        if self.tenancy.isolation == Isolation::Namespace && !strict {
+            let other = reader.chosen("tenancy.isolation")?.clone();
+            let advice = "set fairness.strategy to strict: tenants with queues of their own are not \
+                          compared by weight";
+            return Some(Problem::Contradiction { one: throttle, other, advice });
+        }
+        if self.is_fair() || strict {
             return None;
         }
         let fairness = self.fairness.enabled.map_or("tenancy.isolation", |_| "fairness.enabled");
         Some(Problem::Contradiction {
-            one: reader.chosen("noisy.throttle")?.clone(),
+            one: throttle,
             other: reader.chosen(fairness)?.clone(),
             advice: "set fairness.enabled to true, or fairness.strategy to strict",
         })

@@ -91,6 +91,14 @@ fn a_throttle_that_could_have_no_effect_is_refused() {
         let right = [shared[0], shared[1], more];
         assert!(Sources { environment: &right, ..Sources::default() }.resolve().is_ok());
     }
+    let throttle = shared[0];
+    for (more, name) in [
+        (("ROTA_TENANCY_ISOLATION", "namespace"), "tenancy.isolation"),
+        (("ROTA_NOISY_DETECT", "false"), "noisy.detect"),
+    ] {
+        let wrong = Sources { environment: &[throttle, more], ..Sources::default() }.problems();
+        assert!(wrong[0].contains("noisy.throttle") && wrong[0].contains(name), "{wrong:?}");
+    }
 }
 
 #[test]
