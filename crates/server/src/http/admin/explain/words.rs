@@ -153,8 +153,8 @@ fn limit_message(
             at(opens)
         ),
         Strategy::Pause => format!(
-            "The limit '{key}' is paused until {}; end that with PUT {address} and a \
-             'paused_until' in the past.",
+            "The limit '{key}' is paused until {}; end that with PUT {address} and \
+             {{\"paused_until\": null}}.",
             at(opens)
         ),
     }
