@@ -104,9 +104,10 @@ fn check_windows(first: &Engine, second: &Engine) -> Check {
         let theirs = second.limit(&limit.key, limit.tenant.as_ref());
         let started = |view: &LimitView| view.started.map_or(0, |(count, _)| count);
         // A key whose last job of some numbers has just finished shows those until it is looked at
-        // again. Counts over other periods cannot be compared.
-        let comparable =
-            theirs.as_ref().is_none_or(|theirs| theirs.numbers.rate == limit.numbers.rate);
+        // again. Counts over other periods cannot be compared, nor those of keys at which jobs without
+        // a period start as well: such starts are not written down.
+        let comparable = !limit.mixed
+            && theirs.as_ref().is_none_or(|theirs| theirs.numbers.rate == limit.numbers.rate);
         let kept = !comparable || theirs.as_ref().map_or(0, started) >= started(&limit);
         let same = theirs.as_ref().is_some_and(|theirs| {
             (theirs.active, theirs.paused_until, theirs.declared, theirs.replaced)
