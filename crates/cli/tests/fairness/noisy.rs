@@ -136,11 +136,13 @@ fn with_a_concurrency_for_each_tenant_a_throttle_lowers_that() {
 }
 
 #[test]
-fn without_detection_nobody_is_throttled() {
-    let server = start(&[("ROTA_NOISY_DETECT", "false"), ("ROTA_NOISY_THROTTLE", "true")]);
+fn without_detection_nobody_is_noticed() {
+    let server = start(&[("ROTA_NOISY_DETECT", "false")]);
     make_noise(&server);
     crate::watch::nap(1500);
-    assert!(events(&server, "tenant.throttled").is_empty());
+    for event in ["tenant.throttled", "tenant.noisy"] {
+        assert!(events(&server, event).is_empty(), "{event}");
+    }
 }
 
 #[test]

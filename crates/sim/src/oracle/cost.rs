@@ -5,8 +5,8 @@ use rota_engine::Command;
 
 use super::violation::{Check, Rule, ensure};
 
-/// What any command may cost.
-const BASE: u64 = 150;
+/// What any command may cost. Time alone may bring up to 256 timers of limits.
+const BASE: u64 = 400;
 /// What each thing that it names, or that comes of it, may add.
 const EACH: u64 = 20;
 /// The most that may come of time passing before others are served.
