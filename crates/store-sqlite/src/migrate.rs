@@ -35,7 +35,7 @@ pub(crate) const ZONES: u32 = 5;
 pub(crate) const POOLS: u32 = 6;
 
 /// Since this format, what tenants used is kept.
-pub(crate) const USAGE: u32 = 7;
+pub(crate) const USAGE: u32 = 8;
 
 pub(crate) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
     Ok(!conn.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?)

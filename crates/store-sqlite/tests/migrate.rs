@@ -16,13 +16,14 @@ use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
 use rusqlite::Connection;
 
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
     include_str!("../migrations/0004_limits.sql"),
     include_str!("../migrations/0005_zones.sql"),
     include_str!("../migrations/0006_pools.sql"),
+    include_str!("../migrations/0007_cron_runs.sql"),
 ];
 
 /// Before the first start of a new version, the old format is there to be backed up.
@@ -113,7 +114,7 @@ fn jobs_of_an_older_format_have_no_pool_until_they_are_claimed() {
 /// A schedule's unfinished runs were a list in its row; they are rows of their own now.
 #[test]
 fn runs_of_schedules_become_rows() {
-    for format in 1..FORMAT {
+    for format in 1..7 {
         let directory = older(format);
         let row = r#"{"expression":"* * * * *","body":"\"a\":1","run_count":7,"runs":[1,3]}"#;
         let idle = row.replace("[1,3]", "[]");
