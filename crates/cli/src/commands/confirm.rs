@@ -33,3 +33,15 @@ impl Confirm {
         }
     }
 }
+
+/// A deletion that failed. If unfinished jobs are the reason, the hint names the flag instead of the
+/// query parameter that the server suggests.
+pub(super) fn keeps_jobs(error: rota_client::Error, thing: &str) -> Failure {
+    let busy = error.refusal().is_some_and(|refusal| refusal.details.contains_key("live_jobs"));
+    match busy {
+        true => Failure::from(error).hint(format!(
+            "Wait until they have ended, or delete the {thing} with its jobs with --purge."
+        )),
+        false => error.into(),
+    }
+}

@@ -1,10 +1,10 @@
 //! `rota queues delete`.
 
 use clap::Args;
-use rota_client::{Client, Error};
+use rota_client::Client;
 
 use crate::Failure;
-use crate::commands::confirm::Confirm;
+use crate::commands::confirm::{Confirm, keeps_jobs};
 use crate::commands::named;
 use crate::output::{plural, print_json, print_line};
 
@@ -44,7 +44,8 @@ impl Delete {
         } else {
             self.confirm.ask(&format!("delete the queue {name} with what is configured for it"))?;
         }
-        let deleted = client.delete_queue(name, self.purge).await.map_err(refused)?;
+        let deleted =
+            client.delete_queue(name, self.purge).await.map_err(|e| keeps_jobs(e, "queue"))?;
         match json {
             true => print_json(&deleted),
             false if self.purge => {
@@ -53,15 +54,5 @@ impl Delete {
             }
             false => print_line(&format!("{name} deleted")),
         }
-    }
-}
-
-/// The server's advice is for those who write requests.
-fn refused(error: Error) -> Failure {
-    let busy = error.refusal().is_some_and(|refusal| refusal.details.contains_key("live_jobs"));
-    match busy {
-        true => Failure::from(error)
-            .hint("Wait until they have ended, or delete the queue with its jobs with --purge."),
-        false => error.into(),
     }
 }

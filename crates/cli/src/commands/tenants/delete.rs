@@ -1,10 +1,10 @@
 //! `rota tenants delete`.
 
 use clap::Args;
-use rota_client::{Client, Error};
+use rota_client::Client;
 
 use crate::Failure;
-use crate::commands::confirm::Confirm;
+use crate::commands::confirm::{Confirm, keeps_jobs};
 use crate::commands::named;
 use crate::output::{plural, print_json, print_line};
 
@@ -43,7 +43,8 @@ impl Delete {
         } else {
             self.confirm.ask(&format!("delete what is configured for the tenant {id}"))?;
         }
-        let deleted = client.delete_tenant(id, self.purge).await.map_err(refused)?;
+        let deleted =
+            client.delete_tenant(id, self.purge).await.map_err(|e| keeps_jobs(e, "tenant"))?;
         match json {
             true => print_json(&deleted),
             false if self.purge => {
@@ -52,15 +53,5 @@ impl Delete {
             }
             false => print_line(&format!("{id} deleted")),
         }
-    }
-}
-
-/// The server's advice is for those who write requests.
-fn refused(error: Error) -> Failure {
-    let busy = error.refusal().is_some_and(|refusal| refusal.details.contains_key("live_jobs"));
-    match busy {
-        true => Failure::from(error)
-            .hint("Wait until they have ended, or delete the tenant with its jobs with --purge."),
-        false => error.into(),
     }
 }
