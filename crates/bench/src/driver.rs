@@ -2,9 +2,11 @@
 
 use bytes::Bytes;
 use rota_engine::{
-    Ack, Claimed, Command, Config, Engine, Enqueue, Fetch, Holder, Now, Reply, Settle, Target,
+    Ack, Claimed, Command, Config, Engine, Enqueue, Event, Fetch, Holder, Now, Reply, Settle,
+    Target,
 };
 use rota_model::envelope::NewJob;
+use rota_model::mutation::Mutation;
 use rota_model::row::Place;
 use rota_model::{Class, JobId, Millis, WorkerId};
 
@@ -12,7 +14,7 @@ use crate::BenchError;
 
 const EPOCH: i64 = 1_700_000_000_000;
 /// Mutations in a commit.
-const COMMIT: u64 = 512;
+const COMMIT: usize = 512;
 /// Marks a job that does not wait.
 const NOT_WAITING: u32 = u32::MAX;
 
@@ -25,7 +27,9 @@ pub(crate) struct Driver {
     waiting: Vec<u32>,
     body: Bytes,
     ms: u64,
-    mutations: u64,
+    /// The batch under way, as the server gathers it.
+    mutations: Vec<Mutation>,
+    events: Vec<Event>,
     commits: u64,
 }
 
@@ -45,7 +49,8 @@ impl Driver {
             waiting: Vec::new(),
             body: vec![b'x'; 300].into(),
             ms: 0,
-            mutations: 0,
+            mutations: Vec::new(),
+            events: Vec::new(),
             commits: 0,
         }
     }
@@ -67,15 +72,15 @@ impl Driver {
     /// Applies a command. No waiting fetch may be answered by it.
     pub fn apply(&mut self, command: Command) -> Result<Reply, BenchError> {
         let reply = self.engine.apply(self.ms, command);
-        // A runtime would hand these to the store.
-        let mut effects = self.engine.take_effects();
-        self.mutations += effects.mutations.len() as u64;
-        if self.mutations >= COMMIT {
-            self.mutations = 0;
+        let woken = self.engine.move_effects(&mut self.mutations, &mut self.events);
+        if self.mutations.len() >= COMMIT {
             self.commits += 1;
-            self.engine.seal(self.commits, &mut effects.mutations);
+            self.engine.seal(self.commits, &mut self.mutations);
+            // The server would hand these to the store, and then to those who listen.
+            self.mutations.clear();
+            self.events.clear();
         }
-        match effects.woken.first() {
+        match woken.first() {
             None => Ok(reply),
             Some((_, answer)) => Err(BenchError::wrong(format!("a fetch was woken: {answer:?}"))),
         }

@@ -4,6 +4,7 @@ use rota_model::mutation::Counts;
 use rota_model::{ClassId, Seq, State};
 
 use crate::Engine;
+use crate::population::Population;
 use crate::scheduler::{Size, Waiting};
 
 impl Engine {
@@ -26,45 +27,50 @@ impl Engine {
     /// Jobs of this class that a start has put into their lane, one by one, are counted, and the lane
     /// finds its place.
     pub(crate) fn count_refilled(&mut self, class: ClassId, jobs: u64, bytes: u64) {
-        let slot = self.classes.slot(class);
-        let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
-        self.queues.get_mut(queue).jobs.refill(jobs, bytes);
-        let shard = self.shards.get_mut(shard);
-        shard.jobs.refill(jobs, bytes);
-        self.meters.at(shard.meter).jobs.refill(jobs, bytes);
-        self.tenants.get_mut(tenant).jobs.refill(jobs, bytes);
-        self.noise_may_change(tenant);
+        self.count_change(class, |all| all.refill(jobs, bytes));
         self.scheduler.place_refilled(class, jobs);
     }
 
     /// A living job of this class is in this state now.
     pub(crate) fn count_in(&mut self, class: ClassId, state: State, size: Size) {
-        let slot = self.classes.slot(class);
-        let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
-        self.queues.get_mut(queue).jobs.enter(state, size);
-        let shard = self.shards.get_mut(shard);
-        shard.jobs.enter(state, size);
-        self.meters.at(shard.meter).jobs.enter(state, size);
-        self.tenants.get_mut(tenant).jobs.enter(state, size);
-        self.noise_may_change(tenant);
+        self.count_change(class, |jobs| jobs.enter(state, size));
     }
 
     /// And not any more.
     pub(crate) fn count_out(&mut self, class: ClassId, state: State, size: Size) {
+        self.count_change(class, |jobs| jobs.leave(state, size));
+        self.job_left(class);
+    }
+
+    /// A job of this class that was available is active now.
+    pub(crate) fn count_start(&mut self, class: ClassId, size: Size) {
+        self.count_change(class, |jobs| {
+            jobs.leave(State::Available, size);
+            jobs.enter(State::Active, size);
+        });
+        self.job_left(class);
+    }
+
+    fn count_change(&mut self, class: ClassId, change: impl Fn(&mut Population)) {
         let slot = self.classes.slot(class);
-        let (ix, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
-        let queue = self.queues.get_mut(ix);
-        queue.jobs.leave(state, size);
-        if queue.row.settings.bounds.is_some() {
-            self.queues_to_unblock.insert(ix);
-        }
+        let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
+        change(&mut self.queues.get_mut(queue).jobs);
         let shard = self.shards.get_mut(shard);
-        shard.jobs.leave(state, size);
-        self.meters.at(shard.meter).jobs.leave(state, size);
-        let owner = self.tenants.get_mut(tenant);
-        owner.jobs.leave(state, size);
-        owner.told_capped &= owner.jobs.count(State::Available) > 0;
+        change(&mut shard.jobs);
+        change(&mut self.meters.at(shard.meter).jobs);
+        change(&mut self.tenants.get_mut(tenant).jobs);
         self.noise_may_change(tenant);
+    }
+
+    /// There may be room for others where a job was.
+    fn job_left(&mut self, class: ClassId) {
+        let slot = self.classes.slot(class);
+        let (queue, tenant) = (slot.queue, slot.tenant);
+        if self.queues.get(queue).row.settings.bounds.is_some() {
+            self.queues_to_unblock.insert(queue);
+        }
+        let tenant = self.tenants.get_mut(tenant);
+        tenant.told_capped &= tenant.jobs.count(State::Available) > 0;
     }
 
     /// Of the finished jobs of this class, others are kept now.

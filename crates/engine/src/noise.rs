@@ -115,14 +115,12 @@ impl Engine {
     }
 
     fn learn_from(&mut self, ix: TenantIx) {
-        let now = self.wall();
         let tenant = self.tenants.get_mut(ix);
         tenant.heard = false;
-        let (depth, last) =
-            (tenant.jobs.depth(), tenant.counters.as_ref().map(|all| all.minute.sum(now)));
-        self.noise.depths.set(ix, depth);
+        self.noise.depths.set(ix, tenant.jobs.depth());
         self.noise.pending.push_back(ix);
-        let (learnt, last) = (&mut self.noise.learnt, last.unwrap_or_default());
+        let last = self.minute_of(ix);
+        let learnt = &mut self.noise.learnt;
         learnt.tenants += 1;
         learnt.enqueued += u64::from(last.enqueued);
         learnt.enqueuing += usize::from(last.enqueued > 0);
@@ -174,9 +172,7 @@ impl Engine {
         let (rules, usual) = (self.config.noisy, self.noise.usual);
         // Alone, nobody is anybody's neighbour.
         let (crowded, together) = (self.noise.depths.len() > 1, usual.tenants > 1);
-        let tenant = self.tenants.get(ix);
-        let last = tenant.counters.as_ref().map(|counters| counters.minute.sum(self.wall()));
-        let last = last.unwrap_or_default();
+        let (tenant, last) = (self.tenants.get(ix), self.minute_of(ix));
         let (depth, active) = (tenant.jobs.depth(), tenant.jobs.count(State::Active));
         let executions = f64::from(last.completed) + f64::from(last.failed);
         let errors = f64::from(last.failed) / executions.max(1.0);

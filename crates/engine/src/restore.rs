@@ -33,7 +33,7 @@ pub struct Restore {
     problem: Option<String>,
     /// Hours that ended before this start.
     past: BTreeMap<(Millis, Arc<str>), Interval>,
-    tenant_states: Vec<(TenantIx, TenantState)>,
+    tenant_states: Vec<(TenantIx, TenantState<'static>)>,
     limit_states: Vec<(Partition, LimitState)>,
     rotation_states: Vec<(String, RotationState)>,
     dispatch_states: Vec<(String, DispatchState)>,
@@ -202,7 +202,7 @@ impl Restore {
             let offset = now.wall.0 - now.mono as i64;
             let id = engine.tenants.get(ix).id.clone();
             engine.journal.complete_to(&id, state.as_of);
-            engine.tenants.get_mut(ix).counters = Some(Box::new(state.counters));
+            engine.tenants.restore_counters(ix, state.counters.into_owned(), now.wall);
             for (at, n) in state.enqueued {
                 engine.count_enqueued(ix, n, at - offset);
             }

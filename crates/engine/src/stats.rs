@@ -219,6 +219,11 @@ impl SeqClock {
         self.samples.push_back((seq, now));
     }
 
+    /// Whether the job was accepted since this process began to count.
+    pub fn knows(&self, seq: Seq) -> bool {
+        self.samples.front().is_some_and(|(first, _)| *first <= seq)
+    }
+
     /// When the job was accepted, unless that was before this process began to count.
     pub fn accepted_at(&self, seq: Seq) -> Option<Millis> {
         let after = self.samples.partition_point(|&(sample, _)| sample <= seq);

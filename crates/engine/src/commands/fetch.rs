@@ -1,7 +1,7 @@
 //! Handing out jobs.
 
 use rota_model::mutation::{Claim, Mutation};
-use rota_model::{ClassId, Ending, QueueName, Seq, State, WorkerId};
+use rota_model::{ClassId, Ending, QueueName, Seq, WorkerId};
 
 use crate::active::Active;
 use crate::command::later;
@@ -79,17 +79,17 @@ impl Engine {
         let charged = self.cost_of(class);
         let outcome = self.scheduler.started(pick, ask, charged)?;
         let job = outcome.job;
-        self.count_out(class, State::Available, job.size);
+        self.count_start(class, job.size);
         for (limit, numbers) in outcome.timed {
             self.journal.started(limit, numbers, self.scheduler.now().mono as i64);
         }
         self.count_dispatch(queue, class, seq, &job, ask);
-        let slot = self.classes.slot(class);
-        let policy = slot.class.policy.clone();
-        let asked = policy.visibility_ms.or(fetch.visibility_ms);
+        let policy = &self.classes.slot(class).class.policy;
+        let (own_reservation, own_timeout) = (policy.visibility_ms, policy.timeout_ms);
+        let asked = own_reservation.or(fetch.visibility_ms);
         let reserved_ms =
             asked.unwrap_or(self.config.visibility_ms).min(self.config.max_visibility_ms);
-        let timeout_ms = policy.timeout_ms.unwrap_or(self.config.timeout_ms);
+        let timeout_ms = own_timeout.unwrap_or(self.config.timeout_ms);
         let (attempt, started) = (job.attempt + 1, self.wall());
         let (worker, pool) = (fetch.worker.clone(), ask.pool.clone());
         self.out.mutations.push(Mutation::Claim(Claim {
@@ -118,7 +118,6 @@ impl Engine {
             account: outcome.account,
         };
         self.active.insert(seq, active);
-        self.count_in(class, State::Active, job.size);
         if let Some(id) = &worker {
             self.worker_changed(id);
         }
@@ -128,12 +127,12 @@ impl Engine {
         Some(Claimed {
             seq,
             attempt,
-            fresh: job.fresh && self.seq_clock.accepted_at(seq).is_some(),
+            fresh: job.fresh && self.seq_clock.knows(seq),
             started,
             timeout_ms,
-            own_timeout: policy.timeout_ms.is_some(),
+            own_timeout: own_timeout.is_some(),
             reserved_ms,
-            own_reservation: policy.visibility_ms.is_some(),
+            own_reservation: own_reservation.is_some(),
             worker,
         })
     }

@@ -14,9 +14,7 @@ const LOOK_AHEAD: usize = 1_000;
 impl Engine {
     /// Until so many jobs of a tenant have left, by what was started in the last minute.
     pub(super) fn until_gone(&self, ix: TenantIx, jobs: u64) -> u64 {
-        let counters = self.tenants.get(ix).counters.as_ref();
-        let last = counters.map(|counters| counters.minute.sum(self.wall()));
-        let left = last.map_or(0, |tally| u64::from(tally.started));
+        let left = u64::from(self.minute_of(ix).started);
         (jobs * 60_000).checked_div(left).unwrap_or(60_000).clamp(SHORTEST, LONGEST)
     }
 

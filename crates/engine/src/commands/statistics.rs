@@ -49,12 +49,15 @@ impl Engine {
     /// Counts something for a queue, and for all queues together.
     pub(crate) fn record(&mut self, ix: QueueIx, count: impl Fn(&mut Interval)) {
         let now = self.wall();
-        self.close_queue(ix, now);
+        let minute = Period::Minute.start_of(now);
+        if self.queues.get(ix).stats.minute_at != minute {
+            self.close_queue(ix, now);
+        }
         let stats = &mut self.queues.get_mut(ix).stats;
         count(&mut stats.minute);
-        stats.minute_at = Period::Minute.start_of(now);
+        stats.minute_at = minute;
         count(&mut self.total.minute);
-        self.total.minute_at = Period::Minute.start_of(now);
+        self.total.minute_at = minute;
         self.list_intervals(ix);
     }
 
@@ -79,11 +82,11 @@ impl Engine {
 
     fn list_intervals(&mut self, ix: QueueIx) {
         let stats = &mut self.queues.get_mut(ix).stats;
-        let hour_at = Period::Hour.start_of(stats.minute_at.max(stats.hour_at));
         if !std::mem::replace(&mut stats.minute_listed, true) {
             self.open_intervals.minutes.push_back((stats.minute_at, ix));
         }
         if !std::mem::replace(&mut stats.hour_listed, true) {
+            let hour_at = Period::Hour.start_of(stats.minute_at.max(stats.hour_at));
             self.open_intervals.hours.push_back((hour_at, ix));
         }
     }

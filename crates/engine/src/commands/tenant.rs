@@ -7,7 +7,7 @@ use crate::command::{TenantChange, later};
 use crate::meters::Sum;
 use crate::queue::QueueIx;
 use crate::scheduler::Reconfigured;
-use crate::tenant::{ApiConfig, Tally, TenantIx};
+use crate::tenant::{ApiConfig, Counters, Tally, TenantIx};
 use crate::{Change, Engine, EventKind, Refusal, Reply};
 
 /// Changes that are kept for each tenant.
@@ -191,18 +191,29 @@ impl Engine {
         });
     }
 
-    /// Counts what a tenant did.
+    /// Counts what a tenant did. Its counters follow when the batch is sealed.
     pub(crate) fn tally(&mut self, ix: TenantIx, tally: Tally) {
-        let now = self.wall();
-        let tenant = self.tenants.get_mut(ix);
-        let counters = tenant.counters.get_or_insert_default();
-        let idle = counters.minute.is_empty();
-        counters.add(tally, now);
-        if idle {
-            self.tenants.note_recent(ix, now);
-        }
         self.did(ix).tally.add(tally);
         self.noise_may_change(ix);
+    }
+
+    /// What a tenant did in the last minute, in the batch under way too.
+    pub(crate) fn minute_of(&self, ix: TenantIx) -> Tally {
+        self.with_batch(ix, |counters| counters.minute.sum(self.wall()))
+    }
+
+    /// The same of the last day.
+    pub(crate) fn day_of(&self, ix: TenantIx) -> Tally {
+        self.with_batch(ix, |counters| counters.day(self.wall()))
+    }
+
+    fn with_batch(&self, ix: TenantIx, past: impl Fn(&Counters) -> Tally) -> Tally {
+        let tenant = self.tenants.get(ix);
+        let mut sum = tenant.counters.as_deref().map_or_else(Tally::default, past);
+        if let Some(batch) = self.journal.batch_of(tenant) {
+            sum.add(batch.tally);
+        }
+        sum
     }
 }
 

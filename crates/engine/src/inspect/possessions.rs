@@ -3,9 +3,8 @@
 use rota_model::mutation::Counts;
 use rota_model::{Class, ClassId, State, TenantId};
 
-use super::tenants::last_minute;
 use super::{TenantView, Totals};
-use crate::tenant::Tenant;
+use crate::tenant::{Tenant, TenantIx};
 use crate::{CronView, Engine};
 
 /// What tenants are compared by.
@@ -45,14 +44,13 @@ impl Engine {
         from: usize,
         most: usize,
     ) -> (Vec<(u64, TenantId)>, Option<usize>) {
-        let now = self.wall();
-        let number = |tenant: &Tenant| match of {
+        let number = |ix: TenantIx, tenant: &Tenant| match of {
             Most::Waiting => tenant.jobs.depth(),
             Most::Active => tenant.jobs.count(State::Active),
-            Most::Enqueued => u64::from(last_minute(tenant, now).enqueued),
+            Most::Enqueued => u64::from(self.minute_of(ix).enqueued),
         };
         let slice = self.tenants.slice(from, most);
-        let slice = slice.map(|(_, tenant)| (number(tenant), tenant.id.clone())).collect();
+        let slice = slice.map(|(ix, tenant)| (number(ix, tenant), tenant.id.clone())).collect();
         (slice, self.tenants.after_slice(from, most))
     }
 

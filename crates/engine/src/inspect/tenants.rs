@@ -11,7 +11,7 @@ use crate::queue::QueueIx;
 use crate::scheduler::{AccountIx, Owner, RotationKey};
 use crate::shard::ShardIx;
 use crate::stats::Interval;
-use crate::tenant::{Tenant, TenantIx};
+use crate::tenant::TenantIx;
 use crate::{Change, Engine, Origin, Tally, Throttle};
 
 #[derive(Debug, Clone)]
@@ -99,7 +99,7 @@ impl Engine {
 
     fn share_view(&self, ix: TenantIx) -> ShareView {
         let (tenant, now) = (self.tenants.get(ix), self.wall());
-        let last = last_minute(tenant, now);
+        let last = self.minute_of(ix);
         ShareView {
             id: tenant.id.clone(),
             weight: self.weight_of(ix),
@@ -183,7 +183,7 @@ impl Engine {
     pub(crate) fn tenant_view(&self, ix: TenantIx) -> TenantView {
         let (tenant, now) = (self.tenants.get(ix), self.wall());
         let window = tenant.enqueued.as_ref();
-        let last = last_minute(tenant, now);
+        let last = self.minute_of(ix);
         TenantView {
             id: tenant.id.clone(),
             origin: tenant.origin(),
@@ -199,7 +199,7 @@ impl Engine {
             cap: self.cap_of(ix),
             enqueued_in_window: window.map(|window| window.count(self.now.mono as i64)),
             minute: last,
-            day: tenant.counters.as_ref().map_or(Tally::default(), |counters| counters.day(now)),
+            day: self.day_of(ix),
             weight: self.weight_of(ix),
             effective_weight: self.effective_weight(ix),
             entitled: self.entitled(ix),
@@ -268,10 +268,6 @@ impl Engine {
     pub(crate) fn dispatched_in_minute(&self) -> u64 {
         u64::from(self.total.dispatches.sum(self.wall()).count)
     }
-}
-
-pub(super) fn last_minute(tenant: &Tenant, now: Millis) -> Tally {
-    tenant.counters.as_ref().map_or(Tally::default(), |counters| counters.minute.sum(now))
 }
 
 pub(super) fn part(is: u64, all: u64) -> f64 {

@@ -12,6 +12,7 @@ mod rotations;
 mod text;
 mod usage;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 
@@ -199,12 +200,8 @@ impl Engine {
         let mut out = String::with_capacity(64 * self.journal.tenants.len() + 128);
         let _ = write!(out, r#"{{"at":{},"did":["#, self.now.wall.0);
         for did in std::mem::take(&mut self.journal.tenants) {
-            let ix = did.tenant;
-            self.note_usage(ix, self.now.wall, &did.usage());
-            let tenant = self.tenants.get_mut(ix);
-            if !std::mem::replace(&mut tenant.dirty, true) {
-                self.journal.dirty.push_back((self.journal.number, Thing::Tenant(ix)));
-            }
+            self.count_did(self.journal.number, self.now.wall, &did);
+            let tenant = self.tenants.get_mut(did.tenant);
             tenant.did = 0;
             let Tally { enqueued, started, completed, failed, own } = did.tally;
             begin_item(&mut out, &[&tenant.id]);
@@ -302,7 +299,7 @@ impl Engine {
         let enqueued = tenant.enqueued.iter().flat_map(|window| window.starts());
         let state = TenantState {
             as_of: self.journal.number,
-            counters: tenant.counters.as_deref().cloned().unwrap_or_default(),
+            counters: tenant.counters.as_deref().map_or_else(Cow::default, Cow::Borrowed),
             turns,
             shared_turns: shared_turns.into_iter().collect(),
             enqueued: enqueued.map(|(at, n)| (at + offset, n)).collect(),

@@ -3,7 +3,7 @@
 use rota_model::{Millis, TenantId};
 
 use super::usage::Did;
-use super::{DidEntry, Entry, Thing};
+use super::{DidEntry, Entry};
 use crate::Engine;
 use crate::scheduler::limits::Partition;
 use crate::scheduler::{RotationKey, Tag};
@@ -16,15 +16,17 @@ impl Engine {
         for &(ref id, enqueued, started, completed, failed) in &entry.tenants {
             let own = entry.own.iter().find(|(known, _)| known == id).map_or(0, |(_, own)| *own);
             let tally = Tally { enqueued, started, completed, failed, own };
-            self.replay_tally(number, Millis(entry.at), id, tally);
+            if let Some(tenant) = self.find_in_replay(number, Millis(entry.at), id) {
+                self.replay_did(number, Millis(entry.at), &Did { tally, ..Did::nothing(tenant) });
+            }
         }
         for did in &entry.did {
             let &DidEntry(ref id, enqueued, started, completed, failed, own, ..) = did;
             let &DidEntry(.., discarded, run_ms, bytes) = did;
             let tally = Tally { enqueued, started, completed, failed, own };
-            if let Some(tenant) = self.replay_tally(number, Millis(entry.at), id, tally) {
+            if let Some(tenant) = self.find_in_replay(number, Millis(entry.at), id) {
                 let did = Did { tenant, tally, discarded, run_ms, bytes };
-                self.note_usage(tenant, Millis(entry.at), &did.usage());
+                self.replay_did(number, Millis(entry.at), &did);
             }
         }
         for (id, queue, level, tag) in &entry.turns {
@@ -60,30 +62,20 @@ impl Engine {
         }
     }
 
-    /// Counts what a tenant did; `None` where that is known already, or was another's.
-    fn replay_tally(
-        &mut self,
-        number: u64,
-        at: Millis,
-        id: &TenantId,
-        tally: Tally,
-    ) -> Option<TenantIx> {
+    /// The tenant that an entry means; `None` where the entry is known already, or was about another
+    /// tenant of this name.
+    fn find_in_replay(&self, number: u64, at: Millis, id: &TenantId) -> Option<TenantIx> {
         let ix = self.tenants.find(id)?;
-        // There may have been another of this name before.
         let came_later = at < self.tenants.get(ix).row.created;
-        if came_later || self.journal.is_older(id, number) {
-            return None;
-        }
-        let tenant = self.tenants.get_mut(ix);
-        tenant.counters.get_or_insert_default().add(tally, at);
-        if !std::mem::replace(&mut tenant.dirty, true) {
-            self.journal.dirty.push_back((number, Thing::Tenant(ix)));
-        }
-        if tally.enqueued > 0 {
+        (!came_later && !self.journal.is_older(id, number)).then_some(ix)
+    }
+
+    fn replay_did(&mut self, number: u64, at: Millis, did: &Did) {
+        self.count_did(number, at, did);
+        if did.tally.enqueued > 0 {
             let offset = self.now.wall.0 - self.now.mono as i64;
-            self.count_enqueued(ix, tally.enqueued, at.0 - offset);
+            self.count_enqueued(did.tenant, did.tally.enqueued, at.0 - offset);
         }
-        Some(ix)
     }
 
     /// A tenant's tag at a queue, as it was; it counts if the tenant has something to be served there.

@@ -9,8 +9,9 @@ use rota_model::mutation::Mutation;
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Millis, TenantId};
 
+use super::{Journal, Thing};
 use crate::Engine;
-use crate::tenant::{Tally, TenantIx};
+use crate::tenant::{Tally, Tenant, TenantIx};
 
 /// The most tenants whose usage of an hour that is over is written down with one batch.
 const SLICE: usize = 64;
@@ -72,6 +73,13 @@ pub struct UnwrittenUsage {
     pub created: Millis,
 }
 
+impl Journal {
+    /// What a tenant did in the batch under way.
+    pub fn batch_of(&self, tenant: &Tenant) -> Option<&Did> {
+        (tenant.did as usize).checked_sub(1).map(|index| &self.tenants[index])
+    }
+}
+
 impl Engine {
     pub(crate) fn did(&mut self, ix: TenantIx) -> &mut Did {
         let tenant = self.tenants.get_mut(ix);
@@ -95,19 +103,23 @@ impl Engine {
         }))
     }
 
-    pub(super) fn note_usage(&mut self, ix: TenantIx, at: Millis, usage: &Usage) {
-        let hour = UsagePer::Hour.start_of(at);
-        let tenant = self.tenants.get_mut(ix);
-        let hours = &mut tenant.counters.get_or_insert_default().usage;
-        match hours.last_mut() {
-            Some((last, sum)) if *last >= hour => sum.add(usage),
-            _ => {
-                hours.reserve_exact(1);
-                hours.push((hour, *usage));
-            }
-        }
+    /// Adds a batch of the given number and time to what the tenant did in the last minute, day and
+    /// hour. The tenant is to be written out.
+    pub(super) fn count_did(&mut self, number: u64, at: Millis, did: &Did) {
+        let tenant = self.tenants.get_mut(did.tenant);
+        let counters = tenant.counters.get_or_insert_default();
+        let was_empty = counters.minute.is_empty();
+        counters.add(did.tally, at);
+        let is_recent = was_empty && !counters.minute.is_empty();
+        let hour = counters.add_usage(&did.usage(), at);
         if !std::mem::replace(&mut tenant.usage_queued, true) {
-            self.journal.unwritten.tenants.push_back((hour, ix));
+            self.journal.unwritten.tenants.push_back((hour, did.tenant));
+        }
+        if !std::mem::replace(&mut tenant.dirty, true) {
+            self.journal.dirty.push_back((number, Thing::Tenant(did.tenant)));
+        }
+        if is_recent {
+            self.tenants.note_recent(did.tenant, at);
         }
     }
 

@@ -32,11 +32,15 @@ impl Entry {
 
 /// Blocks of growing size: a short FIFO stays small, and a long one never copies what it holds nor
 /// reserves a doubled buffer for it.
+///
+/// The first block is kept apart, because it is the one that is nearly always looked at. It has entries
+/// that were not taken, unless all is empty.
 #[derive(Default)]
 pub(crate) struct Fifo {
-    blocks: VecDeque<Vec<Entry>>,
+    first: Vec<Entry>,
     /// How much of the first block has been taken.
     taken: usize,
+    rest: VecDeque<Vec<Entry>>,
     len: usize,
 }
 
@@ -48,30 +52,34 @@ impl Fifo {
     /// Appends a number greater than all before it.
     pub fn push(&mut self, seq: Seq, size: Size) {
         debug_assert!(self.last().is_none_or(|last| last < seq), "a FIFO is in order");
-        let full = self.blocks.back().is_none_or(|block| block.len() == block.capacity());
-        if full {
-            let size = (self.len / 2).clamp(SMALLEST, LARGEST);
-            self.blocks.push_back(Vec::with_capacity(size));
+        let last = self.rest.back_mut().unwrap_or(&mut self.first);
+        if last.len() < last.capacity() {
+            last.push(Entry::new(seq, size));
+        } else {
+            let mut block = Vec::with_capacity((self.len / 2).clamp(SMALLEST, LARGEST));
+            block.push(Entry::new(seq, size));
+            match self.len == 0 {
+                true => self.first = block,
+                false => self.rest.push_back(block),
+            }
         }
-        self.blocks.back_mut().expect("a block was just made sure of").push(Entry::new(seq, size));
         self.len += 1;
     }
 
     pub fn first(&self) -> Option<Seq> {
-        self.blocks.front().map(|block| block[self.taken].seq())
+        self.first.get(self.taken).map(|entry| entry.seq())
     }
 
     pub fn last(&self) -> Option<Seq> {
-        self.blocks.back().and_then(|block| block.last()).map(|entry| entry.seq())
+        self.rest.back().unwrap_or(&self.first).last().map(|entry| entry.seq())
     }
 
     pub fn pop(&mut self) -> Option<(Seq, Size)> {
-        let block = self.blocks.front()?;
-        let entry = block[self.taken];
+        let entry = *self.first.get(self.taken)?;
         self.taken += 1;
         self.len -= 1;
-        if self.taken == block.len() {
-            self.blocks.pop_front();
+        if self.taken == self.first.len() {
+            self.first = self.rest.pop_front().unwrap_or_default();
             self.taken = 0;
         }
         Some((entry.seq(), entry.size()))
@@ -79,48 +87,50 @@ impl Fifo {
 
     /// A job's size, if it is here.
     pub fn find(&self, seq: Seq) -> Option<Size> {
-        let after = self.blocks.partition_point(|block| block[0].seq() <= seq);
-        let index = after.checked_sub(1)?;
-        let from = if index == 0 { self.taken } else { 0 };
-        let numbers = &self.blocks[index][from..];
-        let found = numbers.binary_search_by_key(&seq, |entry| entry.seq()).ok()?;
-        Some(numbers[found].size())
+        let after = self.rest.partition_point(|block| block[0].seq() <= seq);
+        let entries = self.block(after);
+        let found = entries.binary_search_by_key(&seq, |entry| entry.seq()).ok()?;
+        Some(entries[found].size())
     }
 
     /// How many stand before this one.
     pub fn rank(&self, seq: Seq) -> usize {
-        let after = self.blocks.partition_point(|block| block[0].seq() < seq);
-        let Some(last) = after.checked_sub(1) else { return 0 };
-        let whole: usize = self.blocks.range(..last).map(Vec::len).sum();
-        (whole + self.blocks[last].partition_point(|e| e.seq() < seq)).saturating_sub(self.taken)
+        let last = self.rest.partition_point(|block| block[0].seq() < seq);
+        let whole: usize = (0..last).map(|index| self.block(index).len()).sum();
+        whole + self.block(last).partition_point(|entry| entry.seq() < seq)
     }
 
     /// Numbers behind this one, rising.
     pub fn after(&self, seq: Seq) -> impl Iterator<Item = Seq> {
-        let block =
-            self.blocks.partition_point(|block| block.last().is_none_or(|l| l.seq() <= seq));
-        let rest = self.blocks.range(block..).enumerate();
-        rest.flat_map(move |(i, numbers)| {
-            let taken = if block + i == 0 { self.taken } else { 0 };
-            let from = numbers.partition_point(|n| n.seq() <= seq).max(taken);
-            numbers[from..].iter().map(|n| n.seq())
+        let first = self.rest.partition_point(|block| block[0].seq() <= seq);
+        (first..=self.rest.len()).flat_map(move |index| {
+            let entries = self.block(index);
+            let from = entries.partition_point(|entry| entry.seq() <= seq);
+            entries[from..].iter().map(|entry| entry.seq())
         })
     }
 
     /// Numbers before this one, falling.
     pub fn before(&self, seq: Seq) -> impl Iterator<Item = Seq> {
-        let blocks = self.blocks.partition_point(|block| block[0].seq() < seq);
-        (0..blocks).rev().flat_map(move |i| {
-            let numbers = &self.blocks[i];
-            let taken = if i == 0 { self.taken } else { 0 };
-            let to = numbers.partition_point(|n| n.seq() < seq).max(taken);
-            numbers[taken..to].iter().rev().map(|n| n.seq())
+        let last = self.rest.partition_point(|block| block[0].seq() < seq);
+        (0..=last).rev().flat_map(move |index| {
+            let entries = self.block(index);
+            let to = entries.partition_point(|entry| entry.seq() < seq);
+            entries[..to].iter().rev().map(|entry| entry.seq())
         })
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (Seq, Size)> {
-        let entries = self.blocks.iter().flatten().skip(self.taken);
+        let entries = (0..=self.rest.len()).flat_map(|index| self.block(index));
         entries.map(|entry| (entry.seq(), entry.size()))
+    }
+
+    /// What was not taken of the first block, 0, or all of a later one.
+    fn block(&self, index: usize) -> &[Entry] {
+        match index.checked_sub(1) {
+            None => &self.first[self.taken..],
+            Some(index) => &self.rest[index],
+        }
     }
 }
 
@@ -181,7 +191,10 @@ mod tests {
 
     #[test]
     fn a_short_one_is_small_and_a_long_one_costs_eight_bytes_each() {
-        let bytes = |fifo: &Fifo| fifo.blocks.iter().map(|b| b.capacity() * 8).sum::<usize>();
+        let bytes = |fifo: &Fifo| {
+            let blocks = fifo.rest.iter().chain([&fifo.first]);
+            blocks.map(|block| block.capacity() * 8).sum::<usize>()
+        };
         assert!(bytes(&fifo([1])) <= 64);
         assert!(bytes(&fifo(0..1_000_000)) < 8_100_000);
     }

@@ -1,27 +1,32 @@
 //! What a tenant did in the last minute and the last day.
 
 use rota_model::Millis;
-use rota_model::usage::Usage;
-use serde::{Deserialize, Serialize};
+use rota_model::usage::{Usage, UsagePer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::meters::{LastMinute, Sum};
+use crate::population::push_exact;
 
 const HOURS: u32 = 24;
 const HOUR_MS: i64 = 3_600_000;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Written as a list of its numbers. Older files have an object, which is read as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub struct Tally {
     pub enqueued: u32,
     pub started: u32,
     pub completed: u32,
     pub failed: u32,
-    /// Those of the started that its own workers took, and that do not count against its share.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    /// Jobs that the tenant's own workers started, and that do not count against its share.
+    #[serde(default)]
     pub own: u32,
 }
 
-fn is_zero(n: &u32) -> bool {
-    *n == 0
+impl Serialize for Tally {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Tally { enqueued, started, completed, failed, own } = *self;
+        [enqueued, started, completed, failed, own].serialize(serializer)
+    }
 }
 
 impl Tally {
@@ -70,16 +75,28 @@ struct Hour(u32, Tally);
 
 impl Counters {
     pub fn add(&mut self, tally: Tally, now: Millis) {
+        if tally == Tally::default() {
+            return;
+        }
         self.minute.add(tally, now);
         let hour = hour_of(now);
         match self.day.last_mut() {
             Some(last) if last.0 >= hour => last.1.add(tally),
             _ => {
                 self.day.retain(|past| past.0 + HOURS > hour);
-                self.day.reserve_exact(1);
-                self.day.push(Hour(hour, tally));
+                push_exact(&mut self.day, Hour(hour, tally));
             }
         }
+    }
+
+    /// Adds to the usage that is not on disk yet, and tells the hour that it belongs to.
+    pub fn add_usage(&mut self, usage: &Usage, now: Millis) -> Millis {
+        let hour = UsagePer::Hour.start_of(now);
+        match self.usage.last_mut() {
+            Some((last, sum)) if *last >= hour => sum.add(usage),
+            _ => push_exact(&mut self.usage, (hour, *usage)),
+        }
+        hour
     }
 
     /// The last day, to within the hour under way.
@@ -111,5 +128,18 @@ mod tests {
         assert_eq!(counters.day(now).enqueued, 24);
         assert_eq!(counters.day(Millis(now.0 + 5 * HOUR_MS)).enqueued, 19);
         assert_eq!(counters.day(Millis(now.0 + 50 * HOUR_MS)).enqueued, 0);
+    }
+
+    #[test]
+    fn tallies_are_lists_and_objects_of_older_files_are_read() {
+        let tally = Tally { enqueued: 5, started: 4, completed: 3, failed: 1, own: 2 };
+        let list = serde_json::to_string(&tally).unwrap();
+        assert_eq!(list, "[5,4,3,1,2]");
+        let object = r#"{"enqueued":5,"started":4,"completed":3,"failed":1,"own":2}"#;
+        for json in [&list, object] {
+            assert_eq!(serde_json::from_str::<Tally>(json).unwrap(), tally);
+        }
+        let without_own = r#"{"enqueued":5,"started":4,"completed":3,"failed":1}"#;
+        assert_eq!(serde_json::from_str::<Tally>(without_own).unwrap(), Tally { own: 0, ..tally });
     }
 }

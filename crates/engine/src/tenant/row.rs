@@ -1,5 +1,7 @@
 //! What is kept of a tenant on disk.
 
+use std::borrow::Cow;
+
 use rota_model::{Millis, QueueName, TenantConfig, Weight};
 use serde::{Deserialize, Serialize};
 
@@ -62,9 +64,9 @@ pub struct Throttle {
 
 /// Counters as they were after a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct TenantState {
+pub(crate) struct TenantState<'a> {
     pub as_of: u64,
-    pub counters: Counters,
+    pub counters: Cow<'a, Counters>,
     /// Its tags, by queue and level.
     pub turns: Vec<(QueueName, i32, Tag)>,
     /// Its tags over all queues of a rotation, by the rotation's name and level.

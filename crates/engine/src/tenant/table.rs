@@ -149,6 +149,14 @@ impl Tenants {
         self.recent.push_back((slot_of(now) + SLOTS, ix));
     }
 
+    /// Counters as they were before a restart.
+    pub fn restore_counters(&mut self, ix: TenantIx, counters: Counters, now: Millis) {
+        if !counters.minute.is_empty() {
+            self.note_recent(ix, now);
+        }
+        self.get_mut(ix).counters = Some(Box::new(counters));
+    }
+
     /// When figures of the last minute can next be given up.
     pub fn next_trim(&self) -> Option<Millis> {
         self.recent.front().map(|(slot, _)| Millis(i64::from(*slot) * SLOT_MS))
