@@ -197,23 +197,25 @@ impl Engine {
         self.noise_may_change(ix);
     }
 
-    /// What a tenant did in the last minute, in the batch under way too.
+    /// What a tenant did in the last minute.
     pub(crate) fn minute_of(&self, ix: TenantIx) -> Tally {
-        self.with_batch(ix, |counters| counters.minute.sum(self.wall()))
+        self.with_uncounted(ix, |counters| counters.minute.sum(self.wall()))
     }
 
-    /// The same of the last day.
+    /// What a tenant did in the last day.
     pub(crate) fn day_of(&self, ix: TenantIx) -> Tally {
-        self.with_batch(ix, |counters| counters.day(self.wall()))
+        self.with_uncounted(ix, |counters| counters.day(self.wall()))
     }
 
-    fn with_batch(&self, ix: TenantIx, past: impl Fn(&Counters) -> Tally) -> Tally {
+    fn with_uncounted(&self, ix: TenantIx, sum: impl Fn(&Counters) -> Tally) -> Tally {
         let tenant = self.tenants.get(ix);
-        let mut sum = tenant.counters.as_deref().map_or_else(Tally::default, past);
-        if let Some(batch) = self.journal.batch_of(tenant) {
-            sum.add(batch.tally);
+        let mut tally = tenant.counters.as_deref().map_or_else(Tally::default, &sum);
+        if let Some(did) = self.journal.uncounted(tenant) {
+            let mut counters = Counters::default();
+            counters.add(did.tally, did.at);
+            tally.add(sum(&counters));
         }
-        sum
+        tally
     }
 }
 

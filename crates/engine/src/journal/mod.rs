@@ -199,8 +199,9 @@ impl Engine {
     fn write_entry(&mut self) -> Vec<u8> {
         let mut out = String::with_capacity(64 * self.journal.tenants.len() + 128);
         let _ = write!(out, r#"{{"at":{},"did":["#, self.now.wall.0);
-        for did in std::mem::take(&mut self.journal.tenants) {
-            self.count_did(self.journal.number, self.now.wall, &did);
+        for mut did in std::mem::take(&mut self.journal.tenants) {
+            self.count_did(&mut did);
+            self.tenant_did(did.tenant, self.journal.number);
             let tenant = self.tenants.get_mut(did.tenant);
             tenant.did = 0;
             let Tally { enqueued, started, completed, failed, own } = did.tally;

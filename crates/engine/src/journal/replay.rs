@@ -13,20 +13,21 @@ use crate::tenant::{Tally, TenantIx};
 impl Engine {
     pub(crate) fn replay(&mut self, number: u64, entry: &Entry) {
         let offset = self.now.wall.0 - self.now.mono as i64;
+        let at = Millis(entry.at);
         for &(ref id, enqueued, started, completed, failed) in &entry.tenants {
             let own = entry.own.iter().find(|(known, _)| known == id).map_or(0, |(_, own)| *own);
             let tally = Tally { enqueued, started, completed, failed, own };
-            if let Some(tenant) = self.find_in_replay(number, Millis(entry.at), id) {
-                self.replay_did(number, Millis(entry.at), &Did { tally, ..Did::nothing(tenant) });
+            if let Some(tenant) = self.find_in_replay(number, at, id) {
+                self.replay_did(number, Did { tally, ..Did::nothing(tenant, at) });
             }
         }
         for did in &entry.did {
             let &DidEntry(ref id, enqueued, started, completed, failed, own, ..) = did;
             let &DidEntry(.., discarded, run_ms, bytes) = did;
             let tally = Tally { enqueued, started, completed, failed, own };
-            if let Some(tenant) = self.find_in_replay(number, Millis(entry.at), id) {
-                let did = Did { tenant, tally, discarded, run_ms, bytes };
-                self.replay_did(number, Millis(entry.at), &did);
+            if let Some(tenant) = self.find_in_replay(number, at, id) {
+                let did = Did { tally, discarded, run_ms, bytes, ..Did::nothing(tenant, at) };
+                self.replay_did(number, did);
             }
         }
         for (id, queue, level, tag) in &entry.turns {
@@ -49,7 +50,7 @@ impl Engine {
         }
         for &(ref name, count, waits, waited_ms) in &entry.dispatches {
             let counts = Dispatches { count, waits, waited_ms };
-            self.replay_dispatches(number, Millis(entry.at), name, counts);
+            self.replay_dispatches(number, at, name, counts);
         }
         for (name, done) in &entry.limits {
             let Some(partition) = Partition::parse(name) else { continue };
@@ -70,11 +71,12 @@ impl Engine {
         (!came_later && !self.journal.is_older(id, number)).then_some(ix)
     }
 
-    fn replay_did(&mut self, number: u64, at: Millis, did: &Did) {
-        self.count_did(number, at, did);
+    fn replay_did(&mut self, number: u64, mut did: Did) {
+        self.count_did(&mut did);
+        self.tenant_did(did.tenant, number);
         if did.tally.enqueued > 0 {
             let offset = self.now.wall.0 - self.now.mono as i64;
-            self.count_enqueued(did.tenant, did.tally.enqueued, at.0 - offset);
+            self.count_enqueued(did.tenant, did.tally.enqueued, did.at.0 - offset);
         }
     }
 

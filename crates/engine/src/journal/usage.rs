@@ -11,6 +11,7 @@ use rota_model::{Millis, TenantId};
 
 use super::{Journal, Thing};
 use crate::Engine;
+use crate::meters::slot_of;
 use crate::tenant::{Tally, Tenant, TenantIx};
 
 /// The most tenants whose usage of an hour that is over is written down with one batch.
@@ -18,9 +19,13 @@ const SLICE: usize = 64;
 /// The most periods that are forgotten in one step, of each length.
 const FORGET: u32 = 256;
 
-/// What a tenant did in one batch.
+/// What a tenant did in one batch, within one slot of the last minute.
 pub(crate) struct Did {
     pub tenant: TenantIx,
+    /// A moment within the slot.
+    pub at: Millis,
+    /// The tenant's counters have it already.
+    pub(super) counted: bool,
     pub tally: Tally,
     pub discarded: u32,
     pub run_ms: u64,
@@ -28,8 +33,9 @@ pub(crate) struct Did {
 }
 
 impl Did {
-    pub fn nothing(tenant: TenantIx) -> Self {
-        Self { tenant, tally: Tally::default(), discarded: 0, run_ms: 0, bytes: 0 }
+    pub fn nothing(tenant: TenantIx, at: Millis) -> Self {
+        let tally = Tally::default();
+        Self { tenant, at, counted: false, tally, discarded: 0, run_ms: 0, bytes: 0 }
     }
 
     pub fn usage(&self) -> Usage {
@@ -74,20 +80,34 @@ pub struct UnwrittenUsage {
 }
 
 impl Journal {
-    /// What a tenant did in the batch under way.
-    pub fn batch_of(&self, tenant: &Tenant) -> Option<&Did> {
+    /// What a tenant did in the batch under way and its counters do not have yet.
+    pub fn uncounted(&self, tenant: &Tenant) -> Option<&Did> {
         (tenant.did as usize).checked_sub(1).map(|index| &self.tenants[index])
     }
 }
 
 impl Engine {
+    /// What a tenant does now is to be added to this.
     pub(crate) fn did(&mut self, ix: TenantIx) -> &mut Did {
-        let tenant = self.tenants.get_mut(ix);
-        if tenant.did == 0 {
-            self.journal.tenants.push(Did::nothing(ix));
-            tenant.did = self.journal.tenants.len() as u32;
+        let slot = slot_of(self.now.wall);
+        let uncounted = self.journal.uncounted(self.tenants.get(ix));
+        if uncounted.is_none_or(|did| slot_of(did.at) != slot) {
+            self.begin_did(ix);
         }
-        &mut self.journal.tenants[tenant.did as usize - 1]
+        &mut self.journal.tenants[self.tenants.get(ix).did as usize - 1]
+    }
+
+    fn begin_did(&mut self, ix: TenantIx) {
+        if let Some(before) = (self.tenants.get(ix).did as usize).checked_sub(1) {
+            let mut did = std::mem::replace(
+                &mut self.journal.tenants[before],
+                Did::nothing(ix, self.now.wall),
+            );
+            self.count_did(&mut did);
+            self.journal.tenants[before] = did;
+        }
+        self.journal.tenants.push(Did::nothing(ix, self.now.wall));
+        self.tenants.get_mut(ix).did = self.journal.tenants.len() as u32;
     }
 
     /// What a tenant used, as far as it is not written down; `None` where there is no such tenant.
@@ -103,23 +123,29 @@ impl Engine {
         }))
     }
 
-    /// Adds a batch of the given number and time to what the tenant did in the last minute, day and
-    /// hour. The tenant is to be written out.
-    pub(super) fn count_did(&mut self, number: u64, at: Millis, did: &Did) {
+    /// Adds to the tenant's last minute, day and unwritten usage, unless they have it already.
+    pub(super) fn count_did(&mut self, did: &mut Did) {
+        if std::mem::replace(&mut did.counted, true) {
+            return;
+        }
         let tenant = self.tenants.get_mut(did.tenant);
         let counters = tenant.counters.get_or_insert_default();
         let was_empty = counters.minute.is_empty();
-        counters.add(did.tally, at);
+        counters.add(did.tally, did.at);
         let is_recent = was_empty && !counters.minute.is_empty();
-        let hour = counters.add_usage(&did.usage(), at);
+        let hour = counters.add_usage(&did.usage(), did.at);
         if !std::mem::replace(&mut tenant.usage_queued, true) {
             self.journal.unwritten.tenants.push_back((hour, did.tenant));
         }
-        if !std::mem::replace(&mut tenant.dirty, true) {
-            self.journal.dirty.push_back((number, Thing::Tenant(did.tenant)));
-        }
         if is_recent {
-            self.tenants.note_recent(did.tenant, at);
+            self.tenants.note_recent(did.tenant, did.at);
+        }
+    }
+
+    /// A tenant is to be written out, because of what it did in this batch.
+    pub(super) fn tenant_did(&mut self, ix: TenantIx, number: u64) {
+        if !std::mem::replace(&mut self.tenants.get_mut(ix).dirty, true) {
+            self.journal.dirty.push_back((number, Thing::Tenant(ix)));
         }
     }
 
