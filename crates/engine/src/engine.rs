@@ -7,6 +7,7 @@ use bytes::Bytes;
 use rota_model::mutation::{Finish, Kind, Mutation, Ready, Undo};
 use rota_model::{ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq, State, TenantId};
 
+use crate::account_watch::AccountWatch;
 use crate::active::{Active, Actives};
 use crate::blocked::Blocked;
 use crate::classes::Classes;
@@ -58,6 +59,7 @@ pub struct Engine {
     pub(crate) meters: Meters,
     pub(crate) noise: Noise,
     pub(crate) pool_watch: PoolWatch,
+    pub(crate) account_watch: AccountWatch,
     pub(crate) limit_watch: LimitWatch,
     pub(crate) idle_limits: IdleLimits,
     pub(crate) journal: Journal,
@@ -103,6 +105,7 @@ impl Engine {
             runtimes: Runtimes::new(hasher.clone()),
             noise: Noise::default(),
             pool_watch: PoolWatch::default(),
+            account_watch: AccountWatch::default(),
             limit_watch: LimitWatch::default(),
             idle_limits: IdleLimits::default(),
             journal: Journal::default(),

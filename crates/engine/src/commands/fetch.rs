@@ -8,7 +8,7 @@ use crate::command::later;
 use crate::config::Cost;
 use crate::journal::Dispatcher;
 use crate::queue::QueueIx;
-use crate::scheduler::{Ask, AskedQueues, Pick, Waiting};
+use crate::scheduler::{AccountIx, Ask, AskedQueues, Owner, Pick, Waiting};
 use crate::stats::Dispatches;
 use crate::tenant::Tally;
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
@@ -84,6 +84,7 @@ impl Engine {
             self.journal.started(limit, numbers, self.scheduler.now().mono as i64);
         }
         self.count_dispatch(queue, class, seq, &job, ask);
+        self.count_charge(queue, outcome.account);
         let slot = self.classes.slot(class);
         let policy = slot.class.policy.clone();
         let asked = policy.visibility_ms.or(fetch.visibility_ms);
@@ -174,6 +175,22 @@ impl Engine {
         self.queues.get_mut(ix).stats.dispatches.add(dispatch, wall);
         self.total.dispatches.add(dispatch, wall);
         self.journal.dispatches.add(Dispatcher::Queue(ix), dispatch);
+    }
+
+    /// Which account a dispatch from this queue was charged to, unless it is the queue's own.
+    fn count_charge(&mut self, ix: QueueIx, account: Option<AccountIx>) {
+        let (one, wall) = (Dispatches::ONE, self.wall());
+        let key = match account.map(|account| self.scheduler.owner(account)) {
+            Some(Owner::Queue(_)) => return,
+            Some(Owner::Shared(key)) => Some(key.clone()),
+            None => None,
+        };
+        self.account_watch.elsewhere(ix).add(one, wall);
+        self.journal.dispatches.add(Dispatcher::Elsewhere(ix), one);
+        if let Some(key) = key {
+            self.account_watch.shared(&key).add(one, wall);
+            self.journal.dispatches.add(Dispatcher::Shared(key), one);
+        }
     }
 
     /// The deadline of a job that has left its lane or timer has passed.
