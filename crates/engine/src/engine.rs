@@ -309,6 +309,7 @@ impl Engine {
         self.out.mutations.push(Mutation::Ready(ready));
         if let Some(live) = self.watch.get_mut(seq) {
             (live.state, live.enqueued, live.due) = (State::Available, enqueued, None);
+            live.held = false;
         }
         self.enter_lane(seq, class, Waiting { fresh: false, ..job });
     }

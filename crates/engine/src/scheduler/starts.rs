@@ -62,6 +62,7 @@ impl Scheduler {
         }
         let timed = self.use_limits(class, level, step, pick.reason != Reason::Tenant);
         let (_, job) = self.pop(class)?;
+        self.tell_put_off_starts(pick.seq, class);
         let is = self.queue_mut(queue);
         is.active += 1;
         is.charged = account.or(is.charged);
