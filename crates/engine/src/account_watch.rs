@@ -33,11 +33,11 @@ impl AccountWatch {
     }
 
     pub fn shared_in_minute(&self, key: &RotationKey, now: Millis) -> u64 {
-        self.shared.get(key).map_or(0, |minute| u64::from(minute.sum(now).count))
+        self.shared.get(key).map_or(0, |minute| minute.sum(now).jobs())
     }
 
     pub fn elsewhere_in_minute(&self, queue: QueueIx, now: Millis) -> u64 {
-        self.elsewhere.get(&queue).map_or(0, |minute| u64::from(minute.sum(now).count))
+        self.elsewhere.get(&queue).map_or(0, |minute| minute.sum(now).jobs())
     }
 
     pub fn forget_shared(&mut self, key: &RotationKey) -> bool {

@@ -363,15 +363,22 @@ impl Engine {
 
     /// An active job is not active any more; what follows is up to the caller.
     pub(crate) fn release(&mut self, active: &Active) {
+        let (slot, took) = (self.classes.slot(active.class), active.ran_ms(self.now.mono));
+        let tenant = slot.tenant;
+        if self.config.fairness.cost == Cost::Runtime {
+            self.runtimes.learn(&slot.class.kind, took.max(1));
+        }
+        self.did(tenant).run_ms += took;
+        self.let_go(active, took.max(1));
+    }
+
+    /// The same for an execution that cost its tenant so many milliseconds, and of which nothing else
+    /// counts.
+    pub(crate) fn let_go(&mut self, active: &Active, cost: u64) {
         self.count_out(active.class, State::Active, active.size);
-        let tenant = self.classes.slot(active.class).tenant;
-        self.did(tenant).run_ms += active.ran_ms(self.now.mono);
-        let correction = (self.config.fairness.cost == Cost::Runtime).then(|| {
-            let took = active.ran_ms(self.now.mono).max(1);
-            let kind = self.classes.slot(active.class).class.kind.clone();
-            self.runtimes.learn(&kind, took);
-            Correction { account: active.account, charged: active.charged, cost: took }
-        });
+        let (account, charged) = (active.account, active.charged);
+        let by_runtime = self.config.fairness.cost == Cost::Runtime;
+        let correction = by_runtime.then_some(Correction { account, charged, cost });
         let (class, pool) = (active.class, active.pool.as_ref());
         self.scheduler.ended(&Ended { class, pool, correction });
         if let Some(id) = &active.worker {

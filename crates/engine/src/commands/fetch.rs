@@ -1,7 +1,7 @@
 //! Handing out jobs.
 
 use rota_model::mutation::{Claim, Mutation};
-use rota_model::{ClassId, Ending, QueueName, Seq, State, WorkerId};
+use rota_model::{ClassId, Ending, PoolName, QueueName, Seq, State, WorkerId};
 
 use crate::active::Active;
 use crate::command::later;
@@ -84,7 +84,7 @@ impl Engine {
             self.journal.started(limit, numbers, self.scheduler.now().mono as i64);
         }
         self.count_dispatch(queue, class, seq, &job, ask);
-        self.count_charge(queue, outcome.account);
+        self.count_charge(queue, outcome.account, Dispatches::ONE);
         let slot = self.classes.slot(class);
         let policy = slot.class.policy.clone();
         let asked = policy.visibility_ms.or(fetch.visibility_ms);
@@ -150,11 +150,11 @@ impl Engine {
     fn count_dispatch(&mut self, ix: QueueIx, class: ClassId, seq: Seq, job: &Waiting, ask: &Ask) {
         let slot = self.classes.slot(class);
         let (tenant, meter) = (slot.tenant, self.shards.get(slot.shard).meter);
-        let own = u32::from(ask.only.is_some() && !ask.charge);
+        let own = i32::from(ask.only.is_some() && !ask.charge);
         self.tally(tenant, Tally { started: 1, own, ..Tally::default() });
         let wall = self.wall();
         if let Some(pool) = &ask.pool {
-            self.pool_watch.dispatched(pool, wall);
+            self.pool_watch.dispatches(pool).add(Dispatches::ONE, wall);
             self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), Dispatches::ONE);
         }
         self.meters.count_dispatch(meter, ask.pool.as_ref(), own == 0, wall);
@@ -178,8 +178,8 @@ impl Engine {
     }
 
     /// Which account a dispatch from this queue was charged to, unless it is the queue's own.
-    fn count_charge(&mut self, ix: QueueIx, account: Option<AccountIx>) {
-        let (one, wall) = (Dispatches::ONE, self.wall());
+    fn count_charge(&mut self, ix: QueueIx, account: Option<AccountIx>, one: Dispatches) {
+        let wall = self.wall();
         let key = match account.map(|account| self.scheduler.owner(account)) {
             Some(Owner::Queue(_)) => return,
             Some(Owner::Shared(key)) => Some(key.clone()),
@@ -191,6 +191,32 @@ impl Engine {
             self.account_watch.shared(&key).add(one, wall);
             self.journal.dispatches.add(Dispatcher::Shared(key), one);
         }
+    }
+
+    /// Nobody received this claim: it does not count as started. Counters of metrics never go down, so
+    /// it stays in those.
+    pub(crate) fn undo_dispatch(&mut self, active: &Active) {
+        let (one, wall) = (Dispatches::UNDONE, self.wall());
+        let slot = self.classes.slot(active.class);
+        let (ix, tenant, meter) = (slot.queue, slot.tenant, self.shards.get(slot.shard).meter);
+        let own = if active.account.is_none() { -1 } else { 0 };
+        self.tally(tenant, Tally { started: -1, own, ..Tally::default() });
+        if own == 0 {
+            self.meters.undo_start(meter, wall);
+        }
+        self.count_charge(ix, active.account, one);
+        if let Some(pool) = active.pool.as_ref().filter(|name| self.has_pool(name)) {
+            self.pool_watch.dispatches(pool).add(one, wall);
+            self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), one);
+        }
+        self.record(ix, |minute| minute.dispatched = minute.dispatched.saturating_sub(1));
+        self.queues.get_mut(ix).stats.dispatches.add(one, wall);
+        self.total.dispatches.add(one, wall);
+        self.journal.dispatches.add(Dispatcher::Queue(ix), one);
+    }
+
+    fn has_pool(&self, name: &PoolName) -> bool {
+        self.scheduler.pools().get(name).is_some()
     }
 
     /// The deadline of a job that has left its lane or timer has passed.

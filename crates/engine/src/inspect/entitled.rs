@@ -62,8 +62,8 @@ impl Engine {
         let (now, watch) = (self.wall(), &self.account_watch);
         match self.scheduler.owner(account) {
             Owner::Queue(queue) => {
-                let all = self.queues.get(*queue).stats.dispatches.sum(now).count;
-                u64::from(all).saturating_sub(watch.elsewhere_in_minute(*queue, now))
+                let all = self.queues.get(*queue).stats.dispatches.sum(now).jobs();
+                all.saturating_sub(watch.elsewhere_in_minute(*queue, now))
             }
             Owner::Shared(key) => watch.shared_in_minute(key, now),
         }

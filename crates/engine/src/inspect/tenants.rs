@@ -108,10 +108,10 @@ impl Engine {
             effective_weight: self.effective_weight(ix),
             available: tenant.jobs.count(State::Available),
             active: tenant.jobs.count(State::Active),
-            dispatched: last.started,
+            dispatched: u32::try_from(last.started).unwrap_or(0),
             enqueued: last.enqueued,
             entitled: entitled.share(ix),
-            actual: part(last.shared_starts(), self.dispatched_1m()),
+            actual: part(shared(last), self.dispatched_1m()),
             throttled: tenant.throttled(now).is_some(),
         }
     }
@@ -209,7 +209,7 @@ impl Engine {
             weight: self.weight_of(ix),
             effective_weight: self.effective_weight(ix),
             entitled: entitled.share(ix),
-            actual: part(last.shared_starts(), self.dispatched_1m()),
+            actual: part(shared(last), self.dispatched_1m()),
             shards: self
                 .scheduler
                 .shards_of(ix)
@@ -231,12 +231,17 @@ impl Engine {
 
     /// Jobs that all queues handed out in the last minute.
     pub(crate) fn dispatched_in_minute(&self) -> u64 {
-        u64::from(self.total.dispatches.sum(self.wall()).count)
+        self.total.dispatches.sum(self.wall()).jobs()
     }
 }
 
 pub(super) fn last_minute(tenant: &Tenant, now: Millis) -> Tally {
     tenant.counters.as_ref().map_or(Tally::default(), |counters| counters.minute.sum(now))
+}
+
+/// Jobs that shared workers started.
+fn shared(tally: Tally) -> u64 {
+    u64::try_from(tally.shared_starts()).unwrap_or(0)
 }
 
 pub(super) fn part(is: u64, all: u64) -> f64 {

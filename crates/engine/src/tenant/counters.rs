@@ -12,15 +12,16 @@ const HOUR_MS: i64 = 3_600_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tally {
     pub enqueued: u32,
-    pub started: u32,
+    /// Less claims that nobody received, which are taken off when that is known.
+    pub started: i32,
     pub completed: u32,
     pub failed: u32,
     /// Those of the started that its own workers took, and that do not count against its share.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub own: u32,
+    pub own: i32,
 }
 
-fn is_zero(n: &u32) -> bool {
+fn is_zero(n: &i32) -> bool {
     *n == 0
 }
 
@@ -32,8 +33,8 @@ impl Tally {
     }
 
     /// Jobs that shared workers started.
-    pub(crate) fn shared_starts(&self) -> u64 {
-        u64::from(self.started.saturating_sub(self.own))
+    pub(crate) fn shared_starts(&self) -> i64 {
+        i64::from(self.started) - i64::from(self.own)
     }
 }
 
