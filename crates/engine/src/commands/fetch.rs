@@ -88,8 +88,8 @@ impl Engine {
         let slot = self.classes.slot(class);
         let policy = slot.class.policy.clone();
         let asked = policy.visibility_ms.or(fetch.visibility_ms);
-        let reserved_ms =
-            asked.unwrap_or(self.config.visibility_ms).min(self.config.max_visibility_ms);
+        let longest = self.config.longest_visibility_ms(fetch.tenant.as_ref());
+        let reserved_ms = asked.unwrap_or(self.config.visibility_ms).min(longest);
         let timeout_ms = policy.timeout_ms.unwrap_or(self.config.timeout_ms);
         let (attempt, started) = (job.attempt + 1, self.wall());
         let (worker, pool) = (fetch.worker.clone(), ask.pool.clone());
