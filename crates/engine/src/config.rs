@@ -14,6 +14,8 @@ pub struct Config {
     pub visibility_ms: u64,
     /// The longest reservation that a fetch or heartbeat may ask for.
     pub max_visibility_ms: u64,
+    /// The same for a tenant's own workers, where it is less.
+    pub max_own_visibility_ms: u64,
     /// The execution time of a job that does not say.
     pub timeout_ms: u64,
     /// How long a worker that sends heartbeats may be silent before its jobs are taken back.
@@ -198,6 +200,14 @@ impl Retention {
     }
 }
 
+impl Config {
+    /// The longest reservation of a job for this tenant's own worker, or for a worker of all tenants.
+    pub(crate) fn longest_visibility_ms(&self, own: Option<&TenantId>) -> u64 {
+        let for_own = own.map_or(u64::MAX, |_| self.max_own_visibility_ms);
+        self.max_visibility_ms.min(for_own)
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         const MINUTE: u64 = 60_000;
@@ -205,6 +215,7 @@ impl Default for Config {
         Self {
             visibility_ms: 30 * MINUTE,
             max_visibility_ms: DAY,
+            max_own_visibility_ms: 60 * MINUTE,
             timeout_ms: 30 * MINUTE,
             heartbeat_timeout_ms: 30_000,
             forget_worker_after_ms: 60 * MINUTE,

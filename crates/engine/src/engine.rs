@@ -7,6 +7,7 @@ use bytes::Bytes;
 use rota_model::mutation::{Finish, Kind, Mutation, Ready, Undo};
 use rota_model::{ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq, State, TenantId};
 
+use crate::account_watch::AccountWatch;
 use crate::active::{Active, Actives};
 use crate::blocked::Blocked;
 use crate::classes::Classes;
@@ -58,6 +59,7 @@ pub struct Engine {
     pub(crate) meters: Meters,
     pub(crate) noise: Noise,
     pub(crate) pool_watch: PoolWatch,
+    pub(crate) account_watch: AccountWatch,
     pub(crate) limit_watch: LimitWatch,
     pub(crate) idle_limits: IdleLimits,
     pub(crate) journal: Journal,
@@ -103,6 +105,7 @@ impl Engine {
             runtimes: Runtimes::new(hasher.clone()),
             noise: Noise::default(),
             pool_watch: PoolWatch::default(),
+            account_watch: AccountWatch::default(),
             limit_watch: LimitWatch::default(),
             idle_limits: IdleLimits::default(),
             journal: Journal::default(),
@@ -306,6 +309,7 @@ impl Engine {
         self.out.mutations.push(Mutation::Ready(ready));
         if let Some(live) = self.watch.get_mut(seq) {
             (live.state, live.enqueued, live.due) = (State::Available, enqueued, None);
+            live.held = false;
         }
         self.enter_lane(seq, class, Waiting { fresh: false, ..job });
     }
@@ -359,15 +363,22 @@ impl Engine {
 
     /// An active job is not active any more; what follows is up to the caller.
     pub(crate) fn release(&mut self, active: &Active) {
+        let (slot, took) = (self.classes.slot(active.class), active.ran_ms(self.now.mono));
+        let tenant = slot.tenant;
+        if self.config.fairness.cost == Cost::Runtime {
+            self.runtimes.learn(&slot.class.kind, took.max(1));
+        }
+        self.did(tenant).run_ms += took;
+        self.let_go(active, took.max(1));
+    }
+
+    /// The same for an execution that cost its tenant so many milliseconds, and of which nothing else
+    /// counts.
+    pub(crate) fn let_go(&mut self, active: &Active, cost: u64) {
         self.count_out(active.class, State::Active, active.size);
-        let tenant = self.classes.slot(active.class).tenant;
-        self.did(tenant).run_ms += active.ran_ms(self.now.mono);
-        let correction = (self.config.fairness.cost == Cost::Runtime).then(|| {
-            let took = active.ran_ms(self.now.mono).max(1);
-            let kind = self.classes.slot(active.class).class.kind.clone();
-            self.runtimes.learn(&kind, took);
-            Correction { account: active.account, charged: active.charged, cost: took }
-        });
+        let (account, charged) = (active.account, active.charged);
+        let by_runtime = self.config.fairness.cost == Cost::Runtime;
+        let correction = by_runtime.then_some(Correction { account, charged, cost });
         let (class, pool) = (active.class, active.pool.as_ref());
         self.scheduler.ended(&Ended { class, pool, correction });
         if let Some(id) = &active.worker {

@@ -143,7 +143,7 @@ impl Change {
                 undo(live, backoff.undo);
             }
             (Change::Postpone { due }, Place::Live(live)) => {
-                (live.state, live.due) = (State::Scheduled, Some(*due));
+                (live.state, live.due, live.held) = (State::Scheduled, Some(*due), true);
             }
             (Change::Ready(ready), Place::Live(live)) => {
                 (live.state, live.due, live.worker) = (State::Available, None, None);

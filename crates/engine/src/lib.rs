@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`Command`] and [`Effects`].
 
+mod account_watch;
 mod active;
 mod blocked;
 mod caps;

@@ -17,12 +17,17 @@ const SLICE: usize = 512;
 /// What to look at, and what it is compared with.
 #[derive(Default)]
 pub(crate) struct Noise {
-    /// Tenants that did something since the last look, each once.
+    /// Tenants that did something since the last look, or were noisy at it, each once. A throttle may
+    /// end, or the others may become quieter, while a noisy tenant does nothing.
     touched: Vec<TenantIx>,
+    /// One of them did something: what is usual may have changed.
+    acted: bool,
     /// Those still to be learnt from, and then listened to.
     to_learn: VecDeque<TenantIx>,
     pending: VecDeque<TenantIx>,
     next: u64,
+    /// What is usual is being learnt anew.
+    learning: bool,
     learnt: Learnt,
     /// Waiting jobs of the tenants that have any, as of when each was last looked at.
     depths: Median,
@@ -69,10 +74,6 @@ pub struct Noisiness {
 }
 
 impl Noise {
-    pub fn touch(&mut self, tenant: TenantIx) {
-        self.touched.push(tenant);
-    }
-
     pub fn next_look(&self) -> Option<u64> {
         if !self.to_learn.is_empty() || !self.pending.is_empty() {
             return Some(0);
@@ -84,12 +85,17 @@ impl Noise {
 impl Engine {
     /// A tenant did something, or has more or fewer jobs: it is looked at the next time.
     pub(crate) fn noise_may_change(&mut self, ix: TenantIx) {
+        self.noise.acted = true;
+        self.look_again(ix);
+    }
+
+    fn look_again(&mut self, ix: TenantIx) {
         if !std::mem::replace(&mut self.tenants.get_mut(ix).heard, true) {
-            self.noise.touch(ix);
+            self.noise.touched.push(ix);
         }
     }
 
-    /// Looks at the tenants that did something lately, some at a time.
+    /// Looks at the tenants that did something lately or were noisy, some at a time.
     pub(crate) fn listen_for_noise(&mut self) {
         if !self.config.noisy.detect {
             for ix in std::mem::take(&mut self.noise.touched) {
@@ -101,6 +107,7 @@ impl Engine {
         if idle && self.noise.next <= self.now.mono && !self.noise.touched.is_empty() {
             self.noise.next = self.now.mono.saturating_add(EVERY_MS);
             self.noise.to_learn = std::mem::take(&mut self.noise.touched).into();
+            self.noise.learning = std::mem::take(&mut self.noise.acted);
             self.noise.learnt = Learnt::default();
         }
         for _ in 0..SLICE {
@@ -129,7 +136,7 @@ impl Engine {
             learnt.errors += f64::from(last.failed) / executions;
             learnt.executing += 1;
         }
-        if self.noise.to_learn.is_empty() {
+        if self.noise.to_learn.is_empty() && self.noise.learning {
             let all = self.noise.learnt;
             self.noise.usual = Usual {
                 depth: self.noise.depths.value(),
@@ -146,6 +153,9 @@ impl Engine {
             return;
         }
         let signals = self.signals_of(ix).fold(0, |all, signal| all | signal.bit);
+        if signals != 0 {
+            self.look_again(ix);
+        }
         let now = self.wall();
         let tenant = self.tenants.get_mut(ix);
         tenant.noisy_since = (signals != 0).then(|| tenant.noisy_since.unwrap_or(now));

@@ -24,10 +24,6 @@ struct Watched {
 }
 
 impl PoolWatch {
-    pub fn dispatched(&mut self, pool: &PoolName, now: Millis) {
-        self.watched(pool).dispatched.add(Dispatches::ONE, now);
-    }
-
     /// Its dispatches of the last minute, by slot.
     pub fn dispatches(&mut self, pool: &PoolName) -> &mut LastMinute<Dispatches> {
         &mut self.watched(pool).dispatched
@@ -35,7 +31,7 @@ impl PoolWatch {
 
     /// Jobs handed out to its workers in the last minute.
     pub fn dispatched_in_minute(&self, pool: &PoolName, now: Millis) -> u64 {
-        self.pools.get(pool).map_or(0, |watched| u64::from(watched.dispatched.sum(now).count))
+        self.pools.get(pool).map_or(0, |watched| watched.dispatched.sum(now).jobs())
     }
 
     pub fn asked(&mut self, pool: &PoolName, mono: u64) {

@@ -40,6 +40,8 @@ pub struct Restore {
     entries: Vec<(u64, Entry)>,
     /// Jobs in the lane of each class, and their bytes: counted once, not one by one.
     refilled: Vec<(u64, u64)>,
+    /// Jobs that were put off because a limit was reached.
+    put_off: Vec<(Seq, ClassId)>,
 }
 
 impl Restore {
@@ -58,6 +60,7 @@ impl Restore {
             dispatch_states: Vec::new(),
             entries: Vec::new(),
             refilled: Vec::new(),
+            put_off: Vec::new(),
         }
     }
 
@@ -112,6 +115,9 @@ impl Restore {
         match (state, live.due) {
             (State::Scheduled | State::Retryable, Some(due)) => {
                 engine.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
+                if live.held {
+                    self.put_off.push((seq, class));
+                }
             }
             (State::Available, _) if !live.held => {
                 let fresh = attempt == 0 && pauses == 0;
@@ -192,6 +198,9 @@ impl Restore {
             if jobs > 0 {
                 engine.count_refilled(ClassId(index as u32), jobs, bytes);
             }
+        }
+        for (seq, class) in std::mem::take(&mut self.put_off) {
+            engine.scheduler.rebook(seq, class);
         }
         engine.make_pool_accounts();
         for (partition, state) in &self.limit_states {

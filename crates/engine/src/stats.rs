@@ -48,13 +48,20 @@ impl Interval {
 /// Jobs handed out, and how long those waited of which that is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Dispatches {
-    pub count: u32,
+    /// Less claims that nobody received, which are taken off when that is known.
+    pub count: i32,
     pub waits: u32,
     pub waited_ms: u64,
 }
 
 impl Dispatches {
     pub const ONE: Dispatches = Dispatches { count: 1, waits: 0, waited_ms: 0 };
+    /// A claim that nobody received.
+    pub const UNDONE: Dispatches = Dispatches { count: -1, waits: 0, waited_ms: 0 };
+
+    pub fn jobs(self) -> u64 {
+        u64::try_from(self.count).unwrap_or(0)
+    }
 
     pub fn mean_wait_ms(self) -> Option<f64> {
         (self.waits > 0).then(|| self.waited_ms as f64 / f64::from(self.waits))

@@ -32,7 +32,8 @@ pub enum Mutation {
     },
     /// An active job failed and will be retried when it is due: it is retryable.
     Backoff(Backoff),
-    /// A job that was available may start when it is due: it is scheduled. All else stays.
+    /// A job that was available is put off because a limit is reached: it is scheduled and held. All else
+    /// stays.
     Postpone {
         seq: Seq,
         due: Millis,

@@ -27,7 +27,8 @@ pub struct Live {
     pub pool: Option<PoolName>,
     /// Its reservation in milliseconds, while it is active.
     pub reserved_ms: u64,
-    /// Ready, but kept back until the previous run of its schedule has finished.
+    /// Kept back. An available job waits until the previous run of its schedule has finished; a
+    /// scheduled one was put off because a limit was reached.
     pub held: bool,
     /// The size of its body.
     pub bytes: u32,

@@ -9,8 +9,9 @@ pub struct Usage {
     /// Jobs accepted, and their bytes.
     pub enqueued: u64,
     pub bytes: u64,
-    /// Executions: begun, completed, failed, and how long those that ended took.
-    pub started: u64,
+    /// Executions: begun, completed, failed, and how long those that ended took. A claim that nobody
+    /// received is taken off again, which may be in the next hour.
+    pub started: i64,
     pub completed: u64,
     pub failed: u64,
     pub run_ms: u64,

@@ -110,6 +110,7 @@ fn engine_config(settings: &Settings) -> Config {
     Config {
         visibility_ms: ms(settings.jobs.visibility_timeout),
         max_visibility_ms: ms(settings.jobs.max_visibility_timeout),
+        max_own_visibility_ms: ms(settings.tenancy.max_visibility_timeout),
         timeout_ms: ms(settings.jobs.timeout),
         heartbeat_timeout_ms: ms(settings.workers.heartbeat_timeout),
         forget_worker_after_ms: ms(settings.workers.forget_after),

@@ -22,7 +22,7 @@ pub(crate) fn range(
         let usage = Usage {
             enqueued: count(1)?,
             bytes: count(2)?,
-            started: count(3)?,
+            started: row.get(3)?,
             completed: count(4)?,
             failed: count(5)?,
             run_ms: count(6)?,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rota_model::envelope::{self, NewJob};
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{ClassId, CronName, Ending, JobId, Millis, Seq, State};
+use rota_model::{ClassId, CronName, Ending, JobId, Live, Millis, Seq, State};
 
 use super::enqueue::Origin;
 use crate::cron::{Cron, Overlap};
@@ -174,10 +174,10 @@ impl Engine {
     }
 
     fn release_held(&mut self, seq: Seq) {
-        let Some(live) = self.watch.get_mut(seq).filter(|live| live.held) else {
+        let kept_back = |live: &&mut Live| live.state == State::Available && live.held;
+        let Some(live) = self.watch.get_mut(seq).filter(kept_back) else {
             return;
         };
-        live.held = false;
         let (class, waiting) = (live.class, Waiting::of(live));
         self.count_out(class, State::Available, waiting.size);
         let job = self.job_ref(seq, class);

@@ -1,14 +1,14 @@
 //! Handing out jobs.
 
 use rota_model::mutation::{Claim, Mutation};
-use rota_model::{ClassId, Ending, QueueName, Seq, WorkerId};
+use rota_model::{ClassId, Ending, PoolName, QueueName, Seq, WorkerId};
 
 use crate::active::Active;
 use crate::command::later;
 use crate::config::Cost;
 use crate::journal::Dispatcher;
 use crate::queue::QueueIx;
-use crate::scheduler::{Ask, AskedQueues, Pick, Waiting};
+use crate::scheduler::{AccountIx, Ask, AskedQueues, Owner, Pick, Waiting};
 use crate::stats::Dispatches;
 use crate::tenant::Tally;
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
@@ -84,11 +84,12 @@ impl Engine {
             self.journal.started(limit, numbers, self.scheduler.now().mono as i64);
         }
         self.count_dispatch(queue, class, seq, &job, ask);
+        self.count_charge(queue, outcome.account, Dispatches::ONE);
         let policy = &self.classes.slot(class).class.policy;
         let (own_reservation, own_timeout) = (policy.visibility_ms, policy.timeout_ms);
         let asked = own_reservation.or(fetch.visibility_ms);
-        let reserved_ms =
-            asked.unwrap_or(self.config.visibility_ms).min(self.config.max_visibility_ms);
+        let longest = self.config.longest_visibility_ms(fetch.tenant.as_ref());
+        let reserved_ms = asked.unwrap_or(self.config.visibility_ms).min(longest);
         let timeout_ms = own_timeout.unwrap_or(self.config.timeout_ms);
         let (attempt, started) = (job.attempt + 1, self.wall());
         let (worker, pool) = (fetch.worker.clone(), ask.pool.clone());
@@ -148,11 +149,11 @@ impl Engine {
     fn count_dispatch(&mut self, ix: QueueIx, class: ClassId, seq: Seq, job: &Waiting, ask: &Ask) {
         let slot = self.classes.slot(class);
         let (tenant, meter) = (slot.tenant, self.shards.get(slot.shard).meter);
-        let own = u32::from(ask.only.is_some() && !ask.charge);
+        let own = i32::from(ask.only.is_some() && !ask.charge);
         self.tally(tenant, Tally { started: 1, own, ..Tally::default() });
         let wall = self.wall();
         if let Some(pool) = &ask.pool {
-            self.pool_watch.dispatched(pool, wall);
+            self.pool_watch.dispatches(pool).add(Dispatches::ONE, wall);
             self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), Dispatches::ONE);
         }
         self.meters.count_dispatch(meter, ask.pool.as_ref(), own == 0, wall);
@@ -173,6 +174,48 @@ impl Engine {
         self.queues.get_mut(ix).stats.dispatches.add(dispatch, wall);
         self.total.dispatches.add(dispatch, wall);
         self.journal.dispatches.add(Dispatcher::Queue(ix), dispatch);
+    }
+
+    /// Which account a dispatch from this queue was charged to, unless it is the queue's own.
+    fn count_charge(&mut self, ix: QueueIx, account: Option<AccountIx>, one: Dispatches) {
+        let wall = self.wall();
+        let key = match account.map(|account| self.scheduler.owner(account)) {
+            Some(Owner::Queue(_)) => return,
+            Some(Owner::Shared(key)) => Some(key.clone()),
+            None => None,
+        };
+        self.account_watch.elsewhere(ix).add(one, wall);
+        self.journal.dispatches.add(Dispatcher::Elsewhere(ix), one);
+        if let Some(key) = key {
+            self.account_watch.shared(&key).add(one, wall);
+            self.journal.dispatches.add(Dispatcher::Shared(key), one);
+        }
+    }
+
+    /// Nobody received this claim: it does not count as started. Counters of metrics never go down, so
+    /// it stays in those.
+    pub(crate) fn undo_dispatch(&mut self, active: &Active) {
+        let (one, wall) = (Dispatches::UNDONE, self.wall());
+        let slot = self.classes.slot(active.class);
+        let (ix, tenant, meter) = (slot.queue, slot.tenant, self.shards.get(slot.shard).meter);
+        let own = if active.account.is_none() { -1 } else { 0 };
+        self.tally(tenant, Tally { started: -1, own, ..Tally::default() });
+        if own == 0 {
+            self.meters.undo_start(meter, wall);
+        }
+        self.count_charge(ix, active.account, one);
+        if let Some(pool) = active.pool.as_ref().filter(|name| self.has_pool(name)) {
+            self.pool_watch.dispatches(pool).add(one, wall);
+            self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), one);
+        }
+        self.record(ix, |minute| minute.dispatched = minute.dispatched.saturating_sub(1));
+        self.queues.get_mut(ix).stats.dispatches.add(one, wall);
+        self.total.dispatches.add(one, wall);
+        self.journal.dispatches.add(Dispatcher::Queue(ix), one);
+    }
+
+    fn has_pool(&self, name: &PoolName) -> bool {
+        self.scheduler.pools().get(name).is_some()
     }
 
     /// The deadline of a job that has left its lane or timer has passed.

@@ -63,7 +63,7 @@ impl Engine {
         let Some(active) = self.active.get(seq) else { return };
         let (class, attempt) = (active.class, active.attempt);
         let asked_ms = beat.visibility_ms.unwrap_or(active.reserved_ms);
-        let ms = asked_ms.min(self.config.max_visibility_ms);
+        let ms = asked_ms.min(self.config.longest_visibility_ms(beat.about.tenant.as_ref()));
         self.active.extend(seq, self.now.mono.saturating_add(ms), ms);
         let due = later(self.wall(), ms);
         self.out.mutations.push(Mutation::Extend { seq, due, reserved_ms: ms });

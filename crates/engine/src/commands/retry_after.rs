@@ -14,7 +14,7 @@ const LOOK_AHEAD: usize = 1_000;
 impl Engine {
     /// Until so many jobs of a tenant have left, by what was started in the last minute.
     pub(super) fn until_gone(&self, ix: TenantIx, jobs: u64) -> u64 {
-        let left = u64::from(self.minute_of(ix).started);
+        let left = u64::try_from(self.minute_of(ix).started).unwrap_or(0);
         (jobs * 60_000).checked_div(left).unwrap_or(60_000).clamp(SHORTEST, LONGEST)
     }
 
@@ -37,7 +37,7 @@ impl Engine {
     /// Until a queue has room, by what was started in the last minute.
     pub(super) fn until_drained(&self, name: &QueueName, excess: u64, in_bytes: bool) -> u64 {
         let Some(ix) = self.queues.find(name) else { return SHORTEST };
-        let left = u64::from(self.queues.get(ix).stats.dispatches.sum(self.wall()).count);
+        let left = self.queues.get(ix).stats.dispatches.sum(self.wall()).jobs();
         let jobs = if in_bytes { 1 } else { excess };
         (jobs * 60_000).checked_div(left).unwrap_or(5_000).clamp(SHORTEST, LONGEST)
     }

@@ -102,7 +102,8 @@ impl Engine {
                 continue;
             }
             if let Some(mut active) = self.active.remove(seq) {
-                self.release(&active);
+                self.undo_dispatch(&active);
+                self.let_go(&active, 0);
                 active.attempt -= 1;
                 self.return_to_queue(seq, &active, true);
             }

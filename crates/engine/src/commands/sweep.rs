@@ -58,7 +58,7 @@ impl Engine {
         self.out.mutations.push(Mutation::Postpone { seq, due });
         let state = State::Scheduled;
         if let Some(live) = self.watch.get_mut(seq) {
-            (live.state, live.due) = (state, Some(due));
+            (live.state, live.due, live.held) = (state, Some(due), true);
         }
         let event = self.job_ref(seq, class);
         self.emit(EventKind::Scheduled { job: event, due });

@@ -133,6 +133,7 @@ impl Engine {
     pub(crate) fn forget_rotations(&mut self, pool: &PoolName) {
         for key in self.scheduler.rotations_of(pool) {
             self.scheduler.drop_rotation(&key);
+            self.forget_shared_dispatches(&key);
             self.journal.rotation_gone(&key);
         }
     }

@@ -130,8 +130,7 @@ impl Engine {
             reasons.push(Reason::InLine);
         }
         let (queue, tenant) = (self.queues.get(slot.queue), self.tenants.get(slot.tenant));
-        let level = self.scheduler.level_of(class);
-        let (_, share) = self.scheduler.entitlement(slot.queue, slot.tenant, level);
+        let share = self.share_of_queue(slot.queue, slot.tenant);
         let weight = self.effective_weight(slot.tenant).value();
         Explained {
             state,

@@ -38,7 +38,7 @@ impl Engine {
     pub fn queue_meters(&self, from: usize, most: usize) -> Vec<QueueMeter> {
         let (now, all) = (self.wall(), self.dispatched_in_minute());
         let meter = |queue: &Queue| {
-            let dispatched = u64::from(queue.stats.dispatches.sum(now).count);
+            let dispatched = queue.stats.dispatches.sum(now).jobs();
             QueueMeter {
                 label: self.meters.queue_label(&queue.name),
                 pressure: queue.pressure(),
@@ -112,7 +112,7 @@ impl Engine {
         for (_, tenant) in self.tenants.iter() {
             let Some(counters) = &tenant.counters else { continue };
             for (slot, tally) in
-                counters.minute.slots().filter(|(_, tally)| tally.shared_starts() > 0)
+                counters.minute.slots().filter(|(_, tally)| tally.shared_starts() != 0)
             {
                 self.meters.add_starts(&tenant.id, slot, tally.shared_starts());
             }

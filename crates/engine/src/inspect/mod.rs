@@ -1,5 +1,6 @@
 //! Looking into the engine. Nothing here changes it.
 
+mod entitled;
 mod explain;
 mod limits;
 mod meters;

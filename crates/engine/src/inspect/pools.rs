@@ -78,7 +78,7 @@ impl Engine {
             .filter(|queue| queue.exists)
             .map(|queue| {
                 let dispatches = queue.stats.dispatches.sum(now);
-                let dispatched = u64::from(dispatches.count);
+                let dispatched = dispatches.jobs();
                 QueueShare {
                     name: queue.name.clone(),
                     dispatched,

@@ -3,6 +3,7 @@
 use rota_model::mutation::Counts;
 use rota_model::{Class, ClassId, State, TenantId};
 
+use super::entitled::Entitled;
 use super::{TenantView, Totals};
 use crate::tenant::{Tenant, TenantIx};
 use crate::{CronView, Engine};
@@ -26,7 +27,8 @@ impl Engine {
     #[must_use]
     pub fn tenants(&self, ids: &[TenantId]) -> Vec<TenantView> {
         let known = ids.iter().filter_map(|id| self.tenants.find(id));
-        known.map(|ix| self.tenant_view(ix)).collect()
+        let mut entitled = Entitled::new(self);
+        known.map(|ix| self.view_of_tenant(ix, &mut entitled)).collect()
     }
 
     /// So many ids in order, behind this one; the empty one is before all.

@@ -2,13 +2,11 @@
 
 use rota_model::{Millis, QueueName, State, TenantConfig, TenantId, Weight};
 
+use super::entitled::Entitled;
 use super::{QueueView, Totals};
 use crate::noise::Noisiness;
-use std::collections::BTreeMap;
-
 use crate::population::Population;
 use crate::queue::QueueIx;
-use crate::scheduler::{AccountIx, Owner, RotationKey};
 use crate::shard::ShardIx;
 use crate::stats::Interval;
 use crate::tenant::TenantIx;
@@ -35,7 +33,7 @@ pub struct TenantView {
     pub day: Tally,
     pub weight: Weight,
     pub effective_weight: Weight,
-    /// Its part of what is handed out while all that have jobs waiting go on having them.
+    /// The part of what shared workers get next that is its own.
     pub entitled: f64,
     /// Its part of what was handed out in the last minute.
     pub actual: f64,
@@ -69,7 +67,8 @@ pub struct ShareView {
 impl Engine {
     #[must_use]
     pub fn tenant(&self, id: &str) -> Option<TenantView> {
-        self.tenants.find(id).map(|ix| self.tenant_view(ix))
+        let ix = self.tenants.find(id)?;
+        Some(self.tenant_view(ix))
     }
 
     #[must_use]
@@ -86,18 +85,21 @@ impl Engine {
     /// What a tenant is entitled to, and what it got.
     #[must_use]
     pub fn share(&self, id: &str) -> Option<ShareView> {
-        self.tenants.find(id).map(|ix| self.share_view(ix))
+        let ix = self.tenants.find(id)?;
+        Some(self.share_view(ix, &mut Entitled::new(self)))
     }
 
     /// The same of so many tenants from this place on, in the order in which they came up; and the
     /// place to go on from, if there are more.
     #[must_use]
     pub fn shares(&self, from: usize, most: usize) -> (Vec<ShareView>, Option<usize>) {
-        let slice = self.tenants.slice(from, most).map(|(ix, _)| self.share_view(ix));
+        let mut entitled = Entitled::new(self);
+        let slice = self.tenants.slice(from, most);
+        let slice = slice.map(|(ix, _)| self.share_view(ix, &mut entitled));
         (slice.collect(), self.tenants.after_slice(from, most))
     }
 
-    fn share_view(&self, ix: TenantIx) -> ShareView {
+    fn share_view(&self, ix: TenantIx, entitled: &mut Entitled) -> ShareView {
         let (tenant, now) = (self.tenants.get(ix), self.wall());
         let last = self.minute_of(ix);
         ShareView {
@@ -106,10 +108,10 @@ impl Engine {
             effective_weight: self.effective_weight(ix),
             available: tenant.jobs.count(State::Available),
             active: tenant.jobs.count(State::Active),
-            dispatched: last.started,
+            dispatched: u32::try_from(last.started).unwrap_or(0),
             enqueued: last.enqueued,
-            entitled: self.entitled(ix),
-            actual: part(last.shared_starts(), self.dispatched_1m()),
+            entitled: entitled.share(ix),
+            actual: part(shared(last), self.dispatched_1m()),
             throttled: tenant.throttled(now).is_some(),
         }
     }
@@ -181,6 +183,10 @@ impl Engine {
     }
 
     pub(crate) fn tenant_view(&self, ix: TenantIx) -> TenantView {
+        self.view_of_tenant(ix, &mut Entitled::new(self))
+    }
+
+    pub(super) fn view_of_tenant(&self, ix: TenantIx, entitled: &mut Entitled) -> TenantView {
         let (tenant, now) = (self.tenants.get(ix), self.wall());
         let window = tenant.enqueued.as_ref();
         let last = self.minute_of(ix);
@@ -202,8 +208,8 @@ impl Engine {
             day: self.day_of(ix),
             weight: self.weight_of(ix),
             effective_weight: self.effective_weight(ix),
-            entitled: self.entitled(ix),
-            actual: part(last.shared_starts(), self.dispatched_1m()),
+            entitled: entitled.share(ix),
+            actual: part(shared(last), self.dispatched_1m()),
             shards: self
                 .scheduler
                 .shards_of(ix)
@@ -223,51 +229,15 @@ impl Engine {
         }
     }
 
-    /// Its part of what is handed out, or what that would be if it had something waiting: its share
-    /// where it waits, times the part of all dispatches that are made there.
-    fn entitled(&self, ix: TenantIx) -> f64 {
-        let boost = self.tenants.get(ix).config().priority_boost;
-        let mut waits = self.scheduler.turns_of_tenant(ix);
-        if waits.is_empty() {
-            let shards = self.scheduler.shards_of(ix).iter();
-            waits = shards.map(|shard| (self.shards.get(*shard).queue, boost)).collect();
-        }
-        let mut shares: BTreeMap<AccountIx, (f64, f64)> = BTreeMap::new();
-        for (queue, level) in waits {
-            let (account, share) = self.scheduler.entitlement(queue, ix, level);
-            let part = self.dispatched_by(account);
-            let known = shares.entry(account).or_insert((part, share));
-            known.1 = known.1.max(share);
-        }
-        match shares.len() as f64 {
-            0.0 => 1.0,
-            // Nothing was handed out anywhere: each counts as much as the other.
-            n if self.dispatched_in_minute() == 0 => {
-                shares.values().map(|(_, share)| share).sum::<f64>() / n
-            }
-            _ => shares.values().map(|(part, share)| part * share).sum(),
-        }
-    }
-
-    /// The part of all dispatches that an account made in the last minute.
-    fn dispatched_by(&self, account: AccountIx) -> f64 {
-        let (now, all) = (self.wall(), self.dispatched_in_minute());
-        let own = match self.scheduler.owner(account) {
-            Owner::Queue(queue) => {
-                u64::from(self.queues.get(*queue).stats.dispatches.sum(now).count)
-            }
-            Owner::Shared(RotationKey::Pool(name, _)) => {
-                self.pool_watch.dispatched_in_minute(name, now)
-            }
-            Owner::Shared(RotationKey::Set(_)) => all,
-        };
-        part(own, all)
-    }
-
     /// Jobs that all queues handed out in the last minute.
     pub(crate) fn dispatched_in_minute(&self) -> u64 {
-        u64::from(self.total.dispatches.sum(self.wall()).count)
+        self.total.dispatches.sum(self.wall()).jobs()
     }
+}
+
+/// Jobs that shared workers started.
+fn shared(tally: Tally) -> u64 {
+    u64::try_from(tally.shared_starts()).unwrap_or(0)
 }
 
 pub(super) fn part(is: u64, all: u64) -> f64 {

@@ -1,4 +1,4 @@
-//! What queues and pools handed out in the last minute, in the journal.
+//! What queues, pools and accounts handed out in the last minute, in the journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,6 +12,7 @@ use super::{Thing, put};
 use crate::Engine;
 use crate::meters::{LastMinute, Sum, slot_of};
 use crate::queue::QueueIx;
+use crate::scheduler::RotationKey;
 use crate::stats::Dispatches;
 
 /// Who handed jobs out.
@@ -19,6 +20,10 @@ use crate::stats::Dispatches;
 pub(crate) enum Dispatcher {
     Queue(QueueIx),
     Pool(PoolName),
+    /// A pool or set that has an account over its queues, and was charged.
+    Shared(RotationKey),
+    /// A queue whose own account was not charged.
+    Elsewhere(QueueIx),
 }
 
 #[derive(Default)]
@@ -29,7 +34,8 @@ pub(crate) struct DispatchJournal {
     dirty: BTreeSet<Dispatcher>,
 }
 
-/// As it is kept on disk, under `queue/<name>` or `pool/<name>`.
+/// As it is kept on disk, under `queue/<name>`, `pool/<name>`, `shared/<rotation>` or
+/// `elsewhere/<queue>`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DispatchState {
     pub as_of: u64,
@@ -81,16 +87,36 @@ impl Engine {
         let minute = self.dispatches_of(dispatcher);
         minute.trim(now);
         let minute = minute.clone();
-        out.push(match minute.is_empty() {
+        let is_empty = minute.is_empty();
+        out.push(match is_empty {
             true => Mutation::Remove(Kind::DispatchState, name.into()),
             false => put(Kind::DispatchState, &name, &DispatchState { as_of, minute }),
         });
+        match dispatcher {
+            Dispatcher::Shared(key) if is_empty => _ = self.account_watch.forget_shared(key),
+            Dispatcher::Elsewhere(ix) if is_empty => _ = self.account_watch.forget_queue(*ix),
+            _ => {}
+        }
+    }
+
+    /// A pool or set has no account any more. Its row goes when it is next written out.
+    pub(crate) fn forget_shared_dispatches(&mut self, key: &RotationKey) {
+        if self.account_watch.forget_shared(key) {
+            self.dispatches_changed(Dispatcher::Shared(key.clone()), self.journal.number);
+        }
     }
 
     /// A queue is gone, and with it what is on disk of its last minute.
     pub(crate) fn forget_dispatches(&mut self, queue: QueueIx) {
-        let name = format!("queue/{}", self.queues.get(queue).name);
-        self.journal.dispatches.dirty.remove(&Dispatcher::Queue(queue));
+        self.forget_dispatcher(&Dispatcher::Queue(queue));
+        if self.account_watch.forget_queue(queue) {
+            self.forget_dispatcher(&Dispatcher::Elsewhere(queue));
+        }
+    }
+
+    fn forget_dispatcher(&mut self, dispatcher: &Dispatcher) {
+        self.journal.dispatches.dirty.remove(dispatcher);
+        let name = self.dispatcher_name(dispatcher);
         self.out.mutations.push(Mutation::Remove(Kind::DispatchState, name.into()));
     }
 
@@ -131,6 +157,8 @@ impl Engine {
         match dispatcher {
             Dispatcher::Queue(ix) => &mut self.queues.get_mut(*ix).stats.dispatches,
             Dispatcher::Pool(pool) => self.pool_watch.dispatches(pool),
+            Dispatcher::Shared(key) => self.account_watch.shared(key),
+            Dispatcher::Elsewhere(ix) => self.account_watch.elsewhere(*ix),
         }
     }
 
@@ -138,6 +166,8 @@ impl Engine {
         match dispatcher {
             Dispatcher::Queue(ix) => format!("queue/{}", self.queues.get(*ix).name),
             Dispatcher::Pool(pool) => format!("pool/{pool}"),
+            Dispatcher::Shared(key) => format!("shared/{}", key.name()),
+            Dispatcher::Elsewhere(ix) => format!("elsewhere/{}", self.queues.get(*ix).name),
         }
     }
 
@@ -145,6 +175,12 @@ impl Engine {
     fn dispatcher(&self, name: &str) -> Option<Dispatcher> {
         if let Some(queue) = name.strip_prefix("queue/") {
             return self.queues.find(queue).map(Dispatcher::Queue);
+        }
+        if let Some(queue) = name.strip_prefix("elsewhere/") {
+            return self.queues.find(queue).map(Dispatcher::Elsewhere);
+        }
+        if let Some(rotation) = name.strip_prefix("shared/") {
+            return RotationKey::parse(rotation).map(Dispatcher::Shared);
         }
         let pool = PoolName::parse(name.strip_prefix("pool/")?).ok()?;
         self.scheduler.pools().get(&pool).is_some().then_some(Dispatcher::Pool(pool))

@@ -91,12 +91,12 @@ pub(crate) struct Entry {
     did: Vec<DidEntry>,
     /// What versions before wrote instead: jobs enqueued, started, completed and failed.
     #[serde(default)]
-    tenants: Vec<(TenantId, u32, u32, u32, u32)>,
+    tenants: Vec<(TenantId, u32, i32, u32, u32)>,
     turns: Vec<(TenantId, QueueName, i32, Tag)>,
     limits: Vec<(String, LimitEntry)>,
     /// And jobs that tenants' own workers started.
     #[serde(default)]
-    own: Vec<(TenantId, u32)>,
+    own: Vec<(TenantId, i32)>,
     /// By rotation.
     #[serde(default)]
     shared_turns: Vec<(TenantId, String, i32, Tag)>,
@@ -104,13 +104,13 @@ pub(crate) struct Entry {
     rotations: Vec<(String, RotationState)>,
     /// By queue and pool: jobs handed out, those whose wait is known, and their waits in ms.
     #[serde(default)]
-    dispatches: Vec<(String, u32, u32, u64)>,
+    dispatches: Vec<(String, i32, u32, u64)>,
 }
 
 /// Jobs that a tenant enqueued, started, completed, failed, started by its own workers and discarded;
 /// the run time in ms, and the bytes accepted.
 #[derive(Debug, Deserialize)]
-struct DidEntry(TenantId, u32, u32, u32, u32, u32, u32, u64, u64);
+struct DidEntry(TenantId, u32, i32, u32, u32, i32, u32, u64, u64);
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct LimitEntry {
@@ -206,9 +206,12 @@ impl Engine {
             tenant.did = 0;
             let Tally { enqueued, started, completed, failed, own } = did.tally;
             begin_item(&mut out, &[&tenant.id]);
-            for number in [enqueued, started, completed, failed, own, did.discarded] {
-                push_number(&mut out, number);
-            }
+            push_number(&mut out, enqueued);
+            push_number(&mut out, started);
+            push_number(&mut out, completed);
+            push_number(&mut out, failed);
+            push_number(&mut out, own);
+            push_number(&mut out, did.discarded);
             push_number(&mut out, did.run_ms);
             push_number(&mut out, did.bytes);
             end_item(&mut out);

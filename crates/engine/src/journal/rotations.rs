@@ -88,6 +88,7 @@ impl Engine {
     pub(super) fn write_rotations(&mut self, out: &mut String) {
         for key in self.scheduler.take_forgotten_rotations() {
             self.journal.rotation_gone(&key);
+            self.forget_shared_dispatches(&key);
         }
         let changed = self.scheduler.take_changed_rotations();
         if changed.is_empty() {

@@ -12,7 +12,7 @@ pub(crate) trait Sum: Default + Copy {
     fn add(&mut self, other: Self);
 }
 
-impl Sum for u64 {
+impl Sum for i64 {
     fn add(&mut self, other: Self) {
         *self += other;
     }
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn counts_stay_for_a_minute_and_are_gone_five_seconds_later() {
         let mut starts = LastMinute::default();
-        (0..60).for_each(|_| starts.add(1u64, Millis(START)));
+        (0..60).for_each(|_| starts.add(1i64, Millis(START)));
         let after = |ms| starts.sum(Millis(START + ms));
         assert_eq!([0, 30_000, 55_000, 60_000, 65_000, 120_000].map(after), [60, 60, 60, 60, 0, 0]);
     }
@@ -94,9 +94,9 @@ mod tests {
         let (mut starts, mut times, mut now) = (LastMinute::default(), Vec::new(), START);
         for n in 0..2_000i64 {
             now += n * n % 900;
-            starts.add(1u64, Millis(now));
+            starts.add(1i64, Millis(now));
             times.push(now);
-            let within = |ms| times.iter().filter(|at| **at > now - ms).count() as u64;
+            let within = |ms| times.iter().filter(|at| **at > now - ms).count() as i64;
             let sum = starts.sum(Millis(now));
             assert!((within(60_000)..=within(65_000)).contains(&sum), "{sum} at {now}");
             assert!(starts.0.len() <= SLOTS as usize + 1);
@@ -108,7 +108,7 @@ mod tests {
         let mut starts = LastMinute::default();
         let first = slot_of(Millis(START));
         for slot in [first + 3, first + 1, first + 2, first + 1] {
-            starts.add_to(slot, 1u64);
+            starts.add_to(slot, 1i64);
         }
         assert_eq!(starts.0, [(first + 1, 2), (first + 2, 1), (first + 3, 1)]);
         starts.trim(Millis(START + 70_000));

@@ -30,7 +30,7 @@ pub(crate) struct Label {
     /// `None` is everyone without a label of their own.
     pub tenant: Option<TenantId>,
     /// Jobs handed out to shared workers.
-    starts: LastMinute<u64>,
+    starts: LastMinute<i64>,
     /// By the queue's label.
     meters: BTreeMap<QueueLabel, MeterIx>,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Meters {
     unconfigured_queues: usize,
     all: Vec<Meter>,
     free: Vec<MeterIx>,
-    starts: LastMinute<u64>,
+    starts: LastMinute<i64>,
 }
 
 impl Meters {
@@ -187,8 +187,15 @@ impl Meters {
         self.starts.add(1, now);
     }
 
+    /// Nobody received a job that counts against its tenant's share.
+    pub fn undo_start(&mut self, ix: MeterIx, now: Millis) {
+        let label = self.at(ix).label;
+        self.labels[label.0 as usize].starts.add(-1, now);
+        self.starts.add(-1, now);
+    }
+
     /// Jobs that were handed out before this process began.
-    pub fn add_starts(&mut self, tenant: &TenantId, slot: u32, starts: u64) {
+    pub fn add_starts(&mut self, tenant: &TenantId, slot: u32, starts: i64) {
         let label = self.give_label(tenant);
         self.labels[label.0 as usize].starts.add_to(slot, starts);
         self.starts.add_to(slot, starts);
@@ -209,14 +216,14 @@ impl Meters {
 
     /// All jobs handed out to shared workers in the last minute.
     pub fn starts(&self, now: Millis) -> u64 {
-        self.starts.sum(now)
+        u64::try_from(self.starts.sum(now)).unwrap_or(0)
     }
 }
 
 impl Label {
     /// Of them, those of this label.
     pub fn starts(&self, now: Millis) -> u64 {
-        self.starts.sum(now)
+        u64::try_from(self.starts.sum(now)).unwrap_or(0)
     }
 }
 

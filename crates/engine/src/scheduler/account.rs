@@ -54,7 +54,9 @@ struct Level {
     /// Standings of tenants that have nothing waiting, until the round has passed their tags.
     idle: BTreeSet<(Tag, StandingIx)>,
     standings: usize,
-    /// The weights of the tenants that may be served, in hundredths.
+    /// The weights of the tenants that have jobs waiting, in hundredths.
+    waiting: u64,
+    /// The same of those that are in a ring.
     competing: u64,
 }
 
@@ -68,16 +70,29 @@ pub(super) struct Standing {
     pub last_tag: Tag,
     /// Turns of the tenant that have jobs waiting.
     turns: u32,
-    /// Those of them that may be served.
+    /// Those of them that are in a ring.
     seated: u32,
-    /// The weight by which it is counted among the competing.
-    counted: u32,
+    /// The tenant's weight in hundredths, kept up to date while it has jobs waiting.
+    weight: u32,
     changed: bool,
 }
 
 impl Standing {
     pub fn order(&self) -> Order {
         (self.tag, self.last_tag)
+    }
+
+    pub fn weight(&self) -> u64 {
+        u64::from(self.weight)
+    }
+
+    pub fn has_jobs(&self) -> bool {
+        self.turns > 0
+    }
+
+    /// Turns that are in a ring.
+    pub fn seated(&self) -> u32 {
+        self.seated
     }
 }
 
@@ -126,10 +141,6 @@ impl Accounts {
         self.of_tenant.get(tenant.0 as usize).is_some_and(|standings| *standings > 0)
     }
 
-    pub fn is_seated(&self, ix: StandingIx) -> bool {
-        self.get(ix).seated > 0
-    }
-
     pub fn get(&self, ix: StandingIx) -> &Standing {
         self.standings[ix.0 as usize].as_ref().expect("a standing is there while a turn uses it")
     }
@@ -146,15 +157,12 @@ impl Accounts {
         self.levels[account.0 as usize].get(&level).map_or(Tag::default(), |level| level.round)
     }
 
-    /// The sum of the weights of the tenants that may be served at a level, in hundredths.
-    pub fn competing(&self, account: AccountIx, level: i32) -> u64 {
-        self.levels[account.0 as usize].get(&level).map_or(0, |level| level.competing)
-    }
-
-    /// Whether somebody may be served at a higher level.
-    pub fn competes_above(&self, account: AccountIx, level: i32) -> bool {
-        let mut above = self.levels[account.0 as usize].range(level + 1..);
-        above.any(|(_, level)| level.competing > 0)
+    /// From the highest level down: the weights of the tenants that have jobs waiting there, and of
+    /// those of them that are in a ring, in hundredths.
+    pub fn weights(&self, account: AccountIx) -> impl Iterator<Item = (i32, u64, u64)> {
+        let levels = self.levels[account.0 as usize].iter().rev();
+        let levels = levels.map(|(at, level)| (*at, level.waiting, level.competing));
+        levels.filter(|(_, waiting, _)| *waiting > 0)
     }
 
     pub fn find(&self, account: AccountIx, tenant: TenantIx, level: i32) -> Option<StandingIx> {
@@ -162,18 +170,29 @@ impl Accounts {
     }
 
     /// A turn of this tenant has jobs: its standing, which the present round begins with when it is new.
-    pub fn join(&mut self, account: AccountIx, tenant: TenantIx, level: i32) -> StandingIx {
+    pub fn join(
+        &mut self,
+        account: AccountIx,
+        tenant: TenantIx,
+        level: i32,
+        weight: Weight,
+    ) -> StandingIx {
+        let weight = weight.hundredths();
         if let Some(ix) = self.find(account, tenant, level) {
             let standing = self.get_mut(ix);
             standing.turns += 1;
             if standing.turns == 1 {
+                standing.weight = weight;
                 let tag = standing.tag;
-                self.level(account, level).idle.remove(&(tag, ix));
+                let place = self.level(account, level);
+                place.idle.remove(&(tag, ix));
+                place.waiting += u64::from(weight);
             }
             return ix;
         }
         let place = self.level(account, level);
         place.standings += 1;
+        place.waiting += u64::from(weight);
         let tag = place.round;
         let standing = Standing {
             account,
@@ -183,7 +202,7 @@ impl Accounts {
             last_tag: tag,
             turns: 1,
             seated: 0,
-            counted: 0,
+            weight,
             changed: false,
         };
         let ix = match self.free_standings.pop() {
@@ -213,7 +232,9 @@ impl Accounts {
             return;
         }
         let (account, level, tag) = (standing.account, standing.level, standing.tag);
+        let weight = u64::from(standing.weight);
         let place = self.level(account, level);
+        place.waiting -= weight;
         if tag > place.round {
             place.idle.insert((tag, ix));
         } else {
@@ -251,16 +272,15 @@ impl Accounts {
     }
 
     /// One more turn of the tenant may be served. Whoever was not served begins in the present round.
-    pub fn seat(&mut self, ix: StandingIx, weight: Weight) {
+    pub fn seat(&mut self, ix: StandingIx) {
         let standing = self.get_mut(ix);
         standing.seated += 1;
         if standing.seated > 1 {
             return;
         }
-        standing.counted = weight.hundredths();
-        let (account, level) = (standing.account, standing.level);
+        let (account, level, weight) = (standing.account, standing.level, standing.weight);
         let place = self.level(account, level);
-        place.competing += u64::from(weight.hundredths());
+        place.competing += u64::from(weight);
         let round = place.round;
         let standing = self.get_mut(ix);
         standing.tag = standing.tag.max(round);
@@ -270,9 +290,8 @@ impl Accounts {
         let standing = self.get_mut(ix);
         standing.seated -= 1;
         if standing.seated == 0 {
-            let counted = std::mem::take(&mut standing.counted);
-            let (account, level) = (standing.account, standing.level);
-            self.level(account, level).competing -= u64::from(counted);
+            let (account, level, weight) = (standing.account, standing.level, standing.weight);
+            self.level(account, level).competing -= u64::from(weight);
         }
     }
 
@@ -353,11 +372,13 @@ impl Accounts {
             place.idle.insert((tag, ix));
             return;
         }
+        let new = weight.hundredths();
         let standing = self.get_mut(ix);
-        if standing.seated > 0 {
-            let was = std::mem::replace(&mut standing.counted, weight.hundredths());
-            let place = self.level(account, level);
-            place.competing = place.competing + u64::from(weight.hundredths()) - u64::from(was);
+        let (was, seated) = (std::mem::replace(&mut standing.weight, new), standing.seated > 0);
+        let place = self.level(account, level);
+        place.waiting = place.waiting + u64::from(new) - u64::from(was);
+        if seated {
+            place.competing = place.competing + u64::from(new) - u64::from(was);
         }
     }
 

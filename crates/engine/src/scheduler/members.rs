@@ -39,7 +39,8 @@ impl Scheduler {
         for turn in self.turns_in(queue) {
             let is = self.turns.get(turn);
             let (tenant, level) = (is.tenant, is.level);
-            let standing = self.accounts.join(account, tenant, level);
+            let weight = self.tenant(tenant).weight;
+            let standing = self.accounts.join(account, tenant, level, weight);
             self.turns.get_mut(turn).seats.push(Seat { standing, key: None });
             self.reseat(turn);
         }

@@ -13,6 +13,7 @@
 mod account;
 mod admin;
 mod ask;
+mod entitlement;
 mod fetches;
 mod few;
 mod fifo;
@@ -47,6 +48,7 @@ mod waking;
 
 pub(crate) use account::{AccountIx, Owner};
 pub(crate) use ask::{Ask, Pick, Queues as AskedQueues};
+pub(crate) use entitlement::Eligible;
 pub(crate) use fetches::Waits;
 pub(crate) use lane::Waiting;
 pub(crate) use notice::Notice;

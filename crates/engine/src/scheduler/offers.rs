@@ -14,8 +14,15 @@ impl Scheduler {
             self.steps += 1;
         }
         let waitlists = &mut self.limits.limit_mut(limit).waitlists;
-        if waitlists.get(&queue).is_some_and(|list| list.is_empty()) {
+        let Some(list) = waitlists.get_mut(&queue) else { return };
+        if list.is_empty() {
+            if list.contended {
+                self.queues[queue.0 as usize].contended.remove(&limit);
+            }
             waitlists.remove(&queue);
+        } else if !list.contended && list.first().is_some() {
+            list.contended = true;
+            self.queues[queue.0 as usize].contended.insert(limit);
         }
     }
 

@@ -121,9 +121,10 @@ impl Scheduler {
             return turn;
         }
         let (queue, tenant) = (is.queue, is.tenant);
-        let Self { accounts, queues, .. } = self;
+        let Self { accounts, queues, tenants, .. } = self;
+        let weight = tenants[tenant.0 as usize].weight;
         let seats = queues[queue.0 as usize].members.iter().map(|member| Seat {
-            standing: accounts.join(member.account, tenant, level),
+            standing: accounts.join(member.account, tenant, level, weight),
             key: None,
         });
         let seats = seats.collect();
@@ -209,16 +210,13 @@ impl Scheduler {
 
     /// Into the rings, or to the right place in them.
     fn sit_down(&mut self, turn: TurnIx) {
-        let (queue, level, tenant) = {
-            let is = self.turns.get(turn);
-            (is.queue, is.level, is.tenant)
-        };
-        let weight = self.tenant(tenant).weight;
+        let is = self.turns.get(turn);
+        let (queue, level) = (is.queue, is.level);
         let mut joined = false;
         for i in 0..self.turns.get(turn).seats.len() {
             let Seat { standing, key: was } = self.turns.get(turn).seats[i];
             if was.is_none() {
-                self.accounts.seat(standing, weight);
+                self.accounts.seat(standing);
                 joined = true;
             }
             let key = self.ring_key(turn, i);

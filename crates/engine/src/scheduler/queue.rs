@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rota_model::{ClassId, Seq};
 
 use super::account::AccountIx;
-use super::limits::{Bucket, GateIx};
+use super::limits::{Bucket, GateIx, LimitIx};
 use super::rotation::RotationIx;
 use super::tag::Order;
 use super::turn::TurnIx;
@@ -34,6 +34,10 @@ pub(super) struct Queue {
     /// All lanes by their heads, kept while the oldest job may have to go.
     pub heads: Option<BTreeSet<(Seq, ClassId)>>,
     pub turns: BTreeSet<TurnIx>,
+    /// Limits for whose open starts more turns waited here than might start.
+    pub contended: BTreeSet<LimitIx>,
+    /// The account that was charged for the last start.
+    pub charged: Option<AccountIx>,
 }
 
 /// A queue in an account: who may be served, by level of priority.

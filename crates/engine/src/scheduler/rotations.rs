@@ -116,6 +116,11 @@ impl Rotations {
         &self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").key
     }
 
+    /// The queues that take turns under this key.
+    pub fn queues_of(&self, key: &RotationKey) -> &[QueueIx] {
+        self.by_key.get(key).map_or(&[], |ix| self.get(*ix).queues())
+    }
+
     pub fn account_of(&self, key: &RotationKey) -> Option<AccountIx> {
         let ix = self.by_key.get(key)?;
         self.all[ix.0 as usize].as_ref()?.account

@@ -62,7 +62,10 @@ impl Scheduler {
         }
         let timed = self.use_limits(class, level, step, pick.reason != Reason::Tenant);
         let (_, job) = self.pop(class)?;
-        self.queue_mut(queue).active += 1;
+        self.tell_put_off_starts(pick.seq, class);
+        let is = self.queue_mut(queue);
+        is.active += 1;
+        is.charged = account.or(is.charged);
         self.tenants[tenant.0 as usize].active += 1;
         if let Some(pool) = &ask.pool {
             self.pools.started(pool);

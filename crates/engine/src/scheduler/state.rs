@@ -43,7 +43,7 @@ pub(crate) struct Scheduler {
     pub(super) fetches: Fetches,
     /// Lanes whose jobs are dropped or put off, because they would start and may not.
     pub(super) sweeps: VecDeque<ClassId>,
-    /// Jobs that were put off.
+    /// Jobs that were put off, until they may start.
     pub(super) bookings: HashMap<Seq, Booking, RandomState>,
     /// Lanes of jobs that do not wait for limits, and wait because a key is paused.
     pub(super) paused_lanes: BTreeMap<LimitIx, BTreeSet<ClassId>>,
@@ -216,6 +216,7 @@ impl Scheduler {
         let was = lane.head();
         let size = lane.remove(seq)?;
         let is = lane.head();
+        self.unbook(seq);
         self.count_available(class, -1);
         self.head_moved(class, was, is);
         Some(size)

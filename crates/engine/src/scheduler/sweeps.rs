@@ -1,17 +1,17 @@
 //! Jobs that would start, may not, and do not want to wait: they are dropped or put off, a few at a
 //! time.
 
-use rota_model::{ClassId, Seq};
+use rota_model::{ClassId, LimitNumbers, Seq};
 
 use super::Scheduler;
 use super::lane::{Lane, Place, Waiting};
-use super::limits::{Closed, GateIx, LimitIx, WaitNotice};
+use super::limits::{Closed, Gate, GateIx, LimitIx, Strategy, WaitNotice};
 use super::notice::Notice;
 
 /// The farthest that a job is put off for want of a slot.
 const LONGEST_MS: u64 = 3_600_000;
 
-/// A job that was put off, and what was said then.
+/// A job that was put off, until it may start, and what was said then.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Booking {
     limit: LimitIx,
@@ -55,6 +55,7 @@ impl Scheduler {
                 && !closed.paused
                 && let Some((seq, job)) = self.pop(class)
             {
+                self.unbook(seq);
                 return Some(Swept { seq, class, job, gate, closed });
             }
             self.end_sweep(class);
@@ -132,10 +133,40 @@ impl Scheduler {
         Some(booking)
     }
 
-    /// A job that was put off is back; that is said if it may start.
+    /// A job that was put off before a restart. Which limit it met is not known: the first that counts
+    /// starts in time has a place for it.
+    pub fn rebook(&mut self, seq: Seq, class: ClassId) {
+        let limits = &self.limits;
+        let mut gates = self.class(class).gates.iter().map(|gate| limits.gate(*gate));
+        let numbers = |gate: &Gate| limits.limit(gate.limit).numbers(gate.numbers, self.now.wall);
+        let is_timed = |numbers: LimitNumbers| numbers.rate.or(numbers.throttle).is_some();
+        let timed = gates.clone().find(|gate| is_timed(numbers(gate)));
+        let Some(gate) = timed.or_else(|| gates.next()) else { return };
+        let (limit, numbers, has_place) = (gate.limit, numbers(gate), timed.is_some());
+        let strategy = match (numbers.throttle, numbers.rate) {
+            (Some(_), _) => Strategy::Throttle,
+            (None, Some(_)) => Strategy::Rate,
+            (None, None) => Strategy::Concurrency,
+        };
+        self.limits.limit_mut(limit).booked += u64::from(has_place);
+        let told = (strategy, self.now.mono);
+        self.bookings.insert(seq, Booking { limit, told, has_place });
+    }
+
+    /// A job that was put off is back. It is said that it may start when it may, at the latest when it
+    /// does: the clock of limits may be behind the one by which the job came back.
     pub fn put_off_is_over(&mut self, seq: Seq, class: ClassId, booking: Booking) {
-        if self.closed_gate(class).is_none() {
+        if self.closed_gate(class).is_some() {
+            self.bookings.insert(seq, Booking { has_place: false, ..booking });
+        } else {
             let Booking { limit, told, .. } = booking;
+            self.notices.push(Notice::LimitReleased { limit, class, head: seq, told });
+        }
+    }
+
+    /// A job starts: if it was put off and came back too early, it is said now that it may.
+    pub(super) fn tell_put_off_starts(&mut self, seq: Seq, class: ClassId) {
+        if let Some(Booking { limit, told, .. }) = self.unbook(seq) {
             self.notices.push(Notice::LimitReleased { limit, class, head: seq, told });
         }
     }

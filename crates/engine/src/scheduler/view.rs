@@ -104,27 +104,6 @@ impl Scheduler {
         gates.filter_map(|gate| Some((gate, self.limits.opening(gate, self.now).closed?)))
     }
 
-    /// The account by which a tenant is served from a queue, and its part of what that hands out at a
-    /// level while all that may be served go on: none while somebody may be served above it.
-    pub fn entitlement(&self, queue: QueueIx, tenant: TenantIx, level: i32) -> (AccountIx, f64) {
-        let members = &self.queue(queue).members;
-        let account = members.get(1).unwrap_or(&members[0]).account;
-        if self.accounts.competes_above(account, level) {
-            return (account, 0.0);
-        }
-        let own = u64::from(self.tenant(tenant).weight.hundredths());
-        let all = self.accounts.competing(account, level);
-        let standing = self.accounts.find(account, tenant, level);
-        let seated = standing.is_some_and(|ix| self.accounts.is_seated(ix));
-        (account, own as f64 / (if seated { all } else { all + own }).max(1) as f64)
-    }
-
-    /// Where a tenant has something waiting: queue and level.
-    pub fn turns_of_tenant(&self, tenant: TenantIx) -> Vec<(QueueIx, i32)> {
-        let turns = self.turns_of(tenant).into_iter().map(|turn| self.turns.get(turn));
-        turns.map(|turn| (turn.queue, turn.level)).collect()
-    }
-
     /// Tags that were moved on since the last call.
     pub fn take_changed_tags(&mut self) -> Vec<ChangedTag> {
         let changed = self.accounts.take_changed();

@@ -14,18 +14,19 @@ const HOUR_MS: i64 = 3_600_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub struct Tally {
     pub enqueued: u32,
-    pub started: u32,
+    /// Less claims that nobody received, which are taken off when that is known.
+    pub started: i32,
     pub completed: u32,
     pub failed: u32,
     /// Jobs that the tenant's own workers started, and that do not count against its share.
     #[serde(default)]
-    pub own: u32,
+    pub own: i32,
 }
 
 impl Serialize for Tally {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Tally { enqueued, started, completed, failed, own } = *self;
-        [enqueued, started, completed, failed, own].serialize(serializer)
+        (enqueued, started, completed, failed, own).serialize(serializer)
     }
 }
 
@@ -37,8 +38,8 @@ impl Tally {
     }
 
     /// Jobs that shared workers started.
-    pub(crate) fn shared_starts(&self) -> u64 {
-        u64::from(self.started.saturating_sub(self.own))
+    pub(crate) fn shared_starts(&self) -> i64 {
+        i64::from(self.started) - i64::from(self.own)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Figures of the last minute: right to within five seconds, and the same before and after a restart.
 
 use rota_engine::{Command, Config, Engine, Refusal, Reply};
-use rota_model::{PoolName, QueueName};
+use rota_model::{PoolName, QueueName, TenantId};
 use serde_json::json;
 
 use crate::world::{World, job, pool};
@@ -11,7 +11,7 @@ fn starts(engine: &Engine) -> [u64; 5] {
     let share = engine.share("a").unwrap();
     let queue = engine.queue_shares().into_iter().find(|queue| &*queue.name == "default").unwrap();
     let pool = engine.pool(&PoolName::parse("p").unwrap()).unwrap();
-    assert_eq!(engine.tenant("a").unwrap().minute.started, share.dispatched);
+    assert_eq!(i64::from(engine.tenant("a").unwrap().minute.started), i64::from(share.dispatched));
     let all = engine.dispatched_1m();
     let label = engine.labels(0, 9).into_iter().find(|label| label.tenant.as_deref() == Some("a"));
     let labelled = (label.unwrap().share * all as f64).round() as u64;
@@ -125,4 +125,30 @@ fn a_full_queue_says_when_to_try_again_by_the_last_minute() {
     assert_eq!(wait(&mut world), 2_000, "one in two seconds");
     world.pass(5_000);
     assert_eq!(wait(&mut world), 5_000, "nothing is known");
+}
+
+#[test]
+fn claims_that_nobody_received_do_not_count_as_started() {
+    for scope in ["queue", "pool"] {
+        let mut world = world();
+        world.put_pool("p", json!({"queues": ["default", "other"], "fairness_scope": scope}));
+        world.enqueue(&job("a"), 9);
+        start_in_pool(&mut world, 2);
+        let of_pool = |fetch: &mut rota_engine::Fetch| fetch.pool = pool("p");
+        let claimed = world.fetch_with(&["default"], 3, of_pool);
+        assert_eq!(starts(&world.engine), [5; 5]);
+        world.pass(7_000);
+        let lost = claimed[1..].iter().map(|one| (one.seq, one.attempt)).collect();
+        world.apply(Command::Undelivered(lost));
+        for restart in [false, true] {
+            if restart {
+                world.crash(10);
+            }
+            assert_eq!(starts(&world.engine), [3; 5], "after a restart: {restart}");
+            let usage = world.engine.unwritten_usage(&TenantId::parse("a").unwrap()).unwrap();
+            let (started, run_ms) = (usage.hours[0].1.started, usage.hours[0].1.run_ms);
+            assert_eq!((started, run_ms), (3, 0), "nobody worked for 7 seconds");
+            assert_eq!(world.engine.share("a").unwrap().entitled, 1.0);
+        }
+    }
 }

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod caps;
+mod entitled;
 mod figures;
 mod idle;
 mod keys;

@@ -88,3 +88,43 @@ fn where_there_is_nothing_to_lower_no_throttle_is_announced() {
     assert!(world.has_event(|event| matches!(event, EventKind::TenantNoisy { .. })));
     assert_eq!(world.engine.tenant("loud").unwrap().throttle, None);
 }
+
+#[test]
+fn a_tenant_that_stays_noisy_is_throttled_again_although_nothing_happens() {
+    let rules = Noisy { throttle: true, throttle_ms: 60_000, ..Noisy::default() };
+    let mut world = noisy(rules, Fairness::default());
+    wait(&mut world, &[("a", 1), ("b", 1), ("loud", 200)]);
+    for _ in 0..3 {
+        assert!(world.engine.tenant("loud").unwrap().throttle.is_some());
+        assert_eq!(world.events.iter().filter(|event| throttled(event)).count(), 1);
+        world.events.clear();
+        world.pass(60_000);
+        world.pass(5_000);
+    }
+}
+
+#[test]
+fn a_tenant_that_falls_silent_and_floods_again_is_noisy_again() {
+    let mut world = noisy(Noisy::default(), Fairness::default());
+    let told = |world: &World| {
+        let noisy = |event: &&EventKind| matches!(event, EventKind::TenantNoisy { .. });
+        world.events.iter().filter(noisy).count()
+    };
+    let flood = |world: &mut World| {
+        let names = [("a", 1), ("b", 1), ("c", 1), ("d", 1), ("e", 1), ("f", 1), ("loud", 150)];
+        for (tenant, jobs) in names {
+            let sent = world.enqueue(&job(tenant), jobs);
+            let targets = sent.iter().map(|seq| world.target(*seq)).collect();
+            world.apply(Command::Cancel(targets));
+        }
+        world.pass(5_000);
+    };
+    flood(&mut world);
+    assert_eq!(told(&world), 1);
+    assert!(world.engine.tenant("loud").unwrap().noisy.is_some());
+    // A minute in which nobody does anything: it enqueues nothing, so it is not noisy.
+    (0..15).for_each(|_| world.pass(5_000));
+    assert!(world.engine.tenant("loud").unwrap().noisy.is_none());
+    flood(&mut world);
+    assert_eq!(told(&world), 2);
+}

@@ -1,7 +1,7 @@
 //! What becomes of jobs that would start and may not, and of those that met a limit elsewhere.
 
-use crate::world::{World, job};
-use rota_engine::{Command, EventKind, PutLimit};
+use crate::world::{Job, World, job};
+use rota_engine::{Command, EventKind, Now, PutLimit};
 use rota_model::{LimitKey, Millis, Seq, State};
 use serde_json::{Value, json};
 
@@ -155,4 +155,46 @@ fn a_limit_elsewhere_saves_no_job_from_a_final_failure() {
     }
     let view = world.engine.limit(&LimitKey::parse("k").unwrap(), None).unwrap();
     assert!(view.paused_until.is_some());
+}
+
+#[test]
+fn jobs_that_were_put_off_keep_their_instants_over_a_restart() {
+    let mut world = World::new();
+    let limit = two_in_two_seconds("reschedule");
+    let jobs = world.enqueue(&job("a").limit(limit.clone()), 6);
+    world.fetch(6).into_iter().for_each(|claimed| world.ack(claimed.seq));
+    // One that was not put off has no place before others.
+    world.try_enqueue(&[Job { start_in: Some(60_000), ..job("a").limit(limit.clone()) }], 0);
+    world.events.clear();
+    world.crash(500);
+    world.enqueue(&job("a").limit(limit), 3);
+    assert!(world.fetch(6).is_empty());
+    assert_eq!(put_off_to(&mut world), [5_500, 5_500, 7_500], "behind the four of before");
+    world.pass(1_500);
+    assert_eq!(released(&mut world), jobs[2..4]);
+    assert_eq!(world.fetch(6).len(), 2);
+    world.crash(2_000);
+    assert_eq!(released(&mut world), jobs[4..6]);
+    assert_eq!(world.fetch(6).len(), 2);
+    world.pass(60_000);
+    assert_eq!(released(&mut world).len(), 3, "the scheduled one met no limit");
+}
+
+#[test]
+fn a_job_that_comes_back_before_its_limit_opens_is_said_to_be_released_when_it_starts() {
+    let mut world = World::new();
+    let jobs = world.enqueue(&job("a").limit(two_in_two_seconds("reschedule")), 3);
+    world.fetch(3);
+    world.events.clear();
+    // The wall clock is ahead of the clock of limits by three milliseconds.
+    let wall = world.wall().0;
+    world.mono += 1_997;
+    let now = Now { wall: Millis(wall + 2_000), mono: world.mono };
+    world.apply(Command::Tick(now));
+    assert_eq!(count(&world, State::Available), 1, "it is due");
+    assert!(released(&mut world).is_empty(), "its limit is closed");
+    world.mono += 3;
+    world.apply(Command::Tick(Now { wall: Millis(wall + 2_003), mono: world.mono }));
+    assert_eq!(world.fetch(1).len(), 1);
+    assert_eq!(released(&mut world), jobs[2..]);
 }

@@ -79,3 +79,17 @@ fn own_workers_are_charged_from_the_present_round_on() {
     let served: Vec<String> = (0..2).map(|_| in_pool(&mut world)).collect();
     assert_eq!(served, ["b", "b"], "a is three jobs ahead");
 }
+
+#[test]
+fn a_tenants_own_worker_keeps_a_job_no_longer_than_it_may() {
+    let mut world = two_tenants(false);
+    let (own, hour) = (TenantId::parse("a").unwrap(), Config::default().max_own_visibility_ms);
+    let fetch = |world: &mut World, tenant: Option<TenantId>| {
+        let claimed = world.fetch_with(&["default"], 1, |fetch| {
+            (fetch.tenant, fetch.visibility_ms) = (tenant, Some(20 * hour));
+        });
+        claimed[0].reserved_ms
+    };
+    assert_eq!(fetch(&mut world, Some(own)), hour);
+    assert_eq!(fetch(&mut world, None), 20 * hour);
+}

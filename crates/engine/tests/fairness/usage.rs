@@ -64,7 +64,7 @@ fn everything_is_counted_once_over_hours_days_and_crashes() {
             let run_ms = hours.run_ms;
             assert_eq!(Usage { run_ms: 0, discarded: 0, ..hours }, expected, "step {step}");
             assert_eq!(sum(&used(&world, "a", UsagePer::Day)), hours);
-            assert!(run_ms >= 10 * expected.started, "{run_ms}");
+            assert!(run_ms as i64 >= 10 * expected.started, "{run_ms}");
         }
         assert!(used(&world, "a", UsagePer::Hour).len() > 50);
         assert!(used(&world, "a", UsagePer::Day).len() > 2);

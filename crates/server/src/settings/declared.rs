@@ -115,6 +115,9 @@ settings! {
         isolation: Isolation = Choice(Isolation::WORDS), "sharded",
             "How far tenants are kept apart: a part of every queue for each (`sharded`), \
             one queue for all (`shared`), or queues that each tenant has to itself (`namespace`).";
+        max_visibility_timeout: Duration = Span::between(MILLISECOND, 366 * DAY), "1h",
+            "Longest visibility timeout that a tenant's own worker may ask for: a job that it abandons takes \
+            up the concurrency of its queue and pool no longer; `jobs.max_visibility_timeout` holds besides.";
     }
     fairness: Fairness {
         enabled: Option<bool> = Auto(Switch), "auto",

@@ -33,7 +33,7 @@ impl MemoryStore {
                 take_back(live, backoff.undo);
             }),
             Mutation::Postpone { seq, due } => self.change(*seq, "put off", |live| {
-                (live.state, live.due) = (State::Scheduled, Some(*due));
+                (live.state, live.due, live.held) = (State::Scheduled, Some(*due), true);
             }),
             Mutation::Ready(ready) => {
                 self.change(ready.seq, "make ready", |live| make_ready(live, ready))

@@ -237,7 +237,7 @@ impl World {
     fn postpone(&mut self, seq: Seq, due: Millis) -> Check {
         self.change(seq, |job| {
             if let Place::Live(live) = &mut job.place {
-                (live.state, live.due) = (State::Scheduled, Some(due));
+                (live.state, live.due, live.held) = (State::Scheduled, Some(due), true);
             }
         });
         Ok(())

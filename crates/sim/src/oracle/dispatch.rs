@@ -54,7 +54,9 @@ impl World {
         let config = &self.config;
         let policy = &class.policy;
         let asked = policy.visibility_ms.or(fetch.visibility_ms);
-        let reserved = asked.unwrap_or(config.visibility_ms).min(config.max_visibility_ms);
+        let own = fetch.tenant.as_ref().map_or(u64::MAX, |_| config.max_own_visibility_ms);
+        let longest = config.max_visibility_ms.min(own);
+        let reserved = asked.unwrap_or(config.visibility_ms).min(longest);
         let timeout = policy.timeout_ms.unwrap_or(config.timeout_ms);
         ensure(claim.reserved_ms == reserved && answer.timeout_ms == timeout, Rule::Reply, || {
             format!("reserved {claim:?} for {answer:?}, not {reserved} ms and {timeout} ms")

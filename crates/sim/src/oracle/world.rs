@@ -148,7 +148,7 @@ impl Job {
     }
 
     pub fn is_held(&self) -> bool {
-        self.live().is_some_and(|live| live.held)
+        self.live().is_some_and(|live| live.state == State::Available && live.held)
     }
 }
 

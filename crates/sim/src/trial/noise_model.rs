@@ -1,6 +1,7 @@
 //! When a tenant is noisy, and what follows, in plain arithmetic.
 //!
-//! Every five seconds at most, the tenants that did something since are looked at. A signal that was
+//! Every five seconds at most, the tenants that did something since or were noisy are looked at, and
+//! compared with what was usual when somebody last did something. A signal that was
 //! not there the last time begins a throttle, unless one lasts. It lowers the weight to the part
 //! that is configured and ends at its time, by release, or with the tenant. After a release nothing
 //! but the noise is told for as long as a throttle lasts.
@@ -21,6 +22,19 @@ pub(super) struct Model {
     pub rules: Noisy,
     pub parties: Vec<Party>,
     next_look: u64,
+    /// Somebody did something since the last look.
+    acted: bool,
+    usual: Usual,
+}
+
+/// What is usual among the tenants that were looked at.
+#[derive(Default, Clone, Copy)]
+struct Usual {
+    together: bool,
+    enqueuing: usize,
+    enqueued: f64,
+    errors: f64,
+    depth: f64,
 }
 
 #[derive(Default)]
@@ -30,7 +44,7 @@ pub(super) struct Party {
     pub active: u64,
     pub throttle: Option<Throttle>,
     spared_until: Option<Millis>,
-    /// It did something since the last look.
+    /// It did something since the last look, or was noisy at it.
     touched: bool,
     /// Its depth as of its last look.
     noted: u64,
@@ -64,7 +78,7 @@ pub(super) struct Outcome {
 impl Model {
     pub fn new(rules: Noisy, count: usize) -> Self {
         let parties = (0..count).map(|_| Party::default()).collect();
-        Self { rules, parties, next_look: 0 }
+        Self { rules, parties, next_look: 0, acted: false, usual: Usual::default() }
     }
 
     pub fn did(&mut self, n: usize, wall: Millis, did: Did) {
@@ -74,6 +88,7 @@ impl Model {
         sum.completed += did.completed;
         sum.failed += did.failed;
         party.touched = true;
+        self.acted = true;
     }
 
     /// The tenant was deleted; what it did lately is remembered, how loud it was is not.
@@ -122,11 +137,14 @@ impl Model {
             let party = &mut self.parties[*n];
             (party.noted, party.touched) = (party.depth, false);
         }
-        let all: Vec<_> =
-            touched.iter().map(|n| (*n, self.signals_of(*n, touched, wall))).collect();
+        if std::mem::take(&mut self.acted) {
+            self.usual = self.usual_among(touched, wall);
+        }
+        let all: Vec<_> = touched.iter().map(|n| (*n, self.signals_of(*n, wall))).collect();
         for (n, signals) in all {
             let rules = self.rules;
             let party = &mut self.parties[n];
+            party.touched = !signals.is_empty();
             if party.spared_until.take_if(|until| *until <= wall).is_some() {
                 party.signals.clear();
             }
@@ -152,34 +170,46 @@ impl Model {
         }
     }
 
-    fn signals_of(&self, n: usize, touched: &[usize], wall: Millis) -> BTreeSet<&'static str> {
-        let (rules, party) = (self.rules, &self.parties[n]);
-        let together = touched.len() > 1;
+    fn usual_among(&self, touched: &[usize], wall: Millis) -> Usual {
         let lately: Vec<Did> = touched.iter().map(|n| self.parties[*n].last_minute(wall)).collect();
-        let mut waiting: Vec<u64> =
-            self.parties.iter().map(|party| party.noted).filter(|depth| *depth > 0).collect();
+        let enqueuing = lately.iter().filter(|did| did.enqueued > 0).count();
+        let enqueued = lately.iter().map(|did| did.enqueued).sum::<u64>();
+        let failing: Vec<f64> = lately.iter().filter_map(Did::error_rate).collect();
+        Usual {
+            together: touched.len() > 1,
+            enqueuing,
+            enqueued: enqueued as f64 / enqueuing.max(1) as f64,
+            errors: failing.iter().sum::<f64>() / failing.len().max(1) as f64,
+            depth: median(&self.waiting()),
+        }
+    }
+
+    /// How many jobs wait for each tenant that has any, in order.
+    fn waiting(&self) -> Vec<u64> {
+        let noted = self.parties.iter().map(|party| party.noted);
+        let mut waiting: Vec<u64> = noted.filter(|depth| *depth > 0).collect();
         waiting.sort_unstable();
+        waiting
+    }
+
+    fn signals_of(&self, n: usize, wall: Millis) -> BTreeSet<&'static str> {
+        let (rules, usual, party) = (self.rules, self.usual, &self.parties[n]);
         let own = party.last_minute(wall);
         let mut signals = BTreeSet::new();
         let deep = party.depth >= rules.min_depth
-            && party.depth as f64 > rules.depth_ratio * median(&waiting) * (1.0 + ROUNDING);
-        signals.extend((waiting.len() > 1 && deep).then_some(ORDER[0]));
-        let enqueuing = lately.iter().filter(|did| did.enqueued > 0).count();
-        let enqueued = lately.iter().map(|did| did.enqueued).sum::<u64>();
-        let usual = rules.rate_ratio * (enqueued as f64 / enqueuing.max(1) as f64);
-        let busy =
-            own.enqueued >= rules.min_enqueued && own.enqueued as f64 > usual * (1.0 + ROUNDING);
-        signals.extend((enqueuing > 1 && busy).then_some(ORDER[1]));
+            && party.depth as f64 > rules.depth_ratio * usual.depth * (1.0 + ROUNDING);
+        signals.extend((self.waiting().len() > 1 && deep).then_some(ORDER[0]));
+        let most = rules.rate_ratio * usual.enqueued * (1.0 + ROUNDING);
+        let busy = own.enqueued >= rules.min_enqueued && own.enqueued as f64 > most;
+        signals.extend((usual.enqueuing > 1 && busy).then_some(ORDER[1]));
         let active: u64 = self.parties.iter().map(|party| party.active).sum();
         let greedy =
             active >= rules.min_active && party.active as f64 > rules.active_share * active as f64;
-        signals.extend((together && greedy).then_some(ORDER[2]));
-        let failing: Vec<f64> = lately.iter().filter_map(Did::error_rate).collect();
-        let average = failing.iter().sum::<f64>() / failing.len().max(1) as f64;
+        signals.extend((usual.together && greedy).then_some(ORDER[2]));
         let enough = own.completed + own.failed >= rules.min_executions;
-        let usual = rules.error_ratio * average * (1.0 + ROUNDING);
-        let broken = own.error_rate().is_some_and(|rate| rate > usual);
-        signals.extend((together && enough && broken).then_some(ORDER[3]));
+        let most = rules.error_ratio * usual.errors * (1.0 + ROUNDING);
+        let broken = own.error_rate().is_some_and(|rate| rate > most);
+        signals.extend((usual.together && enough && broken).then_some(ORDER[3]));
         signals
     }
 }

@@ -104,6 +104,7 @@ fn config(rng: &mut Rng) -> Config {
     let plain = Config {
         visibility_ms: rng.one_of([5_000, 20_000, 60_000]),
         max_visibility_ms: 90_000,
+        max_own_visibility_ms: 60_000,
         timeout_ms: rng.one_of([10_000, 40_000, 200_000]),
         heartbeat_timeout_ms: rng.one_of([5_000, 30_000]),
         forget_worker_after_ms: rng.one_of([40_000, 400_000]),

@@ -68,8 +68,8 @@ impl Applier<'_> {
 
     pub(super) fn add_usage(&self, row: &UsageRow) -> Result<(), Fault> {
         let Usage { enqueued, bytes, started, completed, failed, run_ms, discarded } = row.usage;
-        let counts = [enqueued, bytes, started, completed, failed, run_ms, discarded];
-        let [enqueued, bytes, started, completed, failed, run_ms, discarded] =
+        let counts = [enqueued, bytes, completed, failed, run_ms, discarded];
+        let [enqueued, bytes, completed, failed, run_ms, discarded] =
             counts.map(|count| count as i64);
         for per in UsagePer::ALL {
             let at = per.start_of(row.at).0;

@@ -53,6 +53,7 @@ impl Oracle {
                 assert_eq!(live.state, State::Available, "job {seq} is postponed");
                 live.state = State::Scheduled;
                 live.due = Some(*due);
+                live.held = true;
             }),
             Mutation::Ready(ready) => self.change(ready.seq, |live| make_ready(live, *ready)),
             Mutation::Finish(finish) => self.finish(finish),

@@ -18,7 +18,7 @@ fn usage(n: u64) -> Usage {
     Usage {
         enqueued: n,
         bytes: 2 * n,
-        started: 3 * n,
+        started: 3 * n as i64,
         completed: 4 * n,
         failed: 5 * n,
         run_ms: 6 * n,

@@ -48,6 +48,11 @@ impl Line {
         self.turns.get(&turn)?.groups.first().copied()
     }
 
+    /// Turns that are in line, each with its first group.
+    pub fn in_line(&self) -> impl Iterator<Item = (TurnIx, GroupKey)> {
+        self.order.keys().filter_map(|(_, turn)| Some((*turn, self.first_group(*turn)?)))
+    }
+
     pub fn rank(&self, turn: TurnIx) -> Option<Rank> {
         self.turns.get(&turn).map(|entry| entry.rank)
     }

@@ -22,7 +22,7 @@ pub(crate) use limit::{
     Bucket, Cause, Closed, Hold, Limit, LimitRow, Opening, Override, Partition,
 };
 pub(crate) use sleepers::{Sleeper, Sleepers};
-pub(crate) use table::{GateIx, LimitIx, Limits};
+pub(crate) use table::{Gate, GateIx, LimitIx, Limits};
 pub(crate) use waitlist::{First, GroupKey, Rank, Subscription, Waitlist};
 pub(crate) use window::Window;
 

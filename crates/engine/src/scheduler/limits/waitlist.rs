@@ -57,6 +57,8 @@ pub(crate) struct Waitlist {
     passed: Few<(Rank, TurnIx)>,
     /// No offers are made: the fetch under way can serve somebody else who comes first.
     pub deferred: bool,
+    /// More turns waited for an open start than might start, at least once. The queue knows.
+    pub contended: bool,
 }
 
 /// The turns that wait at one gate and have not come forward.
@@ -178,6 +180,21 @@ impl Waitlist {
         if !self.is_settled(turn) {
             self.set_front_state(turn, State::Offered);
         }
+    }
+
+    /// Turns that have no offer although nothing is known to close their gate, each with the group that
+    /// waits.
+    pub fn without_offer(&self) -> impl Iterator<Item = (TurnIx, GroupKey)> {
+        let awake = self.awake.keys().filter_map(|(_, bucket)| self.buckets.get(bucket));
+        let at_gates = awake.flat_map(|gates| {
+            let contested = gates.contested.keys().filter_map(|(_, gate)| self.gates.get(gate));
+            contested.flat_map(|gate| gate.line.in_line()).chain(gates.solo.in_line())
+        });
+        let passed = self
+            .passed
+            .keys()
+            .filter_map(|(_, turn)| self.front.first_group(*turn).map(|group| (*turn, group)));
+        self.front.in_line().chain(passed).chain(at_gates)
     }
 
     /// How many turns have an offer.

@@ -44,6 +44,7 @@ impl World {
             Mutation::Postpone { seq, due } => {
                 let live = self.live.get_mut(&seq).unwrap();
                 (live.state, live.due) = (rota_model::State::Scheduled, Some(due));
+                live.held = true;
             }
             Mutation::Finish(finish) => {
                 self.live.remove(&finish.seq);

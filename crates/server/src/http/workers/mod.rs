@@ -118,7 +118,8 @@ fn queues(names: Vec<String>) -> Result<Vec<QueueName>, ApiError> {
 }
 
 fn visibility(app: &App, ms: Option<u64>, seconds: Option<u64>) -> Result<Option<u64>, ApiError> {
-    let most = app.rules.max_visibility_ms;
+    let own = app.settings.tenancy.max_visibility_timeout.as_millis() as u64;
+    let most = app.rules.max_visibility_ms.min(caller().map_or(u64::MAX, |_| own));
     match ms.or(seconds.map(|s| s.saturating_mul(1000))) {
         Some(ms) if ms == 0 || ms > most => Err(ApiError::validation(
             "visibility_timeout_ms",

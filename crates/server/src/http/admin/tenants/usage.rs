@@ -132,7 +132,7 @@ fn figures(usage: &Usage) -> Value {
     json!({
         "jobs": {
             "enqueued": usage.enqueued,
-            "started": usage.started,
+            "started": usage.started.max(0),
             "completed": usage.completed,
             "failed": usage.failed,
             "discarded": usage.discarded,

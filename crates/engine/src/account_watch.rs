@@ -1,0 +1,51 @@
+//! Which accounts the dispatches of the last minute were charged to.
+//!
+//! Most are charged to their queue's own account, and each queue counts its dispatches anyway. So only
+//! the others are counted here.
+
+use std::collections::BTreeMap;
+
+use rota_model::Millis;
+
+use crate::meters::LastMinute;
+use crate::queue::QueueIx;
+use crate::scheduler::RotationKey;
+use crate::stats::Dispatches;
+
+#[derive(Default)]
+pub(crate) struct AccountWatch {
+    /// By pools and sets that have accounts.
+    shared: BTreeMap<RotationKey, LastMinute<Dispatches>>,
+    /// Dispatches from a queue that were not charged to its own account.
+    elsewhere: BTreeMap<QueueIx, LastMinute<Dispatches>>,
+}
+
+impl AccountWatch {
+    pub fn shared(&mut self, key: &RotationKey) -> &mut LastMinute<Dispatches> {
+        if !self.shared.contains_key(key) {
+            self.shared.insert(key.clone(), LastMinute::default());
+        }
+        self.shared.get_mut(key).expect("it was just put there")
+    }
+
+    pub fn elsewhere(&mut self, queue: QueueIx) -> &mut LastMinute<Dispatches> {
+        self.elsewhere.entry(queue).or_default()
+    }
+
+    pub fn shared_in_minute(&self, key: &RotationKey, now: Millis) -> u64 {
+        self.shared.get(key).map_or(0, |minute| minute.sum(now).jobs())
+    }
+
+    pub fn elsewhere_in_minute(&self, queue: QueueIx, now: Millis) -> u64 {
+        self.elsewhere.get(&queue).map_or(0, |minute| minute.sum(now).jobs())
+    }
+
+    pub fn forget_shared(&mut self, key: &RotationKey) -> bool {
+        self.shared.remove(key).is_some()
+    }
+
+    /// Whether anything was counted for this queue.
+    pub fn forget_queue(&mut self, queue: QueueIx) -> bool {
+        self.elsewhere.remove(&queue).is_some()
+    }
+}

@@ -1,0 +1,165 @@
+//! Who could be served the next job, and what each tenant is entitled to of it. Nothing here changes
+//! the scheduler.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Scheduler;
+use super::account::{AccountIx, Owner};
+use super::limits::Waitlist;
+use super::turn::TurnIx;
+use crate::queue::QueueIx;
+use crate::tenant::TenantIx;
+
+/// Turns that are looked at one by one for one account: those in closed queues, and those that wait for
+/// a start which is offered to others. Any further ones count as in a ring or not.
+const LOOKED_AT: usize = 4_096;
+
+/// The tenants that could be served the next job through an account. They are all at one level.
+pub(crate) struct Eligible {
+    account: AccountIx,
+    level: i32,
+    /// The sum of their weights, in hundredths.
+    weights: u64,
+    /// Nobody could be served, so everybody counts who has jobs waiting at this level.
+    blocked: bool,
+    /// Tenants that are in no ring and count.
+    in_line: BTreeSet<TenantIx>,
+    /// Tenants that are in rings of closed queues only, and do not count.
+    shut_out: BTreeSet<TenantIx>,
+}
+
+/// Tenants by level.
+type ByLevel = BTreeMap<i32, BTreeSet<TenantIx>>;
+
+impl Scheduler {
+    /// Who could be served the next job through an account; `None` when nobody has jobs waiting.
+    pub fn eligible(&self, account: AccountIx) -> Option<Eligible> {
+        let (open, closed) = self.open_queues(account);
+        let seats_in_closed = self.seats_in(&closed, account);
+        let mut in_line = self.waiting_for_open_starts(&open, account);
+        let is_seated = |level: i32, tenant: &TenantIx| {
+            let closed = seats_in_closed.get(&(level, *tenant)).copied().unwrap_or(0);
+            let standing = self.accounts.find(account, *tenant, level);
+            standing.is_some_and(|ix| self.accounts.get(ix).seated() > closed)
+        };
+        for (level, tenants) in &mut in_line {
+            tenants.retain(|tenant| !is_seated(*level, tenant));
+        }
+        let mut shut_out = ByLevel::new();
+        for (level, tenant) in seats_in_closed.keys() {
+            let waits = in_line.get_mut(level).is_some_and(|tenants| tenants.remove(tenant));
+            if !waits && !is_seated(*level, tenant) {
+                shut_out.entry(*level).or_default().insert(*tenant);
+            }
+        }
+        let weight = |level: i32, tenants: &BTreeSet<TenantIx>| -> u64 {
+            let standings =
+                tenants.iter().filter_map(|one| self.accounts.find(account, *one, level));
+            standings.map(|ix| self.accounts.get(ix).weight()).sum()
+        };
+        for (level, _, competing) in self.accounts.weights(account) {
+            let in_line = in_line.remove(&level).unwrap_or_default();
+            let shut_out = shut_out.remove(&level).unwrap_or_default();
+            let weights = competing + weight(level, &in_line) - weight(level, &shut_out);
+            if weights > 0 {
+                return Some(Eligible {
+                    account,
+                    level,
+                    weights,
+                    blocked: false,
+                    in_line,
+                    shut_out,
+                });
+            }
+        }
+        let (level, weights, _) = self.accounts.weights(account).next()?;
+        let (in_line, shut_out) = Default::default();
+        Some(Eligible { account, level, weights, blocked: true, in_line, shut_out })
+    }
+
+    /// A tenant's part of the next job.
+    pub fn share(&self, eligible: &Eligible, tenant: TenantIx) -> f64 {
+        let Some(ix) = self.accounts.find(eligible.account, tenant, eligible.level) else {
+            return 0.0;
+        };
+        let standing = self.accounts.get(ix);
+        let seated = standing.seated() > 0 && !eligible.shut_out.contains(&tenant);
+        let counts = match eligible.blocked {
+            true => standing.has_jobs(),
+            false => seated || eligible.in_line.contains(&tenant),
+        };
+        if counts { standing.weight() as f64 / eligible.weights as f64 } else { 0.0 }
+    }
+
+    /// The accounts through which a tenant's waiting jobs may be served.
+    pub fn accounts_of(&self, tenant: TenantIx) -> BTreeSet<AccountIx> {
+        let turns = self.turns_of(tenant).into_iter();
+        let seats = turns.flat_map(|turn| &self.turns.get(turn).seats);
+        seats.map(|seat| self.accounts.get(seat.standing).account).collect()
+    }
+
+    /// The same by the last start from each queue. Before that, by the pool or set in pool scope that a
+    /// queue is in, or by the queue itself.
+    pub fn last_accounts_of(&self, tenant: TenantIx) -> BTreeSet<AccountIx> {
+        let turns = self.turns_of(tenant).into_iter();
+        turns.map(|turn| self.last_account(self.turns.get(turn).queue)).collect()
+    }
+
+    pub fn last_account(&self, queue: QueueIx) -> AccountIx {
+        let is = self.queue(queue);
+        let first = is.members.get(1).unwrap_or(&is.members[0]);
+        is.charged.filter(|account| is.member(*account).is_some()).unwrap_or(first.account)
+    }
+
+    /// The queues of an account that may hand out jobs, and the others. If none may, they count as open:
+    /// that holds back all tenants alike.
+    fn open_queues(&self, account: AccountIx) -> (Vec<QueueIx>, Vec<QueueIx>) {
+        let queues = match self.accounts.owner(account) {
+            Owner::Queue(queue) => vec![*queue],
+            Owner::Shared(key) => self.rotations.queues_of(key).to_vec(),
+        };
+        let is_open = |queue: &QueueIx| {
+            let is = self.queue(*queue);
+            let closed = is.gate.and_then(|gate| self.limits.opening(gate, self.now).closed);
+            is.may_dispatch() && closed.is_none()
+        };
+        let (open, closed): (Vec<_>, Vec<_>) = queues.into_iter().partition(is_open);
+        if open.is_empty() { (closed, open) } else { (open, closed) }
+    }
+
+    /// How many seats each tenant has in the rings of some queues, by level.
+    fn seats_in(&self, queues: &[QueueIx], account: AccountIx) -> BTreeMap<(i32, TenantIx), u32> {
+        let members = queues.iter().filter_map(|queue| {
+            let queue = self.queue(*queue);
+            queue.member(account).map(|index| &queue.members[index])
+        });
+        let rings = members.flat_map(|member| &member.rings);
+        let turns = rings.flat_map(|(level, ring)| ring.iter().map(|(_, turn)| (*level, *turn)));
+        let mut seats = BTreeMap::new();
+        for (level, turn) in turns.take(LOOKED_AT) {
+            *seats.entry((level, self.turns.get(turn).tenant)).or_default() += 1;
+        }
+        seats
+    }
+
+    /// Tenants that have a job which no limit holds, but no offer: there are fewer starts than tenants.
+    fn waiting_for_open_starts(&self, queues: &[QueueIx], account: AccountIx) -> ByLevel {
+        let lists = queues.iter().flat_map(|queue| {
+            let limits = self.queue(*queue).contended.iter();
+            let known = limits.filter(|limit| self.limits.exists(**limit));
+            known.filter_map(|limit| self.limits.limit(*limit).waitlists.get(queue))
+        });
+        let turns = lists.flat_map(|list| Waitlist::without_offer(list)).take(LOOKED_AT);
+        let may_start =
+            |turn: &TurnIx, class| !self.is_kept_out(*turn) && self.closed_gate(class).is_none();
+        let mut tenants = ByLevel::new();
+        for (turn, ((_, _, class), _)) in turns {
+            let is = self.turns.get(turn);
+            if may_start(&turn, class) && self.accounts.find(account, is.tenant, is.level).is_some()
+            {
+                tenants.entry(is.level).or_default().insert(is.tenant);
+            }
+        }
+        tenants
+    }
+}
