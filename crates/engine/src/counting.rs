@@ -56,7 +56,7 @@ impl Engine {
         let queue = self.queues.get_mut(ix);
         queue.jobs.leave(state, size);
         if queue.row.settings.bounds.is_some() {
-            self.queues_to_unblock.insert(ix);
+            self.retries.add(ix);
         }
         let shard = self.shards.get_mut(shard);
         shard.jobs.leave(state, size);

@@ -25,6 +25,7 @@ mod idle_limits;
 mod in_flight;
 mod inspect;
 mod journal;
+mod limit_owners;
 mod limit_watch;
 mod median;
 mod meters;
@@ -34,6 +35,7 @@ mod population;
 mod queue;
 mod refusal;
 mod restore;
+mod retries;
 mod runtimes;
 mod scheduler;
 mod shard;
@@ -44,7 +46,7 @@ mod timers;
 mod watch;
 mod worker;
 
-pub use caps::{Cap, CapCounter, CapReached, Capped};
+pub use caps::{Asker, Cap, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{
     Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NumbersEdit,
