@@ -85,12 +85,16 @@ impl Engine {
             let id = *next?;
             (*tries, after) = (*tries - 1, Some(id));
             let jobs = self.blocked.get(id)?.jobs.clone();
-            let reply = match self.make_way(&jobs) {
-                Err(Obstacle::Wait(_)) => continue,
-                Err(Obstacle::No(refusal)) => Reply::Refused(refusal),
+            let way = self.make_way(&jobs);
+            if matches!(way, Err(Obstacle::Wait(_))) {
+                continue;
+            }
+            // It waits no more, so that the ids of its own jobs are not taken for another's.
+            self.unblock(id);
+            let reply = match way {
+                Err(Obstacle::No(refusal) | Obstacle::Wait(refusal)) => Reply::Refused(refusal),
                 Ok(over) => self.accept_all(jobs.to_vec(), over),
             };
-            self.unblock(id);
             self.out.woken.push((id, reply));
         }
         after.filter(|_| *tries == 0)

@@ -1,7 +1,8 @@
 //! Enqueues that wait for room.
 
-use rota_engine::{Backpressure, Bounds, Command, QueueSettings, Reply};
+use rota_engine::{Backpressure, Bounds, Command, Enqueue, QueueSettings, Reply, WaiterId};
 use rota_model::QueueName;
+use rota_model::envelope::NewJob;
 
 use crate::world::{World, job};
 
@@ -80,4 +81,18 @@ fn very_many_are_tried_over_several_steps() {
     assert_eq!(let_in(&mut world), 64);
     world.pass(0);
     assert_eq!(let_in(&mut world), 35);
+}
+
+#[test]
+fn one_whose_ids_the_client_chose_is_answered_once() {
+    let mut world = World::new();
+    bound(&mut world, 1, 0);
+    world.enqueue(&job("a"), 1);
+    let chosen = NewJob { id_given: true, ..world.make(&job("b")) };
+    let wait = Some((WaiterId(7), 60_000));
+    let reply = world.apply(Command::Enqueue(Enqueue { jobs: vec![chosen], wait }));
+    assert!(matches!(reply, Reply::Waiting), "{reply:?}");
+    world.fetch(1);
+    assert_eq!(world.woken.len(), 1, "{:?}", world.woken);
+    assert_eq!(let_in(&mut world), 1);
 }
