@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use rota_engine::{
-    Ack, Claimed, Command, Config, Engine, Enqueue, Event, Fetch, Holder, Now, Reply, Settle,
-    Target,
+    Ack, Cap, Caps, Claimed, Command, Config, Engine, Enqueue, Event, Fetch, Holder, Now, Reply,
+    Settle, Target,
 };
 use rota_model::envelope::NewJob;
 use rota_model::mutation::Mutation;
@@ -35,9 +35,9 @@ pub(crate) struct Driver {
 
 /// Loads are of one tenant, or of few.
 fn without_caps() -> Config {
-    let (max_queues, max_queues_per_tenant) = (1_000_000, 1_000_000);
-    let max_classes_per_tenant = 10_000_000;
-    Config { max_queues, max_queues_per_tenant, max_classes_per_tenant, ..Config::default() }
+    let cap = |most| Cap { total: most, per_tenant: most };
+    let caps = Caps { queues: cap(1_000_000), classes: cap(100_000_000), ..Caps::default() };
+    Config { caps, ..Config::default() }
 }
 
 impl Driver {

@@ -1,11 +1,12 @@
 //! Enqueues that wait for room in their queues.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use rota_model::envelope::NewJob;
 use rota_model::{JobId, TenantId};
 
-use crate::{Cap, CapCounter, CapReached, Capped, WaiterId};
+use crate::{Asker, Cap, CapCounter, CapReached, Capped, WaiterId};
 
 pub(crate) struct Blocked {
     owned: CapCounter,
@@ -16,8 +17,8 @@ pub(crate) struct Blocked {
 }
 
 pub(crate) struct Waiting {
-    pub jobs: Vec<NewJob>,
-    pub deadline: u64,
+    pub jobs: Arc<[NewJob]>,
+    deadline: u64,
 }
 
 impl Blocked {
@@ -31,15 +32,15 @@ impl Blocked {
     }
 
     /// Whether one more may wait.
-    pub fn check_cap(&self, tenant: Option<&TenantId>, configured: bool) -> Result<(), CapReached> {
-        self.owned.check(tenant, configured)
+    pub fn check_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
+        self.owned.check(asker)
     }
 
     pub fn add(&mut self, id: WaiterId, jobs: Vec<NewJob>, deadline: u64) {
         self.owned.add(only_tenant(&jobs));
         self.by_deadline.insert((deadline, id));
         self.by_id.extend(given_ids(&jobs).map(|job| (job, id)));
-        self.all.insert(id, Waiting { jobs, deadline });
+        self.all.insert(id, Waiting { jobs: jobs.into(), deadline });
     }
 
     pub fn get(&self, id: WaiterId) -> Option<&Waiting> {

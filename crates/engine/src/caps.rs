@@ -7,6 +7,10 @@ use rota_model::TenantId;
 use crate::{Engine, Origin};
 
 /// How many of one kind there may be, in all and for each tenant.
+///
+/// Anyone can invent tenants where there are no credentials, so the last tenth of the total is kept
+/// back: the first half of it for tenants that have none yet, the rest for tenants that an operator
+/// has configured, and for operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cap {
     pub total: usize,
@@ -16,6 +20,16 @@ pub struct Cap {
 /// What a cap is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Capped {
+    Queues,
+    /// Classes of unfinished jobs.
+    Classes,
+    /// Classes of jobs, finished ones included.
+    KeptClasses,
+    /// Rate limits that a tenant's unfinished jobs carry. The total is that of classes.
+    RateKeys,
+    /// Keys with a declaration, an override or a pause.
+    RateLimits,
+    Pools,
     Workers,
     Schedules,
     /// Runs of schedules that have not finished.
@@ -25,12 +39,30 @@ pub enum Capped {
     EventStreams,
 }
 
-/// Why there cannot be one more.
+/// Who asks for more of something.
+#[derive(Debug, Clone, Copy)]
+pub struct Asker<'a> {
+    /// `None` is an operator.
+    pub tenant: Option<&'a TenantId>,
+    /// An operator has configured the tenant, so nobody has just invented it.
+    pub configured: bool,
+}
+
+/// How many there are, of the asker's and of everyone's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InUse {
+    pub own: usize,
+    pub all: usize,
+}
+
+/// Why there cannot be more.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CapReached {
     pub capped: Capped,
     /// Who asked; `None` is an operator.
     pub tenant: Option<TenantId>,
+    /// How many more it asked for.
+    pub more: usize,
     /// What it has, and what it may have.
     pub own: usize,
     pub per_tenant: usize,
@@ -44,15 +76,43 @@ impl CapReached {
     /// this tenant.
     #[must_use]
     pub fn is_tenants(&self) -> bool {
-        self.tenant.is_some() && self.own >= self.per_tenant
+        self.tenant.is_some() && self.own + self.more > self.per_tenant
+    }
+}
+
+impl Cap {
+    /// Whether the asker may have so many more, all at once.
+    pub(crate) fn check(
+        self,
+        capped: Capped,
+        asker: Asker<'_>,
+        used: InUse,
+        more: usize,
+    ) -> Result<(), CapReached> {
+        let Cap { total, per_tenant } = self;
+        let InUse { own, all } = used;
+        let first = own == 0 && more == 1;
+        let open = match asker.tenant {
+            None => total,
+            Some(_) if asker.configured => total,
+            Some(_) if first => total - total / 20,
+            Some(_) => total - total / 10,
+        };
+        if all + more <= open && (asker.tenant.is_none() || own + more <= per_tenant) {
+            return Ok(());
+        }
+        let tenant = asker.tenant.cloned();
+        Err(CapReached { capped, tenant, more, own, per_tenant, all, total })
+    }
+
+    /// So many times as much.
+    pub(crate) fn times(self, n: usize) -> Self {
+        let Cap { total, per_tenant } = self;
+        Cap { total: total.saturating_mul(n), per_tenant: per_tenant.saturating_mul(n) }
     }
 }
 
 /// Counts things of one kind by their owners.
-///
-/// Anyone can invent tenants where there are no credentials, so the last tenth of the total is kept
-/// back: the first half of it for tenants that have none yet, the rest for tenants that an operator
-/// has configured, and for operators.
 #[derive(Debug)]
 pub struct CapCounter {
     capped: Capped,
@@ -67,21 +127,20 @@ impl CapCounter {
         Self { capped, cap, all: 0, by_tenant: BTreeMap::new() }
     }
 
-    /// Whether there may be one more of this tenant's, or of the operator's.
-    pub fn check(&self, tenant: Option<&TenantId>, configured: bool) -> Result<(), CapReached> {
-        let Cap { total, per_tenant } = self.cap;
-        let own = self.of(tenant);
-        let open = match tenant {
-            None => total,
-            Some(_) if configured => total,
-            Some(_) if own == 0 => total - total / 20,
-            Some(_) => total - total / 10,
-        };
-        if self.all < open && (tenant.is_none() || own < per_tenant) {
-            return Ok(());
-        }
-        let (capped, tenant, all) = (self.capped, tenant.cloned(), self.all);
-        Err(CapReached { capped, tenant, own, per_tenant, all, total })
+    /// Whether there may be one more of the asker's.
+    pub fn check(&self, asker: Asker<'_>) -> Result<(), CapReached> {
+        self.check_many(asker, 0, 1)
+    }
+
+    /// Whether there may be so many more of the asker's, after some of others that are about to come.
+    pub(crate) fn check_many(
+        &self,
+        asker: Asker<'_>,
+        others: usize,
+        more: usize,
+    ) -> Result<(), CapReached> {
+        let own = asker.tenant.map_or(0, |id| self.of(id));
+        self.cap.check(self.capped, asker, InUse { own, all: self.all + others }, more)
     }
 
     pub fn add(&mut self, tenant: Option<&TenantId>) {
@@ -106,17 +165,18 @@ impl CapCounter {
         }
     }
 
-    fn of(&self, tenant: Option<&TenantId>) -> usize {
-        tenant.and_then(|id| self.by_tenant.get(id)).copied().unwrap_or(0)
+    pub(crate) fn of(&self, tenant: &TenantId) -> usize {
+        self.by_tenant.get(tenant).copied().unwrap_or(0)
     }
 }
 
 impl Engine {
-    /// An operator has configured this tenant, so that it is not invented.
+    /// Who asks, for the caps.
     #[must_use]
-    pub fn is_configured(&self, tenant: Option<&TenantId>) -> bool {
+    pub fn asker<'a>(&self, tenant: Option<&'a TenantId>) -> Asker<'a> {
         let known = tenant.and_then(|id| self.tenants.find(id));
-        known.is_some_and(|ix| self.tenants.get(ix).origin() != Origin::Default)
+        let configured = known.is_some_and(|ix| self.tenants.get(ix).origin() != Origin::Default);
+        Asker { tenant, configured }
     }
 }
 
@@ -124,54 +184,77 @@ impl Engine {
 mod tests {
     use super::*;
 
+    const OPERATOR: Asker<'_> = Asker { tenant: None, configured: false };
+
     fn tenant(number: usize) -> TenantId {
         TenantId::parse(&format!("t{number}")).unwrap()
+    }
+
+    fn invented(tenant: &TenantId) -> Asker<'_> {
+        Asker { tenant: Some(tenant), configured: false }
+    }
+
+    fn configured(tenant: &TenantId) -> Asker<'_> {
+        Asker { tenant: Some(tenant), configured: true }
     }
 
     #[test]
     fn the_last_tenth_is_for_the_first_of_a_tenant_and_the_last_twentieth_for_the_configured() {
         let mut counter = CapCounter::new(Capped::Workers, Cap { total: 100, per_tenant: 1_000 });
         let greedy = tenant(0);
-        while counter.check(Some(&greedy), false).is_ok() {
+        while counter.check(invented(&greedy)).is_ok() {
             counter.add(Some(&greedy));
         }
         assert_eq!(counter.all, 90);
-        let mut invented = 1;
-        while counter.check(Some(&tenant(invented)), false).is_ok() {
-            counter.add(Some(&tenant(invented)));
-            invented += 1;
+        let mut number = 1;
+        while counter.check(invented(&tenant(number))).is_ok() {
+            counter.add(Some(&tenant(number)));
+            number += 1;
         }
         assert_eq!(counter.all, 95);
-        let reached = counter.check(Some(&greedy), false).unwrap_err();
+        let reached = counter.check(invented(&greedy)).unwrap_err();
         assert!(!reached.is_tenants());
         assert_eq!((reached.own, reached.all, reached.total), (90, 95, 100));
         for one in 0..5 {
-            let (asks, configured) = if one < 3 { (Some(&greedy), true) } else { (None, false) };
-            counter.check(asks, configured).unwrap();
-            counter.add(asks);
+            let asker = if one < 3 { configured(&greedy) } else { OPERATOR };
+            counter.check(asker).unwrap();
+            counter.add(asker.tenant);
         }
-        counter.check(None, false).unwrap_err();
+        counter.check(OPERATOR).unwrap_err();
         counter.remove(Some(&tenant(1)));
-        counter.check(None, false).unwrap();
-        counter.check(Some(&tenant(1)), false).unwrap_err();
+        counter.check(OPERATOR).unwrap();
+        counter.check(invented(&tenant(1))).unwrap_err();
+    }
+
+    #[test]
+    fn several_at_once_fit_as_a_whole_or_not_at_all() {
+        let mut counter = CapCounter::new(Capped::Queues, Cap { total: 100, per_tenant: 5 });
+        counter.check_many(invented(&tenant(0)), 0, 5).unwrap();
+        let reached = counter.check_many(invented(&tenant(0)), 0, 6).unwrap_err();
+        assert!(reached.is_tenants());
+        assert_eq!((reached.own, reached.more), (0, 6));
+        (0..88).for_each(|_| counter.add(None));
+        counter.check_many(invented(&tenant(0)), 0, 2).unwrap();
+        counter.check_many(invented(&tenant(0)), 0, 3).unwrap_err();
+        counter.check_many(configured(&tenant(0)), 7, 5).unwrap();
     }
 
     #[test]
     fn a_tenant_at_its_cap_leaves_the_rest_to_others() {
         let mut counter = CapCounter::new(Capped::Workers, Cap { total: 9, per_tenant: 2 });
         for _ in 0..2 {
-            counter.check(Some(&tenant(0)), true).unwrap();
+            counter.check(configured(&tenant(0))).unwrap();
             counter.add(Some(&tenant(0)));
         }
-        let reached = counter.check(Some(&tenant(0)), true).unwrap_err();
+        let reached = counter.check(configured(&tenant(0))).unwrap_err();
         assert!(reached.is_tenants());
         assert_eq!((reached.own, reached.per_tenant), (2, 2));
-        counter.check(Some(&tenant(1)), false).unwrap();
+        counter.check(invented(&tenant(1))).unwrap();
         counter.remove(Some(&tenant(0)));
-        counter.check(Some(&tenant(0)), false).unwrap();
+        counter.check(invented(&tenant(0))).unwrap();
         (1..9).for_each(|number| counter.add(Some(&tenant(number))));
-        counter.check(Some(&tenant(9)), false).unwrap_err();
+        counter.check(invented(&tenant(9))).unwrap_err();
         counter.remove(None);
-        counter.check(Some(&tenant(9)), false).unwrap();
+        counter.check(invented(&tenant(9))).unwrap();
     }
 }

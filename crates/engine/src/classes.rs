@@ -17,6 +17,8 @@ pub(crate) struct Classes {
     slots: Vec<Option<Slot>>,
     by_class: Map<Arc<Class>, ClassId>,
     free: Vec<ClassId>,
+    /// Classes of jobs that live.
+    pub living: usize,
     /// Classes whose counts changed since they were last written.
     dirty: Vec<ClassId>,
     /// Classes that may have lost their last job.
@@ -56,6 +58,7 @@ impl Classes {
             kinds: HashSet::with_hasher(hasher.clone()),
             by_class: Map::with_hasher(hasher),
             free: Vec::new(),
+            living: 0,
             dirty: Vec::new(),
             idle: VecDeque::new(),
             to_sweep: 0,

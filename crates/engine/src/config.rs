@@ -25,18 +25,9 @@ pub struct Config {
     pub retention: Retention,
     /// How long a queue or tenant that has nothing is remembered.
     pub forget_idle_ms: u64,
-    pub max_queues: usize,
-    /// Queues that one tenant may have made. The last tenth of all is kept for tenants that are
-    /// configured or have none yet.
-    pub max_queues_per_tenant: usize,
-    /// Classes of which one tenant may have living jobs.
-    pub max_classes_per_tenant: usize,
     pub caps: Caps,
-    pub max_pools: usize,
     /// What is told apart in the metrics.
     pub metrics: MetricBounds,
-    /// Distinct limits that the living jobs of one tenant may wait for: each is a lane of its own.
-    pub max_keys_per_tenant: u32,
     /// The longest that a handler may pause a key.
     pub longest_pause_ms: u64,
     /// How often a job may end at a limit elsewhere before that counts as its failure.
@@ -64,6 +55,15 @@ pub struct Config {
 /// Caps on what all tenants share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
+    pub queues: Cap,
+    /// Of unfinished jobs; ten times as many with finished jobs that are kept.
+    pub classes: Cap,
+    /// Keys with a declaration, an override or a pause.
+    pub rate_limits: Cap,
+    /// Limits that the unfinished jobs of one tenant may carry: each is a lane of its own.
+    pub rate_keys_per_tenant: usize,
+    /// Tenants have none.
+    pub pools: Cap,
     pub workers: Cap,
     pub schedules: Cap,
     pub schedule_runs: Cap,
@@ -75,11 +75,16 @@ impl Default for Caps {
     fn default() -> Self {
         let cap = |total, per_tenant| Cap { total, per_tenant };
         Self {
+            queues: cap(10_000, 1_000),
+            classes: cap(1_000_000, 10_000),
+            rate_limits: cap(100_000, 1_000),
+            rate_keys_per_tenant: 10_000,
+            pools: cap(1_000, 0),
             workers: cap(100_000, 10_000),
             schedules: cap(10_000, 1_000),
             schedule_runs: cap(100_000, 10_000),
-            waiting_fetches: cap(8_000, 1_000),
-            waiting_enqueues: cap(2_000, 200),
+            waiting_fetches: cap(7_000, 700),
+            waiting_enqueues: cap(1_000, 100),
         }
     }
 }
@@ -225,13 +230,8 @@ impl Default for Config {
                 discarded_ms: Some(30 * DAY),
             },
             forget_idle_ms: 60 * MINUTE,
-            max_queues: 10_000,
-            max_queues_per_tenant: 1_000,
-            max_classes_per_tenant: 10_000,
             caps: Caps::default(),
-            max_pools: 1_000,
             metrics: MetricBounds::default(),
-            max_keys_per_tenant: 10_000,
             longest_pause_ms: 60 * MINUTE,
             most_pauses: 100,
             reschedule_ms: 1_000,

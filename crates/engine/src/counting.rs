@@ -67,7 +67,7 @@ impl Engine {
         let slot = self.classes.slot(class);
         let (queue, tenant) = (slot.queue, slot.tenant);
         if self.queues.get(queue).row.settings.bounds.is_some() {
-            self.queues_to_unblock.insert(queue);
+            self.retries.add(queue);
         }
         let tenant = self.tenants.get_mut(tenant);
         tenant.told_capped &= tenant.jobs.count(State::Available) > 0;

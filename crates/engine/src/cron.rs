@@ -7,7 +7,7 @@ use rota_model::cron::Schedule;
 use rota_model::{Class, CronName, Millis, Seq, TenantId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Cap, CapCounter, CapReached, Capped, CronSpec};
+use crate::{Asker, Cap, CapCounter, CapReached, Capped, CronSpec};
 
 pub(crate) struct Crons {
     owned: CapCounter,
@@ -191,13 +191,13 @@ impl Crons {
     }
 
     /// Whether the tenant may have one more schedule.
-    pub fn check_cap(&self, tenant: &TenantId, configured: bool) -> Result<(), CapReached> {
-        self.owned.check(Some(tenant), configured)
+    pub fn check_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
+        self.owned.check(asker)
     }
 
     /// Whether the tenant may have one more unfinished run.
-    pub fn check_run_cap(&self, tenant: &TenantId, configured: bool) -> Result<(), CapReached> {
-        self.owned_runs.check(Some(tenant), configured)
+    pub fn check_run_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
+        self.owned_runs.check(asker)
     }
 
     pub fn get(&self, name: &CronName) -> Option<&Cron> {

@@ -1,7 +1,5 @@
 //! The engine's state, and the few transitions that all commands are made of.
 
-use std::collections::BTreeSet;
-
 use ahash::RandomState;
 use bytes::Bytes;
 use rota_model::mutation::{Finish, Kind, Mutation, Ready, Undo};
@@ -20,11 +18,13 @@ use crate::idle::{Idle, Thing};
 use crate::idle_limits::IdleLimits;
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
+use crate::limit_owners::LimitOwners;
 use crate::limit_watch::LimitWatch;
 use crate::meters::{Meter, Meters};
 use crate::noise::Noise;
 use crate::pool_watch::PoolWatch;
 use crate::queue::{QueueIx, QueueRow, Queues};
+use crate::retries::Retries;
 use crate::runtimes::Runtimes;
 use crate::scheduler::limits::{LimitRow, Partition};
 use crate::scheduler::{Correction, Ended, PoolChange, Reconfigured, Scheduler, Waiting};
@@ -61,6 +61,7 @@ pub struct Engine {
     pub(crate) pool_watch: PoolWatch,
     pub(crate) account_watch: AccountWatch,
     pub(crate) limit_watch: LimitWatch,
+    pub(crate) limit_owners: LimitOwners,
     pub(crate) idle_limits: IdleLimits,
     pub(crate) journal: Journal,
     pub(crate) idle: Idle,
@@ -73,10 +74,9 @@ pub struct Engine {
     pub(crate) minute: Option<Millis>,
     pub(crate) open_intervals: OpenIntervals,
     pub(crate) seq_clock: SeqClock,
-    /// Bounded queues that a job has left.
-    pub(crate) queues_to_unblock: BTreeSet<QueueIx>,
     /// Enqueues that wait for room.
     pub(crate) blocked: Blocked,
+    pub(crate) retries: Retries,
     pub(crate) out: Effects,
 }
 
@@ -95,7 +95,7 @@ impl Engine {
             next_seq: Seq(1),
             id_key: IdKey::default(),
             classes: Classes::new(hasher.clone()),
-            queues: Queues::new(hasher.clone()),
+            queues: Queues::new(hasher.clone(), caps.queues),
             active: Actives::new(hasher.clone()),
             timers: Timers::default(),
             watch: Watch::new(hasher.clone()),
@@ -107,6 +107,7 @@ impl Engine {
             pool_watch: PoolWatch::default(),
             account_watch: AccountWatch::default(),
             limit_watch: LimitWatch::default(),
+            limit_owners: LimitOwners::new(caps.rate_limits),
             idle_limits: IdleLimits::default(),
             journal: Journal::default(),
             crons: Crons::new(caps.schedules, caps.schedule_runs),
@@ -117,8 +118,8 @@ impl Engine {
             minute: None,
             open_intervals: OpenIntervals::default(),
             seq_clock: SeqClock::default(),
-            queues_to_unblock: BTreeSet::new(),
             blocked: Blocked::new(caps.waiting_enqueues),
+            retries: Retries::default(),
             out: Effects::default(),
         };
         engine.take_over_configuration();
@@ -239,10 +240,9 @@ impl Engine {
             return Ok(ix);
         }
         let owner = Self::maker_of(name, by);
-        self.check_queue(owner.as_ref(), 0, 0)?;
+        self.queues.check_cap(self.asker(owner.as_ref()), 0, 1)?;
         if let Some(id) = &owner {
-            let tenant = self.meet_tenant(id);
-            self.tenants.get_mut(tenant).queues += 1;
+            self.meet_tenant(id);
         }
         let row = QueueRow { owner, ..QueueRow::new(self.wall()) };
         self.put(Kind::Queue, name, &row);
@@ -271,6 +271,13 @@ impl Engine {
         let rules = self.rules_of(ix);
         self.scheduler.add_tenant(ix, id, rules);
         ix
+    }
+
+    /// A row names this tenant, whose own row may come later.
+    pub(crate) fn tenant_of_row(&mut self, id: &TenantId, created: Millis) {
+        if self.tenants.find(id).is_none() {
+            self.add_tenant(id.clone(), created);
+        }
     }
 
     /// What the configuration says about tenants, pools and limits.

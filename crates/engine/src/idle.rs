@@ -77,11 +77,10 @@ impl Engine {
         }
         let name = self.queues.get(ix).name.clone();
         if exists {
-            self.count_queue_out(ix);
             self.out.mutations.push(Mutation::Remove(Kind::Queue, (*name).into()));
         }
         self.forget_dispatches(ix);
-        self.queues_to_unblock.remove(&ix);
+        self.retries.remove(ix);
         self.scheduler.remove_queue(ix);
         self.queues.remove(ix);
         true
@@ -99,7 +98,9 @@ impl Engine {
         let watched = row.throttle.is_some() || row.spared_until.is_some_and(|until| until > wall);
         let figures =
             tenant.counters.as_ref().is_some_and(|all| all.day(wall) != Default::default());
-        let has = !tenant.classes.is_empty() || tenant.queues > 0;
+        let has = !tenant.classes.is_empty()
+            || self.queues.any_made_by(&tenant.id)
+            || self.limit_owners.any_of(&tenant.id);
         let minute = tenant.counters.as_ref().is_some_and(|all| !all.minute.is_empty());
         let pending = tenant.did > 0 || tenant.heard || tenant.usage_queued || minute;
         let needed = known && (set || watched || figures) || has || pending;

@@ -26,6 +26,7 @@ mod idle_limits;
 mod in_flight;
 mod inspect;
 mod journal;
+mod limit_owners;
 mod limit_watch;
 mod median;
 mod meters;
@@ -35,6 +36,7 @@ mod population;
 mod queue;
 mod refusal;
 mod restore;
+mod retries;
 mod runtimes;
 mod scheduler;
 mod shard;
@@ -45,7 +47,7 @@ mod timers;
 mod watch;
 mod worker;
 
-pub use caps::{Cap, CapCounter, CapReached, Capped};
+pub use caps::{Asker, Cap, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{
     Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NumbersEdit,

@@ -12,12 +12,14 @@ use crate::population::Population;
 use crate::slots::Slots;
 use crate::stats::Stats;
 use crate::tenant::TenantIx;
-use crate::{QueueSettings, WaiterId};
+use crate::{Asker, Cap, CapCounter, CapReached, Capped, QueueSettings, WaiterId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct QueueIx(pub u32);
 
 pub(crate) struct Queues {
+    /// Those that exist, by the tenants that made them.
+    owned: CapCounter,
     all: Slots<Queue>,
     by_name: std::collections::HashMap<QueueName, QueueIx, RandomState>,
     /// Queues that exist, in the order of their names.
@@ -118,13 +120,29 @@ impl QueueRow {
 }
 
 impl Queues {
-    pub fn new(hasher: RandomState) -> Self {
+    pub fn new(hasher: RandomState, cap: Cap) -> Self {
         Self {
+            owned: CapCounter::new(Capped::Queues, cap),
             all: Slots::default(),
             by_name: std::collections::HashMap::with_hasher(hasher),
             existing: BTreeMap::new(),
             bounded: false,
         }
+    }
+
+    /// Whether the asker may make so many more, after some of others that are about to be made.
+    pub fn check_cap(
+        &self,
+        asker: Asker<'_>,
+        others: usize,
+        more: usize,
+    ) -> Result<(), CapReached> {
+        self.owned.check_many(asker, others, more)
+    }
+
+    /// The tenant has made a queue that exists.
+    pub fn any_made_by(&self, tenant: &TenantId) -> bool {
+        self.owned.of(tenant) > 0
     }
 
     /// How many exist.
@@ -152,6 +170,7 @@ impl Queues {
 
     /// A queue that is known by its name comes into being.
     pub fn create(&mut self, ix: QueueIx, row: QueueRow) {
+        self.owned.add(row.owner.as_ref());
         let queue = self.get_mut(ix);
         queue.row = row;
         queue.exists = true;
@@ -161,7 +180,8 @@ impl Queues {
 
     /// The queue does not exist any more. What is left are finished jobs.
     pub fn delete(&mut self, ix: QueueIx) {
-        let queue = self.get_mut(ix);
+        let queue = self.all.get_mut(ix.0);
+        self.owned.remove(queue.row.owner.as_ref());
         queue.row = QueueRow::new(queue.row.created);
         queue.stats = queue.stats.emptied();
         (queue.warned, queue.starved, queue.starves) = (false, 0, false);
@@ -194,8 +214,10 @@ impl Queues {
 
     /// Nothing refers to it any more.
     pub fn remove(&mut self, ix: QueueIx) {
+        if self.get(ix).exists {
+            self.delete(ix);
+        }
         let name = self.get(ix).name.clone();
-        self.existing.remove(&name);
         self.by_name.remove(&name);
         self.all.remove(ix.0);
     }

@@ -45,43 +45,7 @@ pub enum Refusal {
         living: u64,
     },
     UnknownCron,
-    TooManyQueues {
-        limit: usize,
-    },
     CapReached(CapReached),
-    /// What is left is kept for tenants that are configured or have no queue yet.
-    QueuesReserved {
-        tenant: TenantId,
-        /// Queues of the tenant, and of all.
-        current: usize,
-        used: usize,
-        limit: usize,
-    },
-    /// The tenant has made as many queues as it may have.
-    TenantQueues {
-        tenant: TenantId,
-        current: usize,
-        maximum: usize,
-    },
-    /// The tenant's jobs are of as many classes as they may be: those that live or, if `kept`, these
-    /// together with finished ones.
-    TenantClasses {
-        tenant: TenantId,
-        current: usize,
-        maximum: usize,
-        kept: bool,
-    },
-    TooManyPools {
-        limit: usize,
-    },
-    TooManyLimits {
-        limit: usize,
-    },
-    /// The tenant's living jobs wait for too many different limits.
-    TooManyKeys {
-        tenant: TenantId,
-        limit: u32,
-    },
     /// A limit that all tenants share was not declared.
     UndeclaredKey {
         key: LimitKey,

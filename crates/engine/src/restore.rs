@@ -290,7 +290,12 @@ impl Restore {
         let known = &engine.scheduler.limits().limit(ix).row;
         let declared = row.declared.or(known.declared);
         let from_file = row.declared.is_none() && known.from_file;
-        let row = LimitRow { declared, from_file, ..row };
+        let owner = row.owner.or_else(|| partition.owner());
+        let row = LimitRow { declared, from_file, owner, ..row };
+        if let Some(owner) = &row.owner {
+            engine.tenant_of_row(owner, engine.now.wall);
+        }
+        engine.limit_owners.add(row.owner.as_ref(), ix);
         engine.scheduler.reconfigured(Reconfigured::Said(ix, row));
         if partition.tenant.is_none() {
             engine.find_whom_it_holds(&partition.key);
@@ -364,11 +369,7 @@ impl Restore {
             None => self.engine.add_queue(name.clone()),
         };
         if let Some(owner) = &row.owner {
-            let owner = match self.engine.tenants.find(owner) {
-                Some(known) => known,
-                None => self.engine.add_tenant(owner.clone(), row.created),
-            };
-            self.engine.tenants.get_mut(owner).queues += 1;
+            self.engine.tenant_of_row(owner, row.created);
         }
         self.engine.queues.create(ix, row);
         self.engine.queue_changed(ix);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rota_model::{Directive, Millis, PoolName, TenantId, WorkerId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Cap, CapCounter, CapReached, Capped, Registration, WorkerState};
+use crate::{Asker, Cap, CapCounter, CapReached, Capped, Registration, WorkerState};
 
 pub(crate) struct Workers {
     owned: CapCounter,
@@ -92,8 +92,8 @@ impl Workers {
     }
 
     /// Whether one more may come.
-    pub fn check_cap(&self, tenant: Option<&TenantId>, configured: bool) -> Result<(), CapReached> {
-        self.owned.check(tenant, configured)
+    pub fn check_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
+        self.owned.check(asker)
     }
 
     pub fn len(&self) -> usize {

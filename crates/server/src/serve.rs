@@ -120,16 +120,12 @@ fn engine_config(settings: &Settings) -> Config {
             discarded_ms: settings.retention.discarded.map(ms),
         },
         forget_idle_ms: ms(settings.retention.idle),
-        max_queues: settings.limits.queues,
-        max_queues_per_tenant: settings.limits.queues_per_tenant,
-        max_classes_per_tenant: settings.limits.classes_per_tenant,
         caps: caps(settings),
         metrics: MetricBounds {
             tenants: settings.metrics.labels,
             queues: settings.metrics.queues,
             pairs: settings.metrics.pairs,
         },
-        max_keys_per_tenant: settings.limits.rate_keys_per_tenant as u32,
         longest_pause_ms: ms(settings.limits.rate_limit_pause),
         most_pauses: settings.limits.rate_limit_pauses as u32,
         reschedule_ms: ms(settings.limits.reschedule_delay),
@@ -148,14 +144,19 @@ fn engine_config(settings: &Settings) -> Config {
 }
 
 fn caps(settings: &Settings) -> Caps {
-    let limits = &settings.limits;
+    let (limits, waiting) = (&settings.limits, settings.waiting());
     let cap = |total, per_tenant| Cap { total, per_tenant };
     Caps {
+        queues: cap(limits.queues, limits.queues_per_tenant),
+        classes: cap(limits.classes, limits.classes_per_tenant),
+        rate_limits: cap(limits.rate_limits, limits.rate_limits_per_tenant),
+        rate_keys_per_tenant: limits.rate_keys_per_tenant,
+        pools: cap(limits.pools, 0),
         workers: cap(limits.workers, limits.workers_per_tenant),
         schedules: cap(limits.crons, limits.crons_per_tenant),
         schedule_runs: cap(limits.cron_runs, limits.cron_runs_per_tenant),
-        waiting_fetches: cap(limits.waiting_fetches, limits.waiting_fetches_per_tenant),
-        waiting_enqueues: cap(limits.waiting_enqueues, limits.waiting_enqueues_per_tenant),
+        waiting_fetches: waiting.fetches,
+        waiting_enqueues: waiting.enqueues,
     }
 }
 

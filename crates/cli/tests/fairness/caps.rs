@@ -151,6 +151,35 @@ fn unfinished_runs_of_a_tenant_are_capped() {
 }
 
 #[test]
+fn limits_that_a_tenant_declares_are_capped_and_go_with_it() {
+    let mut server = start(&[("ROTA_LIMITS_RATE_LIMITS_PER_TENANT", "2")]);
+    let declare = |server: &Server, tenant: &str, key: &str| {
+        let key = format!("/ojs/v1/rate-limits/{key}");
+        caller(server, tenant).put(&key, json!({"concurrency": 3}))
+    };
+    for key in ["one", "two", "two"] {
+        declare(&server, "acme", key).expect(200);
+    }
+    for restarted in [false, true] {
+        if restarted {
+            server.restart();
+        }
+        let error = declare(&server, "acme", "three").expect_error(422, "TENANT_LIMIT_EXCEEDED");
+        assert_cap(&error, "acme", "rate_limits_per_tenant", 2);
+        assert!(text(&error["hint"]).contains("DELETE /ojs/v1/rate-limits/{key}"), "{error}");
+    }
+    declare(&server, "beta", "three").expect(200);
+    caller(&server, "acme").delete("/ojs/v1/rate-limits/one").expect(200);
+    declare(&server, "acme", "three").expect(200);
+    server.delete("/ojs/v1/admin/tenants/acme").expect(200);
+    for key in ["two", "three"] {
+        caller(&server, "acme").get(&format!("/ojs/v1/rate-limits/{key}")).expect(404);
+    }
+    caller(&server, "beta").get("/ojs/v1/rate-limits/three").expect(200);
+    declare(&server, "acme", "four").expect(200);
+}
+
+#[test]
 fn event_streams_of_a_tenant_are_capped() {
     let server = start(&[("ROTA_LIMITS_EVENT_STREAMS_PER_TENANT", "2")]);
     let open = |tenant: &str| {

@@ -37,13 +37,28 @@ fn the_last_queues_are_kept_for_tenants_without_any() {
     }
     let error = server.post("/ojs/v1/jobs", of("acme", "acme-9")).expect(422)["error"].clone();
     assert!(text(&error["hint"]).contains("limits.queues"), "{error}");
-    assert_eq!((&error["details"]["used"], &error["details"]["limit"]), (&json!(9), &json!(10)));
+    assert_eq!((&error["details"]["current"], &error["details"]["limit"]), (&json!(9), &json!(10)));
     put_tenant(&server, "acme", json!({"fairness_weight": 2}));
     server.enqueue(of("acme", "acme-9"));
     let full = server.post("/ojs/v1/jobs", of("beta", "beta-0")).expect(422)["error"].clone();
     assert!(text(&full["hint"]).contains("limits.queues"), "{full}");
     server.delete("/ojs/v1/admin/queues/acme-9?purge=true&confirm=true").expect(200);
     server.enqueue(of("beta", "beta-0"));
+}
+
+#[test]
+fn invented_tenants_leave_queues_to_configured_ones_and_operators() {
+    let server = start(&[("ROTA_LIMITS_QUEUES", "40")]);
+    put_tenant(&server, "known", json!({"fairness_weight": 2}));
+    let first = |n: u32| server.post("/ojs/v1/jobs", of(&format!("t{n}"), &format!("q{n}")));
+    (0..38).for_each(|n| {
+        first(n).expect(201);
+    });
+    first(38).expect_error(422, "invalid_request");
+    server.enqueue(of("known", "known"));
+    server.post("/ojs/v1/queues/mine/pause", json!({})).expect(200);
+    server.delete("/ojs/v1/admin/queues/q7?purge=true&confirm=true").expect(200);
+    server.enqueue(of("known", "more"));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use support::{process, small_disk, wire};
 mod dice;
 
 mod bad_input;
+mod connections;
 mod corrupt;
 mod envelope_fuzz;
 mod full_disk;

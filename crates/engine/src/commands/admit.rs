@@ -6,10 +6,11 @@ use rota_model::envelope::NewJob;
 use rota_model::{QueueName, Quota, Scope, State, TenantId};
 
 use super::drop_oldest::Drops;
+use crate::caps::InUse;
 use crate::scheduler::Size;
 use crate::scheduler::limits::{Partition, Window};
 use crate::tenant::TenantIx;
-use crate::{Engine, EventKind, Refusal};
+use crate::{Cap, Capped, Engine, EventKind, Refusal};
 
 /// What a batch brings, by tenant and by queue.
 #[derive(Default)]
@@ -162,7 +163,7 @@ impl Engine {
     }
 
     fn check_keys(&self, jobs: &[NewJob]) -> Result<(), Refusal> {
-        let most = self.config.max_keys_per_tenant;
+        let cap = Cap { total: usize::MAX, per_tenant: self.config.caps.rate_keys_per_tenant };
         let mut fresh: BTreeMap<&TenantId, Vec<&rota_model::RateLimit>> = BTreeMap::new();
         for job in jobs {
             let Some(limit) = &job.class.policy.limit else { continue };
@@ -184,10 +185,9 @@ impl Engine {
         }
         for (id, limits) in fresh {
             let tenant = self.tenants.find(id).map(|ix| self.tenants.get(ix));
-            let used = tenant.map_or(0, |one| one.keys as usize);
-            if used + limits.len() > most as usize {
-                return Err(Refusal::TooManyKeys { tenant: id.clone(), limit: most });
-            }
+            let own = tenant.map_or(0, |one| one.keys as usize);
+            let used = InUse { own, all: own };
+            cap.check(Capped::RateKeys, self.asker(Some(id)), used, limits.len())?;
         }
         Ok(())
     }

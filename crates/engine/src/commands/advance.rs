@@ -23,6 +23,7 @@ impl Engine {
             self.idle.next_look(),
             self.idle_limits.next().map(|at| self.in_monotonic_time(at)),
             self.scheduler.is_sweeping().then_some(0),
+            (!self.retries.is_empty()).then_some(0),
             self.classes.is_sweeping().then_some(0),
         ];
         let frozen = self.maintenance.enabled();

@@ -1,12 +1,18 @@
 //! Queues that are full: waiting for room, making room, and saying so.
 
+use std::ops::Bound;
+use std::sync::Arc;
+
 use rota_model::JobId;
 use rota_model::envelope::NewJob;
 
 use super::admit::{Load, Obstacle, Terms};
 use crate::effect::Pressure;
 use crate::queue::QueueIx;
-use crate::{Engine, EventKind, Refusal, Reply, WaiterId};
+use crate::{Backpressure, Engine, EventKind, Refusal, Reply, WaiterId};
+
+/// Waiting enqueues that are tried in one step. The rest is tried in the next.
+const TRIES: usize = 64;
 
 impl Engine {
     /// An enqueue waits until its queues have room.
@@ -19,9 +25,9 @@ impl Engine {
         self.blocked.add(id, jobs, self.now.mono.saturating_add(ms));
     }
 
-    pub(super) fn unblock(&mut self, id: WaiterId) -> Option<Vec<NewJob>> {
+    pub(super) fn unblock(&mut self, id: WaiterId) -> Option<Arc<[NewJob]>> {
         let waiting = self.blocked.remove(id)?;
-        for job in &waiting.jobs {
+        for job in &*waiting.jobs {
             if let Some(ix) = self.queues.find(&job.class.queue) {
                 self.queues.get_mut(ix).blocked.remove(&id);
             }
@@ -32,8 +38,9 @@ impl Engine {
     /// A job of this id has come in: no enqueue that waits may bring in another.
     pub(super) fn refuse_blocked_with(&mut self, job: JobId) {
         while let Some(waiter) = self.blocked.with_job(job) {
-            let jobs = self.unblock(waiter).unwrap_or_default();
-            let index = jobs.iter().position(|other| other.id == job).unwrap_or(0);
+            let jobs = self.unblock(waiter);
+            let index = jobs.and_then(|jobs| jobs.iter().position(|other| other.id == job));
+            let index = index.unwrap_or(0);
             let refusal = Refusal::IdTaken { id: job, index };
             self.out.woken.push((waiter, Reply::Refused(refusal)));
         }
@@ -46,7 +53,7 @@ impl Engine {
             let reply = match self.make_way(&jobs) {
                 Err(Obstacle::No(refusal)) => Reply::Refused(refusal),
                 Err(Obstacle::Wait(refusal)) => Reply::Refused(self.reject(refusal, &jobs)),
-                Ok(over) => self.accept_all(jobs, over),
+                Ok(over) => self.accept_all(jobs.to_vec(), over),
             };
             self.out.woken.push((id, reply));
         }
@@ -55,34 +62,58 @@ impl Engine {
     /// Jobs have left bounded queues: those that waited for that may come in, and it may be said
     /// that the queue is not nearly full any more.
     pub(crate) fn unblock_enqueues(&mut self) {
-        while let Some(ix) = self.queues_to_unblock.pop_first() {
-            self.admit_blocked(ix);
+        let mut tries = TRIES;
+        while tries > 0 {
+            let Some((ix, after)) = self.retries.next() else { return };
+            let up_to = self.admit_blocked(ix, after, &mut tries);
+            self.retries.tried(ix, up_to);
             self.tell_cleared(ix);
         }
     }
 
-    fn admit_blocked(&mut self, ix: QueueIx) {
-        while let Some(&id) = self.queues.get(ix).blocked.first() {
-            let Some(waiting) = self.blocked.get(id) else { return };
-            let jobs = waiting.jobs.clone();
-            match self.make_way(&jobs) {
-                Err(Obstacle::Wait(_)) => return,
-                Err(Obstacle::No(refusal)) => {
-                    self.unblock(id);
-                    self.out.woken.push((id, Reply::Refused(refusal)));
-                }
-                Ok(over) => {
-                    self.unblock(id);
-                    let reply = self.accept_all(jobs, over);
-                    self.out.woken.push((id, reply));
-                }
+    /// Tries the enqueues that wait for a queue, the first first. One that does not fit yet keeps
+    /// nobody else out. Gives the last one tried, if there may be more to try.
+    fn admit_blocked(
+        &mut self,
+        ix: QueueIx,
+        mut after: Option<WaiterId>,
+        tries: &mut usize,
+    ) -> Option<WaiterId> {
+        while *tries > 0 && !self.has_no_room(ix) {
+            let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+            let next = self.queues.get(ix).blocked.range((from, Bound::Unbounded)).next();
+            let id = *next?;
+            (*tries, after) = (*tries - 1, Some(id));
+            let jobs = self.blocked.get(id)?.jobs.clone();
+            let way = self.make_way(&jobs);
+            if matches!(way, Err(Obstacle::Wait(_))) {
+                continue;
             }
+            // It waits no more, so that the ids of its own jobs are not taken for another's.
+            self.unblock(id);
+            let reply = match way {
+                Err(Obstacle::No(refusal) | Obstacle::Wait(refusal)) => Reply::Refused(refusal),
+                Ok(over) => self.accept_all(jobs.to_vec(), over),
+            };
+            self.out.woken.push((id, reply));
         }
+        after.filter(|_| *tries == 0)
+    }
+
+    /// Not even one job fits into a queue whose enqueues wait.
+    fn has_no_room(&self, ix: QueueIx) -> bool {
+        let queue = self.queues.get(ix);
+        let Some(bounds) = queue.row.settings.bounds else { return false };
+        let (depth, bytes) = queue.jobs.load();
+        let full = |is: u64, most: u64| most > 0 && is >= most;
+        bounds.strategy == Backpressure::Block
+            && (full(depth, bounds.max_depth) || full(bytes, bounds.max_bytes))
     }
 
     /// Whether jobs may come in, once the oldest have gone where the queue wants that; and the
     /// limits that they cross and that only warn.
     pub(super) fn make_way(&mut self, jobs: &[NewJob]) -> Result<Vec<&'static str>, Obstacle> {
+        self.check_caps(jobs).map_err(|reached| Obstacle::No(reached.into()))?;
         let Terms { mut over, drops } = self.admits(jobs)?;
         if !drops.is_empty() {
             self.drop_jobs(drops);

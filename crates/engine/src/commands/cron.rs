@@ -6,10 +6,11 @@ use rota_model::envelope::{self, NewJob};
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::{ClassId, CronName, Ending, JobId, Live, Millis, Seq, State};
 
+use super::admit::Obstacle;
 use super::enqueue::Origin;
 use crate::cron::{Cron, Overlap};
 use crate::scheduler::Waiting;
-use crate::{CronSpec, Engine, EventKind, Refusal, Reply};
+use crate::{Capped, CronSpec, Engine, EventKind, Refusal, Reply};
 
 /// Why a run is left out, and the earlier one that stands in its way.
 struct Skip {
@@ -17,13 +18,21 @@ struct Skip {
     existing: Option<Seq>,
 }
 
+/// Why a run is skipped that may not come in.
+fn why_skipped(obstacle: &Obstacle) -> &'static str {
+    let Obstacle::No(Refusal::CapReached(reached)) = obstacle else { return "quota_exceeded" };
+    match reached.capped {
+        Capped::Queues => "too_many_queues",
+        Capped::Classes | Capped::KeptClasses => "too_many_classes",
+        _ => "quota_exceeded",
+    }
+}
+
 impl Engine {
     pub(crate) fn put_cron(&mut self, spec: &CronSpec) -> Reply {
         let tenant = &spec.class.tenant;
         let created = self.crons.get(&spec.name).is_none();
-        if created
-            && let Err(reached) = self.crons.check_cap(tenant, self.is_configured(Some(tenant)))
-        {
+        if created && let Err(reached) = self.crons.check_cap(self.asker(Some(tenant))) {
             return Reply::Refused(reached.into());
         }
         let mut cron = Cron::new(spec, self.wall());
@@ -108,9 +117,8 @@ impl Engine {
             return Err(Skip { reason: "overlap_skip", existing: Some(seq) });
         }
         let replaces = cron.row.overlap == Overlap::CancelPrevious && !cron.runs.is_empty();
-        let tenant = &cron.row.class.tenant;
-        let configured = self.is_configured(Some(tenant));
-        if !replaces && self.crons.check_run_cap(tenant, configured).is_err() {
+        let asker = self.asker(Some(&cron.row.class.tenant));
+        if !replaces && self.crons.check_run_cap(asker).is_err() {
             return Err(Skip { reason: "too_many_runs", existing: None });
         }
         let job = NewJob {
@@ -123,9 +131,10 @@ impl Engine {
             body: envelope::body_of_run(&cron.row.body, name, scheduled_for),
         };
         let skip = |reason| Skip { reason, existing: None };
+        let jobs = std::slice::from_ref(&job);
+        self.make_way(jobs).map_err(|obstacle| skip(why_skipped(&obstacle)))?;
         let class = self.class_id(&job.class).map_err(|_| skip("too_many_queues"))?;
-        let way = self.make_way(std::slice::from_ref(&job));
-        way.map(|_| (job, class)).map_err(|_| skip("quota_exceeded"))
+        Ok((job, class))
     }
 
     fn new_job_id(&mut self) -> JobId {

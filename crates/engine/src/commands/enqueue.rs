@@ -29,14 +29,11 @@ impl Engine {
     /// All jobs or none: everything that could refuse one is asked before the first is accepted.
     pub(crate) fn enqueue(&mut self, enqueue: Enqueue) -> Reply {
         let jobs = enqueue.jobs;
-        if let Err(refusal) = self.check_queues(&jobs).and_then(|()| self.check_classes(&jobs)) {
-            return Reply::Refused(refusal);
-        }
         let over = match (self.make_way(&jobs), enqueue.wait) {
             (Ok(over), _) => over,
             (Err(Obstacle::Wait(refusal)), Some((id, ms))) if ms > 0 && !self.closing => {
                 let tenant = only_tenant(&jobs);
-                if let Err(reached) = self.blocked.check_cap(tenant, self.is_configured(tenant)) {
+                if let Err(reached) = self.blocked.check_cap(self.asker(tenant)) {
                     self.reject(refusal, &jobs);
                     return Reply::Refused(reached.into());
                 }
@@ -163,6 +160,7 @@ impl Engine {
             let limited = slot.class.policy.limit.is_some();
             let tenant = self.tenants.get_mut(slot.tenant);
             tenant.living_classes += 1;
+            self.classes.living += 1;
             tenant.keys += u32::from(limited);
             if limited {
                 self.use_limit_again(class);
@@ -177,6 +175,7 @@ impl Engine {
             let limited = slot.class.policy.limit.is_some();
             let tenant = self.tenants.get_mut(slot.tenant);
             tenant.living_classes -= 1;
+            self.classes.living -= 1;
             tenant.keys -= u32::from(limited);
             if limited {
                 self.limited_class_is_idle(class);

@@ -24,9 +24,8 @@ impl Engine {
         let claimed = self.claim_for(&fetch);
         let wait = fetch.wait.filter(|(_, ms)| claimed.is_empty() && *ms > 0 && !self.closing);
         if wait.is_some() {
-            let tenant = fetch.tenant.as_ref();
-            let configured = self.is_configured(tenant);
-            if let Err(reached) = self.scheduler.fetches().check_cap(tenant, configured) {
+            let asker = self.asker(fetch.tenant.as_ref());
+            if let Err(reached) = self.scheduler.fetches().check_cap(asker) {
                 return Reply::Refused(reached.into());
             }
         }

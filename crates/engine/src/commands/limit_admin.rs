@@ -8,18 +8,12 @@ use rota_model::{ClassId, LimitKey, Millis, Rate, TenantId};
 use crate::command::{PutLimit, later};
 use crate::scheduler::Reconfigured;
 use crate::scheduler::limits::{Hold, LimitIx, LimitRow, Override, Partition};
-use crate::{Engine, EventKind, LimitGlance, Refusal, Reply};
-
-/// The most limits that may be there when another is spoken of.
-const MOST_LIMITS: usize = 1_000_000;
+use crate::{CapReached, Engine, EventKind, LimitGlance, Refusal, Reply};
 
 impl Engine {
     pub(crate) fn put_limit(&mut self, put: PutLimit) -> Reply {
         let partition = Partition { key: put.key, tenant: put.tenant };
-        let limits = self.scheduler.limits();
-        if limits.find(&partition).is_none() && limits.len() >= MOST_LIMITS {
-            return Reply::Refused(Refusal::TooManyLimits { limit: MOST_LIMITS });
-        }
+        let owner = partition.owner();
         let ix = self.scheduler.limit(&partition);
         let now = self.now.wall;
         let reason: Option<Arc<str>> = put.reason.map(Into::into);
@@ -42,6 +36,12 @@ impl Engine {
             row.hold = (until > now).then_some(Hold { until, reason });
         }
         row.reason = reason.or(row.reason.take());
+        // What an operator says about a shared key is the operator's, whoever paused it before.
+        row.owner = owner;
+        if let Err(reached) = self.check_limit_cap(ix, &row) {
+            self.forget_if_idle(ix);
+            return Reply::Refused(reached.into());
+        }
         self.say_of_limit(ix, row);
         let view = Box::new(self.limit_view(ix));
         self.forget_if_idle(ix);
@@ -53,31 +53,57 @@ impl Engine {
         let Some(ix) = self.scheduler.limits().find(&partition) else {
             return Reply::Refused(Refusal::UnknownLimit);
         };
-        let for_all = limit_is_global(self, ix);
-        let declared = self.config.limits.get(&key).copied().filter(|_| for_all);
-        let row = LimitRow { declared, from_file: declared.is_some(), ..LimitRow::default() };
-        self.say_of_limit(ix, row);
+        self.take_back(ix);
         let view = Box::new(self.limit_view(ix));
         self.forget_if_idle(ix);
         Reply::Limit(view)
     }
 
+    /// Removes all that a tenant has declared and paused.
+    pub(crate) fn clear_limits_of(&mut self, tenant: &TenantId) {
+        for ix in self.limit_owners.of(tenant) {
+            self.take_back(ix);
+            self.forget_if_idle(ix);
+        }
+    }
+
+    /// Only what the configuration declares holds from now on.
+    fn take_back(&mut self, ix: LimitIx) {
+        let Partition { key, tenant } = &self.scheduler.limits().limit(ix).partition;
+        let declared = self.config.limits.get(key).copied().filter(|_| tenant.is_none());
+        let row = LimitRow { declared, from_file: declared.is_some(), ..LimitRow::default() };
+        self.say_of_limit(ix, row);
+    }
+
+    /// Whether a limit may have a row on disk, if it had none.
+    fn check_limit_cap(&self, ix: LimitIx, row: &LimitRow) -> Result<(), CapReached> {
+        let known = &self.scheduler.limits().limit(ix).row;
+        match known.written().is_none() && row.written().is_some() {
+            true => self.limit_owners.check_cap(self.asker(row.owner.as_ref())),
+            false => Ok(()),
+        }
+    }
+
     /// Something else is said about a limit: it is written down and takes effect.
     fn say_of_limit(&mut self, ix: LimitIx, mut row: LimitRow) {
-        if row.hold.is_none() && row.replaced.is_none() && row.declared.is_none() {
-            row.reason = None;
+        let written = row.written();
+        if written.is_none() {
+            (row.reason, row.owner) = (None, None);
         }
-        let partition = self.scheduler.limits().limit(ix).partition.clone();
+        let limit = self.scheduler.limits().limit(ix);
+        let partition = limit.partition.clone();
+        if let Some(before) = limit.row.written() {
+            self.limit_owners.remove(before.owner.as_ref(), ix);
+        }
         let name = partition.name();
-        let written = LimitRow {
-            declared: row.declared.filter(|_| !row.from_file),
-            from_file: false,
-            ..row.clone()
-        };
-        if written == LimitRow::default() {
-            self.out.mutations.push(Mutation::Remove(Kind::Limit, name.as_str().into()));
-        } else {
+        if let Some(written) = written {
+            if let Some(owner) = &written.owner {
+                self.meet_tenant(owner);
+            }
+            self.limit_owners.add(written.owner.as_ref(), ix);
             self.put(Kind::Limit, &name, &written);
+        } else {
+            self.out.mutations.push(Mutation::Remove(Kind::Limit, name.as_str().into()));
         }
         self.scheduler.reconfigured(Reconfigured::Said(ix, row));
         if partition.tenant.is_none() {
@@ -104,7 +130,7 @@ impl Engine {
     }
 
     /// A handler met the limit that its job's key stands for: nothing of the key starts until then.
-    /// `None` when the job has no key.
+    /// `None` when the job has no key, or its tenant has as many keys with a row as it may have.
     pub(crate) fn pause_key(
         &mut self,
         class: ClassId,
@@ -123,7 +149,13 @@ impl Engine {
             let held = self.scheduler.limits().limit(ix);
             let tenant = held.partition.tenant.clone();
             let hold = Some(Hold { until, reason: reason.clone() });
-            let row = LimitRow { hold, ..held.row.clone() };
+            // It counts for whoever spoke of it first.
+            let owner = match held.row.written() {
+                Some(row) => row.owner,
+                None => self.owner_of(class).cloned(),
+            };
+            let row = LimitRow { hold, owner, ..held.row.clone() };
+            self.check_limit_cap(ix, &row).ok()?;
             self.say_of_limit(ix, row);
             let (key, until) = (limit.key, Some(until));
             self.emit(EventKind::LimitAdjusted { key, tenant, until, reason });
@@ -151,8 +183,4 @@ impl Engine {
         let remaining = u64::from(most).saturating_sub(limit.active);
         Some(LimitGlance { limit: u64::from(most), remaining, resets: wall })
     }
-}
-
-fn limit_is_global(engine: &Engine, ix: LimitIx) -> bool {
-    engine.scheduler.limits().limit(ix).partition.tenant.is_none()
 }

@@ -3,14 +3,18 @@
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::{PoolConfig, PoolName, WorkerId};
 
+use crate::caps::InUse;
 use crate::scheduler::{PoolChange, PoolRow, Reconfigured};
-use crate::{Engine, EventKind, Origin, Refusal, Reply};
+use crate::{Capped, Engine, EventKind, Origin, Refusal, Reply};
 
 impl Engine {
     pub(crate) fn put_pool(&mut self, name: PoolName, config: PoolConfig) -> Reply {
         let known = self.scheduler.pools().get(&name).map(|pool| pool.config().clone());
-        if known.is_none() && self.scheduler.pools().len() >= self.config.max_pools {
-            return Reply::Refused(Refusal::TooManyPools { limit: self.config.max_pools });
+        let used = InUse { own: 0, all: self.scheduler.pools().len() };
+        // Pools are operators'.
+        let checked = self.config.caps.pools.check(Capped::Pools, self.asker(None), used, 1);
+        if let (None, Err(reached)) = (&known, checked) {
+            return Reply::Refused(reached.into());
         }
         self.put(Kind::Pool, &name, &PoolRow { config: config.clone() });
         // There may have been a pool of this name, whose jobs are still active.

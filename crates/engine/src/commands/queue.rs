@@ -47,7 +47,6 @@ impl Engine {
             self.write_tenant(tenant);
             self.set_shard_pause(ix, tenant, None);
         }
-        self.count_queue_out(ix);
         self.queues.delete(ix);
         self.out.mutations.push(Mutation::Remove(Kind::Queue, (**name).into()));
         self.out.mutations.push(Mutation::ForgetHistoryOf((**name).into()));
@@ -55,16 +54,8 @@ impl Engine {
         self.clear_limit(LimitKey::of_queue(name), None);
         self.queue_changed(ix);
         // Whoever waits for room in it need not any more.
-        self.queues_to_unblock.insert(ix);
+        self.retries.add(ix);
         Reply::Queue(Box::new(view))
-    }
-
-    /// The queue counts for its owner no more.
-    pub(crate) fn count_queue_out(&mut self, ix: QueueIx) {
-        let owner = self.queues.get_mut(ix).row.owner.take();
-        if let Some(owner) = owner.and_then(|id| self.tenants.find(&id)) {
-            self.tenants.get_mut(owner).queues -= 1;
-        }
     }
 
     fn change_queue(
@@ -84,7 +75,7 @@ impl Engine {
             self.emit(event);
         }
         self.queue_changed(ix);
-        self.queues_to_unblock.insert(ix);
+        self.retries.add(ix);
         Reply::Queue(Box::new(self.queue_view(ix)))
     }
 

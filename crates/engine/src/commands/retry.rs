@@ -22,6 +22,7 @@ impl Engine {
         };
         let (seq, class) = (done.seq, done.class);
         let about = self.classes.slot(class).class.clone();
+        self.check_classes(std::iter::once(&*about))?;
         // Its queue may have been deleted.
         self.queue_ix(&about.queue, Some(&about.tenant))?;
         self.classes.count_forgotten(class, done.ending);

@@ -87,8 +87,9 @@ impl Engine {
         let view = Box::new(self.tenant_view(ix));
         self.forget_noise(ix);
         self.resume_all_shards(ix);
+        self.clear_limits_of(id);
         let tenant = self.tenants.get(ix);
-        if tenant.file.is_some() || !tenant.classes.is_empty() || tenant.queues > 0 {
+        if tenant.file.is_some() || !tenant.classes.is_empty() || self.queues.any_made_by(id) {
             // The configuration, finished jobs or queues still refer to it.
             let before = Some(tenant.config().clone());
             let note =

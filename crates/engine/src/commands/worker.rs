@@ -76,7 +76,7 @@ impl Engine {
             }
             return Ok(());
         }
-        self.workers.check_cap(tenant, self.is_configured(tenant))?;
+        self.workers.check_cap(self.asker(tenant))?;
         let about = Registration { tenant: tenant.cloned(), ..Registration::named(id.clone()) };
         let row = WorkerRow { about, since: wall, directive: None, beats: false };
         let worker = Worker::new(row, wall, mono);

@@ -6,7 +6,7 @@ use rota_model::{PoolName, QueueName, TenantId, WorkerId};
 
 use super::pool::Pools;
 use crate::queue::QueueIx;
-use crate::{Cap, CapCounter, CapReached, Capped, Fetch, WaiterId};
+use crate::{Asker, Cap, CapCounter, CapReached, Capped, Fetch, WaiterId};
 
 pub(crate) struct Fetches {
     owned: CapCounter,
@@ -76,8 +76,8 @@ impl Fetches {
     }
 
     /// Whether one more may wait.
-    pub fn check_cap(&self, tenant: Option<&TenantId>, configured: bool) -> Result<(), CapReached> {
-        self.owned.check(tenant, configured)
+    pub fn check_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
+        self.owned.check(asker)
     }
 
     pub fn add(

@@ -27,8 +27,6 @@ pub(crate) struct Tenant {
     /// Classes of its living jobs, and those of them that have a limit.
     pub living_classes: u32,
     pub keys: u32,
-    /// Queues that it has made.
-    pub queues: u32,
     /// It was said that its jobs wait because it has as many active ones as it may have.
     pub told_capped: bool,
     /// Enqueued jobs, where their rate is limited.
@@ -108,7 +106,6 @@ impl Tenants {
             classes: Vec::new(),
             living_classes: 0,
             keys: 0,
-            queues: 0,
             told_capped: false,
             enqueued: None,
             counters: None,

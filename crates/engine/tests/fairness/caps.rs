@@ -19,6 +19,8 @@ fn world() -> World {
         schedule_runs: cap,
         waiting_fetches: cap,
         waiting_enqueues: cap,
+        rate_limits: cap,
+        ..Caps::default()
     };
     World::with(Config { caps, ..Config::default() })
 }

@@ -5,7 +5,7 @@ use rota_engine::{Command, Config, QueueSettings, Reply, WaiterId};
 use rota_model::{QueueName, Seq, TenantId};
 use serde_json::json;
 
-use crate::world::{World, job, name, pool};
+use crate::world::{World, cap_queues, job, name, pool};
 
 const HOUR: u64 = 3_600_000;
 
@@ -98,7 +98,7 @@ fn what_has_something_is_remembered() {
 
 #[test]
 fn whoever_comes_later_inherits_nothing() {
-    let config = Config { max_queues_per_tenant: 3, ..Config::default() };
+    let config = Config { caps: cap_queues(3), ..Config::default() };
     let mut world = World::with(config);
     world.put_pool("p", json!({"queues": ["q0", "q1", "q2", "other"], "strategy": "weighted"}));
     for round in 0..6u32 {

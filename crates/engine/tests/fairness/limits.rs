@@ -1,4 +1,4 @@
-use crate::world::{World, concurrency, count, job, rate};
+use crate::world::{World, cap_keys, concurrency, count, job, rate};
 use rota_engine::{Command, Config, EventKind, Refusal, Reply, Strategy};
 use rota_model::{LimitKey, Millis, State};
 use serde_json::json;
@@ -232,13 +232,13 @@ fn a_job_that_only_ever_meets_a_limit_ends() {
 
 #[test]
 fn keys_per_tenant_are_bounded() {
-    let config = rota_engine::Config { max_keys_per_tenant: 3, ..Default::default() };
+    let config = rota_engine::Config { caps: cap_keys(3), ..Default::default() };
     let mut world = World::with(config);
     for key in ["a", "b", "c"] {
         world.enqueue(&job("t").limit(concurrency(key, 1)), 1);
     }
     let reply = world.try_enqueue(&[job("t").limit(concurrency("d", 1))], 0);
-    assert!(matches!(reply, Reply::Refused(rota_engine::Refusal::TooManyKeys { .. })), "{reply:?}");
+    assert!(matches!(reply, Reply::Refused(Refusal::CapReached(_))), "{reply:?}");
     world.enqueue(&job("t").limit(concurrency("a", 1)), 1);
     world.enqueue(&job("u").limit(concurrency("d", 1)), 1);
 }
@@ -326,7 +326,7 @@ fn a_tenant_that_is_served_elsewhere_gets_its_part_of_a_shared_key() {
 
 #[test]
 fn a_key_is_in_use_while_a_job_with_it_lives() {
-    let mut world = World::with(Config { max_keys_per_tenant: 3, ..Config::default() });
+    let mut world = World::with(Config { caps: cap_keys(3), ..Config::default() });
     let keys = ["k0", "k1", "k2", "k3", "k4", "k5", "k6"];
     let keyed = |key| job("a").limit(concurrency(key, 1));
     for key in keys {
@@ -342,10 +342,10 @@ fn a_key_is_in_use_while_a_job_with_it_lives() {
         world.enqueue(&keyed(*key), 1);
     }
     let fourth = world.try_enqueue(&[keyed("k3")], 0);
-    assert!(matches!(fourth, Reply::Refused(Refusal::TooManyKeys { limit: 3, .. })), "{fourth:?}");
+    assert!(matches!(fourth, Reply::Refused(Refusal::CapReached(_))), "{fourth:?}");
     world.crash(1_000);
     let fourth = world.try_enqueue(&[keyed("k3")], 0);
-    assert!(matches!(fourth, Reply::Refused(Refusal::TooManyKeys { .. })), "{fourth:?}");
+    assert!(matches!(fourth, Reply::Refused(Refusal::CapReached(_))), "{fourth:?}");
     let one = world.fetch(1).pop().unwrap();
     world.ack(one.seq);
     world.enqueue(&keyed("k3"), 1);

@@ -1,6 +1,6 @@
 //! How many queues and classes a tenant may have.
 
-use rota_engine::{Command, Config, Refusal, Reply};
+use rota_engine::{Cap, CapReached, Capped, Caps, Command, Config, Refusal, Reply};
 use rota_model::{QueueName, TenantId};
 use serde_json::json;
 
@@ -10,11 +10,23 @@ fn in_queue(tenant: &'static str, n: usize) -> Job {
     job(tenant).queue(name(format!("{tenant}-{n}")))
 }
 
-fn refusal(reply: Reply) -> Refusal {
+fn world(caps: Caps) -> World {
+    World::with(Config { caps, ..Config::default() })
+}
+
+fn refusal(reply: Reply) -> CapReached {
     match reply {
-        Reply::Refused(refusal) => refusal,
+        Reply::Refused(Refusal::CapReached(reached)) => reached,
         other => panic!("{other:?}"),
     }
+}
+
+/// What is refused to whom: so many more beside its own, and those of all.
+fn assert_full(reply: Reply, capped: Capped, who: &str, more: usize, (own, all): (usize, usize)) {
+    let reached = refusal(reply);
+    assert_eq!(reached.tenant.as_deref(), Some(who), "{reached:?}");
+    let counted = (reached.capped, reached.more, reached.own, reached.all);
+    assert_eq!(counted, (capped, more, own, all), "{reached:?}");
 }
 
 fn delete(world: &mut World, queue: &str) {
@@ -24,69 +36,91 @@ fn delete(world: &mut World, queue: &str) {
 
 #[test]
 fn a_tenant_makes_so_many_queues_and_others_go_on() {
-    let config = Config { max_queues: 20, max_queues_per_tenant: 3, ..Config::default() };
-    let mut world = World::with(config);
+    let queues = Cap { total: 20, per_tenant: 3 };
+    let mut world = world(Caps { queues, ..Caps::default() });
     let a = TenantId::parse("a").unwrap();
     for n in 0..3 {
         world.enqueue(&in_queue("a", n), 1);
     }
-    let full = || Refusal::TenantQueues { tenant: a.clone(), current: 3, maximum: 3 };
-    assert_eq!(refusal(world.try_enqueue(&[in_queue("a", 3)], 0)), full());
+    let full = |reply: Reply, all| assert_full(reply, Capped::Queues, "a", 1, (3, all));
+    full(world.try_enqueue(&[in_queue("a", 3)], 0), 3);
     let paused = Command::PauseShard(a.clone(), QueueName::parse("new").unwrap());
-    assert_eq!(refusal(world.apply(paused)), full());
+    full(world.apply(paused), 3);
     world.enqueue(&in_queue("a", 0), 1);
     world.enqueue(&in_queue("b", 0), 1);
     world.enqueue(&job("a").queue("b-0"), 1);
     world.crash(0);
-    assert_eq!(refusal(world.try_enqueue(&[in_queue("a", 3)], 0)), full());
+    full(world.try_enqueue(&[in_queue("a", 3)], 0), 4);
     // Whatever counts can be removed.
     let last = world.fetch_with(&["a-2"], 1, |_| {}).remove(0);
     world.ack(last.seq);
     delete(&mut world, "a-2");
     world.enqueue(&in_queue("a", 3), 1);
     let batch = [in_queue("c", 0), in_queue("c", 1), in_queue("c", 2), in_queue("c", 3)];
-    let c = TenantId::parse("c").unwrap();
-    let whole = Refusal::TenantQueues { tenant: c, current: 3, maximum: 3 };
-    assert_eq!(refusal(world.try_enqueue(&batch, 0)), whole);
+    assert_full(world.try_enqueue(&batch, 0), Capped::Queues, "c", 4, (0, 4));
     assert!(world.engine.queue("c-0").is_none(), "all or none");
 }
 
 #[test]
-fn the_last_tenth_is_for_tenants_without_queues_and_configured_ones() {
-    let config = Config { max_queues: 20, ..Config::default() };
-    let mut world = World::with(config);
+fn invented_tenants_leave_the_last_twentieth_to_configured_ones_and_operators() {
+    let mut world = world(Caps { queues: Cap { total: 40, per_tenant: 100 }, ..Caps::default() });
     world.tenant("known", json!({"weight": 2}));
     world.enqueue(&in_queue("known", 0), 1);
-    for n in 0..17 {
+    for n in 0..35 {
         world.enqueue(&in_queue("greedy", n), 1);
     }
-    let tenant = TenantId::parse("greedy").unwrap();
-    let reserved = Refusal::QueuesReserved { tenant, current: 17, used: 18, limit: 20 };
-    assert_eq!(refusal(world.try_enqueue(&[in_queue("greedy", 17)], 0)), reserved);
+    let full = |reply: Reply, who: &str, used| assert_full(reply, Capped::Queues, who, 1, used);
+    full(world.try_enqueue(&[in_queue("greedy", 35)], 0), "greedy", (35, 36));
     world.enqueue(&in_queue("newcomer", 0), 1);
-    let more = refusal(world.try_enqueue(&[in_queue("newcomer", 1)], 0));
-    assert!(matches!(more, Refusal::QueuesReserved { current: 1, used: 19, .. }), "{more:?}");
+    full(world.try_enqueue(&[in_queue("newcomer", 1)], 0), "newcomer", (1, 37));
+    world.enqueue(&in_queue("another", 0), 1);
+    full(world.try_enqueue(&[in_queue("third", 0)], 0), "third", (0, 38));
     world.enqueue(&in_queue("known", 1), 1);
-    for tenant in ["known", "late"] {
-        let full = refusal(world.try_enqueue(&[in_queue(tenant, 2)], 0));
-        assert_eq!(full, Refusal::TooManyQueues { limit: 20 });
-    }
+    let reply = world.apply(Command::PauseQueue(QueueName::parse("operators").unwrap()));
+    assert!(matches!(reply, Reply::Queue(_)), "{reply:?}");
+    full(world.try_enqueue(&[in_queue("known", 2)], 0), "known", (2, 40));
+    let reply = world.apply(Command::PauseQueue(QueueName::parse("one-more").unwrap()));
+    assert_eq!(refusal(reply).tenant, None);
+    world.crash(0);
+    full(world.try_enqueue(&[in_queue("greedy", 35)], 0), "greedy", (35, 40));
+}
+
+#[test]
+fn invented_tenants_leave_classes_to_configured_ones() {
+    let classes = Cap { total: 40, per_tenant: 100 };
+    let mut world = world(Caps { classes, ..Caps::default() });
+    world.tenant("known", json!({"weight": 2}));
+    let mut number = 0;
+    let reply = loop {
+        let reply = world.try_enqueue(&[job(name(format!("t{number}")))], 0);
+        match reply {
+            Reply::Enqueued(_) => number += 1,
+            refused => break refused,
+        }
+    };
+    assert_eq!(number, 38);
+    assert_full(reply, Capped::Classes, "t38", 1, (0, 38));
+    world.enqueue(&job("t0"), 5);
+    world.enqueue(&job("known"), 1);
+    // A job that ends leaves its place to the next tenant.
+    let first = world.fetch(3);
+    first.iter().for_each(|job| world.ack(job.seq));
+    world.enqueue(&job("t38"), 1);
 }
 
 #[test]
 fn classes_per_tenant_are_bounded_while_they_have_jobs() {
-    let mut world = World::with(Config { max_classes_per_tenant: 3, ..Config::default() });
+    let classes = Cap { total: 1_000, per_tenant: 3 };
+    let mut world = world(Caps { classes, ..Caps::default() });
     let kind = |tenant, n: usize| job(tenant).kind(name(format!("kind-{n}")));
     for n in 0..3 {
         world.enqueue(&kind("a", n), 2);
     }
-    let tenant = || TenantId::parse("a").unwrap();
-    let full = Refusal::TenantClasses { tenant: tenant(), current: 3, maximum: 3, kept: false };
-    assert_eq!(refusal(world.try_enqueue(&[kind("a", 3)], 0)), full);
+    assert_full(world.try_enqueue(&[kind("a", 3)], 0), Capped::Classes, "a", 1, (3, 3));
     world.enqueue(&kind("a", 0), 1);
     world.enqueue(&kind("b", 3), 1);
     world.crash(0);
-    assert_eq!(refusal(world.try_enqueue(&[kind("a", 3)], 0)), full);
+    assert_full(world.try_enqueue(&[kind("a", 3)], 0), Capped::Classes, "a", 1, (3, 4));
     while let Some(job) = world.fetch(1).pop() {
         world.ack(job.seq);
     }
@@ -96,7 +130,6 @@ fn classes_per_tenant_are_bounded_while_they_have_jobs() {
         let job = world.fetch(1).remove(0);
         world.ack(job.seq);
     }
-    let full = Refusal::TenantClasses { tenant: tenant(), current: 30, maximum: 30, kept: true };
-    assert_eq!(refusal(world.try_enqueue(&[kind("a", 30)], 0)), full);
+    assert_full(world.try_enqueue(&[kind("a", 30)], 0), Capped::KeptClasses, "a", 1, (30, 31));
     world.enqueue(&kind("a", 29), 1);
 }

@@ -1,6 +1,7 @@
 use crate::world::{World, job};
 use rota_engine::{
-    Backpressure, Bounds, Command, CronSpec, EventKind, Overlap, QueueSettings, Reply,
+    Backpressure, Bounds, Cap, Caps, Command, Config, CronSpec, EventKind, Overlap, QueueSettings,
+    Reply,
 };
 use rota_model::cron::Schedule;
 use rota_model::{Class, CronName, JobType, Millis, Policy, QueueName, State, TenantId};
@@ -249,4 +250,32 @@ fn skips_of_a_time_without_the_schedule_are_reported_unless_it_was_disabled() {
         let expected: &[&str] = if disabled { &[] } else { &["2026-03-08T07:30:00.000Z"] };
         assert_eq!(dst_skips(&mut world), expected);
     }
+}
+
+#[test]
+fn a_run_obeys_the_caps_on_queues_and_classes() {
+    let capped = |caps: Caps| World::with(Config { caps, ..Config::default() });
+    let one = Cap { total: 100, per_tenant: 1 };
+    let reasons = |world: &World| -> Vec<&'static str> {
+        let reason = |event: &EventKind| match event {
+            EventKind::CronSkipped { reason, .. } => Some(*reason),
+            _ => None,
+        };
+        world.events.iter().filter_map(reason).collect()
+    };
+    let mut world = capped(Caps { classes: one, ..Caps::default() });
+    let other = world.enqueue(&job("a").kind("other"), 1)[0];
+    world.apply(put(("a", "often"), Overlap::Allow));
+    world.pass(MINUTE);
+    assert_eq!((runs(&world), reasons(&world)), (0, vec!["too_many_classes"]));
+    world.fetch(1);
+    world.ack(other);
+    world.pass(MINUTE);
+    assert_eq!((runs(&world), reasons(&world).len()), (1, 1));
+
+    let mut world = capped(Caps { queues: one, ..Caps::default() });
+    world.enqueue(&job("a").queue("other"), 1);
+    world.apply(put(("a", "often"), Overlap::Allow));
+    world.pass(MINUTE);
+    assert_eq!((runs(&world), reasons(&world)), (0, vec!["too_many_queues"]));
 }

@@ -2,7 +2,7 @@
 
 use rota_engine::Config;
 
-use crate::world::{World, job, name};
+use crate::world::{World, cap_queues, job, name};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 3_600_000;
@@ -19,7 +19,7 @@ fn enqueued(world: &World, length: i64) -> (u64, u64) {
 
 #[test]
 fn closing_a_minute_is_bounded_however_many_queues_there_are() {
-    let mut world = World::with(Config { max_queues_per_tenant: 2_000, ..Config::default() });
+    let mut world = World::with(Config { caps: cap_queues(2_000), ..Config::default() });
     for n in 0..2_000 {
         world.enqueue(&job("a").queue(name(format!("q{n}"))), 1);
     }

@@ -1,6 +1,6 @@
 //! What a start costs does not depend on how much waits, in steps of the scheduler.
 
-use crate::world::{Job, World, concurrency, job, name, pool};
+use crate::world::{Job, World, cap_queues, concurrency, job, name, pool};
 use rota_engine::{Command, Config, Fetch, QueueSettings, Reply, WaiterId};
 use rota_model::{FairnessScope, QueueName, TenantId};
 use serde_json::json;
@@ -10,7 +10,7 @@ const STARTS: usize = 100;
 
 /// One tenant may have as many queues as the load needs.
 fn large_world() -> World {
-    World::with(Config { max_queues_per_tenant: 100_000, ..Config::default() })
+    World::with(Config { caps: cap_queues(100_000), ..Config::default() })
 }
 
 /// Steps of one run of this on average.

@@ -5,9 +5,9 @@ mod store;
 use std::collections::BTreeMap;
 
 use rota_engine::{
-    Ack, Claimed, Command, Config, Effects, Engine, Enqueue, EventKind, Failure, Fetch, Holder,
-    Interval, Nack, Now, Preference, PutLimit, Reply, Restore, Settle, Target, TenantChange,
-    WaiterId,
+    Ack, Cap, Caps, Claimed, Command, Config, Effects, Engine, Enqueue, EventKind, Failure, Fetch,
+    Holder, Interval, Nack, Now, Preference, PutLimit, Reply, Restore, Settle, Target,
+    TenantChange, WaiterId,
 };
 use rota_model::envelope::NewJob;
 use rota_model::limit::parse_rate_limit;
@@ -78,6 +78,16 @@ impl Job {
     pub fn limit(self, limit: Value) -> Self {
         Self { limit: Some(limit), ..self }
     }
+}
+
+/// So many queues for each tenant.
+pub fn cap_queues(per_tenant: usize) -> Caps {
+    Caps { queues: Cap { total: 100_000, per_tenant }, ..Caps::default() }
+}
+
+/// So many rate limits on the jobs of each tenant.
+pub fn cap_keys(rate_keys_per_tenant: usize) -> Caps {
+    Caps { rate_keys_per_tenant, ..Caps::default() }
 }
 
 impl World {

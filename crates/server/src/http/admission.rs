@@ -5,6 +5,7 @@ use axum::http::{HeaderMap, HeaderValue, Response};
 use rota_engine::Admission;
 
 use super::error::ApiError;
+use super::listen::is_kept_back;
 
 /// The longest that an enqueue may wait for room, in seconds.
 const LONGEST_WAIT: u64 = 300;
@@ -14,9 +15,10 @@ pub(super) fn wait_for_room(headers: &HeaderMap) -> Result<u64, ApiError> {
     let Some(value) = headers.get("ojs-block-timeout") else { return Ok(0) };
     let seconds = value.to_str().ok().and_then(|text| text.trim().parse::<f64>().ok());
     match seconds {
-        Some(seconds) if (0.0..=LONGEST_WAIT as f64).contains(&seconds) => {
-            Ok((seconds * 1_000.0) as u64)
-        }
+        Some(seconds) if (0.0..=LONGEST_WAIT as f64).contains(&seconds) => match is_kept_back() {
+            true => Ok(0),
+            false => Ok((seconds * 1_000.0) as u64),
+        },
         _ => Err(ApiError::invalid_request(format!(
             "The header OJS-Block-Timeout must be a number of seconds from 0 to {LONGEST_WAIT}."
         ))

@@ -1,4 +1,4 @@
-//! Caps on what all tenants share.
+//! Caps on what all tenants share, as answers.
 
 use axum::http::StatusCode;
 use rota_engine::{CapReached, Capped};
@@ -13,12 +13,40 @@ struct Words {
     setting: &'static str,
     /// How there is room again.
     remedy: &'static str,
-    /// Seconds until it may be worth trying again, where room is made without the caller's doing.
+    /// Seconds until it may be worth trying again, where room may come without the caller's doing.
     retry_after: Option<u64>,
 }
 
 fn words(capped: Capped) -> Words {
     let (things, setting, remedy, retry_after) = match capped {
+        Capped::Queues => {
+            ("queues", "queues", "Delete one with DELETE /ojs/v1/admin/queues/{name}", Some(60))
+        }
+        Capped::Classes => (
+            "classes (queue, type, priority and policy) of unfinished jobs",
+            "classes",
+            "Finish or delete jobs, or use fewer types and policies",
+            Some(60),
+        ),
+        Capped::KeptClasses => (
+            "classes (queue, type, priority and policy) of jobs, finished ones included",
+            "classes",
+            "Delete finished jobs, or keep them for less time",
+            Some(60),
+        ),
+        Capped::RateKeys => (
+            "rate limits on unfinished jobs",
+            "rate_keys",
+            "Use fewer keys, each of which is a line of its own, or let jobs finish",
+            Some(60),
+        ),
+        Capped::RateLimits => (
+            "rate limits with a declaration, an override or a pause",
+            "rate_limits",
+            "Remove one with DELETE /ojs/v1/rate-limits/{key}",
+            None,
+        ),
+        Capped::Pools => ("pools", "pools", "Delete one", None),
         Capped::Workers => (
             "workers",
             "workers",
@@ -48,51 +76,59 @@ fn words(capped: Capped) -> Words {
 
 pub(super) fn error(reached: &CapReached) -> ApiError {
     let words = words(reached.capped);
-    let error = match &reached.tenant {
+    match &reached.tenant {
         Some(tenant) if reached.is_tenants() => of_tenant(reached, &words, tenant),
         _ => of_all(reached, &words),
-    };
-    match words.retry_after {
-        Some(seconds) => error.retry_after(seconds),
-        None => error,
     }
 }
 
 fn of_tenant(reached: &CapReached, words: &Words, tenant: &str) -> ApiError {
     let Words { things, setting, remedy, retry_after } = words;
+    let CapReached { own, more, per_tenant: most, .. } = reached;
+    let asks = match more {
+        1 => String::new(),
+        more => format!(" and asks for {more} more"),
+    };
+    let text =
+        format!("Tenant '{tenant}' has {own} {things}{asks}, and {most} is the most for a tenant.");
     let status = match retry_after {
         Some(_) => StatusCode::TOO_MANY_REQUESTS,
         None => StatusCode::UNPROCESSABLE_ENTITY,
     };
-    let (own, most) = (reached.own, reached.per_tenant);
-    let text =
-        format!("Tenant '{tenant}' has {own} {things}, and {most} is the most for a tenant.");
-    ApiError::new(status, "TENANT_LIMIT_EXCEEDED", text)
+    let error = ApiError::new(status, "TENANT_LIMIT_EXCEEDED", text)
         .hint(format!("{remedy}; an operator can raise limits.{setting}_per_tenant."))
         .member("tenant_id", tenant)
         .member("limit", format!("{setting}_per_tenant"))
-        .member("current", own)
-        .member("maximum", most)
+        .member("current", *own)
+        .member("maximum", *most);
+    match retry_after {
+        Some(seconds) => error.retry_after(*seconds),
+        None => error,
+    }
 }
 
 fn of_all(reached: &CapReached, words: &Words) -> ApiError {
-    let Words { things, setting, remedy, .. } = words;
-    let CapReached { own, all, total, tenant, .. } = reached;
+    let Words { things, setting, remedy, retry_after } = words;
+    let CapReached { own, more, all, total, tenant, .. } = reached;
     let text = match tenant {
-        Some(tenant) => format!(
+        Some(tenant) if all + more <= *total => format!(
             "There are {all} {things}, of which tenant '{tenant}' has {own}. The rest of \
              limits.{setting} ({total}) is kept for tenants that have none, for tenants that are \
              configured, and for operators."
         ),
-        None => format!("There are {all} {things} already, which is the limit."),
+        _ if *more > 1 => {
+            format!("There are {all} {things}, and {more} more are over the limit of {total}.")
+        }
+        _ => format!("There are {all} {things} already, which is the limit."),
     };
     let error = match reached.capped {
-        Capped::Workers | Capped::Schedules | Capped::ScheduleRuns => {
-            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", text)
-        }
+        // These come and go by themselves, and by the second.
         Capped::WaitingFetches | Capped::WaitingEnqueues | Capped::EventStreams => {
-            ApiError::busy(text)
+            ApiError::busy(text).retry_after(retry_after.unwrap_or(1))
         }
+        Capped::Workers => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", text)
+            .retry_after(retry_after.unwrap_or(60)),
+        _ => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", text),
     };
     let error = match tenant {
         Some(tenant) => error.detail("tenant_id", tenant.to_string()).detail("own", *own),

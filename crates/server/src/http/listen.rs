@@ -10,16 +10,44 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::Entrance;
+use super::error::ApiError;
 
 /// Connections that may wait to be accepted. When all clients of a large service come back at the
 /// same moment, the system resets those that do not fit.
 const BACKLOG: u32 = 4096;
 
+/// How long a client may take to send the head, and the body, of a request on a connection that is
+/// kept back.
+const SHORT_WAIT: Duration = Duration::from_secs(5);
+/// How long such a connection may be open in all, so that nobody holds it by not reading the answer.
+const SHORT_LIFE: Duration = Duration::from_secs(30);
+
 tokio::task_local! {
     static CUT: Arc<Notify>;
+    static KEPT_BACK: bool;
+}
+
+/// The request has come by one of the last connections, which are kept back for requests that are
+/// answered at once.
+pub(super) fn is_kept_back() -> bool {
+    KEPT_BACK.try_with(|kept| *kept).unwrap_or(false)
+}
+
+/// The answer to a request that would wait on such a connection.
+pub(super) fn may_not_wait() -> ApiError {
+    ApiError::busy("Nearly all connections are in use, so that this request may not wait.")
+        .hint(
+            "Try again after the time in Retry-After; an operator can raise http.max_connections.",
+        )
+        .retry_after(5)
+}
+
+/// How long a client may take to send a part of its request.
+pub(super) fn patience(usual: Duration) -> Duration {
+    if is_kept_back() { usual.min(SHORT_WAIT) } else { usual }
 }
 
 /// Ends the connection of the request that is being served, whatever is still to be written to it.
@@ -56,6 +84,50 @@ impl Listener {
     }
 }
 
+/// Places for connections. A twentieth is kept back: whoever holds all others, by requests that wait or
+/// by doing nothing, keeps nobody from being answered.
+struct Places {
+    usual: Arc<Semaphore>,
+    kept_back: Arc<Semaphore>,
+}
+
+/// A connection's place; it is free again when this is dropped.
+struct Place {
+    _permit: OwnedSemaphorePermit,
+    kept_back: bool,
+}
+
+impl Places {
+    fn new(max_connections: usize) -> Self {
+        let kept = (max_connections / 20).max(1).min(max_connections - 1);
+        Self {
+            usual: Arc::new(Semaphore::new(max_connections - kept)),
+            kept_back: Arc::new(Semaphore::new(kept)),
+        }
+    }
+
+    /// The next place, as soon as there is one.
+    async fn next(&self) -> Option<Place> {
+        tokio::select! {
+            biased;
+            usual = self.usual.clone().acquire_owned() => {
+                usual.ok().map(|permit| Place { _permit: permit, kept_back: false })
+            }
+            kept = self.kept_back.clone().acquire_owned() => {
+                kept.ok().map(|permit| Place { _permit: permit, kept_back: true })
+            }
+        }
+    }
+
+    /// A usual place instead of one that is kept back, if there is one by now.
+    fn better(&self, place: Place) -> Place {
+        match place.kept_back.then(|| self.usual.clone().try_acquire_owned()) {
+            Some(Ok(permit)) => Place { _permit: permit, kept_back: false },
+            _ => place,
+        }
+    }
+}
+
 /// Serves until `stop` is done; then lets the requests in hand end, for `grace` at the longest.
 pub async fn serve(
     listener: Listener,
@@ -67,15 +139,17 @@ pub async fn serve(
 ) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(header_timeout).keep_alive(true);
-    let places = Arc::new(Semaphore::new(max_connections));
+    let mut short = http.clone();
+    short.header_read_timeout(header_timeout.min(SHORT_WAIT)).keep_alive(false);
+    let places = Places::new(max_connections);
     let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
         let place = tokio::select! {
-            place = places.clone().acquire_owned() => place,
+            place = places.next() => place,
             () = &mut stop => break,
         };
-        let Ok(place) = place else { break };
+        let Some(place) = place else { break };
         let stream = tokio::select! {
             accepted = accept(&listener.listener) => accepted,
             () = &mut stop => break,
@@ -85,9 +159,12 @@ pub async fn serve(
             let entrance = entrance.clone();
             async move { Ok::<_, Infallible>(entrance.serve(request).await) }
         });
+        let place = places.better(place);
+        let http = if place.kept_back { &short } else { &http };
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
             let cut = Arc::new(Notify::new());
+            let connection = KEPT_BACK.scope(place.kept_back, connection);
             tokio::select! {
                 ended = CUT.scope(cut.clone(), connection) => {
                     if let Err(error) = ended {
@@ -95,6 +172,9 @@ pub async fn serve(
                     }
                 }
                 () = cut.notified() => tracing::debug!("a connection was cut off"),
+                () = tokio::time::sleep(SHORT_LIFE), if place.kept_back => {
+                    tracing::debug!("a connection that was kept back took too long");
+                }
             }
             drop(place);
         });

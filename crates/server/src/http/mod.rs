@@ -35,7 +35,6 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{delete, get, post, put};
-use rota_engine::Cap;
 use rota_model::Scope;
 use rota_model::envelope::{Rules, Tenancy};
 use tokio::sync::Mutex;
@@ -72,11 +71,7 @@ impl App {
             test_directives: settings.testing.directives,
             tenancy: tenancy(&settings),
         };
-        let limits = &settings.limits;
-        let streams = events::Room::new(Cap {
-            total: limits.event_streams,
-            per_tenant: limits.event_streams_per_tenant,
-        });
+        let streams = events::Room::new(settings.waiting().streams);
         let metrics = metrics::Metrics::new(settings.metrics.labels);
         Self { handle, health, settings, rules, streams, tenant_changes: Mutex::new(()), metrics }
     }

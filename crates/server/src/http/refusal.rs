@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use rota_engine::Refusal;
-use rota_model::{Rejection, TenantId};
+use rota_model::Rejection;
 
 use super::error::ApiError;
 use super::{cap_reached, full};
@@ -70,54 +70,7 @@ impl From<Refusal> for ApiError {
             .detail("pool", pool.to_string()),
             Refusal::UnknownQueue => Self::not_found("queue", "?"),
             Refusal::UnknownCron => Self::not_found("cron job", "?"),
-            Refusal::TooManyQueues { limit } => too_many("queues", limit, Some("limits.queues")),
             Refusal::CapReached(reached) => cap_reached::error(&reached),
-            Refusal::QueuesReserved { tenant, current, used, limit } => Self::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "invalid_request",
-                format!("There are {used} of {limit} queues; the rest is kept for tenants that are configured or have no queue yet."),
-            )
-            .hint("Delete a queue that is not needed, configure the tenant, or raise limits.queues.")
-            .member("tenant_id", tenant.to_string())
-            .detail("current", current)
-            .detail("used", used)
-            .detail("limit", limit),
-            Refusal::TenantQueues { tenant, current, maximum } => tenant_has(
-                &tenant,
-                &format!("{current} queues"),
-                "queues_per_tenant",
-                (current, maximum),
-            )
-            .hint("Delete a queue with DELETE /ojs/v1/admin/queues/{name}, or raise limits.queues_per_tenant."),
-            Refusal::TenantClasses { tenant, current, maximum, kept: false } => tenant_has(
-                &tenant,
-                &format!("unfinished jobs of {current} classes (queue, type, priority and policy)"),
-                "classes_per_tenant",
-                (current, maximum),
-            )
-            .hint("Finish or delete jobs, use fewer types and policies, or raise limits.classes_per_tenant."),
-            Refusal::TenantClasses { tenant, current, maximum, kept: true } => tenant_has(
-                &tenant,
-                &format!("jobs of {current} classes (queue, type, priority and policy), finished ones included"),
-                "classes_per_tenant",
-                (current, maximum),
-            )
-            .hint("Delete finished jobs, keep them for less time, or raise limits.classes_per_tenant."),
-            Refusal::TooManyLimits { limit } => {
-                too_many("rate limits", limit, None)
-            }
-            Refusal::TooManyPools { limit } => too_many("pools", limit, None),
-            Refusal::TooManyKeys { tenant, limit } => Self::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                "TENANT_LIMIT_EXCEEDED",
-                format!("Tenant '{tenant}' has jobs waiting for {limit} different rate limits, which is the limit."),
-            )
-            .hint("Use fewer keys, or raise limits.rate_keys_per_tenant: each key is a line of its own.")
-            .member("tenant_id", tenant.to_string())
-            .member("limit", "rate_keys_per_tenant")
-            .member("current", limit)
-            .member("maximum", limit)
-            .retry_after(60),
             Refusal::UndeclaredKey { key } => Self::validation(
                 "rate_limit.scope",
                 format!("The key '{key}' is not declared, so its limit cannot be shared by all tenants."),
@@ -156,32 +109,4 @@ fn has_jobs(what: &str, living: u64) -> ApiError {
     ApiError::conflict(format!("The {what} has {jobs} not finished yet."))
         .hint("Wait for them, or send ?purge=true with {\"confirm\": true} to remove them.")
         .detail("live_jobs", living)
-}
-
-/// A tenant has as much of something as it may have.
-fn tenant_has(
-    tenant: &TenantId,
-    what: &str,
-    limit: &str,
-    (current, maximum): (usize, usize),
-) -> ApiError {
-    let text = format!("Tenant '{tenant}' has {what}, which is the limit.");
-    ApiError::new(StatusCode::TOO_MANY_REQUESTS, "TENANT_LIMIT_EXCEEDED", text)
-        .member("tenant_id", tenant.to_string())
-        .member("limit", limit)
-        .member("current", current)
-        .member("maximum", maximum)
-        .retry_after(60)
-}
-
-/// More things than the server holds; `setting` says how many these are, where one does.
-fn too_many(what: &str, limit: usize, setting: Option<&str>) -> ApiError {
-    let text = format!("There are {limit} {what} already, which is the limit.");
-    let hint = match setting {
-        Some(setting) => format!("Reuse or remove one, or raise {setting}."),
-        None => "Remove one that is not needed.".to_owned(),
-    };
-    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", text)
-        .hint(hint)
-        .detail("limit", limit)
 }

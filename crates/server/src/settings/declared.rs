@@ -41,7 +41,8 @@ settings! {
     }
     http: Http {
         max_connections: usize = Number::between(1, 1_000_000), "10000",
-            "Most connections open at once.";
+            "Most connections open at once. When all but a twentieth are in use, a new one serves a single \
+            request, which may not wait.";
         header_timeout: Duration = Span::between(MILLISECOND, HOUR), "30s",
             "How long a client may take to send the head of a request.";
         body_timeout: Duration = Span::between(MILLISECOND, HOUR), "30s",
@@ -63,12 +64,16 @@ settings! {
         fetch_jobs: usize = Number::between(1, 1000), "1000",
             "Most jobs handed out by one fetch.";
         queues: usize = Number::between(1, 10_000_000), "10000",
-            "Most distinct queues. The last tenth is kept for tenants that are configured or have no queue yet.";
+            "Most distinct queues.";
         queues_per_tenant: usize = Number::between(1, 10_000_000), "1000",
             "Most queues that one tenant may have made.";
+        classes: usize = Number::between(1, 100_000_000), "1000000",
+            "Most classes of unfinished jobs. A class is a tenant, queue, job type, priority and execution \
+            policy. Classes of finished jobs that are kept may be ten times as many.";
         classes_per_tenant: usize = Number::between(1, 10_000_000), "10000",
-            "Most classes of unfinished jobs that one tenant may have. A class is a queue, job type, priority and \
-            execution policy. Classes of finished jobs that are kept may be ten times as many.";
+            "Most classes of unfinished jobs of one tenant; ten times as many with finished jobs that are kept.";
+        pools: usize = Number::between(1, 1_000_000), "1000",
+            "Most worker pools. Only operators make pools.";
         workers: usize = Number::between(1, 10_000_000), "100000",
             "Most workers known at once.";
         workers_per_tenant: usize = Number::between(1, 10_000_000), "10000",
@@ -81,18 +86,26 @@ settings! {
             "Most unfinished runs of cron schedules; beyond that a run is skipped.";
         cron_runs_per_tenant: usize = Number::between(1, 10_000_000), "10000",
             "Most unfinished runs of one tenant's cron schedules.";
-        event_streams: usize = Number::between(0, 1_000_000), "1000",
-            "Most event streams open at once; beyond that a request for one is answered with 503.";
-        event_streams_per_tenant: usize = Number::between(0, 1_000_000), "100",
-            "Most event streams of one tenant open at once.";
-        waiting_fetches: usize = Number::between(1, 1_000_000), "8000",
-            "Most fetches that wait for a job at once; keep it below `http.max_connections`.";
-        waiting_fetches_per_tenant: usize = Number::between(1, 1_000_000), "1000",
-            "Most fetches of one tenant that wait at once.";
-        waiting_enqueues: usize = Number::between(1, 1_000_000), "2000",
-            "Most enqueue requests that wait for room in a full queue at once.";
-        waiting_enqueues_per_tenant: usize = Number::between(1, 1_000_000), "200",
-            "Most enqueue requests of one tenant that wait at once.";
+        event_streams: Option<usize> = Auto(Number::between(0, 1_000_000)), "auto",
+            "Most event streams open at once; beyond that a request for one is answered with 503. `auto` is a \
+            tenth of `http.max_connections`.";
+        event_streams_per_tenant: Option<usize> = Auto(Number::between(0, 1_000_000)), "auto",
+            "Most event streams of one tenant open at once; `auto` is a tenth of `limits.event_streams`.";
+        waiting_fetches: Option<usize> = Auto(Number::between(1, 1_000_000)), "auto",
+            "Most fetches that wait for a job at once; `auto` is seven tenths of `http.max_connections`. \
+            All requests that wait may together hold nine tenths of the connections.";
+        waiting_fetches_per_tenant: Option<usize> = Auto(Number::between(1, 1_000_000)), "auto",
+            "Most fetches of one tenant that wait at once; `auto` is a tenth of `limits.waiting_fetches`.";
+        waiting_enqueues: Option<usize> = Auto(Number::between(1, 1_000_000)), "auto",
+            "Most enqueue requests that wait for room in a full queue at once; `auto` is a tenth of \
+            `http.max_connections`.";
+        waiting_enqueues_per_tenant: Option<usize> = Auto(Number::between(1, 1_000_000)), "auto",
+            "Most enqueue requests of one tenant that wait at once; `auto` is a tenth of \
+            `limits.waiting_enqueues`.";
+        rate_limits: usize = Number::between(1, 10_000_000), "100000",
+            "Most rate limit keys with a declaration, an override or a pause that was made through the API.";
+        rate_limits_per_tenant: usize = Number::between(1, 10_000_000), "1000",
+            "Most such keys of one tenant.";
         rate_keys_per_tenant: usize = Number::between(1, 10_000_000), "10000",
             "Most rate limit keys that the jobs of one tenant may use at once.";
         rate_limit_pause: Duration = Span::between(MILLISECOND, 366 * DAY), "1h",

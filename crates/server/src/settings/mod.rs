@@ -18,6 +18,7 @@ mod orders;
 mod resolve;
 mod table;
 mod tenancy;
+mod waiting;
 
 #[cfg(test)]
 mod tests;

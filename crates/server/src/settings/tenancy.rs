@@ -21,7 +21,9 @@ impl Settings {
     }
 
     pub(super) fn contradiction(&self, reader: &Reader) -> Option<Problem> {
-        self.unfair_shards(reader).or_else(|| self.idle_throttle(reader))
+        self.unfair_shards(reader)
+            .or_else(|| self.idle_throttle(reader))
+            .or_else(|| self.too_many_waiting(reader))
     }
 
     /// A throttle lowers a tenant's own concurrency, or a weight by which tenants are compared. Here nobody

@@ -4,7 +4,7 @@ use rota_engine::Command;
 use rota_model::envelope::NewJob;
 use rota_model::mutation::Undo;
 use rota_model::row::Place;
-use rota_model::{Done, IdKey, JobId, Live, Millis, OnLimit, QueueName, Seq, State};
+use rota_model::{Done, IdKey, JobId, Live, Millis, OnLimit, QueueName, Seq, State, TenantId};
 use rota_store::{Finish, Kind, Mutation, NewRow, Ready};
 
 use super::lifecycle::{Into, allows};
@@ -44,6 +44,7 @@ impl World {
         self.check_crossings(&scene)?;
         self.hear(step);
         self.check_caps(&scene)?;
+        self.check_room_for_waiting()?;
         self.note_present();
         self.note_idle_queues();
         self.note_written();
@@ -92,11 +93,19 @@ impl World {
             }
             Mutation::Delete(seq) => self.delete(*seq, scene),
             Mutation::Swept(_) => Ok(()),
-            Mutation::Put(Kind::Queue, name, _) => {
+            Mutation::Put(Kind::Queue, name, json) => {
                 // A queue exists as soon as it is written down.
                 if let Ok(name) = QueueName::parse(name) {
-                    self.queues.entry(name).or_default();
+                    self.queues.entry(name).or_default().owner = owner_in(json);
                 }
+                Ok(())
+            }
+            Mutation::Put(Kind::Limit, name, json) => {
+                self.limit_rows.insert(name.to_string(), owner_in(json));
+                Ok(())
+            }
+            Mutation::Remove(Kind::Limit, name) => {
+                self.limit_rows.remove(&**name);
                 Ok(())
             }
             Mutation::Remove(Kind::Queue, name) => self.queue_gone(name),
@@ -249,7 +258,7 @@ impl World {
             return Ok(());
         };
         self.ended(&live, finish, scene)?;
-        self.pause_after_failure(&live, scene);
+        self.pause_after_failure(&live, scene)?;
         self.change(seq, |job| {
             job.place = Place::Done(Done {
                 seq,
@@ -309,4 +318,10 @@ pub(super) fn take_back(live: &mut Live, undo: Option<Undo>) {
 /// Whether this id is what the job asked for: the client's own, or one that leads to its number.
 pub(super) fn is_named(job: &NewJob, seq: Seq, id: JobId) -> bool {
     if job.id_given { job.id == id } else { job.id.seal(IdKey::default(), seq) == id }
+}
+
+/// The tenant that a row on disk counts for.
+fn owner_in(json: &[u8]) -> Option<TenantId> {
+    let row: serde_json::Value = serde_json::from_slice(json).ok()?;
+    TenantId::parse(row["owner"].as_str()?).ok()
 }

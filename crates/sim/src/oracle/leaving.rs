@@ -52,7 +52,7 @@ impl World {
         });
         let class = self.jobs.get(&live.seq).map(|job| job.class.clone());
         if let (Some(until), Some(class), Some(_)) = (until, class, ready.undo) {
-            self.pause_key(&class, until);
+            self.pause_key(&class, until)?;
         }
         if requeued && let Some(job) = self.jobs.get_mut(&live.seq) {
             job.requeues += 1;
@@ -79,7 +79,8 @@ impl World {
                 }
                 _ => false,
             });
-            let may = self.may_pause(&live) && !self.has_key(seq) && undo == taken_back(&live, 1);
+            let alone = !self.has_key(seq) || !self.may_have_row(&job.class);
+            let may = self.may_pause(&live) && alone && undo == taken_back(&live, 1);
             ensure(right && may, Rule::HandedTwice, || format!("job {seq} paused: {wait:?}"))?;
             return self.set_back(wait);
         }
@@ -151,15 +152,16 @@ impl World {
     }
 
     /// A final failure pauses the key of its job all the same.
-    pub(super) fn pause_after_failure(&mut self, live: &Live, scene: &Scene<'_>) {
+    pub(super) fn pause_after_failure(&mut self, live: &Live, scene: &Scene<'_>) -> Check {
         let until = self.causes(live, scene).into_iter().find_map(|cause| match cause {
             Cause::Limited(until, failure) if self.is_final(live, failure) => Some(until),
             _ => None,
         });
         let class = self.jobs.get(&live.seq).map(|job| job.class.clone());
         if let (Some(until), Some(class), State::Active) = (until, class, live.state) {
-            self.pause_key(&class, until);
+            self.pause_key(&class, until)?;
         }
+        Ok(())
     }
 
     fn is_final(&self, live: &Live, failure: &Failure) -> bool {

@@ -4,8 +4,8 @@
 //! against all starts of the key, and by the times that users see: `started` of the claims.
 //! What must be let in is judged by the slower of the two clocks, by which limits are counted.
 
-use rota_engine::{Command, NumbersEdit, PutLimit};
-use rota_model::{Class, LimitKey, LimitNumbers, Millis, Rate, Scope, TenantId};
+use rota_engine::{Capped, Command, NumbersEdit, PutLimit};
+use rota_model::{Class, LimitKey, LimitNumbers, Millis, Rate, RateLimit, Scope, TenantId};
 
 use super::moment::{Moment, Restart};
 use super::violation::{Check, Rule, ensure};
@@ -237,16 +237,51 @@ impl World {
         }
     }
 
-    /// A handler met a limit elsewhere: nothing of the key starts until then.
-    pub(super) fn pause_key(&mut self, class: &Class, until: Millis) {
-        let Some(limit) = &class.policy.limit else { return };
-        let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
+    /// A handler met a limit elsewhere: nothing of the key starts until then, unless its tenant has as
+    /// many keys on disk as it may have.
+    pub(super) fn pause_key(&mut self, class: &Class, until: Millis) -> Check {
+        let Some(limit) = &class.policy.limit else { return Ok(()) };
         let longest = self.wall.saturating_add_ms(self.config.longest_pause_ms as i64);
         let (until, wall) = (until.min(longest), self.wall);
+        if until <= wall {
+            return Ok(());
+        }
+        if !self.limit_rows.contains_key(&row_of(class, limit)) {
+            return ensure(!self.may_have_row(class), Rule::Limit, || {
+                format!("the key {} was not paused until {until}", limit.key)
+            });
+        }
+        let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
         let key = self.limits.entry((limit.key.clone(), tenant)).or_default();
-        if until > wall && key.hold.is_none_or(|known| known < until) {
+        if key.hold.is_none_or(|known| known < until) {
             key.hold = Some(until);
         }
+        Ok(())
+    }
+
+    /// A pause of the key that these jobs carry may be written down.
+    pub(super) fn may_have_row(&self, class: &Class) -> bool {
+        let Some(limit) = &class.policy.limit else { return false };
+        self.limit_rows.contains_key(&row_of(class, limit))
+            || self.cap_has_room(Capped::RateLimits, &class.tenant, 0)
+    }
+
+    /// All that a tenant said about limits goes with it.
+    pub(super) fn forget_limits_of(&mut self, id: &TenantId) {
+        for (name, _) in self.limit_rows.iter().filter(|(_, owner)| owner.as_ref() == Some(id)) {
+            let Some((tenant, key)) = name.split_once('/') else { continue };
+            let tenant = TenantId::parse(tenant).ok();
+            let known = self.limits.entry((LimitKey::stored(key), tenant)).or_default();
+            (known.declared, known.replaced, known.hold) = (None, None, None);
+        }
+    }
+}
+
+/// The name on disk of the limit that these jobs carry.
+fn row_of(class: &Class, limit: &RateLimit) -> String {
+    match limit.scope {
+        Scope::Tenant => format!("{}/{}", class.tenant, limit.key),
+        Scope::Global => format!("/{}", limit.key),
     }
 }
 

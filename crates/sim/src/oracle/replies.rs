@@ -8,6 +8,7 @@ use rota_model::{Directive, State};
 use rota_store::Mutation;
 
 use super::apply::is_named;
+use super::caps::is_full;
 use super::leaving::speaks_for;
 use super::scene::Scene;
 use super::violation::{Check, Rule, Violation, ensure};
@@ -61,14 +62,11 @@ impl World {
                 Reply::Changed(outcomes),
             ) => {
                 same_length(targets, outcomes)?;
-                let full = self.queues.len() >= self.config.max_queues;
                 let mut both = targets.iter().zip(outcomes);
-                both.try_for_each(|(target, outcome)| {
-                    check_changed(&step.command, target, outcome, full)
-                })
+                both.try_for_each(|(target, outcome)| check_changed(&step.command, target, outcome))
             }
             (Command::Activate(target), Reply::Changed(outcomes)) if outcomes.len() == 1 => {
-                check_changed(&step.command, target, &outcomes[0], false)
+                check_changed(&step.command, target, &outcomes[0])
             }
             (Command::Forget(all), Reply::Forgotten(count)) => {
                 ensure(all.jobs.len() == *count, Rule::Reply, || format!("forgot {count}"))
@@ -167,12 +165,7 @@ fn holds(target: &Target, holder: &Holder) -> bool {
     }
 }
 
-fn check_changed(
-    command: &Command,
-    target: &Target,
-    outcome: &Result<Changed, Refusal>,
-    full: bool,
-) -> Check {
+fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, Refusal>) -> Check {
     let state = target.state();
     let may = match command {
         Command::Cancel(_) => !state.is_terminal(),
@@ -182,8 +175,11 @@ fn check_changed(
     };
     let right = match outcome {
         Ok(changed) => may && changed.before == state && changed.id == target.id,
-        // The queue of a finished job was deleted, and others have taken its room.
-        Err(Refusal::TooManyQueues { .. }) => may && matches!(command, Command::Retry(_)) && full,
+        // Others have taken the room of a finished job's queue or class.
+        Err(Refusal::CapReached(reached)) => {
+            let capped = matches!(reached.capped, Capped::Queues | Capped::Classes);
+            capped && is_full(reached) && may && matches!(command, Command::Retry(_))
+        }
         Err(_) => !may,
     };
     ensure(right, Rule::Reply, || format!("{outcome:?} is no answer for {target:?}"))

@@ -74,7 +74,7 @@ impl World {
                     Violation::new(Rule::Waiting, "an enqueue waits that did not want to")
                 })?;
                 let jobs = enqueue.jobs.clone().into();
-                self.blocked.insert(id, Blocked { jobs, deadline: step.at + ms });
+                self.blocked.insert(id, Blocked { jobs, deadline: step.at + ms, had_room: 0 });
             }
             (Command::Enqueue(enqueue), Reply::Enqueued(_)) => {
                 brought.push(enqueue.jobs.clone().into());

@@ -1,8 +1,8 @@
 //! Recurring schedules: when they may run, and what a run does to the one before.
 
-use rota_engine::{Backpressure, Bounds, Overlap};
+use rota_engine::{Backpressure, Bounds, Capped, Overlap};
 use rota_model::{CronName, Live, Millis, QueueName, Quota, Seq, State, TenantId};
-use rota_store::NewRow;
+use rota_store::{Kind, Mutation, NewRow};
 
 use super::scene::Scene;
 use super::violation::{Check, Rule, Violation, ensure};
@@ -72,12 +72,19 @@ impl World {
         let ended = scene.moves.iter().any(|(_, state)| state.is_terminal());
         let alone = !ended && self.unfinished_runs(name).is_empty();
         let queue = self.queues.get(&cron.queue);
-        let room = queue.is_some() || self.queues.len() < self.config.max_queues;
         let bounds = queue.and_then(|queue| queue.bounds);
         let more = scene.moves.len() as u64 + 1;
+        // These may have gone after the run was left out.
+        let gone = scene.step.mutations.iter().filter(|mutation| {
+            matches!(mutation, Mutation::DropClass(_) | Mutation::Remove(Kind::Queue, _))
+        });
+        let gone = more as usize + gone.count();
+        let caps = [Capped::ScheduleRuns, Capped::Classes, Capped::KeptClasses];
+        let of_queue = queue.is_none().then_some(Capped::Queues);
+        let mut caps = caps.into_iter().chain(of_queue);
+        let room = caps.all(|capped| self.cap_has_room(capped, &cron.tenant, gone));
         (cron.overlap != Overlap::Skip || alone)
             && room
-            && self.cap_has_room(cron, more as usize)
             && self.quota_has_room(&cron.tenant, more)
             && bounds.is_none_or(|bounds| self.bounds_have_room(cron, bounds, more))
     }

@@ -82,6 +82,7 @@ impl World {
                 tenant.paused.clear();
                 tenant.arrivals.iter_mut().for_each(Moment::need_not_count);
                 (tenant.lowered, tenant.spared_until) = (None, None);
+                self.forget_limits_of(id);
                 let new = self.weight_of(id);
                 self.turns.disturbed(id, new);
             }

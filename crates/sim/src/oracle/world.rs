@@ -45,6 +45,8 @@ pub struct World {
     pub active: BTreeSet<Seq>,
     pub tenants: BTreeMap<TenantId, Tenant>,
     pub limits: BTreeMap<Partition, Key>,
+    /// The tenants that the limits on disk count for, by their names there.
+    pub limit_rows: BTreeMap<String, Option<TenantId>>,
     pub pools: BTreeMap<PoolName, Pool>,
     /// Queues that fetches without a pool named together, in pool scope.
     pub sets: BTreeSet<Vec<QueueName>>,
@@ -76,6 +78,8 @@ pub struct Lease {
 
 #[derive(Clone, Default)]
 pub struct Queue {
+    /// The tenant that made it.
+    pub owner: Option<TenantId>,
     pub paused: bool,
     pub concurrency: Option<u32>,
     pub bounds: Option<Bounds>,
@@ -117,6 +121,8 @@ pub struct Waiter {
 pub struct Blocked {
     pub jobs: Arc<[NewJob]>,
     pub deadline: u64,
+    /// For how many steps in a row there has been room for it.
+    pub had_room: u32,
 }
 
 impl Job {
@@ -173,6 +179,7 @@ impl World {
             active: BTreeSet::new(),
             tenants: BTreeMap::new(),
             limits: BTreeMap::new(),
+            limit_rows: BTreeMap::new(),
             pools: BTreeMap::new(),
             sets: BTreeSet::new(),
             turns: Turns::default(),

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use rota_engine::{Command, Config, Fetch, Reply, WaiterId};
+use rota_engine::{Cap, Caps, Command, Config, Fetch, Reply, WaiterId};
 use rota_model::{
     Class, JobType, LimitKey, LimitNumbers, OnLimit, Policy, QueueName, Rate, RateLimit, Scope, Seq,
 };
@@ -20,7 +20,8 @@ const HOSTILE: usize = 0;
 const QUIET: usize = 1;
 
 pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
-    let config = Config { max_queues: 1_000, ..Config::default() };
+    let queues = Cap { total: 1_000, per_tenant: 1_000 };
+    let config = Config { caps: Caps { queues, ..Caps::default() }, ..Config::default() };
     let mut stand = Stand::new(config, rng.fork());
     stand.scans = sabotage == Some(Sabotage::Scan);
     let mut hostile =

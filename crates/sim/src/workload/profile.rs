@@ -114,7 +114,6 @@ fn config(rng: &mut Rng) -> Config {
             discarded_ms: retention.map(|ms| ms * 2),
         },
         forget_idle_ms: rng.one_of([15_000, 3_600_000]),
-        max_queues: rng.one_of([3, 100]),
         caps: caps(rng),
         journal_entries: rng.one_of([1, 50, 100_000]),
         metrics: MetricBounds { tenants: 3, queues: 2, pairs: 5 },
@@ -124,9 +123,20 @@ fn config(rng: &mut Rng) -> Config {
 }
 
 fn caps(rng: &mut Rng) -> Caps {
+    let queues = rng.one_of([3, 100]);
+    // Of their own, so that the rest of a run is drawn as it was before there were these caps.
+    let mut other = rng.clone().fork();
     let mut cap =
         |totals: [usize; 2]| Cap { total: rng.one_of(totals), per_tenant: rng.one_of([1, 2, 100]) };
     Caps {
+        queues: Cap { total: queues, per_tenant: other.one_of([2, 100, 100]) },
+        classes: Cap {
+            total: other.one_of([20, 1_000, 1_000]),
+            per_tenant: other.one_of([5, 1_000, 1_000]),
+        },
+        rate_limits: Cap { total: other.one_of([3, 100]), per_tenant: other.one_of([1, 2, 100]) },
+        rate_keys_per_tenant: 10_000,
+        pools: Cap { total: 1_000, per_tenant: 0 },
         workers: cap([3, 100]),
         schedules: cap([1, 100]),
         schedule_runs: cap([2, 100]),

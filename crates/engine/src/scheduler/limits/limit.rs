@@ -30,6 +30,12 @@ impl Partition {
         }
     }
 
+    /// The tenant that it belongs to: its jobs are counted, or the key is of its own queue.
+    pub fn owner(&self) -> Option<TenantId> {
+        let namespace = || self.key.namespace().and_then(|id| TenantId::parse(id).ok());
+        self.tenant.clone().or_else(namespace)
+    }
+
     pub fn parse(name: &str) -> Option<Self> {
         let (tenant, key) = name.split_once('/')?;
         let tenant = match tenant {
@@ -101,6 +107,18 @@ pub(crate) struct LimitRow {
     pub from_file: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
+    /// The tenant that it counts for; without one it is the operator's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<TenantId>,
+}
+
+impl LimitRow {
+    /// What of it is kept on disk, if anything is.
+    pub fn written(&self) -> Option<Self> {
+        let declared = self.declared.filter(|_| !self.from_file);
+        let said = self.hold.is_some() || self.replaced.is_some() || declared.is_some();
+        said.then(|| Self { declared, from_file: false, ..self.clone() })
+    }
 }
 
 /// The key is stopped for a while.

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use super::super::caller::caller;
 use super::super::error::{ApiError, ApiResult};
+use super::super::listen::{is_kept_back, may_not_wait};
 use super::super::params::{Params, PathName};
 use super::super::{App, Shared, cap_reached, queues};
 use super::feed::Feed;
@@ -74,9 +75,13 @@ async fn open(
     if *events.ending().borrow() {
         return Err(Unavailable::ShuttingDown.into());
     }
+    if is_kept_back() {
+        return Err(may_not_wait());
+    }
     let tenant = caller();
     let named = tenant.clone();
-    let configured = app.handle.look(move |engine| engine.is_configured(named.as_ref())).await?;
+    let look = app.handle.look(move |engine| engine.asker(named.as_ref()).configured);
+    let configured = look.await?;
     let room = app.streams.open(tenant, configured);
     let room = room.map_err(|reached| cap_reached::error(&reached))?;
     // One frame under way at a time: who reads slowly falls behind in the ring, not in memory.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rota_engine::{Cap, CapCounter, CapReached, Capped};
+use rota_engine::{Asker, Cap, CapCounter, CapReached, Capped};
 use rota_model::TenantId;
 
 #[derive(Clone)]
@@ -25,7 +25,7 @@ impl Room {
         configured: bool,
     ) -> Result<Open, CapReached> {
         let mut counter = self.counter();
-        counter.check(tenant.as_ref(), configured)?;
+        counter.check(Asker { tenant: tenant.as_ref(), configured })?;
         counter.add(tenant.as_ref());
         Ok(Open { room: self.clone(), tenant })
     }

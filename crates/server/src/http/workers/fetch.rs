@@ -12,6 +12,7 @@ use super::{pool, preference, queues, visibility, worker_id};
 use crate::http::body::Json;
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
+use crate::http::listen::{is_kept_back, may_not_wait};
 use crate::http::{App, Shared, job_json, reply};
 use crate::runtime::Delivery;
 
@@ -55,7 +56,12 @@ pub(in crate::http) async fn fetch(State(app): Shared, body: Json) -> ApiResult 
         visibility_ms: visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?,
         wait: None,
     };
-    let jobs = app.handle.fetch(fetch, wait_ms).await.map_err(ApiError::from)?;
+    let may_wait = !is_kept_back();
+    let jobs = app.handle.fetch(fetch, if may_wait { wait_ms } else { 0 }).await;
+    let jobs = jobs.map_err(ApiError::from)?;
+    if jobs.is_empty() && wait_ms > 0 && !may_wait {
+        return Err(may_not_wait());
+    }
     Ok(reply::raw(StatusCode::OK, deliver(&app, &jobs).await?))
 }
 

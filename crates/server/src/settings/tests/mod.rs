@@ -7,6 +7,7 @@ mod orders;
 mod precedence;
 mod tenancy;
 mod unknown;
+mod waiting;
 
 use std::path::Path;
 
