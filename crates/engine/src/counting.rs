@@ -29,6 +29,7 @@ impl Engine {
         let slot = self.classes.slot(class);
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         self.queues.get_mut(queue).jobs.refill(jobs, bytes);
+        self.queues.jobs.refill(jobs, bytes);
         let shard = self.shards.get_mut(shard);
         shard.jobs.refill(jobs, bytes);
         self.meters.at(shard.meter).jobs.refill(jobs, bytes);
@@ -42,6 +43,7 @@ impl Engine {
         let slot = self.classes.slot(class);
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         self.queues.get_mut(queue).jobs.enter(state, size);
+        self.queues.jobs.enter(state, size);
         let shard = self.shards.get_mut(shard);
         shard.jobs.enter(state, size);
         self.meters.at(shard.meter).jobs.enter(state, size);
@@ -53,6 +55,7 @@ impl Engine {
     pub(crate) fn count_out(&mut self, class: ClassId, state: State, size: Size) {
         let slot = self.classes.slot(class);
         let (ix, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
+        self.queues.jobs.leave(state, size);
         let queue = self.queues.get_mut(ix);
         queue.jobs.leave(state, size);
         if queue.row.settings.bounds.is_some() {
@@ -71,6 +74,7 @@ impl Engine {
     pub(crate) fn count_kept(&mut self, class: ClassId, change: impl Fn(&mut Counts)) {
         let slot = self.classes.slot(class);
         change(&mut self.queues.get_mut(slot.queue).done);
+        change(&mut self.queues.done);
         change(&mut self.shards.get_mut(slot.shard).done);
     }
 }

@@ -10,7 +10,7 @@ use crate::classes::Home;
 use crate::effect::Pressure;
 use crate::population::push_exact;
 use crate::queue::QueueIx;
-use crate::scheduler::{ClassRules, Size, Waiting};
+use crate::scheduler::{ClassRules, NewShard, Size, Waiting};
 use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{Accepted, Admission, Engine, Enqueue, EventKind, Refusal, Reply};
@@ -130,7 +130,9 @@ impl Engine {
         let paused = &self.tenants.get(tenant).row.paused;
         let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
         self.shards.get_mut(shard).paused = since;
-        self.scheduler.add_shard(shard, queue, tenant, since.is_some());
+        let place = self.place_of_shard(tenant, &class.queue);
+        let new = NewShard { queue, tenant, paused: since.is_some() };
+        self.scheduler.add_shard(shard, new, place);
         Home { queue, tenant, shard }
     }
 

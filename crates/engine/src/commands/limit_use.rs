@@ -37,7 +37,7 @@ impl Engine {
             self.find_queue_limit(&name);
         }
         if let Some(kind) = key.strip_prefix("type:").and_then(|t| JobType::parse(t).ok()) {
-            for class in self.classes_where(|class| class.kind == kind) {
+            for class in self.classes_slice(0, usize::MAX, |class| class.kind == kind).0 {
                 let slot = self.classes.slot(class);
                 let about = slot.class.clone();
                 // One that has a limit of its own and no jobs does not use any.

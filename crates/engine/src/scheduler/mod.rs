@@ -56,7 +56,7 @@ pub(crate) use rotation::RotationIx;
 pub(crate) use rotations::{ChangedRotation, RotationKey, RotationRules};
 pub(crate) use size::Size;
 pub(crate) use starts::{Correction, Ended};
-pub(crate) use state::{ClassRules, Scheduler, TenantRules};
+pub(crate) use state::{ClassRules, NewShard, Scheduler, TenantRules};
 pub(crate) use sweeps::Swept;
 pub(crate) use tag::Tag;
 

@@ -7,7 +7,7 @@ use rota_model::{ClassId, PoolName, QueueName, TenantId, WorkerId};
 use super::Scheduler;
 use super::limits::{GateIx, LimitIx, LimitRow};
 use super::pool::PoolChange;
-use super::state::{ClassRules, Shard, Tenant, TenantRules};
+use super::state::{ClassRules, NewShard, Shard, Tenant, TenantRules};
 use super::tag::Tag;
 use super::turn::TurnIx;
 use crate::WaiterId;
@@ -87,11 +87,13 @@ impl Scheduler {
         self.tenants.put(ix.0 as usize, tenant);
     }
 
-    /// A tenant has jobs in a queue for the first time.
-    pub fn add_shard(&mut self, ix: ShardIx, queue: QueueIx, tenant: TenantIx, paused: bool) {
+    /// A tenant has jobs in a queue for the first time. `place` is where this part of the queue goes
+    /// among the tenant's.
+    pub fn add_shard(&mut self, ix: ShardIx, shard: NewShard, place: usize) {
+        let NewShard { queue, tenant, paused } = shard;
         self.shards.put(ix.0 as usize, Shard { queue, tenant, paused, turns: Vec::new() });
         self.shard_of.insert((queue, tenant), ix);
-        crate::population::push_exact(&mut self.tenants[tenant.0 as usize].shards, ix);
+        crate::population::insert_exact(&mut self.tenants[tenant.0 as usize].shards, place, ix);
     }
 
     pub fn add_class(&mut self, class: ClassId, rules: ClassRules) {

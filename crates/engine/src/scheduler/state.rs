@@ -142,6 +142,13 @@ pub(super) struct Shard {
     pub turns: Vec<(i32, TurnIx)>,
 }
 
+/// A part of a queue that comes up.
+pub(crate) struct NewShard {
+    pub queue: QueueIx,
+    pub tenant: TenantIx,
+    pub paused: bool,
+}
+
 /// What jobs of one class have in common.
 #[derive(Debug, Clone)]
 pub(crate) struct ClassRules {

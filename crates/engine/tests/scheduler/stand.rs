@@ -11,8 +11,8 @@ use rota_model::{
 use crate::queue::QueueIx;
 use crate::scheduler::limits::{GateIx, Partition};
 use crate::scheduler::{
-    Ask, AskedQueues, ClassRules, Ended, Notice, Pick, RotationKey, RotationRules, Scheduler, Size,
-    TenantRules, Waiting,
+    Ask, AskedQueues, ClassRules, Ended, NewShard, Notice, Pick, RotationKey, RotationRules,
+    Scheduler, Size, TenantRules, Waiting,
 };
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
@@ -88,7 +88,9 @@ impl Stand {
         let next = ShardIx(self.shards.len() as u32);
         let shard = *self.shards.entry((queue, tenant)).or_insert(next);
         if shard == next {
-            self.scheduler.add_shard(shard, queue, tenant, false);
+            let new = NewShard { queue, tenant, paused: false };
+            let place = self.scheduler.shards_of(tenant).len();
+            self.scheduler.add_shard(shard, new, place);
         }
         let class = ClassId(self.classes.len() as u32);
         let gates = gate.into_iter().collect();
