@@ -142,14 +142,12 @@ impl Engine {
         let (queue, tenant, shard, class) =
             (slot.queue, slot.tenant, slot.shard, slot.class.clone());
         // One with a limit of its own uses it while it has jobs.
-        let gates = match class.policy.limit {
-            Some(_) => Box::default(),
-            None => self.gates_for(&class),
-        };
+        let gates = Box::default();
         let on_limit = class.policy.limit.as_ref().map(|limit| limit.on_limit);
         let waits = on_limit.is_none_or(|on_limit| on_limit == OnLimit::Wait);
         let priority = class.priority;
-        let rules = ClassRules { queue, tenant, shard, priority, gates, waits };
+        let kind = self.scheduler.use_type(&class.kind);
+        let rules = ClassRules { queue, tenant, shard, priority, kind, gates, waits };
         self.scheduler.add_class(id, rules);
         let part = self.shards.get_mut(shard);
         part.classes += 1;

@@ -42,6 +42,7 @@ mod state;
 mod sweeps;
 mod tag;
 mod turn;
+mod types;
 mod view;
 mod waking;
 

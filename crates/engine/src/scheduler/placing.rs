@@ -26,11 +26,10 @@ impl Scheduler {
     /// Finds its place for a lane that has jobs and stands nowhere: at the first closed gate, or the
     /// first of all.
     pub(super) fn place_lane(&mut self, class: ClassId) {
-        let rules = self.class(class);
         let mut gate = None;
-        if rules.waits && !rules.gates.is_empty() {
-            let closed = |gate: &&GateIx| self.limits.opening(**gate, self.now).free == 0;
-            gate = rules.gates.iter().find(closed).or(rules.gates.first()).copied();
+        if self.class(class).waits {
+            let closed = |gate: &GateIx| self.limits.opening(*gate, self.now).free == 0;
+            gate = self.gates_of(class).find(closed).or_else(|| self.gates_of(class).next());
         }
         self.place_lane_at(class, gate);
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rota_model::{ClassId, PoolName, QueueName, TenantId, WorkerId};
+use rota_model::{ClassId, JobType, PoolName, QueueName, TenantId, WorkerId};
 
 use super::Scheduler;
-use super::limits::{GateIx, LimitIx, LimitRow};
+use super::limits::{GateIx, Limit, LimitIx, LimitRow};
 use super::pool::PoolChange;
 use super::state::{ClassRules, NewShard, Shard, Tenant, TenantRules};
 use super::tag::Tag;
@@ -31,14 +31,14 @@ pub(crate) enum Reconfigured {
     Tenant(TenantIx, TenantRules),
     /// A tenant's part of a queue is paused, or not.
     Shard(ShardIx, bool),
-    /// Jobs of a class must pass these gates.
+    /// Jobs of a class must pass these gates, besides those of their queue and type.
     Gates(ClassId, Box<[GateIx]>),
+    /// A limit holds a type, or none does.
+    Type(JobType),
     /// No job of this class is left.
     ClassGone(ClassId),
     /// Something else is said about a limit.
     Said(LimitIx, LimitRow),
-    /// A limit means other jobs than before: so many of those are active.
-    Recounted(LimitIx, u64),
     Pool(PoolName, PoolChange),
     /// Pools have changed, or work goes on after a while: all waiting fetches may be served.
     All,
@@ -66,9 +66,9 @@ impl Scheduler {
                 turns.into_iter().for_each(|(_, turn)| self.reseat_and_wake(turn));
             }
             Reconfigured::Gates(class, gates) => self.set_gates(class, gates),
+            Reconfigured::Type(name) => self.type_limit_changed(&name),
             Reconfigured::ClassGone(class) => self.class_gone(class),
             Reconfigured::Said(limit, row) => self.set_row(limit, row),
-            Reconfigured::Recounted(limit, active) => self.limits.limit_mut(limit).active = active,
             Reconfigured::Pool(name, change) => self.pools.put(name, change),
             Reconfigured::All => {
                 for queue in (0..self.queues.len() as u32).map(QueueIx) {
@@ -106,7 +106,10 @@ impl Scheduler {
 
     fn class_gone(&mut self, class: ClassId) {
         if let Some(rules) = self.classes[class.0 as usize].take() {
-            rules.gates.iter().for_each(|gate| self.limits.leave_gate(*gate));
+            for gate in rules.gates {
+                self.limits.leave_gate(gate);
+            }
+            self.leave_type(rules.kind);
         }
     }
 
@@ -139,7 +142,7 @@ impl Scheduler {
         let (reweighed, recapped) = (is.weight != rules.weight, is.cap != rules.cap);
         let mut lanes = if same && !reweighed { Vec::new() } else { self.lanes_of(ix) };
         // Another weight is another rank at keys, and nothing else for lanes without a limit.
-        lanes.retain(|class| !same || !self.class(*class).gates.is_empty());
+        lanes.retain(|class| !same || self.gates_of(*class).next().is_some());
         self.steps += 2 * lanes.len() as u64;
         lanes.iter().for_each(|class| self.displace_lane(*class));
         let is = &mut self.tenants[ix.0 as usize];
@@ -196,7 +199,14 @@ impl Scheduler {
         let old = std::mem::replace(&mut self.queue_mut(queue).gate, gate);
         if let Some(old) = old {
             self.tell_of_queue(queue, old, None);
+            let limit = self.limits.gate(old).limit;
+            let Limit { active, named, .. } = self.limits.limit_mut(limit);
+            *active = *named;
             self.limits.leave_gate(old);
+        }
+        if let Some(gate) = gate {
+            let (limit, active) = (self.limits.gate(gate).limit, self.queue(queue).active);
+            self.limits.limit_mut(limit).active = active;
         }
         self.queue_ready(queue);
         self.tenants_ready(queue);

@@ -16,6 +16,7 @@ use super::rotations::Rotations;
 use super::size::Size;
 use super::sweeps::Booking;
 use super::turn::{TurnIx, Turns};
+use super::types::{TypeIx, Types};
 use crate::Now;
 use crate::config::{Config, Cost, PriorityScope};
 use crate::queue::QueueIx;
@@ -34,6 +35,7 @@ pub(crate) struct Scheduler {
     pub(super) shards: Pages<Shard>,
     pub(super) shard_of: HashMap<(QueueIx, TenantIx), ShardIx, RandomState>,
     pub(super) classes: Pages<Option<ClassRules>>,
+    pub(super) types: Types,
     pub(super) lanes: Lanes,
     pub(super) turns: Turns,
     pub(super) accounts: Accounts,
@@ -156,8 +158,8 @@ pub(crate) struct ClassRules {
     pub tenant: TenantIx,
     pub shard: ShardIx,
     pub priority: i16,
-    /// The limits that its jobs must pass, besides that of their queue, in the order in which they
-    /// are asked.
+    pub kind: TypeIx,
+    /// What its jobs must pass besides the gates of their queue and type.
     pub gates: Box<[GateIx]>,
     /// Its jobs wait when a limit is reached; otherwise they are dropped or put off.
     pub waits: bool,
@@ -183,6 +185,7 @@ impl Scheduler {
             shards: Pages::default(),
             shard_of: HashMap::with_hasher(hasher.clone()),
             classes: Pages::default(),
+            types: Types::new(hasher.clone()),
             lanes: Lanes::default(),
             turns: Turns::default(),
             accounts: Accounts::new(hasher.clone()),
@@ -267,8 +270,10 @@ impl Scheduler {
 
     fn count_available(&mut self, class: ClassId, by: i64) {
         let rules = self.classes[class.0 as usize].as_ref().expect("a job's class is known");
-        for gate in &rules.gates {
-            let available = &mut self.limits.gate_mut(*gate).available;
+        let of_type = self.types.get_mut(rules.kind);
+        of_type.available = of_type.available.saturating_add_signed(by);
+        for gate in rules.gates.iter().copied().chain(of_type.gate) {
+            let available = &mut self.limits.gate_mut(gate).available;
             *available = available.saturating_add_signed(by);
         }
         let queue = &mut self.queues[rules.queue.0 as usize];

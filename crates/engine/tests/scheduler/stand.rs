@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use ahash::RandomState;
 use rota_model::{
-    ClassId, LimitKey, LimitNumbers, Millis, PoolName, QueueStrategy, Seq, Starvation, TenantId,
-    Weight,
+    ClassId, JobType, LimitKey, LimitNumbers, Millis, PoolName, QueueStrategy, Seq, Starvation,
+    TenantId, Weight,
 };
 
 use crate::queue::QueueIx;
@@ -94,7 +94,8 @@ impl Stand {
         }
         let class = ClassId(self.classes.len() as u32);
         let gates = gate.into_iter().collect();
-        let rules = ClassRules { queue, tenant, shard, priority, gates, waits: true };
+        let kind = self.scheduler.use_type(&JobType::parse("t").unwrap());
+        let rules = ClassRules { queue, tenant, shard, priority, kind, gates, waits: true };
         self.scheduler.add_class(class, rules);
         self.classes.push((queue, tenant));
         class

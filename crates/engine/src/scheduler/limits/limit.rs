@@ -44,6 +44,8 @@ pub(crate) struct Limit {
     pub partition: Partition,
     /// Jobs that are active.
     pub active: u64,
+    /// Those of them that name the key. A limit of a queue or a type holds others besides.
+    pub named: u64,
     /// The shorter period first.
     pub(super) windows: Vec<Window>,
     pub(super) history: History,
@@ -151,6 +153,7 @@ impl Limit {
         Self {
             partition,
             active: 0,
+            named: 0,
             windows: Vec::new(),
             history: History::default(),
             pace: Pace::none(),
