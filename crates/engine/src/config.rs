@@ -29,6 +29,9 @@ pub struct Config {
     pub max_queues_per_tenant: usize,
     /// Classes of which one tenant may have living jobs.
     pub max_classes_per_tenant: usize,
+    /// A tenant with living jobs of up to so many classes follows a change of its rules at once, others
+    /// a few lanes at a time.
+    pub lanes_at_once: u32,
     pub caps: Caps,
     pub max_pools: usize,
     /// What is told apart in the metrics.
@@ -217,6 +220,7 @@ impl Default for Config {
             max_queues: 10_000,
             max_queues_per_tenant: 1_000,
             max_classes_per_tenant: 10_000,
+            lanes_at_once: 256,
             caps: Caps::default(),
             max_pools: 1_000,
             metrics: MetricBounds::default(),

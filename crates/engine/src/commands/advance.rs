@@ -24,6 +24,7 @@ impl Engine {
             self.idle_limits.next().map(|at| self.in_monotonic_time(at)),
             self.scheduler.is_sweeping().then_some(0),
             self.classes.is_sweeping().then_some(0),
+            (!self.following.is_empty()).then_some(0),
         ];
         let frozen = self.maintenance.enabled();
         let wall = [
@@ -80,7 +81,7 @@ impl Engine {
             self.expire_override(limit);
             return true;
         }
-        if self.end_due_throttle(self.now.wall) || self.sweep_one() {
+        if self.end_due_throttle(self.now.wall) || self.sweep_one() || self.follow_one() {
             return true;
         }
         if self.look_at_one_idle() || self.forget_one_idle_limit() {

@@ -2,7 +2,7 @@
 
 use rota_model::envelope::NewJob;
 use rota_model::mutation::{Mutation, NewRow};
-use rota_model::{Class, ClassId, Live, OnLimit, Seq, State};
+use rota_model::{Class, ClassId, LimitKey, Live, OnLimit, Seq, State};
 
 use super::admit::Obstacle;
 use crate::blocked::only_tenant;
@@ -147,7 +147,11 @@ impl Engine {
         let waits = on_limit.is_none_or(|on_limit| on_limit == OnLimit::Wait);
         let priority = class.priority;
         let kind = self.scheduler.use_type(&class.kind);
-        let rules = ClassRules { queue, tenant, shard, priority, kind, gates, waits };
+        let named = class.policy.limit.as_ref().map(|limit| &limit.key);
+        let names_home = named.is_some_and(|key| {
+            *key == LimitKey::of_queue(&class.queue) || *key == LimitKey::of_type(&class.kind)
+        });
+        let rules = ClassRules { queue, tenant, shard, priority, kind, gates, names_home, waits };
         self.scheduler.add_class(id, rules);
         let part = self.shards.get_mut(shard);
         part.classes += 1;

@@ -16,6 +16,7 @@ mod ask;
 mod fetches;
 mod few;
 mod fifo;
+mod following;
 mod groups;
 mod lane;
 pub(crate) mod limits;

@@ -16,6 +16,7 @@ impl Scheduler {
     /// have left.
     pub fn next(&mut self, ask: &Ask) -> Option<Pick> {
         self.wake_asked(ask);
+        self.follow_asked(ask);
         loop {
             let pick = self.decide(ask);
             debug_assert!(pick.is_some() || self.deferred.is_empty(), "deferred for nobody");

@@ -116,10 +116,13 @@ impl Scheduler {
 
     fn turn_of(&mut self, shard: ShardIx, level: i32) -> TurnIx {
         let is = &self.shards[shard.0 as usize];
-        if let Some(&(_, turn)) = is.turns.iter().find(|(at, _)| *at == level) {
+        let (queue, tenant) = (is.queue, is.tenant);
+        let version = self.tenant(tenant).version;
+        let fits =
+            |(at, turn): &&(i32, TurnIx)| *at == level && self.turns.get(*turn).version == version;
+        if let Some(&(_, turn)) = is.turns.iter().find(fits) {
             return turn;
         }
-        let (queue, tenant) = (is.queue, is.tenant);
         let Self { accounts, queues, .. } = self;
         let seats = queues[queue.0 as usize].members.iter().map(|member| Seat {
             standing: accounts.join(member.account, tenant, level),
@@ -131,6 +134,7 @@ impl Scheduler {
             queue,
             tenant,
             level,
+            version,
             free: Default::default(),
             groups: Default::default(),
             offers: Default::default(),
@@ -269,10 +273,11 @@ impl Scheduler {
         }
     }
 
-    /// Its tenant is at its cap, or paused in the queue.
+    /// Its tenant is at its cap, or paused in the queue; or its lanes have yet to follow a change.
     pub(super) fn is_kept_out(&self, turn: TurnIx) -> bool {
         let is = self.turns.get(turn);
-        self.shards[is.shard.0 as usize].paused || self.is_at_cap(is.tenant)
+        let kept_out = self.shards[is.shard.0 as usize].paused || self.is_at_cap(is.tenant);
+        kept_out || self.is_out_of_date(turn)
     }
 
     /// A tenant has as many active jobs as it may have.

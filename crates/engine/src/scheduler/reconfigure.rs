@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rota_model::{ClassId, JobType, PoolName, QueueName, TenantId, WorkerId};
 
 use super::Scheduler;
-use super::limits::{GateIx, Limit, LimitIx, LimitRow};
+use super::limits::{GateIx, LimitIx, LimitRow};
 use super::pool::PoolChange;
 use super::state::{ClassRules, NewShard, Shard, Tenant, TenantRules};
 use super::tag::Tag;
@@ -28,6 +28,7 @@ pub(crate) enum Reconfigured {
     QueueGate(QueueIx, Option<GateIx>),
     /// What is said about that limit has changed.
     QueueAgain(QueueIx),
+    /// Other rules hold for a tenant. All of its lanes follow at once: for tenants with few of them.
     Tenant(TenantIx, TenantRules),
     /// A tenant's part of a queue is paused, or not.
     Shard(ShardIx, bool),
@@ -83,7 +84,9 @@ impl Scheduler {
     pub fn add_tenant(&mut self, ix: TenantIx, id: TenantId, rules: TenantRules) {
         let TenantRules { weight, cap, boost, max_priority } = rules;
         let (active, shards, parked) = (0, Vec::new(), BTreeSet::new());
-        let tenant = Tenant { id, weight, cap, boost, max_priority, active, shards, parked };
+        let version = 0;
+        let tenant =
+            Tenant { id, weight, cap, boost, max_priority, version, active, shards, parked };
         self.tenants.put(ix.0 as usize, tenant);
     }
 
@@ -129,7 +132,7 @@ impl Scheduler {
         self.to_serve_tenant.extend(ids.into_iter().map(|id| (queue, id)));
     }
 
-    fn reseat_and_wake(&mut self, turn: TurnIx) {
+    pub(super) fn reseat_and_wake(&mut self, turn: TurnIx) {
         self.reseat(turn);
         if self.turns.contains(turn) {
             self.own_jobs_came(turn);
@@ -200,13 +203,14 @@ impl Scheduler {
         if let Some(old) = old {
             self.tell_of_queue(queue, old, None);
             let limit = self.limits.gate(old).limit;
-            let Limit { active, named, .. } = self.limits.limit_mut(limit);
-            *active = *named;
+            let limit = self.limits.limit_mut(limit);
+            limit.active = limit.named;
             self.limits.leave_gate(old);
         }
         if let Some(gate) = gate {
             let (limit, active) = (self.limits.gate(gate).limit, self.queue(queue).active);
-            self.limits.limit_mut(limit).active = active;
+            let limit = self.limits.limit_mut(limit);
+            limit.active = active + limit.named_elsewhere;
         }
         self.queue_ready(queue);
         self.tenants_ready(queue);

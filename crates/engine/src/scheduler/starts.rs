@@ -272,8 +272,11 @@ impl Scheduler {
         of_type.active = of_type.active.saturating_add_signed(by);
         for gate in &rules.gates {
             let limit = self.limits.gate(*gate).limit;
-            let named = &mut self.limits.limit_mut(limit).named;
-            *named = named.saturating_add_signed(by);
+            let limit = self.limits.limit_mut(limit);
+            limit.named = limit.named.saturating_add_signed(by);
+            if !rules.names_home {
+                limit.named_elsewhere = limit.named_elsewhere.saturating_add_signed(by);
+            }
         }
     }
 

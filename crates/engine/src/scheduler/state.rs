@@ -7,6 +7,7 @@ use rota_model::{ClassId, PoolName, Seq, TenantId, Weight};
 
 use super::account::Accounts;
 use super::fetches::Fetches;
+use super::following::Changing;
 use super::lane::{Lanes, Place, Waiting};
 use super::limits::{Bucket, GateIx, LimitIx, Limits};
 use super::notice::Notice;
@@ -36,6 +37,8 @@ pub(crate) struct Scheduler {
     pub(super) shard_of: HashMap<(QueueIx, TenantIx), ShardIx, RandomState>,
     pub(super) classes: Pages<Option<ClassRules>>,
     pub(super) types: Types,
+    /// Tenants whose lanes and turns have yet to follow a change.
+    pub(super) changing: BTreeMap<TenantIx, Changing>,
     pub(super) lanes: Lanes,
     pub(super) turns: Turns,
     pub(super) accounts: Accounts,
@@ -119,6 +122,8 @@ pub(super) struct Tenant {
     pub cap: Option<u32>,
     pub boost: i32,
     pub max_priority: Option<i16>,
+    /// Turns of another version are out of date.
+    pub version: u32,
     pub active: u64,
     pub shards: Vec<ShardIx>,
     /// Turns that its cap or a pause keeps out.
@@ -161,6 +166,8 @@ pub(crate) struct ClassRules {
     pub kind: TypeIx,
     /// What its jobs must pass besides the gates of their queue and type.
     pub gates: Box<[GateIx]>,
+    /// The key that its jobs name is that of their own queue or type.
+    pub names_home: bool,
     /// Its jobs wait when a limit is reached; otherwise they are dropped or put off.
     pub waits: bool,
 }
@@ -186,6 +193,7 @@ impl Scheduler {
             shard_of: HashMap::with_hasher(hasher.clone()),
             classes: Pages::default(),
             types: Types::new(hasher.clone()),
+            changing: BTreeMap::new(),
             lanes: Lanes::default(),
             turns: Turns::default(),
             accounts: Accounts::new(hasher.clone()),

@@ -7,7 +7,7 @@ use ahash::RandomState;
 use rota_model::{ClassId, JobType, LimitKey, LimitNumbers};
 
 use super::Scheduler;
-use super::limits::{GateIx, Limit, LimitIx, Partition};
+use super::limits::{GateIx, LimitIx, Partition};
 use crate::slots::Slots;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,8 @@ impl Scheduler {
             (None, Some(limit)) => {
                 let gate = self.limits.use_gate(limit, LimitNumbers::default(), None);
                 self.limits.gate_mut(gate).available += available;
-                self.limits.limit_mut(limit).active = active;
+                let limit = self.limits.limit_mut(limit);
+                limit.active = active + limit.named_elsewhere;
                 self.types.get_mut(ix).gate = Some(gate);
             }
             (Some(gate), None) => {
@@ -99,8 +100,8 @@ impl Scheduler {
                 let is = self.limits.gate_mut(gate);
                 is.available = is.available.saturating_sub(available);
                 let limit = is.limit;
-                let Limit { active, named, .. } = self.limits.limit_mut(limit);
-                *active = *named;
+                let limit = self.limits.limit_mut(limit);
+                limit.active = limit.named;
                 self.limits.leave_gate(gate);
             }
             _ => {}

@@ -95,7 +95,8 @@ impl Stand {
         let class = ClassId(self.classes.len() as u32);
         let gates = gate.into_iter().collect();
         let kind = self.scheduler.use_type(&JobType::parse("t").unwrap());
-        let rules = ClassRules { queue, tenant, shard, priority, kind, gates, waits: true };
+        let (names_home, waits) = (false, true);
+        let rules = ClassRules { queue, tenant, shard, priority, kind, gates, names_home, waits };
         self.scheduler.add_class(class, rules);
         self.classes.push((queue, tenant));
         class
