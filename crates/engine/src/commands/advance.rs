@@ -8,6 +8,8 @@ use crate::{Engine, EventKind, Now, Target};
 
 /// The most due things done in one step. The rest stays due, and [`Engine::wake_in_ms`] says so.
 const SLICE: usize = 256;
+/// The most lanes that follow a change of their tenant in one step. Each costs more than other things.
+const FOLLOWED: usize = 32;
 
 impl Engine {
     /// How long until something is due by itself; 0 when something is due now.
@@ -58,6 +60,10 @@ impl Engine {
         self.end_blocks(self.now.mono);
         self.listen_for_noise();
         self.tenants.trim_recent(self.now.wall, SLICE);
+        let mut followed = 0;
+        while followed < FOLLOWED && self.follow_one() {
+            followed += 1;
+        }
         let mut left = SLICE;
         while left > 0 && self.do_one_due_thing() {
             left -= 1;
@@ -81,7 +87,7 @@ impl Engine {
             self.expire_override(limit);
             return true;
         }
-        if self.end_due_throttle(self.now.wall) || self.sweep_one() || self.follow_one() {
+        if self.end_due_throttle(self.now.wall) || self.sweep_one() {
             return true;
         }
         if self.look_at_one_idle() || self.forget_one_idle_limit() {
