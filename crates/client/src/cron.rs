@@ -77,13 +77,19 @@ struct Listing {
 
 impl Client {
     pub async fn crons(&self, limit: u32, at: Option<&PageAt>) -> Result<Page<Kept<Cron>>, Error> {
-        // This list goes by offset; its pages are all of the same length.
-        let page = at.and_then(PageAt::number).unwrap_or(1);
-        let offset = (page - 1) * u64::from(limit);
-        let endpoint = self.at(&["cron"]).query("limit", Some(limit)).query("offset", Some(offset));
+        // Without cursors this list goes by offset; its pages are all of the same length.
+        let page = at.and_then(PageAt::number);
+        let offset = page.map(|page| (page - 1) * u64::from(limit));
+        let endpoint = self
+            .at(&["cron"])
+            .query("limit", Some(limit))
+            .query("offset", offset)
+            .query("cursor", at.and_then(PageAt::cursor));
         let listing: Listing = self.get(endpoint).await?.read()?;
         let mut found = listing.pagination.page(listing.crons);
-        found.next = found.next.map(|_| PageAt::Number(page + 1));
+        if !matches!(found.next, None | Some(PageAt::Cursor(_))) {
+            found.next = Some(PageAt::Number(page.unwrap_or(1) + 1));
+        }
         Ok(found)
     }
 

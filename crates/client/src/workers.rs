@@ -68,7 +68,8 @@ impl Client {
         let endpoint = self
             .at(&["admin", "workers"])
             .query("per_page", Some(limit))
-            .query("page", at.and_then(PageAt::number));
+            .query("page", at.and_then(PageAt::number))
+            .query("cursor", at.and_then(PageAt::cursor));
         let listing: Listing = self.get(endpoint).await?.read()?;
         Ok(listing.pagination.page(listing.items))
     }

@@ -137,8 +137,17 @@ impl Classes {
         self.slots.get(id.0 as usize).is_some_and(Option::is_some)
     }
 
-    pub fn ids(&self) -> impl Iterator<Item = (ClassId, &Slot)> {
-        self.slots.iter().enumerate().filter_map(|(i, s)| Some((ClassId(i as u32), s.as_ref()?)))
+    /// Those with so many numbers from this one on, and the number to go on from, if there are more.
+    pub fn slice(
+        &self,
+        from: usize,
+        most: usize,
+    ) -> (impl Iterator<Item = (ClassId, &Slot)>, Option<usize>) {
+        let end = from.saturating_add(most).min(self.slots.len());
+        let slots = self.slots[from.min(end)..end].iter().enumerate();
+        let known =
+            slots.filter_map(move |(i, slot)| Some((ClassId((from + i) as u32), slot.as_ref()?)));
+        (known, (end < self.slots.len()).then_some(end))
     }
 
     pub fn count_finished(&mut self, id: ClassId, ending: Ending) {

@@ -25,6 +25,9 @@ pub struct Config {
     pub retention: Retention,
     /// How long a queue or tenant that has nothing is remembered.
     pub forget_idle_ms: u64,
+    /// A tenant with living jobs of up to so many classes follows a change of its rules at once, others
+    /// a few lanes at a time.
+    pub lanes_at_once: u32,
     pub caps: Caps,
     /// What is told apart in the metrics.
     pub metrics: MetricBounds,
@@ -230,6 +233,7 @@ impl Default for Config {
                 discarded_ms: Some(30 * DAY),
             },
             forget_idle_ms: 60 * MINUTE,
+            lanes_at_once: 256,
             caps: Caps::default(),
             metrics: MetricBounds::default(),
             longest_pause_ms: 60 * MINUTE,

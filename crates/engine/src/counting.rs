@@ -54,6 +54,7 @@ impl Engine {
     fn count_change(&mut self, class: ClassId, change: impl Fn(&mut Population)) {
         let slot = self.classes.slot(class);
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
+        change(&mut self.queues.jobs);
         change(&mut self.queues.get_mut(queue).jobs);
         let shard = self.shards.get_mut(shard);
         change(&mut shard.jobs);
@@ -77,6 +78,7 @@ impl Engine {
     pub(crate) fn count_kept(&mut self, class: ClassId, change: impl Fn(&mut Counts)) {
         let slot = self.classes.slot(class);
         change(&mut self.queues.get_mut(slot.queue).done);
+        change(&mut self.queues.done);
         change(&mut self.shards.get_mut(slot.shard).done);
     }
 }

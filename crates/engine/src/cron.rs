@@ -1,6 +1,7 @@
 //! Recurring schedules.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use bytes::Bytes;
 use rota_model::cron::Schedule;
@@ -14,9 +15,48 @@ pub(crate) struct Crons {
     owned_runs: CapCounter,
     all: BTreeMap<CronName, Cron>,
     by_time: BTreeSet<(Millis, CronName)>,
-    by_tenant: BTreeMap<TenantId, BTreeSet<CronName>>,
+    names: Names,
+    by_tenant: BTreeMap<TenantId, Names>,
+    /// By their names without the tenant.
+    by_local: BTreeMap<Box<str>, BTreeSet<CronName>>,
     /// Which schedule an unfinished run belongs to.
     runs: BTreeMap<Seq, CronName>,
+}
+
+/// Names of schedules in order, apart by whether they are enabled.
+#[derive(Default)]
+struct Names {
+    enabled: BTreeSet<CronName>,
+    disabled: BTreeSet<CronName>,
+}
+
+impl Names {
+    fn of(&mut self, enabled: bool) -> &mut BTreeSet<CronName> {
+        if enabled { &mut self.enabled } else { &mut self.disabled }
+    }
+
+    fn len(&self, enabled: Option<bool>) -> usize {
+        match enabled {
+            None => self.enabled.len() + self.disabled.len(),
+            Some(true) => self.enabled.len(),
+            Some(false) => self.disabled.len(),
+        }
+    }
+
+    /// So many behind this name.
+    fn after(&self, name: &str, most: usize, enabled: Option<bool>) -> Vec<&CronName> {
+        let behind = (Bound::Excluded(name), Bound::Unbounded);
+        let mut found: Vec<&CronName> = Vec::new();
+        if enabled != Some(false) {
+            found.extend(self.enabled.range::<str, _>(behind).take(most));
+        }
+        if enabled != Some(true) {
+            found.extend(self.disabled.range::<str, _>(behind).take(most));
+        }
+        found.sort_unstable();
+        found.truncate(most);
+        found
+    }
 }
 
 pub(crate) struct Cron {
@@ -185,7 +225,9 @@ impl Crons {
             owned_runs: CapCounter::new(Capped::ScheduleRuns, run_cap),
             all: BTreeMap::new(),
             by_time: BTreeSet::new(),
+            names: Names::default(),
             by_tenant: BTreeMap::new(),
+            by_local: BTreeMap::new(),
             runs: BTreeMap::new(),
         }
     }
@@ -208,9 +250,31 @@ impl Crons {
         self.all.iter()
     }
 
-    pub fn of_tenant(&self, tenant: &TenantId) -> impl Iterator<Item = (&CronName, &Cron)> {
-        let own = self.by_tenant.get(tenant).into_iter().flatten();
-        own.filter_map(|name| self.all.get_key_value(name))
+    /// How many there are: of a tenant or of all, enabled or not.
+    pub fn count(&self, tenant: Option<&TenantId>, enabled: Option<bool>) -> usize {
+        self.names_of(tenant).map_or(0, |names| names.len(enabled))
+    }
+
+    /// So many of them behind this name, in order.
+    pub fn after(
+        &self,
+        name: &str,
+        most: usize,
+        tenant: Option<&TenantId>,
+        enabled: Option<bool>,
+    ) -> impl Iterator<Item = (&CronName, &Cron)> {
+        let names = self.names_of(tenant).map(|names| names.after(name, most, enabled));
+        names.into_iter().flatten().filter_map(|name| self.all.get_key_value(name))
+    }
+
+    fn names_of(&self, tenant: Option<&TenantId>) -> Option<&Names> {
+        tenant.map_or(Some(&self.names), |tenant| self.by_tenant.get(tenant))
+    }
+
+    /// Schedules of this name, whoever's they are.
+    pub fn named(&self, local: &str) -> impl Iterator<Item = (&CronName, &Cron)> {
+        let names = self.by_local.get(local).into_iter().flatten();
+        names.filter_map(|name| self.all.get_key_value(name))
     }
 
     pub fn insert(&mut self, name: CronName, cron: Cron) {
@@ -218,8 +282,10 @@ impl Crons {
             self.by_time.insert((next, name.clone()));
         }
         self.owned.add(Some(&cron.row.class.tenant));
-        let tenant = cron.row.class.tenant.clone();
-        self.by_tenant.entry(tenant).or_default().insert(name.clone());
+        let (tenant, enabled) = (cron.row.class.tenant.clone(), cron.row.enabled);
+        self.names.of(enabled).insert(name.clone());
+        self.by_tenant.entry(tenant).or_default().of(enabled).insert(name.clone());
+        self.by_local.entry(name.local().into()).or_default().insert(name.clone());
         self.all.insert(name, cron);
     }
 
@@ -230,11 +296,18 @@ impl Crons {
             self.by_time.remove(&(next, name.clone()));
         }
         self.owned.remove(Some(&cron.row.class.tenant));
-        let tenant = &cron.row.class.tenant;
+        let (tenant, enabled) = (&cron.row.class.tenant, cron.row.enabled);
+        self.names.of(enabled).remove(name);
         if let Some(own) = self.by_tenant.get_mut(tenant) {
-            own.remove(name);
-            if own.is_empty() {
+            own.of(enabled).remove(name);
+            if own.len(None) == 0 {
                 self.by_tenant.remove(tenant);
+            }
+        }
+        if let Some(same) = self.by_local.get_mut(name.local()) {
+            same.remove(name);
+            if same.is_empty() {
+                self.by_local.remove(name.local());
             }
         }
         Some(cron)

@@ -1,5 +1,7 @@
 //! The engine's state, and the few transitions that all commands are made of.
 
+use std::collections::VecDeque;
+
 use ahash::RandomState;
 use bytes::Bytes;
 use rota_model::mutation::{Finish, Kind, Mutation, Ready, Undo};
@@ -30,7 +32,7 @@ use crate::scheduler::limits::{LimitRow, Partition};
 use crate::scheduler::{Correction, Ended, PoolChange, Reconfigured, Scheduler, Waiting};
 use crate::shard::Shards;
 use crate::stats::{SeqClock, Stats};
-use crate::tenant::{Tally, TenantIx, Tenants};
+use crate::tenant::{Following, Tally, TenantIx, Tenants};
 use crate::timers::{Timer, Timers};
 use crate::watch::Watch;
 use crate::worker::Workers;
@@ -65,6 +67,7 @@ pub struct Engine {
     pub(crate) idle_limits: IdleLimits,
     pub(crate) journal: Journal,
     pub(crate) idle: Idle,
+    pub(crate) following: VecDeque<Following>,
     pub(crate) crons: Crons,
     /// Fetches may not wait any more.
     pub(crate) closing: bool,
@@ -112,6 +115,7 @@ impl Engine {
             journal: Journal::default(),
             crons: Crons::new(caps.schedules, caps.schedule_runs),
             idle: Idle::default(),
+            following: VecDeque::new(),
             closing: false,
             maintenance: Maintenance::default(),
             total: Stats::default(),

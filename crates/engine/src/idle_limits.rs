@@ -56,7 +56,7 @@ impl Engine {
 
     /// Jobs of this class are there again.
     pub(crate) fn use_limit_again(&mut self, class: ClassId) {
-        if self.scheduler.gates_of(class).is_empty() {
+        if self.scheduler.own_gates(class).is_empty() {
             let about = self.classes.slot(class).class.clone();
             let gates = self.gates_for(&about);
             self.scheduler.reconfigured(Reconfigured::Gates(class, gates));
@@ -90,7 +90,7 @@ impl Engine {
         let is_idle = self.classes.contains(class) && self.classes.slot(class).live == 0;
         if is_idle && self.classes.slot(class).class.policy.limit.is_some() {
             let limits = self.scheduler.limits();
-            let used = self.scheduler.gates_of(class).iter().map(|gate| limits.gate(*gate).limit);
+            let used = self.scheduler.own_gates(class).iter().map(|gate| limits.gate(*gate).limit);
             let used: Vec<LimitIx> = used.collect();
             self.scheduler.reconfigured(Reconfigured::Gates(class, Box::default()));
             let tenant = self.classes.slot(class).tenant;

@@ -46,6 +46,7 @@ mod tenant;
 mod timers;
 mod watch;
 mod worker;
+mod worker_tallies;
 
 pub use caps::{Asker, Cap, CapCounter, CapReached, Capped};
 pub use clock::Now;
@@ -77,3 +78,4 @@ pub use restore::Restore;
 pub use scheduler::limits::Strategy;
 pub use stats::{Histogram, Interval};
 pub use tenant::{Change, Origin, Tally, Throttle};
+pub use worker_tallies::WorkerCounts;

@@ -81,8 +81,13 @@ fn slot(state: State) -> Option<usize> {
 /// A list that mostly has one entry, for each of a hundred thousand tenants: no room for more is
 /// taken before there are more.
 pub(crate) fn push_exact<T>(list: &mut Vec<T>, entry: T) {
+    insert_exact(list, list.len(), entry);
+}
+
+/// The same at some place.
+pub(crate) fn insert_exact<T>(list: &mut Vec<T>, place: usize, entry: T) {
     if list.capacity() == 0 {
         list.reserve_exact(1);
     }
-    list.push(entry);
+    list.insert(place, entry);
 }

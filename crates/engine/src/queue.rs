@@ -24,6 +24,9 @@ pub(crate) struct Queues {
     by_name: std::collections::HashMap<QueueName, QueueIx, RandomState>,
     /// Queues that exist, in the order of their names.
     existing: BTreeMap<QueueName, QueueIx>,
+    /// The jobs of all queues together: those that live, and finished ones that are kept.
+    pub jobs: Population,
+    pub done: Counts,
     bounded: bool,
 }
 
@@ -126,6 +129,8 @@ impl Queues {
             all: Slots::default(),
             by_name: std::collections::HashMap::with_hasher(hasher),
             existing: BTreeMap::new(),
+            jobs: Population::default(),
+            done: Counts::default(),
             bounded: false,
         }
     }
@@ -143,6 +148,11 @@ impl Queues {
     /// The tenant has made a queue that exists.
     pub fn any_made_by(&self, tenant: &TenantId) -> bool {
         self.owned.of(tenant) > 0
+    }
+
+    /// There are some that do not exist any more, and that finished jobs or fetches refer to.
+    pub fn any_deleted(&self) -> bool {
+        self.by_name.len() > self.existing.len()
     }
 
     /// How many exist.
@@ -234,12 +244,7 @@ impl Queues {
         self.all.iter().map(|(_, queue)| queue)
     }
 
-    /// Those that exist, in the order of their names.
-    pub fn existing(&self) -> impl Iterator<Item = QueueIx> {
-        self.existing.values().copied()
-    }
-
-    /// Those of them behind this name.
+    /// Those that exist, behind this name and in order.
     pub fn existing_after(&self, name: &str) -> impl Iterator<Item = QueueIx> {
         let behind = (Bound::Excluded(name), Bound::Unbounded);
         self.existing.range::<str, _>(behind).map(|(_, ix)| *ix)

@@ -1,10 +1,12 @@
 //! Workers that have made themselves known.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
-use rota_model::{Directive, Millis, PoolName, TenantId, WorkerId};
+use rota_model::{Directive, Millis, TenantId, WorkerId};
 use serde::{Deserialize, Serialize};
 
+use crate::worker_tallies::{Counted, WorkerTallies};
 use crate::{Asker, Cap, CapCounter, CapReached, Capped, Registration, WorkerState};
 
 pub(crate) struct Workers {
@@ -12,15 +14,8 @@ pub(crate) struct Workers {
     all: BTreeMap<WorkerId, Worker>,
     /// When to look at a worker again. A worker that was heard of since is simply put off.
     checks: BTreeSet<(u64, WorkerId)>,
-    crews: BTreeMap<PoolName, Crew>,
-}
-
-/// The workers of a pool that take jobs.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Crew {
-    workers: usize,
-    /// Those of them that have as many as they may have.
-    full: usize,
+    by_tenant: BTreeMap<TenantId, BTreeSet<WorkerId>>,
+    tallies: WorkerTallies,
 }
 
 #[derive(Debug)]
@@ -31,8 +26,8 @@ pub(crate) struct Worker {
     pub last_seen: Millis,
     pub last_seen_mono: u64,
     pub stale: bool,
-    /// The crew that it is counted in, and whether as one that is full.
-    counted: Option<(PoolName, bool)>,
+    /// What it is counted as.
+    counted: Option<Counted>,
 }
 
 /// What is kept of a worker on disk.
@@ -72,6 +67,12 @@ impl Worker {
         }
     }
 
+    /// The tenant that it was first met for, or whose namespace its id is in.
+    pub fn owner(&self) -> Option<&str> {
+        let about = &self.row.about;
+        about.tenant.as_deref().or(about.worker.namespace())
+    }
+
     /// How many more jobs it may have, when it holds so many.
     pub fn room(&self, held: usize) -> usize {
         match self.row.about.concurrency {
@@ -87,17 +88,14 @@ impl Workers {
             owned: CapCounter::new(Capped::Workers, cap),
             all: BTreeMap::new(),
             checks: BTreeSet::new(),
-            crews: BTreeMap::new(),
+            by_tenant: BTreeMap::new(),
+            tallies: WorkerTallies::default(),
         }
     }
 
     /// Whether one more may come.
     pub fn check_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
         self.owned.check(asker)
-    }
-
-    pub fn len(&self) -> usize {
-        self.all.len()
     }
 
     pub fn get(&self, id: &WorkerId) -> Option<&Worker> {
@@ -111,48 +109,62 @@ impl Workers {
     pub fn insert(&mut self, id: WorkerId, worker: Worker, check_at: u64) {
         self.checks.insert((check_at, id.clone()));
         self.owned.add(worker.row.about.tenant.as_ref());
+        if let Some(owner) = worker.owner().and_then(|id| TenantId::parse(id).ok()) {
+            self.by_tenant.entry(owner).or_default().insert(id.clone());
+        }
         self.all.insert(id, worker);
     }
 
     pub fn remove(&mut self, id: &WorkerId) -> Option<Worker> {
         let worker = self.all.remove(id)?;
-        self.uncount(worker.counted.clone());
+        worker.counted.iter().for_each(|was| self.tallies.remove(worker.owner(), was));
         self.owned.remove(worker.row.about.tenant.as_ref());
+        if let Some(owner) = worker.owner()
+            && let Some(ids) = self.by_tenant.get_mut(owner)
+        {
+            ids.remove(id);
+            if ids.is_empty() {
+                self.by_tenant.remove(owner);
+            }
+        }
         Some(worker)
     }
 
-    /// Something about a worker may have changed that its crew knows; it holds so many jobs.
+    /// Something about a worker may have changed that is counted; it holds so many jobs.
     pub fn count(&mut self, id: &WorkerId, held: usize) {
         let Some(worker) = self.all.get_mut(id) else { return };
+        let (state, pool) = (worker.state(), worker.row.about.pool.as_ref());
         let takes = !worker.stale && !worker.is_quieted();
-        let pool = worker.row.about.pool.as_ref().filter(|_| takes);
-        let is = pool.map(|pool| (pool, worker.room(held) == 0));
-        if is == worker.counted.as_ref().map(|(pool, full)| (pool, *full)) {
+        let full = takes && worker.room(held) == 0;
+        let same = |was: &Counted| {
+            let Counted { state: known, pool: of, takes: took, full: was_full } = was;
+            (*known, of.as_ref(), *took, *was_full) == (state, pool, takes, full)
+        };
+        if worker.counted.as_ref().is_some_and(same) {
             return;
         }
-        let is = is.map(|(pool, full)| (pool.clone(), full));
-        let was = std::mem::replace(&mut worker.counted, is.clone());
-        self.uncount(was);
-        if let Some((pool, full)) = is {
-            let crew = self.crews.entry(pool).or_default();
-            crew.workers += 1;
-            crew.full += usize::from(full);
-        }
+        let is = Counted { state, pool: pool.cloned(), takes, full };
+        worker.counted.iter().for_each(|was| self.tallies.remove(worker.owner(), was));
+        self.tallies.add(worker.owner(), &is);
+        worker.counted = Some(is);
     }
 
-    fn uncount(&mut self, was: Option<(PoolName, bool)>) {
-        let Some((pool, full)) = was else { return };
-        let Some(crew) = self.crews.get_mut(&pool) else { return };
-        crew.workers -= 1;
-        crew.full -= usize::from(full);
-        if crew.workers == 0 {
-            self.crews.remove(&pool);
-        }
+    pub fn tallies(&self) -> &WorkerTallies {
+        &self.tallies
     }
 
-    /// All workers of a pool have as many jobs as they may have.
-    pub fn are_full(&self, pool: &PoolName) -> bool {
-        self.crews.get(pool).is_some_and(|crew| crew.full == crew.workers)
+    /// Those behind this id, in order.
+    pub fn after(&self, id: &str) -> impl Iterator<Item = &Worker> {
+        let behind = (Bound::Excluded(id), Bound::Unbounded);
+        self.all.range::<str, _>(behind).map(|(_, worker)| worker)
+    }
+
+    /// The same of one tenant.
+    pub fn of_tenant_after(&self, tenant: &TenantId, id: &str) -> impl Iterator<Item = &Worker> {
+        let behind = (Bound::Excluded(id), Bound::Unbounded);
+        let own = self.by_tenant.get(tenant).into_iter();
+        let ids = own.flat_map(move |ids| ids.range::<str, _>(behind));
+        ids.filter_map(|id| self.all.get(id))
     }
 
     pub fn ids(&self) -> impl Iterator<Item = &WorkerId> {
@@ -173,9 +185,5 @@ impl Workers {
             return None;
         }
         self.checks.pop_first().map(|(_, id)| id)
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &Worker> {
-        self.all.values()
     }
 }

@@ -27,7 +27,8 @@ pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], steady: bool, s
     if steady {
         check_windows(first, &second)?;
     }
-    let queues: Vec<_> = first.queues().into_iter().map(|view| view.name).collect();
+    let queues: Vec<_> =
+        first.queues_after("", 0, usize::MAX).into_iter().map(|view| view.name).collect();
     for command in openings(first, &queues) {
         both(first, &mut second, seed, command);
     }
@@ -71,11 +72,16 @@ fn openings(engine: &Engine, queues: &[QueueName]) -> Vec<Command> {
         let open = QueueSettings::default();
         commands.push(Command::ConfigureQueue(queue.clone(), open));
     }
-    commands.extend(engine.pools().into_iter().map(|pool| Command::RemovePool(pool.name)));
+    commands.extend(
+        engine
+            .pools_after("", 0, usize::MAX)
+            .into_iter()
+            .map(|pool| Command::RemovePool(pool.name)),
+    );
     if engine.tenant_count() <= 1 {
         return commands;
     }
-    for tenant in engine.tenant_ids() {
+    for tenant in engine.tenant_ids_after("", 0, usize::MAX) {
         let change = TenantChange { config: Default::default(), what: "put", reason: None };
         commands.push(Command::PutTenant(tenant.clone(), change));
         let resume = |queue: &QueueName| Command::ResumeShard(tenant.clone(), queue.clone());
@@ -133,15 +139,19 @@ fn fetched(engine: &mut Engine, fetch: Fetch, seed: u64) -> Vec<Claimed> {
 
 /// What people see of an engine, statistics and times of sight left out.
 fn shown(engine: &Engine) -> Vec<String> {
-    let queues = engine.queues().into_iter().map(|view| {
+    let queues = engine.queues_after("", 0, usize::MAX).into_iter().map(|view| {
         let (name, totals) = (view.name, view.totals);
         format!("{name} {:?} {:?} {totals:?}", view.paused, view.settings)
     });
-    let workers = engine.workers().into_iter().map(|view| {
-        let (about, jobs) = (view.about, view.jobs);
+    let workers = engine.workers_after(None, "", 0, usize::MAX).into_iter().map(|view| {
+        let jobs: Vec<_> = engine.held_by(&view.about.worker, None).collect();
+        let about = view.about;
         format!("{about:?} {:?} {} {jobs:?}", view.directive, view.beats)
     });
-    let crons = engine.crons().into_iter().map(|view| format!("{view:?}"));
+    let crons = engine
+        .crons_after(None, None, "", 0, usize::MAX)
+        .into_iter()
+        .map(|view| format!("{view:?}"));
     let active = engine.active().into_iter().map(|view| format!("{view:?}"));
     let frozen = format!("{:?}", engine.maintenance());
     queues

@@ -34,6 +34,7 @@ mod headers;
 mod illegal_transitions;
 mod job_ids;
 mod lifecycle;
+mod list_pages;
 mod maintenance;
 mod many_lines;
 mod missing;

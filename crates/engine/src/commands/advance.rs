@@ -8,6 +8,8 @@ use crate::{Engine, EventKind, Now, Target};
 
 /// The most due things done in one step. The rest stays due, and [`Engine::wake_in_ms`] says so.
 const SLICE: usize = 256;
+/// The most lanes that follow a change of their tenant in one step. Each costs more than other things.
+const FOLLOWED: usize = 32;
 
 impl Engine {
     /// How long until something is due by itself; 0 when something is due now.
@@ -25,6 +27,7 @@ impl Engine {
             self.scheduler.is_sweeping().then_some(0),
             (!self.retries.is_empty()).then_some(0),
             self.classes.is_sweeping().then_some(0),
+            (!self.following.is_empty()).then_some(0),
         ];
         let frozen = self.maintenance.enabled();
         let wall = [
@@ -58,6 +61,10 @@ impl Engine {
         self.end_blocks(self.now.mono);
         self.listen_for_noise();
         self.tenants.trim_recent(self.now.wall, SLICE);
+        let mut followed = 0;
+        while followed < FOLLOWED && self.follow_one() {
+            followed += 1;
+        }
         let mut left = SLICE;
         while left > 0 && self.do_one_due_thing() {
             left -= 1;

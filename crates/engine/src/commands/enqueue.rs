@@ -2,7 +2,7 @@
 
 use rota_model::envelope::NewJob;
 use rota_model::mutation::{Mutation, NewRow};
-use rota_model::{Class, ClassId, Live, OnLimit, Seq, State};
+use rota_model::{Class, ClassId, LimitKey, Live, OnLimit, Seq, State};
 
 use super::admit::Obstacle;
 use crate::blocked::only_tenant;
@@ -10,7 +10,7 @@ use crate::classes::Home;
 use crate::effect::Pressure;
 use crate::population::push_exact;
 use crate::queue::QueueIx;
-use crate::scheduler::{ClassRules, Size, Waiting};
+use crate::scheduler::{ClassRules, NewShard, Size, Waiting};
 use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{Accepted, Admission, Engine, Enqueue, EventKind, Refusal, Reply};
@@ -127,7 +127,9 @@ impl Engine {
         let paused = &self.tenants.get(tenant).row.paused;
         let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
         self.shards.get_mut(shard).paused = since;
-        self.scheduler.add_shard(shard, queue, tenant, since.is_some());
+        let place = self.place_of_shard(tenant, &class.queue);
+        let new = NewShard { queue, tenant, paused: since.is_some() };
+        self.scheduler.add_shard(shard, new, place);
         Home { queue, tenant, shard }
     }
 
@@ -137,14 +139,16 @@ impl Engine {
         let (queue, tenant, shard, class) =
             (slot.queue, slot.tenant, slot.shard, slot.class.clone());
         // One with a limit of its own uses it while it has jobs.
-        let gates = match class.policy.limit {
-            Some(_) => Box::default(),
-            None => self.gates_for(&class),
-        };
+        let gates = Box::default();
         let on_limit = class.policy.limit.as_ref().map(|limit| limit.on_limit);
         let waits = on_limit.is_none_or(|on_limit| on_limit == OnLimit::Wait);
         let priority = class.priority;
-        let rules = ClassRules { queue, tenant, shard, priority, gates, waits };
+        let kind = self.scheduler.use_type(&class.kind);
+        let named = class.policy.limit.as_ref().map(|limit| &limit.key);
+        let names_home = named.is_some_and(|key| {
+            *key == LimitKey::of_queue(&class.queue) || *key == LimitKey::of_type(&class.kind)
+        });
+        let rules = ClassRules { queue, tenant, shard, priority, kind, gates, names_home, waits };
         self.scheduler.add_class(id, rules);
         let part = self.shards.get_mut(shard);
         part.classes += 1;

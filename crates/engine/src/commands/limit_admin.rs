@@ -138,7 +138,7 @@ impl Engine {
         reason: &str,
     ) -> Option<Millis> {
         let limit = self.classes.slot(class).class.policy.limit.clone()?;
-        let gate = *self.scheduler.gates_of(class).first()?;
+        let gate = self.scheduler.gates_of(class).next()?;
         let longest = later(self.wall(), self.config.longest_pause_ms);
         let until = until.min(longest);
         let limits = self.scheduler.limits();
@@ -165,7 +165,7 @@ impl Engine {
 
     /// How the limit of a class stands, for who has just enqueued a job of it.
     pub(crate) fn glance_at_limit(&self, class: ClassId) -> Option<LimitGlance> {
-        let gate = *self.scheduler.gates_of(class).first()?;
+        let gate = self.scheduler.gates_of(class).next()?;
         let limits = self.scheduler.limits();
         let own = limits.gate(gate).numbers;
         let (wall, mono) = (self.wall(), self.scheduler.now().mono as i64);

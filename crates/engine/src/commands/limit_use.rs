@@ -7,20 +7,13 @@ use crate::scheduler::{Notice, Reconfigured};
 use crate::{Engine, EventKind};
 
 impl Engine {
-    /// The gates that jobs of a class must pass, besides that of their queue.
+    /// The gates that jobs of a class must pass, besides those of their queue and type.
     pub(crate) fn gates_for(&mut self, class: &Class) -> Box<[GateIx]> {
-        let mut gates = Vec::new();
-        let of_type = self.declared(&LimitKey::of_type(&class.kind));
-        if let Some(limit) = &class.policy.limit {
-            let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
-            let partition = Partition { key: limit.key.clone(), tenant };
-            let ix = self.scheduler.limit(&partition);
-            gates.push(self.scheduler.use_gate(ix, limit.numbers, Some(limit.on_limit)));
-        }
-        if let Some(ix) = of_type {
-            gates.push(self.scheduler.use_gate(ix, LimitNumbers::default(), None));
-        }
-        gates.into()
+        let Some(limit) = &class.policy.limit else { return Box::default() };
+        let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
+        let partition = Partition { key: limit.key.clone(), tenant };
+        let ix = self.scheduler.limit(&partition);
+        [self.scheduler.use_gate(ix, limit.numbers, Some(limit.on_limit))].into()
     }
 
     /// The limit of this key for everyone, if something was said about it.
@@ -30,38 +23,15 @@ impl Engine {
         limits.limit(ix).is_spoken_of().then_some(ix)
     }
 
-    /// Something was said about a key: the classes and the queue that it means must pass it from
+    /// Something was said about a key: jobs of the type or the queue that it means must pass it from
     /// now on, or need not any more.
     pub(crate) fn find_whom_it_holds(&mut self, key: &LimitKey) {
         if let Some(name) = key.strip_prefix("queue:").and_then(|q| QueueName::stored(q).ok()) {
             self.find_queue_limit(&name);
         }
         if let Some(kind) = key.strip_prefix("type:").and_then(|t| JobType::parse(t).ok()) {
-            for class in self.classes_where(|class| class.kind == kind) {
-                let slot = self.classes.slot(class);
-                let about = slot.class.clone();
-                // One that has a limit of its own and no jobs does not use any.
-                if slot.live > 0 || about.policy.limit.is_none() {
-                    let gates = self.gates_for(&about);
-                    self.scheduler.reconfigured(Reconfigured::Gates(class, gates));
-                } else {
-                    self.scheduler.reconfigured(Reconfigured::Gates(class, Box::default()));
-                }
-            }
+            self.scheduler.reconfigured(Reconfigured::Type(kind));
         }
-        self.recount_active(key);
-    }
-
-    /// Recounts the active jobs of a `queue:` or `type:` limit whose scope has changed.
-    fn recount_active(&mut self, key: &LimitKey) {
-        if !key.starts_with("queue:") && !key.starts_with("type:") {
-            return;
-        }
-        let partition = Partition { key: key.clone(), tenant: None };
-        let Some(ix) = self.scheduler.limits().find(&partition) else { return };
-        let classes = self.active.iter().map(|(_, active)| active.class);
-        let active = classes.filter(|class| self.scheduler.holds(*class, ix)).count() as u64;
-        self.scheduler.reconfigured(Reconfigured::Recounted(ix, active));
     }
 
     /// The limit on a queue as a whole is there while something is said about it.
@@ -95,6 +65,7 @@ impl Engine {
                     self.tell_open(limit, class, head, told);
                 }
                 Notice::TenantCapped(tenant) => self.tell_capped(tenant),
+                Notice::GateGone(limit) => self.limit_may_be_idle(limit),
                 Notice::QueueStarved { queue, for_ms } => {
                     let queue = self.queues.get_mut(queue);
                     queue.starved += 1;

@@ -59,7 +59,7 @@ impl Engine {
 
     fn is_full(&self, name: &PoolName) -> bool {
         let pool = self.scheduler.pools().get(name);
-        pool.is_some_and(|pool| pool.room() == 0 || self.workers.are_full(name))
+        pool.is_some_and(|pool| pool.room() == 0 || self.workers.tallies().are_full(name))
     }
 
     /// Where each tenant has its own queues, some of them stand for the pool's.

@@ -181,9 +181,7 @@ impl Engine {
         let mut gone: BTreeMap<TenantIx, BTreeSet<ClassId>> = BTreeMap::new();
         for (id, slot) in self.classes.drop_idle(SLICE, &mut self.out.mutations) {
             gone.entry(slot.tenant).or_default().insert(id);
-            let limits = self.scheduler.limits();
-            let held = self.scheduler.gates_of(id).iter().map(|gate| limits.gate(*gate).limit);
-            let held: Vec<_> = held.collect();
+            let held = self.scheduler.keys_of(id);
             self.scheduler.reconfigured(Reconfigured::ClassGone(id));
             self.shards.get_mut(slot.shard).classes -= 1;
             for limit in held {

@@ -1,7 +1,6 @@
 //! Figures for those who watch from outside, a slice at a time: all of them at once would keep
 //! everyone waiting.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rota_model::TenantId;
@@ -69,16 +68,6 @@ impl Engine {
             share: part(label.starts(now), all),
         };
         self.meters.labels(from, most).map(view).collect()
-    }
-
-    /// Workers by what they are doing.
-    #[must_use]
-    pub fn workers_by_state(&self) -> BTreeMap<&'static str, usize> {
-        let mut counts = BTreeMap::new();
-        for worker in self.workers.iter() {
-            *counts.entry(worker.state().as_str()).or_default() += 1;
-        }
-        counts
     }
 
     /// A queue that an operator has configured before it has jobs has a label before others. In

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::queue::{Queue, QueueIx};
 use crate::stats::Interval;
 use crate::worker::Worker;
-use crate::{CronView, Engine, QueueSettings, Registration};
+use crate::{CronView, Engine, QueueSettings, Registration, WorkerCounts};
 
 #[derive(Debug, Clone)]
 pub struct QueueView {
@@ -85,7 +85,8 @@ pub struct WorkerView {
     pub since: Millis,
     pub last_seen: Millis,
     pub beats: bool,
-    pub jobs: Vec<Seq>,
+    /// Jobs that it holds.
+    pub active: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,12 +137,6 @@ impl Engine {
         Some(self.queue_view(ix))
     }
 
-    /// All queues, by name.
-    #[must_use]
-    pub fn queues(&self) -> Vec<QueueView> {
-        self.queues.existing().map(|ix| self.queue_view(ix)).collect()
-    }
-
     /// So many queues behind this name, in order.
     #[must_use]
     pub fn queues_after(&self, name: &str, skip: usize, most: usize) -> Vec<QueueView> {
@@ -162,9 +157,8 @@ impl Engine {
 
     #[must_use]
     pub fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        self.queues.iter().for_each(|queue| totals.add(queue));
-        totals
+        let jobs = &self.queues.jobs;
+        Totals { live: State::ALL.map(|state| jobs.count(state)), done: self.queues.done }
     }
 
     /// The minute under way, over all queues.
@@ -173,20 +167,39 @@ impl Engine {
         self.total.current(self.wall())
     }
 
+    /// A worker as an operator sees it, or as a tenant does: with its own jobs alone.
     #[must_use]
-    pub fn worker(&self, id: &WorkerId) -> Option<WorkerView> {
-        self.workers.get(id).map(|worker| self.worker_view(worker))
+    pub fn worker(&self, id: &WorkerId, tenant: Option<&TenantId>) -> Option<WorkerView> {
+        self.workers.get(id).map(|worker| self.worker_view(worker, tenant))
     }
 
-    /// All workers, by name.
-    #[must_use]
-    pub fn workers(&self) -> Vec<WorkerView> {
-        self.workers.iter().map(|worker| self.worker_view(worker)).collect()
+    /// The jobs that a worker holds: those of one tenant, or all.
+    pub fn held_by(&self, id: &WorkerId, tenant: Option<&TenantId>) -> impl Iterator<Item = Seq> {
+        self.active.held_by(id).filter(move |seq| {
+            tenant.is_none()
+                || self.active.get(*seq).and_then(|job| self.owner_of(job.class)) == tenant
+        })
     }
 
+    /// So many workers behind this id, in order: of one tenant, or of all.
     #[must_use]
-    pub fn worker_count(&self) -> usize {
-        self.workers.len()
+    pub fn workers_after(
+        &self,
+        tenant: Option<&TenantId>,
+        id: &str,
+        skip: usize,
+        most: usize,
+    ) -> Vec<WorkerView> {
+        let own = tenant.map(|tenant| self.workers.of_tenant_after(tenant, id));
+        let all = tenant.is_none().then(|| self.workers.after(id));
+        let page = own.into_iter().flatten().chain(all.into_iter().flatten());
+        page.skip(skip).take(most).map(|worker| self.worker_view(worker, tenant)).collect()
+    }
+
+    /// How many workers there are in each state: of one tenant, or of all.
+    #[must_use]
+    pub fn worker_counts(&self, tenant: Option<&TenantId>) -> WorkerCounts {
+        self.workers.tallies().counts(tenant)
     }
 
     /// What the scheduler has looked at so far: a measure of cost that does not depend on the machine.
@@ -206,9 +219,29 @@ impl Engine {
         self.crons.get(name).map(|cron| cron.view(name))
     }
 
+    /// So many schedules behind this name, in order: of one tenant or of all, enabled or not.
     #[must_use]
-    pub fn crons(&self) -> Vec<CronView> {
-        self.crons.iter().map(|(name, cron)| cron.view(name)).collect()
+    pub fn crons_after(
+        &self,
+        tenant: Option<&TenantId>,
+        enabled: Option<bool>,
+        name: &str,
+        skip: usize,
+        most: usize,
+    ) -> Vec<CronView> {
+        let page = self.crons.after(name, skip.saturating_add(most), tenant, enabled);
+        page.skip(skip).map(|(name, cron)| cron.view(name)).collect()
+    }
+
+    #[must_use]
+    pub fn cron_count(&self, tenant: Option<&TenantId>, enabled: Option<bool>) -> usize {
+        self.crons.count(tenant, enabled)
+    }
+
+    /// So many schedules that their tenants know by this name.
+    #[must_use]
+    pub fn crons_named(&self, local: &str, most: usize) -> Vec<CronView> {
+        self.crons.named(local).take(most).map(|(name, cron)| cron.view(name)).collect()
     }
 
     #[must_use]
@@ -291,10 +324,17 @@ impl Engine {
         seqs
     }
 
-    /// The classes of which this holds, with how many finished jobs of each are kept.
+    /// Of so many classes from this place on, those that match; and the place to go on from, if
+    /// there are more.
     #[must_use]
-    pub fn classes_where(&self, matches: impl Fn(&Class) -> bool) -> Vec<ClassId> {
-        self.classes.ids().filter(|(_, slot)| matches(&slot.class)).map(|(id, _)| id).collect()
+    pub fn classes_slice(
+        &self,
+        from: usize,
+        most: usize,
+        matches: impl Fn(&Class) -> bool,
+    ) -> (Vec<ClassId>, Option<usize>) {
+        let (slice, next) = self.classes.slice(from, most);
+        (slice.filter(|(_, slot)| matches(&slot.class)).map(|(id, _)| id).collect(), next)
     }
 
     /// Whose jobs those of a class are.
@@ -320,7 +360,8 @@ impl Engine {
         }
     }
 
-    fn worker_view(&self, worker: &Worker) -> WorkerView {
+    fn worker_view(&self, worker: &Worker, tenant: Option<&TenantId>) -> WorkerView {
+        let id = &worker.row.about.worker;
         let mut about = worker.row.about.clone();
         about.pool.take_if(|name| self.scheduler.pools().get(name).is_none());
         WorkerView {
@@ -330,7 +371,10 @@ impl Engine {
             since: worker.row.since,
             last_seen: worker.last_seen,
             beats: worker.row.beats,
-            jobs: self.active.held_by(&worker.row.about.worker).collect(),
+            active: match tenant {
+                None => self.active.count_held_by(id),
+                Some(_) => self.held_by(id, tenant).count(),
+            },
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Looking at pools and at how queues were served.
 
-use std::collections::BTreeMap;
+use rota_model::{PoolConfig, PoolName, QueueName, State, TenantId};
 
-use rota_model::{PoolConfig, PoolName, QueueName, State};
-
+use crate::queue::QueueIx;
 use crate::scheduler::Pool;
 use crate::{Engine, Origin};
 
@@ -37,60 +36,69 @@ impl Engine {
         self.pool_view(name)
     }
 
+    /// So many pools behind this name, in order.
     #[must_use]
-    pub fn pools(&self) -> Vec<PoolView> {
-        let mut workers: BTreeMap<&PoolName, usize> = BTreeMap::new();
-        for worker in self.workers.iter().filter(|worker| !worker.stale) {
-            if let Some(pool) = &worker.row.about.pool {
-                *workers.entry(pool).or_default() += 1;
-            }
-        }
-        let members = |name| workers.get(name).copied().unwrap_or(0);
-        let pools = self.scheduler.pools();
-        pools.iter().map(|(name, pool)| self.view_of_pool(name, pool, members(name))).collect()
+    pub fn pools_after(&self, name: &str, skip: usize, most: usize) -> Vec<PoolView> {
+        let page = self.scheduler.pools().after(name).skip(skip).take(most);
+        page.map(|(name, pool)| self.view_of_pool(name, pool)).collect()
+    }
+
+    #[must_use]
+    pub fn pool_count(&self) -> usize {
+        self.scheduler.pools().len()
     }
 
     pub(crate) fn pool_view(&self, name: &PoolName) -> Option<PoolView> {
         let pool = self.scheduler.pools().get(name)?;
-        let members = self.workers.iter().filter(|worker| !worker.stale);
-        let members = members.filter(|worker| worker.row.about.pool.as_ref() == Some(name));
-        Some(self.view_of_pool(name, pool, members.count()))
+        Some(self.view_of_pool(name, pool))
     }
 
-    fn view_of_pool(&self, name: &PoolName, pool: &Pool, active_workers: usize) -> PoolView {
+    fn view_of_pool(&self, name: &PoolName, pool: &Pool) -> PoolView {
         PoolView {
             name: name.clone(),
             origin: pool.origin(),
             config: pool.config().clone(),
-            active_workers,
+            active_workers: self.workers.tallies().in_pool(name),
             active_jobs: pool.active,
             dispatched_1m: self.pool_watch.dispatched_in_minute(name, self.wall()),
         }
     }
 
-    /// How each queue was served in the last minute, by name.
+    /// How so many queues behind this name were served in the last minute, in order.
     #[must_use]
-    pub fn queue_shares(&self) -> Vec<QueueShare> {
+    pub fn queue_shares_after(&self, name: &str, most: usize) -> Vec<QueueShare> {
+        let page = self.queues.existing_after(name).take(most);
+        page.map(|ix| self.queue_share(ix)).collect()
+    }
+
+    /// The same for the queues of one tenant, where tenants have queues of their own.
+    #[must_use]
+    pub fn queue_shares_of_tenant(
+        &self,
+        tenant: &TenantId,
+        local: &str,
+        most: usize,
+    ) -> Vec<QueueShare> {
+        let beginning = format!("{tenant}/");
+        let after = format!("{beginning}{local}");
+        let behind = self.queues.existing_after(&after);
+        let own = behind.take_while(|ix| self.queues.get(*ix).name.starts_with(&beginning));
+        own.take(most).map(|ix| self.queue_share(ix)).collect()
+    }
+
+    fn queue_share(&self, ix: QueueIx) -> QueueShare {
         let (now, all) = (self.wall(), self.dispatched_in_minute());
-        let mut shares: Vec<QueueShare> = self
-            .queues
-            .iter()
-            .filter(|queue| queue.exists)
-            .map(|queue| {
-                let dispatches = queue.stats.dispatches.sum(now);
-                let dispatched = dispatches.jobs();
-                QueueShare {
-                    name: queue.name.clone(),
-                    dispatched,
-                    ratio: if all == 0 { 0.0 } else { dispatched as f64 / all as f64 },
-                    avg_wait_ms: dispatches.mean_wait_ms(),
-                    active: queue.count(State::Active),
-                    starved: queue.starved,
-                    starves: queue.starves && queue.count(State::Available) > 0,
-                }
-            })
-            .collect();
-        shares.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        shares
+        let queue = self.queues.get(ix);
+        let dispatches = queue.stats.dispatches.sum(now);
+        let dispatched = dispatches.jobs();
+        QueueShare {
+            name: queue.name.clone(),
+            dispatched,
+            ratio: if all == 0 { 0.0 } else { dispatched as f64 / all as f64 },
+            avg_wait_ms: dispatches.mean_wait_ms(),
+            active: queue.count(State::Active),
+            starved: queue.starved,
+            starves: queue.starves && queue.count(State::Available) > 0,
+        }
     }
 }

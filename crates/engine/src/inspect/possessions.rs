@@ -5,8 +5,8 @@ use rota_model::{Class, ClassId, State, TenantId};
 
 use super::entitled::Entitled;
 use super::{TenantView, Totals};
+use crate::Engine;
 use crate::tenant::{Tenant, TenantIx};
-use crate::{CronView, Engine};
 
 /// What tenants are compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,24 +78,24 @@ impl Engine {
         }
     }
 
-    /// A tenant's classes of which this holds, in order.
+    /// Of so many of a tenant's classes before this place, or before the end, those that match; and
+    /// the place to go on from, if there are more. From the end on, because those behind
+    /// a class that goes move up: so none is missed between two slices, though one may come twice.
     #[must_use]
     pub fn classes_of_tenant(
         &self,
         tenant: &str,
+        before: Option<usize>,
+        most: usize,
         matches: impl Fn(&Class) -> bool,
-    ) -> Vec<ClassId> {
-        let Some(ix) = self.tenants.find(tenant) else { return Vec::new() };
-        let own = self.tenants.get(ix).classes.iter().copied();
-        let mut ids: Vec<_> = own.filter(|id| matches(&self.classes.slot(*id).class)).collect();
-        ids.sort_unstable();
-        ids
-    }
-
-    #[must_use]
-    pub fn crons_of_tenant(&self, tenant: &TenantId) -> Vec<CronView> {
-        let own = self.crons.of_tenant(tenant);
-        own.map(|(name, cron)| cron.view(name)).collect()
+    ) -> (Vec<ClassId>, Option<usize>) {
+        let Some(ix) = self.tenants.find(tenant) else { return (Vec::new(), None) };
+        let all = &self.tenants.get(ix).classes;
+        let end = before.map_or(all.len(), |before| before.min(all.len()));
+        let first = end.saturating_sub(most);
+        let own = all[first..end].iter().copied();
+        let matching = own.filter(|id| matches(&self.classes.slot(*id).class)).collect();
+        (matching, (first > 0).then_some(first))
     }
 
     /// Jobs of all tenants that were handed out in the last minute.

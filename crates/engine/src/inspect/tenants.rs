@@ -37,7 +37,6 @@ pub struct TenantView {
     pub entitled: f64,
     /// Its part of what was handed out in the last minute.
     pub actual: f64,
-    pub shards: Vec<ShardView>,
 }
 
 /// One tenant's part of one queue.
@@ -76,12 +75,6 @@ impl Engine {
         self.tenants.len()
     }
 
-    /// The ids of all tenants, in order.
-    #[must_use]
-    pub fn tenant_ids(&self) -> Vec<TenantId> {
-        self.tenants.iter().map(|(_, tenant)| tenant.id.clone()).collect()
-    }
-
     /// What a tenant is entitled to, and what it got.
     #[must_use]
     pub fn share(&self, id: &str) -> Option<ShareView> {
@@ -116,13 +109,6 @@ impl Engine {
         }
     }
 
-    /// Every tenant's part of every queue.
-    #[must_use]
-    pub fn shards(&self) -> Vec<ShardView> {
-        let all = self.tenants.iter().flat_map(|(ix, _)| self.scheduler.shards_of(ix));
-        all.map(|shard| self.view_of_shard(*shard)).collect()
-    }
-
     /// A queue as one tenant sees it.
     #[must_use]
     pub fn queue_of_tenant(&self, name: &str, tenant: &str) -> Option<QueueView> {
@@ -131,19 +117,8 @@ impl Engine {
         Some(self.shard_view(queue, tenant))
     }
 
-    /// The queues in which a tenant has or had jobs.
-    #[must_use]
-    pub fn queues_of_tenant(&self, tenant: &str) -> Vec<QueueView> {
-        let Some(ix) = self.tenants.find(tenant) else { return Vec::new() };
-        let queues = self.scheduler.shards_of(ix).iter().map(|shard| self.shards.get(*shard).queue);
-        let existing = queues.filter(|queue| self.queues.get(*queue).exists);
-        let mut views: Vec<QueueView> = existing.map(|queue| self.shard_view(queue, ix)).collect();
-        views.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        views
-    }
-
-    /// So many of them behind this name, in order, and how many there are. Where tenants have queues of
-    /// their own, with the figures of the whole queue.
+    /// So many of the queues in which a tenant has or had jobs, behind this name and in order, and how
+    /// many there are. Where tenants have queues of their own, with the figures of the whole queue.
     #[must_use]
     pub fn queues_of_tenant_after(
         &self,
@@ -153,18 +128,30 @@ impl Engine {
         most: usize,
     ) -> (Vec<QueueView>, usize) {
         let Some(ix) = self.tenants.find(tenant) else { return (Vec::new(), 0) };
-        let shards = self.scheduler.shards_of(ix).iter();
-        let queues = shards.map(|shard| self.queues.get(self.shards.get(*shard).queue));
-        let mut own: Vec<&QueueName> =
-            queues.filter(|queue| queue.exists).map(|queue| &queue.name).collect();
-        own.sort_unstable();
-        let behind = own.iter().filter(|own| own.local() > name).skip(skip).take(most);
-        let view = |name: &&&QueueName| {
-            let queue = self.queues.find(name)?;
-            let whole = self.config.queues_per_tenant;
-            Some(if whole { self.queue_view(queue) } else { self.shard_view(queue, ix) })
+        let shards = self.scheduler.shards_of(ix);
+        let queue = |shard: &ShardIx| self.shards.get(*shard).queue;
+        let exists = |queue: &QueueIx| self.queues.get(*queue).exists;
+        let first =
+            shards.partition_point(|shard| self.queues.get(queue(shard)).name.local() <= name);
+        let page = shards[first..].iter().map(queue).filter(exists).skip(skip).take(most);
+        let view = |queue: QueueIx| match self.config.queues_per_tenant {
+            true => self.queue_view(queue),
+            false => self.shard_view(queue, ix),
         };
-        (behind.filter_map(|name| view(&name)).collect(), own.len())
+        let total = match self.queues.any_deleted() {
+            false => shards.len(),
+            true => shards.iter().map(queue).filter(exists).count(),
+        };
+        (page.map(view).collect(), total)
+    }
+
+    /// A new part of a queue goes here among those of its tenant, which are in the order of the
+    /// queues' names.
+    pub(crate) fn place_of_shard(&self, tenant: TenantIx, queue: &QueueName) -> usize {
+        let name = |shard: &ShardIx| &self.queues.get(self.shards.get(*shard).queue).name;
+        self.scheduler
+            .shards_of(tenant)
+            .partition_point(|shard| name(shard).local() < queue.local())
     }
 
     pub(crate) fn shard_view(&self, queue: QueueIx, tenant: TenantIx) -> QueueView {
@@ -210,13 +197,22 @@ impl Engine {
             effective_weight: self.effective_weight(ix),
             entitled: entitled.share(ix),
             actual: part(shared(last), self.dispatched_1m()),
-            shards: self
-                .scheduler
-                .shards_of(ix)
-                .iter()
-                .map(|shard| self.view_of_shard(*shard))
-                .collect(),
         }
+    }
+
+    /// So many of a tenant's parts of queues from this place on, by the names of the queues; and the
+    /// place to go on from, if there are more.
+    #[must_use]
+    pub fn shards_of_tenant(
+        &self,
+        id: &str,
+        from: usize,
+        most: usize,
+    ) -> (Vec<ShardView>, Option<usize>) {
+        let all = self.tenants.find(id).map_or(&[][..], |ix| self.scheduler.shards_of(ix));
+        let end = from.saturating_add(most).min(all.len());
+        let slice = all[from.min(end)..end].iter().map(|shard| self.view_of_shard(*shard));
+        (slice.collect(), (end < all.len()).then_some(end))
     }
 
     fn view_of_shard(&self, ix: ShardIx) -> ShardView {

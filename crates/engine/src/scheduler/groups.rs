@@ -6,6 +6,7 @@ use rota_model::ClassId;
 
 use super::Scheduler;
 use super::limits::{Bucket, Closed, GateIx, LimitIx, Rank, Sleeper, Waitlist};
+use super::notice::Notice;
 use super::tag::{Tag, fifo_order};
 use super::turn::{Group, LaneKey, TurnIx};
 use crate::queue::QueueIx;
@@ -25,6 +26,7 @@ impl Scheduler {
         let (queue, level, tenant) = (is.queue, is.level, is.tenant);
         is.groups.put(gate, Box::new(Group::new(lane)));
         is.own.insert((lane, gate));
+        self.limits.stand_at(gate);
         self.limits.limit_mut(limit).order.join(level, tenant);
         match self.limits.opening(gate, self.now).closed {
             Some(closed) => self.close_group(turn, gate, &closed, true),
@@ -54,6 +56,9 @@ impl Scheduler {
         }
         self.limits.limit_mut(limit).order.leave(level, tenant);
         self.refresh(limit, queue);
+        if self.limits.leave_gate(gate) {
+            self.notices.push(Notice::GateGone(limit));
+        }
     }
 
     /// The first lane of a group is another one, or has another head.

@@ -17,6 +17,7 @@ mod entitlement;
 mod fetches;
 mod few;
 mod fifo;
+mod following;
 mod groups;
 mod lane;
 pub(crate) mod limits;
@@ -43,6 +44,7 @@ mod state;
 mod sweeps;
 mod tag;
 mod turn;
+mod types;
 mod view;
 mod waking;
 
@@ -58,7 +60,7 @@ pub(crate) use rotation::RotationIx;
 pub(crate) use rotations::{ChangedRotation, RotationKey, RotationRules};
 pub(crate) use size::Size;
 pub(crate) use starts::{Correction, Ended};
-pub(crate) use state::{ClassRules, Scheduler, TenantRules};
+pub(crate) use state::{ClassRules, NewShard, Scheduler, TenantRules};
 pub(crate) use sweeps::Swept;
 pub(crate) use tag::Tag;
 

@@ -1,8 +1,11 @@
 //! The decision: which job a fetch gets next.
 
+use rota_model::ClassId;
+
 use super::Scheduler;
 use super::account::StandingIx;
 use super::ask::{Ask, Pick, Queues, Reason};
+use super::limits::GateIx;
 use super::rotation::RotationIx;
 use super::tag::Order;
 use super::turn::TurnIx;
@@ -13,6 +16,7 @@ impl Scheduler {
     /// have left.
     pub fn next(&mut self, ask: &Ask) -> Option<Pick> {
         self.wake_asked(ask);
+        self.follow_asked(ask);
         loop {
             let pick = self.decide(ask);
             debug_assert!(pick.is_some() || self.deferred.is_empty(), "deferred for nobody");
@@ -217,6 +221,11 @@ impl Scheduler {
         let (is, own) = (self.turns.get(turn), reason == Reason::Tenant);
         let queue = is.queue;
         let ((_, seq, class), gate) = if own { is.first_for_tenant()? } else { is.first()? };
+        if !self.may_stand_at(class, gate) {
+            self.displace_lane(class);
+            self.place_lane(class);
+            return None;
+        }
         match gate {
             None => {
                 if let Some((gate, closed)) = self.closed_gate(class) {
@@ -249,5 +258,14 @@ impl Scheduler {
             return None;
         }
         Some(Pick { seq, class, queue, turn, gate, seat, reason })
+    }
+
+    /// Whether a lane stands where it may: its type may have had a limit, or lost one, since it was
+    /// last looked at.
+    fn may_stand_at(&self, class: ClassId, gate: Option<GateIx>) -> bool {
+        match gate {
+            None => !self.class(class).waits || self.gates_of(class).next().is_none(),
+            Some(gate) => self.gates_of(class).any(|own| own == gate),
+        }
     }
 }

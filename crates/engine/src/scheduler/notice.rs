@@ -14,6 +14,8 @@ pub(crate) enum Notice {
     LimitReleased { limit: LimitIx, class: ClassId, head: Seq, told: WaitNotice },
     /// Jobs of a tenant wait because it has as many active ones as it may have.
     TenantCapped(TenantIx),
+    /// Nobody waits any more at a gate that nobody had to pass. Its limit may be of no use.
+    GateGone(LimitIx),
     /// A queue has had jobs and got nothing for too long.
     QueueStarved { queue: QueueIx, for_ms: u64 },
 }

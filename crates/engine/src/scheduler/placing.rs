@@ -26,11 +26,10 @@ impl Scheduler {
     /// Finds its place for a lane that has jobs and stands nowhere: at the first closed gate, or the
     /// first of all.
     pub(super) fn place_lane(&mut self, class: ClassId) {
-        let rules = self.class(class);
         let mut gate = None;
-        if rules.waits && !rules.gates.is_empty() {
-            let closed = |gate: &&GateIx| self.limits.opening(**gate, self.now).free == 0;
-            gate = rules.gates.iter().find(closed).or(rules.gates.first()).copied();
+        if self.class(class).waits {
+            let closed = |gate: &GateIx| self.limits.opening(*gate, self.now).free == 0;
+            gate = self.gates_of(class).find(closed).or_else(|| self.gates_of(class).next());
         }
         self.place_lane_at(class, gate);
     }
@@ -117,10 +116,13 @@ impl Scheduler {
 
     fn turn_of(&mut self, shard: ShardIx, level: i32) -> TurnIx {
         let is = &self.shards[shard.0 as usize];
-        if let Some(&(_, turn)) = is.turns.iter().find(|(at, _)| *at == level) {
+        let (queue, tenant) = (is.queue, is.tenant);
+        let version = self.tenant(tenant).version;
+        let fits =
+            |(at, turn): &&(i32, TurnIx)| *at == level && self.turns.get(*turn).version == version;
+        if let Some(&(_, turn)) = is.turns.iter().find(fits) {
             return turn;
         }
-        let (queue, tenant) = (is.queue, is.tenant);
         let Self { accounts, queues, tenants, .. } = self;
         let weight = tenants[tenant.0 as usize].weight;
         let seats = queues[queue.0 as usize].members.iter().map(|member| Seat {
@@ -133,6 +135,7 @@ impl Scheduler {
             queue,
             tenant,
             level,
+            version,
             free: Default::default(),
             groups: Default::default(),
             offers: Default::default(),
@@ -268,10 +271,11 @@ impl Scheduler {
         }
     }
 
-    /// Its tenant is at its cap, or paused in the queue.
+    /// Its tenant is at its cap, or paused in the queue; or its lanes have yet to follow a change.
     pub(super) fn is_kept_out(&self, turn: TurnIx) -> bool {
         let is = self.turns.get(turn);
-        self.shards[is.shard.0 as usize].paused || self.is_at_cap(is.tenant)
+        let kept_out = self.shards[is.shard.0 as usize].paused || self.is_at_cap(is.tenant);
+        kept_out || self.is_out_of_date(turn)
     }
 
     /// A tenant has as many active jobs as it may have.

@@ -1,6 +1,7 @@
 //! Pools: groups of workers that share queues, a strategy and a bound.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use rota_model::{PoolConfig, PoolName, QueueName};
 use serde::{Deserialize, Serialize};
@@ -139,6 +140,11 @@ impl Pools {
 
     pub fn iter(&self) -> impl Iterator<Item = (&PoolName, &Pool)> {
         self.all.iter()
+    }
+
+    /// Those behind this name, in order.
+    pub fn after(&self, name: &str) -> impl Iterator<Item = (&PoolName, &Pool)> {
+        self.all.range::<str, _>((Bound::Excluded(name), Bound::Unbounded))
     }
 
     /// Whether fetches of this pool, or of none, may be served from a queue.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use rota_model::{ClassId, PoolName, QueueName, TenantId, WorkerId};
+use rota_model::{ClassId, JobType, PoolName, QueueName, TenantId, WorkerId};
 
 use super::Scheduler;
 use super::limits::{GateIx, LimitIx, LimitRow};
 use super::pool::PoolChange;
-use super::state::{ClassRules, Shard, Tenant, TenantRules};
+use super::state::{ClassRules, NewShard, Shard, Tenant, TenantRules};
 use super::tag::Tag;
 use super::turn::TurnIx;
 use crate::WaiterId;
@@ -28,17 +28,18 @@ pub(crate) enum Reconfigured {
     QueueGate(QueueIx, Option<GateIx>),
     /// What is said about that limit has changed.
     QueueAgain(QueueIx),
+    /// Other rules hold for a tenant. All of its lanes follow at once: for tenants with few of them.
     Tenant(TenantIx, TenantRules),
     /// A tenant's part of a queue is paused, or not.
     Shard(ShardIx, bool),
-    /// Jobs of a class must pass these gates.
+    /// Jobs of a class must pass these gates, besides those of their queue and type.
     Gates(ClassId, Box<[GateIx]>),
+    /// A limit holds a type, or none does.
+    Type(JobType),
     /// No job of this class is left.
     ClassGone(ClassId),
     /// Something else is said about a limit.
     Said(LimitIx, LimitRow),
-    /// A limit means other jobs than before: so many of those are active.
-    Recounted(LimitIx, u64),
     Pool(PoolName, PoolChange),
     /// Pools have changed, or work goes on after a while: all waiting fetches may be served.
     All,
@@ -66,9 +67,9 @@ impl Scheduler {
                 turns.into_iter().for_each(|(_, turn)| self.reseat_and_wake(turn));
             }
             Reconfigured::Gates(class, gates) => self.set_gates(class, gates),
+            Reconfigured::Type(name) => self.type_limit_changed(&name),
             Reconfigured::ClassGone(class) => self.class_gone(class),
             Reconfigured::Said(limit, row) => self.set_row(limit, row),
-            Reconfigured::Recounted(limit, active) => self.limits.limit_mut(limit).active = active,
             Reconfigured::Pool(name, change) => self.pools.put(name, change),
             Reconfigured::All => {
                 for queue in (0..self.queues.len() as u32).map(QueueIx) {
@@ -83,15 +84,19 @@ impl Scheduler {
     pub fn add_tenant(&mut self, ix: TenantIx, id: TenantId, rules: TenantRules) {
         let TenantRules { weight, cap, boost, max_priority } = rules;
         let (active, shards, parked) = (0, Vec::new(), BTreeSet::new());
-        let tenant = Tenant { id, weight, cap, boost, max_priority, active, shards, parked };
+        let version = 0;
+        let tenant =
+            Tenant { id, weight, cap, boost, max_priority, version, active, shards, parked };
         self.tenants.put(ix.0 as usize, tenant);
     }
 
-    /// A tenant has jobs in a queue for the first time.
-    pub fn add_shard(&mut self, ix: ShardIx, queue: QueueIx, tenant: TenantIx, paused: bool) {
+    /// A tenant has jobs in a queue for the first time. `place` is where this part of the queue goes
+    /// among the tenant's.
+    pub fn add_shard(&mut self, ix: ShardIx, shard: NewShard, place: usize) {
+        let NewShard { queue, tenant, paused } = shard;
         self.shards.put(ix.0 as usize, Shard { queue, tenant, paused, turns: Vec::new() });
         self.shard_of.insert((queue, tenant), ix);
-        crate::population::push_exact(&mut self.tenants[tenant.0 as usize].shards, ix);
+        crate::population::insert_exact(&mut self.tenants[tenant.0 as usize].shards, place, ix);
     }
 
     pub fn add_class(&mut self, class: ClassId, rules: ClassRules) {
@@ -104,7 +109,10 @@ impl Scheduler {
 
     fn class_gone(&mut self, class: ClassId) {
         if let Some(rules) = self.classes[class.0 as usize].take() {
-            rules.gates.iter().for_each(|gate| self.limits.leave_gate(*gate));
+            for gate in rules.gates {
+                self.limits.leave_gate(gate);
+            }
+            self.leave_type(rules.kind);
         }
     }
 
@@ -124,7 +132,7 @@ impl Scheduler {
         self.to_serve_tenant.extend(ids.into_iter().map(|id| (queue, id)));
     }
 
-    fn reseat_and_wake(&mut self, turn: TurnIx) {
+    pub(super) fn reseat_and_wake(&mut self, turn: TurnIx) {
         self.reseat(turn);
         if self.turns.contains(turn) {
             self.own_jobs_came(turn);
@@ -137,7 +145,7 @@ impl Scheduler {
         let (reweighed, recapped) = (is.weight != rules.weight, is.cap != rules.cap);
         let mut lanes = if same && !reweighed { Vec::new() } else { self.lanes_of(ix) };
         // Another weight is another rank at keys, and nothing else for lanes without a limit.
-        lanes.retain(|class| !same || !self.class(*class).gates.is_empty());
+        lanes.retain(|class| !same || self.gates_of(*class).next().is_some());
         self.steps += 2 * lanes.len() as u64;
         lanes.iter().for_each(|class| self.displace_lane(*class));
         let is = &mut self.tenants[ix.0 as usize];
@@ -194,7 +202,15 @@ impl Scheduler {
         let old = std::mem::replace(&mut self.queue_mut(queue).gate, gate);
         if let Some(old) = old {
             self.tell_of_queue(queue, old, None);
+            let limit = self.limits.gate(old).limit;
+            let limit = self.limits.limit_mut(limit);
+            limit.active = limit.named;
             self.limits.leave_gate(old);
+        }
+        if let Some(gate) = gate {
+            let (limit, active) = (self.limits.gate(gate).limit, self.queue(queue).active);
+            let limit = self.limits.limit_mut(limit);
+            limit.active = active + limit.named_elsewhere;
         }
         self.queue_ready(queue);
         self.tenants_ready(queue);

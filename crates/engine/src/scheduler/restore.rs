@@ -22,10 +22,12 @@ impl Scheduler {
     /// restored.
     pub fn place_refilled(&mut self, class: ClassId, jobs: u64) {
         let rules = self.classes[class.0 as usize].as_ref().expect("a job's class is known");
-        for gate in &rules.gates {
-            self.limits.gate_mut(*gate).available += jobs;
-        }
         let queue = rules.queue;
+        let of_type = self.types.get_mut(rules.kind);
+        of_type.available += jobs;
+        for gate in rules.gates.iter().copied().chain(of_type.gate) {
+            self.limits.gate_mut(gate).available += jobs;
+        }
         self.queue_mut(queue).available += jobs;
         let head = self.lanes.get(class).and_then(|lane| lane.head());
         if let (Some(head), Some(heads)) = (head, &mut self.queue_mut(queue).heads) {
@@ -113,7 +115,7 @@ impl Scheduler {
         let one = |tenant: TenantIx| Tag::step(one, tenants[tenant.0 as usize].weight);
         self.accounts.begin_rounds(None, one);
         self.turns.indexes().into_iter().for_each(|turn| self.reseat(turn));
-        let limited = |class: &ClassId| !self.class(*class).gates.is_empty();
+        let limited = |class: &ClassId| self.gates_of(*class).next().is_some();
         let lanes: Vec<ClassId> = self.lanes.classes().filter(limited).collect();
         for class in lanes {
             self.displace_lane(class);

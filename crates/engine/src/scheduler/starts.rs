@@ -171,6 +171,7 @@ impl Scheduler {
             is.active = is.active.saturating_sub(1);
             self.slot_freed(limit);
         }
+        self.count_active(ended.class, -1);
         let is = self.queue_mut(queue);
         is.active = is.active.saturating_sub(1);
         if is.cap.is_some() {
@@ -195,6 +196,7 @@ impl Scheduler {
         for (limit, _) in self.limits_of(class) {
             self.limits.limit_mut(limit).active += 1;
         }
+        self.count_active(class, 1);
         let rules = self.class(class);
         let (queue, tenant) = (rules.queue, rules.tenant);
         self.queue_mut(queue).active += 1;
@@ -231,7 +233,7 @@ impl Scheduler {
         let rules = self.class(class);
         let queue = self.queue(rules.queue).gate;
         let mut limits = [None; 3];
-        for (n, gate) in rules.gates.iter().copied().chain(queue).enumerate() {
+        for (n, gate) in self.gates_of(class).chain(queue).enumerate() {
             let gate = self.limits.gate(gate);
             if !limits[..n].iter().flatten().any(|(limit, _)| *limit == gate.limit) {
                 limits[n] = Some((gate.limit, gate.numbers));
@@ -248,6 +250,7 @@ impl Scheduler {
         step: u128,
         in_turn: bool,
     ) -> Vec<(LimitIx, LimitNumbers)> {
+        self.count_active(class, 1);
         let mut timed = Vec::new();
         let (now, tenant) = (self.now, self.class(class).tenant);
         for (ix, own) in self.limits_of(class) {
@@ -265,10 +268,25 @@ impl Scheduler {
         timed
     }
 
+    /// Active jobs by type, and by the key that they name, whether or not these are limited now.
+    fn count_active(&mut self, class: ClassId, by: i64) {
+        let rules = self.classes[class.0 as usize].as_ref().expect("a job's class is known");
+        let of_type = self.types.get_mut(rules.kind);
+        of_type.active = of_type.active.saturating_add_signed(by);
+        for gate in &rules.gates {
+            let limit = self.limits.gate(*gate).limit;
+            let limit = self.limits.limit_mut(limit);
+            limit.named = limit.named.saturating_add_signed(by);
+            if !rules.names_home {
+                limit.named_elsewhere = limit.named_elsewhere.saturating_add_signed(by);
+            }
+        }
+    }
+
     /// A gate that does not let a job of this class start now; one that is paused, if there is one.
     pub(super) fn closed_gate(&self, class: ClassId) -> Option<(GateIx, Closed)> {
         let closed = || {
-            let gates = self.class(class).gates.iter().copied();
+            let gates = self.gates_of(class);
             gates.filter_map(|gate| Some((gate, self.limits.opening(gate, self.now).closed?)))
         };
         closed().find(|(_, closed)| closed.paused).or_else(|| closed().next())

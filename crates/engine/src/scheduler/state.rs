@@ -7,6 +7,7 @@ use rota_model::{ClassId, PoolName, Seq, TenantId, Weight};
 
 use super::account::Accounts;
 use super::fetches::Fetches;
+use super::following::Changing;
 use super::lane::{Lanes, Place, Waiting};
 use super::limits::{Bucket, GateIx, LimitIx, Limits};
 use super::notice::Notice;
@@ -16,6 +17,7 @@ use super::rotations::Rotations;
 use super::size::Size;
 use super::sweeps::Booking;
 use super::turn::{TurnIx, Turns};
+use super::types::{TypeIx, Types};
 use crate::Now;
 use crate::config::{Config, Cost, PriorityScope};
 use crate::queue::QueueIx;
@@ -34,6 +36,9 @@ pub(crate) struct Scheduler {
     pub(super) shards: Pages<Shard>,
     pub(super) shard_of: HashMap<(QueueIx, TenantIx), ShardIx, RandomState>,
     pub(super) classes: Pages<Option<ClassRules>>,
+    pub(super) types: Types,
+    /// Tenants whose lanes and turns have yet to follow a change.
+    pub(super) changing: BTreeMap<TenantIx, Changing>,
     pub(super) lanes: Lanes,
     pub(super) turns: Turns,
     pub(super) accounts: Accounts,
@@ -117,6 +122,8 @@ pub(super) struct Tenant {
     pub cap: Option<u32>,
     pub boost: i32,
     pub max_priority: Option<i16>,
+    /// Turns of another version are out of date.
+    pub version: u32,
     pub active: u64,
     pub shards: Vec<ShardIx>,
     /// Turns that its cap or a pause keeps out.
@@ -142,6 +149,13 @@ pub(super) struct Shard {
     pub turns: Vec<(i32, TurnIx)>,
 }
 
+/// A part of a queue that comes up.
+pub(crate) struct NewShard {
+    pub queue: QueueIx,
+    pub tenant: TenantIx,
+    pub paused: bool,
+}
+
 /// What jobs of one class have in common.
 #[derive(Debug, Clone)]
 pub(crate) struct ClassRules {
@@ -149,9 +163,11 @@ pub(crate) struct ClassRules {
     pub tenant: TenantIx,
     pub shard: ShardIx,
     pub priority: i16,
-    /// The limits that its jobs must pass, besides that of their queue, in the order in which they
-    /// are asked.
+    pub kind: TypeIx,
+    /// What its jobs must pass besides the gates of their queue and type.
     pub gates: Box<[GateIx]>,
+    /// The key that its jobs name is that of their own queue or type.
+    pub names_home: bool,
     /// Its jobs wait when a limit is reached; otherwise they are dropped or put off.
     pub waits: bool,
 }
@@ -176,6 +192,8 @@ impl Scheduler {
             shards: Pages::default(),
             shard_of: HashMap::with_hasher(hasher.clone()),
             classes: Pages::default(),
+            types: Types::new(hasher.clone()),
+            changing: BTreeMap::new(),
             lanes: Lanes::default(),
             turns: Turns::default(),
             accounts: Accounts::new(hasher.clone()),
@@ -261,8 +279,10 @@ impl Scheduler {
 
     fn count_available(&mut self, class: ClassId, by: i64) {
         let rules = self.classes[class.0 as usize].as_ref().expect("a job's class is known");
-        for gate in &rules.gates {
-            let available = &mut self.limits.gate_mut(*gate).available;
+        let of_type = self.types.get_mut(rules.kind);
+        of_type.available = of_type.available.saturating_add_signed(by);
+        for gate in rules.gates.iter().copied().chain(of_type.gate) {
+            let available = &mut self.limits.gate_mut(gate).available;
             *available = available.saturating_add_signed(by);
         }
         let queue = &mut self.queues[rules.queue.0 as usize];

@@ -25,6 +25,8 @@ pub(super) struct Turn {
     pub queue: QueueIx,
     pub tenant: TenantIx,
     pub level: i32,
+    /// The version of its tenant's rules that its level comes from.
+    pub version: u32,
     /// Lanes that wait at no gate.
     pub free: Few<LaneKey>,
     /// Lanes that wait at a gate, those of one gate together.

@@ -6,7 +6,7 @@ use super::Scheduler;
 use super::account::{AccountIx, Owner, StandingIx};
 use super::fetches::Fetches;
 use super::lane::Lane;
-use super::limits::{Closed, GateIx, LimitIx, Limits};
+use super::limits::{Closed, GateIx, Limits};
 use super::pool::Pools;
 use super::rotations::{ChangedRotation, RotationKey};
 use super::tag::Tag;
@@ -50,7 +50,8 @@ impl Scheduler {
         self.lanes.get(class)
     }
 
-    pub fn gates_of(&self, class: ClassId) -> &[GateIx] {
+    /// The gate of the key that jobs of a class name, while the class has jobs.
+    pub fn own_gates(&self, class: ClassId) -> &[GateIx] {
         &self.class(class).gates
     }
 
@@ -100,7 +101,7 @@ impl Scheduler {
     /// Why a job of this class may not start, gate by gate.
     pub fn closed_gates(&self, class: ClassId) -> impl Iterator<Item = (GateIx, Closed)> {
         let rules = self.class(class);
-        let gates = rules.gates.iter().copied().chain(self.queue(rules.queue).gate);
+        let gates = self.gates_of(class).chain(self.queue(rules.queue).gate);
         gates.filter_map(|gate| Some((gate, self.limits.opening(gate, self.now).closed?)))
     }
 
@@ -138,10 +139,5 @@ impl Scheduler {
             (self.accounts.owner(standing.account), standing.level, standing.tag)
         });
         tags.collect()
-    }
-
-    /// Whether a limit counts jobs of this class.
-    pub fn holds(&self, class: ClassId, limit: LimitIx) -> bool {
-        self.limits_of(class).any(|(known, _)| known == limit)
     }
 }

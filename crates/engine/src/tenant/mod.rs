@@ -9,6 +9,7 @@ pub(crate) use counters::Counters;
 pub use counters::Tally;
 pub(crate) use row::{ApiConfig, TenantRow, TenantState};
 pub use row::{Change, Throttle};
+pub(crate) use rules::Following;
 pub(crate) use table::{Tenant, TenantIx, Tenants};
 
 /// Where a tenant's or pool's configuration comes from.

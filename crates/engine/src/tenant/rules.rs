@@ -7,6 +7,14 @@ use crate::Engine;
 use crate::config::FairStrategy;
 use crate::scheduler::{Reconfigured, TenantRules};
 
+/// A tenant whose lanes follow a change, a few at a time.
+pub(crate) struct Following {
+    tenant: TenantIx,
+    /// How many of its parts of queues are left, and how many of its classes after these.
+    shards: usize,
+    classes: usize,
+}
+
 impl Engine {
     /// The most jobs of a tenant that may be active now.
     pub(crate) fn cap_of(&self, tenant: TenantIx) -> Option<u32> {
@@ -60,6 +68,44 @@ impl Engine {
     /// Something has changed that the scheduler should know of a tenant.
     pub(crate) fn tenant_changed(&mut self, tenant: TenantIx) {
         let rules = self.rules_of(tenant);
-        self.scheduler.reconfigured(Reconfigured::Tenant(tenant, rules));
+        let is = self.tenants.get(tenant);
+        if is.living_classes <= self.config.lanes_at_once {
+            self.scheduler.reconfigured(Reconfigured::Tenant(tenant, rules));
+            return;
+        }
+        let classes = is.classes.len();
+        if self.scheduler.begin_following(tenant, rules) {
+            let shards = self.scheduler.shards_of(tenant).len();
+            self.following.retain(|one| one.tenant != tenant);
+            self.following.push_back(Following { tenant, shards, classes });
+        }
+    }
+
+    /// One lane, or the turns of one part of a queue, follow a change of their tenant. Whether there
+    /// was one. From the end on, because those behind one that goes move up.
+    pub(crate) fn follow_one(&mut self) -> bool {
+        let Some(Following { tenant, shards, classes }) = self.following.front_mut() else {
+            return false;
+        };
+        let tenant = *tenant;
+        let known = self.tenants.contains(tenant);
+        let all = if known { self.scheduler.shards_of(tenant) } else { &[] };
+        *shards = (*shards).min(all.len());
+        if *shards > 0 {
+            *shards -= 1;
+            let shard = all[*shards];
+            self.scheduler.follow_shard(shard);
+            return true;
+        }
+        let all = if known { &self.tenants.get(tenant).classes[..] } else { &[] };
+        *classes = (*classes).min(all.len());
+        if *classes > 0 {
+            *classes -= 1;
+            self.scheduler.follow_lane(all[*classes]);
+            return true;
+        }
+        self.following.pop_front();
+        self.scheduler.end_following(tenant);
+        true
     }
 }

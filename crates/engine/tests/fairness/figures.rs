@@ -9,7 +9,11 @@ use crate::world::{World, job, pool};
 /// Starts that are counted as of the last minute: by tenant, queue, pool, label, and over all.
 fn starts(engine: &Engine) -> [u64; 5] {
     let share = engine.share("a").unwrap();
-    let queue = engine.queue_shares().into_iter().find(|queue| &*queue.name == "default").unwrap();
+    let queue = engine
+        .queue_shares_after("", usize::MAX)
+        .into_iter()
+        .find(|queue| &*queue.name == "default")
+        .unwrap();
     let pool = engine.pool(&PoolName::parse("p").unwrap()).unwrap();
     assert_eq!(i64::from(engine.tenant("a").unwrap().minute.started), i64::from(share.dispatched));
     let all = engine.dispatched_1m();
@@ -79,9 +83,9 @@ fn how_long_jobs_waited_in_the_last_minute_survives_a_crash() {
     world.pass(2_000);
     start_in_pool(&mut world, 3);
     world.crash(100);
-    assert_eq!(world.engine.queue_shares()[0].avg_wait_ms, Some(2_000.0));
+    assert_eq!(world.engine.queue_shares_after("", usize::MAX)[0].avg_wait_ms, Some(2_000.0));
     world.pass(65_000);
-    assert_eq!(world.engine.queue_shares()[0].avg_wait_ms, None);
+    assert_eq!(world.engine.queue_shares_after("", usize::MAX)[0].avg_wait_ms, None);
 }
 
 #[test]

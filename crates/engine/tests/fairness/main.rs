@@ -22,6 +22,7 @@ mod restart;
 mod rotations;
 mod schedules;
 mod shares;
+mod slices;
 mod statistics;
 mod steps;
 mod tenants;

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use ahash::RandomState;
 use rota_model::{
-    ClassId, LimitKey, LimitNumbers, Millis, PoolName, QueueStrategy, Seq, Starvation, TenantId,
-    Weight,
+    ClassId, JobType, LimitKey, LimitNumbers, Millis, PoolName, QueueStrategy, Seq, Starvation,
+    TenantId, Weight,
 };
 
 use crate::queue::QueueIx;
 use crate::scheduler::limits::{GateIx, Partition};
 use crate::scheduler::{
-    Ask, AskedQueues, ClassRules, Ended, Notice, Pick, RotationKey, RotationRules, Scheduler, Size,
-    TenantRules, Waiting,
+    Ask, AskedQueues, ClassRules, Ended, NewShard, Notice, Pick, RotationKey, RotationRules,
+    Scheduler, Size, TenantRules, Waiting,
 };
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
@@ -88,11 +88,15 @@ impl Stand {
         let next = ShardIx(self.shards.len() as u32);
         let shard = *self.shards.entry((queue, tenant)).or_insert(next);
         if shard == next {
-            self.scheduler.add_shard(shard, queue, tenant, false);
+            let new = NewShard { queue, tenant, paused: false };
+            let place = self.scheduler.shards_of(tenant).len();
+            self.scheduler.add_shard(shard, new, place);
         }
         let class = ClassId(self.classes.len() as u32);
         let gates = gate.into_iter().collect();
-        let rules = ClassRules { queue, tenant, shard, priority, gates, waits: true };
+        let kind = self.scheduler.use_type(&JobType::parse("t").unwrap());
+        let (names_home, waits) = (false, true);
+        let rules = ClassRules { queue, tenant, shard, priority, kind, gates, names_home, waits };
         self.scheduler.add_class(class, rules);
         self.classes.push((queue, tenant));
         class

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Command, CronSpec, CronView, Overlap, Refusal, Reply};
+use rota_engine::{Command, CronSpec, CronView, Engine, Overlap, Refusal, Reply};
 use rota_model::cron::{CronError, Expression, Schedule, Zone};
 use rota_model::{CronName, JobId, Rejection, TenantId, envelope, json};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::body::{Json, member};
+use super::by_name::ByName;
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::{Params, PathName};
@@ -52,24 +53,29 @@ pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
 }
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let limit = params.number("limit", 1, 1000, 1000)? as usize;
-    let offset = params.number("offset", 0, u64::MAX, 0)? as usize;
+    let more = ["enabled", "tenant", "tenant_id"];
+    let mut by_name = ByName::offsets(&params, &more, 1000, 1000)?;
     let enabled = params.get("enabled").map(|text| text == "true");
     let tenant = tenant_of(&params)?;
-    let look = app.handle.look(move |engine| match tenant {
-        Some(tenant) => engine.crons_of_tenant(&tenant),
-        None => engine.crons(),
-    });
-    let crons = look.await?;
-    let wanted: Vec<_> =
-        crons.iter().filter(|cron| enabled.is_none_or(|wanted| cron.enabled == wanted)).collect();
-    let total = wanted.len();
-    let shown: Vec<String> =
-        wanted.iter().skip(offset).take(limit).map(|cron| show_cron(cron)).collect();
-    let has_more = offset + shown.len() < total;
-    let (count, list) = (shown.len(), shown.join(","));
-    let pagination =
-        json!({"total": total, "limit": limit, "offset": offset, "has_more": has_more});
+    // A tenant's schedules are known by their names alone.
+    if let Some(tenant) = &tenant
+        && let Ok(name) = CronName::parse(&by_name.after)
+    {
+        by_name.after = name.of_tenant(tenant).to_string();
+    }
+    let is_tenants = tenant.is_some();
+    let look = move |engine: &Engine, after: &str, skip, most| {
+        let tenant = tenant.as_ref();
+        let page = engine.crons_after(tenant, enabled, after, skip, most);
+        (page, engine.cron_count(tenant, enabled))
+    };
+    let name = |cron: &CronView| match is_tenants {
+        true => cron.name.local().to_owned(),
+        false => cron.name.to_string(),
+    };
+    let found = by_name.find(&app, look, name).await?;
+    let shown: Vec<String> = found.items.iter().map(show_cron).collect();
+    let (count, list, pagination) = (shown.len(), shown.join(","), found.pagination);
     let body = format!(
         "{{\"crons\":[{list}],\"cron_jobs\":[{list}],\"count\":{count},\"pagination\":{pagination}}}"
     );
@@ -117,10 +123,7 @@ async fn find(app: &App, name: &PathName, params: &Params) -> Result<CronView, A
         Some(tenant) => Vec::from_iter(engine.cron(&wanted.of_tenant(&tenant))),
         None => match engine.cron(&wanted) {
             Some(cron) => vec![cron],
-            None => {
-                let named = |cron: &CronView| *cron.name.local() == *wanted;
-                engine.crons().into_iter().filter(named).collect()
-            }
+            None => engine.crons_named(&wanted, 2),
         },
     });
     let mut found = look.await?;

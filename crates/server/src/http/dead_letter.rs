@@ -24,7 +24,8 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     Ok(reply::raw(StatusCode::OK, listing("jobs", &found.records, &found.pagination)))
 }
 
-pub(super) async fn stats(State(app): Shared) -> ApiResult {
+pub(super) async fn stats(State(app): Shared, params: Params) -> ApiResult {
+    params.only(&[])?;
     let queues = queues::visible(&app).await?;
     let mut by_queue = BTreeMap::<&str, u64>::new();
     for view in queues.iter().filter(|view| view.totals.dead_letter() > 0) {

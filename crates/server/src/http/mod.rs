@@ -3,6 +3,7 @@
 mod admin;
 mod admission;
 mod body;
+mod by_name;
 mod caller;
 mod cap_reached;
 mod context;

@@ -1,16 +1,19 @@
 //! Listing jobs: cursors and pages.
 
+use rota_engine::Engine;
 use rota_model::{Millis, Seq, State};
 use rota_store::{ListPage, ListQuery, Order, Record, Selection};
 use serde_json::{Map, Value, json};
 
 use super::App;
 use super::error::ApiError;
-use super::filter::Filter;
+use super::filter::{Extent, Filter, Seen};
 use super::params::Params;
 
 /// Lanes that are walked side by side for one page.
 const MOST_LANES: usize = 1_000;
+/// Jobs that the engine goes over for one page.
+const MOST_WALKED: usize = 100_000;
 /// How deep pages by number go. Cursors have no such bound.
 const DEEPEST: u64 = 10_000;
 
@@ -79,11 +82,17 @@ pub(super) struct Found {
 
 /// One page of the jobs that match.
 pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<Found, ApiError> {
-    let total = filter.total(app).await?;
-    let query = filter.query(app).await?;
+    let in_order = window.sort == Sort::Created;
+    // One more than wanted tells whether anything follows.
+    let limit = if in_order { window.skip + window.limit } else { DEEPEST as usize } + 1;
+    let extent = Extent { after: window.after, order: window.order, limit };
+    let look = move |engine: &Engine, query: &ListQuery| {
+        if in_order { known_to_engine(engine, query) } else { None }
+    };
+    let Seen { total, query, seqs } = filter.look(app, extent, look).await?;
     let (records, next, has_more) = match query {
-        Some(query) if window.sort == Sort::Created => {
-            let (records, next) = in_order(app, query, window).await?;
+        Some(query) if in_order => {
+            let (records, next) = ordered(app, query, seqs, window).await?;
             (records, next, next.is_some())
         }
         Some(query) => {
@@ -111,17 +120,14 @@ pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<
     Ok(Found { records, pagination: Value::Object(pagination) })
 }
 
-async fn in_order(
+async fn ordered(
     app: &App,
-    mut query: ListQuery,
+    query: ListQuery,
+    seqs: Option<Vec<Seq>>,
     window: &Window,
 ) -> Result<(Vec<Record>, Option<Seq>), ApiError> {
-    query.after = window.after;
-    query.order = window.order;
-    // One more than wanted tells whether anything follows.
-    query.limit = window.skip + window.limit + 1;
-    let page = match from_engine(app, &query).await? {
-        Some(page) => page,
+    let page = match seqs {
+        Some(seqs) => read(app, &query, seqs).await?,
         None => app.handle.list(query).await?,
     };
     let mut records = page.records;
@@ -136,50 +142,50 @@ async fn in_order(
 }
 
 /// The engine knows active jobs, and the waiting jobs of given classes, without a scan: a few jobs
-/// of one queue are found at once among millions of another.
-async fn from_engine(app: &App, query: &ListQuery) -> Result<Option<ListPage>, ApiError> {
-    let active = query.select == Selection::state(State::Active);
-    let available = query.select == Selection::state(State::Available);
-    let few = query.classes.as_ref().is_some_and(|classes| classes.len() <= MOST_LANES);
-    let whole_time = query.since.is_none() && query.until.is_none();
-    if !whole_time || !(active || available && few) {
-        return Ok(None);
+/// of one queue are found at once among millions of another. Where that would be many, the store is
+/// asked.
+fn known_to_engine(engine: &Engine, query: &ListQuery) -> Option<Vec<Seq>> {
+    if query.since.is_some() || query.until.is_some() {
+        return None;
     }
-    let (classes, after, limit) = (query.classes.clone(), query.after, query.limit);
+    let (classes, after) = (query.classes.as_deref(), query.after);
     let falling = query.order == Order::NewestFirst;
-    let look = app.handle.look(move |engine| {
-        if !active {
-            return engine.available(&classes.unwrap_or_default(), after, falling, limit);
-        }
-        let mut seqs = engine.active_seqs(classes.as_deref());
-        if falling {
-            seqs.reverse();
-        }
-        let follows =
-            |seq: &Seq| after.is_none_or(|after| (*seq < after) == falling && *seq != after);
-        seqs.into_iter().filter(follows).take(limit).collect()
-    });
-    let seqs = look.await?;
-    let next = seqs.last().filter(|_| seqs.len() == limit).copied();
+    if query.select == Selection::state(State::Available) {
+        let classes = classes?;
+        let few = classes.len() <= MOST_LANES && classes.len() * query.limit <= MOST_WALKED;
+        return few.then(|| engine.available(classes, after, falling, query.limit));
+    }
+    if query.select != Selection::state(State::Active) || engine.active_count() > MOST_WALKED {
+        return None;
+    }
+    let mut seqs = engine.active_seqs(classes);
+    if falling {
+        seqs.reverse();
+    }
+    let follows = |seq: &Seq| after.is_none_or(|after| (*seq < after) == falling && *seq != after);
+    Some(seqs.into_iter().filter(follows).take(query.limit).collect())
+}
+
+async fn read(app: &App, query: &ListQuery, seqs: Vec<Seq>) -> Result<ListPage, ApiError> {
+    let next = seqs.last().filter(|_| seqs.len() == query.limit).copied();
     let records = app.handle.records(seqs).await?;
     // What has moved on between the look and the read is not listed any more.
     let stayed = |record: &Record| query.select == Selection::state(record.place.state());
     let records = records.into_iter().flatten().filter(stayed).collect();
-    Ok(Some(ListPage { records, next }))
+    Ok(ListPage { records, next })
 }
 
 /// An order that no index has: all that match are read, if they are few enough. Such lists go by
 /// page numbers, and tell only whether there is another.
 async fn sorted(
     app: &App,
-    mut query: ListQuery,
+    query: ListQuery,
     window: &Window,
 ) -> Result<(Vec<Record>, bool), ApiError> {
     if window.after.is_some() {
         return Err(ApiError::invalid_request("A cursor goes only with sort=created_at.")
             .hint("Use 'page' for other orders."));
     }
-    query.limit = DEEPEST as usize + 1;
     let page = app.handle.list(query).await?;
     if page.records.len() > DEEPEST as usize || page.next.is_some() {
         return Err(ApiError::validation(

@@ -70,9 +70,13 @@ impl Params {
     pub fn only(&self, known: &[&str]) -> Result<(), ApiError> {
         let unknown = self.0.iter().map(|(key, _)| key).find(|key| !known.contains(&&***key));
         unknown.map_or(Ok(()), |key| {
+            let hint = match known {
+                [] => "It has none.".to_owned(),
+                _ => format!("There are: {}.", known.join(", ")),
+            };
             Err(ApiError::invalid_request(format!("'{key}' is not a parameter of this request."))
                 .detail("field", key.as_str())
-                .hint(format!("There are: {}.", known.join(", "))))
+                .hint(hint))
         })
     }
 

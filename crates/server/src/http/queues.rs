@@ -1,37 +1,25 @@
 //! Queues: list, statistics, pause and resume.
 
 use axum::extract::State;
-use rota_engine::{Command, Interval, QueueView, Reply};
+use rota_engine::{Command, Engine, Interval, QueueView, Reply};
 use rota_model::{Millis, State as JobState, TenantId};
 use rota_store::Period;
 use serde_json::{Map, Value, json};
 
+use super::by_name::{ByName, Found};
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::{Params, PathName};
-use super::{App, Shared, full, reply};
+use super::{App, Shared, full, reply, slices};
 use crate::runtime::Answer;
 
+/// Queues that are looked at in one go.
+const SLICE: usize = 500;
+
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let limit = params.number("limit", 1, 200, 50)? as usize;
-    let offset = params.number("offset", 0, u64::MAX, 0)? as usize;
-    let after = params.get("cursor").unwrap_or_default();
-    let (mut shown, total) = page(&app, after, offset, limit + 1).await?;
-    let has_more = shown.len() > limit;
-    shown.truncate(limit);
-    // An operator sees queues of the same name of several tenants.
-    let name = |view: &QueueView| match caller() {
-        Some(_) => view.name.local().to_owned(),
-        None => view.name.to_string(),
-    };
-    let next = shown.last().filter(|_| has_more).map(name);
-    let rows: Vec<Value> = shown.iter().map(summary).collect();
-    let mut pagination =
-        json!({"total": total, "limit": limit, "offset": offset, "has_more": has_more});
-    if let Some(next) = next {
-        pagination["next_cursor"] = json!(next);
-    }
-    Ok(reply::ok(&json!({"queues": rows, "pagination": pagination})))
+    let found = page(&app, &ByName::offsets(&params, &[], 50, 200)?).await?;
+    let rows: Vec<Value> = found.items.iter().map(summary).collect();
+    Ok(reply::ok(&json!({"queues": rows, "pagination": found.pagination})))
 }
 
 pub(super) async fn stats(State(app): Shared, name: PathName) -> ApiResult {
@@ -95,34 +83,33 @@ pub(super) async fn find(app: &App, name: &PathName) -> Result<QueueView, ApiErr
     view.await?.ok_or_else(|| ApiError::not_found("queue", name.as_str()))
 }
 
-/// So many of the queues that the caller can see, behind this name and in order, and how many there are.
-pub(super) async fn page(
-    app: &App,
-    after: &str,
-    skip: usize,
-    most: usize,
-) -> Result<(Vec<QueueView>, usize), ApiError> {
-    let (tenant, after) = (caller(), after.to_owned());
-    let look = app.handle.look(move |engine| match tenant {
-        Some(tenant) => engine.queues_of_tenant_after(&tenant, &after, skip, most),
-        None => (engine.queues_after(&after, skip, most), engine.queue_count()),
-    });
-    Ok(look.await?)
+/// A page of the queues that the caller can see.
+pub(super) async fn page(app: &App, by_name: &ByName) -> Result<Found<QueueView>, ApiError> {
+    let (tenant, is_tenant) = (caller(), caller().is_some());
+    let look = move |engine: &Engine, after: &str, skip, most| match tenant {
+        Some(tenant) => engine.queues_of_tenant_after(&tenant, after, skip, most),
+        None => (engine.queues_after(after, skip, most), engine.queue_count()),
+    };
+    by_name.find(app, look, |view| cursor(view, is_tenant)).await
 }
 
-/// All queues that the caller can see, in the order of their names.
+/// All queues that the caller can see, in the order of their names, a slice at a time.
 pub(super) async fn visible(app: &App) -> Result<Vec<QueueView>, ApiError> {
-    let (tenant, namespaced) = (caller(), app.is_namespaced());
-    let look = app.handle.look(move |engine| {
-        let Some(tenant) = tenant else { return engine.queues() };
-        let own = engine.queues_of_tenant(&tenant);
-        if !namespaced {
-            return own;
-        }
-        // All of the queue is the tenant's, with figures that are kept for whole queues only.
-        own.iter().filter_map(|view| engine.queue(&view.name)).collect()
-    });
-    Ok(look.await?)
+    let (tenant, is_tenant) = (caller(), caller().is_some());
+    let look = move |engine: &Engine, after: &str, most| match &tenant {
+        Some(tenant) => engine.queues_of_tenant_after(tenant, after, 0, most).0,
+        None => engine.queues_after(after, 0, most),
+    };
+    slices::gather_by_name(app, SLICE, look, |view| cursor(view, is_tenant)).await
+}
+
+/// What is behind a queue in a list is asked for with this. An operator sees queues of the same name of
+/// several tenants.
+fn cursor(view: &QueueView, is_tenant: bool) -> String {
+    match is_tenant {
+        true => view.name.local().to_owned(),
+        false => view.name.to_string(),
+    }
 }
 
 /// The caller, where it shares its queues with other tenants.

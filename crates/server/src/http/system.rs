@@ -22,7 +22,7 @@ pub(super) async fn health(State(app): Shared) -> ApiResult {
     let own = caller();
     let look = app.handle.look(move |engine| match own {
         Some(own) => (engine.totals_of_tenant(&own).of(JobState::Active), None),
-        None => (engine.active_count() as u64, Some(engine.worker_count())),
+        None => (engine.active_count() as u64, Some(engine.worker_counts(None).all())),
     });
     let counts = tokio::time::timeout(PATIENCE, look).await.unwrap_or(Err(Unavailable::Busy));
     let latency_ms = started.elapsed().as_millis() as u64;

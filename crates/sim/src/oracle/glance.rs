@@ -75,7 +75,7 @@ impl World {
             all.add(job);
             by_queue.entry(&job.class.queue).or_default().add(job);
         }
-        let views = engine.queues();
+        let views = engine.queues_after("", 0, usize::MAX);
         for view in &views {
             let counted = by_queue.remove(&view.name).unwrap_or_default();
             counted.compare(&view.name, |state| view.totals.of(state))?;
@@ -102,7 +102,7 @@ impl World {
     fn check_listed(&self, engine: &Engine) -> Check {
         let ready = self.jobs.iter().filter(|(_, job)| job.is_ready());
         let ready: Vec<Seq> = ready.map(|(&seq, _)| seq).collect();
-        let classes = engine.classes_where(|_| true);
+        let classes = engine.classes_slice(0, usize::MAX, |_| true).0;
         let middle = ready.get(ready.len() / 2).copied();
         let rising = engine.available(&classes, middle, false, usize::MAX);
         let falling = engine.available(&classes, middle, true, usize::MAX);
@@ -122,12 +122,16 @@ impl World {
         });
         let told = shown.iter().map(|view| (view.seq, view.attempt, view.worker.clone()));
         ensure(told.eq(active), Rule::Counts, || format!("active jobs are said to be {shown:?}"))?;
-        for view in engine.workers() {
+        for view in engine.workers_after(None, "", 0, usize::MAX) {
             let name = &view.about.worker;
             let held = self.held_by.get(name).into_iter().flatten();
-            ensure(view.jobs.iter().eq(held), Rule::Counts, || {
+            let shown: Vec<Seq> = engine.held_by(name, None).collect();
+            ensure(shown.iter().eq(held), Rule::Counts, || {
                 let held = self.held_by.get(name);
-                format!("{name} is said to hold {:?}, not {held:?}", view.jobs)
+                format!("{name} is said to hold {shown:?}, not {held:?}")
+            })?;
+            ensure(view.active == shown.len(), Rule::Counts, || {
+                format!("{name} is said to hold {} jobs, not {shown:?}", view.active)
             })?;
         }
         Ok(())

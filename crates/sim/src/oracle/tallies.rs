@@ -50,7 +50,7 @@ impl World {
             shards.entry((&class.tenant, &class.queue)).or_default().add(job);
             queues.entry(&class.queue).or_default().add(job);
         }
-        for id in engine.tenant_ids() {
+        for id in engine.tenant_ids_after("", 0, usize::MAX) {
             let Some(view) = engine.tenant(&id) else { continue };
             let counted = tenants.remove(&id).unwrap_or_default();
             counted.compare(&id, view.jobs.bytes, |state| view.jobs.count(state))?;
@@ -58,13 +58,15 @@ impl World {
         ensure(tenants.is_empty(), Rule::Counts, || {
             format!("tenants {:?} are not shown", tenants.keys())
         })?;
-        let views = engine.shards();
+        let ids = engine.tenant_ids_after("", 0, usize::MAX);
+        let views: Vec<_> =
+            ids.iter().flat_map(|id| engine.shards_of_tenant(id, 0, usize::MAX).0).collect();
         for view in &views {
             let counted = shards.remove(&(&view.tenant, &view.queue)).unwrap_or_default();
             let name = format!("{}/{}", view.tenant, view.queue);
             counted.compare(&name, view.jobs.bytes, |state| view.jobs.count(state))?;
         }
-        for view in engine.queues() {
+        for view in engine.queues_after("", 0, usize::MAX) {
             let counted = queues.remove(&view.name).unwrap_or_default();
             counted.compare(&view.name, view.bytes, |state| view.totals.of(state))?;
         }

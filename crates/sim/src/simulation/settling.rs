@@ -30,7 +30,7 @@ impl Simulation<'_> {
         for request in obstacles(self.runtime.engine(), self.rng.percent(50)) {
             ask(self, request)?;
         }
-        for cron in self.runtime.engine().crons() {
+        for cron in self.runtime.engine().crons_after(None, None, "", 0, usize::MAX) {
             ask(self, Request::RemoveCron(cron.name))?;
         }
         for _ in 0..MOST_ROUNDS {
@@ -74,12 +74,17 @@ impl Simulation<'_> {
 /// of limits themselves.
 fn obstacles(engine: &Engine, unlimited: bool) -> Vec<Request> {
     let mut requests = Vec::new();
-    for tenant in engine.tenant_ids() {
+    for tenant in engine.tenant_ids_after("", 0, usize::MAX) {
         requests.push(Request::PutTenant(tenant.clone(), TenantConfig::default()));
-        let queues = engine.queues().into_iter();
+        let queues = engine.queues_after("", 0, usize::MAX).into_iter();
         requests.extend(queues.map(|queue| Request::ResumeShard(tenant.clone(), queue.name)));
     }
-    requests.extend(engine.pools().into_iter().map(|pool| Request::RemovePool(pool.name)));
+    requests.extend(
+        engine
+            .pools_after("", 0, usize::MAX)
+            .into_iter()
+            .map(|pool| Request::RemovePool(pool.name)),
+    );
     for limit in crate::rebuild::limits(engine) {
         let (key, tenant) = (limit.key, limit.tenant);
         requests.push(Request::ClearLimit(key.clone(), tenant.clone()));

@@ -57,7 +57,8 @@ impl Profile {
         let config = Config { noisy: crowd::noisy(rng, crowd.theme), ..config };
         let (fairness, pool_scopes) =
             crowd::scopes(&mut aside, crowd.theme, config.fairness.clone());
-        let config = Config { fairness, ..config };
+        let lanes_at_once = aside.one_of([0, 2, 256]);
+        let config = Config { fairness, lanes_at_once, ..config };
         let (batch, appetite) = match crowd.theme {
             Theme::Loud => (20, 12),
             Theme::Hostile => (8, 4),

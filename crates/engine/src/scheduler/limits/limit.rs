@@ -50,6 +50,10 @@ pub(crate) struct Limit {
     pub partition: Partition,
     /// Jobs that are active.
     pub active: u64,
+    /// Those of them that name the key, and of these the ones that are not of the queue or the type
+    /// whose key it is.
+    pub named: u64,
+    pub named_elsewhere: u64,
     /// The shorter period first.
     pub(super) windows: Vec<Window>,
     pub(super) history: History,
@@ -169,6 +173,8 @@ impl Limit {
         Self {
             partition,
             active: 0,
+            named: 0,
+            named_elsewhere: 0,
             windows: Vec::new(),
             history: History::default(),
             pace: Pace::none(),

@@ -21,7 +21,7 @@ pub(crate) struct Gate {
     pub numbers: LimitNumbers,
     /// Jobs in lanes that must pass here.
     pub available: u64,
-    /// Classes that must pass here.
+    /// Classes, queues and types whose jobs must pass here, and groups that stand here.
     users: u32,
     /// What the first of them wants done with jobs that may not start.
     pub on_limit: Option<OnLimit>,
@@ -106,18 +106,25 @@ impl Limits {
         ix
     }
 
-    /// A class is gone. The gate goes with its last one; the limit stays until it is swept.
-    pub fn leave_gate(&mut self, ix: GateIx) {
+    /// A group stands here. It may do so when nobody must pass here any more, until it is looked at.
+    pub fn stand_at(&mut self, ix: GateIx) {
+        self.gate_mut(ix).users += 1;
+    }
+
+    /// One of those who use a gate is gone. The gate goes with the last; the limit stays until it is
+    /// swept. Whether it was the last.
+    pub fn leave_gate(&mut self, ix: GateIx) -> bool {
         let gate = self.gate_mut(ix);
         gate.users -= 1;
         if gate.users > 0 {
-            return;
+            return false;
         }
         let (limit, numbers) = (gate.limit, gate.numbers);
         self.by_numbers.remove(&(limit, numbers));
         self.gates[ix.0 as usize] = None;
         self.free_gates.push(ix);
         self.limit_mut(limit).gates.remove(&ix);
+        true
     }
 
     fn make_gate(&mut self, limit: LimitIx, numbers: LimitNumbers) -> GateIx {

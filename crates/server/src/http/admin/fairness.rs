@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use axum::extract::State;
-use rota_engine::{PoolView, ShareView};
+use rota_engine::{Engine, PoolView, ShareView};
 use rota_model::PoolName;
 use serde_json::{Value, json};
 
@@ -34,7 +34,8 @@ pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResu
     };
     let settings = &app.settings;
     let scope = settings.fairness.scope;
-    let pools = app.handle.look(rota_engine::Engine::pools).await?;
+    let look = |engine: &Engine, after: &str, most| engine.pools_after(after, 0, most);
+    let pools = slices::gather_by_name(&app, SLICE, look, |pool| pool.name.to_string()).await?;
     let own_scope = |pool: &&PoolView| pool.config.fairness_scope.is_some_and(|own| own != scope);
     let other_scope: Vec<&PoolName> =
         pools.iter().filter(own_scope).map(|pool| &pool.name).collect();

@@ -2,12 +2,13 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Command, Origin, PoolView, Refusal, Reply};
+use rota_engine::{Command, Engine, Origin, PoolView, Refusal, Reply};
 use rota_model::pool::ratio_too_large;
 use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration, json};
 use serde_json::{Map, Value, json};
 
 use crate::http::body::{Json, member};
+use crate::http::by_name::ByName;
 use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::{Params, PathName};
@@ -15,22 +16,13 @@ use crate::http::{App, Shared, reply};
 use crate::runtime::Answer;
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let per_page = params.number("per_page", 1, 100, 20)? as usize;
-    let page = params.number("page", 1, 1_000_000, 1)? as usize;
-    let skip = (page - 1) * per_page;
-    let look = app.handle.look(move |engine| {
-        let mut pools = engine.pools();
-        let total = pools.len();
-        pools.drain(..skip.min(total));
-        pools.truncate(per_page);
-        (pools, total)
-    });
-    let (pools, total) = look.await?;
-    let items: Vec<Value> = pools.iter().map(|view| item(&app, view)).collect();
-    let has_more = skip + per_page < total;
-    let pagination =
-        json!({"total": total, "page": page, "per_page": per_page, "has_more": has_more});
-    Ok(reply::ok(&json!({"items": items, "pools": items, "pagination": pagination})))
+    let look = |engine: &Engine, after: &str, skip, most| {
+        (engine.pools_after(after, skip, most), engine.pool_count())
+    };
+    let name = |view: &PoolView| view.name.to_string();
+    let found = ByName::pages(&params, &[])?.find(&app, look, name).await?;
+    let items: Vec<Value> = found.items.iter().map(|view| item(&app, view)).collect();
+    Ok(reply::ok(&json!({"items": items, "pools": items, "pagination": found.pagination})))
 }
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {

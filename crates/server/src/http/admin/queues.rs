@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::bulk::{self, Action};
 use super::queue_config;
 use crate::http::body::Json;
+use crate::http::by_name::ByName;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::{Filter, parse_state};
 use crate::http::params::{Params, PathName};
@@ -17,18 +18,12 @@ use crate::http::queues::{self, counts, find, own_hour, set_paused, status};
 use crate::http::{App, Shared, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let per_page = params.number("per_page", 1, 100, 20)?;
-    let page = params.number("page", 1, 1_000_000, 1)?;
-    let skip = (page - 1) * per_page;
-    let (queues, total) = queues::page(&app, "", skip as usize, per_page as usize).await?;
+    let found = queues::page(&app, &ByName::pages(&params, &[])?).await?;
     let mut items = Vec::new();
-    for view in &queues {
+    for view in &found.items {
         items.push(item(&app, view).await?);
     }
-    let has_more = skip + per_page < total as u64;
-    let pagination =
-        json!({"total": total, "page": page, "per_page": per_page, "has_more": has_more});
-    Ok(reply::ok(&json!({"items": items, "queues": items, "pagination": pagination})))
+    Ok(reply::ok(&json!({"items": items, "queues": items, "pagination": found.pagination})))
 }
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {

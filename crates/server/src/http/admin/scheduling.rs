@@ -1,26 +1,44 @@
 //! How queues and pools were served.
 
 use axum::extract::State;
+use rota_engine::{Engine, QueueShare};
 use serde_json::{Value, json};
 
 use super::pools::utilization;
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
+use crate::http::params::Params;
+use crate::http::slices::gather_by_name;
 use crate::http::{Shared, reply};
 
-pub(in crate::http) async fn stats(State(app): Shared) -> ApiResult {
-    let look = app.handle.look(|engine| (engine.queue_shares(), engine.pools()));
-    let (mut queues, mut pools) = look.await?;
-    if let Some(tenant) = caller() {
-        if !app.is_namespaced() {
-            return Err(ApiError::unsupported(
-                "Dispatches are counted for queues, and not for each tenant.",
-            )
-            .hint("GET /ojs/v1/admin/tenants/{id}/stats has a tenant's last minute and day."));
-        }
-        queues.retain(|queue| queue.name.namespace() == Some(&tenant));
-        pools.clear();
+/// Queues and pools that are looked at in one go.
+const SLICE: usize = 500;
+
+pub(in crate::http) async fn stats(State(app): Shared, params: Params) -> ApiResult {
+    params.only(&[])?;
+    let tenant = caller();
+    if tenant.is_some() && !app.is_namespaced() {
+        return Err(ApiError::unsupported(
+            "Dispatches are counted for queues, and not for each tenant.",
+        )
+        .hint("GET /ojs/v1/admin/tenants/{id}/stats has a tenant's last minute and day."));
     }
+    let (queues, pools) = match tenant {
+        None => {
+            let look = Engine::queue_shares_after;
+            let queues = gather_by_name(&app, SLICE, look, |queue| queue.name.to_string()).await?;
+            let look = |engine: &Engine, after: &str, most| engine.pools_after(after, 0, most);
+            let pools = gather_by_name(&app, SLICE, look, |pool| pool.name.to_string()).await?;
+            (queues, pools)
+        }
+        Some(tenant) => {
+            let look = move |engine: &Engine, after: &str, most| {
+                engine.queue_shares_of_tenant(&tenant, after, most)
+            };
+            let name = |queue: &QueueShare| queue.name.local().to_owned();
+            (gather_by_name(&app, SLICE, look, name).await?, Vec::new())
+        }
+    };
     let total: u64 = queues.iter().map(|queue| queue.dispatched).sum();
     let rows: Vec<Value> = queues
         .iter()

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::Params;
-use crate::http::queues::{last_hour, page, visible};
+use crate::http::queues::{last_hour, visible};
 use crate::http::{App, Shared, reply};
 
 const MOST_POINTS: i64 = 5_000;
@@ -25,7 +25,8 @@ pub(in crate::http) async fn totals(State(app): Shared) -> ApiResult {
     let look = app.handle.look(|engine| {
         let queues = engine.queue_count();
         let waiting = engine.waiting_fetches();
-        (queues, engine.worker_count(), engine.totals(), engine.minute(), waiting)
+        let workers = engine.worker_counts(None).all();
+        (queues, workers, engine.totals(), engine.minute(), waiting)
     });
     let (queues, workers, totals, minute, waiting) = look.await?;
     let hour = last_hour(&app, ALL_QUEUES, minute).await?;
@@ -44,13 +45,13 @@ pub(in crate::http) async fn totals(State(app): Shared) -> ApiResult {
 
 /// The same figures for one tenant; its throughput is that of the last minute.
 async fn of_tenant(app: &App, tenant: TenantId) -> ApiResult {
-    let (_, queues) = page(app, "", 0, 0).await?;
-    let workers = super::workers::visible(app).await?.len();
     let look = app.handle.look(move |engine| {
+        let (_, queues) = engine.queues_of_tenant_after(&tenant, "", 0, 0);
+        let workers = engine.worker_counts(Some(&tenant)).all();
         let minute = engine.tenant(&tenant).map(|view| view.minute).unwrap_or_default();
-        (engine.totals_of_tenant(&tenant), minute)
+        (queues, workers, engine.totals_of_tenant(&tenant), minute)
     });
-    let (totals, minute) = look.await?;
+    let (queues, workers, totals, minute) = look.await?;
     Ok(reply::ok(&json!({
         "queues": queues,
         "workers": workers,

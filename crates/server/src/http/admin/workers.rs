@@ -1,10 +1,11 @@
 //! Workers, as an operator sees and handles them.
 
 use axum::extract::State;
-use rota_engine::{Command, Engine, Refusal, Reply, WorkerState, WorkerView};
-use rota_model::{Directive, TenantId};
+use rota_engine::{Command, Engine, Refusal, Reply, WorkerView};
+use rota_model::{Directive, Seq, WorkerId};
 use serde_json::{Value, json};
 
+use crate::http::by_name::ByName;
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::{Params, PathName};
@@ -12,46 +13,41 @@ use crate::http::{App, Shared, reply};
 use crate::runtime::Answer;
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let per_page = params.number("per_page", 1, 100, 20)?;
-    let page = params.number("page", 1, 1_000_000, 1)?;
-    let workers = visible(&app).await?;
-    let count = |state: WorkerState| workers.iter().filter(|w| w.state == state).count();
+    let mut by_name = ByName::pages(&params, &[])?;
+    let tenant = caller();
+    // A tenant knows its workers by the names that they gave themselves.
+    if tenant.is_some()
+        && let Ok(id) = WorkerId::parse(&by_name.after)
+    {
+        by_name.after = app.worker(id).to_string();
+    }
+    let is_tenant = tenant.is_some();
+    let look = move |engine: &Engine, after: &str, skip, most| {
+        let tenant = tenant.as_ref();
+        (engine.workers_after(tenant, after, skip, most), engine.worker_counts(tenant))
+    };
+    let name = |view: &WorkerView| match is_tenant {
+        true => view.about.worker.local().to_owned(),
+        false => view.about.worker.to_string(),
+    };
+    let found = by_name.find(&app, look, name).await?;
+    let counts = found.counts;
     let summary = json!({
-        "total": workers.len(),
-        "running": count(WorkerState::Is(Directive::Running)),
-        "quiet": count(WorkerState::Is(Directive::Quiet)),
-        "terminate": count(WorkerState::Is(Directive::Terminate)),
-        "stale": count(WorkerState::Stale),
+        "total": counts.all(),
+        "running": counts.running,
+        "quiet": counts.quiet,
+        "terminate": counts.terminate,
+        "stale": counts.stale,
     });
-    let skip = (page - 1) * per_page;
-    let items: Vec<Value> =
-        workers.iter().skip(skip as usize).take(per_page as usize).map(item).collect();
-    let has_more = skip + per_page < workers.len() as u64;
+    let items: Vec<Value> = found.items.iter().map(item).collect();
     Ok(reply::ok(&json!({
-        "items": items,
-        "workers": items,
-        "summary": summary,
-        "pagination": {
-            "total": workers.len(), "page": page, "per_page": per_page, "has_more": has_more,
-        },
+        "items": items, "workers": items, "summary": summary, "pagination": found.pagination,
     })))
 }
 
-/// The workers that the caller can see: for a tenant its own.
-pub(super) async fn visible(app: &App) -> Result<Vec<WorkerView>, ApiError> {
-    let Some(tenant) = caller() else { return Ok(app.handle.look(Engine::workers).await?) };
-    let look = app.handle.look(move |engine| {
-        let mut workers = engine.workers();
-        workers.retain(|view| is_of(view, &tenant));
-        workers.iter_mut().for_each(|view| keep_own_jobs(engine, view, &tenant));
-        workers
-    });
-    Ok(look.await?)
-}
-
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
-    let view = find(&app, &name).await?;
-    let bodies = app.handle.bodies(view.jobs.clone()).await?;
+    let (view, jobs) = find(&app, &name).await?;
+    let bodies = app.handle.bodies(jobs).await?;
     let ids: Vec<String> = bodies.into_iter().flatten().map(|body| body.id.to_string()).collect();
     let mut value = item(&view);
     value["active_job_ids"] = json!(ids);
@@ -72,7 +68,7 @@ pub(in crate::http) async fn resume(State(app): Shared, name: PathName) -> ApiRe
 
 pub(in crate::http) async fn drop_stale(State(app): Shared, name: PathName) -> ApiResult {
     app.only_operators_share("A worker that serves all tenants")?;
-    let requeued = find(&app, &name).await?.jobs.len();
+    let requeued = find(&app, &name).await?.0.active;
     command(&app, &name, Command::DropStaleWorker(app.worker(name.worker()?))).await?;
     Ok(reply::ok(&json!({"deleted": true, "id": name.as_str(), "jobs_requeued": requeued})))
 }
@@ -80,7 +76,7 @@ pub(in crate::http) async fn drop_stale(State(app): Shared, name: PathName) -> A
 async fn direct(app: &App, name: &PathName, directive: Directive) -> ApiResult {
     app.only_operators_share("A worker that serves all tenants")?;
     command(app, name, Command::Direct(app.worker(name.worker()?), directive)).await?;
-    Ok(reply::ok(&item(&find(app, name).await?)))
+    Ok(reply::ok(&item(&find(app, name).await?.0)))
 }
 
 async fn command(app: &App, name: &PathName, command: Command) -> Result<(), ApiError> {
@@ -91,34 +87,22 @@ async fn command(app: &App, name: &PathName, command: Command) -> Result<(), Api
     }
 }
 
-async fn find(app: &App, name: &PathName) -> Result<WorkerView, ApiError> {
+/// A worker that the caller can see, and the jobs that it holds: an operator may have given it jobs of
+/// others, and a tenant is told of its own.
+async fn find(app: &App, name: &PathName) -> Result<(WorkerView, Vec<Seq>), ApiError> {
     let (id, tenant) = (app.worker(name.worker()?), caller());
     let look = app.handle.look(move |engine| {
-        let mut view = engine.worker(&id)?;
-        if let Some(tenant) = tenant {
-            keep_own_jobs(engine, &mut view, &tenant);
-            return is_of(&view, &tenant).then_some(view);
-        }
-        Some(view)
+        let tenant = tenant.as_ref();
+        let view = engine.worker(&id, tenant)?;
+        let is_visible = tenant.is_none_or(|tenant| owner(&view) == Some(tenant));
+        is_visible.then(|| (view, engine.held_by(&id, tenant).collect()))
     });
     look.await?.ok_or_else(|| ApiError::not_found("worker", name.as_str()))
-}
-
-fn is_of(view: &WorkerView, tenant: &TenantId) -> bool {
-    owner(view) == Some(tenant)
 }
 
 /// The tenant that the worker was first met for.
 fn owner(view: &WorkerView) -> Option<&str> {
     view.about.tenant.as_deref().or(view.about.worker.namespace())
-}
-
-/// An operator may have given the worker jobs of others; a caller is told of its own.
-fn keep_own_jobs(engine: &Engine, view: &mut WorkerView, tenant: &TenantId) {
-    view.jobs.retain(|seq| {
-        let class = engine.active_job(*seq).map(|live| live.class);
-        class.and_then(|class| engine.owner_of(class)) == Some(tenant)
-    });
 }
 
 fn item(view: &WorkerView) -> Value {
@@ -135,7 +119,7 @@ fn item(view: &WorkerView) -> Value {
         "pool": about.pool,
         "concurrency": about.concurrency,
         "labels": about.labels,
-        "active_jobs": view.jobs.len(),
+        "active_jobs": view.active,
         "started_at": about.started_at.clone().unwrap_or_else(|| view.since.to_string()),
         "registered_at": view.since.to_string(),
         "last_seen_at": view.last_seen.to_string(),

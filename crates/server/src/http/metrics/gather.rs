@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rota_engine::{
     Engine, LabelView, LimitMeter, LimitName, Meter, PoolView, QueueMeter, Strategy, Times,
+    WorkerCounts,
 };
 
 use super::labels::{Key, Keys};
@@ -14,6 +15,7 @@ use crate::http::{App, slices};
 /// At most some tenths of a millisecond each.
 const METERS: usize = 500;
 const LABELS: usize = 2_000;
+const POOLS: usize = 500;
 const QUEUES: usize = 1_000;
 const LIMITS: usize = 500;
 
@@ -28,7 +30,7 @@ pub(super) struct Figures {
     pub tenants: usize,
     pub limits: BTreeMap<Key, OfLimit>,
     pub pools: Vec<PoolView>,
-    pub workers: BTreeMap<&'static str, usize>,
+    pub workers: WorkerCounts,
     pub waiting_fetches: usize,
 }
 
@@ -52,9 +54,12 @@ pub(super) struct OfLimit {
 pub(super) async fn gather(app: &App, keys: &mut Keys) -> Result<Figures, ApiError> {
     let mut figures = Figures::default();
     let look = app.handle.look(|engine| {
-        (engine.pools(), engine.workers_by_state(), engine.waiting_fetches(), engine.tenant_count())
+        (engine.worker_counts(None), engine.waiting_fetches(), engine.tenant_count())
     });
-    (figures.pools, figures.workers, figures.waiting_fetches, figures.tenants) = look.await?;
+    (figures.workers, figures.waiting_fetches, figures.tenants) = look.await?;
+    let pools = |engine: &Engine, after: &str, most| engine.pools_after(after, 0, most);
+    let name = |pool: &PoolView| pool.name.to_string();
+    figures.pools = slices::gather_by_name(app, POOLS, pools, name).await?;
     gather_queues(app, &mut figures).await?;
     figures.meters = slices::gather(app, METERS, Engine::meters).await?;
     // After the meters: labels only ever join, so those of all meters are there.

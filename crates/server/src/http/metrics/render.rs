@@ -108,11 +108,11 @@ fn queues(page: &mut Page, all: &[Series]) {
 }
 
 fn workers(page: &mut Page, figures: &Figures, all: &[Series]) {
-    let (none, running) = (Tags::default(), figures.workers.get("running").copied().unwrap_or(0));
+    let (none, running) = (Tags::default(), figures.workers.running);
     page.gauge("ojs_workers_active", "Workers that take jobs.").count(&none, running as u64);
     let mut family = page.gauge("ojs_workers_known", "Workers, by what they are doing.");
-    for (state, workers) in &figures.workers {
-        family.count(&Tags::of(&[("state", state)]), *workers as u64);
+    for (state, workers) in figures.workers.by_state().into_iter().filter(|(_, count)| *count > 0) {
+        family.count(&Tags::of(&[("state", state)]), workers as u64);
     }
     let help = "Jobs that are being executed.";
     count(page, all, &[("ojs_workers_busy", help, |meter| meter.of(State::Active))]);

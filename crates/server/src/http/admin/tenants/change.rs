@@ -6,7 +6,7 @@ use rota_engine::{Command, Refusal, Reply, TenantChange, TenantView};
 use rota_model::{Rejection, TenantConfig, TenantId};
 use serde_json::{Map, Value};
 
-use super::{id_of, json, unknown};
+use super::{id_of, json, shards, unknown};
 use crate::http::body::{Json, OptionalJson};
 use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
@@ -105,5 +105,6 @@ async fn send(
 async fn answer(app: &App, status: StatusCode, view: TenantView) -> ApiResult {
     let id = view.id.clone();
     let totals = app.handle.look(move |engine| engine.totals_of_tenant(&id)).await?;
-    Ok(reply::json(status, &json::whole(&view, &totals)))
+    let shards = shards(app, &view).await?;
+    Ok(reply::json(status, &json::whole(&view, &totals, &shards)))
 }

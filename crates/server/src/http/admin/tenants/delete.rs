@@ -1,7 +1,7 @@
 //! Forgetting a tenant, and its jobs if that is wanted.
 
 use axum::extract::State;
-use rota_engine::{Command, Origin, Refusal, Reply};
+use rota_engine::{Command, Engine, Origin, Refusal, Reply};
 use rota_model::TenantId;
 use serde_json::json;
 
@@ -15,6 +15,9 @@ use crate::http::filter::Filter;
 use crate::http::params::{Params, PathName};
 use crate::http::{App, Shared, reply};
 use crate::runtime::Answer;
+
+/// Schedules that are removed before the engine is asked for more.
+const SLICE: usize = 100;
 
 pub(in crate::http) async fn delete(
     State(app): Shared,
@@ -50,10 +53,15 @@ pub(in crate::http) async fn delete(
 
 /// Schedules would bring the tenant back with their next run.
 async fn remove_schedules(app: &App, id: &TenantId) -> Result<(), ApiError> {
-    let tenant = id.clone();
-    let crons = app.handle.look(move |engine| engine.crons_of_tenant(&tenant)).await?;
-    for cron in crons {
-        app.handle.command(Command::RemoveCron(cron.name)).await?;
+    loop {
+        let tenant = id.clone();
+        let look = move |engine: &Engine| engine.crons_after(Some(&tenant), None, "", 0, SLICE);
+        let crons = app.handle.look(look).await?;
+        if crons.is_empty() {
+            return Ok(());
+        }
+        for cron in crons {
+            app.handle.command(Command::RemoveCron(cron.name)).await?;
+        }
     }
-    Ok(())
 }

@@ -20,7 +20,7 @@ pub(super) fn summary(view: &TenantView) -> Value {
 }
 
 /// All about a tenant, flat and again under `tenant`.
-pub(super) fn whole(view: &TenantView, totals: &Totals) -> Value {
+pub(super) fn whole(view: &TenantView, totals: &Totals, shards: &[ShardView]) -> Value {
     let mut shown = config(&view.config);
     let more = json!({
         "tenant_id": view.id,
@@ -30,7 +30,7 @@ pub(super) fn whole(view: &TenantView, totals: &Totals) -> Value {
         "fairness_weight": number(view.weight.value()),
         "throttle": view.throttle.as_ref().map(throttle),
         "noisy": noisy(view),
-        "stats": stats(view, totals),
+        "stats": stats(view, totals, shards),
         "file": view.file.as_ref().map(config),
         // One that is only configured has no beginning.
         "created_at": (view.created.0 > 0).then(|| view.created.to_string()),
@@ -43,7 +43,7 @@ pub(super) fn whole(view: &TenantView, totals: &Totals) -> Value {
     shown
 }
 
-pub(super) fn stats(view: &TenantView, totals: &Totals) -> Value {
+pub(super) fn stats(view: &TenantView, totals: &Totals, shards: &[ShardView]) -> Value {
     let total: u64 = State::ALL.into_iter().map(|state| totals.of(state)).sum();
     json!({
         "tenant_id": view.id,
@@ -59,7 +59,7 @@ pub(super) fn stats(view: &TenantView, totals: &Totals) -> Value {
         "bytes": view.jobs.bytes,
         "throttle": view.throttle.as_ref().map(throttle),
         "noisy": noisy(view),
-        "queues": view.shards.iter().map(shard).collect::<Vec<_>>(),
+        "queues": shards.iter().map(shard).collect::<Vec<_>>(),
     })
 }
 

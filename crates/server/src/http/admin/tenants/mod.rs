@@ -12,7 +12,7 @@ pub(in crate::http) use usage::usage;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Engine, Most, TenantView, Totals};
+use rota_engine::{Engine, Most, ShardView, TenantView, Totals};
 use rota_model::TenantId;
 use rota_store::Selection;
 use serde_json::{Value, json};
@@ -26,8 +26,11 @@ use crate::http::params::{Params, PathName};
 use crate::http::{App, Shared, dead_letter, reply, slices};
 
 const MOST_PER_PAGE: u64 = 100;
+/// Parts of queues that are looked at in one go.
+const SHARDS: usize = 1_000;
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
+    params.only(&["page", "per_page", "cursor", "sort"])?;
     let per_page = params.number("per_page", 1, MOST_PER_PAGE, 20)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
     let most = match params.get("sort") {
@@ -47,13 +50,13 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     }
     let shown =
         Shown { after, skip: ((page - 1) * per_page) as usize, per_page: per_page as usize };
-    let (mut ids, total) = match caller() {
-        Some(own) => only(&app, own, &shown).await?,
-        None => visible(&app, most, &shown).await?,
+    let (mut tenants, total) = match (caller(), most) {
+        (Some(own), _) => only(&app, own, &shown).await?,
+        (None, None) => by_id(&app, &shown).await?,
+        (None, Some(most)) => sorted(&app, most, &shown).await?,
     };
-    let has_more = ids.len() > shown.per_page;
-    ids.truncate(shown.per_page);
-    let tenants = app.handle.look(move |engine| engine.tenants(&ids)).await?;
+    let has_more = tenants.len() > shown.per_page;
+    tenants.truncate(shown.per_page);
     let mut pagination =
         json!({"total": total, "page": page, "per_page": per_page, "has_more": has_more});
     if let Some(last) = tenants.last().filter(|_| has_more && most.is_none()) {
@@ -65,7 +68,8 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
     let known = find(&app, &name).await?;
-    Ok(reply::ok(&json::whole(&known.view, &known.totals)))
+    let shards = shards(&app, &known.view).await?;
+    Ok(reply::ok(&json::whole(&known.view, &known.totals, &shards)))
 }
 
 /// The limits, and how much of them is used.
@@ -80,7 +84,8 @@ pub(in crate::http) async fn limits(State(app): Shared, name: PathName) -> ApiRe
 
 pub(in crate::http) async fn stats(State(app): Shared, name: PathName) -> ApiResult {
     let known = find(&app, &name).await?;
-    Ok(reply::ok(&json::stats(&known.view, &known.totals)))
+    let shards = shards(&app, &known.view).await?;
+    Ok(reply::ok(&json::stats(&known.view, &known.totals, &shards)))
 }
 
 pub(in crate::http) async fn jobs(State(app): Shared, name: PathName, params: Params) -> ApiResult {
@@ -97,6 +102,7 @@ pub(in crate::http) async fn changes(
     name: PathName,
     params: Params,
 ) -> ApiResult {
+    params.only(&["page", "per_page"])?;
     let per_page = params.number("per_page", 1, MOST_PER_PAGE, 20)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
     let skip = (page - 1) * per_page;
@@ -127,6 +133,13 @@ async fn find(app: &App, name: &PathName) -> Result<Known, ApiError> {
     look.await?.ok_or_else(|| unknown(name))
 }
 
+/// A tenant's parts of queues, a slice at a time.
+async fn shards(app: &App, view: &TenantView) -> Result<Vec<ShardView>, ApiError> {
+    let id = view.id.clone();
+    let look = move |engine: &Engine, from, most| engine.shards_of_tenant(&id, from, most);
+    slices::gather(app, SHARDS, look).await
+}
+
 /// The tenant in the path. For a caller there is none but itself.
 fn id_of(name: &PathName) -> Result<TenantId, ApiError> {
     let id = TenantId::parse(name.as_str()).map_err(|_| unknown(name))?;
@@ -147,32 +160,38 @@ struct Shown {
     per_page: usize,
 }
 
-/// The ids of a page and one more, if there is one, and how many tenants there are.
-async fn visible(
-    app: &App,
-    most: Option<Most>,
-    shown: &Shown,
-) -> Result<(Vec<TenantId>, usize), ApiError> {
+/// The tenants of a page and one more, if there is one, and how many there are.
+type Page = (Vec<TenantView>, usize);
+
+/// In the order of their ids: one look.
+async fn by_id(app: &App, shown: &Shown) -> Result<Page, ApiError> {
     let (skip, take) = (shown.skip, shown.per_page + 1);
-    let Some(most) = most else {
-        let after = shown.after.clone().unwrap_or_default();
-        let look = app.handle.look(move |engine| {
-            (engine.tenant_ids_after(&after, skip, take), engine.tenant_count())
-        });
-        return Ok(look.await?);
-    };
+    let after = shown.after.clone().unwrap_or_default();
+    let look = app.handle.look(move |engine| {
+        let ids = engine.tenant_ids_after(&after, skip, take);
+        (engine.tenants(&ids), engine.tenant_count())
+    });
+    Ok(look.await?)
+}
+
+/// By what they have: all are looked at, a slice at a time, and then those of the page.
+async fn sorted(app: &App, most: Most, shown: &Shown) -> Result<Page, ApiError> {
     let look = move |engine: &Engine, from, slice| engine.possessions(most, from, slice);
     let mut all = slices::gather(app, fairness::SLICE, look).await?;
     all.sort_unstable_by(|(a, own), (b, other)| b.cmp(a).then_with(|| own.cmp(other)));
     let total = all.len();
-    Ok((all.into_iter().map(|(_, id)| id).skip(skip).take(take).collect(), total))
+    let page = all.into_iter().map(|(_, id)| id).skip(shown.skip).take(shown.per_page + 1);
+    let ids: Vec<TenantId> = page.collect();
+    Ok((app.handle.look(move |engine| engine.tenants(&ids)).await?, total))
 }
 
 /// The same for a caller, who sees nobody but itself.
-async fn only(app: &App, own: TenantId, shown: &Shown) -> Result<(Vec<TenantId>, usize), ApiError> {
-    let id = own.clone();
-    let known = app.handle.look(move |engine| engine.knows_tenant(&id)).await?;
-    let behind = shown.after.as_ref().is_none_or(|after| **after < *own);
-    let ids = Vec::from_iter((known && behind && shown.skip == 0).then_some(own));
-    Ok((ids, usize::from(known)))
+async fn only(app: &App, own: TenantId, shown: &Shown) -> Result<Page, ApiError> {
+    let behind = shown.after.as_ref().is_none_or(|after| **after < *own) && shown.skip == 0;
+    let look = app.handle.look(move |engine| {
+        let known = engine.tenant(&own);
+        let total = usize::from(known.is_some());
+        (known.filter(|_| behind).into_iter().collect(), total)
+    });
+    Ok(look.await?)
 }

@@ -1,0 +1,138 @@
+//! Lanes and turns follow a change of their tenant: those that a fetch looks at before it is served,
+//! the others a few at a time. Tenants with few classes need none of this: see
+//! [`Reconfigured::Tenant`](super::Reconfigured::Tenant).
+
+use std::collections::BTreeSet;
+
+use rota_model::ClassId;
+
+use super::Scheduler;
+use super::account::AccountIx;
+use super::ask::Ask;
+use super::lane::Place;
+use super::state::TenantRules;
+use super::tag::Tag;
+use super::turn::TurnIx;
+use super::waking::LOOKED_THROUGH;
+use crate::shard::ShardIx;
+use crate::tenant::TenantIx;
+
+/// A tenant whose lanes and turns have yet to follow a change.
+#[derive(Default)]
+pub(super) struct Changing {
+    reweighed: bool,
+    /// Accounts whose tags have followed the new weight.
+    clamped: BTreeSet<AccountIx>,
+}
+
+impl Scheduler {
+    /// Other rules hold for a tenant from the next decision on. Whether there is something to follow.
+    pub fn begin_following(&mut self, ix: TenantIx, rules: TenantRules) -> bool {
+        let is = &mut self.tenants[ix.0 as usize];
+        let TenantRules { weight, cap, boost, max_priority } = rules;
+        let reweighed = is.weight != weight;
+        let same = !reweighed && (is.cap, is.boost, is.max_priority) == (cap, boost, max_priority);
+        if same {
+            return false;
+        }
+        if (is.boost, is.max_priority) != (boost, max_priority) {
+            is.version += 1;
+        }
+        (is.weight, is.cap, is.boost, is.max_priority) = (weight, cap, boost, max_priority);
+        let changing = self.changing.entry(ix).or_default();
+        changing.reweighed |= reweighed;
+        if reweighed {
+            changing.clamped.clear();
+        }
+        true
+    }
+
+    /// All of a tenant's lanes and turns have followed.
+    pub fn end_following(&mut self, tenant: TenantIx) {
+        self.changing.remove(&tenant);
+    }
+
+    /// A lane takes the place that it has by its tenant's present rules.
+    pub fn follow_lane(&mut self, class: ClassId) {
+        self.steps += 1;
+        let Some(lane) = self.lanes.get(class) else { return };
+        let Place::Turn(turn, _, gate) = lane.place else { return };
+        // Another weight is another rank at keys.
+        if gate.is_some() || self.is_out_of_date(turn) {
+            self.steps += 2;
+            self.displace_lane(class);
+            self.place_lane(class);
+        }
+    }
+
+    /// The turns of one part of a queue follow their tenant's weight and cap.
+    pub fn follow_shard(&mut self, shard: ShardIx) {
+        let is = &self.shards[shard.0 as usize];
+        let (queue, tenant) = (is.queue, is.tenant);
+        let turns: Vec<TurnIx> = is.turns.iter().map(|(_, turn)| *turn).collect();
+        self.steps += 1 + turns.len() as u64;
+        let accounts: Vec<AccountIx> =
+            self.queue(queue).members.iter().map(|member| member.account).collect();
+        for account in accounts {
+            self.clamp_in(account, tenant);
+        }
+        turns.into_iter().for_each(|turn| self.reseat_and_wake(turn));
+    }
+
+    fn clamp_in(&mut self, account: AccountIx, tenant: TenantIx) {
+        let Some(changing) = self.changing.get_mut(&tenant) else { return };
+        if !changing.reweighed || !changing.clamped.insert(account) {
+            return;
+        }
+        let weight = self.tenant(tenant).weight;
+        let one = Tag::step(self.rules.one_job, weight);
+        for standing in self.accounts.standings_of(account, tenant) {
+            self.steps += 1;
+            self.accounts.clamp(standing, one, weight);
+        }
+    }
+
+    /// Before a fetch is served, those that it may be served from follow.
+    pub(super) fn follow_asked(&mut self, ask: &Ask) {
+        if self.changing.is_empty() {
+            return;
+        }
+        let queues = self.asked(ask);
+        let tenants: Vec<TenantIx> = self.changing.keys().copied().take(LOOKED_THROUGH).collect();
+        let pairs = tenants.iter().flat_map(|tenant| queues.iter().map(|queue| (*queue, *tenant)));
+        let shards = pairs.take(LOOKED_THROUGH).filter_map(|pair| self.shard_of.get(&pair));
+        let shards: Vec<ShardIx> = shards.copied().collect();
+        for shard in shards {
+            self.follow_first_lanes(shard);
+            self.follow_shard(shard);
+        }
+    }
+
+    /// Of each turn that is out of date, the lane that would be served takes its place. The others come
+    /// after it by the present rules too.
+    fn follow_first_lanes(&mut self, shard: ShardIx) {
+        let turns = self.shards[shard.0 as usize].turns.iter().map(|(_, turn)| *turn);
+        let stale = turns.filter(|turn| self.is_out_of_date(*turn)).take(LOOKED_THROUGH);
+        for turn in stale.collect::<Vec<_>>() {
+            for own in [false, true] {
+                self.steps += 1;
+                if !self.turns.contains(turn) {
+                    break;
+                }
+                let is = self.turns.get(turn);
+                let first = if own { is.first_for_tenant() } else { is.first() };
+                let first = first.map(|((_, _, class), _)| class).or_else(|| is.lanes().next());
+                if let Some(class) = first {
+                    self.follow_lane(class);
+                }
+            }
+        }
+    }
+
+    /// The level of a turn comes from rules that its tenant has no more. It is kept out of all rings:
+    /// what it would be served first has followed before a fetch asks.
+    pub(super) fn is_out_of_date(&self, turn: TurnIx) -> bool {
+        let is = self.turns.get(turn);
+        is.version != self.tenant(is.tenant).version
+    }
+}

@@ -1,0 +1,122 @@
+//! Job types, as far as limits go. The limit of a type is read from here at each look, so that a
+//! declaration costs the same however many classes have jobs of the type.
+
+use std::collections::HashMap;
+
+use ahash::RandomState;
+use rota_model::{ClassId, JobType, LimitKey, LimitNumbers};
+
+use super::Scheduler;
+use super::limits::{GateIx, LimitIx, Partition};
+use crate::slots::Slots;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TypeIx(u32);
+
+/// The types that classes have.
+pub(super) struct Types {
+    all: Slots<TypeRules>,
+    by_name: HashMap<JobType, TypeIx, RandomState>,
+}
+
+pub(super) struct TypeRules {
+    name: JobType,
+    /// Jobs of this type must pass here, besides the gates of their class.
+    pub gate: Option<GateIx>,
+    /// Jobs that wait in lanes, and jobs that are active.
+    pub available: u64,
+    pub active: u64,
+    classes: u32,
+}
+
+impl Types {
+    pub fn new(hasher: RandomState) -> Self {
+        Self { all: Slots::default(), by_name: HashMap::with_hasher(hasher) }
+    }
+
+    pub fn get(&self, ix: TypeIx) -> &TypeRules {
+        self.all.get(ix.0)
+    }
+
+    pub fn get_mut(&mut self, ix: TypeIx) -> &mut TypeRules {
+        self.all.get_mut(ix.0)
+    }
+}
+
+impl Scheduler {
+    /// A class of this type comes up. It has the type until it is gone.
+    pub fn use_type(&mut self, name: &JobType) -> TypeIx {
+        if let Some(&ix) = self.types.by_name.get(name) {
+            self.types.get_mut(ix).classes += 1;
+            return ix;
+        }
+        let rules =
+            TypeRules { name: name.clone(), gate: None, available: 0, active: 0, classes: 1 };
+        let ix = TypeIx(self.types.all.add(rules));
+        self.types.by_name.insert(name.clone(), ix);
+        self.set_type_gate(ix);
+        ix
+    }
+
+    /// A class of this type is gone.
+    pub(super) fn leave_type(&mut self, ix: TypeIx) {
+        let is = self.types.get_mut(ix);
+        is.classes -= 1;
+        if is.classes > 0 {
+            return;
+        }
+        let gate = is.gate.take();
+        let name = is.name.clone();
+        self.types.by_name.remove(&name);
+        self.types.all.remove(ix.0);
+        if let Some(gate) = gate {
+            self.limits.leave_gate(gate);
+        }
+    }
+
+    /// Something else is said about the limit of a type. Lanes follow when they are looked at.
+    pub(super) fn type_limit_changed(&mut self, name: &JobType) {
+        if let Some(&ix) = self.types.by_name.get(name) {
+            self.set_type_gate(ix);
+        }
+    }
+
+    fn set_type_gate(&mut self, ix: TypeIx) {
+        let is = self.types.get(ix);
+        let (available, active, known) = (is.available, is.active, is.gate);
+        let partition = Partition { key: LimitKey::of_type(&is.name), tenant: None };
+        let limit = self.limits.find(&partition);
+        let wanted = limit.filter(|limit| self.limits.limit(*limit).is_spoken_of());
+        match (known, wanted) {
+            (None, Some(limit)) => {
+                let gate = self.limits.use_gate(limit, LimitNumbers::default(), None);
+                self.limits.gate_mut(gate).available += available;
+                let limit = self.limits.limit_mut(limit);
+                limit.active = active + limit.named_elsewhere;
+                self.types.get_mut(ix).gate = Some(gate);
+            }
+            (Some(gate), None) => {
+                self.types.get_mut(ix).gate = None;
+                let is = self.limits.gate_mut(gate);
+                is.available = is.available.saturating_sub(available);
+                let limit = is.limit;
+                let limit = self.limits.limit_mut(limit);
+                limit.active = limit.named;
+                self.limits.leave_gate(gate);
+            }
+            _ => {}
+        }
+    }
+
+    /// The gates that jobs of a class must pass, besides that of their queue, in the order in which
+    /// they are asked: that of their key, and that of their type.
+    pub fn gates_of(&self, class: ClassId) -> impl Iterator<Item = GateIx> {
+        let rules = self.class(class);
+        rules.gates.iter().copied().chain(self.types.get(rules.kind).gate)
+    }
+
+    /// The limits behind these gates.
+    pub fn keys_of(&self, class: ClassId) -> Vec<LimitIx> {
+        self.gates_of(class).map(|gate| self.limits.gate(gate).limit).collect()
+    }
+}

@@ -1,0 +1,126 @@
+//! How many workers there are: of all, of each tenant and of each pool.
+
+use std::collections::BTreeMap;
+
+use rota_model::{Directive, PoolName, TenantId};
+
+use crate::WorkerState;
+
+/// What a worker is counted as.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    pub state: WorkerState,
+    pub pool: Option<PoolName>,
+    /// It takes jobs.
+    pub takes: bool,
+    /// It takes jobs and has as many as it may have.
+    pub full: bool,
+}
+
+/// Workers by state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WorkerCounts {
+    pub running: usize,
+    pub quiet: usize,
+    pub terminate: usize,
+    pub stale: usize,
+}
+
+impl WorkerCounts {
+    #[must_use]
+    pub fn all(self) -> usize {
+        self.running + self.quiet + self.terminate + self.stale
+    }
+
+    /// By the states' names.
+    #[must_use]
+    pub fn by_state(self) -> [(&'static str, usize); 4] {
+        let Self { running, quiet, terminate, stale } = self;
+        [("quiet", quiet), ("running", running), ("stale", stale), ("terminate", terminate)]
+    }
+
+    fn get_mut(&mut self, state: WorkerState) -> &mut usize {
+        match state {
+            WorkerState::Is(Directive::Running) => &mut self.running,
+            WorkerState::Is(Directive::Quiet) => &mut self.quiet,
+            WorkerState::Is(Directive::Terminate) => &mut self.terminate,
+            WorkerState::Stale => &mut self.stale,
+        }
+    }
+}
+
+/// The workers of a pool that are not stale.
+#[derive(Debug, Default)]
+struct Crew {
+    workers: usize,
+    taking: usize,
+    full: usize,
+}
+
+#[derive(Default)]
+pub(crate) struct WorkerTallies {
+    all: WorkerCounts,
+    by_tenant: BTreeMap<TenantId, WorkerCounts>,
+    crews: BTreeMap<PoolName, Crew>,
+}
+
+impl WorkerTallies {
+    pub fn add(&mut self, owner: Option<&str>, counted: &Counted) {
+        *self.all.get_mut(counted.state) += 1;
+        if let Some(owner) = owner.and_then(|id| TenantId::parse(id).ok()) {
+            *self.by_tenant.entry(owner).or_default().get_mut(counted.state) += 1;
+        }
+        if let Some(pool) = counted.crew() {
+            let crew = self.crews.entry(pool.clone()).or_default();
+            crew.workers += 1;
+            crew.taking += usize::from(counted.takes);
+            crew.full += usize::from(counted.full);
+        }
+    }
+
+    pub fn remove(&mut self, owner: Option<&str>, counted: &Counted) {
+        *self.all.get_mut(counted.state) -= 1;
+        if let Some(owner) = owner
+            && let Some(counts) = self.by_tenant.get_mut(owner)
+        {
+            *counts.get_mut(counted.state) -= 1;
+            if counts.all() == 0 {
+                self.by_tenant.remove(owner);
+            }
+        }
+        if let Some(pool) = counted.crew()
+            && let Some(crew) = self.crews.get_mut(pool)
+        {
+            crew.workers -= 1;
+            crew.taking -= usize::from(counted.takes);
+            crew.full -= usize::from(counted.full);
+            if crew.workers == 0 {
+                self.crews.remove(pool);
+            }
+        }
+    }
+
+    /// Of one tenant, or of all.
+    pub fn counts(&self, tenant: Option<&TenantId>) -> WorkerCounts {
+        match tenant {
+            None => self.all,
+            Some(id) => self.by_tenant.get(id).copied().unwrap_or_default(),
+        }
+    }
+
+    /// Workers of a pool that are not stale.
+    pub fn in_pool(&self, pool: &PoolName) -> usize {
+        self.crews.get(pool).map_or(0, |crew| crew.workers)
+    }
+
+    /// All workers of a pool that take jobs have as many as they may have.
+    pub fn are_full(&self, pool: &PoolName) -> bool {
+        self.crews.get(pool).is_some_and(|crew| crew.taking > 0 && crew.full == crew.taking)
+    }
+}
+
+impl Counted {
+    fn crew(&self) -> Option<&PoolName> {
+        self.pool.as_ref().filter(|_| self.state != WorkerState::Stale)
+    }
+}

@@ -1,0 +1,110 @@
+//! Pages of lists that go by name. One page is one look at the engine.
+
+use rota_engine::{Engine, WorkerCounts};
+use serde_json::{Value, json};
+
+use super::App;
+use super::error::ApiError;
+use super::params::Params;
+
+/// How deep pages by number go. Cursors have no such bound.
+const DEEPEST: usize = 100_000;
+
+/// Where a page begins and how long it is.
+pub(super) struct ByName {
+    /// The name before the first, as the engine calls it.
+    pub after: String,
+    skip: usize,
+    limit: usize,
+    /// The page's number, in lists that go by `page`; the others go by `offset`.
+    page: Option<usize>,
+}
+
+/// One page, and how many there are in all.
+pub(super) struct Found<T, C = usize> {
+    pub items: Vec<T>,
+    pub counts: C,
+    pub pagination: Value,
+}
+
+/// What tells how many there are in all.
+pub(super) trait Total: Send + 'static {
+    fn total(&self) -> usize;
+}
+
+impl Total for usize {
+    fn total(&self) -> usize {
+        *self
+    }
+}
+
+impl Total for WorkerCounts {
+    fn total(&self) -> usize {
+        self.all()
+    }
+}
+
+impl ByName {
+    /// A list with `page` and `per_page`. `more` are its other parameters.
+    pub fn pages(params: &Params, more: &[&str]) -> Result<Self, ApiError> {
+        params.only(&[&["page", "per_page", "cursor"], more].concat())?;
+        let limit = params.number("per_page", 1, 100, 20)? as usize;
+        let page = params.number("page", 1, 1_000_000, 1)? as usize;
+        Self::new(params, "page", (page - 1) * limit, limit, Some(page))
+    }
+
+    /// A list with `limit` and `offset`.
+    pub fn offsets(
+        params: &Params,
+        more: &[&str],
+        default: u64,
+        most: u64,
+    ) -> Result<Self, ApiError> {
+        params.only(&[&["limit", "offset", "cursor"], more].concat())?;
+        let limit = params.number("limit", 1, most, default)? as usize;
+        let offset = params.number("offset", 0, u64::MAX, 0)? as usize;
+        Self::new(params, "offset", offset, limit, None)
+    }
+
+    fn new(
+        params: &Params,
+        field: &str,
+        skip: usize,
+        limit: usize,
+        page: Option<usize>,
+    ) -> Result<Self, ApiError> {
+        if skip > DEEPEST {
+            let text = format!("Pages by number end after {DEEPEST} entries.");
+            return Err(ApiError::validation(field, text)
+                .hint("Follow 'next_cursor' with ?cursor=... to go on; that has no end."));
+        }
+        let after = params.get("cursor").unwrap_or_default().to_owned();
+        Ok(Self { after, skip, limit, page })
+    }
+
+    /// Looks at the page: `look` gets the name before the first, how many to pass over and how many to
+    /// give, and tells how many there are in all. `name` is what the next page is asked for with.
+    pub async fn find<T: Send + 'static, C: Total>(
+        &self,
+        app: &App,
+        look: impl FnOnce(&Engine, &str, usize, usize) -> (Vec<T>, C) + Send + 'static,
+        name: impl FnOnce(&T) -> String,
+    ) -> Result<Found<T, C>, ApiError> {
+        let (after, skip, limit) = (self.after.clone(), self.skip, self.limit);
+        // One more than wanted tells whether anything follows.
+        let look = app.handle.look(move |engine| look(engine, &after, skip, limit + 1));
+        let (mut items, counts) = look.await?;
+        let total = counts.total();
+        let has_more = items.len() > limit;
+        items.truncate(limit);
+        let mut pagination = match self.page {
+            Some(page) => json!({"total": total, "page": page, "per_page": limit}),
+            None => json!({"total": total, "limit": limit, "offset": skip}),
+        };
+        pagination["has_more"] = json!(has_more);
+        if let Some(last) = items.last().filter(|_| has_more) {
+            pagination["next_cursor"] = json!(name(last));
+        }
+        Ok(Found { items, counts, pagination })
+    }
+}
