@@ -49,6 +49,11 @@ fn the_last_connections_serve_single_requests() {
     let mut wire = Wire::open(server.address()).unwrap();
     wire.write(&stream).unwrap();
     assert_eq!(wire.answer().unwrap().status, 503);
+    // Those that say nothing make way, however many they are.
+    let silent: Vec<Wire> = (0..60).map(|_| Wire::open(server.address()).unwrap()).collect();
+    let mut wire = Wire::open(server.address()).unwrap();
+    assert_eq!(wire.get("/health").unwrap().status, 200);
+    drop(silent);
     // With the crowd gone, connections are as usual.
     drop(idle);
     let stays_open = || {

@@ -111,11 +111,14 @@ fn of_all(reached: &CapReached, words: &Words) -> ApiError {
     let Words { things, setting, remedy, retry_after } = words;
     let CapReached { own, more, all, total, tenant, .. } = reached;
     let text = match tenant {
-        Some(tenant) if all + more <= *total => format!(
-            "There are {all} {things}, of which tenant '{tenant}' has {own}. The rest of \
-             limits.{setting} ({total}) is kept for tenants that have none, for tenants that are \
-             configured, and for operators."
-        ),
+        Some(tenant) if all + more <= *total => {
+            let first = if *own == 0 { "" } else { "for tenants that have none, " };
+            format!(
+                "There are {all} {things}, of which tenant '{tenant}' has {own}. The rest of \
+                 limits.{setting} ({total}) is kept {first}for tenants that are configured, and for \
+                 operators."
+            )
+        }
         _ if *more > 1 => {
             format!("There are {all} {things}, and {more} more are over the limit of {total}.")
         }

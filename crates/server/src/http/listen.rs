@@ -1,8 +1,10 @@
 //! Accepting connections: bounded in number, slow ones cut off, all of them ended in order.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -22,6 +24,8 @@ const BACKLOG: u32 = 4096;
 /// How long a client may take to send the head, and the body, of a request on a connection that is
 /// kept back.
 const SHORT_WAIT: Duration = Duration::from_secs(5);
+/// And how long at least, when others wait for a place.
+const TIME_TO_ASK: Duration = Duration::from_millis(2);
 /// How long such a connection may be open in all, so that nobody holds it by not reading the answer.
 const SHORT_LIFE: Duration = Duration::from_secs(30);
 
@@ -89,6 +93,14 @@ impl Listener {
 struct Places {
     usual: Arc<Semaphore>,
     kept_back: Arc<Semaphore>,
+    /// Connections in places that are kept back, the oldest first.
+    newcomers: VecDeque<Newcomer>,
+}
+
+/// A connection that may not have sent a request yet.
+struct Newcomer {
+    has_asked: Arc<AtomicBool>,
+    cut: Arc<Notify>,
 }
 
 /// A connection's place; it is free again when this is dropped.
@@ -103,7 +115,30 @@ impl Places {
         Self {
             usual: Arc::new(Semaphore::new(max_connections - kept)),
             kept_back: Arc::new(Semaphore::new(kept)),
+            newcomers: VecDeque::new(),
         }
+    }
+
+    /// A place for a connection that has come. When all are taken, the oldest that has not asked for
+    /// anything makes way: a crowd that is silent keeps nobody waiting.
+    async fn find(&mut self) -> Option<Place> {
+        loop {
+            tokio::select! {
+                place = self.next() => return place,
+                () = tokio::time::sleep(TIME_TO_ASK), if !self.newcomers.is_empty() => {}
+            }
+            let silent = |one: &Newcomer| !one.has_asked.load(Ordering::Relaxed);
+            if let Some(oldest) = self.newcomers.pop_front().filter(silent) {
+                oldest.cut.notify_one();
+            }
+        }
+    }
+
+    /// A connection has taken a place that is kept back.
+    fn note(&mut self, newcomer: Newcomer) {
+        // Nobody but the list knows of a connection that has ended.
+        self.newcomers.retain(|one| Arc::strong_count(&one.cut) > 1);
+        self.newcomers.push_back(newcomer);
     }
 
     /// The next place, as soon as there is one.
@@ -116,14 +151,6 @@ impl Places {
             kept = self.kept_back.clone().acquire_owned() => {
                 kept.ok().map(|permit| Place { _permit: permit, kept_back: true })
             }
-        }
-    }
-
-    /// A usual place instead of one that is kept back, if there is one by now.
-    fn better(&self, place: Place) -> Place {
-        match place.kept_back.then(|| self.usual.clone().try_acquire_owned()) {
-            Some(Ok(permit)) => Place { _permit: permit, kept_back: false },
-            _ => place,
         }
     }
 }
@@ -141,29 +168,32 @@ pub async fn serve(
     http.timer(TokioTimer::new()).header_read_timeout(header_timeout).keep_alive(true);
     let mut short = http.clone();
     short.header_read_timeout(header_timeout.min(SHORT_WAIT)).keep_alive(false);
-    let places = Places::new(max_connections);
+    let mut places = Places::new(max_connections);
     let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
-        let place = tokio::select! {
-            place = places.next() => place,
-            () = &mut stop => break,
-        };
-        let Some(place) = place else { break };
         let stream = tokio::select! {
             accepted = accept(&listener.listener) => accepted,
             () = &mut stop => break,
         };
+        let place = tokio::select! {
+            place = places.find() => place,
+            () = &mut stop => break,
+        };
+        let Some(place) = place else { break };
+        let (has_asked, cut) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
+        if place.kept_back {
+            places.note(Newcomer { has_asked: has_asked.clone(), cut: cut.clone() });
+        }
         let entrance = entrance.clone();
         let service = service_fn(move |request| {
             let entrance = entrance.clone();
+            has_asked.store(true, Ordering::Relaxed);
             async move { Ok::<_, Infallible>(entrance.serve(request).await) }
         });
-        let place = places.better(place);
         let http = if place.kept_back { &short } else { &http };
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
-            let cut = Arc::new(Notify::new());
             let connection = KEPT_BACK.scope(place.kept_back, connection);
             tokio::select! {
                 ended = CUT.scope(cut.clone(), connection) => {
