@@ -130,3 +130,17 @@ fn health_and_fairness_speak_of_the_caller_alone() {
     let own = in_one_minute(|| caller(&busy(), "acme").get(path).expect(200));
     assert_eq!(own["tenants"][0]["dispatched_1m"], 1);
 }
+
+#[test]
+fn a_tenants_own_worker_keeps_a_job_for_an_hour_without_a_word_and_no_longer() {
+    let server = shared();
+    let (acme, queue) = (fresh("acme"), fresh_queue());
+    server.enqueue(of(&acme, &queue));
+    let ask = |ms: u64| json!({"queues": [queue], "worker_id": queue, "visibility_timeout_ms": ms});
+    let own = caller(&server, &acme);
+    own.post("/ojs/v1/workers/fetch", ask(3_600_001)).expect_error(422, "invalid_request");
+    let beat = json!({"worker_id": queue, "visibility_timeout_ms": 3_600_001});
+    own.post("/ojs/v1/workers/heartbeat", beat).expect_error(422, "invalid_request");
+    let job = own.post("/ojs/v1/workers/fetch", ask(3_600_000)).expect(200);
+    assert_eq!(job["jobs"][0]["visibility_timeout_ms"], 3_600_000);
+}

@@ -51,8 +51,10 @@ pub fn a_batch_may_claim_postpone_and_undo<F: Fixture>(fixture: &F) {
             ..job(seq).1
         }
     };
-    let later =
-        |seq| Live { state: State::Scheduled, due: Some(Millis(500 + seq as i64)), ..job(seq).1 };
+    let later = |seq| {
+        let due = Some(Millis(500 + seq as i64));
+        Live { state: State::Scheduled, due, held: true, ..job(seq).1 }
+    };
     let expected = [
         active(0),
         later(1),
