@@ -241,7 +241,7 @@ impl Default for Config {
             reschedule_ms: 1_000,
             global_keys_declared: false,
             queues_per_tenant: false,
-            journal_entries: 100_000,
+            journal_entries: 400_000,
             usage_hours_ms: 35 * DAY,
             usage_days_ms: 396 * DAY,
             fairness: Fairness::default(),

@@ -52,6 +52,12 @@ impl Engine {
             let Some(job) = self.claim_one(&ask, fetch) else { break };
             claimed.push(job);
         }
+        if !claimed.is_empty() {
+            if let Some(id) = &fetch.worker {
+                self.worker_changed(id);
+            }
+            self.tell_overloaded(&ask);
+        }
         if claimed.len() < most
             && let Some(pool) = &ask.pool
         {
@@ -118,10 +124,6 @@ impl Engine {
             account: outcome.account,
         };
         self.active.insert(seq, active);
-        if let Some(id) = &worker {
-            self.worker_changed(id);
-        }
-        self.tell_overloaded(ask);
         let event = self.job_ref(seq, class);
         self.emit(EventKind::Started { job: event, attempt, worker: worker.clone() });
         Some(Claimed {

@@ -11,8 +11,12 @@ pub(super) fn begin_item(out: &mut String, names: &[&str]) {
     }
 }
 
-pub(super) fn push_number(out: &mut String, number: impl itoa::Integer) {
-    out.push_str(itoa::Buffer::new().format(number));
+/// Most numbers are a single digit.
+pub(super) fn push_number(out: &mut String, number: impl itoa::Integer + Copy + TryInto<u8>) {
+    match number.try_into() {
+        Ok(digit @ 0..=9) => out.push(char::from(b'0' + digit)),
+        _ => out.push_str(itoa::Buffer::new().format(number)),
+    }
     out.push(',');
 }
 

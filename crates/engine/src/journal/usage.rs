@@ -153,10 +153,10 @@ impl Engine {
     pub(super) fn write_usage(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
         let tenant = self.tenants.get_mut(ix);
         let Some(counters) = &mut tenant.counters else { return };
-        let hours = std::mem::take(&mut counters.usage);
-        counters.usage_writes += u32::from(!hours.is_empty());
+        counters.usage_writes += u32::from(!counters.usage.is_empty());
         let row = |(at, usage)| UsageRow { tenant: tenant.id.clone(), at, usage };
-        out.extend(hours.into_iter().map(row).map(Mutation::AddUsage));
+        // The memory stays: most tenants that are written out go on.
+        out.extend(counters.usage.drain(..).map(row).map(Mutation::AddUsage));
     }
 
     /// Writes tenants out that have usage of an hour that is over, some with each batch.

@@ -3,6 +3,7 @@
 
 mod last_minute;
 mod meter;
+mod recent;
 mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,8 +11,9 @@ use std::sync::Arc;
 
 use rota_model::{Millis, PoolName, QueueName, TenantId};
 
-pub(crate) use last_minute::{LastMinute, SLOT_MS, SLOTS, Sum, slot_of};
+pub(crate) use last_minute::{LastMinute, SLOT_MS, SLOTS, slot_of};
 pub use meter::Meter;
+pub(crate) use recent::{Recent, Sum};
 pub use times::Times;
 
 /// Which tenant a figure belongs to, as far as the outside is told. The first is for all tenants

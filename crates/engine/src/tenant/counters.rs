@@ -4,7 +4,7 @@ use rota_model::Millis;
 use rota_model::usage::{Usage, UsagePer};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::meters::{LastMinute, Sum};
+use crate::meters::{LastMinute, Recent, Sum};
 use crate::population::push_exact;
 
 const HOURS: u32 = 24;
@@ -59,9 +59,9 @@ impl Sum for Tally {
 pub(crate) struct Counters {
     #[serde(default)]
     pub minute: LastMinute<Tally>,
-    /// The hours of the last day in which it did something, the latest last.
+    /// By the hour, counted from the epoch.
     #[serde(default)]
-    day: Vec<Hour>,
+    day: Recent<Tally, HOURS>,
     /// What it used since it was last written out, by the hour's beginning.
     #[serde(skip)]
     pub usage: Vec<(Millis, Usage)>,
@@ -70,24 +70,13 @@ pub(crate) struct Counters {
     pub usage_writes: u32,
 }
 
-/// The number of an hour, counted from the epoch, and what was done in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Hour(u32, Tally);
-
 impl Counters {
     pub fn add(&mut self, tally: Tally, now: Millis) {
         if tally == Tally::default() {
             return;
         }
         self.minute.add(tally, now);
-        let hour = hour_of(now);
-        match self.day.last_mut() {
-            Some(last) if last.0 >= hour => last.1.add(tally),
-            _ => {
-                self.day.retain(|past| past.0 + HOURS > hour);
-                push_exact(&mut self.day, Hour(hour, tally));
-            }
-        }
+        self.day.add(hour_of(now), tally);
     }
 
     /// Adds to the usage that is not on disk yet, and tells the hour that it belongs to.
@@ -102,10 +91,7 @@ impl Counters {
 
     /// The last day, to within the hour under way.
     pub fn day(&self, now: Millis) -> Tally {
-        let mut sum = Tally::default();
-        let hours = self.day.iter().filter(|past| past.0 + HOURS > hour_of(now));
-        hours.for_each(|past| sum.add(past.1));
-        sum
+        self.day.sum(hour_of(now))
     }
 }
 
