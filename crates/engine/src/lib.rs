@@ -64,9 +64,9 @@ pub use engine::Engine;
 pub use event::{Event, EventKind, JobRef};
 pub use in_flight::InFlight;
 pub use inspect::{
-    ActiveView, Explained, LabelView, LimitMeter, LimitName, LimitView, Maintenance, Misplaced,
-    Most, PoolView, QueueMeter, QueueShare, QueueView, Reason, ShardView, ShareView, TenantView,
-    Totals, WorkerState, WorkerView,
+    ActiveView, Explained, LabelView, LimitMeter, LimitName, LimitSlice, LimitView, Maintenance,
+    Misplaced, Most, PoolView, QueueMeter, QueueShare, QueueView, Reason, ShardView, ShareView,
+    TenantView, Totals, WorkerState, WorkerView,
 };
 pub use journal::UnwrittenUsage;
 pub use meters::{LabelIx, Meter, MetricBounds, Times};

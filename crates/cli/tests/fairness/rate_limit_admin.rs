@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::api::{
-    assert_has, assert_members, enqueue_many, fresh, limited, list, of_with, partition, shared,
-    start,
+    assert_has, assert_members, caller, enqueue_many, fresh, limited, list, of_with, partition,
+    shared, start,
 };
 use crate::shorthand::{ack, eventually, fresh_queue, ids, millis, now_ms, text};
 use crate::watch::from_now;
@@ -167,6 +167,44 @@ fn limits_are_listed_in_pages_and_by_prefix() {
     }
     keys.sort();
     assert_eq!(keys, ["api-0", "api-1", "api-2", "api-3", "api-4", "other"]);
+    let (mut followed, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let part = page(&format!("per_page=2{cursor}"));
+        followed.extend(list(&part["items"]).iter().map(|one| text(&one["key"])));
+        let Some(next) = part["pagination"]["next_cursor"].as_str() else { break };
+        assert_eq!(part["pagination"]["has_more"], true);
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(followed, keys);
+    for query in ["cursor=nonsense", "kind=rate", "page=60000"] {
+        let refused = server.get(&format!("/ojs/v1/rate-limits?per_page=2&{query}"));
+        assert!(matches!(refused.status, 400 | 422), "{query}: {}", refused.status);
+    }
     let ended = ids(&server.fetch("q", 99));
     assert!(ended.is_empty());
+}
+
+#[test]
+fn a_tenant_follows_cursors_through_its_own_limits_only() {
+    let server = start(&[]);
+    for n in 0..7 {
+        for tenant in ["acme", "globex"] {
+            let limit = json!({"key": format!("k{n}"), "scope": "tenant", "concurrency": 1});
+            let mut job = limited("q", limit);
+            job["meta"] = json!({"tenant_id": tenant});
+            server.enqueue(job);
+        }
+    }
+    let (mut followed, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/ojs/v1/rate-limits?per_page=3{cursor}");
+        let part = caller(&server, "acme").get(&path).expect(200);
+        for one in list(&part["items"]) {
+            assert_eq!(one["tenant_id"], "acme");
+            followed.push(text(&one["key"]));
+        }
+        let Some(next) = part["pagination"]["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(followed, (0..7).map(|n| format!("k{n}")).collect::<Vec<_>>());
 }

@@ -15,6 +15,36 @@ pub struct LimitName {
     pub declared: bool,
 }
 
+impl LimitName {
+    /// Where a list goes on behind this one.
+    #[must_use]
+    pub fn cursor(&self) -> String {
+        Partition { key: self.key.clone(), tenant: self.tenant.clone() }.name()
+    }
+
+    #[must_use]
+    pub fn from_cursor(cursor: &str) -> Option<Self> {
+        let Partition { key, tenant } = Partition::parse(cursor)?;
+        Some(Self { key, tenant, declared: false })
+    }
+
+    fn of(limit: &Limit) -> Self {
+        let Partition { key, tenant } = limit.partition.clone();
+        Self { key, tenant, declared: limit.row.declared.is_some() }
+    }
+}
+
+/// A part of the list of limits.
+#[derive(Debug, Default)]
+pub struct LimitSlice {
+    /// Limits that were asked for, behind those that were to be passed over.
+    pub items: Vec<(LimitName, LimitView)>,
+    /// How many limits were asked for, those in `items` included.
+    pub found: usize,
+    /// The last limit that was looked at, where the slice ended before the list did.
+    pub stopped_at: Option<LimitName>,
+}
+
 /// How a limit stands, in figures alone.
 #[derive(Debug, Clone)]
 pub struct LimitMeter {
@@ -60,6 +90,34 @@ impl Engine {
         self.scheduler.limits().find(&partition).map(|ix| self.limit_view(ix))
     }
 
+    /// Limits, in order, whose key has this beginning and that are `wanted`: `take` of them behind the
+    /// first `skip`. Looks at `most` limits.
+    #[must_use]
+    pub fn slice_of_limits(
+        &self,
+        after: Option<&LimitName>,
+        prefix: &str,
+        wanted: impl Fn(&LimitName) -> bool,
+        (skip, take): (usize, usize),
+        most: usize,
+    ) -> LimitSlice {
+        let mut slice = LimitSlice::default();
+        for (looked_at, (ix, limit)) in self.limits_from(after, prefix).enumerate() {
+            let name = LimitName::of(limit);
+            if wanted(&name) {
+                slice.found += 1;
+                if slice.found > skip {
+                    slice.items.push((name.clone(), self.limit_view(ix)));
+                }
+            }
+            if slice.items.len() >= take || looked_at + 1 >= most {
+                slice.stopped_at = Some(name);
+                break;
+            }
+        }
+        slice
+    }
+
     /// The next limits, in order, whose key has this beginning. Fewer than `most` are all.
     #[must_use]
     pub fn limits_after(
@@ -68,23 +126,15 @@ impl Engine {
         prefix: &str,
         most: usize,
     ) -> Vec<LimitName> {
-        let name = |(_, limit): (LimitIx, &Limit)| LimitName {
-            key: limit.partition.key.clone(),
-            tenant: limit.partition.tenant.clone(),
-            declared: limit.row.declared.is_some(),
-        };
-        self.limits_from(after, prefix).take(most).map(name).collect()
+        let limits = self.limits_from(after, prefix).take(most);
+        limits.map(|(_, limit)| LimitName::of(limit)).collect()
     }
 
     /// Figures of the next limits, in order. Fewer than `most` are all.
     #[must_use]
     pub fn limit_meters(&self, after: Option<&LimitName>, most: usize) -> Vec<LimitMeter> {
         let meter = |(ix, limit): (LimitIx, &Limit)| LimitMeter {
-            name: LimitName {
-                key: limit.partition.key.clone(),
-                tenant: limit.partition.tenant.clone(),
-                declared: limit.row.declared.is_some(),
-            },
+            name: LimitName::of(limit),
             labelled: limit.partition.tenant.as_ref().is_some_and(|id| self.meters.has_label(id)),
             active: limit.active,
             waiting: self.waiting_for(ix),

@@ -10,7 +10,7 @@ mod possessions;
 mod tenants;
 
 pub use explain::{Explained, Reason};
-pub use limits::{LimitMeter, LimitName, LimitView};
+pub use limits::{LimitMeter, LimitName, LimitSlice, LimitView};
 pub use meters::{LabelView, QueueMeter};
 pub use misplaced::Misplaced;
 pub use pools::{PoolView, QueueShare};

@@ -1,7 +1,8 @@
 //! All limits, in pages.
 
 use axum::extract::State;
-use rota_engine::{LimitName, LimitView};
+use rota_engine::{Engine, LimitName, LimitSlice, LimitView};
+use rota_model::TenantId;
 use serde_json::json;
 
 use super::json::partition;
@@ -10,81 +11,101 @@ use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::Params;
 use crate::http::{App, Shared, reply};
 
-/// Limits that the engine is asked for at a time.
-const SLICE: usize = 2_000;
-/// How many limits are gone over for one page.
-const FARTHEST: usize = 200_000;
+/// How deep pages by number go. Cursors have no such bound.
+const DEEPEST: usize = 100_000;
+/// Limits that one look goes over for an operator, who sees them all, and for a tenant, who may have to
+/// pass over those of others. A tenant's page may take several looks.
+const MOST_OF_ALL: usize = DEEPEST + 200;
+const MOST_OF_OTHERS: usize = 5_000;
+/// Looks for one page. Whatever was not found by then is behind the page's cursor.
+const MOST_LOOKS: usize = 20;
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
+    params.only(&["page", "per_page", "cursor", "prefix"])?;
     let per_page = params.number("per_page", 1, 100, 20)? as usize;
     let page = params.number("page", 1, 1_000_000, 1)? as usize;
-    let prefix = params.get("prefix").unwrap_or_default().to_owned();
     let skip = (page - 1) * per_page;
-    if skip + per_page > FARTHEST {
-        let text = format!("Pages end after {FARTHEST} rate limits.");
-        return Err(ApiError::validation("page", text).hint("Narrow the list with 'prefix'."));
+    if skip > DEEPEST {
+        let text = format!("Pages by number end after {DEEPEST} entries.");
+        return Err(ApiError::validation("page", text)
+            .hint("Follow 'next_cursor' with ?cursor=... to go on; that has no end."));
     }
-    let found = find(&app, prefix, skip, per_page).await?;
-    let names = found.names;
-    let look = app.handle.look(move |engine| {
-        let views = names.iter().filter_map(|name| engine.limit(&name.key, name.tenant.as_ref()));
-        views.collect::<Vec<LimitView>>()
+    let after = params.get("cursor").map(|cursor| {
+        LimitName::from_cursor(cursor).ok_or_else(|| {
+            let text = "'cursor' is none that this list gave out.";
+            ApiError::invalid_request(text).detail("field", "cursor")
+        })
     });
-    let items: Vec<_> = look.await?.iter().map(partition).collect();
-    let mut pagination = json!({"page": page, "per_page": per_page, "has_more": found.has_more});
+    let prefix = params.get("prefix").unwrap_or_default().to_owned();
+    let found = find(&app, after.transpose()?, prefix, skip, per_page).await?;
+    let mut pagination =
+        json!({"page": page, "per_page": per_page, "has_more": found.next.is_some()});
     match found.total {
         Some(total) => pagination["total"] = json!(total),
         None => pagination["total_known"] = json!(false),
     }
+    if let Some(next) = found.next {
+        pagination["next_cursor"] = json!(next.cursor());
+    }
+    let items: Vec<_> = found.items.iter().map(partition).collect();
     Ok(reply::ok(&json!({"items": items, "pagination": pagination})))
 }
 
 struct Found {
-    names: Vec<LimitName>,
-    has_more: bool,
-    /// Unless there are too many to go over.
+    items: Vec<LimitView>,
+    /// The last limit of the page, where others follow.
+    next: Option<LimitName>,
+    /// Where that is known without going over all of them.
     total: Option<usize>,
 }
 
-/// Goes over the limits that the caller may see, a slice at a time.
-async fn find(app: &App, prefix: String, skip: usize, take: usize) -> Result<Found, ApiError> {
+/// The page that the caller may see.
+async fn find(
+    app: &App,
+    after: Option<LimitName>,
+    prefix: String,
+    mut skip: usize,
+    per_page: usize,
+) -> Result<Found, ApiError> {
     let caller = caller();
-    let seen = |name: &LimitName| match &caller {
-        None => true,
-        Some(own) => match name.tenant.as_deref().or(name.key.namespace()) {
-            Some(tenant) => tenant == &**own,
-            None => name.declared,
-        },
-    };
-    // Where nothing is left out, the number of all is known.
-    let all = match caller.is_none() && prefix.is_empty() {
-        true => Some(app.handle.look(rota_engine::Engine::limit_count).await?),
-        false => None,
-    };
-    let (mut names, mut count, mut visited, mut last) = (Vec::new(), 0, 0, None::<LimitName>);
-    loop {
-        let (after, beginning) = (last.take(), prefix.clone());
-        let look = move |engine: &rota_engine::Engine| {
-            engine.limits_after(after.as_ref(), &beginning, SLICE)
+    let from_start = after.is_none();
+    let sees_all = caller.is_none() && prefix.is_empty();
+    let most = if caller.is_none() { MOST_OF_ALL } else { MOST_OF_OTHERS };
+    let (mut items, mut found, mut all) = (Vec::new(), 0, 0);
+    let mut stopped_at = after;
+    for _ in 0..MOST_LOOKS {
+        let (after, prefix, caller) = (stopped_at.take(), prefix.clone(), caller.clone());
+        // One more than wanted tells whether anything follows.
+        let range = (skip, per_page + 1 - items.len());
+        let look = move |engine: &Engine| {
+            let wanted = |name: &LimitName| may_see(caller.as_ref(), name);
+            let slice = engine.slice_of_limits(after.as_ref(), &prefix, wanted, range, most);
+            (slice, engine.limit_count())
         };
-        let slice = app.handle.look(look).await?;
-        let ended = slice.len() < SLICE;
-        visited += slice.len();
-        last = slice.last().cloned();
-        for name in slice.into_iter().filter(|name| seen(name)) {
-            if count >= skip && names.len() < take {
-                names.push(name);
-            }
-            count += 1;
+        let (LimitSlice { items: more, found: count, stopped_at: last }, known) =
+            app.handle.look(look).await?;
+        items.extend(more);
+        found += count;
+        skip = skip.saturating_sub(count);
+        (all, stopped_at) = (known, last);
+        if stopped_at.is_none() || items.len() > per_page {
+            break;
         }
-        if ended {
-            return Ok(Found { names, has_more: count > skip + take, total: Some(count) });
-        }
-        if count > skip + take && all.is_some() {
-            return Ok(Found { names, has_more: true, total: all });
-        }
-        if visited >= FARTHEST {
-            return Ok(Found { names, has_more: true, total: all });
-        }
+    }
+    let went_over_all = from_start && stopped_at.is_none();
+    if items.len() > per_page {
+        items.truncate(per_page);
+        stopped_at = items.last().map(|(name, _)| name.clone());
+    }
+    let total = if sees_all { Some(all) } else { went_over_all.then_some(found) };
+    Ok(Found { items: items.into_iter().map(|(_, view)| view).collect(), next: stopped_at, total })
+}
+
+/// A tenant sees its own limits, and what an operator has declared for all.
+fn may_see(caller: Option<&TenantId>, name: &LimitName) -> bool {
+    let Some(own) = caller else { return true };
+    match name.tenant.as_deref().or(name.key.namespace()) {
+        Some(tenant) => tenant == &**own,
+        None => name.declared,
     }
 }
