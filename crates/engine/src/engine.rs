@@ -134,6 +134,7 @@ impl Engine {
     /// plays a part in it.
     pub fn apply(&mut self, entropy: u64, command: Command) -> Reply {
         self.entropy = Entropy(entropy);
+        self.scheduler.begin_command();
         let reply = match command {
             Command::Enqueue(enqueue) => self.enqueue(enqueue),
             Command::Fetch(fetch) => self.fetch(fetch),

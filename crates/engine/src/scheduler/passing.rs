@@ -13,8 +13,11 @@ use crate::queue::QueueIx;
 
 /// Offers of a turn that are passed on when it is served something else, in one step.
 const PASSED_AT_ONCE: usize = 4;
-/// Offers of a parked turn that are withdrawn in one step.
+/// Offers of a parked turn that are withdrawn in one step, and keys in whose lines a turn that is no
+/// longer parked stands again.
 const WITHDRAWN_AT_ONCE: usize = 16;
+/// How often that may be done while one command is applied. A turn may have thousands of keys.
+const UPKEEP: usize = 4;
 
 impl Scheduler {
     /// A turn was served, through this key or through none: what else it is offered passes on to those
@@ -76,27 +79,56 @@ impl Scheduler {
         offered.len() == WITHDRAWN_AT_ONCE
     }
 
+    /// A command is about to be applied.
+    pub fn begin_command(&mut self) {
+        self.upkeep = UPKEEP;
+    }
+
+    /// There are turns to be kept up that the last command had no time for.
+    pub fn is_behind(&self) -> bool {
+        !self.to_withdraw.is_empty() || !self.to_join_again.is_empty()
+    }
+
+    pub(super) fn may_keep_up(&self) -> bool {
+        self.upkeep > 0 && self.is_behind()
+    }
+
     /// Turns that were parked give others what they were offered, before anybody is looked for.
     pub(super) fn withdraw_from_parked(&mut self) {
-        for _ in 0..LOOKED_THROUGH {
-            let Some(&turn) = self.to_withdraw.front() else { return };
+        while !self.to_withdraw.is_empty() && self.keep_up_one() {}
+    }
+
+    /// Withdraws offers of a parked turn, or lets one that is no longer parked stand in line again, a
+    /// bounded number. Whether there was something to do, and time for it.
+    pub(super) fn keep_up_one(&mut self) -> bool {
+        if !self.may_keep_up() {
+            return false;
+        }
+        self.upkeep -= 1;
+        if let Some(&turn) = self.to_withdraw.front() {
             if !self.withdraw_offers(turn) {
                 self.to_withdraw.pop_front();
             }
+        } else if let Some(turn) = self.to_join_again.pop_front() {
+            let stands = self.turns.contains(turn) && !self.turns.get(turn).parked;
+            if stands {
+                self.join_lines_again(turn);
+                self.reseat(turn);
+            }
         }
+        true
     }
 
-    /// A turn is not parked any more: it stands in line again.
+    /// A turn is not parked any more: it stands in line again, at a bounded number of keys at a time.
     pub(super) fn join_lines_again(&mut self, turn: TurnIx) {
         let queue = self.turns.get(turn).queue;
-        for limit in std::mem::take(&mut self.turns.get_mut(turn).aside) {
+        for _ in 0..WITHDRAWN_AT_ONCE {
+            let Some(limit) = self.turns.get_mut(turn).aside.pop_first() else { return };
             self.steps += 1;
             if !self.limits.exists(limit) {
                 continue;
             }
-            let gates = self.turns.get(turn).groups.keys().copied();
-            let gates = gates.filter(|gate| self.limits.gate(*gate).limit == limit);
-            let gates: Vec<GateIx> = gates.collect();
+            let gates = self.gates_of_turn(turn, limit);
             let list = self.waitlist(limit, queue);
             list.put_back(turn, gates.iter().copied());
             let asleep = gates.into_iter().filter_map(|gate| list.bucket_of(gate));
@@ -104,6 +136,19 @@ impl Scheduler {
             asleep.into_iter().for_each(|bucket| self.resubscribe(limit, queue, bucket));
             self.refresh(limit, queue);
         }
+        if self.turns.contains(turn) && !self.turns.get(turn).aside.is_empty() {
+            self.to_join_again.push_back(turn);
+        }
+    }
+
+    /// The gates of a limit at which a turn has groups.
+    fn gates_of_turn(&self, turn: TurnIx, limit: LimitIx) -> Vec<GateIx> {
+        let (groups, gates) = (&self.turns.get(turn).groups, &self.limits.limit(limit).gates);
+        if gates.len() <= groups.len() {
+            return gates.iter().copied().filter(|gate| groups.contains(gate)).collect();
+        }
+        let own = groups.keys().copied();
+        own.filter(|gate| self.limits.gate(*gate).limit == limit).collect()
     }
 
     /// Whether starts of the key that this job waits for belong to others first: to tenants that the

@@ -64,6 +64,10 @@ pub(crate) struct Scheduler {
     pub(super) to_wake: BTreeSet<(LimitIx, Bucket)>,
     /// Parked turns that may have offers for which others wait.
     pub(super) to_withdraw: VecDeque<TurnIx>,
+    /// Turns that are no longer parked and do not stand in all their lines yet.
+    pub(super) to_join_again: VecDeque<TurnIx>,
+    /// How often turns of these two lists may still be kept up in the command under way.
+    pub(super) upkeep: usize,
     /// Waitlists that make no offers in the decision under way.
     pub(super) deferred: Vec<(LimitIx, QueueIx)>,
     pub(super) notices: Vec<Notice>,
@@ -210,6 +214,8 @@ impl Scheduler {
             to_serve_pools: BTreeSet::new(),
             to_wake: BTreeSet::new(),
             to_withdraw: VecDeque::new(),
+            to_join_again: VecDeque::new(),
+            upkeep: usize::MAX,
             deferred: Vec::new(),
             notices: Vec::new(),
             steps: 0,

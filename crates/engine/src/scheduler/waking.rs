@@ -115,11 +115,10 @@ impl Scheduler {
             if self.place_one_again() {
                 continue;
             }
-            if let Some(&turn) = self.to_withdraw.front() {
-                if !self.withdraw_offers(turn) {
-                    self.to_withdraw.pop_front();
-                }
-            } else if let Some(&(limit, bucket)) = self.to_wake.first() {
+            if self.keep_up_one() {
+                continue;
+            }
+            if let Some(&(limit, bucket)) = self.to_wake.first() {
                 if !self.wake_first(limit, bucket) {
                     self.to_wake.pop_first();
                 }
@@ -132,7 +131,7 @@ impl Scheduler {
 
     /// Nobody is to be woken, and no lane to be placed again.
     pub(super) fn is_settled(&self) -> bool {
-        self.to_wake.is_empty() && self.to_withdraw.is_empty() && self.to_place_again.is_empty()
+        self.to_wake.is_empty() && !self.may_keep_up() && self.to_place_again.is_empty()
     }
 
     /// Before a fetch is served, wakes those in its queues that sleep at limits which may have opened.

@@ -2,7 +2,7 @@
 
 use crate::world::{Job, World, concurrency, job, name};
 use rota_engine::{Command, Reply};
-use rota_model::LimitKey;
+use rota_model::{LimitKey, QueueName, TenantId};
 use serde_json::{Value, json};
 
 /// Classes of one tenant, many more than follow a change at once.
@@ -11,6 +11,8 @@ const CLASSES: usize = 3_000;
 const FEW: u64 = 100;
 /// The most steps that a tick may cost.
 const SLICE: u64 = 2_000;
+/// The most steps that a command may cost while turns are kept up in slices.
+const UPKEEP: u64 = 400;
 
 fn steps_of<T>(world: &mut World, one: impl FnOnce(&mut World) -> T) -> (T, u64) {
     let before = world.engine.scheduler_steps();
@@ -87,6 +89,42 @@ fn so_it_does_for_jobs_with_keys() {
     assert_eq!(world.served(4), ["b"; 4]);
     settle(&mut world);
     assert_eq!(world.served(CLASSES)[..CLASSES - 8], vec!["b"; CLASSES - 8]);
+}
+
+#[test]
+fn pauses_of_a_tenant_with_many_keys_begin_and_end_in_slices() {
+    let mut world = crowd(|job, n| job.limit(concurrency(name(format!("key{n}")), 1)));
+    let (tenant, queue) = (TenantId::parse("b").unwrap(), QueueName::default_queue());
+    for _ in 0..2 {
+        let pause = Command::PauseShard(tenant.clone(), queue.clone());
+        let (_, steps) = steps_of(&mut world, |world| world.apply(pause));
+        assert!(steps <= UPKEEP, "the pause took {steps} steps");
+        settle(&mut world);
+        assert_eq!(served(&mut world, 2), ["a"; 2]);
+        let resume = Command::ResumeShard(tenant.clone(), queue.clone());
+        let (_, steps) = steps_of(&mut world, |world| world.apply(resume));
+        assert!(steps <= UPKEEP, "the end of the pause took {steps} steps");
+        assert!(world.served(2).contains(&"b".to_owned()));
+        settle(&mut world);
+    }
+    let rest = world.served(CLASSES + 100);
+    assert_eq!(rest.iter().filter(|tenant| *tenant == "b").count(), CLASSES - 2);
+}
+
+#[test]
+fn a_tenant_at_its_cap_with_many_keys_costs_little() {
+    let mut world = crowd(|job, n| job.limit(concurrency(name(format!("key{n}")), 1)));
+    world.tenant("b", json!({"max_concurrency": 1}));
+    while world.engine.wake_in_ms() == Some(0) {
+        world.apply(Command::Tick(world.engine.now()));
+    }
+    let mut own = 0;
+    for _ in 0..60 {
+        let (tenants, steps) = steps_of(&mut world, |world| world.served(1));
+        assert!(steps <= 2 * UPKEEP, "a start and its end took {steps} steps");
+        own += usize::from(tenants == ["b"]);
+    }
+    assert!((28..=32).contains(&own), "{own} of 60");
 }
 
 #[test]
