@@ -9,8 +9,8 @@ use crate::{Engine, Origin};
 /// How many of one kind there may be, in all and for each tenant.
 ///
 /// Anyone can invent tenants where there are no credentials, so the last tenth of the total is kept
-/// back: the first half of it for tenants that have none yet, the rest for tenants that an operator
-/// has configured, and for operators.
+/// back: the first half of it for tenants that have none yet, then a quarter of it for tenants that an
+/// operator has configured, an eighth for the first of each of these, and the rest for operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cap {
     pub total: usize,
@@ -92,12 +92,14 @@ impl Cap {
         let Cap { total, per_tenant } = self;
         let InUse { own, all } = used;
         let first = own == 0 && more == 1;
-        let open = match asker.tenant {
-            None => total,
-            Some(_) if asker.configured => total,
-            Some(_) if first => total - total / 20,
-            Some(_) => total - total / 10,
+        let kept_back = match (asker.tenant, asker.configured, first) {
+            (None, ..) => 0,
+            (Some(_), true, true) => total / 80,
+            (Some(_), true, false) => total / 40,
+            (Some(_), false, true) => total / 20,
+            (Some(_), false, false) => total / 10,
         };
+        let open = total - kept_back;
         if all + more <= open && (asker.tenant.is_none() || own + more <= per_tenant) {
             return Ok(());
         }
@@ -176,7 +178,9 @@ impl Engine {
     pub fn asker<'a>(&self, tenant: Option<&'a TenantId>) -> Asker<'a> {
         let known = tenant.and_then(|id| self.tenants.find(id));
         let configured = known.is_some_and(|ix| self.tenants.get(ix).origin() != Origin::Default);
-        Asker { tenant, configured }
+        // Jobs without a tenant are the operator's own.
+        let is_default = tenant.is_some_and(|id| *id == TenantId::default_tenant());
+        Asker { tenant, configured: configured || is_default }
     }
 }
 
@@ -199,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_tenth_is_for_the_first_of_a_tenant_and_the_last_twentieth_for_the_configured() {
+    fn the_last_tenth_is_kept_back_for_those_who_have_none_and_for_the_configured() {
         let mut counter = CapCounter::new(Capped::Workers, Cap { total: 100, per_tenant: 1_000 });
         let greedy = tenant(0);
         while counter.check(invented(&greedy)).is_ok() {
@@ -215,11 +219,17 @@ mod tests {
         let reached = counter.check(invented(&greedy)).unwrap_err();
         assert!(!reached.is_tenants());
         assert_eq!((reached.own, reached.all, reached.total), (90, 95, 100));
-        for one in 0..5 {
-            let asker = if one < 3 { configured(&greedy) } else { OPERATOR };
+        for asker in [configured(&greedy), configured(&greedy), configured(&greedy)] {
             counter.check(asker).unwrap();
             counter.add(asker.tenant);
         }
+        counter.check(configured(&greedy)).unwrap_err();
+        let late = tenant(1_000);
+        counter.check(configured(&late)).unwrap();
+        counter.add(Some(&late));
+        counter.check(configured(&tenant(1_001))).unwrap_err();
+        counter.check(OPERATOR).unwrap();
+        counter.add(None);
         counter.check(OPERATOR).unwrap_err();
         counter.remove(Some(&tenant(1)));
         counter.check(OPERATOR).unwrap();
@@ -236,7 +246,8 @@ mod tests {
         (0..88).for_each(|_| counter.add(None));
         counter.check_many(invented(&tenant(0)), 0, 2).unwrap();
         counter.check_many(invented(&tenant(0)), 0, 3).unwrap_err();
-        counter.check_many(configured(&tenant(0)), 7, 5).unwrap();
+        counter.check_many(configured(&tenant(0)), 5, 5).unwrap();
+        counter.check_many(configured(&tenant(0)), 6, 5).unwrap_err();
     }
 
     #[test]

@@ -86,6 +86,7 @@ impl Engine {
         }
         let view = Box::new(self.tenant_view(ix));
         self.forget_noise(ix);
+        self.forget_usage(ix);
         self.resume_all_shards(ix);
         self.clear_limits_of(id);
         let tenant = self.tenants.get(ix);
@@ -99,12 +100,10 @@ impl Engine {
                 keep(&mut tenant.row.changes, note);
             });
         } else {
-            self.forget_usage(ix);
             self.tenants.forget(ix);
-            for kind in [Kind::Tenant, Kind::TenantState] {
-                self.out.mutations.push(Mutation::Remove(kind, (**id).into()));
-            }
+            self.out.mutations.push(Mutation::Remove(Kind::Tenant, (**id).into()));
         }
+        self.out.mutations.push(Mutation::Remove(Kind::TenantState, (**id).into()));
         Reply::Tenant { tenant: view, created: false }
     }
 

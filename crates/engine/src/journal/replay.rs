@@ -18,7 +18,8 @@ impl Engine {
             let own = entry.own.iter().find(|(known, _)| known == id).map_or(0, |(_, own)| *own);
             let tally = Tally { enqueued, started, completed, failed, own };
             if let Some(tenant) = self.find_in_replay(number, at, id) {
-                self.replay_did(number, Did { tally, ..Did::nothing(tenant, at) });
+                self.count_tally(tenant, tally, at);
+                self.replayed(tenant, number, tally, at);
             }
         }
         for did in &entry.did {
@@ -26,8 +27,9 @@ impl Engine {
             let &DidEntry(.., discarded, run_ms, bytes) = did;
             let tally = Tally { enqueued, started, completed, failed, own };
             if let Some(tenant) = self.find_in_replay(number, at, id) {
-                let did = Did { tally, discarded, run_ms, bytes, ..Did::nothing(tenant, at) };
-                self.replay_did(number, did);
+                let mut did = Did { tally, discarded, run_ms, bytes, ..Did::nothing(tenant, at) };
+                self.count_did(&mut did);
+                self.replayed(tenant, number, tally, at);
             }
         }
         for (id, queue, level, tag) in &entry.turns {
@@ -71,12 +73,11 @@ impl Engine {
         (!came_later && !self.journal.is_older(id, number)).then_some(ix)
     }
 
-    fn replay_did(&mut self, number: u64, mut did: Did) {
-        self.count_did(&mut did);
-        self.tenant_did(did.tenant, number);
-        if did.tally.enqueued > 0 {
+    fn replayed(&mut self, tenant: TenantIx, number: u64, tally: Tally, at: Millis) {
+        self.tenant_did(tenant, number);
+        if tally.enqueued > 0 {
             let offset = self.now.wall.0 - self.now.mono as i64;
-            self.count_enqueued(did.tenant, did.tally.enqueued, did.at.0 - offset);
+            self.count_enqueued(tenant, tally.enqueued, at.0 - offset);
         }
     }
 

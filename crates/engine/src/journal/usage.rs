@@ -128,17 +128,21 @@ impl Engine {
         if std::mem::replace(&mut did.counted, true) {
             return;
         }
+        self.count_tally(did.tenant, did.tally, did.at);
         let tenant = self.tenants.get_mut(did.tenant);
-        let counters = tenant.counters.get_or_insert_default();
-        let was_empty = counters.minute.is_empty();
-        counters.add(did.tally, did.at);
-        let is_recent = was_empty && !counters.minute.is_empty();
-        let hour = counters.add_usage(&did.usage(), did.at);
+        let hour = tenant.counters.get_or_insert_default().add_usage(&did.usage(), did.at);
         if !std::mem::replace(&mut tenant.usage_queued, true) {
             self.journal.unwritten.tenants.push_back((hour, did.tenant));
         }
-        if is_recent {
-            self.tenants.note_recent(did.tenant, did.at);
+    }
+
+    /// Adds to the tenant's last minute and day.
+    pub(super) fn count_tally(&mut self, ix: TenantIx, tally: Tally, at: Millis) {
+        let counters = self.tenants.get_mut(ix).counters.get_or_insert_default();
+        let was_empty = counters.minute.is_empty();
+        counters.add(tally, at);
+        if was_empty && !counters.minute.is_empty() {
+            self.tenants.note_recent(ix, at);
         }
     }
 
@@ -201,11 +205,16 @@ impl Engine {
         }
     }
 
-    /// A tenant is gone: whoever has its name next begins with nothing.
+    /// A tenant is deleted: whoever has its name next, and whatever is left of it, begins with nothing.
     pub(crate) fn forget_usage(&mut self, ix: TenantIx) {
+        let now = self.now.wall;
         let tenant = self.tenants.get_mut(ix);
-        if let Some(counters) = &mut tenant.counters {
-            counters.usage = Vec::new();
+        tenant.counters = None;
+        // What the journal has from before is not counted again at a start.
+        tenant.row.created = now;
+        if let Some(batch) = (tenant.did as usize).checked_sub(1) {
+            self.journal.tenants[batch] = Did { counted: true, ..Did::nothing(ix, now) };
+            tenant.did = 0;
         }
         let id = tenant.id.clone();
         self.out.mutations.push(Mutation::ForgetTenantUsage(id));

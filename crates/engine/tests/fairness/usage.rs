@@ -1,6 +1,6 @@
 //! What tenants used: everything once, whatever happens, in bounded steps.
 
-use rota_engine::Config;
+use rota_engine::{Command, Config};
 use rota_model::TenantId;
 use rota_model::usage::{Usage, UsagePer};
 use serde_json::json;
@@ -119,4 +119,28 @@ fn usage_is_forgotten_after_its_time_and_with_its_tenant() {
     assert_eq!(used(&world, "a", UsagePer::Day).len() as u64, days + 5);
     let hours = used(&world, "a", UsagePer::Hour).len() as u64;
     assert!((days..=days + 1).contains(&hours), "{hours}");
+}
+
+#[test]
+fn a_deleted_tenant_whose_finished_jobs_are_kept_begins_with_nothing() {
+    for journal_entries in [1, 100_000] {
+        let mut world = World::with(Config { journal_entries, ..Config::default() });
+        world.enqueue(&job("a"), 3);
+        for claimed in world.fetch(3) {
+            world.ack(claimed.seq);
+        }
+        world.pass(1_000);
+        world.apply(Command::DeleteTenant(TenantId::parse("a").unwrap(), None));
+        let nothing = |world: &World| {
+            let view = world.engine.tenant("a").expect("finished jobs keep its name");
+            assert_eq!(sum(&used(world, "a", UsagePer::Hour)), Usage::default());
+            assert_eq!((view.minute.enqueued, view.day.completed), (0, 0));
+        };
+        nothing(&world);
+        world.crash(1_000);
+        nothing(&world);
+        world.enqueue(&job("a"), 2);
+        world.crash(1_000);
+        assert_eq!(sum(&used(&world, "a", UsagePer::Hour)).enqueued, 2);
+    }
 }
