@@ -54,6 +54,18 @@ fn the_last_connections_serve_single_requests() {
     let mut wire = Wire::open(server.address()).unwrap();
     assert_eq!(wire.get("/health").unwrap().status, 200);
     drop(silent);
+    // So do those that never end their requests.
+    let half = b"POST /ojs/v1/jobs HTTP/1.1\r\nHost: rota\r\nContent-Type: application/json\r\n\
+        Content-Length: 100\r\n\r\n{\"type\":";
+    let unfinished = |_| {
+        let wire = Wire::open(server.address()).unwrap();
+        wire.write(half).unwrap();
+        wire
+    };
+    let unfinished: Vec<Wire> = (0..60).map(unfinished).collect();
+    let mut wire = Wire::open(server.address()).unwrap();
+    assert_eq!(wire.get("/health").unwrap().status, 200);
+    drop(unfinished);
     // With the crowd gone, connections are as usual.
     drop(idle);
     let stays_open = || {

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use super::App;
 use super::error::ApiError;
-use super::listen::patience;
+use super::listen::wait_for_rest;
 use crate::settings::Settings;
 
 /// A JSON body that has been read and checked, not parsed.
@@ -132,9 +132,9 @@ where
     let at_once = poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await;
     match at_once {
         Poll::Ready(read) => read,
-        Poll::Pending => tokio::time::timeout(patience(settings.http.body_timeout), reading)
-            .await
-            .map_err(|_| timed_out())?,
+        Poll::Pending => {
+            wait_for_rest(settings.http.body_timeout, reading).await.map_err(|_| timed_out())?
+        }
     }
 }
 

@@ -31,6 +31,7 @@ const SHORT_LIFE: Duration = Duration::from_secs(30);
 
 tokio::task_local! {
     static CUT: Arc<Notify>;
+    static HAS_ASKED: Arc<AtomicBool>;
     static KEPT_BACK: bool;
 }
 
@@ -49,8 +50,20 @@ pub(super) fn may_not_wait() -> ApiError {
         .retry_after(5)
 }
 
+/// Waits for the rest of a request, at most `usual`. Until it is there, the client has not asked.
+pub(super) async fn wait_for_rest<T>(
+    usual: Duration,
+    rest: impl Future<Output = T>,
+) -> Result<T, tokio::time::error::Elapsed> {
+    let asked = |whole| HAS_ASKED.try_with(|asked| asked.store(whole, Ordering::Relaxed));
+    let _ = asked(false);
+    let rest = tokio::time::timeout(patience(usual), rest).await;
+    let _ = asked(true);
+    rest
+}
+
 /// How long a client may take to send a part of its request.
-pub(super) fn patience(usual: Duration) -> Duration {
+fn patience(usual: Duration) -> Duration {
     if is_kept_back() { usual.min(SHORT_WAIT) } else { usual }
 }
 
@@ -97,7 +110,7 @@ struct Places {
     newcomers: VecDeque<Newcomer>,
 }
 
-/// A connection that may not have sent a request yet.
+/// A connection that may not have sent a whole request yet.
 struct Newcomer {
     has_asked: Arc<AtomicBool>,
     cut: Arc<Notify>,
@@ -119,8 +132,8 @@ impl Places {
         }
     }
 
-    /// A place for a connection that has come. When all are taken, the oldest that has not asked for
-    /// anything makes way: a crowd that is silent keeps nobody waiting.
+    /// A place for a connection that has come. When all are taken, the oldest that has not sent a whole
+    /// request makes way: a crowd that is silent, or never ends its requests, keeps nobody waiting.
     async fn find(&mut self) -> Option<Place> {
         loop {
             tokio::select! {
@@ -186,15 +199,17 @@ pub async fn serve(
             places.note(Newcomer { has_asked: has_asked.clone(), cut: cut.clone() });
         }
         let entrance = entrance.clone();
+        let asked = has_asked.clone();
         let service = service_fn(move |request| {
             let entrance = entrance.clone();
-            has_asked.store(true, Ordering::Relaxed);
+            asked.store(true, Ordering::Relaxed);
             async move { Ok::<_, Infallible>(entrance.serve(request).await) }
         });
         let http = if place.kept_back { &short } else { &http };
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
             let connection = KEPT_BACK.scope(place.kept_back, connection);
+            let connection = HAS_ASKED.scope(has_asked, connection);
             tokio::select! {
                 ended = CUT.scope(cut.clone(), connection) => {
                     if let Err(error) = ended {
