@@ -253,13 +253,14 @@ impl Scheduler {
         self.count_active(class, 1);
         let mut timed = Vec::new();
         let (now, tenant) = (self.now, self.class(class).tenant);
+        let one = self.one_job_of(tenant);
         for (ix, own) in self.limits_of(class) {
             let limit = self.limits.limit_mut(ix);
             limit.start(own, now);
             self.steps += (limit.windows() / WINDOWS_IN_A_STEP) as u64;
             limit.put_off = 0;
             if limit.partition.tenant.is_none() {
-                limit.order.charge(level, tenant, step, in_turn);
+                limit.order.charge(level, tenant, step, one, in_turn);
             }
             if limit.is_timed() {
                 timed.push((ix, limit.numbers(own, now.wall)));
