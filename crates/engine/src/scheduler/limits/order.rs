@@ -95,8 +95,9 @@ impl KeyOrder {
         tag.max(level.now.minus(one))
     }
 
-    /// A job of this tenant starts; `in_turn` where the key's order was asked.
-    pub fn charge(&mut self, at: i32, tenant: TenantIx, step: u128, one: u128, in_turn: bool) {
+    /// A job of this tenant starts. Where the key's order was asked, its time moves on to where the
+    /// tenant was, and no further than `round`.
+    pub fn charge(&mut self, at: i32, tenant: TenantIx, step: u128, one: u128, round: Option<Tag>) {
         let Some(level) = self.0.get_mut(&at) else { return };
         let fresh = Standing { tag: level.now, groups: 0, one };
         let standing = level.tenants.or_insert(tenant, || fresh);
@@ -109,8 +110,8 @@ impl KeyOrder {
         if standing.groups == 0 {
             level.idle.insert((standing.tag, tenant));
         }
-        if in_turn {
-            level.now = level.now.max(start);
+        if let Some(round) = round {
+            level.now = level.now.max(start.min(round));
         }
         while let Some(&(tag, idle)) = level.idle.first()
             && tag <= level.now
