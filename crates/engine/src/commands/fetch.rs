@@ -1,7 +1,7 @@
 //! Handing out jobs.
 
 use rota_model::mutation::{Claim, Mutation};
-use rota_model::{ClassId, Ending, PoolName, QueueName, Seq, WorkerId};
+use rota_model::{ClassId, Ending, PoolName, Seq, WorkerId};
 
 use crate::active::Active;
 use crate::command::later;
@@ -14,14 +14,12 @@ use crate::tenant::Tally;
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
 
 impl Engine {
-    pub(crate) fn fetch(&mut self, mut fetch: Fetch) -> Reply {
-        if fetch.queues.is_empty() && self.pool_of(&fetch).is_none() {
-            fetch.queues = self.registered_queues(&fetch);
-        }
-        if let Err(refusal) = self.meet_fetching_worker(&fetch) {
+    pub(crate) fn fetch(&mut self, fetch: Fetch) -> Reply {
+        let meant = self.with_queues(fetch.clone());
+        if let Err(refusal) = self.meet_fetching_worker(&meant) {
             return Reply::Refused(refusal);
         }
-        let claimed = self.claim_for(&fetch);
+        let claimed = self.claim_for(&meant);
         let wait = fetch.wait.filter(|(_, ms)| claimed.is_empty() && *ms > 0 && !self.closing);
         if wait.is_some() {
             let asker = self.asker(fetch.tenant.as_ref());
@@ -253,10 +251,28 @@ impl Engine {
         self.tell_overloaded(ask);
     }
 
-    /// What the worker said at its registration that it serves.
-    fn registered_queues(&self, fetch: &Fetch) -> Vec<QueueName> {
-        let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
-        worker.map_or_else(Vec::new, |worker| self.meant_by(&worker.row.about.queues, fetch))
+    /// A fetch that names no queue and has no pool is for what its worker said at its registration that
+    /// it serves.
+    pub(crate) fn with_queues(&self, mut fetch: Fetch) -> Fetch {
+        if fetch.queues.is_empty() && self.pool_of(&fetch).is_none() {
+            let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
+            let registered = worker.map_or(&[][..], |worker| &worker.row.about.queues);
+            fetch.queues = self.meant_by(registered, &fetch);
+        }
+        fetch
+    }
+
+    /// Why a fetch that waits would be refused by now, if its pool is gone.
+    pub(crate) fn pool_is_gone(&self, fetch: &Fetch) -> Option<Refusal> {
+        match &fetch.pool {
+            Some(pool) if !self.has_pool(pool) => Some(Refusal::UnknownPool { pool: pool.clone() }),
+            None if self.pool_of(fetch).is_none()
+                && self.with_queues(fetch.clone()).queues.is_empty() =>
+            {
+                Some(Refusal::NoQueues)
+            }
+            _ => None,
+        }
     }
 
     /// A fetch names its worker: it is known from now on, and it stays in its pool. With one that is

@@ -4,13 +4,15 @@ use rota_model::mutation::Mutation;
 use rota_model::{Directive, Seq, State};
 
 use crate::command::later;
-use crate::{Beat, BeatReply, Engine, EventKind, Registration, Reply};
+use crate::{Beat, BeatReply, Engine, EventKind, Refusal, Registration, Reply};
 
 impl Engine {
     pub(crate) fn beat(&mut self, beat: Beat) -> Reply {
-        if let Err(refusal) = self.meet(&beat.worker, beat.about.tenant.as_ref()) {
+        let met = self.meet(&beat.worker, beat.about.tenant.as_ref());
+        if let Err(refusal) = met.and_then(|()| self.may_beat_for(&beat)) {
             return Reply::Refused(refusal);
         }
+        beat.about.pool.iter().for_each(|pool| self.join_pool(&beat.worker, pool));
         self.note_beat(&beat);
         let mut reply = BeatReply {
             directive: Directive::Running,
@@ -32,6 +34,17 @@ impl Engine {
         self.emit(EventKind::WorkerBeat { worker: beat.worker.clone(), active });
         reply.directive = self.directive_for(&beat);
         Reply::Beat(reply)
+    }
+
+    /// A heartbeat may name the worker's pool, or one that it joins by that. Its own may have been
+    /// deleted: the worker keeps its jobs all the same.
+    fn may_beat_for(&self, beat: &Beat) -> Result<(), Refusal> {
+        let known =
+            self.workers.get(&beat.worker).and_then(|worker| worker.row.about.pool.as_ref());
+        match &beat.about.pool {
+            Some(named) if known != Some(named) => self.may_join(&beat.worker, named),
+            _ => Ok(()),
+        }
     }
 
     fn note_beat(&mut self, beat: &Beat) {

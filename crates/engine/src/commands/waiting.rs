@@ -13,7 +13,7 @@ impl Engine {
         let pool = self.pool_of(&fetch);
         let queues = match pool.as_ref().and_then(|name| self.scheduler.pools().get(name)) {
             Some(pool) if fetch.queues.is_empty() => self.meant_by(&pool.config().queues, &fetch),
-            _ => fetch.queues.clone(),
+            _ => self.with_queues(fetch.clone()).queues,
         };
         let pools = self.scheduler.pools();
         let allowed = queues.into_iter().filter(|name| pools.may_serve(pool.as_ref(), name));
@@ -51,10 +51,16 @@ impl Engine {
         }
     }
 
-    /// A fetch goes on waiting, for what it can take now.
+    /// A fetch goes on waiting, for what it can take now. If its pool is gone, it is told so.
     fn refile(&mut self, id: WaiterId) {
-        let deadline = self.scheduler.fetches().get(id).map(|waiter| waiter.deadline());
-        if let (Some(fetch), Some(deadline)) = (self.remove_waiter(id), deadline) {
+        let Some(waiter) = self.scheduler.fetches().get(id) else { return };
+        let deadline = waiter.deadline();
+        if let Some(refusal) = self.pool_is_gone(&waiter.fetch) {
+            self.remove_waiter(id);
+            self.out.woken.push((id, Reply::Refused(refusal)));
+            return;
+        }
+        if let Some(fetch) = self.remove_waiter(id) {
             self.wait_for_job(id, fetch, deadline);
             let queues = &self.queues;
             self.scheduler.may_be_served(id, |name| queues.find(name));
@@ -99,9 +105,11 @@ impl Engine {
         // Where the least loaded worker goes first, jobs are given out one by one.
         let mut partly: BTreeMap<WaiterId, Vec<Claimed>> = BTreeMap::new();
         while let Some(id) = self.scheduler.next_waiting() {
-            let Some(fetch) = self.scheduler.fetches().get(id).map(|one| one.fetch.clone()) else {
-                continue;
-            };
+            let Some(waiter) = self.scheduler.fetches().get(id) else { continue };
+            let mut fetch = waiter.fetch.clone();
+            if fetch.queues.is_empty() && self.pool_of(&fetch).is_none() {
+                fetch.queues = waiter.queues().to_vec();
+            }
             let by_load = self.strategy_of(&fetch) == QueueStrategy::LeastLoaded;
             let most = fetch.count;
             let count = if by_load { 1 } else { most };

@@ -5,6 +5,7 @@ use rota_model::{ClassId, PoolName, Seq};
 use super::account::AccountIx;
 use super::limits::GateIx;
 use super::rotation::RotationIx;
+use super::tag::Tag;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
@@ -43,6 +44,9 @@ pub(crate) struct Pick {
     /// Which of the turn's seats is charged, if any is.
     pub(super) seat: Option<usize>,
     pub(super) reason: Reason,
+    /// The tag of whoever comes first in the key's order among those that could have been served. The
+    /// key's round moves no further.
+    pub(super) key_round: Option<Tag>,
 }
 
 /// Why this one.

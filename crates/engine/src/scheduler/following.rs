@@ -17,6 +17,9 @@ use super::waking::LOOKED_THROUGH;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
+/// Groups of a turn that take their places at keys before a fetch is served.
+const GROUPS_AT_ONCE: usize = 4;
+
 /// A tenant whose lanes and turns have yet to follow a change.
 #[derive(Default)]
 pub(super) struct Changing {
@@ -63,6 +66,11 @@ impl Scheduler {
             self.displace_lane(class);
             self.place_lane(class);
         }
+        // It may have joined others of its group that have not moved.
+        let lane = self.lanes.get(class).map(|lane| lane.place);
+        if let Some(Place::Turn(turn, _, Some(gate))) = lane {
+            self.rank_group_anew(turn, gate);
+        }
     }
 
     /// The turns of one part of a queue follow their tenant's weight and cap.
@@ -104,7 +112,29 @@ impl Scheduler {
         let shards: Vec<ShardIx> = shards.copied().collect();
         for shard in shards {
             self.follow_first_lanes(shard);
+            self.follow_first_groups(shard);
             self.follow_shard(shard);
+        }
+    }
+
+    /// The most urgent groups of each turn take the place at their keys that they have by the present
+    /// weight.
+    fn follow_first_groups(&mut self, shard: ShardIx) {
+        let is = &self.shards[shard.0 as usize];
+        if !self.changing.get(&is.tenant).is_some_and(|changing| changing.reweighed) {
+            return;
+        }
+        let turns = is.turns.iter().map(|(_, turn)| *turn);
+        let first = |turn: TurnIx| {
+            let groups = self.turns.get(turn).own.keys().take(GROUPS_AT_ONCE);
+            groups.map(move |(_, gate)| (turn, *gate))
+        };
+        let groups: Vec<_> = turns.flat_map(first).take(LOOKED_THROUGH).collect();
+        for (turn, gate) in groups {
+            self.steps += 1;
+            if self.turns.contains(turn) {
+                self.rank_group_anew(turn, gate);
+            }
         }
     }
 

@@ -27,7 +27,8 @@ impl Scheduler {
         is.groups.put(gate, Box::new(Group::new(lane)));
         is.own.insert((lane, gate));
         self.limits.stand_at(gate);
-        self.limits.limit_mut(limit).order.join(level, tenant);
+        let one = self.one_job_of(tenant);
+        self.limits.limit_mut(limit).order.join(level, tenant, one);
         match self.limits.opening(gate, self.now).closed {
             Some(closed) => self.close_group(turn, gate, &closed, true),
             None => self.put_at_gate(turn, gate, None),
@@ -162,8 +163,28 @@ impl Scheduler {
 
     /// A tenant's tag at a key.
     pub(super) fn tag_at(&self, limit: LimitIx, level: i32, tenant: TenantIx) -> Tag {
-        let one = Tag::step(self.rules.one_job, self.tenant(tenant).weight);
-        self.limits.limit(limit).order.tag(level, tenant, one)
+        self.limits.limit(limit).order.tag(level, tenant, self.one_job_of(tenant))
+    }
+
+    /// How far one job moves a tenant by its present weight.
+    pub(super) fn one_job_of(&self, tenant: TenantIx) -> u128 {
+        Tag::step(self.rules.one_job, self.tenant(tenant).weight)
+    }
+
+    /// Its tenant has another weight: the group takes the place that it has by that.
+    pub(super) fn rank_group_anew(&mut self, turn: TurnIx, gate: GateIx) {
+        let is = self.turns.get(turn);
+        let Some(group) = is.groups.get(&gate) else { return };
+        let (first, in_front) = (group.first(), group.in_front);
+        let (queue, level, tenant) = (is.queue, is.level, is.tenant);
+        let (limit, one) = (self.limits.gate(gate).limit, self.one_job_of(tenant));
+        self.limits.limit_mut(limit).order.follow_weight(level, tenant, one);
+        let rank = self.rank_of(turn, limit, first);
+        let list = self.waitlist(limit, queue);
+        list.set_rank(turn, gate, in_front, rank);
+        let bucket = list.bucket_of(gate);
+        self.line_changed(limit, turn, bucket.filter(|_| !in_front));
+        self.refresh(limit, queue);
     }
 
     pub(super) fn waitlist(&mut self, limit: LimitIx, queue: QueueIx) -> &mut Waitlist {

@@ -13,6 +13,7 @@
 mod account;
 mod admin;
 mod ask;
+mod deferring;
 mod entitlement;
 mod fetches;
 mod few;

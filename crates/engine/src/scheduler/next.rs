@@ -91,11 +91,10 @@ impl Scheduler {
         defer: bool,
     ) -> Option<Pick> {
         loop {
-            let pick = self.pick_in(queue, 0, reason)?;
-            if !defer || !self.is_outranked(&pick, ask) {
+            let mut pick = self.pick_in(queue, 0, reason)?;
+            if !defer || !self.defer_if_outranked(&mut pick, ask) {
                 return Some(pick);
             }
-            self.defer(&pick);
         }
     }
 
@@ -257,7 +256,7 @@ impl Scheduler {
             }
             return None;
         }
-        Some(Pick { seq, class, queue, turn, gate, seat, reason })
+        Some(Pick { seq, class, queue, turn, gate, seat, reason, key_round: None })
     }
 
     /// Whether a lane stands where it may: its type may have had a limit, or lost one, since it was

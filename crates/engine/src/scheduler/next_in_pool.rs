@@ -55,11 +55,10 @@ impl Scheduler {
                 continue;
             }
             let seat = self.queue(queue).member(account).unwrap_or(0);
-            let Some(pick) = self.pick_turn(turn, Some(seat), Reason::Turn) else { continue };
-            if !self.is_outranked(&pick, ask) {
+            let Some(mut pick) = self.pick_turn(turn, Some(seat), Reason::Turn) else { continue };
+            if !self.defer_if_outranked(&mut pick, ask) {
                 return Some(pick);
             }
-            self.defer(&pick);
         }
     }
 

@@ -1,11 +1,9 @@
-//! Offers that go to somebody else: because the turn is served something else, is parked, or a fetch
-//! can serve somebody who comes before it in another queue.
+//! Offers that go to somebody else: because the turn is served something else, or is parked.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
 use super::Scheduler;
-use super::ask::{Ask, Pick, Queues};
 use super::limits::{GateIx, GroupKey, LimitIx};
 use super::turn::TurnIx;
 use super::waking::LOOKED_THROUGH;
@@ -149,68 +147,5 @@ impl Scheduler {
         }
         let own = groups.keys().copied();
         own.filter(|gate| self.limits.gate(*gate).limit == limit).collect()
-    }
-
-    /// Whether starts of the key that this job waits for belong to others first: to tenants that the
-    /// same fetch can serve from other queues.
-    pub(super) fn is_outranked(&mut self, pick: &Pick, ask: &Ask) -> bool {
-        let Some(gate) = pick.gate else { return false };
-        let ix = self.limits.gate(gate).limit;
-        let limit = self.limits.limit(ix);
-        let free = self.limits.opening(gate, self.now).free;
-        let shared = limit.partition.tenant.is_none();
-        let queues = limit.waitlists.len();
-        if !shared || !(2..=LOOKED_THROUGH).contains(&queues) || free > LOOKED_THROUGH as u64 {
-            return false;
-        }
-        let others = limit.waitlists.keys().copied().filter(|queue| *queue != pick.queue);
-        let others = others.filter(|queue| self.is_asked(ask, *queue));
-        let others: Vec<QueueIx> = others.filter(|q| self.has_somebody_to_serve(*q)).collect();
-        let is = self.turns.get(pick.turn);
-        let Some(group) = is.groups.get(&gate) else { return false };
-        let (tenant, own) = (is.tenant, self.rank_of(pick.turn, ix, group.first()));
-        let mut before = 0;
-        for queue in others {
-            self.steps += 1;
-            self.refresh(ix, queue);
-            let Some(list) = self.limits.limit(ix).waitlists.get(&queue) else { continue };
-            let offered = list.offered().filter_map(|turn| Some((turn, list.offered_group(turn)?)));
-            let comes_first = |(turn, (lane, _)): &(TurnIx, GroupKey)| {
-                let other = self.turns.get(*turn);
-                other.tenant != tenant
-                    && !self.is_kept_out(*turn)
-                    && self.rank_of(*turn, ix, *lane) < own
-            };
-            before += offered.filter(comes_first).count() as u64;
-        }
-        before >= free
-    }
-
-    fn is_asked(&self, ask: &Ask, queue: QueueIx) -> bool {
-        match (&ask.queues, ask.rotation) {
-            (Queues::Some(asked), _) => asked.contains(&queue),
-            (Queues::All, Some(rotation)) => self.rotations.get(rotation).place(queue).is_some(),
-            (Queues::All, None) => false,
-        }
-    }
-
-    /// For the decision under way, nobody in this queue is offered a start of this key.
-    pub(super) fn defer(&mut self, pick: &Pick) {
-        let Some(gate) = pick.gate else { return };
-        let limit = self.limits.gate(gate).limit;
-        let list = self.waitlist(limit, pick.queue);
-        list.deferred = true;
-        let offered: Vec<TurnIx> = list.offered().collect();
-        self.steps += offered.len() as u64;
-        offered.into_iter().for_each(|turn| self.retract(limit, turn));
-        self.deferred.push((limit, pick.queue));
-    }
-
-    /// The decision is made: what it deferred is as it was.
-    pub(super) fn end_deferrals(&mut self) {
-        while let Some((limit, queue)) = self.deferred.pop() {
-            self.waitlist(limit, queue).deferred = false;
-            self.refresh(limit, queue);
-        }
     }
 }

@@ -60,7 +60,7 @@ impl Scheduler {
                 self.lift_round(ask, level, start);
             }
         }
-        let timed = self.use_limits(class, level, step, pick.reason != Reason::Tenant);
+        let timed = self.use_limits(pick, level, step);
         let (_, job) = self.pop(class)?;
         self.tell_put_off_starts(pick.seq, class);
         let is = self.queue_mut(queue);
@@ -242,24 +242,23 @@ impl Scheduler {
         limits.into_iter().flatten()
     }
 
-    /// A job of this class starts: its limits are used, and its tenant is charged at their keys.
-    fn use_limits(
-        &mut self,
-        class: ClassId,
-        level: i32,
-        step: u128,
-        in_turn: bool,
-    ) -> Vec<(LimitIx, LimitNumbers)> {
+    /// A picked job starts: its limits are used, and its tenant is charged at their keys.
+    fn use_limits(&mut self, pick: &Pick, level: i32, step: u128) -> Vec<(LimitIx, LimitNumbers)> {
+        let class = pick.class;
+        let key = pick.gate.map(|gate| self.limits.gate(gate).limit);
         self.count_active(class, 1);
         let mut timed = Vec::new();
         let (now, tenant) = (self.now, self.class(class).tenant);
+        let one = self.one_job_of(tenant);
         for (ix, own) in self.limits_of(class) {
             let limit = self.limits.limit_mut(ix);
             limit.start(own, now);
             self.steps += (limit.windows() / WINDOWS_IN_A_STEP) as u64;
             limit.put_off = 0;
             if limit.partition.tenant.is_none() {
-                limit.order.charge(level, tenant, step, in_turn);
+                let most = pick.key_round.filter(|_| key == Some(ix)).unwrap_or(Tag(u128::MAX));
+                let round = (pick.reason != Reason::Tenant).then_some(most);
+                limit.order.charge(level, tenant, step, one, round);
             }
             if limit.is_timed() {
                 timed.push((ix, limit.numbers(own, now.wall)));

@@ -235,3 +235,50 @@ fn nobody_is_deferred_for_a_job_that_another_limit_holds() {
     assert_eq!(served.len(), 1, "the job of the tenant that comes first at the key may not start");
     assert_eq!(world.owner(served[0].seq), "one");
 }
+
+/// Starts of the key until `a` is served, after it had its first one by a small weight and got a large
+/// one.
+fn starts_until_a_heavier_tenant_is_served(scope: FairnessScope, kinds: usize) -> usize {
+    let mut config = Config::default();
+    config.fairness.scope = scope;
+    let mut world = World::with(config);
+    world.tenant("a", json!({"fairness_weight": 1}));
+    let limit = || concurrency("k", 1);
+    for n in 0..kinds {
+        world.enqueue(&job("a").kind(name(format!("k{n}"))).limit(limit()), 2);
+    }
+    for tenant in ["b", "c", "d"] {
+        world.tenant(tenant, json!({"fairness_weight": 1000}));
+        world.enqueue(&job(tenant).limit(limit()), 100);
+    }
+    assert_eq!(count(&world.served(20), "a"), 1);
+    world.tenant("a", json!({"fairness_weight": 1000}));
+    world.served(50).iter().position(|owner| owner == "a").unwrap_or(50)
+}
+
+#[test]
+fn a_raised_weight_counts_at_a_key_from_the_next_job_on() {
+    for scope in [FairnessScope::Queue, FairnessScope::Pool] {
+        for kinds in [1, 2_000] {
+            let waited = starts_until_a_heavier_tenant_is_served(scope, kinds);
+            assert!(waited <= 4, "{waited} starts, {scope:?}, {kinds} kinds");
+        }
+    }
+}
+
+#[test]
+fn so_does_one_that_was_raised_while_nothing_waited() {
+    let mut world = World::new();
+    let limited = |tenant| job(tenant).limit(concurrency("k", 1));
+    for tenant in ["b", "c"] {
+        world.tenant(tenant, json!({"fairness_weight": 1000}));
+        world.enqueue(&limited(tenant), 100);
+    }
+    world.tenant("a", json!({"fairness_weight": 1}));
+    world.enqueue(&limited("a"), 1);
+    assert_eq!(count(&world.served(10), "a"), 1);
+    world.tenant("a", json!({"fairness_weight": 1000}));
+    world.enqueue(&limited("a"), 10);
+    let served = world.served(9);
+    assert!(count(&served, "a") >= 2, "{served:?}");
+}

@@ -1,8 +1,8 @@
 //! Fetches that wait, and who of them gets a job.
 
 use crate::world::{Job, World, concurrency, count, job, pool};
-use rota_engine::{Command, Fetch, Reply, WaiterId};
-use rota_model::{PoolName, WorkerId};
+use rota_engine::{Beat, Command, Fetch, Refusal, Registration, Reply, WaiterId};
+use rota_model::{PoolName, QueueName, WorkerId};
 use serde_json::json;
 
 fn worker(name: &str) -> Option<WorkerId> {
@@ -91,10 +91,9 @@ fn workers_of_a_deleted_pool_go_on_by_queue_name_and_may_join_another() {
     world.put_pool("p", json!({"queues": ["a"]}));
     let own = || (worker("w"), pool("p"));
     assert_eq!(world.fetch_with(&[], 1, |f| (f.worker, f.pool) = own()).len(), 1);
-    wait(&mut world, 1, &["a"], |f| (f.worker, f.pool) = own());
+    wait(&mut world, 1, &["a"], |f| f.worker = worker("w"));
 
-    let gone = PoolName::parse("p").unwrap();
-    assert!(matches!(world.apply(Command::RemovePool(gone)), Reply::Pool { .. }));
+    remove_pool(&mut world, "p");
     assert_eq!(world.fetch_with(&["b"], 1, |f| f.worker = worker("w")).len(), 1);
     world.enqueue(&job("t").queue("a"), 1);
     assert_eq!(woken(&mut world), [(1, 1)], "it waits for the queue that it named");
@@ -104,6 +103,87 @@ fn workers_of_a_deleted_pool_go_on_by_queue_name_and_may_join_another() {
     let joined = world.fetch_with(&[], 1, |f| (f.worker, f.pool) = (worker("w"), pool("other")));
     assert_eq!(joined.len(), 1);
     assert_eq!(world.engine.pool(&pool("other").unwrap()).unwrap().active_jobs, 1);
+}
+
+fn remove_pool(world: &mut World, name: &str) {
+    let removed = world.apply(Command::RemovePool(PoolName::parse(name).unwrap()));
+    assert!(matches!(removed, Reply::Pool { .. }), "{removed:?}");
+}
+
+fn register(world: &mut World, name: &str, queues: &[&str]) {
+    let queues = queues.iter().map(|queue| QueueName::parse(queue).unwrap()).collect();
+    let id = worker(name).unwrap();
+    let about = Registration { pool: pool("p"), queues, ..Registration::named(id) };
+    let reply = world.apply(Command::Register(about));
+    assert!(!matches!(reply, Reply::Refused(_)), "{reply:?}");
+}
+
+#[test]
+fn who_waits_for_a_deleted_pool_by_its_name_is_told_so_at_once() {
+    let mut world = World::new();
+    world.put_pool("p", json!({"queues": ["a"]}));
+    world.put_pool("other", json!({"queues": ["a"]}));
+    wait(&mut world, 1, &[], |f| f.pool = pool("p"));
+    wait(&mut world, 2, &["a"], |f| (f.worker, f.pool) = (worker("w"), pool("p")));
+    wait(&mut world, 3, &[], |f| f.pool = pool("other"));
+    remove_pool(&mut world, "p");
+    let answered = std::mem::take(&mut world.woken);
+    assert_eq!(answered.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [1, 2]);
+    for (_, reply) in answered {
+        assert!(matches!(reply, Reply::Refused(Refusal::UnknownPool { .. })), "{reply:?}");
+    }
+    world.enqueue(&job("t").queue("a"), 1);
+    assert_eq!(woken(&mut world), [(3, 1)]);
+}
+
+#[test]
+fn a_heartbeat_names_no_other_pool_than_its_workers() {
+    let mut world = World::new();
+    world.put_pool("p", json!({"queues": ["a"]}));
+    world.put_pool("other", json!({"queues": ["b"]}));
+    let beat = |world: &mut World, named: &str| {
+        let id = worker("w").unwrap();
+        let about = Registration { pool: pool(named), ..Registration::named(id.clone()) };
+        let (state, jobs, visibility_ms) = (None, Vec::new(), None);
+        world.apply(Command::Beat(Beat { worker: id, state, jobs, visibility_ms, about }))
+    };
+    let unknown = beat(&mut world, "nope");
+    assert!(matches!(unknown, Reply::Refused(Refusal::UnknownPool { .. })), "{unknown:?}");
+    assert!(matches!(beat(&mut world, "p"), Reply::Beat(_)));
+    let other = beat(&mut world, "other");
+    assert!(matches!(other, Reply::Refused(Refusal::OtherPool { .. })), "{other:?}");
+    world.enqueue(&job("t").queue("a"), 1);
+    let joined = world.fetch_with(&[], 1, |f| f.worker = worker("w"));
+    assert_eq!(joined.len(), 1, "its heartbeat named the pool");
+    remove_pool(&mut world, "p");
+    assert!(matches!(beat(&mut world, "p"), Reply::Beat(_)), "it keeps its jobs");
+}
+
+#[test]
+fn workers_of_a_deleted_pool_wait_for_what_they_registered_for() {
+    let mut world = World::new();
+    world.put_pool("p", json!({"queues": ["a"]}));
+    register(&mut world, "w1", &["b"]);
+    register(&mut world, "w2", &["b"]);
+    register(&mut world, "no-queues", &[]);
+    world.enqueue(&job("t").queue("b"), 1);
+    for (id, name) in [(1, "w1"), (2, "w2"), (3, "no-queues")] {
+        wait(&mut world, id, &[], |f| f.worker = worker(name));
+    }
+    remove_pool(&mut world, "p");
+    let mut answered = std::mem::take(&mut world.woken);
+    answered.sort_by_key(|(id, _)| *id);
+    assert!(matches!(&answered[0], (WaiterId(1), Reply::Fetched(one)) if one.len() == 1));
+    assert!(matches!(&answered[1..], [(WaiterId(3), Reply::Refused(Refusal::NoQueues))]));
+    world.enqueue(&job("t").queue("b"), 1);
+    assert_eq!(woken(&mut world), [(2, 1)]);
+
+    wait(&mut world, 4, &[], |f| f.worker = worker("w1"));
+    world.put_pool("p", json!({"queues": ["a"]}));
+    world.enqueue(&job("t").queue("b"), 1);
+    assert_eq!(woken(&mut world), [], "it is in the pool again");
+    world.enqueue(&job("t").queue("a"), 1);
+    assert_eq!(woken(&mut world), [(4, 1)]);
 }
 
 /// The queues of the next jobs, while one may be active at a time and a fetch waits for each queue.

@@ -1,8 +1,9 @@
-use rota_model::{LimitNumbers, QueueStrategy, Rate};
+use rota_model::{ClassId, LimitNumbers, QueueStrategy, Rate};
 
 use super::stand::{Stand, count, slots};
 use crate::Config;
 use crate::config::PriorityScope;
+use crate::scheduler::{Ask, Pick};
 
 #[test]
 fn a_key_is_shared_by_weight() {
@@ -36,6 +37,75 @@ fn many_queues_give_a_tenant_no_more_of_a_key() {
         let served = stand.serve(&ask, 100);
         assert_eq!((count(&served, "one"), count(&served, "many")), (50, 50), "{strategy:?}");
     }
+}
+
+/// Rounds in which all open starts of a key are used together, and then end or time passes.
+fn used_together(
+    stand: &mut Stand,
+    ask: &Ask,
+    rounds: usize,
+    then: impl Fn(&mut Stand, Pick),
+) -> Vec<ClassId> {
+    let mut served = Vec::new();
+    for _ in 0..rounds {
+        let some: Vec<Pick> = std::iter::from_fn(|| stand.start(ask)).collect();
+        assert!(!some.is_empty());
+        served.extend(some.iter().map(|pick| pick.class));
+        some.into_iter().for_each(|pick| then(stand, pick));
+    }
+    served
+}
+
+#[test]
+fn many_queues_give_a_tenant_no_more_of_starts_that_open_together() {
+    let windows = |limit| LimitNumbers {
+        rate: Some(Rate { limit, period_ms: 1_000 }),
+        ..LimitNumbers::default()
+    };
+    for numbers in [slots(2), slots(4), slots(10), windows(10)] {
+        let mut stand = Stand::new();
+        let queues: Vec<_> = (0..10).map(|_| stand.queue()).collect();
+        let gate = stand.gate("k", numbers);
+        let [one, many] = ["one", "many"].map(|id| stand.tenant(id, 1.0));
+        let of_many: Vec<_> =
+            queues.iter().map(|queue| stand.class_with(*queue, many, 0, Some(gate))).collect();
+        of_many.iter().for_each(|class| drop(stand.enter(*class, 100)));
+        let class = stand.class_with(queues[3], one, 0, Some(gate));
+        stand.enter(class, 300);
+        let ask = stand.ask(&queues, QueueStrategy::RoundRobin);
+        let end = |stand: &mut Stand, pick| {
+            stand.end(&pick);
+            stand.pass(1_000);
+        };
+        let served = used_together(&mut stand, &ask, 20, end);
+        let own = served.iter().filter(|one| **one == class).count();
+        assert!(own.abs_diff(served.len() / 2) <= 1, "{own} of {}: {numbers:?}", served.len());
+    }
+}
+
+#[test]
+fn weights_hold_for_starts_of_a_key_that_open_together_over_many_queues() {
+    let mut stand = Stand::new();
+    let queues: Vec<_> = (0..10).map(|_| stand.queue()).collect();
+    let gate = stand.gate("k", slots(16));
+    let mut owners = Vec::new();
+    for (id, weight, count) in [("a", 10.0, 1), ("b", 5.0, 2), ("c", 1.0, 10)] {
+        let tenant = stand.tenant(id, weight);
+        for queue in &queues[..count] {
+            let class = stand.class_with(*queue, tenant, 0, Some(gate));
+            stand.enter(class, 200);
+            owners.push((class, id));
+        }
+    }
+    let ask = stand.ask(&queues, QueueStrategy::RoundRobin);
+    let served = used_together(&mut stand, &ask, 10, |stand, pick| stand.end(&pick));
+    let count = |id| {
+        let own = |class: &&ClassId| owners.iter().any(|owner| *owner == (**class, id));
+        served.iter().filter(own).count()
+    };
+    let counts = ["a", "b", "c"].map(count);
+    let close = counts.iter().zip([100, 50, 10]).all(|(got, due)| got.abs_diff(due) <= 4);
+    assert!(close, "{counts:?} of 160 by weights 10, 5 and 1");
 }
 
 #[test]

@@ -34,6 +34,10 @@ impl World {
             ensure(missed.is_none(), Rule::Waiting, || {
                 format!("fetch {} waits though it could have job {missed:?}", id.0)
             })?;
+            let gone = waiter.fetch.pool.as_ref().filter(|name| !self.pools.contains_key(*name));
+            ensure(gone.is_none(), Rule::Waiting, || {
+                format!("fetch {} waits for {gone:?}, which is no pool", id.0)
+            })?;
             ensure(waiter.deadline > self.at, Rule::Waiting, || {
                 format!("fetch {} waits beyond its time", id.0)
             })?;

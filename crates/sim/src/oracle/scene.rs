@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rota_engine::{Claimed, Command, Fetch, Reply, Settle, Target};
+use rota_engine::{Claimed, Command, Fetch, Refusal, Reply, Settle, Target, WaiterId};
 use rota_model::envelope::NewJob;
 use rota_model::row::Place;
 use rota_model::{Done, Seq, State};
 
 use super::crossings::Crossings;
-use super::violation::{Rule, Violation, ensure};
+use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Blocked, Waiter, World};
 use crate::runtime::Step;
 
@@ -89,6 +89,10 @@ impl World {
         for (id, reply) in &step.woken {
             let all = match reply {
                 Reply::Fetched(all) => all,
+                Reply::Refused(refusal) if self.waiters.contains_key(id) => {
+                    self.check_sent_away(step, *id, refusal)?;
+                    continue;
+                }
                 _ => {
                     let Some(waiting) = self.blocked.remove(id) else {
                         let message = format!("enqueue {} is answered but does not wait", id.0);
@@ -109,6 +113,23 @@ impl World {
             claims.extend(all.iter().map(|claim| (waiter.fetch.clone(), claim)));
         }
         Ok(Answers { claims, brought })
+    }
+}
+
+impl World {
+    /// A fetch that waits is refused only when its pool is deleted.
+    fn check_sent_away(&mut self, step: &Step, id: WaiterId, refusal: &Refusal) -> Check {
+        let Some(Waiter { fetch, .. }) = self.waiters.remove(&id) else { return Ok(()) };
+        let Command::RemovePool(gone) = &step.command else {
+            let message = format!("fetch {} is refused while it waits", id.0);
+            return Err(Violation::new(Rule::Waiting, message));
+        };
+        let right = match refusal {
+            Refusal::UnknownPool { pool } => pool == gone && fetch.pool.as_ref() == Some(gone),
+            Refusal::NoQueues => fetch.pool.is_none() && fetch.queues.is_empty(),
+            _ => false,
+        };
+        ensure(right, Rule::Waiting, || format!("fetch {} is refused with {refusal:?}", id.0))
     }
 }
 

@@ -22,16 +22,40 @@ struct Level {
 struct Standing {
     tag: Tag,
     groups: u32,
+    /// How far one job moves it, by the weight that it was last charged or looked at by.
+    one: u128,
+}
+
+impl Standing {
+    /// What a tenant was charged by a weight that it has no more does not keep it waiting for longer
+    /// than one job at the present one.
+    fn follow_weight(&mut self, now: Tag, one: u128) {
+        if self.one != one {
+            self.one = one;
+            self.tag = self.tag.min(now.plus(one));
+        }
+    }
 }
 
 impl KeyOrder {
-    pub fn join(&mut self, level: i32, tenant: TenantIx) {
+    /// A group of the tenant begins to wait. `one` is how far one job moves the tenant by its present
+    /// weight, here and below.
+    pub fn join(&mut self, level: i32, tenant: TenantIx, one: u128) {
         let level = self.0.or_insert(level, Level::default);
-        let fresh = Standing { tag: level.now, groups: 0 };
+        let fresh = Standing { tag: level.now, groups: 0, one };
         let standing = level.tenants.or_insert(tenant, || fresh);
         standing.groups += 1;
         if standing.groups == 1 {
             level.idle.remove(&(standing.tag, tenant));
+        }
+        standing.follow_weight(level.now, one);
+    }
+
+    /// A tenant that waits may have another weight. Its groups are ranked anew by whoever says so.
+    pub fn follow_weight(&mut self, level: i32, tenant: TenantIx, one: u128) {
+        let Some(level) = self.0.get_mut(&level) else { return };
+        if let Some(standing) = level.tenants.get_mut(&tenant).filter(|one| one.groups > 0) {
+            standing.follow_weight(level.now, one);
         }
     }
 
@@ -71,21 +95,23 @@ impl KeyOrder {
         tag.max(level.now.minus(one))
     }
 
-    /// A job of this tenant starts; `in_turn` where the key's order was asked.
-    pub fn charge(&mut self, at: i32, tenant: TenantIx, step: u128, in_turn: bool) {
+    /// A job of this tenant starts. Where the key's order was asked, its time moves on to where the
+    /// tenant was, and no further than `round`.
+    pub fn charge(&mut self, at: i32, tenant: TenantIx, step: u128, one: u128, round: Option<Tag>) {
         let Some(level) = self.0.get_mut(&at) else { return };
-        let fresh = Standing { tag: level.now, groups: 0 };
+        let fresh = Standing { tag: level.now, groups: 0, one };
         let standing = level.tenants.or_insert(tenant, || fresh);
-        let start = standing.tag.max(level.now.minus(step));
         if standing.groups == 0 {
             level.idle.remove(&(standing.tag, tenant));
         }
+        standing.follow_weight(level.now, one);
+        let start = standing.tag.max(level.now.minus(step));
         standing.tag = start.plus(step);
         if standing.groups == 0 {
             level.idle.insert((standing.tag, tenant));
         }
-        if in_turn {
-            level.now = level.now.max(start);
+        if let Some(round) = round {
+            level.now = level.now.max(start.min(round));
         }
         while let Some(&(tag, idle)) = level.idle.first()
             && tag <= level.now

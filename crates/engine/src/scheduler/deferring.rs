@@ -1,0 +1,144 @@
+//! Open starts of a key, for a fetch that asks for several queues: each tenant gets as many of them as
+//! the key's order gives it, whatever the order of queues.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use super::Scheduler;
+use super::ask::{Ask, Pick, Queues};
+use super::limits::{LimitIx, Rank};
+use super::turn::TurnIx;
+use super::waking::LOOKED_THROUGH;
+use crate::queue::QueueIx;
+use crate::tenant::TenantIx;
+
+/// A tenant at one level that is offered a start of the key, in any queue of the fetch.
+struct Rival {
+    rank: Rank,
+    /// How far a job moves it.
+    step: u128,
+    turns: u64,
+    /// Jobs that it has waiting, at least.
+    jobs: u64,
+}
+
+impl Rival {
+    /// How many jobs it starts before it is the turn of this rank.
+    fn starts_before(&self, rank: Rank, fair: bool) -> u64 {
+        if self.rank >= rank {
+            return 0;
+        }
+        let wanted = match self.rank.level.cmp(&rank.level) {
+            _ if !fair => self.turns,
+            Ordering::Less => u64::MAX,
+            _ => {
+                let behind = rank.tag.0.saturating_sub(self.rank.tag.0);
+                u64::try_from(behind.div_ceil(self.step.max(1))).unwrap_or(u64::MAX).max(1)
+            }
+        };
+        wanted.min(self.jobs)
+    }
+}
+
+impl Scheduler {
+    /// Whether all open starts of the key that this job waits for belong to others first, to tenants
+    /// that the same fetch can serve. Then its turn, and those behind it in its queue, are not offered
+    /// one in the decision under way.
+    pub(super) fn defer_if_outranked(&mut self, pick: &mut Pick, ask: &Ask) -> bool {
+        let Some(gate) = pick.gate else { return false };
+        let ix = self.limits.gate(gate).limit;
+        let limit = self.limits.limit(ix);
+        let free = self.limits.opening(gate, self.now).free;
+        let shared = limit.partition.tenant.is_none();
+        let queues = limit.waitlists.len();
+        if !shared || !(2..=LOOKED_THROUGH).contains(&queues) || free > LOOKED_THROUGH as u64 {
+            return false;
+        }
+        let asked = limit.waitlists.keys().copied().filter(|queue| self.is_asked(ask, *queue));
+        let asked: Vec<QueueIx> = asked.filter(|q| self.has_somebody_to_serve(*q)).collect();
+        let is = self.turns.get(pick.turn);
+        let Some(group) = is.groups.get(&gate) else { return false };
+        let (tenant, own) = (is.tenant, self.rank_of(pick.turn, ix, group.first()));
+        let rivals = self.rivals(ix, pick.queue, &asked);
+        let level = rivals.values().filter(|rival| rival.rank.level == own.level);
+        pick.key_round = level.map(|rival| rival.rank.tag).min();
+        let others = rivals.iter().filter(|((_, other), _)| *other != tenant);
+        let starts = others.map(|(_, rival)| rival.starts_before(own, self.rules.fair));
+        if starts.fold(0, u64::saturating_add) < free {
+            return false;
+        }
+        // Whoever comes behind it is outranked, too.
+        let behind = self.offered_at_key(ix, pick.queue).filter(|(_, rank, _)| *rank > own);
+        let mut outranked: Vec<TurnIx> = behind.map(|(turn, ..)| turn).collect();
+        outranked.push(pick.turn);
+        self.steps += outranked.len() as u64;
+        let list = self.waitlist(ix, pick.queue);
+        if !std::mem::replace(&mut list.deferred, true) {
+            self.deferred.push((ix, pick.queue));
+        }
+        outranked.into_iter().for_each(|turn| self.retract(ix, turn));
+        true
+    }
+
+    /// Turns of a queue that are offered a start of a key: with their present ranks, and how many jobs
+    /// each has waiting, at least.
+    fn offered_at_key(
+        &self,
+        limit: LimitIx,
+        queue: QueueIx,
+    ) -> impl Iterator<Item = (TurnIx, Rank, u64)> {
+        let list = self.limits.limit(limit).waitlists.get(&queue);
+        list.into_iter().flat_map(move |list| {
+            list.offered().filter_map(move |turn| {
+                let (lane, gate) = list.offered_group(turn)?;
+                let lanes = self.turns.get(turn).groups.get(&gate)?.lanes.len();
+                let in_first = self.lanes.get(lane.2)?.len();
+                Some((turn, self.rank_of(turn, limit, lane), (in_first + lanes - 1) as u64))
+            })
+        })
+    }
+
+    /// Who is offered a start of a key in these queues.
+    fn rivals(
+        &mut self,
+        limit: LimitIx,
+        own: QueueIx,
+        queues: &[QueueIx],
+    ) -> BTreeMap<(i32, TenantIx), Rival> {
+        let mut rivals: BTreeMap<(i32, TenantIx), Rival> = BTreeMap::new();
+        for &queue in queues {
+            self.steps += 1;
+            if queue != own {
+                self.refresh(limit, queue);
+            }
+            for (turn, rank, jobs) in self.offered_at_key(limit, queue) {
+                if self.is_kept_out(turn) {
+                    continue;
+                }
+                let tenant = self.turns.get(turn).tenant;
+                let fresh = || Rival { rank, step: self.one_job_of(tenant), turns: 0, jobs: 0 };
+                let rival = rivals.entry((rank.level.0, tenant)).or_insert_with(fresh);
+                rival.rank = rival.rank.min(rank);
+                rival.turns += 1;
+                rival.jobs += jobs;
+            }
+        }
+        rivals
+    }
+
+    fn is_asked(&self, ask: &Ask, queue: QueueIx) -> bool {
+        match (&ask.queues, ask.rotation) {
+            (Queues::Some(asked), _) => asked.contains(&queue),
+            (Queues::All, Some(rotation)) => self.rotations.get(rotation).place(queue).is_some(),
+            (Queues::All, None) => false,
+        }
+    }
+
+    /// The decision is made: what it deferred is as it was.
+    pub(super) fn end_deferrals(&mut self) {
+        while let Some((limit, queue)) = self.deferred.pop() {
+            self.waitlist(limit, queue).deferred = false;
+            self.refresh(limit, queue);
+        }
+    }
+}
