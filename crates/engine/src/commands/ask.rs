@@ -29,7 +29,7 @@ impl Engine {
         let pool = self.pool_of(fetch);
         let (queues, rotation, account) = match &pool {
             Some(name) => self.queues_in_pool(name, fetch)?,
-            None => self.queues_by_name(fetch, !charge)?,
+            None => self.queues_by_name(fetch, charge)?,
         };
         Some(Ask { queues, only, pool, rotation, account, charge })
     }
@@ -39,7 +39,10 @@ impl Engine {
         name: &PoolName,
         fetch: &Fetch,
     ) -> Option<(AskedQueues, Option<RotationIx>, Option<AccountIx>)> {
-        let (rotation, account) = self.rotation_of_pool(name, fetch.tenant.as_ref())?;
+        let (mut rotation, account) = self.rotation_of_pool(name, fetch.tenant.as_ref())?;
+        if let Some(tenant) = self.owner(fetch) {
+            rotation = self.own_rotation_of_pool(name, tenant)?;
+        }
         let queues = match fetch.queues.is_empty() {
             true => AskedQueues::All,
             false => AskedQueues::Some(self.find_queues(&fetch.queues, Some(name))),
@@ -66,6 +69,28 @@ impl Engine {
         let rules = self.rules_of_pool(name, &config, tenant);
         let queues = &self.queues;
         Some(self.scheduler.put_rotation(key, version, &rules, |name| queues.find(name)))
+    }
+
+    /// The tenant whose own worker asks. Its fetches have rotations of their own, so that they do not
+    /// turn those of shared workers. Where each tenant has queues of its own, all are its own anyway.
+    fn owner<'a>(&self, fetch: &'a Fetch) -> Option<&'a TenantId> {
+        fetch.tenant.as_ref().filter(|_| !self.config.queues_per_tenant)
+    }
+
+    /// How the queues of a pool take turns for a tenant's own workers.
+    fn own_rotation_of_pool(&mut self, name: &PoolName, tenant: &TenantId) -> Option<RotationIx> {
+        let pool = self.scheduler.pools().get(name)?;
+        let (version, strategy) = (pool.version, pool.config().strategy);
+        let key = RotationKey::Set(self.signature(&[], strategy, Some((tenant, Some(name)))));
+        if let Some((rotation, _)) = self.scheduler.rotation(&key, version) {
+            return Some(rotation);
+        }
+        let config = self.scheduler.pools().get(name)?.config().clone();
+        let mut rules = self.rules_of_pool(name, &config, None);
+        (rules.shared, rules.own) = (false, true);
+        let queues = &self.queues;
+        let made = self.scheduler.put_rotation(key, version, &rules, |name| queues.find(name));
+        Some(made.0)
     }
 
     /// Whether tenants have shares over several queues, where a pool says this or nothing.
@@ -124,11 +149,10 @@ impl Engine {
     }
 
     /// The queues that a fetch without a pool names, and how they take turns.
-    /// Workers of a tenant that are not charged (`own`) have rotations apart from others.
     fn queues_by_name(
         &mut self,
         fetch: &Fetch,
-        own: bool,
+        charge: bool,
     ) -> Option<(AskedQueues, Option<RotationIx>, Option<AccountIx>)> {
         let queues = self.find_queues(&fetch.queues, None);
         if queues.len() < 2 {
@@ -143,25 +167,50 @@ impl Engine {
             preferred.and_then(|own| own.weights.get(name).copied()).unwrap_or(Weight::ONE)
         };
         let queues: Vec<_> = queues.into_iter().map(|queue| (queue, weight(queue))).collect();
-        let key = RotationKey::Set(self.signature(&queues, strategy, own));
+        let Some(tenant) = self.owner(fetch) else {
+            let (rotation, account) = self.rotation_of_set(queues, strategy, None);
+            return Some((AskedQueues::All, Some(rotation), account));
+        };
+        let mut account = None;
+        if charge && self.is_shared(None) {
+            account = self.rotation_of_set(queues.clone(), strategy, None).1;
+        }
+        let (rotation, _) = self.rotation_of_set(queues, strategy, Some(tenant));
+        Some((AskedQueues::All, Some(rotation), account))
+    }
+
+    /// How these queues take turns, for anybody or for one tenant's own workers.
+    fn rotation_of_set(
+        &mut self,
+        queues: Vec<(QueueIx, Weight)>,
+        strategy: QueueStrategy,
+        owner: Option<&TenantId>,
+    ) -> (RotationIx, Option<AccountIx>) {
+        let signature = self.signature(&queues, strategy, owner.map(|tenant| (tenant, None)));
+        let key = RotationKey::Set(signature);
         let known = self.scheduler.rotation(&key, 0);
-        let (rotation, account) = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             let rules = RotationRules {
                 named: queues.len(),
                 queues,
                 strategy,
                 starvation: self.config.starvation,
-                shared: !own && self.is_shared(None),
-                own,
+                shared: owner.is_none() && self.is_shared(None),
+                own: owner.is_some(),
             };
             let known = &self.queues;
             self.scheduler.put_rotation(key, 0, &rules, |name| known.find(name))
-        });
-        Some((AskedQueues::All, Some(rotation), account))
+        })
     }
 
-    /// The same for the same queues, weights and strategy, also after a restart.
-    fn signature(&self, queues: &[(QueueIx, Weight)], strategy: QueueStrategy, own: bool) -> u64 {
+    /// The same for the same queues, weights and strategy, also after a restart; and for the same tenant
+    /// and pool, where a tenant's own workers ask.
+    fn signature(
+        &self,
+        queues: &[(QueueIx, Weight)],
+        strategy: QueueStrategy,
+        owner: Option<(&TenantId, Option<&PoolName>)>,
+    ) -> u64 {
         const PRIME: u64 = 0x0000_0100_0000_01b3;
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
         let mut add = |bytes: &[u8]| {
@@ -170,8 +219,10 @@ impl Engine {
             }
         };
         add(strategy.as_str().as_bytes());
-        if own {
+        if let Some((tenant, pool)) = owner {
             add(b"own");
+            add(tenant.as_bytes());
+            pool.into_iter().for_each(|pool| add(pool.as_bytes()));
         }
         for (queue, weight) in queues {
             add(self.queues.get(*queue).name.as_bytes());

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use ahash::RandomState;
 use rota_model::Weight;
 
+use super::queue_turns::QueueTurns;
 use super::rotations::RotationKey;
 use super::tag::{Order, Tag};
 use crate::queue::QueueIx;
@@ -75,6 +76,8 @@ pub(super) struct Standing {
     /// The tenant's weight in hundredths, kept up to date while it has jobs waiting.
     weight: u32,
     changed: bool,
+    /// How the tenant's queues take turns, in an account over several of them; none before it is served.
+    queues: Option<Box<QueueTurns>>,
 }
 
 impl Standing {
@@ -204,6 +207,7 @@ impl Accounts {
             seated: 0,
             weight,
             changed: false,
+            queues: None,
         };
         let ix = match self.free_standings.pop() {
             Some(ix) => {
@@ -225,8 +229,11 @@ impl Accounts {
     }
 
     /// A turn has no more jobs. The tag is remembered until the round has passed it.
-    pub fn leave(&mut self, ix: StandingIx) {
+    pub fn leave(&mut self, ix: StandingIx, queue: QueueIx) {
         let standing = self.get_mut(ix);
+        if let Some(queues) = &mut standing.queues {
+            queues.leave(queue);
+        }
         standing.turns -= 1;
         if standing.turns > 0 {
             return;
@@ -271,9 +278,12 @@ impl Accounts {
         }
     }
 
-    /// One more turn of the tenant may be served. Whoever was not served begins in the present round.
-    pub fn seat(&mut self, ix: StandingIx) {
+    /// The tenant may be served from one more queue. Whoever was not served begins in the present round.
+    pub fn seat(&mut self, ix: StandingIx, queue: QueueIx) {
         let standing = self.get_mut(ix);
+        if let Some(queues) = &mut standing.queues {
+            queues.join(queue);
+        }
         standing.seated += 1;
         if standing.seated > 1 {
             return;
@@ -308,6 +318,17 @@ impl Accounts {
         if in_turn {
             self.lift_round(account, level, start);
         }
+    }
+
+    /// The place of a queue among those of a tenant, if a job moves it on by this step.
+    pub fn queue_place(&self, ix: StandingIx, queue: QueueIx, step: u128) -> (Tag, u64) {
+        let queues = self.get(ix).queues.as_deref();
+        queues.map_or_else(Default::default, |queues| queues.place(queue, step))
+    }
+
+    /// A tenant was served from one of its queues, whose turn that was.
+    pub fn queue_served(&mut self, ix: StandingIx, queue: QueueIx, step: u128) {
+        self.get_mut(ix).queues.get_or_insert_default().served(queue, step);
     }
 
     /// One more tenant was chosen from some of an account's queues only. Whether it is time to look at

@@ -53,7 +53,7 @@ impl Scheduler {
             if seat.key.is_some() {
                 self.accounts.unseat(seat.standing);
             }
-            self.accounts.leave(seat.standing);
+            self.accounts.leave(seat.standing, queue);
         }
         self.queue_mut(queue).members.remove(index);
     }

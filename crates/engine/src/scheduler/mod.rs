@@ -33,6 +33,7 @@ mod placing;
 mod pool;
 mod queue;
 mod queue_gate;
+mod queue_turns;
 mod reconfigure;
 mod removing;
 mod restore;

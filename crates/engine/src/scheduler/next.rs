@@ -139,8 +139,9 @@ impl Scheduler {
             let is = self.queue(*queue);
             is.may_dispatch() && !is.members[0].rings.is_empty()
         };
-        let ready: Vec<QueueIx> = queues.iter().copied().filter(seated).collect();
+        let (ready, idle): (Vec<QueueIx>, Vec<QueueIx>) = queues.iter().partition(|q| seated(q));
         ready.iter().for_each(|queue| self.wake_in_rotation(rotation, *queue));
+        idle.iter().for_each(|queue| self.put_to_sleep(rotation, *queue));
         ready
     }
 

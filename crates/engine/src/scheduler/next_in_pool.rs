@@ -4,7 +4,7 @@ use super::Scheduler;
 use super::account::AccountIx;
 use super::ask::{Ask, Pick, Reason};
 use super::rotation::{Rank, RotationIx};
-use super::tag::Order;
+use super::tag::{Order, Tag};
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
@@ -32,7 +32,7 @@ impl Scheduler {
                 }
             }
             let (level, tenant) = self.first_tenant(account, &queues)?;
-            let mut best: Option<(Rank, QueueIx, TurnIx)> = None;
+            let mut best: Option<((Tag, u64, Rank), QueueIx, TurnIx)> = None;
             for (place, &queue) in queues.iter().enumerate() {
                 let turn = self.shard_turn(queue, tenant, level);
                 let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_seated()) else {
@@ -42,7 +42,8 @@ impl Scheduler {
                     continue;
                 }
                 self.wake_in_rotation(rotation, queue);
-                let rank = self.rotations.get(rotation).rank(queue, place, self.now.mono);
+                let seat = self.queue(queue).member(account).unwrap_or(0);
+                let rank = self.rank_for_tenant(rotation, queue, place, turn, seat);
                 if best.is_none_or(|(known, ..)| rank < known) {
                     best = Some((rank, queue, turn));
                 }
@@ -60,6 +61,23 @@ impl Scheduler {
                 return Some(pick);
             }
         }
+    }
+
+    /// The claim of a queue among those of one tenant: by the tenant's own turns, where queues take any.
+    fn rank_for_tenant(
+        &self,
+        rotation: RotationIx,
+        queue: QueueIx,
+        place: usize,
+        turn: TurnIx,
+        seat: usize,
+    ) -> (Tag, u64, Rank) {
+        let is = self.rotations.get(rotation);
+        let standing = self.turns.get(turn).seats[seat].standing;
+        let step = is.step(queue);
+        let (tag, served) = step
+            .map_or_else(Default::default, |step| self.accounts.queue_place(standing, queue, step));
+        (tag, served, is.rank(queue, place, self.now.mono))
     }
 
     /// A queue among these that is owed a dispatch.

@@ -3,6 +3,7 @@
 use super::Scheduler;
 use super::ask::{Ask, Pick, Reason};
 use super::limits::{Closed, GateIx, Sleeper};
+use super::rotation::RotationIx;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
@@ -12,6 +13,9 @@ impl Scheduler {
     /// Somebody wants this tenant's jobs only.
     pub(super) fn next_of_tenant(&mut self, ask: &Ask, tenant: TenantIx) -> Option<Pick> {
         let queues = self.asked(ask);
+        if let Some(rotation) = ask.rotation {
+            self.follow_tenant(rotation, &queues, tenant);
+        }
         let (charge, account) = (ask.charge, ask.account);
         let pick = |scheduler: &mut Self, queue: QueueIx, _: Reason| {
             let own = || scheduler.queue(queue).member(account?);
@@ -25,6 +29,34 @@ impl Scheduler {
         }
     }
 
+    /// A tenant's rotation learns in which of these queues the tenant has something to start.
+    fn follow_tenant(&mut self, ix: RotationIx, queues: &[QueueIx], tenant: TenantIx) {
+        for &queue in queues {
+            let may_serve = |shard: &ShardIx| {
+                let mut turns = self.shards[shard.0 as usize].turns.iter();
+                turns.any(|(_, turn)| self.may_serve_tenant(*turn))
+            };
+            let shard = self.shard_of.get(&(queue, tenant));
+            let ready = self.queue(queue).may_dispatch() && shard.is_some_and(may_serve);
+            if !ready {
+                self.put_to_sleep(ix, queue);
+                continue;
+            }
+            self.wake_in_rotation(ix, queue);
+            let (is, rotation) = (&self.queues[queue.0 as usize], self.rotations.get_mut(ix));
+            if rotation.orders_by_depth()
+                && let Some(place) = rotation.place(queue)
+            {
+                rotation.depth_changed(place, is.available);
+            }
+        }
+    }
+
+    fn may_serve_tenant(&self, turn: TurnIx) -> bool {
+        let is = self.turns.get(turn);
+        !is.parked && is.first_for_tenant().is_some()
+    }
+
     fn pick_of_shard(
         &mut self,
         queue: QueueIx,
@@ -36,10 +68,7 @@ impl Scheduler {
         }
         loop {
             let turns = self.shards[shard.0 as usize].turns.iter();
-            let served = turns.filter(|(_, turn)| {
-                let is = self.turns.get(*turn);
-                !is.parked && is.first_for_tenant().is_some()
-            });
+            let served = turns.filter(|(_, turn)| self.may_serve_tenant(*turn));
             let &(_, turn) = served.max_by_key(|(level, _)| *level)?;
             if !self.queue_is_open(queue) {
                 return None;

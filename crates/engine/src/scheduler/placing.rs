@@ -219,7 +219,7 @@ impl Scheduler {
         for i in 0..self.turns.get(turn).seats.len() {
             let Seat { standing, key: was } = self.turns.get(turn).seats[i];
             if was.is_none() {
-                self.accounts.seat(standing);
+                self.accounts.seat(standing, queue);
                 joined = true;
             }
             let key = self.ring_key(turn, i);
@@ -260,7 +260,7 @@ impl Scheduler {
         self.shards[shard.0 as usize].turns.retain(|(_, ix)| *ix != turn);
         self.queue_mut(queue).turns.remove(&turn);
         self.turns.remove(turn);
-        seats.into_iter().for_each(|seat| self.accounts.leave(seat.standing));
+        seats.into_iter().for_each(|seat| self.accounts.leave(seat.standing, queue));
     }
 
     fn ring_key(&self, turn: TurnIx, seat: usize) -> Order {

@@ -310,17 +310,20 @@ impl Scheduler {
     fn attach(&mut self, ix: RotationIx) {
         let entry = self.rotations.all[ix.0 as usize].as_ref().expect("it is being attached");
         let (queues, account) = (entry.rotation.queues().to_vec(), entry.account);
-        let by_depth = entry.rotation.orders_by_depth();
+        let (by_depth, own) = (entry.rotation.orders_by_depth(), entry.rotation.is_own());
         if let Some(account) = account {
             self.set_members(account, &queues);
         }
         for (place, queue) in (0..).zip(queues) {
             let is = &mut self.queues[queue.0 as usize];
+            is.rotates_in.push(ix);
+            if own {
+                continue;
+            }
             if by_depth {
                 is.ordered_in.push((ix, place));
             }
             is.sleeps_in.push((ix, place));
-            is.rotates_in.push(ix);
             if !is.members[0].rings.is_empty() {
                 self.wake_in_rotation(ix, queue);
             }
@@ -343,7 +346,9 @@ impl Scheduler {
             && !rotation.is_ready(queue)
         {
             let is = &mut self.queues[queue.0 as usize];
-            is.sleeps_in.retain(|sleeps| *sleeps != (ix, place));
+            if !rotation.is_own() {
+                is.sleeps_in.retain(|sleeps| *sleeps != (ix, place));
+            }
             rotation.wake(place, is.available);
         }
     }
@@ -355,7 +360,9 @@ impl Scheduler {
             && rotation.is_ready(queue)
         {
             rotation.put_to_sleep(place);
-            self.queues[queue.0 as usize].sleeps_in.push((ix, place));
+            if !rotation.is_own() {
+                self.queues[queue.0 as usize].sleeps_in.push((ix, place));
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use rota_model::{ClassId, LimitNumbers, PoolName};
 
 use super::Scheduler;
-use super::account::AccountIx;
+use super::account::{AccountIx, StandingIx};
 use super::ask::{Ask, Pick, Queues, Reason};
 use super::lane::Waiting;
 use super::limits::{Closed, GateIx, LimitIx};
@@ -56,6 +56,9 @@ impl Scheduler {
                 seat == 0 || pick.reason == Reason::Turn && self.asks_for_all(ask);
             let in_turn = pick.reason != Reason::Tenant;
             self.accounts.charge(standing, step, in_turn && chosen_from_all);
+            if in_turn && seat > 0 {
+                self.queue_of_tenant_served(ask, standing, queue);
+            }
             if in_turn && !chosen_from_all {
                 self.lift_round(ask, level, start);
             }
@@ -117,6 +120,14 @@ impl Scheduler {
         let rank = self.rank_of(turn, limit, lane);
         self.waitlist(limit, queue).set_rank(turn, gate, true, rank);
         true
+    }
+
+    /// The queues of a tenant take turns, where its share is one of all of them.
+    fn queue_of_tenant_served(&mut self, ask: &Ask, standing: StandingIx, queue: QueueIx) {
+        let step = ask.rotation.and_then(|rotation| self.rotations.get(rotation).step(queue));
+        if let Some(step) = step {
+            self.accounts.queue_served(standing, queue, step);
+        }
     }
 
     /// Whether a fetch can be served from all queues of its rotation.

@@ -17,6 +17,7 @@ mod on_limit;
 mod own_workers;
 mod pools;
 mod queue_caps;
+mod queue_turns;
 mod queues;
 mod restart;
 mod rotations;
