@@ -257,6 +257,8 @@ impl Engine {
         };
         self.queues.create(ix, row);
         self.scheduler.queue_created(name, ix);
+        // In pool scope, whoever waits here is in the accounts of its pools from the first job on.
+        self.make_pool_accounts();
         self.find_queue_limit(name);
         Ok(ix)
     }

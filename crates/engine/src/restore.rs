@@ -219,7 +219,7 @@ impl Restore {
                 engine.remember_turn(ix, &queue, level, tag);
             }
             for (rotation, level, tag) in state.shared_turns {
-                engine.remember_shared_turn(ix, &rotation, level, tag);
+                engine.remember_shared_turn(ix, &rotation, level, tag, state.as_of);
             }
         }
         for (name, state) in &self.rotation_states {
@@ -233,6 +233,7 @@ impl Restore {
             engine.replay(number, &entry);
         }
         engine.journal.end_replay(number);
+        engine.make_known_sets();
         engine.label_loaded_queues();
         engine.bring_last_minute_back();
         engine.count_workers();

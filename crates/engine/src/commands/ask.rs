@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use rota_model::{FairnessScope, PoolConfig, PoolName, QueueName, QueueStrategy, TenantId, Weight};
 
+use crate::journal::SetState;
 use crate::queue::QueueIx;
-use crate::scheduler::{AccountIx, Ask, AskedQueues, RotationIx, RotationKey, RotationRules};
+use crate::scheduler::{
+    AccountIx, Ask, AskedQueues, MOST_SHARED_SETS, RotationIx, RotationKey, RotationRules,
+};
 use crate::{Engine, Fetch};
 
 impl Engine {
@@ -113,6 +116,53 @@ impl Engine {
         }
     }
 
+    /// After a restart: sets of queues that had accounts have them again before anybody asks, the
+    /// latest first where there are too many. Queues know which account was last charged.
+    pub(crate) fn make_known_sets(&mut self) {
+        let known = self.journal.rotations_by_age();
+        if !self.config.queues_per_tenant && self.is_shared(None) {
+            let sets =
+                known.iter().rev().filter_map(|(key, state)| Some((key, state.set.as_ref()?)));
+            for (key, set) in sets.take(MOST_SHARED_SETS) {
+                self.make_known_set(key, set);
+            }
+        }
+        for (key, state) in &known {
+            let queues = state.tags.keys().filter_map(|name| self.queues.find_existing(name));
+            self.scheduler.restore_charged(key, queues);
+        }
+    }
+
+    /// Unless a fetch that names these queues would find another set now.
+    fn make_known_set(&mut self, key: &RotationKey, set: &SetState) {
+        let names: Vec<QueueName> = set.queues.iter().map(|(name, _)| name.clone()).collect();
+        let weights = set.queues.iter().map(|(_, weight)| *weight);
+        let queues = self.find_queues(&names, None);
+        let complete = queues.len() == names.len();
+        let queues: Vec<_> = queues.into_iter().zip(weights).collect();
+        if complete && *key == RotationKey::Set(self.signature(&queues, set.strategy, None)) {
+            let rules = self.rules_of_set(queues, set.strategy, false);
+            let known = &self.queues;
+            self.scheduler.put_rotation(key.clone(), 0, &rules, |name| known.find(name));
+        }
+    }
+
+    fn rules_of_set(
+        &self,
+        queues: Vec<(QueueIx, Weight)>,
+        strategy: QueueStrategy,
+        own: bool,
+    ) -> RotationRules {
+        RotationRules {
+            named: queues.len(),
+            queues,
+            strategy,
+            starvation: self.config.starvation,
+            shared: !own && self.is_shared(None),
+            own,
+        }
+    }
+
     fn rules_of_pool(
         &self,
         name: &PoolName,
@@ -190,14 +240,7 @@ impl Engine {
         let key = RotationKey::Set(signature);
         let known = self.scheduler.rotation(&key, 0);
         known.unwrap_or_else(|| {
-            let rules = RotationRules {
-                named: queues.len(),
-                queues,
-                strategy,
-                starvation: self.config.starvation,
-                shared: owner.is_none() && self.is_shared(None),
-                own: owner.is_some(),
-            };
+            let rules = self.rules_of_set(queues, strategy, owner.is_some());
             let known = &self.queues;
             self.scheduler.put_rotation(key, 0, &rules, |name| known.find(name))
         })

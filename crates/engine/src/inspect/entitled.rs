@@ -1,6 +1,6 @@
 //! What tenants are entitled to of all that is handed out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::tenants::part;
 use crate::Engine;
@@ -8,53 +8,92 @@ use crate::queue::QueueIx;
 use crate::scheduler::{AccountIx, Eligible, Owner};
 use crate::tenant::TenantIx;
 
+/// Accounts that are looked at to find out whether anybody could be served through them. Any further
+/// ones count as if somebody could.
+const ACCOUNTS_LOOKED_AT: usize = 4_096;
+
 /// Shares of several tenants at one moment. Each account is looked at once.
 ///
 /// In an account, a tenant's share is its weight over the weights of all that could be served the next
-/// job. Accounts count by how many of the last minute's dispatches on shared workers each was charged
-/// for, so all shares together are at most 1.
+/// job. Accounts through which somebody could be served count by how many of the last minute's
+/// dispatches on shared workers each was charged for. So all shares together are at most 1.
 pub(crate) struct Entitled<'a> {
     engine: &'a Engine,
-    /// Dispatches on shared workers in the last minute.
-    dispatched: u64,
+    /// What each account counts. Those that are left out count nothing.
+    parts: BTreeMap<AccountIx, u64>,
+    /// The sum of these.
+    whole: u64,
     known: BTreeMap<AccountIx, Option<Eligible>>,
 }
 
 impl<'a> Entitled<'a> {
     pub fn new(engine: &'a Engine) -> Self {
-        Self { engine, dispatched: engine.dispatched_1m(), known: BTreeMap::new() }
+        let mut all = Self::without_parts(engine);
+        all.weigh_accounts();
+        all
+    }
+
+    fn without_parts(engine: &'a Engine) -> Self {
+        Self { engine, parts: BTreeMap::new(), whole: 0, known: BTreeMap::new() }
     }
 
     pub fn share(&mut self, tenant: TenantIx) -> f64 {
-        let scheduler = &self.engine.scheduler;
-        if self.dispatched > 0 {
-            let accounts = scheduler.accounts_of(tenant).into_iter();
-            return accounts.map(|account| self.weighted(account, tenant)).sum();
-        }
-        // Nothing was handed out anywhere: the accounts in which it waits count alike.
-        let accounts = scheduler.last_accounts_of(tenant);
-        let n = accounts.len().max(1) as f64;
-        accounts.into_iter().map(|account| self.share_in(account, tenant)).sum::<f64>() / n
+        let accounts = self.engine.scheduler.accounts_of(tenant).into_iter();
+        let shares = accounts.map(|account| match self.parts.get(&account) {
+            Some(charged) => part(*charged, self.whole) * self.share_in(account, tenant),
+            None => 0.0,
+        });
+        // An empty sum is -0.0.
+        shares.fold(0.0, |sum, share| sum + share)
     }
 
-    fn weighted(&mut self, account: AccountIx, tenant: TenantIx) -> f64 {
-        match self.engine.charged_in_minute(account) {
-            0 => 0.0,
-            charged => part(charged, self.dispatched) * self.share_in(account, tenant),
+    /// By the dispatches of the last minute, or alike where there were none. If nobody could be served
+    /// anywhere, all accounts count in which somebody waits.
+    fn weigh_accounts(&mut self) {
+        let engine = self.engine;
+        let waiting = engine.scheduler.queues_with_jobs();
+        let members = waiting.iter().flat_map(|queue| engine.scheduler.accounts_over(*queue));
+        let members: BTreeSet<AccountIx> = members.collect();
+        let last = waiting.iter().map(|queue| engine.scheduler.last_account(*queue));
+        let last: BTreeSet<AccountIx> = last.collect();
+        for serving in [true, false] {
+            for charged in [true, false] {
+                let accounts = if charged { &members } else { &last };
+                for account in accounts {
+                    let counts = if charged { engine.charged_in_minute(*account) } else { 1 };
+                    if counts > 0 && (!serving || self.serves(*account)) {
+                        self.parts.insert(*account, counts);
+                        self.whole += counts;
+                    }
+                }
+                if self.whole > 0 {
+                    return;
+                }
+            }
         }
+    }
+
+    fn serves(&mut self, account: AccountIx) -> bool {
+        let looks = self.known.len() < ACCOUNTS_LOOKED_AT || self.known.contains_key(&account);
+        !looks || self.eligible(account).as_ref().is_some_and(Eligible::serves)
     }
 
     fn share_in(&mut self, account: AccountIx, tenant: TenantIx) -> f64 {
         let scheduler = &self.engine.scheduler;
-        let eligible = self.known.entry(account).or_insert_with(|| scheduler.eligible(account));
+        let eligible = self.eligible(account);
         eligible.as_ref().map_or(0.0, |eligible| scheduler.share(eligible, tenant))
+    }
+
+    fn eligible(&mut self, account: AccountIx) -> &Option<Eligible> {
+        let scheduler = &self.engine.scheduler;
+        self.known.entry(account).or_insert_with(|| scheduler.eligible(account))
     }
 }
 
 impl Engine {
     /// A tenant's share by the account that the last start from a queue was charged to.
     pub(super) fn share_of_queue(&self, queue: QueueIx, tenant: TenantIx) -> f64 {
-        Entitled::new(self).share_in(self.scheduler.last_account(queue), tenant)
+        Entitled::without_parts(self).share_in(self.scheduler.last_account(queue), tenant)
     }
 
     /// Dispatches of the last minute that were charged to an account.

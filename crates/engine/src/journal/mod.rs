@@ -27,7 +27,7 @@ use crate::tenant::{Tally, TenantIx, TenantState};
 
 use dispatches::DispatchJournal;
 pub(crate) use dispatches::{DispatchState, Dispatcher};
-pub(crate) use rotations::RotationState;
+pub(crate) use rotations::{RotationState, SetState};
 use text::{begin_item, end_item, end_list, push_number};
 pub use usage::UnwrittenUsage;
 use usage::{Did, Unwritten};
@@ -176,7 +176,7 @@ impl Engine {
         self.journal.number = number;
         let Journal { tenants, limits, dispatches, .. } = &self.journal;
         let entries = tenants.len() + limits.len() + dispatches.batch.len();
-        if entries > 0 {
+        if entries > 0 || self.scheduler.has_changed_tags() {
             let entry = self.write_entry();
             out.push(Mutation::Journal(entry.into()));
         }
@@ -219,6 +219,7 @@ impl Engine {
         end_list(&mut out, r#""turns":["#);
         let mut shared = String::new();
         for changed in self.scheduler.take_changed_tags() {
+            self.tenant_did(changed.tenant, self.journal.number);
             let tenant = &self.tenants.get(changed.tenant).id;
             let (level, tag) = (changed.level, changed.tag.0);
             match self.scheduler.owner(changed.account) {

@@ -39,7 +39,7 @@ impl Engine {
         }
         for (id, rotation, level, tag) in &entry.shared_turns {
             if let Some(ix) = self.tenants.find(id).filter(|_| !self.journal.is_older(id, number)) {
-                self.remember_shared_turn(ix, rotation, *level, *tag);
+                self.remember_shared_turn(ix, rotation, *level, *tag, number);
             }
         }
         for (name, state) in &entry.rotations {
@@ -88,10 +88,17 @@ impl Engine {
         }
     }
 
-    /// The same over all queues of a rotation.
-    pub(crate) fn remember_shared_turn(&mut self, ix: TenantIx, name: &str, level: i32, tag: Tag) {
+    /// The same over all queues of a rotation, as it was after this batch.
+    pub(crate) fn remember_shared_turn(
+        &mut self,
+        ix: TenantIx,
+        name: &str,
+        level: i32,
+        tag: Tag,
+        number: u64,
+    ) {
         if let Some(key) = RotationKey::parse(name) {
-            self.scheduler.restore_shared_tag(key, ix, level, tag);
+            self.scheduler.restore_shared_tag(key, ix, level, tag, number);
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use rota_model::QueueName;
 use rota_model::mutation::{Kind, Mutation};
+use rota_model::{QueueName, QueueStrategy, Weight};
 use serde::{Deserialize, Serialize};
 
 use super::text::end_list;
@@ -20,6 +20,21 @@ pub(crate) struct RotationState {
     pub as_of: u64,
     pub round: Tag,
     pub tags: BTreeMap<QueueName, Tag>,
+    /// The batch in which it began. Tags of tenants that are older are of another pool of that name.
+    #[serde(default)]
+    pub since: u64,
+    /// The rounds of its account, by level.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rounds: BTreeMap<i32, Tag>,
+    /// What a set of queues is made from, where it has an account. A start makes it anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<SetState>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SetState {
+    pub strategy: QueueStrategy,
+    pub queues: Vec<(QueueName, Weight)>,
 }
 
 impl Journal {
@@ -32,11 +47,17 @@ impl Journal {
         match self.rotation_numbers.get(&key) {
             Some(&index) => {
                 let known = &mut self.rotations[index].1;
+                if state.since != known.since {
+                    *known = state;
+                    return;
+                }
                 if state.round < known.round {
                     known.tags.clear();
                 }
-                known.round = state.round;
+                (known.as_of, known.round) = (state.as_of, state.round);
                 known.tags.extend(state.tags);
+                known.rounds.extend(state.rounds);
+                known.set = state.set.or(known.set.take());
             }
             None => {
                 let index = self.free_numbers.pop().unwrap_or(self.rotations.len());
@@ -47,6 +68,18 @@ impl Journal {
                 }
             }
         }
+    }
+
+    fn rotation(&self, key: &RotationKey) -> Option<&RotationState> {
+        self.rotation_numbers.get(key).map(|index| &self.rotations[*index].1)
+    }
+
+    /// Rotations that are remembered, those that changed last behind the others.
+    pub fn rotations_by_age(&self) -> Vec<(RotationKey, RotationState)> {
+        let known = self.rotation_numbers.values().map(|index| &self.rotations[*index]);
+        let mut known: Vec<_> = known.map(|(key, state, _)| (key.clone(), state.clone())).collect();
+        known.sort_by(|(a, one), (b, other)| (one.as_of, a).cmp(&(other.as_of, b)));
+        known
     }
 
     pub(super) fn rotation_changed(&mut self, key: &RotationKey, number: u64) {
@@ -95,17 +128,24 @@ impl Engine {
             return;
         }
         end_list(out, r#""rotations":["#);
-        for ChangedRotation { key, round, tags } in changed {
+        for ChangedRotation { key, round, tags, rounds } in changed {
             let name = |(queue, tag)| (self.queues.get(queue).name.clone(), tag);
-            let state = RotationState {
-                as_of: self.journal.number,
-                round,
-                tags: tags.into_iter().map(name).collect(),
-            };
+            let (number, known) = (self.journal.number, self.journal.rotation(&key));
+            let (since, named) =
+                known.map_or((number, false), |known| (known.since, known.set.is_some()));
+            let set = if named { None } else { self.set_state(&key) };
+            let tags = tags.into_iter().map(name).collect();
+            let state = RotationState { as_of: number, round, tags, since, rounds, set };
             let json = serde_json::to_string(&state).expect("a state is plain data");
             let _ = write!(out, r#"["{}",{json}],"#, key.name());
             self.journal.note_rotation(key, state);
         }
+    }
+
+    fn set_state(&self, key: &RotationKey) -> Option<SetState> {
+        let (strategy, queues) = self.scheduler.set_with_account(key)?;
+        let name = |(queue, weight)| (self.queues.get(queue).name.clone(), weight);
+        Some(SetState { strategy, queues: queues.into_iter().map(name).collect() })
     }
 
     /// How queues took turns.
@@ -113,6 +153,7 @@ impl Engine {
         let Some(key) = RotationKey::parse(name) else { return };
         let tags = state.tags.iter().map(|(queue, tag)| (queue.clone(), *tag));
         self.scheduler.restore_rotation(key.clone(), state.round, tags);
+        self.scheduler.restore_rounds(key.clone(), state.since, &state.rounds);
         self.journal.know_rotation(key, state.clone());
     }
 }

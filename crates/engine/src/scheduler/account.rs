@@ -43,8 +43,10 @@ pub(super) struct Accounts {
     by_tenant: HashMap<(AccountIx, TenantIx, i32), StandingIx, RandomState>,
     /// How many standings each tenant has.
     of_tenant: Pages<u32>,
-    /// Standings that were charged since they were last taken.
+    /// Standings whose tags have changed since they were last taken.
     changed: Vec<StandingIx>,
+    /// Levels of pools' and sets' accounts whose round may have moved since they were last taken.
+    moved: BTreeSet<(AccountIx, i32)>,
     /// Starts by which an account's round has not moved, since it last did.
     unmoved: BTreeMap<AccountIx, usize>,
 }
@@ -110,6 +112,7 @@ impl Accounts {
             by_tenant: HashMap::with_hasher(hasher),
             of_tenant: Pages::default(),
             changed: Vec::new(),
+            moved: BTreeSet::new(),
             unmoved: BTreeMap::new(),
         }
     }
@@ -132,11 +135,16 @@ impl Accounts {
             }
         }
         self.unmoved.remove(&account);
+        self.moved.retain(|(moved, _)| *moved != account);
         self.free_accounts.push(account);
     }
 
     pub fn owner(&self, account: AccountIx) -> &Owner {
         &self.owners[account.0 as usize]
+    }
+
+    fn is_shared(&self, account: AccountIx) -> bool {
+        matches!(self.owner(account), Owner::Shared(_))
     }
 
     /// Whether a tenant has a standing anywhere.
@@ -255,13 +263,14 @@ impl Accounts {
         loop {
             let place = self.level(account, level);
             let Some(&(tag, ix)) = place.idle.first() else { return };
-            if place.idle.len() == place.standings {
-                place.round = place.round.max(tag);
-            }
-            if tag > place.round {
+            let nobody_waits = place.idle.len() == place.standings;
+            if tag > place.round && !nobody_waits {
                 return;
             }
             place.idle.pop_first();
+            if nobody_waits {
+                self.lift_round(account, level, tag);
+            }
             self.drop_standing(ix);
         }
     }
@@ -312,8 +321,9 @@ impl Accounts {
         // It may be behind the round by what was given back to it, and that stays its own.
         standing.tag = start.plus(step);
         standing.last_tag = standing.last_tag.max(standing.tag);
-        if !std::mem::replace(&mut standing.changed, true) {
-            self.changed.push(ix);
+        self.tag_changed(ix);
+        if self.is_shared(account) {
+            self.moved.insert((account, level));
         }
         if in_turn {
             self.lift_round(account, level, start);
@@ -331,6 +341,12 @@ impl Accounts {
         self.get_mut(ix).queues.get_or_insert_default().served(queue, step);
     }
 
+    fn tag_changed(&mut self, ix: StandingIx) {
+        if !std::mem::replace(&mut self.get_mut(ix).changed, true) {
+            self.changed.push(ix);
+        }
+    }
+
     /// One more tenant was chosen from some of an account's queues only. Whether it is time to look at
     /// all of them.
     pub fn is_round_due(&mut self, account: AccountIx, queues: usize) -> bool {
@@ -345,7 +361,12 @@ impl Accounts {
 
     pub fn lift_round(&mut self, account: AccountIx, level: i32, to: Tag) {
         let place = self.level(account, level);
-        place.round = place.round.max(to);
+        if to > place.round {
+            place.round = to;
+            if self.is_shared(account) {
+                self.moved.insert((account, level));
+            }
+        }
     }
 
     /// Moves a tag that is behind the round up to it. Whether it was.
@@ -360,6 +381,7 @@ impl Accounts {
 
     /// What was charged in advance was too little, or too much.
     pub fn correct(&mut self, ix: StandingIx, more: u128, less: u128) {
+        self.tag_changed(ix);
         let standing = self.get_mut(ix);
         if standing.turns == 0 {
             // Nobody waits for it: what it did not use is not saved.
@@ -382,6 +404,9 @@ impl Accounts {
         let standing = self.get(ix);
         let (account, level) = (standing.account, standing.level);
         let most = self.round(account, level).plus(one);
+        if standing.tag > most {
+            self.tag_changed(ix);
+        }
         let standing = self.get_mut(ix);
         let was = standing.tag;
         standing.tag = was.min(most);
@@ -416,25 +441,65 @@ impl Accounts {
     }
 
     /// After a restart: rounds follow from the tags of those that wait, and a tag from a round that
-    /// ended long ago keeps its tenant waiting for no more than one job. In one account, or in all.
+    /// ended long ago keeps its tenant waiting for no more than one job. In the accounts of queues, or
+    /// in one account of a pool or set whose rounds are not known.
     pub fn begin_rounds(&mut self, only: Option<AccountIx>, one: impl Fn(TenantIx) -> u128) {
-        let meant = |standing: &Standing| only.is_none_or(|account| standing.account == account);
+        let owners = &self.owners;
+        let meant = |standing: &Standing| match only {
+            Some(account) => standing.account == account,
+            None => matches!(owners[standing.account.0 as usize], Owner::Queue(_)),
+        };
         let mut rounds: BTreeMap<(AccountIx, i32), Tag> = BTreeMap::new();
         for standing in self.standings.iter().flatten().filter(|standing| meant(standing)) {
             let round = rounds.entry((standing.account, standing.level)).or_insert(standing.tag);
             *round = standing.tag.min(*round);
-        }
-        for (&(account, level), &round) in &rounds {
-            self.level(account, level).round = round;
         }
         for standing in self.standings.iter_mut().flatten().filter(|standing| meant(standing)) {
             let round = rounds[&(standing.account, standing.level)];
             standing.tag = standing.tag.min(round.plus(one(standing.tenant)));
             standing.last_tag = standing.tag;
         }
+        for (&(account, level), &round) in &rounds {
+            self.level(account, level).round = round;
+        }
     }
 
-    /// Standings that were charged since the last call.
+    /// After a restart, in an account whose rounds are known: they go on, and so do the tags that were
+    /// restored. All others begin in the present round. What a tenant has had ahead of the others it
+    /// still has, up to `most`.
+    pub fn resume_rounds(
+        &mut self,
+        account: AccountIx,
+        rounds: &BTreeMap<i32, Tag>,
+        most: impl Fn(TenantIx) -> Option<u128>,
+    ) {
+        for (&level, &round) in rounds {
+            self.level(account, level).round = round;
+        }
+        for standing in self.standings.iter_mut().flatten() {
+            if standing.account != account {
+                continue;
+            }
+            let round = rounds.get(&standing.level).copied().unwrap_or_default();
+            let tag = standing.tag.max(round);
+            let most = most(standing.tenant).map(|most| round.plus(most));
+            standing.tag = most.map_or(tag, |most| tag.min(most));
+            standing.last_tag = standing.tag;
+        }
+    }
+
+    /// Levels of pools' and sets' accounts that were charged since the last call or whose round has
+    /// moved, with their rounds.
+    pub fn take_moved(&mut self) -> Vec<(AccountIx, i32, Tag)> {
+        let moved = std::mem::take(&mut self.moved).into_iter();
+        moved.map(|(account, level)| (account, level, self.round(account, level))).collect()
+    }
+
+    pub fn has_changed(&self) -> bool {
+        !self.changed.is_empty() || !self.moved.is_empty()
+    }
+
+    /// Standings whose tags have changed since the last call.
     pub fn take_changed(&mut self) -> Vec<StandingIx> {
         let mut changed = std::mem::take(&mut self.changed);
         changed.retain(|ix| {

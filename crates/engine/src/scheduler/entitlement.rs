@@ -10,9 +10,11 @@ use super::turn::TurnIx;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
-/// Turns that are looked at one by one for one account: those in closed queues, and those that wait for
-/// a start which is offered to others. Any further ones count as in a ring or not.
+/// Turns that are looked at one by one for one account, of each kind: in closed queues, in open ones,
+/// and waiting for a start which is offered to others. Any further ones count as in a ring or not.
 const LOOKED_AT: usize = 4_096;
+/// Lanes of one turn that are looked at. If there are more, one of them is taken to be able to start.
+const LANES_LOOKED_AT: usize = 16;
 
 /// The tenants that could be served the next job through an account. They are all at one level.
 pub(crate) struct Eligible {
@@ -22,10 +24,19 @@ pub(crate) struct Eligible {
     weights: u64,
     /// Nobody could be served, so everybody counts who has jobs waiting at this level.
     blocked: bool,
+    /// A queue of the account may hand out jobs. If none may, that holds back all tenants alike.
+    open: bool,
     /// Tenants that are in no ring and count.
     in_line: BTreeSet<TenantIx>,
-    /// Tenants that are in rings of closed queues only, and do not count.
+    /// Tenants that are in rings and could not be served from any of them.
     shut_out: BTreeSet<TenantIx>,
+}
+
+impl Eligible {
+    /// Somebody could be served the next job.
+    pub fn serves(&self) -> bool {
+        self.open && !self.blocked
+    }
 }
 
 /// Tenants by level.
@@ -34,21 +45,24 @@ type ByLevel = BTreeMap<i32, BTreeSet<TenantIx>>;
 impl Scheduler {
     /// Who could be served the next job through an account; `None` when nobody has jobs waiting.
     pub fn eligible(&self, account: AccountIx) -> Option<Eligible> {
-        let (open, closed) = self.open_queues(account);
-        let seats_in_closed = self.seats_in(&closed, account);
-        let mut in_line = self.waiting_for_open_starts(&open, account);
-        let is_seated = |level: i32, tenant: &TenantIx| {
-            let closed = seats_in_closed.get(&(level, *tenant)).copied().unwrap_or(0);
+        let (queues, closed) = self.open_queues(account);
+        let open = !queues.is_empty();
+        // If none may hand out jobs, they count as open.
+        let (queues, closed) = if open { (queues, closed) } else { (closed, queues) };
+        let useless = self.useless_seats(&queues, &closed, account);
+        let mut in_line = self.waiting_for_open_starts(&queues, account);
+        let has_seat = |level: i32, tenant: &TenantIx| {
+            let useless = useless.get(&(level, *tenant)).copied().unwrap_or(0);
             let standing = self.accounts.find(account, *tenant, level);
-            standing.is_some_and(|ix| self.accounts.get(ix).seated() > closed)
+            standing.is_some_and(|ix| self.accounts.get(ix).seated() > useless)
         };
         for (level, tenants) in &mut in_line {
-            tenants.retain(|tenant| !is_seated(*level, tenant));
+            tenants.retain(|tenant| !has_seat(*level, tenant));
         }
         let mut shut_out = ByLevel::new();
-        for (level, tenant) in seats_in_closed.keys() {
+        for (level, tenant) in useless.keys() {
             let waits = in_line.get_mut(level).is_some_and(|tenants| tenants.remove(tenant));
-            if !waits && !is_seated(*level, tenant) {
+            if !waits && !has_seat(*level, tenant) {
                 shut_out.entry(*level).or_default().insert(*tenant);
             }
         }
@@ -62,11 +76,13 @@ impl Scheduler {
             let shut_out = shut_out.remove(&level).unwrap_or_default();
             let weights = competing + weight(level, &in_line) - weight(level, &shut_out);
             if weights > 0 {
+                let blocked = false;
                 return Some(Eligible {
                     account,
                     level,
                     weights,
-                    blocked: false,
+                    blocked,
+                    open,
                     in_line,
                     shut_out,
                 });
@@ -74,7 +90,7 @@ impl Scheduler {
         }
         let (level, weights, _) = self.accounts.weights(account).next()?;
         let (in_line, shut_out) = Default::default();
-        Some(Eligible { account, level, weights, blocked: true, in_line, shut_out })
+        Some(Eligible { account, level, weights, blocked: true, open, in_line, shut_out })
     }
 
     /// A tenant's part of the next job.
@@ -98,21 +114,25 @@ impl Scheduler {
         seats.map(|seat| self.accounts.get(seat.standing).account).collect()
     }
 
-    /// The same by the last start from each queue. Before that, by the pool or set in pool scope that a
-    /// queue is in, or by the queue itself.
-    pub fn last_accounts_of(&self, tenant: TenantIx) -> BTreeSet<AccountIx> {
-        let turns = self.turns_of(tenant).into_iter();
-        turns.map(|turn| self.last_account(self.turns.get(turn).queue)).collect()
+    /// The accounts that a queue belongs to.
+    pub fn accounts_over(&self, queue: QueueIx) -> impl Iterator<Item = AccountIx> {
+        self.queue(queue).members.iter().map(|member| member.account)
     }
 
+    pub fn queues_with_jobs(&self) -> Vec<QueueIx> {
+        let all = (0..self.queues.len() as u32).map(QueueIx);
+        all.filter(|queue| self.queue(*queue).available > 0).collect()
+    }
+
+    /// The account that the last start from a queue was charged to. Before that, the one of the pool or
+    /// set in pool scope that the queue is in, or its own.
     pub fn last_account(&self, queue: QueueIx) -> AccountIx {
         let is = self.queue(queue);
         let first = is.members.get(1).unwrap_or(&is.members[0]);
         is.charged.filter(|account| is.member(*account).is_some()).unwrap_or(first.account)
     }
 
-    /// The queues of an account that may hand out jobs, and the others. If none may, they count as open:
-    /// that holds back all tenants alike.
+    /// The queues of an account that may hand out jobs, and the others.
     fn open_queues(&self, account: AccountIx) -> (Vec<QueueIx>, Vec<QueueIx>) {
         let queues = match self.accounts.owner(account) {
             Owner::Queue(queue) => vec![*queue],
@@ -123,23 +143,50 @@ impl Scheduler {
             let closed = is.gate.and_then(|gate| self.limits.opening(gate, self.now).closed);
             is.may_dispatch() && closed.is_none()
         };
-        let (open, closed): (Vec<_>, Vec<_>) = queues.into_iter().partition(is_open);
-        if open.is_empty() { (closed, open) } else { (open, closed) }
+        queues.into_iter().partition(is_open)
     }
 
-    /// How many seats each tenant has in the rings of some queues, by level.
-    fn seats_in(&self, queues: &[QueueIx], account: AccountIx) -> BTreeMap<(i32, TenantIx), u32> {
-        let members = queues.iter().filter_map(|queue| {
+    /// How many seats each tenant has, by level, from which it could not be served: in closed queues,
+    /// and in open ones where its cap, a pause or a limit holds it back. Rings are repaired when
+    /// somebody comes up, so they may have such seats.
+    fn useless_seats(
+        &self,
+        open: &[QueueIx],
+        closed: &[QueueIx],
+        account: AccountIx,
+    ) -> BTreeMap<(i32, TenantIx), u32> {
+        let in_closed = self.seated_in(closed, account).take(LOOKED_AT);
+        let in_open = self.seated_in(open, account).take(LOOKED_AT);
+        let in_open = in_open.filter(|(_, turn)| !self.could_start(*turn));
+        let mut seats = BTreeMap::new();
+        for (level, turn) in in_closed.chain(in_open) {
+            *seats.entry((level, self.turns.get(turn).tenant)).or_default() += 1;
+        }
+        seats
+    }
+
+    /// The turns in the rings of some queues.
+    fn seated_in(
+        &self,
+        queues: &[QueueIx],
+        account: AccountIx,
+    ) -> impl Iterator<Item = (i32, TurnIx)> {
+        let members = queues.iter().filter_map(move |queue| {
             let queue = self.queue(*queue);
             queue.member(account).map(|index| &queue.members[index])
         });
         let rings = members.flat_map(|member| &member.rings);
-        let turns = rings.flat_map(|(level, ring)| ring.iter().map(|(_, turn)| (*level, *turn)));
-        let mut seats = BTreeMap::new();
-        for (level, turn) in turns.take(LOOKED_AT) {
-            *seats.entry((level, self.turns.get(turn).tenant)).or_default() += 1;
-        }
-        seats
+        rings.flat_map(|(level, ring)| ring.iter().map(|(_, turn)| (*level, *turn)))
+    }
+
+    /// Whether a turn in a ring has a job that neither its tenant's cap nor a pause nor a limit holds.
+    fn could_start(&self, turn: TurnIx) -> bool {
+        let is = self.turns.get(turn);
+        let offered = is.offers.keys().map(|((_, _, class), _)| *class);
+        let mut lanes = is.free.keys().map(|(_, _, class)| *class).chain(offered);
+        let mut looked_at = lanes.by_ref().take(LANES_LOOKED_AT);
+        !self.is_kept_out(turn)
+            && (looked_at.any(|class| self.closed_gate(class).is_none()) || lanes.next().is_some())
     }
 
     /// Tenants that have a job which no limit holds, but no offer: there are fewer starts than tenants.

@@ -1,5 +1,7 @@
 //! Which queues belong to which accounts.
 
+use std::collections::BTreeSet;
+
 use super::Scheduler;
 use super::account::{AccountIx, Owner};
 use super::queue::{Member, Queue};
@@ -16,6 +18,7 @@ impl Scheduler {
 
     /// Exactly these queues belong to an account from now on.
     pub(super) fn set_members(&mut self, account: AccountIx, queues: &[QueueIx]) {
+        let queues: BTreeSet<QueueIx> = queues.iter().copied().collect();
         for ix in 0..self.queues.len() as u32 {
             let queue = QueueIx(ix);
             let is = self.queue(queue).member(account).is_some();
@@ -58,7 +61,7 @@ impl Scheduler {
         self.queue_mut(queue).members.remove(index);
     }
 
-    fn turns_in(&self, queue: QueueIx) -> Vec<TurnIx> {
+    pub(super) fn turns_in(&self, queue: QueueIx) -> Vec<TurnIx> {
         self.queue(queue).turns.iter().copied().collect()
     }
 }

@@ -59,7 +59,7 @@ pub(crate) use notice::Notice;
 pub(crate) use pool::{Pool, PoolChange, PoolRow};
 pub(crate) use reconfigure::Reconfigured;
 pub(crate) use rotation::RotationIx;
-pub(crate) use rotations::{ChangedRotation, RotationKey, RotationRules};
+pub(crate) use rotations::{ChangedRotation, MOST_SHARED_SETS, RotationKey, RotationRules};
 pub(crate) use size::Size;
 pub(crate) use starts::{Correction, Ended};
 pub(crate) use state::{ClassRules, NewShard, Scheduler, TenantRules};

@@ -6,7 +6,6 @@ use std::ops::Bound::{Excluded, Unbounded};
 use super::Scheduler;
 use super::limits::{GateIx, GroupKey, LimitIx};
 use super::turn::TurnIx;
-use super::waking::LOOKED_THROUGH;
 use crate::queue::QueueIx;
 
 /// Offers of a turn that are passed on when it is served something else, in one step.

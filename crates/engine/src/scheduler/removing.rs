@@ -56,7 +56,8 @@ impl Scheduler {
     }
 
     pub fn remove_tenant(&mut self, ix: TenantIx) {
-        for tags in self.rotations.remembered_tags.values_mut() {
+        for account in self.rotations.remembered_accounts.values_mut() {
+            let tags = &mut account.tags;
             let levels = tags.range((ix, i32::MIN)..=(ix, i32::MAX)).map(|(key, _)| *key);
             for key in levels.collect::<Vec<_>>() {
                 tags.remove(&key);

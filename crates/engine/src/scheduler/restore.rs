@@ -1,5 +1,7 @@
 //! Coming back after a restart.
 
+use std::collections::BTreeMap;
+
 use rota_model::{ClassId, QueueName, Rate, Seq};
 
 use super::Scheduler;
@@ -44,26 +46,55 @@ impl Scheduler {
         }
     }
 
-    /// The same over all queues of a rotation, which may not be there before somebody asks for it.
-    pub fn restore_shared_tag(&mut self, key: RotationKey, tenant: TenantIx, level: i32, tag: Tag) {
-        let remembered = &mut self.rotations.remembered_tags;
+    /// The same over all queues of a rotation, which may not be there before somebody asks for it. It
+    /// was so after this batch.
+    pub fn restore_shared_tag(
+        &mut self,
+        key: RotationKey,
+        tenant: TenantIx,
+        level: i32,
+        tag: Tag,
+        number: u64,
+    ) {
+        let remembered = &mut self.rotations.remembered_accounts;
         if remembered.len() < 2 * MOST_SHARED_SETS || remembered.contains_key(&key) {
-            remembered.entry(key).or_default().insert((tenant, level), tag);
+            let account = remembered.entry(key).or_default();
+            account.tags.insert((tenant, level), (tag, number));
         }
     }
 
-    /// An account comes into being: what is remembered of it counts again.
-    pub(super) fn restore_tags(&mut self, key: &RotationKey, account: AccountIx) {
-        let Some(tags) = self.rotations.remembered_tags.remove(key) else { return };
-        for ((tenant, level), tag) in tags {
+    /// The rounds of a rotation's account, which began in the batch `since`.
+    pub fn restore_rounds(&mut self, key: RotationKey, since: u64, rounds: &BTreeMap<i32, Tag>) {
+        if rounds.is_empty() {
+            return;
+        }
+        let account = self.rotations.remembered_accounts.entry(key).or_default();
+        if account.since != since {
+            account.rounds.clear();
+        }
+        account.since = since;
+        account.rounds.extend(rounds);
+    }
+
+    /// An account comes into being: what is remembered of it counts again. Turns have yet to be seated
+    /// by it.
+    pub(super) fn restore_account(&mut self, key: &RotationKey, account: AccountIx) {
+        let Some(known) = self.rotations.remembered_accounts.remove(key) else { return };
+        let tags = known.tags.iter().filter(|(_, (_, number))| *number >= known.since);
+        for (&(tenant, level), &(tag, _)) in tags {
             if let Some(standing) = self.accounts.find(account, tenant, level) {
                 self.accounts.restore(standing, tag);
             }
         }
-        let (tenants, one) = (&self.tenants, self.rules.one_job);
-        let one = |tenant: TenantIx| Tag::step(one, tenants[tenant.0 as usize].weight);
-        self.accounts.begin_rounds(Some(account), one);
-        self.turns.indexes().into_iter().for_each(|turn| self.reseat(turn));
+        let (tenants, one_job) = (&self.tenants, self.rules.one_job);
+        let one = |tenant: TenantIx| Tag::step(one_job, tenants[tenant.0 as usize].weight);
+        match known.rounds.is_empty() {
+            true => self.accounts.begin_rounds(Some(account), one),
+            // Run times are charged in advance, and what was running is not corrected here any more.
+            false => self
+                .accounts
+                .resume_rounds(account, &known.rounds, |tenant| (one_job > 1).then(|| one(tenant))),
+        }
     }
 
     /// The counters of a limit as they were written out.
@@ -102,13 +133,19 @@ impl Scheduler {
         known.1.extend(tags);
     }
 
+    /// The last starts from these queues were charged to the account of this rotation.
+    pub fn restore_charged(&mut self, key: &RotationKey, queues: impl Iterator<Item = QueueIx>) {
+        let Some(account) = self.rotations.account_of(key) else { return };
+        queues.for_each(|queue| self.queue_mut(queue).charged = Some(account));
+    }
+
     /// Tags and limits are as they were, so rounds and places follow from them.
     pub fn begin(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
         self.rotations.restore_known(find);
-        let known = self.rotations.remembered_tags.keys().cloned().collect::<Vec<_>>();
+        let known = self.rotations.remembered_accounts.keys().cloned().collect::<Vec<_>>();
         for key in known {
             if let Some(account) = self.rotations.account_of(&key) {
-                self.restore_tags(&key, account);
+                self.restore_account(&key, account);
             }
         }
         let (tenants, one) = (&self.tenants, self.rules.one_job);

@@ -146,6 +146,16 @@ impl Rotation {
         &self.queues
     }
 
+    pub fn round(&self) -> Tag {
+        self.round
+    }
+
+    /// Its strategy, and its queues with their weights.
+    pub fn made_from(&self) -> (QueueStrategy, Vec<(QueueIx, Weight)>) {
+        let weights = self.slots.iter().map(|slot| slot.weight);
+        (self.strategy, self.queues.iter().copied().zip(weights).collect())
+    }
+
     pub fn place(&self, queue: QueueIx) -> Option<u32> {
         self.places.get(&queue).copied()
     }

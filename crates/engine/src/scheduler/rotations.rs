@@ -14,7 +14,7 @@ use crate::tenant::TenantIx;
 /// Sets of queues that are remembered.
 const MOST_SETS: usize = 4_096;
 /// Those of them that may have accounts of their own.
-pub(super) const MOST_SHARED_SETS: usize = 256;
+pub(crate) const MOST_SHARED_SETS: usize = 256;
 
 /// Whose queues take turns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +56,19 @@ pub(crate) struct ChangedRotation {
     pub key: RotationKey,
     pub round: Tag,
     pub tags: Vec<(QueueIx, Tag)>,
+    /// The rounds of its account, by level, that may have changed.
+    pub rounds: BTreeMap<i32, Tag>,
+}
+
+/// An account of a pool or set as it was before a restart.
+#[derive(Default)]
+pub(super) struct RememberedAccount {
+    /// The batch in which it began. Older tags are of another pool of that name.
+    pub since: u64,
+    /// By level. Not known in data of an older version.
+    pub rounds: BTreeMap<i32, Tag>,
+    /// Each with the batch after which it was so.
+    pub tags: BTreeMap<(TenantIx, i32), (Tag, u64)>,
 }
 
 /// What a rotation is made from.
@@ -87,8 +100,8 @@ pub(super) struct Rotations {
     pub forgotten: Vec<RotationKey>,
     /// As they were before a restart, until they are used again.
     pub remembered: BTreeMap<RotationKey, (Tag, BTreeMap<QueueName, Tag>)>,
-    /// The same for the tags of tenants in their accounts.
-    pub remembered_tags: BTreeMap<RotationKey, BTreeMap<(TenantIx, i32), Tag>>,
+    /// The same for their accounts.
+    pub remembered_accounts: BTreeMap<RotationKey, RememberedAccount>,
 }
 
 struct Entry {
@@ -152,9 +165,23 @@ impl Rotations {
         let state = |ix: RotationIx| {
             let entry = self.all[ix.0 as usize].as_mut()?;
             let (round, tags) = entry.rotation.take_changed()?;
-            Some(ChangedRotation { key: entry.key.clone(), round, tags })
+            Some(ChangedRotation { key: entry.key.clone(), round, tags, rounds: BTreeMap::new() })
         };
         std::mem::take(&mut self.changed).into_iter().filter_map(state).collect()
+    }
+
+    /// The round of a rotation.
+    pub fn round_of(&self, key: &RotationKey) -> Option<Tag> {
+        self.by_key.get(key).map(|ix| self.get(*ix).round())
+    }
+
+    /// What a set of queues with an account is made from.
+    pub fn set_with_account(
+        &self,
+        key: &RotationKey,
+    ) -> Option<(QueueStrategy, Vec<(QueueIx, Weight)>)> {
+        self.account_of(key).filter(|_| matches!(key, RotationKey::Set(_)))?;
+        self.by_key.get(key).map(|ix| self.get(*ix).made_from())
     }
 
     /// A job of this queue was handed out.
@@ -231,7 +258,10 @@ impl Scheduler {
         let entry = self.rotations.all[ix.0 as usize].as_ref().expect("it was just found");
         let (key, account) = (entry.key.clone(), entry.account);
         if let Some(account) = account.filter(|_| had.is_none()) {
-            self.restore_tags(&key, account);
+            self.restore_account(&key, account);
+            let queues = self.rotations.get(ix).queues().to_vec();
+            let turns = queues.iter().flat_map(|queue| self.turns_in(*queue)).collect::<Vec<_>>();
+            turns.into_iter().for_each(|turn| self.reseat(turn));
         }
         (ix, account)
     }

@@ -1,6 +1,8 @@
 //! Looking into the scheduler. Nothing here changes it.
 
-use rota_model::{ClassId, Seq};
+use std::collections::BTreeMap;
+
+use rota_model::{ClassId, QueueStrategy, Seq, Weight};
 
 use super::Scheduler;
 use super::account::{AccountIx, Owner, StandingIx};
@@ -105,7 +107,12 @@ impl Scheduler {
         gates.filter_map(|gate| Some((gate, self.limits.opening(gate, self.now).closed?)))
     }
 
-    /// Tags that were moved on since the last call.
+    /// Whether tags or rounds have changed since they were last taken.
+    pub fn has_changed_tags(&self) -> bool {
+        self.accounts.has_changed()
+    }
+
+    /// Tags that have changed since the last call.
     pub fn take_changed_tags(&mut self) -> Vec<ChangedTag> {
         let changed = self.accounts.take_changed();
         let tag = |ix: StandingIx| {
@@ -121,8 +128,30 @@ impl Scheduler {
         std::mem::take(&mut self.rotations.forgotten)
     }
 
+    /// Rotations that have served since the last call, or whose account has moved on.
     pub fn take_changed_rotations(&mut self) -> Vec<ChangedRotation> {
-        self.rotations.take_changed()
+        let served = self.rotations.take_changed().into_iter();
+        let mut changed: BTreeMap<_, _> = served.map(|one| (one.key.clone(), one)).collect();
+        for (account, level, round) in self.accounts.take_moved() {
+            let Owner::Shared(key) = self.accounts.owner(account) else { continue };
+            let Some(of_queues) = self.rotations.round_of(key) else { continue };
+            let rotation = changed.entry(key.clone()).or_insert_with(|| ChangedRotation {
+                key: key.clone(),
+                round: of_queues,
+                tags: Vec::new(),
+                rounds: BTreeMap::new(),
+            });
+            rotation.rounds.insert(level, round);
+        }
+        changed.into_values().collect()
+    }
+
+    /// What a set of queues with an account is made from.
+    pub fn set_with_account(
+        &self,
+        key: &RotationKey,
+    ) -> Option<(QueueStrategy, Vec<(QueueIx, Weight)>)> {
+        self.rotations.set_with_account(key)
     }
 
     /// Whose an account is.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::world::{World, concurrency, count, job, pool};
 use rota_engine::{Command, Config, Fetch, Preference, QueueSettings};
-use rota_model::{FairnessScope, QueueName, QueueStrategy, Seq, TenantId};
+use rota_model::{FairnessScope, PoolName, QueueName, QueueStrategy, Seq, TenantId};
 use serde_json::json;
 
 /// Dispatches on shared workers that are compared with what was shown before them.
@@ -336,4 +336,114 @@ fn after_a_restart() {
 fn before_anything_was_handed_out() {
     let scene = Scene::in_queues().tenant("a", 3, &["q"]).tenant("b", 1, &["q"]);
     assert_eq!(scene.shown(), BTreeMap::from([("a", 0.75), ("b", 0.25)]));
+}
+
+#[test]
+fn of_queues_that_nothing_was_handed_out_from() {
+    let scene = Scene::in_queues().tenant("a", 3, &["qa"]).tenant("b", 1, &["qb"]);
+    let scene = scene.tenant("c", 1, &["qb"]).tenant("idle", 1, &[]);
+    let expected = [("a", 0.5), ("b", 0.25), ("c", 0.25), ("idle", 0.0)];
+    assert_eq!(scene.shown(), BTreeMap::from(expected));
+    assert!(scene.shown()["idle"].is_sign_positive());
+}
+
+#[test]
+fn of_sets_after_a_restart() {
+    let queues: &[&str] = &["qa", "qb", "qc"];
+    let scene = Scene::in_pools().tenant("a", 10, &["qa"]).tenant("b", 5, &["qb"]);
+    let mut scene = scene.tenant("c", 1, &["qc"]).tenant("idle", 1, &[]);
+    let expected = BTreeMap::from([("a", 0.625), ("b", 0.3125), ("c", 0.0625), ("idle", 0.0)]);
+    for turn in 0..48 {
+        from(&["qa", "qb", "qc"])(&mut scene.world, turn);
+    }
+    for _ in 0..2 {
+        scene.world.crash(10);
+        assert_eq!(scene.shown(), expected);
+        assert!(scene.shown()["idle"].is_sign_positive());
+    }
+    // Nothing was handed out in the last minute.
+    scene.world.pass(120_000);
+    scene.world.crash(10);
+    assert_eq!(scene.shown(), expected);
+    scene.world.next(queues, round_robin).unwrap();
+    assert_eq!(scene.shown(), expected);
+}
+
+#[test]
+fn after_a_pool_was_deleted() {
+    let scene = Scene::in_pools().tenant("a", 10, &["qa"]).tenant("b", 5, &["qb"]);
+    let mut scene = scene.pool("p", &["qa", "qb"], "pool");
+    from(&["qa", "qb"])(&mut scene.world, 0);
+    (0..60).for_each(|turn| _ = from_pool("p")(&mut scene.world, turn));
+    let expected = BTreeMap::from([("a", 10.0 / 15.0), ("b", 5.0 / 15.0)]);
+    scene.world.apply(Command::RemovePool(PoolName::parse("p").unwrap()));
+    assert_eq!(scene.shown(), expected);
+    scene.world.crash(10);
+    assert_eq!(scene.shown(), expected);
+}
+
+#[test]
+fn of_a_tenant_at_its_cap_with_jobs_at_two_priorities() {
+    for scope in [FairnessScope::Queue, FairnessScope::Pool] {
+        let mut scene = Scene::new(scope).tenant("a", 1, &["q", "r"]).tenant("full", 9, &["q"]);
+        scene.world.tenant("full", json!({"fairness_weight": 9, "max_concurrency": 1}));
+        scene.world.enqueue(&job("full").queue("q").priority(3), 1);
+        scene.world.fetch_with(&["q", "r"], 1, |_| {});
+        assert_eq!(scene.shown(), BTreeMap::from([("a", 1.0), ("full", 0.0)]));
+    }
+}
+
+#[test]
+fn of_a_key_that_a_start_in_another_queue_closed() {
+    let mut scene = Scene::in_pools().tenant("a", 1, &["q1", "q2"]).tenant("x", 5, &[]);
+    for name in ["q1", "q2"] {
+        let waits = job("x").queue(name).limit(concurrency("k", 1));
+        scene.world.enqueue(&waits, 10);
+    }
+    scene.world.next(&["q1", "q2"], round_robin).unwrap();
+    start(&mut scene.world, &["q2"], "x");
+    assert_eq!(scene.shown(), BTreeMap::from([("a", 1.0), ("x", 0.0)]));
+}
+
+#[test]
+fn of_keys_and_types_that_are_stopped() {
+    for key in ["k", "type:t.held"] {
+        let mut scene = Scene::in_queues().tenant("a", 3, &["q"]).tenant("x", 1, &[]);
+        let held = job("x").queue("q").kind("t.held");
+        let held = if key == "k" { held.limit(concurrency("k", 5)) } else { held };
+        scene.world.enqueue(&held, 10);
+        (0..8).for_each(|turn| _ = from(&["q"])(&mut scene.world, turn));
+        assert_eq!(scene.shown(), BTreeMap::from([("a", 0.75), ("x", 0.25)]));
+        scene.world.say(key, json!({"concurrency": 0}), Some(100_000));
+        assert_eq!(scene.shown(), BTreeMap::from([("a", 1.0), ("x", 0.0)]));
+    }
+}
+
+#[test]
+fn in_a_queue_that_a_pool_has_named_before_it_was_there() {
+    let mut scene = Scene::in_pools().tenant("a", 1, &["qa"]).pool("p", &["qa", "qb"], "pool");
+    (0..8).for_each(|turn| _ = from_pool("p")(&mut scene.world, turn));
+    let mut scene = scene.tenant("b", 3, &["qb"]);
+    assert_eq!(scene.shown(), BTreeMap::from([("a", 0.25), ("b", 0.75)]));
+    assert_eq!(from_pool("p")(&mut scene.world, 0), "b");
+}
+
+#[test]
+fn of_a_tenant_whose_only_queue_is_closed() {
+    for full in [false, true] {
+        let mut scene = Scene::in_queues().tenant("a", 1, &["qa"]).tenant("b", 1, &["qb"]);
+        (0..8).for_each(|turn| _ = from(&["qa", "qb"])(&mut scene.world, turn));
+        assert_eq!(scene.shown(), BTreeMap::from([("a", 0.5), ("b", 0.5)]));
+        match full {
+            false => {
+                scene.world.apply(Command::PauseQueue(queue("qa")));
+            }
+            true => {
+                let settings = QueueSettings { concurrency: Some(1), ..QueueSettings::default() };
+                scene.world.apply(Command::ConfigureQueue(queue("qa"), settings));
+                start(&mut scene.world, &["qa"], "a");
+            }
+        }
+        assert_eq!(scene.shown(), BTreeMap::from([("a", 0.0), ("b", 1.0)]));
+    }
 }

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod caps;
+mod debts;
 mod entitled;
 mod figures;
 mod idle;

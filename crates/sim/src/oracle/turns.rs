@@ -145,9 +145,16 @@ impl Turns {
         }
     }
 
-    /// The process began anew.
+    /// The process began anew. Over several queues, who was far ahead still is.
     pub fn restarted(&mut self) {
-        self.pairs.values_mut().flatten().for_each(|(_, pair)| pair.disturb());
+        for ((account, _), pairs) in &mut self.pairs {
+            for pair in pairs.values_mut() {
+                match account {
+                    Account::Queue(_) => pair.disturb(),
+                    Account::Pool(_) | Account::Set(_) => pair.slack += pair.one,
+                }
+            }
+        }
     }
 }
 
