@@ -78,7 +78,8 @@ pub enum Reason {
         opens: Option<Millis>,
         /// When this job may start at the earliest, given those before it that are alike.
         lets_in: Option<Millis>,
-        /// Jobs of the key that carry other numbers wait as well and may start now.
+        /// Jobs of the key that carry other numbers wait as well. They may start now, or as soon as a
+        /// job ends and before this one may.
         overtaken: bool,
     },
     /// Every worker that asks for its queue is in a pool without room.
@@ -205,7 +206,9 @@ impl Engine {
             lets_in,
             overtaken: limit.gates.iter().any(|other| {
                 let waits = *other != gate && limits.gate(*other).available > 0;
-                waits && limits.opening(*other, self.scheduler.now()).free > 0
+                let numbers = limit.numbers(limits.gate(*other).numbers, wall);
+                let more = numbers.concurrency.is_none_or(|most| u64::from(most) > closed.limit);
+                waits && (slot && more || limits.opening(*other, self.scheduler.now()).free > 0)
             }),
         }
     }

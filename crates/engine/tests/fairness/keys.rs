@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::world::{World, concurrency, count, job, name, pool};
-use rota_engine::{Config, Fetch, Preference, WaiterId};
+use rota_engine::{Config, Fetch, Preference, Reason, WaiterId};
 use rota_model::{FairnessScope, QueueStrategy, Seq, TenantId};
 use serde_json::json;
 
@@ -281,4 +281,24 @@ fn so_does_one_that_was_raised_while_nothing_waited() {
     world.enqueue(&limited("a"), 10);
     let served = world.served(9);
     assert!(count(&served, "a") >= 2, "{served:?}");
+}
+
+#[test]
+fn a_job_at_a_full_key_is_said_to_be_overtaken_by_those_with_larger_numbers() {
+    let mut world = World::new();
+    let of = |most| job("t").limit(concurrency("k", most));
+    world.enqueue(&of(3), 6);
+    let small = world.enqueue(&of(1), 1)[0];
+    assert_eq!(world.fetch(9).len(), 3);
+    let held = |world: &World, seq: Seq| {
+        let explained = world.engine.explain(&world.target(seq));
+        let at_limit = |reason: &Reason| match reason {
+            Reason::Limit { limit, current, overtaken, .. } => Some((*limit, *current, *overtaken)),
+            _ => None,
+        };
+        explained.reasons.iter().find_map(at_limit)
+    };
+    assert_eq!(held(&world, small), Some((1, 3, true)));
+    let large = world.enqueue(&of(3), 1)[0];
+    assert_eq!(held(&world, large), Some((3, 3, false)));
 }

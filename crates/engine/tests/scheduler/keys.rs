@@ -100,7 +100,7 @@ fn weights_hold_for_starts_of_a_key_that_open_together_over_many_queues() {
     let ask = stand.ask(&queues, QueueStrategy::RoundRobin);
     let served = used_together(&mut stand, &ask, 10, |stand, pick| stand.end(&pick));
     let count = |id| {
-        let own = |class: &&ClassId| owners.iter().any(|owner| *owner == (**class, id));
+        let own = |class: &&ClassId| owners.contains(&(**class, id));
         served.iter().filter(own).count()
     };
     let counts = ["a", "b", "c"].map(count);

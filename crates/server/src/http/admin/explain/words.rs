@@ -138,10 +138,16 @@ fn limit_message(
         Strategy::Concurrency if limit == 0 => {
             format!("The limit '{key}' lets no job run; raise 'concurrency' with PUT {address}.")
         }
-        Strategy::Concurrency => format!(
-            "The limit '{key}' lets {limit} jobs run at once, and {current} do; wait for one to \
-             end, or raise 'concurrency' with PUT {address}."
-        ),
+        Strategy::Concurrency => {
+            let too_many = match current.saturating_sub(limit) {
+                0 => "one".to_owned(),
+                more => (more + 1).to_string(),
+            };
+            format!(
+                "The limit '{key}' lets {limit} jobs run at once, and {current} do; wait for \
+                 {too_many} to end, or raise 'concurrency' with PUT {address}."
+            )
+        }
         Strategy::Rate => format!(
             "The limit '{key}' lets {limit} jobs start in its period, and {current} have; it opens \
              at {}. Raise 'rate' with PUT {address}.",
