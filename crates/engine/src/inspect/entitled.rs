@@ -11,6 +11,8 @@ use crate::tenant::TenantIx;
 /// Accounts that are looked at to find out whether anybody could be served through them. Any further
 /// ones count as if somebody could.
 const ACCOUNTS_LOOKED_AT: usize = 4_096;
+/// Turns that are looked at one by one in all accounts together.
+const TURNS_LOOKED_AT: usize = 32_768;
 
 /// Shares of several tenants at one moment. Each account is looked at once.
 ///
@@ -24,6 +26,8 @@ pub(crate) struct Entitled<'a> {
     /// The sum of these.
     whole: u64,
     known: BTreeMap<AccountIx, Option<Eligible>>,
+    /// Turns that may still be looked at.
+    left: usize,
 }
 
 impl<'a> Entitled<'a> {
@@ -34,7 +38,8 @@ impl<'a> Entitled<'a> {
     }
 
     fn without_parts(engine: &'a Engine) -> Self {
-        Self { engine, parts: BTreeMap::new(), whole: 0, known: BTreeMap::new() }
+        let (parts, known) = Default::default();
+        Self { engine, parts, whole: 0, known, left: TURNS_LOOKED_AT }
     }
 
     pub fn share(&mut self, tenant: TenantIx) -> f64 {
@@ -86,7 +91,8 @@ impl<'a> Entitled<'a> {
 
     fn eligible(&mut self, account: AccountIx) -> &Option<Eligible> {
         let scheduler = &self.engine.scheduler;
-        self.known.entry(account).or_insert_with(|| scheduler.eligible(account))
+        let left = &mut self.left;
+        self.known.entry(account).or_insert_with(|| scheduler.eligible(account, left))
     }
 }
 

@@ -43,14 +43,15 @@ impl Eligible {
 type ByLevel = BTreeMap<i32, BTreeSet<TenantIx>>;
 
 impl Scheduler {
-    /// Who could be served the next job through an account; `None` when nobody has jobs waiting.
-    pub fn eligible(&self, account: AccountIx) -> Option<Eligible> {
+    /// Who could be served the next job through an account; `None` when nobody has jobs waiting. Takes
+    /// from `left` the turns that were looked at, and looks at no more than that.
+    pub fn eligible(&self, account: AccountIx, left: &mut usize) -> Option<Eligible> {
         let (queues, closed) = self.open_queues(account);
         let open = !queues.is_empty();
         // If none may hand out jobs, they count as open.
         let (queues, closed) = if open { (queues, closed) } else { (closed, queues) };
-        let useless = self.useless_seats(&queues, &closed, account);
-        let mut in_line = self.waiting_for_open_starts(&queues, account);
+        let useless = self.useless_seats(&queues, &closed, account, left);
+        let mut in_line = self.waiting_for_open_starts(&queues, account, left);
         let has_seat = |level: i32, tenant: &TenantIx| {
             let useless = useless.get(&(level, *tenant)).copied().unwrap_or(0);
             let standing = self.accounts.find(account, *tenant, level);
@@ -154,13 +155,16 @@ impl Scheduler {
         open: &[QueueIx],
         closed: &[QueueIx],
         account: AccountIx,
+        left: &mut usize,
     ) -> BTreeMap<(i32, TenantIx), u32> {
-        let in_closed = self.seated_in(closed, account).take(LOOKED_AT);
-        let in_open = self.seated_in(open, account).take(LOOKED_AT);
-        let in_open = in_open.filter(|(_, turn)| !self.could_start(*turn));
         let mut seats = BTreeMap::new();
-        for (level, turn) in in_closed.chain(in_open) {
-            *seats.entry((level, self.turns.get(turn).tenant)).or_default() += 1;
+        for (queues, are_open) in [(closed, false), (open, true)] {
+            for (level, turn) in self.seated_in(queues, account).take(LOOKED_AT.min(*left)) {
+                *left -= 1;
+                if !(are_open && self.could_start(turn)) {
+                    *seats.entry((level, self.turns.get(turn).tenant)).or_default() += 1;
+                }
+            }
         }
         seats
     }
@@ -190,17 +194,23 @@ impl Scheduler {
     }
 
     /// Tenants that have a job which no limit holds, but no offer: there are fewer starts than tenants.
-    fn waiting_for_open_starts(&self, queues: &[QueueIx], account: AccountIx) -> ByLevel {
+    fn waiting_for_open_starts(
+        &self,
+        queues: &[QueueIx],
+        account: AccountIx,
+        left: &mut usize,
+    ) -> ByLevel {
         let lists = queues.iter().flat_map(|queue| {
             let limits = self.queue(*queue).contended.iter();
             let known = limits.filter(|limit| self.limits.exists(**limit));
             known.filter_map(|limit| self.limits.limit(*limit).waitlists.get(queue))
         });
-        let turns = lists.flat_map(|list| Waitlist::without_offer(list)).take(LOOKED_AT);
+        let turns = lists.flat_map(|list| Waitlist::without_offer(list)).take(LOOKED_AT.min(*left));
         let may_start =
             |turn: &TurnIx, class| !self.is_kept_out(*turn) && self.closed_gate(class).is_none();
         let mut tenants = ByLevel::new();
         for (turn, ((_, _, class), _)) in turns {
+            *left -= 1;
             let is = self.turns.get(turn);
             if may_start(&turn, class) && self.accounts.find(account, is.tenant, is.level).is_some()
             {
