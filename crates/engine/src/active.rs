@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use ahash::RandomState;
 use rota_model::{ClassId, Millis, PoolName, Seq, WorkerId};
 
+use crate::scheduler::limits::LimitIx;
 use crate::scheduler::{AccountIx, Size};
 
 pub(crate) struct Actives {
@@ -37,6 +38,9 @@ pub(crate) struct Active {
     pub charged: u64,
     /// Where that was charged.
     pub account: Option<AccountIx>,
+    /// Limits that remember its start, and for when, by their clock. Those of before a restart are not
+    /// known.
+    pub counted: [Option<(LimitIx, i64)>; 3],
 }
 
 impl Active {

@@ -41,7 +41,7 @@ pub struct Restore {
     /// Jobs in the lane of each class, and their bytes: counted once, not one by one.
     refilled: Vec<(u64, u64)>,
     /// Jobs that were put off because a limit was reached.
-    put_off: Vec<(Seq, ClassId)>,
+    put_off: Vec<(Seq, ClassId, Millis)>,
 }
 
 impl Restore {
@@ -116,7 +116,7 @@ impl Restore {
             (State::Scheduled | State::Retryable, Some(due)) => {
                 engine.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
                 if live.held {
-                    self.put_off.push((seq, class));
+                    self.put_off.push((seq, class, due));
                 }
             }
             (State::Available, _) if !live.held => {
@@ -199,8 +199,8 @@ impl Restore {
                 engine.count_refilled(ClassId(index as u32), jobs, bytes);
             }
         }
-        for (seq, class) in std::mem::take(&mut self.put_off) {
-            engine.scheduler.rebook(seq, class);
+        for (seq, class, due) in std::mem::take(&mut self.put_off) {
+            engine.scheduler.rebook(seq, class, due);
         }
         engine.make_pool_accounts();
         for (partition, state) in &self.limit_states {
@@ -357,6 +357,7 @@ impl Restore {
                 pool: live.pool.clone(),
                 charged: engine.cost_of(live.class),
                 account: None,
+                counted: [None; 3],
             },
         );
         engine.scheduler.was_active(live.class, live.pool.as_ref());

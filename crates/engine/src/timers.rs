@@ -23,8 +23,8 @@ impl Timers {
         self.0.insert((due, seq), timer);
     }
 
-    pub fn remove(&mut self, due: Millis, seq: Seq) -> bool {
-        self.0.remove(&(due, seq)).is_some()
+    pub fn remove(&mut self, due: Millis, seq: Seq) -> Option<Timer> {
+        self.0.remove(&(due, seq))
     }
 
     pub fn next(&self) -> Option<Millis> {

@@ -25,6 +25,7 @@ impl Engine {
             self.idle.next_look(),
             self.idle_limits.next().map(|at| self.in_monotonic_time(at)),
             self.scheduler.is_sweeping().then_some(0),
+            self.scheduler.has_early_openings().then_some(0),
             (!self.retries.is_empty()).then_some(0),
             self.classes.is_sweeping().then_some(0),
             (!self.following.is_empty()).then_some(0),
@@ -89,7 +90,7 @@ impl Engine {
             self.expire_override(limit);
             return true;
         }
-        if self.end_due_throttle(self.now.wall) || self.sweep_one() {
+        if self.end_due_throttle(self.now.wall) || self.sweep_one() || self.bring_forward_one() {
             return true;
         }
         if self.look_at_one_idle() || self.forget_one_idle_limit() {
@@ -109,11 +110,8 @@ impl Engine {
         }
         let Timer { attempt, pauses, size, .. } = timer;
         let job = Waiting { attempt, pauses, ..Waiting::fresh(size) };
-        let booking = self.scheduler.unbook(seq);
+        self.scheduler.put_off_is_over(seq);
         self.make_ready(seq, timer.class, job, false);
-        if let Some(booking) = booking {
-            self.scheduler.put_off_is_over(seq, timer.class, booking);
-        }
         true
     }
 
@@ -131,11 +129,11 @@ impl Engine {
     /// Takes a job that waits, in whatever way, out of where it waits.
     pub(crate) fn leave_waiting(&mut self, live: &Live) {
         let size = Size::of(u64::from(live.bytes));
+        self.scheduler.unbook(live.seq);
         match (live.state, live.due) {
             (State::Scheduled | State::Retryable, Some(due)) => {
                 let found = self.timers.remove(due, live.seq);
-                debug_assert!(found, "a job that waits for a time has a timer");
-                self.scheduler.unbook(live.seq);
+                debug_assert!(found.is_some(), "a job that waits for a time has a timer");
                 self.count_out(live.class, live.state, size);
             }
             (State::Available, _) if !live.held => self.leave_lane(live.seq, live.class),

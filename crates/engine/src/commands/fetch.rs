@@ -83,8 +83,11 @@ impl Engine {
         let outcome = self.scheduler.started(pick, ask, charged)?;
         let job = outcome.job;
         self.count_start(class, job.size);
-        for (limit, numbers) in outcome.timed {
-            self.journal.started(limit, numbers, self.scheduler.now().mono as i64);
+        let counted_at = self.scheduler.now().mono as i64;
+        let mut counted = [None; 3];
+        for (place, (limit, numbers)) in counted.iter_mut().zip(outcome.timed) {
+            self.journal.started(limit, numbers, counted_at);
+            *place = Some((limit, counted_at));
         }
         self.count_dispatch(queue, class, seq, &job, ask);
         self.count_charge(queue, outcome.account, Dispatches::ONE);
@@ -120,6 +123,7 @@ impl Engine {
             pool,
             charged,
             account: outcome.account,
+            counted,
         };
         self.active.insert(seq, active);
         let event = self.job_ref(seq, class);
@@ -203,6 +207,12 @@ impl Engine {
             self.meters.undo_start(meter, wall);
         }
         self.count_charge(ix, active.account, one);
+        for (limit, at) in active.counted.into_iter().flatten() {
+            if self.scheduler.limits().exists(limit) {
+                self.scheduler.undo_start(limit, at);
+                self.journal.start_undone(limit);
+            }
+        }
         if let Some(pool) = active.pool.as_ref().filter(|name| self.has_pool(name)) {
             self.pool_watch.dispatches(pool).add(one, wall);
             self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), one);

@@ -1,14 +1,13 @@
 //! Jobs that would start, may not, and do not want to wait.
 
 use rota_model::mutation::Mutation;
-use rota_model::{Ending, OnLimit, State};
+use rota_model::{Ending, Millis, OnLimit, Seq, State};
 
-use crate::command::later;
-use crate::scheduler::{Swept, Waiting};
+use crate::scheduler::{Forward, Swept, Waiting};
 use crate::timers::Timer;
 use crate::{Engine, EventKind};
 
-/// Jobs that are dropped or put off in the step that found that they may not start.
+/// Jobs that are dropped, put off or brought forward in the step that found that they are to be.
 const AT_ONCE: usize = 64;
 
 impl Engine {
@@ -16,7 +15,7 @@ impl Engine {
     /// for a million jobs to be dropped.
     pub(crate) fn sweep_a_few(&mut self) {
         for _ in 0..AT_ONCE {
-            if !self.sweep_one() {
+            if !self.sweep_one() && !self.bring_forward_one() {
                 return;
             }
         }
@@ -51,18 +50,33 @@ impl Engine {
     }
 
     fn put_off(&mut self, swept: &Swept) {
-        let (seq, class) = (swept.seq, swept.class);
-        let mono = self.scheduler.now().mono as i64;
-        let at = self.scheduler.book(swept, self.config.reschedule_ms);
-        let due = later(self.wall(), (at - mono).max(1) as u64);
-        self.out.mutations.push(Mutation::Postpone { seq, due });
-        let state = State::Scheduled;
-        if let Some(live) = self.watch.get_mut(seq) {
-            (live.state, live.due, live.held) = (state, Some(due), true);
-        }
-        let event = self.job_ref(seq, class);
-        self.emit(EventKind::Scheduled { job: event, due });
+        let due = self.scheduler.book(swept, self.config.reschedule_ms, self.wall());
         let Waiting { attempt, pauses, size, .. } = swept.job;
-        self.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
+        let (class, state) = (swept.class, State::Scheduled);
+        self.come_back_at(due, swept.seq, Timer { class, attempt, pauses, size, state });
+    }
+
+    /// Lets one job that was put off come back earlier; false when there is none.
+    pub(crate) fn bring_forward_one(&mut self) -> bool {
+        let Some(Forward { seq, was, due }) = self.scheduler.bring_forward(self.wall()) else {
+            return false;
+        };
+        let timer = self.timers.remove(was, seq);
+        debug_assert!(timer.is_some(), "a job that was put off has a timer");
+        if let Some(timer) = timer {
+            self.count_out(timer.class, timer.state, timer.size);
+            self.come_back_at(due, seq, timer);
+        }
+        true
+    }
+
+    fn come_back_at(&mut self, due: Millis, seq: Seq, timer: Timer) {
+        self.out.mutations.push(Mutation::Postpone { seq, due });
+        if let Some(live) = self.watch.get_mut(seq) {
+            (live.state, live.due, live.held) = (State::Scheduled, Some(due), true);
+        }
+        let event = self.job_ref(seq, timer.class);
+        self.emit(EventKind::Scheduled { job: event, due });
+        self.wait_until(due, seq, timer);
     }
 }

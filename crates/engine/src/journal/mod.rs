@@ -21,7 +21,7 @@ use rota_model::{LimitNumbers, QueueName, Rate, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::Engine;
-use crate::scheduler::limits::LimitIx;
+use crate::scheduler::limits::{LimitIx, LimitState};
 use crate::scheduler::{Owner, RotationKey, Tag};
 use crate::tenant::{Tally, TenantIx, TenantState};
 
@@ -44,6 +44,9 @@ pub(crate) struct Journal {
     tenants: Vec<Did>,
     pub unwritten: Unwritten,
     limits: BTreeMap<LimitIx, LimitDelta>,
+    /// Limits of which a start was undone in the batch under way. They are written out with it: no entry
+    /// takes back what an older one has.
+    undone: BTreeSet<LimitIx>,
     pub dispatches: DispatchJournal,
     /// What has changed since it was written out, with the batch in which that began.
     dirty: VecDeque<(u64, Thing)>,
@@ -136,6 +139,10 @@ impl Journal {
         }
     }
 
+    pub fn start_undone(&mut self, limit: LimitIx) {
+        self.undone.insert(limit);
+    }
+
     fn limit_changed(&mut self, limit: LimitIx, number: u64) {
         if self.dirty_limits.insert(limit) {
             self.dirty.push_back((number, Thing::Limit(limit)));
@@ -179,6 +186,9 @@ impl Engine {
         if entries > 0 || self.scheduler.has_changed_tags() {
             let entry = self.write_entry();
             out.push(Mutation::Journal(entry.into()));
+        }
+        for limit in std::mem::take(&mut self.journal.undone) {
+            self.write_undone(limit, out);
         }
         for _ in 0..self.journal.owes(entries, self.config.journal_entries) {
             self.write_one_out(out);
@@ -339,10 +349,23 @@ impl Engine {
         }
     }
 
+    /// As [`Self::write_limit_out`], also when nothing is left: entries that are there say otherwise.
+    fn write_undone(&self, ix: LimitIx, out: &mut Vec<Mutation>) {
+        let (as_of, now) = (self.journal.number, self.scheduler.now());
+        let limits = self.scheduler.limits();
+        if limits.exists(ix) {
+            let limit = limits.limit(ix);
+            let none = || LimitState { as_of, ..LimitState::default() };
+            let state = limit.state(as_of, now).unwrap_or_else(none);
+            out.push(put(Kind::LimitState, &limit.partition.name(), &state));
+        }
+    }
+
     /// Before a limit is forgotten: nothing of it may come back.
     pub(crate) fn forget_limit(&mut self, ix: LimitIx) {
         let name = self.scheduler.limits().limit(ix).partition.name();
         self.journal.limits.remove(&ix);
+        self.journal.undone.remove(&ix);
         self.out.mutations.push(Mutation::Remove(Kind::LimitState, name.into()));
         self.scheduler.forget_limit(ix);
         self.limit_watch.forget(ix);

@@ -13,6 +13,7 @@
 mod account;
 mod admin;
 mod ask;
+mod bookings;
 mod deferring;
 mod entitlement;
 mod fetches;
@@ -52,6 +53,7 @@ mod waking;
 
 pub(crate) use account::{AccountIx, Owner};
 pub(crate) use ask::{Ask, Pick, Queues as AskedQueues};
+pub(crate) use bookings::Forward;
 pub(crate) use entitlement::Eligible;
 pub(crate) use fetches::Waits;
 pub(crate) use lane::Waiting;

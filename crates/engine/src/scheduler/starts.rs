@@ -274,6 +274,7 @@ impl Scheduler {
             if limit.is_timed() {
                 timed.push((ix, limit.numbers(own, now.wall)));
             }
+            self.may_open_early(ix);
         }
         timed
     }

@@ -6,6 +6,7 @@ use ahash::RandomState;
 use rota_model::{ClassId, PoolName, Seq, TenantId, Weight};
 
 use super::account::Accounts;
+use super::bookings::Booking;
 use super::fetches::Fetches;
 use super::following::Changing;
 use super::lane::{Lanes, Place, Waiting};
@@ -15,7 +16,6 @@ use super::pool::Pools;
 use super::queue::Queue;
 use super::rotations::Rotations;
 use super::size::Size;
-use super::sweeps::Booking;
 use super::turn::{TurnIx, Turns};
 use super::types::{TypeIx, Types};
 use crate::Now;
@@ -48,8 +48,10 @@ pub(crate) struct Scheduler {
     pub(super) fetches: Fetches,
     /// Lanes whose jobs are dropped or put off, because they would start and may not.
     pub(super) sweeps: VecDeque<ClassId>,
-    /// Jobs that were put off, until they may start.
+    /// Jobs that were put off, until they start.
     pub(super) bookings: HashMap<Seq, Booking, RandomState>,
+    /// Limits that may open before the first job that is booked at them comes back.
+    pub(super) to_bring_forward: BTreeSet<LimitIx>,
     /// Lanes of jobs that do not wait for limits, and wait because a key is paused.
     pub(super) paused_lanes: BTreeMap<LimitIx, BTreeSet<ClassId>>,
     /// Such lanes whose pause may be over.
@@ -207,6 +209,7 @@ impl Scheduler {
             fetches: Fetches::new(config.caps.waiting_fetches),
             sweeps: VecDeque::new(),
             bookings: HashMap::with_hasher(hasher.clone()),
+            to_bring_forward: BTreeSet::new(),
             paused_lanes: BTreeMap::new(),
             to_place_again: VecDeque::new(),
             to_serve: ServeList::default(),

@@ -1,24 +1,13 @@
 //! Jobs that would start, may not, and do not want to wait: they are dropped or put off, a few at a
 //! time.
 
-use rota_model::{ClassId, LimitNumbers, Seq};
+use rota_model::{ClassId, Seq};
 
 use super::Scheduler;
+use super::bookings::Booking;
 use super::lane::{Lane, Place, Waiting};
-use super::limits::{Closed, Gate, GateIx, LimitIx, Strategy, WaitNotice};
+use super::limits::{Closed, GateIx, LimitIx};
 use super::notice::Notice;
-
-/// The farthest that a job is put off for want of a slot.
-const LONGEST_MS: u64 = 3_600_000;
-
-/// A job that was put off, until it may start, and what was said then.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Booking {
-    limit: LimitIx,
-    told: WaitNotice,
-    /// It is known when the limit will let it in, and others come after it.
-    has_place: bool,
-}
 
 /// A job that left its lane because a limit is reached.
 pub(crate) struct Swept {
@@ -27,6 +16,8 @@ pub(crate) struct Swept {
     pub job: Waiting,
     pub gate: GateIx,
     pub closed: Closed,
+    /// It was put off before.
+    pub booking: Option<Booking>,
 }
 
 impl Scheduler {
@@ -55,8 +46,8 @@ impl Scheduler {
                 && !closed.paused
                 && let Some((seq, job)) = self.pop(class)
             {
-                self.unbook(seq);
-                return Some(Swept { seq, class, job, gate, closed });
+                let booking = self.unbook(seq);
+                return Some(Swept { seq, class, job, gate, closed, booking });
             }
             self.end_sweep(class);
         }
@@ -98,76 +89,5 @@ impl Scheduler {
             self.place_lane(class);
         }
         true
-    }
-
-    /// The moment to which a job is put off: the first at which its limit lets it in after those that
-    /// were put off before. `step_ms` where it is not known when a slot will be free.
-    pub fn book(&mut self, swept: &Swept, step_ms: u64) -> i64 {
-        let (now, step) = (self.now, step_ms.max(1));
-        let gate = self.limits.gate(swept.gate);
-        let (ix, numbers) = (gate.limit, gate.numbers);
-        let limit = self.limits.limit_mut(ix);
-        let has_place = swept.closed.opens.is_some();
-        let at = if has_place {
-            limit.booked += 1;
-            limit.lets_in(numbers, limit.booked - 1, now)
-        } else {
-            limit.put_off = limit.put_off.saturating_add(1);
-            now.mono as i64 + (step * u64::from(limit.put_off)).min(LONGEST_MS) as i64
-        };
-        let told = (swept.closed.strategy, now.mono);
-        self.bookings.insert(swept.seq, Booking { limit: ix, told, has_place });
-        at.max(now.mono as i64 + 1)
-    }
-
-    /// A job that may have been put off is due, or gone.
-    pub fn unbook(&mut self, seq: Seq) -> Option<Booking> {
-        if self.bookings.is_empty() {
-            return None;
-        }
-        let booking = self.bookings.remove(&seq)?;
-        if booking.has_place && self.limits.exists(booking.limit) {
-            let limit = self.limits.limit_mut(booking.limit);
-            limit.booked = limit.booked.saturating_sub(1);
-        }
-        Some(booking)
-    }
-
-    /// A job that was put off before a restart. Which limit it met is not known: the first that counts
-    /// starts in time has a place for it.
-    pub fn rebook(&mut self, seq: Seq, class: ClassId) {
-        let limits = &self.limits;
-        let mut gates = self.class(class).gates.iter().map(|gate| limits.gate(*gate));
-        let numbers = |gate: &Gate| limits.limit(gate.limit).numbers(gate.numbers, self.now.wall);
-        let is_timed = |numbers: LimitNumbers| numbers.rate.or(numbers.throttle).is_some();
-        let timed = gates.clone().find(|gate| is_timed(numbers(gate)));
-        let Some(gate) = timed.or_else(|| gates.next()) else { return };
-        let (limit, numbers, has_place) = (gate.limit, numbers(gate), timed.is_some());
-        let strategy = match (numbers.throttle, numbers.rate) {
-            (Some(_), _) => Strategy::Throttle,
-            (None, Some(_)) => Strategy::Rate,
-            (None, None) => Strategy::Concurrency,
-        };
-        self.limits.limit_mut(limit).booked += u64::from(has_place);
-        let told = (strategy, self.now.mono);
-        self.bookings.insert(seq, Booking { limit, told, has_place });
-    }
-
-    /// A job that was put off is back. It is said that it may start when it may, at the latest when it
-    /// does: the clock of limits may be behind the one by which the job came back.
-    pub fn put_off_is_over(&mut self, seq: Seq, class: ClassId, booking: Booking) {
-        if self.closed_gate(class).is_some() {
-            self.bookings.insert(seq, Booking { has_place: false, ..booking });
-        } else {
-            let Booking { limit, told, .. } = booking;
-            self.notices.push(Notice::LimitReleased { limit, class, head: seq, told });
-        }
-    }
-
-    /// A job starts: if it was put off and came back too early, it is said now that it may.
-    pub(super) fn tell_put_off_starts(&mut self, seq: Seq, class: ClassId) {
-        if let Some(Booking { limit, told, .. }) = self.unbook(seq) {
-            self.notices.push(Notice::LimitReleased { limit, class, head: seq, told });
-        }
     }
 }

@@ -231,9 +231,18 @@ impl Scheduler {
         }
     }
 
+    /// A start at this moment did not happen: everybody who waits for the limit looks again.
+    pub fn undo_start(&mut self, limit: LimitIx, at: i64) {
+        let is = self.limits.limit_mut(limit);
+        is.undo_start(at);
+        self.to_wake.extend(is.sleepers.buckets().map(|bucket| (limit, bucket)));
+        self.may_open_early(limit);
+    }
+
     /// What is said about a limit has changed: everybody who waits for it looks again.
     pub(super) fn limit_changed(&mut self, limit: LimitIx) {
         self.pause_may_be_over(limit);
+        self.may_open_early(limit);
         let is = self.limits.limit_mut(limit);
         is.said += 1;
         self.to_wake.extend(is.sleepers.buckets().map(|bucket| (limit, bucket)));

@@ -77,6 +77,9 @@ impl World {
                 self.enter(backoff.seq, Into::State(State::Retryable), scene)?;
                 self.back_off(backoff, scene)
             }
+            Mutation::Postpone { seq, due } if self.is_put_off(*seq) => {
+                self.bring_forward(*seq, *due)
+            }
             Mutation::Postpone { seq, due } => {
                 self.enter(*seq, Into::State(State::Scheduled), scene)?;
                 self.check_swept(*seq, OnLimit::Reschedule)?;
@@ -241,6 +244,20 @@ impl World {
         ensure(!self.waits_for_pause(&job.class), Rule::Limit, || {
             format!("job {seq} was swept away, {wish:?}, though its key was paused")
         })
+    }
+
+    /// A limit put the job off, and it has not come back.
+    fn is_put_off(&self, seq: Seq) -> bool {
+        let live = self.jobs.get(&seq).and_then(Job::live);
+        live.is_some_and(|live| live.state == State::Scheduled && live.held)
+    }
+
+    /// A job that was put off comes back earlier than it was told, never later.
+    fn bring_forward(&mut self, seq: Seq, due: Millis) -> Check {
+        let was = self.jobs.get(&seq).and_then(Job::live).and_then(|live| live.due);
+        let earlier = due > self.wall && was.is_some_and(|was| due < was);
+        ensure(earlier, Rule::Limit, || format!("job {seq} was put off from {was:?} to {due}"))?;
+        self.postpone(seq, due)
     }
 
     fn postpone(&mut self, seq: Seq, due: Millis) -> Check {

@@ -51,6 +51,10 @@ impl World {
             _ => None,
         });
         let class = self.jobs.get(&live.seq).map(|job| job.class.clone());
+        let undelivered = causes.iter().any(|cause| matches!(cause, Cause::Undelivered));
+        if let (true, Some(class), Some(started)) = (undelivered, &class, live.started) {
+            self.undo_start(class, started);
+        }
         if let (Some(until), Some(class), Some(_)) = (until, class, ready.undo) {
             self.pause_key(&class, until)?;
         }

@@ -30,6 +30,8 @@ struct Start {
     started: i64,
     /// The longest period that the start itself was held by.
     period: i64,
+    /// Nobody received the job: it may be counted, and need not be.
+    undone: bool,
 }
 
 /// Starts older than this matter to nobody.
@@ -53,12 +55,13 @@ impl Key {
     /// Starts that the server must know of: a key may be forgotten when nothing of it started for a
     /// while. Of those that no period held it need not know.
     fn known(&self, wall: Millis) -> impl Iterator<Item = &Start> {
-        let next = self.starts.iter().skip(1).map(|start| start.started).chain([wall.0]);
+        let starts: Vec<&Start> = self.starts.iter().filter(|start| !start.undone).collect();
+        let next = starts.iter().skip(1).map(|start| start.started).chain([wall.0]);
         let is_last =
-            |(start, next): (&Start, i64)| next - start.started >= start.period.max(LEAST_KEPT_MS);
-        let pairs: Vec<_> = self.starts.iter().zip(next).collect();
+            |(start, next): (&&Start, i64)| next - start.started >= start.period.max(LEAST_KEPT_MS);
+        let pairs: Vec<_> = starts.iter().zip(next).collect();
         let forgotten = pairs.into_iter().rposition(is_last).map_or(0, |last| last + 1);
-        self.starts[forgotten..].iter().filter(|start| start.period > 0)
+        starts.into_iter().skip(forgotten).filter(|start| start.period > 0)
     }
 
     /// How many of those are within the period before now, by the times that are shown.
@@ -196,9 +199,20 @@ impl World {
                 }
             }
             key.starts.retain(|start| start.moment.latest + FORGOTTEN_MS > at);
-            key.starts.push(Start { moment: Moment::new(at, wall), started: wall.0, period });
+            let moment = Moment::new(at, wall);
+            key.starts.push(Start { moment, started: wall.0, period, undone: false });
         }
         Ok(())
+    }
+
+    /// A job of this class that started then was received by nobody.
+    pub(super) fn undo_start(&mut self, class: &Class, started: Millis) {
+        for (partition, _) in self.limits_of(class) {
+            let key = self.limits.entry(partition).or_default();
+            let mut starts = key.starts.iter_mut().rev();
+            let start = starts.find(|start| start.started == started.0 && !start.undone);
+            start.into_iter().for_each(|start| start.undone = true);
+        }
     }
 
     /// What operators say about limits.

@@ -30,7 +30,8 @@ impl Applier<'_> {
 
     pub(super) fn postpone(&self, seq: Seq, due: Millis) -> Result<(), Fault> {
         let changed = self.run(
-            "UPDATE live SET state = 0, due = ?2, held = 1 WHERE seq = ?1 AND state = 1",
+            "UPDATE live SET state = 0, due = ?2, held = 1 WHERE seq = ?1 \
+             AND (state = 1 OR state = 0 AND held = 1)",
             (key(seq), due.0),
         )?;
         one(changed, "postpone", seq)

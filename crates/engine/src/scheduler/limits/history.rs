@@ -28,6 +28,11 @@ impl History {
         }
     }
 
+    /// As [`super::Window::undo`].
+    pub fn undo(&mut self, at: i64) {
+        super::take_one_off(&mut self.starts, at);
+    }
+
     fn put_together(&mut self, now: i64) {
         let mut merged: VecDeque<(i64, u32)> = VecDeque::new();
         let mut first_at = i64::MIN;

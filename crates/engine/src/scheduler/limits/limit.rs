@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::order::KeyOrder;
 use super::pace::Pace;
+use super::places::Places;
 use super::table::GateIx;
 use super::{History, Sleepers, Strategy, Waitlist, Window};
 use crate::Now;
@@ -58,6 +59,8 @@ pub(crate) struct Limit {
     pub(super) windows: Vec<Window>,
     pub(super) history: History,
     pub(super) pace: Pace,
+    /// What it was before the last start.
+    pace_before: Option<Pace>,
     pub row: LimitRow,
     /// How often `row` has changed.
     pub said: u32,
@@ -68,8 +71,7 @@ pub(crate) struct Limit {
     pub sleepers: Sleepers,
     /// When to look whether it has opened, by what closes it. Monotonic.
     pub timers: BTreeMap<Bucket, u64>,
-    /// Jobs that were put off until it opens for them.
-    pub booked: u64,
+    pub places: Places,
     /// How often in a row jobs were put off for want of a slot.
     pub put_off: u32,
 }
@@ -178,6 +180,7 @@ impl Limit {
             windows: Vec::new(),
             history: History::default(),
             pace: Pace::none(),
+            pace_before: None,
             row: LimitRow::default(),
             said: 0,
             gates: BTreeSet::new(),
@@ -185,7 +188,7 @@ impl Limit {
             order: KeyOrder::default(),
             sleepers: Sleepers::default(),
             timers: BTreeMap::new(),
-            booked: 0,
+            places: Places::default(),
             put_off: 0,
         }
     }
@@ -315,9 +318,21 @@ impl Limit {
         self.watch(numbers);
         self.windows.iter_mut().for_each(|window| window.record(mono, 1));
         self.history.record(mono, 1);
+        self.pace_before = Some(self.pace);
         match numbers.throttle {
             Some(rate) => self.pace.record(rate, mono),
             None => self.pace.note(mono),
+        }
+    }
+
+    /// A start at this moment did not happen. The next one may be where it was if none came after it.
+    pub fn undo_start(&mut self, at: i64) {
+        self.windows.iter_mut().for_each(|window| window.undo(at));
+        self.history.undo(at);
+        if self.pace.started_us() == at.saturating_mul(1_000)
+            && let Some(before) = self.pace_before.take()
+        {
+            self.pace = before;
         }
     }
 
@@ -393,20 +408,34 @@ impl Limit {
         self.history.last().map(|last| last.saturating_add(kept))
     }
 
-    /// When a job will be let in that has so many others before it.
-    pub fn lets_in(&self, own: LimitNumbers, ahead: u64, now: Now) -> i64 {
+    /// When a job will be let in that has so many others before it, if they start at the instants for
+    /// which they are booked, the last of them then. They may have other numbers: at the latest when
+    /// their starts do not count any more.
+    pub fn lets_in(&self, own: LimitNumbers, ahead: u64, last: Option<i64>, now: Now) -> i64 {
         let mono = now.mono as i64;
         let numbers = self.numbers(own, now.wall);
-        let windows = [numbers.rate, numbers.throttle].into_iter().flatten().map(|rate| {
-            let limit = u64::from(rate.limit.max(1));
-            let opens = self.window_for(rate.period_ms).and_then(|window| {
-                window.opens_within(rate.period_ms, rate.limit, ahead % limit + 1)
-            });
-            let periods = i64::try_from((ahead / limit).saturating_mul(rate.period_ms));
-            opens.unwrap_or(mono).max(mono).saturating_add(periods.unwrap_or(i64::MAX))
+        let soonest = |after: &dyn Fn(u64) -> i64, distance_ms: u64| {
+            let distance = i64::try_from(distance_ms).unwrap_or(i64::MAX);
+            let alone = last.map(|last| after(0).max(last.saturating_add(distance)));
+            after(ahead).min(alone.unwrap_or(i64::MAX))
+        };
+        let windows = [numbers.rate, numbers.throttle].into_iter().flatten();
+        let windows = windows
+            .map(|rate| soonest(&|ahead| self.room_after(rate, ahead, mono), rate.period_ms));
+        let paced = numbers.throttle.map(|rate| {
+            soonest(&|ahead| self.pace.after_ms(rate, ahead), rate.interval_us().div_ceil(1_000))
         });
-        let paced = numbers.throttle.map(|rate| self.pace.after_ms(rate, ahead));
         windows.chain(paced).max().unwrap_or(mono)
+    }
+
+    /// When a window has room for one more after so many others.
+    fn room_after(&self, rate: Rate, ahead: u64, mono: i64) -> i64 {
+        let limit = u64::from(rate.limit.max(1));
+        let opens = self
+            .window_for(rate.period_ms)
+            .and_then(|window| window.opens_within(rate.period_ms, rate.limit, ahead % limit + 1));
+        let periods = i64::try_from((ahead / limit).saturating_mul(rate.period_ms));
+        opens.unwrap_or(mono).max(mono).saturating_add(periods.unwrap_or(i64::MAX))
     }
 }
 

@@ -4,6 +4,8 @@
 //! of one key share counters, and each is held by its own numbers. A [`Waitlist`] is who waits for a key
 //! in one queue.
 
+use std::collections::VecDeque;
+
 mod gates;
 mod history;
 mod kept;
@@ -11,6 +13,7 @@ mod limit;
 mod line;
 mod order;
 mod pace;
+mod places;
 mod sleepers;
 mod table;
 mod waitlist;
@@ -52,4 +55,14 @@ impl Strategy {
             Strategy::Pause => "pause",
         }
     }
+}
+
+/// Takes one start at exactly this moment off; whether there was one.
+fn take_one_off(starts: &mut VecDeque<(i64, u32)>, at: i64) -> bool {
+    let Ok(place) = starts.binary_search_by_key(&at, |&(at, _)| at) else { return false };
+    starts[place].1 -= 1;
+    if starts[place].1 == 0 {
+        starts.remove(place);
+    }
+    true
 }

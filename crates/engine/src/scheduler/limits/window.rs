@@ -54,6 +54,12 @@ impl Window {
         }
     }
 
+    /// A start at this moment did not happen. It stays counted where it was put together with later ones:
+    /// then it cannot be told from them.
+    pub fn undo(&mut self, at: i64) {
+        self.total -= u64::from(super::take_one_off(&mut self.starts, at));
+    }
+
     /// What lies more than a period back counts no more.
     fn forget(&mut self, now: i64) {
         while let Some(&(at, n)) = self.starts.front()

@@ -1,0 +1,178 @@
+//! When jobs that were put off come back.
+//!
+//! A booking is a job's claim to an instant at which its limit will let it in. Each limit lets its
+//! booked jobs in by their order: first those that came back while it was still closed, because
+//! others had started late; then the rest. No instant is later than it must be: where the limit
+//! opens before the earliest of them, the first job is brought forward.
+
+use rota_model::{ClassId, LimitNumbers, Millis, Seq};
+
+use super::Scheduler;
+use super::limits::{Gate, LimitIx, Strategy, WaitNotice};
+use super::notice::Notice;
+use super::sweeps::Swept;
+use crate::command::later;
+
+/// The farthest that a job is put off for want of a slot.
+const LONGEST_MS: u64 = 3_600_000;
+
+/// A job that was put off, until it starts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Booking {
+    limit: LimitIx,
+    class: ClassId,
+    /// Why it was put off, and since when it has been.
+    told: WaitNotice,
+    /// When it comes back, by the wall clock.
+    due: Millis,
+    /// The instant at which the limit will let it in. `None` if that is not known, and when the job
+    /// is back.
+    at: Option<i64>,
+    /// It had come back before.
+    again: bool,
+}
+
+/// A booked job that comes back earlier than it was told.
+pub(crate) struct Forward {
+    pub seq: Seq,
+    pub was: Millis,
+    pub due: Millis,
+}
+
+impl Scheduler {
+    /// When a job that is put off comes back: at the first instant at which its limit lets it in after
+    /// those before it. `step_ms` where it is not known when a slot will be free.
+    pub fn book(&mut self, swept: &Swept, step_ms: u64, wall: Millis) -> Millis {
+        let (now, step) = (self.now, step_ms.max(1));
+        let mono = now.mono as i64;
+        let gate = self.limits.gate(swept.gate);
+        let (ix, numbers) = (gate.limit, gate.numbers);
+        let before = swept.booking.filter(|booking| booking.limit == ix);
+        let again = before.is_some();
+        let limit = self.limits.limit_mut(ix);
+        let has_place = swept.closed.opens.is_some();
+        let at = if has_place {
+            let (ahead, last) = limit.places.before(again);
+            limit.lets_in(numbers, ahead, last, now).max(mono + 1)
+        } else {
+            limit.put_off = limit.put_off.saturating_add(1);
+            mono + (step * u64::from(limit.put_off)).min(LONGEST_MS) as i64
+        };
+        if has_place {
+            limit.places.add(at, swept.seq, again);
+        }
+        let due = later(wall, (at - mono) as u64);
+        let told = (swept.closed.strategy, before.map_or(now.mono, |booking| booking.told.1));
+        let (class, at) = (swept.class, has_place.then_some(at));
+        self.bookings.insert(swept.seq, Booking { limit: ix, class, told, due, at, again });
+        due
+    }
+
+    /// A job that may have been put off starts, is put off again, or is gone.
+    pub fn unbook(&mut self, seq: Seq) -> Option<Booking> {
+        if self.bookings.is_empty() {
+            return None;
+        }
+        let booking = self.bookings.remove(&seq)?;
+        if self.limits.exists(booking.limit) {
+            let places = &mut self.limits.limit_mut(booking.limit).places;
+            places.is_gone(seq);
+            booking.at.into_iter().for_each(|at| places.remove(at, seq, booking.again));
+            self.may_open_early(booking.limit);
+        }
+        Some(booking)
+    }
+
+    /// A job that was put off before a restart until then. Which limit it met is not known: the first
+    /// that counts starts in time has a place for it.
+    pub fn rebook(&mut self, seq: Seq, class: ClassId, due: Millis) {
+        let limits = &self.limits;
+        let mut gates = self.class(class).gates.iter().map(|gate| limits.gate(*gate));
+        let numbers = |gate: &Gate| limits.limit(gate.limit).numbers(gate.numbers, self.now.wall);
+        let is_timed = |numbers: LimitNumbers| numbers.rate.or(numbers.throttle).is_some();
+        let timed = gates.clone().find(|gate| is_timed(numbers(gate)));
+        let Some(gate) = timed.or_else(|| gates.next()) else { return };
+        let (limit, numbers) = (gate.limit, numbers(gate));
+        let strategy = match (numbers.throttle, numbers.rate) {
+            (Some(_), _) => Strategy::Throttle,
+            (None, Some(_)) => Strategy::Rate,
+            (None, None) => Strategy::Concurrency,
+        };
+        let in_mono = |due: Millis| (self.now.mono as i64).saturating_add(due.since(self.now.wall));
+        let at = timed.map(|_| in_mono(due));
+        at.into_iter().for_each(|at| self.limits.limit_mut(limit).places.add(at, seq, false));
+        let (told, again) = ((strategy, self.now.mono), false);
+        self.bookings.insert(seq, Booking { limit, class, told, due, at, again });
+    }
+
+    /// The time until which a job was put off has come.
+    pub fn put_off_is_over(&mut self, seq: Seq) {
+        let Some(booking) = self.bookings.get_mut(&seq) else { return };
+        let Booking { limit, again, .. } = *booking;
+        let at = booking.at.take();
+        if self.limits.exists(limit) {
+            let places = &mut self.limits.limit_mut(limit).places;
+            at.into_iter().for_each(|at| places.remove(at, seq, again));
+            places.came_back(seq);
+            self.may_open_early(limit);
+        }
+    }
+
+    /// A job starts. If it was put off, it is released only now: one that is merely back may be put off
+    /// again.
+    pub(super) fn tell_put_off_starts(&mut self, seq: Seq, class: ClassId) {
+        if let Some(Booking { limit, told, .. }) = self.unbook(seq) {
+            self.notices.push(Notice::LimitReleased { limit, class, head: seq, told });
+        }
+    }
+
+    /// Something has happened after which a limit may open before the first job that is booked at it
+    /// comes back.
+    pub(super) fn may_open_early(&mut self, limit: LimitIx) {
+        if self.limits.limit(limit).places.has_booked() {
+            self.to_bring_forward.insert(limit);
+        }
+    }
+
+    pub fn has_early_openings(&self) -> bool {
+        !self.to_bring_forward.is_empty()
+    }
+
+    /// The next job that is brought forward. When it is back, so may be the one behind it.
+    pub fn bring_forward(&mut self, wall: Millis) -> Option<Forward> {
+        while let Some(limit) = self.to_bring_forward.pop_first() {
+            self.steps += 1;
+            if let Some(forward) = self.bring_first_forward(limit, wall) {
+                return Some(forward);
+            }
+        }
+        None
+    }
+
+    fn bring_first_forward(&mut self, ix: LimitIx, wall: Millis) -> Option<Forward> {
+        if !self.limits.exists(ix) {
+            return None;
+        }
+        let (earliest, seq) = self.limits.limit(ix).places.first()?;
+        let Booking { class, due: was, at, again, .. } = *self.bookings.get(&seq)?;
+        let gate = self.gates_of(class).find(|gate| self.limits.gate(*gate).limit == ix)?;
+        let closed = self.limits.opening(gate, self.now).closed;
+        if closed.is_some_and(|closed| closed.paused || closed.opens.is_none()) {
+            return None;
+        }
+        let (now, numbers) = (self.now, self.limits.gate(gate).numbers);
+        let mono = now.mono as i64;
+        let limit = self.limits.limit_mut(ix);
+        // Those that are back go first.
+        let new = limit.lets_in(numbers, limit.places.waiting(), None, now).max(mono + 1);
+        let due = later(wall, (new - mono) as u64);
+        if new >= earliest || due >= was {
+            return None;
+        }
+        limit.places.remove(at?, seq, again);
+        limit.places.add(new, seq, again);
+        let booking = self.bookings.get_mut(&seq)?;
+        (booking.at, booking.due) = (Some(new), due);
+        Some(Forward { seq, was, due })
+    }
+}

@@ -1,0 +1,63 @@
+//! Jobs that were put off until their limit lets them in.
+
+use std::collections::BTreeSet;
+
+use rota_model::Seq;
+
+/// Instants are those of the clock of limits, in milliseconds.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    /// Put off once, by the instant for which they are booked.
+    once: BTreeSet<(i64, Seq)>,
+    /// Came back while the limit was still closed. They go before all that have not come back yet,
+    /// whatever instants those have.
+    again: BTreeSet<(i64, Seq)>,
+    /// Came back, and have not started yet.
+    back: BTreeSet<Seq>,
+}
+
+impl Places {
+    pub fn add(&mut self, at: i64, seq: Seq, again: bool) {
+        self.booked_mut(again).insert((at, seq));
+    }
+
+    pub fn remove(&mut self, at: i64, seq: Seq, again: bool) {
+        self.booked_mut(again).remove(&(at, seq));
+    }
+
+    pub fn came_back(&mut self, seq: Seq) {
+        self.back.insert(seq);
+    }
+
+    pub fn is_gone(&mut self, seq: Seq) {
+        self.back.remove(&seq);
+    }
+
+    fn booked_mut(&mut self, again: bool) -> &mut BTreeSet<(i64, Seq)> {
+        if again { &mut self.again } else { &mut self.once }
+    }
+
+    /// How many are booked before a job that is put off now, and for when the last of them is.
+    pub fn before(&self, again: bool) -> (u64, Option<i64>) {
+        let once = Some(&self.once).filter(|_| !again);
+        let sets = || once.into_iter().chain([&self.again]);
+        let count = sets().map(|set| set.len() as u64).sum();
+        (count, sets().filter_map(|set| set.last()).map(|&(at, _)| at).max())
+    }
+
+    /// How many came back and have not started yet.
+    pub fn waiting(&self) -> u64 {
+        self.back.len() as u64
+    }
+
+    pub fn has_booked(&self) -> bool {
+        !self.once.is_empty() || !self.again.is_empty()
+    }
+
+    /// The earliest instant for which a job is booked, and the job that comes first in the order.
+    pub fn first(&self) -> Option<(i64, Seq)> {
+        let (once, again) = (self.once.first(), self.again.first());
+        let earliest = once.into_iter().chain(again).map(|&(at, _)| at).min()?;
+        Some((earliest, again.or(once)?.1))
+    }
+}

@@ -1,0 +1,59 @@
+//! Claims that nobody received do not use limits up.
+
+use crate::world::{World, job};
+use rota_engine::Command;
+use serde_json::{Value, json};
+
+fn once_an_hour(how: &str) -> Value {
+    json!({"key": "k", how: {"limit": 1, "period": "PT1H"}})
+}
+
+fn take_back(world: &mut World) {
+    let claimed = world.fetch(1).remove(0);
+    world.pass(50);
+    world.apply(Command::Undelivered(vec![(claimed.seq, claimed.attempt)]));
+}
+
+#[test]
+fn a_claim_that_nobody_received_leaves_the_limit_open() {
+    for how in ["rate", "throttle"] {
+        let mut world = World::new();
+        let jobs = world.enqueue(&job("a").limit(once_an_hour(how)), 2);
+        take_back(&mut world);
+        let got = world.fetch(2);
+        assert_eq!(got.iter().map(|claimed| claimed.seq).collect::<Vec<_>>(), jobs[..1], "{how}");
+        assert!(world.fetch(1).is_empty(), "{how}: this one counts");
+    }
+}
+
+#[test]
+fn a_claim_that_nobody_received_does_not_count_after_a_restart_and_others_do() {
+    for how in ["rate", "throttle"] {
+        let mut world = World::new();
+        world.enqueue(&job("a").limit(once_an_hour(how)), 2);
+        take_back(&mut world);
+        world.crash(100);
+        assert_eq!(world.fetch(2).len(), 1, "{how}");
+        world.crash(100);
+        assert!(world.fetch(2).is_empty(), "{how}");
+        world.pass(3_600_000);
+        assert_eq!(world.fetch(2).len(), 1, "{how}");
+    }
+}
+
+#[test]
+fn other_starts_of_the_same_moment_and_later_ones_stay_counted() {
+    let mut world = World::new();
+    let limit = json!({"key": "k", "rate": {"limit": 3, "period": "PT1H"}});
+    world.enqueue(&job("a").limit(limit), 6);
+    let first = world.fetch(2).remove(0);
+    world.pass(1_000);
+    assert_eq!(world.fetch(2).len(), 1);
+    assert!(world.fetch(1).is_empty());
+    world.apply(Command::Undelivered(vec![(first.seq, first.attempt)]));
+    assert_eq!(world.fetch(2).len(), 1);
+    world.crash(100);
+    assert!(world.fetch(2).is_empty());
+    world.pass(3_598_900);
+    assert_eq!(world.fetch(6).len(), 1, "an hour after the one of the first moment that counts");
+}
