@@ -1,8 +1,9 @@
 //! When there will be room for what is refused now, in milliseconds.
 
-use rota_model::{QueueName, State};
+use rota_model::{Millis, QueueName, State};
 
 use crate::Engine;
+use crate::meters::{SLOT_MS, SLOTS, slot_of};
 use crate::tenant::TenantIx;
 
 const SHORTEST: u64 = 1_000;
@@ -12,10 +13,14 @@ const LONGEST: u64 = 3_600_000;
 const LOOK_AHEAD: usize = 1_000;
 
 impl Engine {
-    /// Until so many jobs of a tenant have left, by what was started in the last minute.
+    /// Until so many jobs of a tenant have left, by what it started lately.
     pub(super) fn until_gone(&self, ix: TenantIx, jobs: u64) -> u64 {
-        let left = u64::try_from(self.minute_of(ix).started).unwrap_or(0);
-        (jobs * 60_000).checked_div(left).unwrap_or(60_000).clamp(SHORTEST, LONGEST)
+        let tenant = self.tenants.get(ix);
+        let counted = tenant.counters.iter().flat_map(|all| all.minute.slots());
+        let uncounted = self.journal.uncounted(tenant);
+        let uncounted = uncounted.map(|did| (slot_of(did.at), did.tally));
+        let starts = counted.chain(uncounted).map(|(slot, tally)| (slot, tally.started));
+        time_to_start(jobs, starts, self.wall()).unwrap_or(60_000).clamp(SHORTEST, LONGEST)
     }
 
     /// Until so many of a tenant's scheduled jobs are due: exact when they are among the next of all,
@@ -34,11 +39,81 @@ impl Engine {
         (last.0 - self.wall().0).max(1) as u64
     }
 
-    /// Until a queue has room, by what was started in the last minute.
+    /// Until a queue has room, by what was started from it lately.
     pub(super) fn until_drained(&self, name: &QueueName, excess: u64, in_bytes: bool) -> u64 {
         let Some(ix) = self.queues.find(name) else { return SHORTEST };
-        let left = self.queues.get(ix).stats.dispatches.sum(self.wall()).jobs();
+        let dispatches = self.queues.get(ix).stats.dispatches.slots();
+        let starts = dispatches.map(|(slot, dispatches)| (slot, dispatches.count));
         let jobs = if in_bytes { 1 } else { excess };
-        (jobs * 60_000).checked_div(left).unwrap_or(5_000).clamp(SHORTEST, LONGEST)
+        time_to_start(jobs, starts, self.wall()).unwrap_or(5_000).clamp(SHORTEST, LONGEST)
+    }
+}
+
+/// The slot under way and so many before it tell the current rate.
+const RECENT_SLOTS: u32 = 2;
+
+/// How long it takes to start so many jobs, in ms, by the starts in each slot of the last minute; `None`
+/// if there are none. The rate is that of the last 10 to 15 s, or since the first start. If all starts
+/// are older, it is that of the whole minute, and nothing is to be expected sooner than the time that has
+/// passed since the last of them.
+fn time_to_start(jobs: u64, slots: impl Iterator<Item = (u32, i32)>, now: Millis) -> Option<u64> {
+    let current = slot_of(now);
+    let since = |slot: u32| (now.0 - i64::from(slot) * SLOT_MS).max(SHORTEST as i64) as u64;
+    let (mut recent, mut minute) = (0i64, 0i64);
+    let (mut first, mut last) = (None, None);
+    for (slot, starts) in slots.filter(|(slot, starts)| slot + SLOTS > current && *starts != 0) {
+        minute += i64::from(starts);
+        recent += if slot + RECENT_SLOTS >= current { i64::from(starts) } else { 0 };
+        (first, last) = (first.or(Some(slot)), Some(slot));
+    }
+    let rate_of = |starts: i64| u64::try_from(starts).ok().filter(|starts| *starts > 0);
+    if let Some(starts) = rate_of(recent) {
+        let begun = first?.max(current.saturating_sub(RECENT_SLOTS));
+        return Some(jobs.saturating_mul(since(begun)) / starts);
+    }
+    let by_minute = jobs.saturating_mul(60_000) / rate_of(minute)?;
+    Some(by_minute.max(since(last?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: i64 = 1_770_000_000_000;
+
+    /// Starts by the second after [`START`], and when room is asked for.
+    fn wait(jobs: u64, starts: &[(i64, i32)], after_s: i64) -> Option<u64> {
+        let at = |second: i64| Millis(START + second * 1_000);
+        let slots = starts.iter().map(|(second, starts)| (slot_of(at(*second)), *starts));
+        time_to_start(jobs, slots, at(after_s))
+    }
+
+    #[test]
+    fn it_follows_the_current_rate() {
+        let fast: Vec<_> = (0..10).map(|second| (second, 20)).collect();
+        assert_eq!(wait(50, &fast, 10), Some(2_500));
+        let slower: Vec<_> =
+            (0..50).map(|second| (second, if second < 30 { 20 } else { 1 })).collect();
+        assert_eq!(wait(50, &slower, 50), Some(50_000));
+        let faster: Vec<_> =
+            (0..50).map(|second| (second, if second < 30 { 1 } else { 20 })).collect();
+        assert_eq!(wait(50, &faster, 50), Some(2_500));
+    }
+
+    #[test]
+    fn after_the_last_start_it_becomes_longer() {
+        let starts = [(0, 100), (5, 100)];
+        assert_eq!(
+            [20, 50, 60].map(|now| wait(1, &starts, now)),
+            [15_000, 45_000, 55_000].map(Some)
+        );
+        assert_eq!(wait(300, &starts, 50), Some(90_000));
+        assert_eq!(wait(1, &starts, 70), None);
+        assert_eq!(wait(1, &[(0, 3), (1, -3)], 2), None, "nobody received them");
+    }
+
+    #[test]
+    fn a_slow_rate_is_that_of_the_minute() {
+        assert_eq!(wait(1, &[(0, 1), (20, 1), (40, 1)], 55), Some(20_000));
     }
 }

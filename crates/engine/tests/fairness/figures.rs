@@ -89,7 +89,7 @@ fn how_long_jobs_waited_in_the_last_minute_survives_a_crash() {
 }
 
 #[test]
-fn retry_after_follows_what_was_started_in_the_last_minute() {
+fn retry_after_follows_what_was_started_lately() {
     let mut world = world();
     world.tenant("a", json!({"max_queue_depth": 440}));
     let wait = |world: &mut World| match world.try_enqueue(&[job("a")], 0) {
@@ -97,15 +97,18 @@ fn retry_after_follows_what_was_started_in_the_last_minute() {
         other => panic!("{other:?}"),
     };
     start_in_pool(&mut world, 60);
-    world.pass(60_000);
-    // 60 in a minute: one in a second.
-    assert_eq!(wait(&mut world), 1_000);
-    world.pass(5_000);
+    world.tenant("a", json!({"max_queue_depth": 411}));
+    world.pass(10_000);
+    // 60 in ten seconds, and 30 have to go.
+    assert_eq!(wait(&mut world), 5_000);
+    world.pass(35_000);
+    assert_eq!(wait(&mut world), 45_000, "nothing was started for as long");
+    world.pass(20_000);
     assert_eq!(wait(&mut world), 60_000, "nothing was started in the last minute");
 }
 
 #[test]
-fn a_full_queue_says_when_to_try_again_by_the_last_minute() {
+fn a_full_queue_says_when_to_try_again_by_what_was_started_lately() {
     let mut world = World::new();
     let bounds = rota_engine::Bounds {
         max_depth: 100,
@@ -125,8 +128,10 @@ fn a_full_queue_says_when_to_try_again_by_the_last_minute() {
         Reply::Refused(Refusal::QueueFull { retry_ms, .. }) => retry_ms.unwrap(),
         other => panic!("{other:?}"),
     };
-    world.pass(60_000);
-    assert_eq!(wait(&mut world), 2_000, "one in two seconds");
+    world.pass(10_000);
+    assert_eq!(wait(&mut world), 1_000, "three in a second, and at least a second");
+    world.pass(50_000);
+    assert_eq!(wait(&mut world), 60_000, "nothing was started for as long");
     world.pass(5_000);
     assert_eq!(wait(&mut world), 5_000, "nothing is known");
 }
