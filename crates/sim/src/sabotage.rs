@@ -49,6 +49,8 @@ pub enum Sabotage {
     SecretBounds,
     /// What was said about a pool is not heeded.
     SecretPool,
+    /// The queues of a pool do not take turns.
+    SecretOrder,
     /// Every command looks at all waiting jobs.
     Scan,
     /// The engine knows of a job that nobody brought.
@@ -171,6 +173,10 @@ impl Sabotage {
                     starvation: None,
                     ..(**config).clone()
                 };
+                Command::PutPool(name.clone(), Box::new(config))
+            }
+            (Sabotage::SecretOrder, Command::PutPool(name, config)) => {
+                let config = PoolConfig { strategy: QueueStrategy::Strict, ..(**config).clone() };
                 Command::PutPool(name.clone(), Box::new(config))
             }
             (Sabotage::GhostJob, Command::Enqueue(enqueue)) => Command::Enqueue(enqueue.clone()),

@@ -111,6 +111,11 @@ fn shares_of_each_queue_where_they_should_be_of_all() {
 }
 
 #[test]
+fn queues_that_do_not_take_turns() {
+    assert!(finds_by(Theme::PoolScope, Sabotage::SecretOrder, &[Rule::PassedOver]));
+}
+
+#[test]
 fn own_workers_that_cost_nothing_where_they_should() {
     assert!(finds(Sabotage::FreeOwnWorkers, &[Rule::Fair]));
 }

@@ -17,6 +17,7 @@ impl World {
         self.control_tenants(&step.command);
         self.control_limits(&step.command);
         self.control_pools(&step.command);
+        self.control_queue_turns(&step.command);
         match &step.command {
             Command::PauseQueue(name) => {
                 self.queues.entry(name.clone()).or_default().paused = true;

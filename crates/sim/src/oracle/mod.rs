@@ -19,6 +19,7 @@ mod lifecycle;
 mod limits;
 mod moment;
 mod pools;
+mod queue_turns;
 mod quotas;
 mod replies;
 mod scene;

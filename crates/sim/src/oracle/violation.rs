@@ -32,6 +32,8 @@ pub enum Rule {
     Throttle,
     /// A queue got less than it is guaranteed.
     Starved,
+    /// A tenant was served from its other queues for too long.
+    PassedOver,
     /// More came in than a quota or a bound allows, or less.
     Quota,
     /// A fetch without its answer, or with two.

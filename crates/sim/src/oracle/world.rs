@@ -14,6 +14,7 @@ use rota_model::{
 use super::limits::{Key, Partition};
 use super::moment::Restart;
 use super::pools::Pool;
+use super::queue_turns::QueueTurns;
 use super::tenants::Tenant;
 use super::turns::Turns;
 
@@ -48,6 +49,7 @@ pub struct World {
     /// The tenants that the limits on disk count for, by their names there.
     pub limit_rows: BTreeMap<String, Option<TenantId>>,
     pub pools: BTreeMap<PoolName, Pool>,
+    pub queue_turns: QueueTurns,
     /// Queues that fetches without a pool named together, in pool scope.
     pub sets: BTreeSet<Vec<QueueName>>,
     pub turns: Turns,
@@ -181,6 +183,7 @@ impl World {
             limits: BTreeMap::new(),
             limit_rows: BTreeMap::new(),
             pools: BTreeMap::new(),
+            queue_turns: QueueTurns::default(),
             sets: BTreeSet::new(),
             turns: Turns::default(),
         }
@@ -223,6 +226,7 @@ impl World {
         arrivals.for_each(|arrival| arrival.after_with_its_batch(&restart));
         self.turns.restarted();
         self.restart_pools();
+        self.queue_turns = QueueTurns::default();
         let default_timeout = self.config.timeout_ms;
         for job in self.jobs.values_mut() {
             let timeout = job.class.policy.timeout_ms.unwrap_or(default_timeout);
