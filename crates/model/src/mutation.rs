@@ -32,8 +32,8 @@ pub enum Mutation {
     },
     /// An active job failed and will be retried when it is due: it is retryable.
     Backoff(Backoff),
-    /// A job that was available is put off because a limit is reached: it is scheduled and held. All else
-    /// stays.
+    /// A job that was available is put off because a limit is reached: it is scheduled and held. One that
+    /// was put off comes back at another time. All else stays.
     Postpone {
         seq: Seq,
         due: Millis,
