@@ -69,7 +69,18 @@ fn the_history_has_a_point_for_each_period() {
     let past = "since=2020-01-01T00:00:00Z&until=2020-01-01T01:00:00Z";
     let past = server.get(&format!("/ojs/v1/admin/stats/history?period=1m&{past}")).expect(200);
     assert_eq!(past["data"], json!([]));
-    server.get("/ojs/v1/admin/stats/history?period=2m").expect_error(400, "invalid_request");
+    for bad in [
+        "admin/stats/history?period=2m",
+        "admin/stats/history?perod=1m",
+        "admin/stats?limit=1",
+        "admin/fairness?tenant=a",
+        "cron?enabled=maybe",
+        "admin/tenants?cursor=a&page=2",
+        "admin/workers?cursor=a&page=2",
+        "cron?cursor=a&offset=2",
+    ] {
+        server.get(&format!("/ojs/v1/{bad}")).expect_error(400, "invalid_request");
+    }
     let endless = "/ojs/v1/admin/stats/history?period=1m&since=2000-01-01T00:00:00Z";
     server.get(endless).expect_error(422, "invalid_request");
 }

@@ -78,7 +78,7 @@ impl ByName {
             return Err(ApiError::validation(field, text)
                 .hint("Follow 'next_cursor' with ?cursor=... to go on; that has no end."));
         }
-        let after = params.get("cursor").unwrap_or_default().to_owned();
+        let after = params.cursor()?.unwrap_or_default().to_owned();
         Ok(Self { after, skip, limit, page })
     }
 

@@ -55,7 +55,7 @@ pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let more = ["enabled", "tenant", "tenant_id"];
     let mut by_name = ByName::offsets(&params, &more, 1000, 1000)?;
-    let enabled = params.get("enabled").map(|text| text == "true");
+    let enabled = params.flag("enabled")?;
     let tenant = tenant_of(&params)?;
     // A tenant's schedules are known by their names alone.
     if let Some(tenant) = &tenant

@@ -55,7 +55,7 @@ impl Window {
             )
             .hint("Follow 'next_cursor' with ?cursor=... to go on; that has no end."));
         }
-        let after = params.get("cursor").map(parse_cursor).transpose()?;
+        let after = params.cursor()?.map(parse_cursor).transpose()?;
         let order = match params.get("order") {
             None | Some("desc") => Order::NewestFirst,
             Some("asc") => Order::OldestFirst,

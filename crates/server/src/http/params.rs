@@ -80,6 +80,28 @@ impl Params {
         })
     }
 
+    /// The place to go on from. It is refused together with the number of a page or entry: both would
+    /// apply, and pass over entries.
+    pub fn cursor(&self) -> Result<Option<&str>, ApiError> {
+        let Some(cursor) = self.get("cursor") else { return Ok(None) };
+        let other = ["page", "offset"].into_iter().find(|name| self.get(name).is_some());
+        other.map_or(Ok(Some(cursor)), |name| {
+            let text = format!("'cursor' and '{name}' do not go together.");
+            Err(ApiError::invalid_request(text).detail("field", name))
+        })
+    }
+
+    /// `true` or `false`.
+    pub fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
+            Some(_) => Err(ApiError::invalid_request(format!("'{name}' must be true or false."))
+                .detail("field", name)),
+        }
+    }
+
     /// A comma-separated list, also when the parameter is repeated.
     pub fn list(&self, name: &str) -> Vec<String> {
         let values = self.0.iter().filter(|(key, _)| key == name);

@@ -18,6 +18,7 @@ const MOST_TENANTS: u64 = 1_000;
 pub(super) const SLICE: usize = 2_000;
 
 pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResult {
+    params.only(&["limit"])?;
     let limit = params.number("limit", 1, MOST_TENANTS, 100)? as usize;
     let (shares, dispatched) = match caller() {
         Some(own) => {

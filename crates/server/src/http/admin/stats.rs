@@ -18,7 +18,8 @@ const MOST_POINTS: i64 = 5_000;
 /// Under this name the statistics of all queues together are kept.
 const ALL_QUEUES: &str = "";
 
-pub(in crate::http) async fn totals(State(app): Shared) -> ApiResult {
+pub(in crate::http) async fn totals(State(app): Shared, params: Params) -> ApiResult {
+    params.only(&[])?;
     if let Some(tenant) = caller() {
         return of_tenant(&app, tenant).await;
     }
@@ -84,6 +85,7 @@ async fn queues_of(app: &App, name: Option<&str>) -> Result<Vec<String>, ApiErro
 }
 
 pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiResult {
+    params.only(&["period", "since", "until", "queue"])?;
     let word = params.get("period").unwrap_or("5m");
     let (step_ms, stored) = match word {
         "1m" => (60_000, Period::Minute),

@@ -30,7 +30,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
         return Err(ApiError::validation("page", text)
             .hint("Follow 'next_cursor' with ?cursor=... to go on; that has no end."));
     }
-    let after = params.get("cursor").map(|cursor| {
+    let after = params.cursor()?.map(|cursor| {
         LimitName::from_cursor(cursor).ok_or_else(|| {
             let text = "'cursor' is none that this list gave out.";
             ApiError::invalid_request(text).detail("field", "cursor")

@@ -43,7 +43,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
                 .detail("field", "sort"));
         }
     };
-    let after = params.get("cursor").map(str::to_owned);
+    let after = params.cursor()?.map(str::to_owned);
     if after.is_some() && most.is_some() {
         return Err(ApiError::invalid_request("A cursor goes only with sort=id.")
             .hint("Use 'page' for other orders."));
