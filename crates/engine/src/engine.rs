@@ -134,7 +134,7 @@ impl Engine {
     /// plays a part in it.
     pub fn apply(&mut self, entropy: u64, command: Command) -> Reply {
         self.entropy = Entropy(entropy);
-        self.scheduler.begin_command();
+        self.scheduler.begin_upkeep();
         let reply = match command {
             Command::Enqueue(enqueue) => self.enqueue(enqueue),
             Command::Fetch(fetch) => self.fetch(fetch),

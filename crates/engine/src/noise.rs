@@ -6,7 +6,7 @@ use rota_model::{Millis, State};
 
 use crate::command::later;
 use crate::median::Median;
-use crate::tenant::TenantIx;
+use crate::tenant::{Tally, TenantIx};
 use crate::{Engine, EventKind, FairStrategy, Throttle};
 
 /// How often tenants are looked at.
@@ -17,27 +17,26 @@ const SLICE: usize = 512;
 /// What to look at, and what it is compared with.
 #[derive(Default)]
 pub(crate) struct Noise {
-    /// Tenants that did something since the last look, or were noisy at it, each once. A throttle may
-    /// end, or the others may become quieter, while a noisy tenant does nothing.
+    /// Tenants for the next look, each once: whoever did something in the last minute, has active
+    /// jobs or was noisy. All of them make up what is usual, and a tenant that does nothing may become
+    /// noisy, or stop being so, when the others change.
     touched: Vec<TenantIx>,
-    /// One of them did something: what is usual may have changed.
-    acted: bool,
     /// Those still to be learnt from, and then listened to.
     to_learn: VecDeque<TenantIx>,
     pending: VecDeque<TenantIx>,
     next: u64,
-    /// What is usual is being learnt anew.
-    learning: bool,
     learnt: Learnt,
+    /// Tenants that have living jobs or did something in the last minute, as of when each was last
+    /// looked at.
+    present: usize,
     /// Waiting jobs of the tenants that have any, as of when each was last looked at.
     depths: Median,
     usual: Usual,
 }
 
-/// What the tenants that did something did together.
+/// What the tenants did together in the last minute.
 #[derive(Default, Clone, Copy)]
 struct Learnt {
-    tenants: usize,
     enqueued: u64,
     enqueuing: usize,
     /// Parts of executions that failed, and of how many tenants.
@@ -51,7 +50,6 @@ struct Usual {
     depth: f64,
     enqueued: f64,
     errors: f64,
-    tenants: usize,
     enqueuing: usize,
 }
 
@@ -83,19 +81,14 @@ impl Noise {
 }
 
 impl Engine {
-    /// A tenant did something, or has more or fewer jobs: it is looked at the next time.
+    /// A tenant is looked at the next time: it did something, or has more or fewer jobs.
     pub(crate) fn noise_may_change(&mut self, ix: TenantIx) {
-        self.noise.acted = true;
-        self.look_again(ix);
-    }
-
-    fn look_again(&mut self, ix: TenantIx) {
         if !std::mem::replace(&mut self.tenants.get_mut(ix).heard, true) {
             self.noise.touched.push(ix);
         }
     }
 
-    /// Looks at the tenants that did something lately or were noisy, some at a time.
+    /// Looks at the tenants whose turn it is, some at a time.
     pub(crate) fn listen_for_noise(&mut self) {
         if !self.config.noisy.detect {
             for ix in std::mem::take(&mut self.noise.touched) {
@@ -107,7 +100,6 @@ impl Engine {
         if idle && self.noise.next <= self.now.mono && !self.noise.touched.is_empty() {
             self.noise.next = self.now.mono.saturating_add(EVERY_MS);
             self.noise.to_learn = std::mem::take(&mut self.noise.touched).into();
-            self.noise.learning = std::mem::take(&mut self.noise.acted);
             self.noise.learnt = Learnt::default();
         }
         for _ in 0..SLICE {
@@ -122,13 +114,15 @@ impl Engine {
     }
 
     fn learn_from(&mut self, ix: TenantIx) {
+        let known = self.tenants.is_known(ix);
+        let last = if known { self.minute_of(ix) } else { Tally::default() };
         let tenant = self.tenants.get_mut(ix);
         tenant.heard = false;
         self.noise.depths.set(ix, tenant.jobs.depth());
         self.noise.pending.push_back(ix);
-        let last = self.minute_of(ix);
+        let present = tenant.jobs.total() > 0 || last != Tally::default();
+        self.set_present(ix, present);
         let learnt = &mut self.noise.learnt;
-        learnt.tenants += 1;
         learnt.enqueued += u64::from(last.enqueued);
         learnt.enqueuing += usize::from(last.enqueued > 0);
         let executions = f64::from(last.completed) + f64::from(last.failed);
@@ -136,25 +130,30 @@ impl Engine {
             learnt.errors += f64::from(last.failed) / executions;
             learnt.executing += 1;
         }
-        if self.noise.to_learn.is_empty() && self.noise.learning {
+        if self.noise.to_learn.is_empty() {
             let all = self.noise.learnt;
             self.noise.usual = Usual {
                 depth: self.noise.depths.value(),
                 enqueued: all.enqueued as f64 / all.enqueuing.max(1) as f64,
                 errors: all.errors / all.executing.max(1) as f64,
-                tenants: all.tenants,
                 enqueuing: all.enqueuing,
             };
         }
     }
 
+    fn set_present(&mut self, ix: TenantIx, present: bool) {
+        let was = std::mem::replace(&mut self.tenants.get_mut(ix).present, present);
+        self.noise.present = self.noise.present + usize::from(present) - usize::from(was);
+    }
+
     fn listen_to(&mut self, ix: TenantIx) {
-        if !self.tenants.contains(ix) {
+        if !self.tenants.is_known(ix) {
             return;
         }
         let signals = self.signals_of(ix).fold(0, |all, signal| all | signal.bit);
-        if signals != 0 {
-            self.look_again(ix);
+        let active = self.tenants.get(ix).jobs.count(State::Active);
+        if signals != 0 || active > 0 || self.minute_of(ix) != Tally::default() {
+            self.noise_may_change(ix);
         }
         let now = self.wall();
         let tenant = self.tenants.get_mut(ix);
@@ -181,7 +180,7 @@ impl Engine {
     fn signals_of(&self, ix: TenantIx) -> impl Iterator<Item = Signal> + use<> {
         let (rules, usual) = (self.config.noisy, self.noise.usual);
         // Alone, nobody is anybody's neighbour.
-        let (crowded, together) = (self.noise.depths.len() > 1, usual.tenants > 1);
+        let (crowded, together) = (self.noise.depths.len() > 1, self.noise.present > 1);
         let (tenant, last) = (self.tenants.get(ix), self.minute_of(ix));
         let (depth, active) = (tenant.jobs.depth(), tenant.jobs.count(State::Active));
         let executions = f64::from(last.completed) + f64::from(last.failed);
@@ -196,21 +195,20 @@ impl Engine {
         };
         let deep = crowded && depth >= rules.min_depth;
         let busy = usual.enqueuing > 1 && enqueued >= rules.min_enqueued as f64;
-        let (many, often) = (all >= rules.min_active, executions >= rules.min_executions as f64);
+        let many = together && all >= rules.min_active;
+        let often = executions >= rules.min_executions as f64;
         let signals = [
             signal(DEPTH, deep, depth as f64, rules.depth_ratio * usual.depth),
             signal(RATE, busy, enqueued, rules.rate_ratio * usual.enqueued),
-            signal(ACTIVE, together && many, active as f64, rules.active_share * all as f64),
-            signal(ERRORS, together && often, errors, rules.error_ratio * usual.errors),
+            signal(ACTIVE, many, active as f64, rules.active_share * all as f64),
+            signal(ERRORS, often, errors, rules.error_ratio * usual.errors),
         ];
         signals.into_iter().flatten()
     }
 
     fn call_noisy(&mut self, ix: TenantIx, reason: &'static str) {
         let (rules, now) = (self.config.noisy, self.wall());
-        let tenant = self.tenants.get(ix);
-        let deleted = self.tenants.find(&tenant.id) != Some(ix);
-        if deleted || tenant.throttled(now).is_some() {
+        if self.tenants.get(ix).throttled(now).is_some() {
             return;
         }
         // One whose time is over may not have been ended yet, and must not take this one with it.
@@ -274,6 +272,7 @@ impl Engine {
     /// A tenant is deleted: nothing is left of how loud it was, nor of what was done about it.
     pub(crate) fn forget_noise(&mut self, ix: TenantIx) {
         self.noise.depths.set(ix, 0);
+        self.set_present(ix, false);
         let tenant = self.tenants.get_mut(ix);
         (tenant.noisy, tenant.noisy_since, tenant.row.spared_until) = (0, None, None);
         if let Some(throttle) = tenant.row.throttle.take() {

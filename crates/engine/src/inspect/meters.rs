@@ -98,13 +98,18 @@ impl Engine {
 
     /// After a start: what tenants were given in the last minute is known by tenant alone.
     pub(crate) fn bring_last_minute_back(&mut self) {
-        for (_, tenant) in self.tenants.iter() {
+        let mut recent = Vec::new();
+        for (ix, tenant) in self.tenants.iter() {
             let Some(counters) = &tenant.counters else { continue };
+            if !counters.minute.is_empty() {
+                recent.push(ix);
+            }
             for (slot, tally) in
                 counters.minute.slots().filter(|(_, tally)| tally.shared_starts() != 0)
             {
                 self.meters.add_starts(&tenant.id, slot, tally.shared_starts());
             }
         }
+        recent.into_iter().for_each(|ix| self.noise_may_change(ix));
     }
 }

@@ -15,6 +15,7 @@ impl Scheduler {
     /// The job that this fetch gets next. It stays in its lane until it is said to have started, or to
     /// have left.
     pub fn next(&mut self, ask: &Ask) -> Option<Pick> {
+        self.begin_upkeep();
         self.wake_asked(ask);
         self.follow_asked(ask);
         loop {

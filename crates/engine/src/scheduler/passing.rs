@@ -13,7 +13,8 @@ const PASSED_AT_ONCE: usize = 4;
 /// Offers of a parked turn that are withdrawn in one step, and keys in whose lines a turn that is no
 /// longer parked stands again.
 const WITHDRAWN_AT_ONCE: usize = 16;
-/// How often that may be done while one command is applied. A turn may have thousands of keys.
+/// How often that may be done for one command, and for each job that it starts. A turn may have
+/// thousands of keys.
 const UPKEEP: usize = 4;
 
 impl Scheduler {
@@ -76,8 +77,8 @@ impl Scheduler {
         offered.len() == WITHDRAWN_AT_ONCE
     }
 
-    /// A command is about to be applied.
-    pub fn begin_command(&mut self) {
+    /// A command is about to be applied, or a job to be picked.
+    pub fn begin_upkeep(&mut self) {
         self.upkeep = UPKEEP;
     }
 

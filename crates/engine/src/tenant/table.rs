@@ -37,8 +37,10 @@ pub(crate) struct Tenant {
     pub did: u32,
     /// It is among those with usage that is not written down.
     pub usage_queued: bool,
-    /// It did something since tenants were last listened to.
+    /// It is among the tenants that the next look for noise is at.
     pub heard: bool,
+    /// It counts as a neighbour of the others, as of the last look for noise at it.
+    pub present: bool,
     /// The signals by which it was last seen to be noisy.
     pub noisy: u8,
     /// Since when each look has found it noisy.
@@ -113,6 +115,7 @@ impl Tenants {
             did: 0,
             usage_queued: false,
             heard: false,
+            present: false,
             noisy: 0,
             noisy_since: None,
         }));

@@ -128,3 +128,107 @@ fn a_tenant_that_falls_silent_and_floods_again_is_noisy_again() {
     flood(&mut world);
     assert_eq!(told(&world), 2);
 }
+
+fn signal(world: &World) -> Option<(&'static str, f64, f64)> {
+    let noisy = world.engine.tenant("loud").unwrap().noisy?;
+    Some((noisy.signal, noisy.value, noisy.threshold))
+}
+
+/// Neither the backlog nor the active jobs make anybody noisy.
+fn by_rate() -> Noisy {
+    Noisy { depth_ratio: 1e6, active_share: 1.0, ..Noisy::default() }
+}
+
+#[test]
+fn the_average_rate_is_of_all_that_enqueued_in_the_last_minute() {
+    for (others, own, expected) in [(9, 295, 282.5), (7, 400, 381.25), (9, 330, 300.0)] {
+        let mut world = noisy(by_rate(), Fairness::default());
+        for n in 0..others {
+            world.enqueue(&job(crate::world::name(format!("o{n}"))), 30);
+            // The first look comes at once, and knows of the first tenant only.
+            world.pass(0);
+        }
+        wait(&mut world, &[("loud", own)]);
+        let found = Some(("enqueue_rate_ratio", own as f64, expected));
+        assert_eq!(signal(&world), found);
+        // It stays so while nobody does anything, and after a restart.
+        world.pass(20_000);
+        assert_eq!(signal(&world), found);
+        world.crash(10);
+        world.pass(5_000);
+        assert_eq!(signal(&world), found);
+    }
+}
+
+#[test]
+fn the_average_after_a_restart_has_tenants_that_have_no_jobs_left() {
+    let mut world = noisy(by_rate(), Fairness::default());
+    for tenant in ["a", "b", "c", "d", "e", "f", "g"] {
+        let sent = world.enqueue(&job(tenant), 30);
+        let targets = sent.iter().map(|seq| world.target(*seq)).collect();
+        world.apply(Command::Cancel(targets));
+    }
+    world.enqueue(&job("loud"), 400);
+    world.crash(10);
+    world.pass(5_000);
+    assert_eq!(signal(&world), Some(("enqueue_rate_ratio", 400.0, 381.25)));
+}
+
+#[test]
+fn a_large_part_of_the_active_jobs_is_noticed_after_any_silence() {
+    let rules = Noisy { depth_ratio: 1e6, min_enqueued: 1_000_000, ..Noisy::default() };
+    for silence_s in [0, 3, 8, 12, 60, 600] {
+        let mut world = noisy(rules, Fairness::default());
+        for tenant in ["a", "b", "loud"] {
+            world.enqueue(&job(tenant).queue(tenant), 60);
+        }
+        world.pass(0);
+        world.pass(silence_s * 1_000);
+        world.fetch_with(&["loud"], 12, |_| {});
+        world.pass(5_000);
+        let found = signal(&world);
+        assert_eq!(found, Some(("active_job_ratio", 12.0, 6.0)), "{silence_s} s");
+    }
+}
+
+#[test]
+fn the_part_of_the_active_jobs_grows_as_those_of_others_end() {
+    let rules = Noisy { depth_ratio: 1e6, min_enqueued: 1_000_000, ..Noisy::default() };
+    let config = Config { noisy: rules, visibility_ms: 3_600_000, ..Config::default() };
+    let mut world = World::with(config);
+    let [others, _] = [("a", 20), ("loud", 12)].map(|(tenant, count)| {
+        world.enqueue(&job(tenant).queue(tenant), count);
+        world.fetch_with(&[tenant], count, |_| {})
+    });
+    // What the tenant did itself is more than a minute ago.
+    (0..15).for_each(|_| world.pass(5_000));
+    assert_eq!(signal(&world), None);
+    others[..10].iter().for_each(|job| world.ack(job.seq));
+    world.pass(5_000);
+    assert_eq!(signal(&world), Some(("active_job_ratio", 12.0, 11.0)));
+}
+
+#[test]
+fn a_tenant_that_fails_often_stays_noisy_when_it_alone_does_something() {
+    let rules = Noisy { depth_ratio: 1e6, min_enqueued: 1_000_000, ..Noisy::default() };
+    let mut world = noisy(rules, Fairness::default());
+    let tenants = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "loud"];
+    for tenant in tenants {
+        world.enqueue(&job(tenant).queue(tenant), if tenant == "loud" { 60 } else { 30 });
+        let failures = if tenant == "loud" { 15 } else { 3 };
+        for (n, job) in world.fetch_with(&[tenant], 30, |_| {}).into_iter().enumerate() {
+            if n < failures { drop(world.nack(job.seq, None)) } else { world.ack(job.seq) }
+        }
+    }
+    let by_errors = |world: &World| {
+        let (name, value, threshold) = signal(world).expect("it is noisy");
+        assert_eq!((name, value), ("error_rate", 0.5));
+        assert!((threshold - 0.42).abs() < 1e-9, "{threshold}");
+    };
+    world.pass(5_000);
+    by_errors(&world);
+    world.pass(5_000);
+    assert_eq!(world.fetch_with(&["loud"], 12, |_| {}).len(), 12);
+    world.pass(5_000);
+    assert_eq!(signal(&world), Some(("active_job_ratio", 12.0, 6.0)));
+}

@@ -145,13 +145,15 @@ fn a_run_writes_the_same_however_many_wait() {
         let mut world = World::new();
         schedule(&mut world, overlap);
         let mut written = Vec::new();
-        for _ in 0..500 {
+        // With the 500th entry the journal writes the tenant out as well.
+        for _ in 0..400 {
             world.pass(MINUTE);
             written.push(world.written);
         }
-        assert_eq!(runs(&world), 500);
+        assert_eq!(runs(&world), 400);
         // Numbers have more digits later.
-        assert!(written[499] <= written[1] + 20, "{} and {} bytes", written[1], written[499]);
+        assert!(written[1] > 0);
+        assert!(written[399] <= written[1] + 20, "{} and {} bytes", written[1], written[399]);
         let first = world.fetch(1).remove(0);
         world.ack(first.seq);
         assert_eq!(world.written, 0, "the end of a run writes no schedule");

@@ -1,7 +1,8 @@
 //! When a tenant is noisy, and what follows, in plain arithmetic.
 //!
-//! Every five seconds at most, the tenants that did something since or were noisy are looked at, and
-//! compared with what was usual when somebody last did something. A signal that was
+//! Every five seconds at most, the tenants that did something in the last minute, have active jobs or
+//! were noisy are looked at. Each is compared with all that did something in the last minute. For
+//! backlogs and active jobs those count as well that have jobs. A signal that was
 //! not there the last time begins a throttle, unless one lasts. It lowers the weight to the part
 //! that is configured and ends at its time, by release, or with the tenant. After a release nothing
 //! but the noise is told for as long as a throttle lasts.
@@ -22,12 +23,9 @@ pub(super) struct Model {
     pub rules: Noisy,
     pub parties: Vec<Party>,
     next_look: u64,
-    /// Somebody did something since the last look.
-    acted: bool,
-    usual: Usual,
 }
 
-/// What is usual among the tenants that were looked at.
+/// What is usual among all tenants.
 #[derive(Default, Clone, Copy)]
 struct Usual {
     together: bool,
@@ -44,10 +42,9 @@ pub(super) struct Party {
     pub active: u64,
     pub throttle: Option<Throttle>,
     spared_until: Option<Millis>,
-    /// It did something since the last look, or was noisy at it.
+    /// It did something since the last look. Or it was noisy then, had active jobs, or had done
+    /// something in the minute before.
     touched: bool,
-    /// Its depth as of its last look.
-    noted: u64,
     signals: BTreeSet<&'static str>,
     slots: BTreeMap<i64, Did>,
 }
@@ -78,7 +75,7 @@ pub(super) struct Outcome {
 impl Model {
     pub fn new(rules: Noisy, count: usize) -> Self {
         let parties = (0..count).map(|_| Party::default()).collect();
-        Self { rules, parties, next_look: 0, acted: false, usual: Usual::default() }
+        Self { rules, parties, next_look: 0 }
     }
 
     pub fn did(&mut self, n: usize, wall: Millis, did: Did) {
@@ -88,15 +85,15 @@ impl Model {
         sum.completed += did.completed;
         sum.failed += did.failed;
         party.touched = true;
-        self.acted = true;
     }
 
-    /// The tenant was deleted; what it did lately is remembered, how loud it was is not.
+    /// The tenant was deleted: neither what it did lately nor how loud it was is remembered.
     pub fn deleted(&mut self, n: usize) {
         let party = &mut self.parties[n];
-        (party.weight, party.throttle, party.noted) = (Weight::default(), None, 0);
+        (party.weight, party.throttle) = (Weight::default(), None);
         party.spared_until = None;
         party.signals.clear();
+        party.slots.clear();
     }
 
     /// A throttle lowers the weight that there is.
@@ -133,18 +130,12 @@ impl Model {
     }
 
     fn look(&mut self, touched: &[usize], wall: Millis, outcome: &mut Outcome) {
-        for n in touched {
-            let party = &mut self.parties[*n];
-            (party.noted, party.touched) = (party.depth, false);
-        }
-        if std::mem::take(&mut self.acted) {
-            self.usual = self.usual_among(touched, wall);
-        }
-        let all: Vec<_> = touched.iter().map(|n| (*n, self.signals_of(*n, wall))).collect();
+        let usual = self.usual(wall);
+        let all: Vec<_> = touched.iter().map(|n| (*n, self.signals_of(*n, usual, wall))).collect();
         for (n, signals) in all {
             let rules = self.rules;
             let party = &mut self.parties[n];
-            party.touched = !signals.is_empty();
+            party.touched = !signals.is_empty() || party.active > 0 || party.acted_lately(wall);
             if party.spared_until.take_if(|until| *until <= wall).is_some() {
                 party.signals.clear();
             }
@@ -170,13 +161,15 @@ impl Model {
         }
     }
 
-    fn usual_among(&self, touched: &[usize], wall: Millis) -> Usual {
-        let lately: Vec<Did> = touched.iter().map(|n| self.parties[*n].last_minute(wall)).collect();
+    fn usual(&self, wall: Millis) -> Usual {
+        let present =
+            |party: &&Party| party.depth > 0 || party.active > 0 || party.acted_lately(wall);
+        let lately: Vec<Did> = self.parties.iter().map(|party| party.last_minute(wall)).collect();
         let enqueuing = lately.iter().filter(|did| did.enqueued > 0).count();
         let enqueued = lately.iter().map(|did| did.enqueued).sum::<u64>();
         let failing: Vec<f64> = lately.iter().filter_map(Did::error_rate).collect();
         Usual {
-            together: touched.len() > 1,
+            together: self.parties.iter().filter(present).count() > 1,
             enqueuing,
             enqueued: enqueued as f64 / enqueuing.max(1) as f64,
             errors: failing.iter().sum::<f64>() / failing.len().max(1) as f64,
@@ -186,14 +179,14 @@ impl Model {
 
     /// How many jobs wait for each tenant that has any, in order.
     fn waiting(&self) -> Vec<u64> {
-        let noted = self.parties.iter().map(|party| party.noted);
-        let mut waiting: Vec<u64> = noted.filter(|depth| *depth > 0).collect();
+        let depths = self.parties.iter().map(|party| party.depth);
+        let mut waiting: Vec<u64> = depths.filter(|depth| *depth > 0).collect();
         waiting.sort_unstable();
         waiting
     }
 
-    fn signals_of(&self, n: usize, wall: Millis) -> BTreeSet<&'static str> {
-        let (rules, usual, party) = (self.rules, self.usual, &self.parties[n]);
+    fn signals_of(&self, n: usize, usual: Usual, wall: Millis) -> BTreeSet<&'static str> {
+        let (rules, party) = (self.rules, &self.parties[n]);
         let own = party.last_minute(wall);
         let mut signals = BTreeSet::new();
         let deep = party.depth >= rules.min_depth
@@ -209,7 +202,7 @@ impl Model {
         let enough = own.completed + own.failed >= rules.min_executions;
         let most = rules.error_ratio * usual.errors * (1.0 + ROUNDING);
         let broken = own.error_rate().is_some_and(|rate| rate > most);
-        signals.extend((usual.together && enough && broken).then_some(ORDER[3]));
+        signals.extend((enough && broken).then_some(ORDER[3]));
         signals
     }
 }
@@ -219,9 +212,17 @@ impl Party {
         self.throttle.map_or(self.weight, |throttle| throttle.effective)
     }
 
+    fn in_last_minute(&self, wall: Millis) -> impl Iterator<Item = (&i64, &Did)> {
+        self.slots.range(wall.0.div_euclid(SLOT_MS) - SLOTS + 1..)
+    }
+
+    /// It enqueued, started or ended something in the last minute.
+    fn acted_lately(&self, wall: Millis) -> bool {
+        self.in_last_minute(wall).next().is_some()
+    }
+
     fn last_minute(&self, wall: Millis) -> Did {
-        let slots = self.slots.range(wall.0.div_euclid(SLOT_MS) - SLOTS + 1..);
-        slots.fold(Did::default(), |sum, (_, did)| Did {
+        self.in_last_minute(wall).fold(Did::default(), |sum, (_, did)| Did {
             enqueued: sum.enqueued + did.enqueued,
             completed: sum.completed + did.completed,
             failed: sum.failed + did.failed,
