@@ -217,7 +217,11 @@ fn a_tenant_that_fails_often_stays_noisy_when_it_alone_does_something() {
         world.enqueue(&job(tenant).queue(tenant), if tenant == "loud" { 60 } else { 30 });
         let failures = if tenant == "loud" { 15 } else { 3 };
         for (n, job) in world.fetch_with(&[tenant], 30, |_| {}).into_iter().enumerate() {
-            if n < failures { drop(world.nack(job.seq, None)) } else { world.ack(job.seq) }
+            if n < failures {
+                world.nack(job.seq, None);
+            } else {
+                world.ack(job.seq);
+            }
         }
     }
     let by_errors = |world: &World| {
