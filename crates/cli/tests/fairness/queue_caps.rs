@@ -57,7 +57,16 @@ fn invented_tenants_leave_queues_to_configured_ones_and_operators() {
     first(38).expect_error(422, "invalid_request");
     server.enqueue(of("known", "known"));
     server.post("/ojs/v1/queues/mine/pause", json!({})).expect(200);
-    server.delete("/ojs/v1/admin/queues/q7?purge=true&confirm=true").expect(200);
+    let delete = |name: &str| {
+        server.delete(&format!("/ojs/v1/admin/queues/{name}?purge=true&confirm=true")).expect(200);
+    };
+    // The last one is for operators, the one before for configured tenants.
+    delete("q7");
+    server.post("/ojs/v1/jobs", of("known", "more")).expect_error(422, "invalid_request");
+    server.post("/ojs/v1/queues/mine-too/pause", json!({})).expect(200);
+    delete("q8");
+    delete("q9");
+    first(39).expect_error(422, "invalid_request");
     server.enqueue(of("known", "more"));
 }
 

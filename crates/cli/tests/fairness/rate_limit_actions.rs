@@ -45,7 +45,7 @@ fn a_rescheduled_job_gets_the_time_when_the_limit_opens() {
 }
 
 #[test]
-fn rescheduled_jobs_fill_one_window_after_the_other_and_their_return_is_told() {
+fn rescheduled_jobs_fill_one_window_after_the_other_and_their_release_is_told() {
     let server = shared();
     let (key, queue) = (fresh("api"), fresh_queue());
     let limit =
@@ -59,6 +59,7 @@ fn rescheduled_jobs_fill_one_window_after_the_other_and_their_return_is_told() {
         assert_eq!(millis(&event["scheduled_at"]), at, "{event}");
     }
     for id in &sent[2..4] {
+        assert_eq!(take(&server, &queue)["id"], json!(id));
         let event = await_event(&server, "rate_limit.released", "job_id", id);
         assert_eq!((&event["key"], &event["strategy"]), (&json!(key), &json!("rate")));
     }
