@@ -21,11 +21,24 @@ struct Outcome {
 
 impl Engine {
     pub(crate) fn settle(&mut self, all: Vec<Settle>) -> Reply {
-        let one = |settle| match settle {
-            Settle::Ack(ack) => self.ack(ack),
-            Settle::Nack(nack) => self.nack(nack),
-        };
-        Reply::Settled(all.into_iter().map(one).collect())
+        let mut outcomes: Vec<Result<Settled, Refusal>> = Vec::with_capacity(all.len());
+        for settle in all {
+            let (id, outcome) = match settle {
+                Settle::Ack(ack) => (ack.job.id, self.ack(ack)),
+                Settle::Nack(nack) => (nack.job.id, self.nack(nack)),
+            };
+            // A job that was active when the request came in: an earlier item of it settled the job.
+            let outcome = match outcome {
+                Err(Refusal::NotActive { state: State::Active }) => {
+                    let earlier = outcomes.iter().rev().flatten().find(|earlier| earlier.id == id);
+                    let state = earlier.map_or(State::Active, |earlier| earlier.state);
+                    Err(Refusal::NotActive { state })
+                }
+                outcome => outcome,
+            };
+            outcomes.push(outcome);
+        }
+        Reply::Settled(outcomes)
     }
 
     fn ack(&mut self, ack: Ack) -> Result<Settled, Refusal> {

@@ -13,9 +13,9 @@ const PASSED_AT_ONCE: usize = 4;
 /// Offers of a parked turn that are withdrawn in one step, and keys in whose lines a turn that is no
 /// longer parked stands again.
 const WITHDRAWN_AT_ONCE: usize = 16;
-/// How often that may be done for one command, and for each job that it starts. A turn may have
-/// thousands of keys.
-const UPKEEP: usize = 4;
+/// How many such keys and turns one command may visit, and each pick besides. A turn may have thousands
+/// of keys.
+const UPKEEP: usize = 64;
 
 impl Scheduler {
     /// A turn was served, through this key or through none: what else it is offered passes on to those
@@ -59,11 +59,11 @@ impl Scheduler {
         self.update_offer(limit, turn);
     }
 
-    /// A parked turn keeps no offer that others wait for. A bounded number is withdrawn at a time;
-    /// whether there may be more.
-    pub(super) fn withdraw_offers(&mut self, turn: TurnIx) -> bool {
+    /// A parked turn keeps no offer that others wait for. Withdraws up to [`WITHDRAWN_AT_ONCE`] and
+    /// returns how many.
+    fn withdraw_offers(&mut self, turn: TurnIx) -> usize {
         if !self.turns.contains(turn) || !self.turns.get(turn).parked {
-            return false;
+            return 0;
         }
         let is = self.turns.get(turn);
         let queue = is.queue;
@@ -74,7 +74,7 @@ impl Scheduler {
             self.set_aside(limit, turn, None);
             self.refresh(limit, queue);
         }
-        offered.len() == WITHDRAWN_AT_ONCE
+        offered.len()
     }
 
     /// A command is about to be applied, or a job to be picked.
@@ -102,26 +102,29 @@ impl Scheduler {
         if !self.may_keep_up() {
             return false;
         }
-        self.upkeep -= 1;
+        let mut keys = 0;
         if let Some(&turn) = self.to_withdraw.front() {
-            if !self.withdraw_offers(turn) {
+            keys = self.withdraw_offers(turn);
+            if keys < WITHDRAWN_AT_ONCE {
                 self.to_withdraw.pop_front();
             }
         } else if let Some(turn) = self.to_join_again.pop_front() {
             let stands = self.turns.contains(turn) && !self.turns.get(turn).parked;
             if stands {
-                self.join_lines_again(turn);
+                keys = self.join_lines_again(turn);
                 self.reseat(turn);
             }
         }
+        self.upkeep = self.upkeep.saturating_sub(keys.max(1));
         true
     }
 
-    /// A turn is not parked any more: it stands in line again, at a bounded number of keys at a time.
-    pub(super) fn join_lines_again(&mut self, turn: TurnIx) {
+    /// A turn is not parked any more: it stands in line again, at up to [`WITHDRAWN_AT_ONCE`] keys at a
+    /// time. Returns at how many.
+    pub(super) fn join_lines_again(&mut self, turn: TurnIx) -> usize {
         let queue = self.turns.get(turn).queue;
-        for _ in 0..WITHDRAWN_AT_ONCE {
-            let Some(limit) = self.turns.get_mut(turn).aside.pop_first() else { return };
+        for joined in 0..WITHDRAWN_AT_ONCE {
+            let Some(limit) = self.turns.get_mut(turn).aside.pop_first() else { return joined };
             self.steps += 1;
             if !self.limits.exists(limit) {
                 continue;
@@ -137,6 +140,7 @@ impl Scheduler {
         if self.turns.contains(turn) && !self.turns.get(turn).aside.is_empty() {
             self.to_join_again.push_back(turn);
         }
+        WITHDRAWN_AT_ONCE
     }
 
     /// The gates of a limit at which a turn has groups.

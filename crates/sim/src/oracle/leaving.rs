@@ -155,12 +155,13 @@ impl World {
         })
     }
 
-    /// A final failure pauses the key of its job all the same.
+    /// A final failure pauses the key of its job all the same. Of several reports in one request the
+    /// first counts.
     pub(super) fn pause_after_failure(&mut self, live: &Live, scene: &Scene<'_>) -> Check {
-        let until = self.causes(live, scene).into_iter().find_map(|cause| match cause {
-            Cause::Limited(until, failure) if self.is_final(live, failure) => Some(until),
+        let until = match self.causes(live, scene).first() {
+            Some(Cause::Limited(until, failure)) if self.is_final(live, failure) => Some(*until),
             _ => None,
-        });
+        };
         let class = self.jobs.get(&live.seq).map(|job| job.class.clone());
         if let (Some(until), Some(class), State::Active) = (until, class, live.state) {
             self.pause_key(&class, until)?;
