@@ -36,7 +36,9 @@ impl World {
         if !turns || self.guarantees_parts(fetch) {
             return Ok(());
         }
-        let (asked, all) = (self.queues_of(fetch), self.queues_in(&Account::Pool(pool.clone())));
+        // A fetch may name a queue twice.
+        let asked: BTreeSet<QueueName> = self.queues_of(fetch).into_iter().collect();
+        let all = self.queues_in(&Account::Pool(pool.clone()));
         if asked.len() < all.len() {
             self.queue_turns.partial.insert(pool.clone());
         }
