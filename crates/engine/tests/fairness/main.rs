@@ -24,6 +24,7 @@ mod queues;
 mod restart;
 mod rotations;
 mod schedules;
+mod settle;
 mod shares;
 mod slices;
 mod statistics;

@@ -206,3 +206,23 @@ fn the_most_urgent_job_of_a_turn_is_found_among_many_sets_of_numbers() {
     }
     assert_eq!(stand.start(&ask).unwrap().class, high);
 }
+
+#[test]
+fn a_tenant_at_its_cap_keeps_no_offer_from_others_whatever_else_it_waits_for() {
+    let mut stand = Stand::new();
+    let queue = stand.queue();
+    let capped = stand.tenant_with("capped", |rules| rules.cap = Some(1));
+    let other = stand.tenant("other", 1.0);
+    // A level and a key of its own for each job, so that each is offered a start.
+    let gates: Vec<_> = (0..12).map(|n| stand.gate(&format!("k{n}"), slots(1))).collect();
+    for (n, gate) in gates.iter().enumerate() {
+        let class = stand.class_with(queue, capped, 50 - n as i16, Some(*gate));
+        stand.enter(class, 1);
+    }
+    let class = stand.class_with(queue, other, 0, gates.last().copied());
+    stand.enter(class, 1);
+    let ask = stand.ask(&[queue], QueueStrategy::Strict);
+    stand.start(&ask).expect("the capped tenant has room for one job");
+    let second = stand.start(&ask).expect("the last key is free for the other tenant");
+    assert_eq!(second.class, class);
+}
