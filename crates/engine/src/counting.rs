@@ -68,7 +68,7 @@ impl Engine {
         let slot = self.classes.slot(class);
         let (queue, tenant) = (slot.queue, slot.tenant);
         if self.queues.get(queue).row.settings.bounds.is_some() {
-            self.retries.add(queue);
+            self.room_checks.add(queue);
         }
         let tenant = self.tenants.get_mut(tenant);
         tenant.told_capped &= tenant.jobs.count(State::Available) > 0;

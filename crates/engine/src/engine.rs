@@ -9,7 +9,7 @@ use rota_model::{ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq,
 
 use crate::account_watch::AccountWatch;
 use crate::active::{Active, Actives};
-use crate::blocked::Blocked;
+use crate::admission::{RoomChecks, WaitingEnqueues};
 use crate::classes::Classes;
 use crate::command::later;
 use crate::commands::OpenIntervals;
@@ -26,7 +26,6 @@ use crate::meters::{Meter, Meters};
 use crate::noise::Noise;
 use crate::pool_watch::PoolWatch;
 use crate::queue::{QueueIx, QueueRow, Queues};
-use crate::retries::Retries;
 use crate::runtimes::Runtimes;
 use crate::scheduler::limits::{LimitRow, Partition};
 use crate::scheduler::{Correction, Ended, PoolChange, Reconfigured, Scheduler, Waiting};
@@ -78,8 +77,8 @@ pub struct Engine {
     pub(crate) open_intervals: OpenIntervals,
     pub(crate) seq_clock: SeqClock,
     /// Enqueues that wait for room.
-    pub(crate) blocked: Blocked,
-    pub(crate) retries: Retries,
+    pub(crate) waiting_enqueues: WaitingEnqueues,
+    pub(crate) room_checks: RoomChecks,
     pub(crate) out: Effects,
 }
 
@@ -122,8 +121,8 @@ impl Engine {
             minute: None,
             open_intervals: OpenIntervals::default(),
             seq_clock: SeqClock::default(),
-            blocked: Blocked::new(caps.waiting_enqueues),
-            retries: Retries::default(),
+            waiting_enqueues: WaitingEnqueues::new(caps.waiting_enqueues),
+            room_checks: RoomChecks::default(),
             out: Effects::default(),
         };
         engine.take_over_configuration();
@@ -178,7 +177,7 @@ impl Engine {
             }
         };
         self.sweep_a_few();
-        self.unblock_enqueues();
+        self.retry_waiting_enqueues();
         self.serve_waiting_fetches();
         self.tell_notices();
         reply

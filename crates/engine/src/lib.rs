@@ -8,8 +8,9 @@
 
 mod account_watch;
 mod active;
-mod blocked;
+mod admission;
 mod caps;
+mod class_home;
 mod classes;
 mod clock;
 mod command;
@@ -36,7 +37,6 @@ mod population;
 mod queue;
 mod refusal;
 mod restore;
-mod retries;
 mod runtimes;
 mod scheduler;
 mod shard;

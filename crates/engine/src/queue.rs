@@ -44,7 +44,7 @@ pub(crate) struct Queue {
     pub jobs: Population,
     pub done: Counts,
     /// Enqueues that wait for room, the first first.
-    pub blocked: BTreeSet<WaiterId>,
+    pub waiting_enqueues: BTreeSet<WaiterId>,
     /// It was said that the queue is nearly full.
     pub warned: bool,
     pub stats: Stats,
@@ -210,7 +210,7 @@ impl Queues {
             paused_by: BTreeSet::new(),
             jobs: Population::default(),
             done: Counts::default(),
-            blocked: BTreeSet::new(),
+            waiting_enqueues: BTreeSet::new(),
             warned: false,
             stats: Stats::default(),
             starved: 0,

@@ -19,14 +19,14 @@ impl Engine {
             self.active.next_deadline(),
             self.workers.next_check(),
             self.scheduler.fetches().next_deadline(),
-            self.blocked.next_deadline(),
+            self.waiting_enqueues.next_deadline(),
             self.scheduler.next_timer().map(|at| self.in_monotonic_time(at)),
             self.noise.next_look(),
             self.idle.next_look(),
             self.idle_limits.next().map(|at| self.in_monotonic_time(at)),
             self.scheduler.is_sweeping().then_some(0),
             self.scheduler.has_early_openings().then_some(0),
-            (!self.retries.is_empty()).then_some(0),
+            (!self.room_checks.is_empty()).then_some(0),
             self.classes.is_sweeping().then_some(0),
             (!self.following.is_empty()).then_some(0),
             (!self.maintenance.enabled() && self.scheduler.is_behind()).then_some(0),
@@ -60,7 +60,7 @@ impl Engine {
         self.roll_statistics();
         self.advance_usage();
         self.end_waits(self.now.mono);
-        self.end_blocks(self.now.mono);
+        self.end_waits_for_room(self.now.mono);
         self.listen_for_noise();
         self.tenants.trim_recent(self.now.wall, SLICE);
         let mut followed = 0;

@@ -6,8 +6,8 @@ use rota_model::envelope::{self, NewJob};
 use rota_model::mutation::{Kind, Mutation};
 use rota_model::{ClassId, CronName, Ending, JobId, Live, Millis, Seq, State};
 
-use super::admit::Obstacle;
 use super::enqueue::Origin;
+use crate::admission::Obstacle;
 use crate::cron::{Cron, Overlap};
 use crate::scheduler::Waiting;
 use crate::{Capped, CronSpec, Engine, EventKind, Refusal, Reply};
@@ -20,7 +20,7 @@ struct Skip {
 
 /// Why a run is skipped that may not come in.
 fn why_skipped(obstacle: &Obstacle) -> &'static str {
-    let Obstacle::No(Refusal::CapReached(reached)) = obstacle else { return "quota_exceeded" };
+    let Obstacle::Refused(Refusal::CapReached(reached)) = obstacle else { return "quota_exceeded" };
     match reached.capped {
         Capped::Queues => "too_many_queues",
         Capped::Classes | Capped::KeptClasses => "too_many_classes",
@@ -132,7 +132,7 @@ impl Engine {
         };
         let skip = |reason| Skip { reason, existing: None };
         let jobs = std::slice::from_ref(&job);
-        self.make_way(jobs).map_err(|obstacle| skip(why_skipped(&obstacle)))?;
+        self.admit(jobs).map_err(|obstacle| skip(why_skipped(&obstacle)))?;
         let class = self.class_id(&job.class).map_err(|_| skip("too_many_queues"))?;
         Ok((job, class))
     }

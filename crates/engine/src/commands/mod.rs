@@ -1,16 +1,11 @@
-//! One file for each command.
+//! What each command does.
 
 mod activate;
-mod admit;
 mod advance;
 mod ask;
-mod backpressure;
-mod bounds;
 mod cancel;
-mod caps;
 mod cron;
 mod delete;
-mod drop_oldest;
 mod enqueue;
 mod fetch;
 mod heartbeat;
@@ -21,7 +16,6 @@ mod pool;
 mod pool_events;
 mod queue;
 mod retry;
-mod retry_after;
 mod settle;
 mod statistics;
 mod sweep;

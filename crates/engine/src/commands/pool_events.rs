@@ -27,7 +27,7 @@ impl Engine {
     }
 
     /// Jobs have come into these queues. Pools that have no room are few.
-    pub(super) fn tell_full_pools(&mut self, queues: &[QueueIx]) {
+    pub(crate) fn tell_full_pools(&mut self, queues: &[QueueIx]) {
         if self.pool_watch.full.is_empty() {
             return;
         }

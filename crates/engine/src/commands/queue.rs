@@ -54,7 +54,7 @@ impl Engine {
         self.clear_limit(LimitKey::of_queue(name), None);
         self.queue_changed(ix);
         // Whoever waits for room in it need not any more.
-        self.retries.add(ix);
+        self.room_checks.add(ix);
         Reply::Queue(Box::new(view))
     }
 
@@ -75,7 +75,7 @@ impl Engine {
             self.emit(event);
         }
         self.queue_changed(ix);
-        self.retries.add(ix);
+        self.room_checks.add(ix);
         Reply::Queue(Box::new(self.queue_view(ix)))
     }
 

@@ -77,14 +77,14 @@ impl Engine {
 
     pub(crate) fn stop_waiting(&mut self, id: WaiterId) -> Reply {
         self.remove_waiter(id);
-        self.unblock(id);
+        self.stop_waiting_for_room(id);
         Reply::Done
     }
 
     pub(crate) fn end_waiting(&mut self) -> Reply {
         self.closing = true;
         self.end_waits(u64::MAX);
-        self.end_blocks(u64::MAX);
+        self.end_waits_for_room(u64::MAX);
         Reply::Done
     }
 

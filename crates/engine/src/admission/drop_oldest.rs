@@ -61,13 +61,13 @@ impl Engine {
         drops: &mut Drops,
         shard: ShardIx,
         excess: Excess,
-        brought: u64,
+        added: u64,
     ) -> bool {
         let lanes = self.scheduler.lanes_of_shard(shard);
         let heads = lanes
             .filter_map(|class| Some((self.scheduler.lane(class)?.head()?, class)))
             .collect::<BTreeSet<_>>();
-        self.choose(drops, heads.into_iter(), excess, brought)
+        self.choose(drops, heads.into_iter(), excess, added)
     }
 
     /// Chooses the oldest of a queue, whoever owns them; those already chosen count. Whether that is
@@ -77,14 +77,14 @@ impl Engine {
         drops: &mut Drops,
         queue: QueueIx,
         mut excess: Excess,
-        brought: u64,
+        added: u64,
     ) -> bool {
         for (seq, class) in &drops.jobs {
             if self.classes.slot(*class).queue == queue {
                 excess = excess.less(self.waiting_bytes(*seq, *class));
             }
         }
-        self.choose(drops, self.scheduler.heads(queue), excess, brought)
+        self.choose(drops, self.scheduler.heads(queue), excess, added)
     }
 
     fn choose(
@@ -92,10 +92,10 @@ impl Engine {
         drops: &mut Drops,
         heads: impl Iterator<Item = (Seq, ClassId)>,
         mut excess: Excess,
-        brought: u64,
+        added: u64,
     ) -> bool {
         let oldest = Oldest { engine: self, heads: heads.peekable(), next: BinaryHeap::new() };
-        let mut left = MOST_DROPPED.saturating_add(brought);
+        let mut left = MOST_DROPPED.saturating_add(added);
         for (seq, class) in oldest {
             if excess.is_none() || left == 0 {
                 return true;

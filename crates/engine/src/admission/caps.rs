@@ -1,4 +1,4 @@
-//! Whether new queues and classes of jobs fit.
+//! Caps on new queues and classes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ impl Engine {
     }
 
     /// Whether classes fit. Most servers have few, so that nothing need be counted.
-    pub(super) fn check_classes<'a>(
+    pub(crate) fn check_classes<'a>(
         &self,
         classes: impl ExactSizeIterator<Item = &'a Class>,
     ) -> Result<(), CapReached> {

@@ -1,4 +1,4 @@
-//! Enqueues that wait for room in their queues.
+//! The list of waiting enqueues: by deadline, and by the job ids that clients chose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use rota_model::{JobId, TenantId};
 
 use crate::{Asker, Cap, CapCounter, CapReached, Capped, WaiterId};
 
-pub(crate) struct Blocked {
+pub(crate) struct WaitingEnqueues {
     owned: CapCounter,
-    all: BTreeMap<WaiterId, Waiting>,
+    all: BTreeMap<WaiterId, WaitingEnqueue>,
     by_deadline: BTreeSet<(u64, WaiterId)>,
     /// By the ids that clients chose.
     by_id: BTreeSet<(JobId, WaiterId)>,
 }
 
-pub(crate) struct Waiting {
+pub(crate) struct WaitingEnqueue {
     pub jobs: Arc<[NewJob]>,
     deadline: u64,
 }
 
-impl Blocked {
+impl WaitingEnqueues {
     pub fn new(cap: Cap) -> Self {
         Self {
             owned: CapCounter::new(Capped::WaitingEnqueues, cap),
@@ -37,28 +37,28 @@ impl Blocked {
     }
 
     pub fn add(&mut self, id: WaiterId, jobs: Vec<NewJob>, deadline: u64) {
-        self.owned.add(only_tenant(&jobs));
+        self.owned.add(single_tenant(&jobs));
         self.by_deadline.insert((deadline, id));
         self.by_id.extend(given_ids(&jobs).map(|job| (job, id)));
-        self.all.insert(id, Waiting { jobs: jobs.into(), deadline });
+        self.all.insert(id, WaitingEnqueue { jobs: jobs.into(), deadline });
     }
 
-    pub fn get(&self, id: WaiterId) -> Option<&Waiting> {
+    pub fn get(&self, id: WaiterId) -> Option<&WaitingEnqueue> {
         self.all.get(&id)
     }
 
-    pub fn remove(&mut self, id: WaiterId) -> Option<Waiting> {
+    pub fn remove(&mut self, id: WaiterId) -> Option<WaitingEnqueue> {
         let waiting = self.all.remove(&id)?;
         self.by_deadline.remove(&(waiting.deadline, id));
-        self.owned.remove(only_tenant(&waiting.jobs));
+        self.owned.remove(single_tenant(&waiting.jobs));
         given_ids(&waiting.jobs).for_each(|job| {
             self.by_id.remove(&(job, id));
         });
         Some(waiting)
     }
 
-    /// One that would bring in a job of this id.
-    pub fn with_job(&self, id: JobId) -> Option<WaiterId> {
+    /// A waiting enqueue that would add a job with this id.
+    pub fn bringing(&self, id: JobId) -> Option<WaiterId> {
         let waiting = self.by_id.range((id, WaiterId(0))..).next();
         waiting.filter(|(job, _)| *job == id).map(|(_, waiter)| *waiter)
     }
@@ -67,14 +67,14 @@ impl Blocked {
         self.by_deadline.first().map(|&(deadline, _)| deadline)
     }
 
-    /// One whose time is over.
+    /// A waiting enqueue whose deadline has passed.
     pub fn expired(&self, mono: u64) -> Option<WaiterId> {
         self.by_deadline.first().filter(|&&(deadline, _)| deadline <= mono).map(|&(_, id)| id)
     }
 }
 
-/// Whose jobs these are. Only an operator enqueues for several tenants at once.
-pub(crate) fn only_tenant(jobs: &[NewJob]) -> Option<&TenantId> {
+/// The tenant that owns all of these jobs; `None` where there are several, as only an operator may send.
+pub(crate) fn single_tenant(jobs: &[NewJob]) -> Option<&TenantId> {
     let first = &jobs.first()?.class.tenant;
     jobs.iter().all(|job| job.class.tenant == *first).then_some(first)
 }

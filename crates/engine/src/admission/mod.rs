@@ -1,0 +1,68 @@
+//! Whether new jobs may come in, decided for a whole batch before its first job is accepted.
+//!
+//! [`Engine::admit`] is the only way in, for clients, schedules and enqueues that waited for room. Each
+//! check has a file of its own and knows none of the others.
+
+mod batch;
+mod caps;
+mod drop_oldest;
+mod pressure;
+mod queue_bounds;
+mod rate_keys;
+mod retry_after;
+mod room_checks;
+mod tenant_limits;
+mod waiting;
+mod waiting_enqueues;
+
+use rota_model::envelope::NewJob;
+
+use crate::{Engine, Refusal};
+use batch::BatchLoad;
+
+pub(crate) use room_checks::RoomChecks;
+pub(crate) use waiting_enqueues::{WaitingEnqueues, single_tenant};
+
+/// Why a batch may not come in.
+pub(crate) enum Obstacle {
+    /// It is refused, for now or for good.
+    Refused(Refusal),
+    /// A queue is full, and its enqueues may wait for room.
+    Full(Refusal),
+}
+
+impl Engine {
+    /// Admits a batch: nothing is left that could refuse one of its jobs. The oldest jobs of full queues
+    /// have been dropped where their bounds ask for that. Returns the names of soft limits that the batch
+    /// exceeds.
+    pub(crate) fn admit(&mut self, jobs: &[NewJob]) -> Result<Vec<&'static str>, Obstacle> {
+        self.check_caps(jobs).map_err(|reached| Obstacle::Refused(reached.into()))?;
+        if !self.may_be_limited(jobs) {
+            return Ok(Vec::new());
+        }
+        let load = BatchLoad::of(jobs, self.wall());
+        let mut exceeded = self.check_tenant_limits(&load).map_err(Obstacle::Refused)?;
+        self.check_rate_keys(jobs).map_err(Obstacle::Refused)?;
+        let drops = self.check_queue_bounds(&load, jobs)?;
+        if !drops.is_empty() {
+            self.drop_jobs(drops);
+            // The tenants have fewer jobs than when their limits were checked.
+            exceeded = self.check_tenant_limits(&load).map_err(Obstacle::Refused)?;
+        }
+        Ok(exceeded.into_iter().map(|limit| self.tell_exceeded(limit, true)).collect())
+    }
+
+    /// Whether any limit or bound could concern one of the jobs. Most servers have few, and this is asked
+    /// for every enqueue.
+    fn may_be_limited(&self, jobs: &[NewJob]) -> bool {
+        let (tenants, queues) = (self.tenants.any_configured(), self.queues.any_bounded());
+        jobs.iter().any(|job| {
+            let class = &job.class;
+            let tenant = || self.tenants.find(&class.tenant).map(|ix| self.tenants.get(ix));
+            let queue = || self.queues.find(&class.queue).map(|ix| self.queues.get(ix));
+            class.policy.limit.is_some()
+                || tenants && tenant().is_some_and(|one| one.origin() != crate::Origin::Default)
+                || queues && queue().is_some_and(|one| one.row.settings.bounds.is_some())
+        })
+    }
+}

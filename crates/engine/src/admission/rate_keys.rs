@@ -1,0 +1,42 @@
+//! How many rate-limit keys a tenant's jobs may name, and which keys they may share with others.
+
+use std::collections::BTreeMap;
+
+use rota_model::envelope::NewJob;
+use rota_model::{RateLimit, Scope, TenantId};
+
+use crate::caps::InUse;
+use crate::scheduler::limits::Partition;
+use crate::{Cap, Capped, Engine, Refusal};
+
+impl Engine {
+    pub(super) fn check_rate_keys(&self, jobs: &[NewJob]) -> Result<(), Refusal> {
+        let cap = Cap { total: usize::MAX, per_tenant: self.config.caps.rate_keys_per_tenant };
+        let mut fresh: BTreeMap<&TenantId, Vec<&RateLimit>> = BTreeMap::new();
+        for job in jobs {
+            let Some(limit) = &job.class.policy.limit else { continue };
+            if self.config.global_keys_declared && limit.scope == Scope::Global {
+                let partition = Partition { key: limit.key.clone(), tenant: None };
+                let limits = self.scheduler.limits();
+                let known = limits.find(&partition).map(|ix| limits.limit(ix));
+                if known.is_none_or(|limit| limit.row.declared.is_none()) {
+                    return Err(Refusal::UndeclaredKey { key: limit.key.clone() });
+                }
+            }
+            let known = self.classes.find(&job.class).map(|id| self.classes.slot(id));
+            if known.is_none_or(|slot| slot.live == 0) {
+                let all = fresh.entry(&job.class.tenant).or_default();
+                if !all.contains(&limit) {
+                    all.push(limit);
+                }
+            }
+        }
+        for (id, limits) in fresh {
+            let tenant = self.tenants.find(id).map(|ix| self.tenants.get(ix));
+            let own = tenant.map_or(0, |one| one.keys as usize);
+            let used = InUse { own, all: own };
+            cap.check(Capped::RateKeys, self.asker(Some(id)), used, limits.len())?;
+        }
+        Ok(())
+    }
+}
