@@ -1,7 +1,7 @@
 //! Everything that can happen to the engine.
 //!
-//! Commands that name a job which need not be in memory carry a [`Target`]: what the store and the
-//! decisions still on their way to it say about that job right now.
+//! A command names jobs by `J`: a client's request by their ids, and what the engine applies by a
+//! [`Target`], which says where each job stands right now. [`Command::resolve`] turns one into the other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Bounds, Now, Overlap};
 
 #[derive(Debug, Clone)]
-pub enum Command {
+pub enum Command<J = Target> {
     /// Accept jobs, all or none, now or when there is room for them.
     Enqueue(Enqueue),
     /// Give a worker jobs, now or when the first arrives.
@@ -31,9 +31,9 @@ pub enum Command {
     /// Claims whose receiver was gone: those executions never began.
     Undelivered(Vec<(Seq, u32)>),
     /// Executions ended, well or badly. Each is answered for itself.
-    Settle(Vec<Settle>),
+    Settle(Vec<Settle<J>>),
     /// A worker is alive.
-    Beat(Beat),
+    Beat(Beat<J>),
     Register(Registration),
     /// On behalf of a tenant, unless an operator says it.
     Deregister(WorkerId, Option<TenantId>),
@@ -42,12 +42,13 @@ pub enum Command {
     /// Tell a worker what to become at its next heartbeat.
     Direct(WorkerId, Directive),
     /// No job may be named twice; the same holds for the lists below.
-    Cancel(Vec<Target>),
-    Activate(Target),
+    Cancel(Vec<J>),
+    /// Make pending jobs available.
+    Activate(Vec<J>),
     /// Make finished jobs available again.
-    Retry(Vec<Target>),
+    Retry(Vec<J>),
     /// Remove jobs for good, living or finished, unless they are active.
-    Delete(Vec<Target>),
+    Delete(Vec<J>),
     /// Remove finished jobs whose retention has passed.
     Forget(Overdue),
     PauseQueue(QueueName),
@@ -196,21 +197,21 @@ pub struct Holder {
 }
 
 #[derive(Debug, Clone)]
-pub enum Settle {
-    Ack(Ack),
-    Nack(Nack),
+pub enum Settle<J = Target> {
+    Ack(Ack<J>),
+    Nack(Nack<J>),
 }
 
 #[derive(Debug, Clone)]
-pub struct Ack {
-    pub job: Target,
+pub struct Ack<J = Target> {
+    pub job: J,
     pub holder: Holder,
     pub result: Option<Bytes>,
 }
 
 #[derive(Debug, Clone)]
-pub struct Nack {
-    pub job: Target,
+pub struct Nack<J = Target> {
+    pub job: J,
     pub holder: Holder,
     pub failure: Failure,
     /// Put it back at once: the worker could not run it.
@@ -261,12 +262,12 @@ impl Target {
 }
 
 #[derive(Debug, Clone)]
-pub struct Beat {
+pub struct Beat<J = Target> {
     pub worker: WorkerId,
     /// What the worker says of itself.
     pub state: Option<Directive>,
     /// The jobs that it is running.
-    pub jobs: Vec<Target>,
+    pub jobs: Vec<J>,
     pub visibility_ms: Option<u64>,
     /// Fields of a registration that heartbeats may repeat.
     pub about: Registration,

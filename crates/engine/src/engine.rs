@@ -147,7 +147,7 @@ impl Engine {
             Command::DropStaleWorker(worker) => self.drop_stale_worker(&worker),
             Command::Direct(worker, directive) => self.direct(&worker, directive),
             Command::Cancel(targets) => self.cancel(&targets),
-            Command::Activate(target) => self.activate(&target),
+            Command::Activate(targets) => self.activate(&targets),
             Command::Retry(targets) => self.retry(&targets),
             Command::Delete(targets) => self.delete(&targets),
             Command::Forget(overdue) => self.forget(&overdue),

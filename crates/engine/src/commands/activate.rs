@@ -1,4 +1,4 @@
-//! Letting a staged job go.
+//! Pending jobs that become available.
 
 use rota_model::State;
 
@@ -7,8 +7,8 @@ use crate::scheduler::Waiting;
 use crate::{Engine, EventKind, Refusal, Reply, Target};
 
 impl Engine {
-    pub(crate) fn activate(&mut self, target: &Target) -> Reply {
-        Reply::Changed(vec![self.activate_one(target)])
+    pub(crate) fn activate(&mut self, targets: &[Target]) -> Reply {
+        Reply::Changed(targets.iter().map(|target| self.activate_one(target)).collect())
     }
 
     fn activate_one(&mut self, target: &Target) -> Result<Changed, Refusal> {

@@ -86,8 +86,8 @@ fn needs_tenant(path: &str) -> bool {
 
 impl App {
     /// Asks the engine on behalf of the caller.
-    pub(super) async fn ask(&self, ask: Ask) -> Answer {
-        self.handle.ask_as(caller(), ask).await
+    pub(super) async fn ask(&self, ask: impl Into<Ask>) -> Answer {
+        self.handle.ask_as(caller(), ask.into()).await
     }
 
     /// A job, unless it belongs to somebody else than the caller.

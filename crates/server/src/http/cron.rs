@@ -137,7 +137,7 @@ async fn find(app: &App, name: &PathName, params: &Params) -> Result<CronView, A
     }
 }
 
-async fn change(app: &App, name: &PathName, command: Command) -> Result<CronView, ApiError> {
+async fn change(app: &App, name: &PathName, command: Command<JobId>) -> Result<CronView, ApiError> {
     match app.handle.command(command).await? {
         Reply::Cron { cron, .. } => Ok(*cron),
         Reply::Refused(Refusal::UnknownCron) => Err(ApiError::not_found("cron job", name.as_str())),

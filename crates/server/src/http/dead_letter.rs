@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::Changed;
+use rota_engine::{Changed, Command};
 use rota_model::row::Place;
 use rota_model::{Ending, JobId};
 use rota_store::Record;
@@ -15,7 +15,6 @@ use super::filter::Filter;
 use super::page::{self, Window};
 use super::params::{Params, PathName};
 use super::{App, Shared, job_json, jobs, queues, reply};
-use crate::runtime::Ask;
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let filter = Filter::dead_letter(&params)?;
@@ -44,12 +43,12 @@ pub(super) async fn show(State(app): Shared, name: PathName) -> ApiResult {
 }
 
 pub(super) async fn retry(State(app): Shared, name: PathName) -> ApiResult {
-    let changed = change(&app, &name, |id| Ask::Retry(vec![id])).await?;
+    let changed = change(&app, &name, |id| Command::Retry(vec![id])).await?;
     jobs::changed_job(&app, &changed, "re_enqueued_at").await
 }
 
 pub(super) async fn delete(State(app): Shared, name: PathName) -> ApiResult {
-    let changed = change(&app, &name, |id| Ask::Delete(vec![id])).await?;
+    let changed = change(&app, &name, |id| Command::Delete(vec![id])).await?;
     let id = changed.id.to_string();
     Ok(reply::ok(&json!({"deleted": true, "job_id": id, "id": id})))
 }
@@ -58,10 +57,10 @@ pub(super) async fn delete(State(app): Shared, name: PathName) -> ApiResult {
 async fn change(
     app: &App,
     name: &PathName,
-    ask: impl FnOnce(JobId) -> Ask,
+    command: impl FnOnce(JobId) -> Command<JobId>,
 ) -> Result<Changed, ApiError> {
     find(app, name).await?;
-    jobs::change_one(app, name, ask).await
+    jobs::change_one(app, name, command).await
 }
 
 async fn find(app: &App, name: &PathName) -> Result<Record, ApiError> {

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
-use rota_engine::{Accepted, Admission, Changed, Refusal, Reply};
+use rota_engine::{Accepted, Admission, Changed, Command, Refusal, Reply};
 use rota_model::envelope::{self, NewJob};
 use rota_model::{JobId, Rejection, json};
 use serde_json::value::RawValue;
@@ -15,7 +15,7 @@ use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::PathName;
 use super::{App, Shared, full, job_json, reply};
-use crate::runtime::{Answer, Ask};
+use crate::runtime::Answer;
 
 pub(super) async fn enqueue(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
     let job = parse(&app, body.text())?;
@@ -60,12 +60,12 @@ pub(super) async fn info(State(app): Shared, name: PathName) -> ApiResult {
 }
 
 pub(super) async fn cancel(State(app): Shared, name: PathName) -> ApiResult {
-    let changed = change_one(&app, &name, |id| Ask::Cancel(vec![id])).await?;
+    let changed = change_one(&app, &name, |id| Command::Cancel(vec![id])).await?;
     changed_job(&app, &changed, "cancelled_at").await
 }
 
 pub(super) async fn activate(State(app): Shared, name: PathName) -> ApiResult {
-    let changed = change_one(&app, &name, Ask::Activate).await?;
+    let changed = change_one(&app, &name, |id| Command::Activate(vec![id])).await?;
     changed_job(&app, &changed, "activated_at").await
 }
 
@@ -73,9 +73,9 @@ pub(super) async fn activate(State(app): Shared, name: PathName) -> ApiResult {
 pub(super) async fn change_one(
     app: &App,
     name: &PathName,
-    ask: impl FnOnce(JobId) -> Ask,
+    command: impl FnOnce(JobId) -> Command<JobId>,
 ) -> Result<Changed, ApiError> {
-    match app.ask(ask(name.job()?)).await {
+    match app.ask(command(name.job()?)).await {
         Answer::Reply(Reply::Changed(mut all)) if all.len() == 1 => match all.remove(0) {
             Ok(changed) => Ok(changed),
             Err(Refusal::UnknownJob) => Err(ApiError::not_found("job", name.as_str())),

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use rota_engine::{Command, Engine, Interval, QueueView, Reply};
-use rota_model::{Millis, State as JobState, TenantId};
+use rota_model::{JobId, Millis, State as JobState, TenantId};
 use rota_store::Period;
 use serde_json::{Map, Value, json};
 
@@ -133,7 +133,7 @@ pub(super) async fn set_paused(
     change(app, command).await
 }
 
-pub(super) async fn change(app: &App, command: Command) -> Result<QueueView, ApiError> {
+pub(super) async fn change(app: &App, command: Command<JobId>) -> Result<QueueView, ApiError> {
     match app.handle.command(command).await? {
         Reply::Queue(view) => Ok(*view),
         reply => Err(Answer::Reply(reply).into()),

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use bytes::Bytes;
-use rota_engine::{Holder, Refusal, Reply, Settled};
+use rota_engine::{Ack, Command, Holder, Nack, Refusal, Reply, Settle, Settled};
 use rota_model::{JobId, Rejection, State as JobState, WorkerId, json};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::body::{self, Json, member};
 use super::error::{ApiError, ApiResult};
 use super::job_json::Members;
 use super::{App, Shared, failure, reply};
-use crate::runtime::{Answer, Ask, SettleAsk};
+use crate::runtime::Answer;
 
 /// About what one answer takes.
 const ANSWER_BYTES: usize = 384;
@@ -37,7 +37,7 @@ async fn settle(app: &App, body: &Json, kind: Kind) -> ApiResult {
         Some(list) => settle_many(app, list, kind).await,
         None => {
             let ask = parse(app, &members, kind)?;
-            let id = ask.job;
+            let id = *ask.job();
             let mut all = send(app, vec![ask]).await?;
             match all.pop() {
                 Some(Ok(settled)) => {
@@ -65,7 +65,7 @@ async fn settle_many(app: &App, list: &RawValue, kind: Kind) -> ApiResult {
         parse(app, &members, kind).map_err(|rejection| rejection.at_index(i))
     };
     let asks = list.iter().enumerate().map(parse_at).collect::<Result<Vec<_>, _>>()?;
-    let ids: Vec<JobId> = asks.iter().map(|ask| ask.job).collect();
+    let ids: Vec<JobId> = asks.iter().map(|settle| *settle.job()).collect();
     let outcomes = send(app, asks).await?;
     let settled = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
     let failed = outcomes.len() - settled;
@@ -87,24 +87,30 @@ async fn settle_many(app: &App, list: &RawValue, kind: Kind) -> ApiResult {
     Ok(reply::raw(StatusCode::OK, out))
 }
 
-async fn send(app: &App, asks: Vec<SettleAsk>) -> Result<Vec<Result<Settled, Refusal>>, ApiError> {
-    match app.ask(Ask::Settle(asks)).await {
+async fn send(
+    app: &App,
+    all: Vec<Settle<JobId>>,
+) -> Result<Vec<Result<Settled, Refusal>>, ApiError> {
+    match app.ask(Command::Settle(all)).await {
         Answer::Reply(Reply::Settled(all)) => Ok(all),
         answer => Err(answer.into()),
     }
 }
 
-fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<SettleAsk, Rejection> {
+fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<Settle<JobId>, Rejection> {
     let id = member(members, "job_id").or_else(|| member(members, "id"));
     let id = id.ok_or_else(|| Rejection::field("job_id", "is required"))?;
     let id: String = serde_json::from_str(id.get())
         .map_err(|_| Rejection::field("job_id", "must be a string"))?;
     let job = JobId::parse(&id).map_err(|e| Rejection::field("job_id", e.to_string()))?;
-    let outcome = match kind {
-        Kind::Ack => Ok(result(app, members)?),
-        Kind::Nack => Err(problem(app, members)?),
-    };
-    Ok(SettleAsk { job, holder: holder(app, members)?, outcome })
+    let holder = holder(app, members)?;
+    Ok(match kind {
+        Kind::Ack => Settle::Ack(Ack { job, holder, result: result(app, members)? }),
+        Kind::Nack => {
+            let (failure, requeue) = problem(app, members)?;
+            Settle::Nack(Nack { job, holder, failure, requeue })
+        }
+    })
 }
 
 fn result(app: &App, members: &json::Members<'_>) -> Result<Option<Bytes>, Rejection> {

@@ -1,42 +1,23 @@
-//! What the outside asks of the engine thread, and what it is told.
+//! Requests to the engine thread, and its answers.
 
-use bytes::Bytes;
-use rota_engine::{
-    Claimed, Command, Engine, Enqueue, Explained, Failure, Fetch, Holder, Registration, Reply,
-};
-use rota_model::{Directive, JobId, Seq, TenantId, WorkerId};
+use rota_engine::{Claimed, Command, Engine, Explained, Reply};
+use rota_model::{JobId, Seq, TenantId};
 use rota_store::Body;
 use tokio::sync::oneshot;
 
-/// Jobs are named by their ids here; the engine thread finds out what stands behind them.
+/// A request to the engine thread. It names jobs by their ids, which the engine thread resolves.
 pub enum Ask {
-    Enqueue(Enqueue),
-    Fetch(Fetch),
-    Settle(Vec<SettleAsk>),
-    Beat {
-        worker: WorkerId,
-        state: Option<Directive>,
-        jobs: Vec<JobId>,
-        visibility_ms: Option<u64>,
-        about: Box<Registration>,
-    },
-    Cancel(Vec<JobId>),
-    Activate(JobId),
-    Retry(Vec<JobId>),
-    Delete(Vec<JobId>),
+    Command(Command<JobId>),
     /// Why a job has not started.
     Explain(JobId),
-    /// Remove some finished jobs whose retention has passed, at most this many.
-    Sweep(usize),
-    /// A command that names no job.
-    Command(Command),
+    /// Remove up to this many finished jobs whose retention has passed.
+    Purge(usize),
 }
 
-/// One execution that ended.
-pub struct SettleAsk {
-    pub job: JobId,
-    pub holder: Holder,
-    pub outcome: Result<Option<Bytes>, (Failure, bool)>,
+impl From<Command<JobId>> for Ask {
+    fn from(command: Command<JobId>) -> Self {
+        Self::Command(command)
+    }
 }
 
 #[derive(Debug)]

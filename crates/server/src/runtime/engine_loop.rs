@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ahash::RandomState;
-use rota_engine::{Claimed, Command, Engine, InFlight, Now, Refusal, Reply, WaiterId};
+use rota_engine::{Claimed, Command, Engine, InFlight, Now, Refusal, Reply, Resolved, WaiterId};
 use rota_store::{Batch, Body, Reader, StoreError};
 use tokio::sync::oneshot;
 
@@ -112,14 +112,22 @@ impl<R: Reader> EngineLoop<R> {
             return;
         }
         match self.command_for(ask, caller) {
-            Ok(Prepared::Command(command)) => self.apply_command(command, responder),
-            Ok(Prepared::Partly(command, gaps)) => self.apply_with_gaps(command, &gaps, responder),
+            Ok(Prepared::Command(resolved)) => self.apply_resolved(resolved, responder),
             Ok(Prepared::Answer(answer)) => self.answer(responder, answer),
             Err(error) => self.fatal(&error),
         }
     }
 
-    fn apply_command(&mut self, command: Command, responder: Option<oneshot::Sender<Answer>>) {
+    /// A command of the engine thread's own, which nobody waits for.
+    fn apply_command(&mut self, command: Command) {
+        self.apply_resolved(Resolved { command, missing: Vec::new() }, None);
+    }
+
+    fn apply_resolved(
+        &mut self,
+        Resolved { command, missing }: Resolved,
+        responder: Option<oneshot::Sender<Answer>>,
+    ) {
         let waiter = match &command {
             Command::Fetch(fetch) => fetch.wait.map(|(id, _)| id),
             Command::Enqueue(enqueue) => enqueue.wait.map(|(id, _)| id),
@@ -129,7 +137,15 @@ impl<R: Reader> EngineLoop<R> {
             Command::StopWaiting(id) => Some(*id),
             _ => None,
         };
-        match self.apply(command) {
+        let mut reply = self.apply(command);
+        for position in missing {
+            match &mut reply {
+                Reply::Settled(all) => all.insert(position, Err(Refusal::UnknownJob)),
+                Reply::Changed(all) => all.insert(position, Err(Refusal::UnknownJob)),
+                _ => {}
+            }
+        }
+        match reply {
             Reply::Waiting => {
                 if let (Some(id), Some(responder)) = (waiter, responder) {
                     self.waiting.insert(id, responder);
@@ -146,24 +162,6 @@ impl<R: Reader> EngineLoop<R> {
         }
     }
 
-    /// Some of the ids meant nothing; the answers to the others go around the gaps.
-    fn apply_with_gaps(
-        &mut self,
-        command: Command,
-        gaps: &[usize],
-        responder: Option<oneshot::Sender<Answer>>,
-    ) {
-        let mut reply = self.apply(command);
-        for &gap in gaps {
-            match &mut reply {
-                Reply::Settled(all) => all.insert(gap, Err(Refusal::UnknownJob)),
-                Reply::Changed(all) => all.insert(gap, Err(Refusal::UnknownJob)),
-                _ => {}
-            }
-        }
-        self.answer(responder, Answer::Reply(reply));
-    }
-
     /// Lets time pass. It never goes back; when the clock was set back, it goes on at half its speed
     /// until the clock has caught up, so that nothing that waits for a time stands still.
     fn tick(&mut self) {
@@ -171,7 +169,7 @@ impl<R: Reader> EngineLoop<R> {
         // Halves before the difference, so that many short steps add up.
         let half = (given.mono / 2).saturating_sub(last.mono / 2);
         let wall = given.wall.max(last.wall.saturating_add_ms(half as i64));
-        self.apply_command(Command::Tick(Now { wall, mono: given.mono }), None);
+        self.apply_command(Command::Tick(Now { wall, mono: given.mono }));
     }
 
     fn apply(&mut self, command: Command) -> Reply {
@@ -216,7 +214,7 @@ impl<R: Reader> EngineLoop<R> {
             }
         }
         if !orphans.is_empty() {
-            self.apply_command(Command::Undelivered(orphans), None);
+            self.apply_command(Command::Undelivered(orphans));
         }
     }
 
@@ -327,7 +325,7 @@ impl<R: Reader> EngineLoop<R> {
         for (_, responder) in self.waiting.drain() {
             let _ = responder.send(Answer::Fetched(Vec::new()));
         }
-        self.apply_command(Command::FlushStats, None);
+        self.apply_command(Command::FlushStats);
         self.hand_over(true);
         // The database closes in order only when nobody reads from it any more.
         drop(self.resolver);

@@ -42,8 +42,8 @@ impl Handle {
         }
     }
 
-    /// A command that names no job.
-    pub async fn command(&self, command: Command) -> Result<Reply, Unavailable> {
+    /// A command whose answer is a reply, which excludes fetches.
+    pub async fn command(&self, command: Command<JobId>) -> Result<Reply, Unavailable> {
         match self.ask(Ask::Command(command)).await {
             Answer::Reply(reply) => Ok(reply),
             Answer::Unavailable(why) => Err(why),
@@ -62,7 +62,7 @@ impl Handle {
             fetch.wait = Some((id, wait_ms));
             guard = Some(StopWaiting { id, mailbox: self.mailbox.clone(), armed: true });
         }
-        let answer = self.ask(Ask::Fetch(fetch)).await;
+        let answer = self.ask(Ask::Command(Command::Fetch(fetch))).await;
         if let Some(guard) = &mut guard {
             guard.armed = false;
         }
@@ -86,7 +86,7 @@ impl Handle {
             enqueue.wait = Some((id, wait_ms));
             guard = Some(StopWaiting { id, mailbox: self.mailbox.clone(), armed: true });
         }
-        let answer = self.ask_as(caller, Ask::Enqueue(enqueue)).await;
+        let answer = self.ask_as(caller, Ask::Command(Command::Enqueue(enqueue))).await;
         if let Some(guard) = &mut guard {
             guard.armed = false;
         }

@@ -22,7 +22,7 @@ mod retention;
 mod start;
 mod store_loop;
 
-pub use ask::{Answer, Ask, Delivery, SettleAsk, Unavailable};
+pub use ask::{Answer, Ask, Delivery, Unavailable};
 pub use clock::Clock;
 pub use events::{
     About, Chunk, EventFilter, EventPage, Events, Look, Name, Names, Place, Subject, ends_job,

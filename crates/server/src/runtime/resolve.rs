@@ -114,13 +114,8 @@ impl<R: Reader> Resolver<R> {
 
 fn collect_ids(ask: &Ask, ids: &mut Vec<JobId>) {
     match ask {
-        Ask::Enqueue(enqueue) => {
-            ids.extend(enqueue.jobs.iter().filter(|job| job.id_given).map(|job| job.id));
-        }
-        Ask::Settle(all) => ids.extend(all.iter().map(|settle| settle.job)),
-        Ask::Beat { jobs, .. } => ids.extend(jobs),
-        Ask::Cancel(jobs) | Ask::Retry(jobs) | Ask::Delete(jobs) => ids.extend(jobs),
-        Ask::Activate(job) | Ask::Explain(job) => ids.push(*job),
-        Ask::Fetch(_) | Ask::Sweep(_) | Ask::Command(_) => {}
+        Ask::Command(command) => command.collect_ids(ids),
+        Ask::Explain(job) => ids.push(*job),
+        Ask::Purge(_) => {}
     }
 }

@@ -15,7 +15,7 @@ const BREATH: Duration = Duration::from_millis(5);
 /// Runs until the server stops.
 pub(super) async fn run(handle: Handle, batch: usize) {
     loop {
-        let removed = match handle.ask(Ask::Sweep(batch)).await {
+        let removed = match handle.ask(Ask::Purge(batch)).await {
             Answer::Reply(Reply::Forgotten(count)) => count,
             _ => 0,
         };

@@ -32,10 +32,11 @@ fn named_by(command: &Command) -> Option<usize> {
         Command::Settle(all) => Some(all.len()),
         Command::Beat(beat) => Some(beat.jobs.len()),
         Command::Undelivered(claims) => Some(claims.len()),
-        Command::Cancel(targets) | Command::Retry(targets) | Command::Delete(targets) => {
-            Some(targets.len())
-        }
-        Command::StopWaiting(_) | Command::Activate(_) | Command::Register(_) => Some(1),
+        Command::Cancel(targets)
+        | Command::Activate(targets)
+        | Command::Retry(targets)
+        | Command::Delete(targets) => Some(targets.len()),
+        Command::StopWaiting(_) | Command::Register(_) => Some(1),
         Command::Tick(_) => Some(0),
         _ => None,
     }

@@ -58,15 +58,15 @@ impl World {
                 self.check_beat(&beat.worker, &beat.jobs, reply)
             }
             (
-                Command::Cancel(targets) | Command::Retry(targets) | Command::Delete(targets),
+                Command::Cancel(targets)
+                | Command::Activate(targets)
+                | Command::Retry(targets)
+                | Command::Delete(targets),
                 Reply::Changed(outcomes),
             ) => {
                 same_length(targets, outcomes)?;
                 let mut both = targets.iter().zip(outcomes);
                 both.try_for_each(|(target, outcome)| check_changed(&step.command, target, outcome))
-            }
-            (Command::Activate(target), Reply::Changed(outcomes)) if outcomes.len() == 1 => {
-                check_changed(&step.command, target, &outcomes[0])
             }
             (Command::Forget(all), Reply::Forgotten(count)) => {
                 ensure(all.jobs.len() == *count, Rule::Reply, || format!("forgot {count}"))

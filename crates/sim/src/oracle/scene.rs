@@ -148,16 +148,12 @@ impl Scene<'_> {
 /// The jobs that a command names.
 fn targets(command: &Command) -> Vec<&Target> {
     match command {
-        Command::Settle(all) => all
-            .iter()
-            .map(|settle| match settle {
-                Settle::Ack(ack) => &ack.job,
-                Settle::Nack(nack) => &nack.job,
-            })
-            .collect(),
+        Command::Settle(all) => all.iter().map(Settle::job).collect(),
         Command::Beat(beat) => beat.jobs.iter().collect(),
-        Command::Activate(target) => vec![target],
-        Command::Cancel(all) | Command::Retry(all) | Command::Delete(all) => all.iter().collect(),
+        Command::Cancel(all)
+        | Command::Activate(all)
+        | Command::Retry(all)
+        | Command::Delete(all) => all.iter().collect(),
         _ => Vec::new(),
     }
 }

@@ -39,7 +39,9 @@ impl Runtime {
             Request::DropStaleWorker(worker) => Command::DropStaleWorker(worker),
             Request::Direct(worker, directive) => Command::Direct(worker, directive),
             Request::Cancel(ids) => Command::Cancel(self.targets(&ids)),
-            Request::Activate(id) => Command::Activate(self.find(id).ok_or(Turned::NotFound)?),
+            Request::Activate(id) => {
+                Command::Activate(vec![self.find(id).ok_or(Turned::NotFound)?])
+            }
             Request::Retry(ids) => Command::Retry(self.targets(&ids)),
             Request::Delete(ids) => Command::Delete(self.targets(&ids)),
             Request::Retain(limit) => Command::Forget(self.overdue(now.wall, limit)),

@@ -119,7 +119,7 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
             write!(f, "register {} for {:?}", about.worker, about.concurrency)
         }
         Command::Cancel(targets) => write_targets(f, "cancel", targets),
-        Command::Activate(target) => write!(f, "activate {}({})", target.seq, target.state()),
+        Command::Activate(targets) => write_targets(f, "activate", targets),
         Command::Retry(targets) => write_targets(f, "retry", targets),
         Command::Delete(targets) => write_targets(f, "delete", targets),
         Command::Forget(all) => {

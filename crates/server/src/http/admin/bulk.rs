@@ -1,7 +1,7 @@
 //! Doing something to all jobs that match, a slice at a time.
 
 use axum::extract::State;
-use rota_engine::{Changed, Refusal, Reply};
+use rota_engine::{Changed, Command, Refusal, Reply};
 use rota_model::row::Place;
 use rota_model::{JobId, Millis, Rejection, State as JobState};
 use rota_store::{Order, Record, Selection};
@@ -13,7 +13,7 @@ use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
 use crate::http::params::PathName;
 use crate::http::{App, Shared, reply};
-use crate::runtime::{Answer, Ask, Unavailable};
+use crate::runtime::{Answer, Unavailable};
 
 /// Jobs changed in one commit.
 const SLICE: usize = 200;
@@ -160,13 +160,13 @@ async fn send(
 ) -> Result<Vec<Result<Changed, Refusal>>, ApiError> {
     let mut tries_left = TRIES;
     loop {
-        let ask = match action {
-            Action::Retry => Ask::Retry(ids.to_vec()),
-            Action::Cancel => Ask::Cancel(ids.to_vec()),
-            Action::Delete => Ask::Delete(ids.to_vec()),
+        let command = match action {
+            Action::Retry => Command::Retry(ids.to_vec()),
+            Action::Cancel => Command::Cancel(ids.to_vec()),
+            Action::Delete => Command::Delete(ids.to_vec()),
         };
         tries_left -= 1;
-        match app.ask(ask).await {
+        match app.ask(command).await {
             Answer::Reply(Reply::Changed(results)) => return Ok(results),
             Answer::Unavailable(Unavailable::NotWritten) if tries_left > 0 => {}
             answer => return Err(answer.into()),

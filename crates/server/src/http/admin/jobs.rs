@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use rota_engine::Command;
 use rota_model::row::Place;
 use rota_store::{Record, Selection};
 use serde_json::{Value, json};
@@ -11,7 +12,6 @@ use crate::http::filter::Filter;
 use crate::http::page::{self, Window};
 use crate::http::params::{Params, PathName};
 use crate::http::{Shared, dead_letter, job_json, jobs, queues, reply};
-use crate::runtime::Ask;
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let filter = Filter::from_params(&params, Selection::ALL)?;
@@ -29,7 +29,7 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
 }
 
 pub(in crate::http) async fn retry(State(app): Shared, name: PathName) -> ApiResult {
-    let changed = jobs::change_one(&app, &name, |id| Ask::Retry(vec![id])).await?;
+    let changed = jobs::change_one(&app, &name, |id| Command::Retry(vec![id])).await?;
     jobs::changed_job(&app, &changed, "re_enqueued_at").await
 }
 

@@ -1,6 +1,7 @@
 //! Deletions that may take living jobs with them.
 
 use rota_engine::{Command, Refusal, Reply};
+use rota_model::JobId;
 use rota_model::State as JobState;
 use rota_store::Selection;
 use serde_json::{Map, Value};
@@ -36,7 +37,7 @@ impl Purge {
         &self,
         app: &App,
         jobs: impl Fn(Selection) -> Filter,
-        command: impl Fn() -> Command,
+        command: impl Fn() -> Command<JobId>,
     ) -> Result<(Reply, u64), ApiError> {
         let rounds = if self.0 { ROUNDS } else { 0 };
         let (mut purged, mut round) = (0, 0);

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use rota_engine::{Command, Engine, Refusal, Reply, WorkerView};
-use rota_model::{Directive, Seq, WorkerId};
+use rota_model::{Directive, JobId, Seq, WorkerId};
 use serde_json::{Value, json};
 
 use crate::http::by_name::ByName;
@@ -79,7 +79,7 @@ async fn direct(app: &App, name: &PathName, directive: Directive) -> ApiResult {
     Ok(reply::ok(&item(&find(app, name).await?.0)))
 }
 
-async fn command(app: &App, name: &PathName, command: Command) -> Result<(), ApiError> {
+async fn command(app: &App, name: &PathName, command: Command<JobId>) -> Result<(), ApiError> {
     match app.handle.command(command).await? {
         Reply::Done => Ok(()),
         Reply::Refused(Refusal::UnknownWorker) => Err(ApiError::not_found("worker", name.as_str())),

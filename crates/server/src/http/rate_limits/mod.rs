@@ -7,7 +7,7 @@ mod said;
 
 use axum::extract::State;
 use rota_engine::{Command, LimitName, LimitView, Refusal, Reply};
-use rota_model::{JobType, LimitKey, QueueName, TenantId};
+use rota_model::{JobId, JobType, LimitKey, QueueName, TenantId};
 use serde_json::Value;
 
 use super::body::Json;
@@ -134,7 +134,7 @@ async fn say(app: &App, target: Target, said: Said) -> ApiResult {
 }
 
 /// Says something about a limit, and gives what it is then.
-pub(super) async fn tell(app: &App, command: Command) -> Result<LimitView, ApiError> {
+pub(super) async fn tell(app: &App, command: Command<JobId>) -> Result<LimitView, ApiError> {
     match app.handle.command(command).await? {
         Reply::Limit(view) => Ok(*view),
         reply => Err(Answer::Reply(reply).into()),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use axum::extract::State;
-use rota_engine::Reply;
+use rota_engine::{Beat, Command, Reply};
 use rota_model::{Directive, JobId, Rejection};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::{AboutBody, visibility, worker_id};
 use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::{App, Shared, reply};
-use crate::runtime::{Answer, Ask};
+use crate::runtime::Answer;
 
 #[derive(Deserialize)]
 struct BeatBody {
@@ -37,9 +37,9 @@ pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiRes
     };
     let jobs = held_jobs(&app, body.active_jobs, body.active_job_ids)?;
     let visibility_ms = visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?;
-    let about = Box::new(body.about.registration(worker.clone())?);
-    let ask = Ask::Beat { worker, state, jobs: jobs.clone(), visibility_ms, about };
-    match app.ask(ask).await {
+    let about = body.about.registration(worker.clone())?;
+    let beat = Beat { worker, state, jobs: jobs.clone(), visibility_ms, about };
+    match app.ask(Command::Beat(beat)).await {
         Answer::Reply(Reply::Beat(beat)) => {
             let known: HashSet<JobId> = [&beat.extended, &beat.cancelled, &beat.lost]
                 .into_iter()

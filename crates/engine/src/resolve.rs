@@ -1,0 +1,125 @@
+//! From a command that names jobs by their ids to one that the engine can apply.
+
+use rota_model::{JobId, Seq};
+
+use crate::{Ack, Beat, Command, Nack, Settle, Target};
+
+/// A command for the jobs that were found.
+#[derive(Debug)]
+pub struct Resolved {
+    pub command: Command,
+    /// Positions of the jobs that were not found, in rising order. For commands that change each job
+    /// once, a job that was named before counts as not found.
+    pub missing: Vec<usize>,
+}
+
+impl<J> Settle<J> {
+    #[must_use]
+    pub fn job(&self) -> &J {
+        match self {
+            Settle::Ack(ack) => &ack.job,
+            Settle::Nack(nack) => &nack.job,
+        }
+    }
+
+    fn with_job<K>(self, job: K) -> Settle<K> {
+        match self {
+            Settle::Ack(Ack { holder, result, .. }) => Settle::Ack(Ack { job, holder, result }),
+            Settle::Nack(Nack { holder, failure, requeue, .. }) => {
+                Settle::Nack(Nack { job, holder, failure, requeue })
+            }
+        }
+    }
+}
+
+impl Command<JobId> {
+    /// The ids that must be looked up before the command can be resolved.
+    pub fn collect_ids(&self, ids: &mut Vec<JobId>) {
+        match self {
+            Command::Enqueue(enqueue) => {
+                ids.extend(enqueue.jobs.iter().filter(|job| job.id_given).map(|job| job.id));
+            }
+            Command::Settle(all) => ids.extend(all.iter().map(|settle| *settle.job())),
+            Command::Beat(beat) => ids.extend(&beat.jobs),
+            Command::Cancel(jobs)
+            | Command::Activate(jobs)
+            | Command::Retry(jobs)
+            | Command::Delete(jobs) => ids.extend(jobs),
+            _ => {}
+        }
+    }
+
+    /// Replaces each id by what `find` knows about the job.
+    pub fn resolve<E>(
+        self,
+        mut find: impl FnMut(JobId) -> Result<Option<Target>, E>,
+    ) -> Result<Resolved, E> {
+        let mut missing = Vec::new();
+        let mut distinct = |ids: Vec<JobId>| {
+            let mut seen: Vec<Seq> = Vec::with_capacity(ids.len());
+            let mut targets = Vec::with_capacity(ids.len());
+            for (position, id) in ids.into_iter().enumerate() {
+                match find(id)?.filter(|target| !seen.contains(&target.seq)) {
+                    Some(target) => {
+                        seen.push(target.seq);
+                        targets.push(target);
+                    }
+                    None => missing.push(position),
+                }
+            }
+            Ok(targets)
+        };
+        let command = match self {
+            Command::Cancel(jobs) => Command::Cancel(distinct(jobs)?),
+            Command::Activate(jobs) => Command::Activate(distinct(jobs)?),
+            Command::Retry(jobs) => Command::Retry(distinct(jobs)?),
+            Command::Delete(jobs) => Command::Delete(distinct(jobs)?),
+            Command::Beat(Beat { worker, state, jobs, visibility_ms, about }) => {
+                let jobs = distinct(jobs)?;
+                Command::Beat(Beat { worker, state, jobs, visibility_ms, about })
+            }
+            Command::Settle(all) => {
+                let mut found = Vec::with_capacity(all.len());
+                for (position, settle) in all.into_iter().enumerate() {
+                    match find(*settle.job())? {
+                        Some(target) => found.push(settle.with_job(target)),
+                        None => missing.push(position),
+                    }
+                }
+                Command::Settle(found)
+            }
+            Command::Enqueue(enqueue) => Command::Enqueue(enqueue),
+            Command::Fetch(fetch) => Command::Fetch(fetch),
+            Command::StopWaiting(id) => Command::StopWaiting(id),
+            Command::EndWaiting => Command::EndWaiting,
+            Command::Undelivered(claims) => Command::Undelivered(claims),
+            Command::Register(about) => Command::Register(about),
+            Command::Deregister(worker, tenant) => Command::Deregister(worker, tenant),
+            Command::DropStaleWorker(worker) => Command::DropStaleWorker(worker),
+            Command::Direct(worker, directive) => Command::Direct(worker, directive),
+            Command::Forget(overdue) => Command::Forget(overdue),
+            Command::PauseQueue(queue) => Command::PauseQueue(queue),
+            Command::ResumeQueue(queue) => Command::ResumeQueue(queue),
+            Command::ConfigureQueue(queue, settings) => Command::ConfigureQueue(queue, settings),
+            Command::DeleteQueue(queue) => Command::DeleteQueue(queue),
+            Command::PauseShard(tenant, queue) => Command::PauseShard(tenant, queue),
+            Command::ResumeShard(tenant, queue) => Command::ResumeShard(tenant, queue),
+            Command::PutTenant(tenant, change) => Command::PutTenant(tenant, change),
+            Command::DeleteTenant(tenant, reason) => Command::DeleteTenant(tenant, reason),
+            Command::ReleaseTenant(tenant, reason) => Command::ReleaseTenant(tenant, reason),
+            Command::PutPool(pool, config) => Command::PutPool(pool, config),
+            Command::RemovePool(pool) => Command::RemovePool(pool),
+            Command::PutLimit(put) => Command::PutLimit(put),
+            Command::ClearLimit(key, tenant) => Command::ClearLimit(key, tenant),
+            Command::PutCron(spec) => Command::PutCron(spec),
+            Command::RemoveCron(name) => Command::RemoveCron(name),
+            Command::EnableCron(name, enabled) => Command::EnableCron(name, enabled),
+            Command::Maintain { enabled, reason, expected_ms } => {
+                Command::Maintain { enabled, reason, expected_ms }
+            }
+            Command::FlushStats => Command::FlushStats,
+            Command::Tick(now) => Command::Tick(now),
+        };
+        Ok(Resolved { command, missing })
+    }
+}
