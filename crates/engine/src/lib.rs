@@ -48,7 +48,7 @@ mod watch;
 mod worker;
 mod worker_tallies;
 
-pub use caps::{Asker, Cap, CapCounter, CapReached, Capped};
+pub use caps::{Asker, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{
     Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NumbersEdit,
@@ -79,3 +79,5 @@ pub use scheduler::limits::Strategy;
 pub use stats::{Histogram, Interval};
 pub use tenant::{Change, Origin, Tally, Throttle};
 pub use worker_tallies::WorkerCounts;
+
+pub use rota_model::Cap;

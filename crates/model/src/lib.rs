@@ -2,6 +2,7 @@
 //!
 //! Plain data and pure functions. Nothing here reads a clock, does I/O or waits.
 
+pub mod cap;
 pub mod class;
 pub mod cron;
 pub mod duration;
@@ -20,6 +21,7 @@ pub mod tenant;
 pub mod time;
 pub mod usage;
 
+pub use cap::Cap;
 pub use class::{Class, ClassId};
 pub use id::{IdKey, JobId, Seq};
 pub use limit::{LimitNumbers, OnLimit, Rate, RateLimit, Scope};

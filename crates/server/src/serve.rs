@@ -11,7 +11,9 @@ use rota_store_sqlite::{Durability as Sync, OpenError, Options as StoreOptions, 
 
 use crate::http::{self, App, Listener};
 use crate::runtime::{Handle, Options, Runtime, StartError};
-use crate::settings::{self, Durability, FairnessCost, FairnessStrategy, Isolation, Settings};
+use rota_settings::{
+    self as settings, Durability, FairnessCost, FairnessStrategy, Isolation, Settings,
+};
 
 pub struct Server {
     listener: Listener,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::ArgMatches;
 use rota_server::Server;
-use rota_server::settings::{Durability, Settings};
+use rota_settings::{Durability, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{Failure, given, logging};

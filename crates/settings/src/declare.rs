@@ -1,0 +1,72 @@
+//! Turns the table in `declared.rs` into the typed structs and the list of declarations, so that
+//! adding a setting is adding a line.
+
+/// Each line: `field: type = kind, default, help;`. The key is `field`, or `group.field`.
+macro_rules! settings {
+    (
+        Settings { $( $field:ident: $type:ty = $kind:expr, $default:literal, $help:literal; )* }
+        $( $group:ident: $Group:ident {
+            $( $member:ident: $of:ty = $like:expr, $normally:literal, $about:literal; )*
+        } )*
+    ) => {
+        #[derive(Clone, Debug)]
+        pub struct Settings {
+            $( #[doc = $help] pub $field: $type, )*
+            $( pub $group: $Group, )*
+            /// By the name of the tenant, weights of `tenant_fairness` included.
+            pub tenants: BTreeMap<TenantId, TenantConfig>,
+            pub pools: BTreeMap<PoolName, PoolConfig>,
+            pub rate_limits: BTreeMap<LimitKey, LimitNumbers>,
+            pub(crate) rows: Vec<Row>,
+        }
+
+        $(
+            #[derive(Clone, Debug)]
+            pub struct $Group {
+                $( #[doc = $about] pub $member: $of, )*
+            }
+        )*
+
+        impl Settings {
+            /// Reads every setting before giving up, so that all problems are found.
+            pub(crate) fn read(reader: &mut Reader) -> Option<Self> {
+                $( let $field: Option<$type> = reader.read(stringify!($field), &$kind); )*
+                $( let $group = $Group::read(reader); )*
+                Some(Self {
+                    $( $field: $field?, )*
+                    $( $group: $group?, )*
+                    tenants: BTreeMap::new(),
+                    pools: BTreeMap::new(),
+                    rate_limits: BTreeMap::new(),
+                    rows: Vec::new(),
+                })
+            }
+        }
+
+        $(
+            impl $Group {
+                fn read(reader: &mut Reader) -> Option<Self> {
+                    $(
+                        let key = concat!(stringify!($group), ".", stringify!($member));
+                        let $member: Option<$of> = reader.read(key, &$like);
+                    )*
+                    Some(Self { $( $member: $member?, )* })
+                }
+            }
+        )*
+
+        pub(crate) fn declare_all() -> Vec<Declaration> {
+            vec![
+                $( Declaration::new(stringify!($field), &$kind, $default, $help), )*
+                $( $( Declaration::new(
+                    concat!(stringify!($group), ".", stringify!($member)),
+                    &$like,
+                    $normally,
+                    $about,
+                ), )* )*
+            ]
+        }
+    };
+}
+
+pub(crate) use settings;

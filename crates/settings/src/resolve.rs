@@ -1,0 +1,127 @@
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::declaration::declarations;
+use crate::declared::Settings;
+use crate::error::{Problem, SettingsError};
+use crate::given::{Given, Origin};
+use crate::kind::Kind;
+use crate::named::Collected;
+use crate::orders::{ORDERS, Order};
+use crate::{environment, file, flags, table};
+
+impl Settings {
+    /// Flags win over the environment, the environment over the file, the file over the defaults.
+    /// A value that is overruled still has to be a good one.
+    pub fn resolve(
+        flags: &[(String, String)],
+        environment: impl Iterator<Item = (String, String)>,
+        file: Option<(&Path, String)>,
+    ) -> Result<Self, SettingsError> {
+        let mut problems = Vec::new();
+        let mut given = defaults();
+        let mut named = Collected::default();
+        if let Some((path, text)) = file {
+            let found = file::read(path, &text, &mut problems);
+            given.extend(named.add(found, &mut problems));
+        }
+        let found = environment::read(environment, &mut problems);
+        given.extend(named.add(found, &mut problems));
+        given.extend(flags::read(flags, &mut problems));
+        Reader::new(given, problems).finish(named)
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::resolve(&[], std::iter::empty(), None).expect("the declared defaults are valid")
+    }
+}
+
+fn defaults() -> Vec<Given> {
+    declarations()
+        .iter()
+        .map(|declaration| Given {
+            key: declaration.key,
+            value: declaration.default.to_owned(),
+            origin: Origin::Default,
+        })
+        .collect()
+}
+
+/// Turns what was given into typed values and gathers what is wrong on the way.
+pub(crate) struct Reader {
+    /// From the weakest source to the strongest.
+    given: Vec<Given>,
+    problems: Vec<Problem>,
+    /// Sizes and times of the settings that were readable, to compare them with each other.
+    amounts: HashMap<&'static str, u64>,
+}
+
+impl Reader {
+    fn new(given: Vec<Given>, problems: Vec<Problem>) -> Self {
+        Self { given, problems, amounts: HashMap::new() }
+    }
+
+    fn finish(mut self, named: Collected) -> Result<Settings, SettingsError> {
+        let settings = Settings::read(&mut self);
+        self.check_orders();
+        let contradiction = settings.as_ref().and_then(|it| it.contradiction(&self));
+        self.problems.extend(contradiction);
+        if let Some(settings) = &settings {
+            self.problems.extend(named.overpromised(&settings.starvation.rule()));
+        }
+        let problems = self.problems;
+        match settings {
+            Some(mut settings) if problems.is_empty() => {
+                settings.rows = table::rows(&self.given);
+                named.put_into(&mut settings);
+                Ok(settings)
+            }
+            _ => Err(SettingsError { problems }),
+        }
+    }
+
+    pub(crate) fn read<K: Kind>(&mut self, key: &'static str, kind: &K) -> Option<K::Value> {
+        let mut chosen = None;
+        for given in self.given.iter().filter(|given| given.key == key) {
+            chosen = match given.origin {
+                Origin::Default => kind.parse_default(&given.value),
+                _ => kind.parse(&given.value),
+            };
+            if chosen.is_none() {
+                self.problems
+                    .push(Problem::BadValue { given: given.clone(), expected: kind.expected() });
+            }
+        }
+        if let Some(amount) = chosen.as_ref().and_then(|value| kind.amount(value)) {
+            self.amounts.insert(key, amount);
+        }
+        chosen
+    }
+
+    fn check_orders(&mut self) {
+        let broken = ORDERS.iter().filter_map(|order| self.broken(order));
+        let broken: Vec<Problem> = broken.collect();
+        self.problems.extend(broken);
+    }
+
+    /// Nothing to say when one of the two was unreadable: that is a problem of its own already.
+    fn broken(&self, order: &Order) -> Option<Problem> {
+        let lesser = self.amounts.get(order.lesser)?;
+        let greater = self.amounts.get(order.greater)?;
+        let holds = lesser < greater || (order.may_be_equal && lesser == greater);
+        if holds {
+            return None;
+        }
+        Some(Problem::OutOfOrder {
+            lesser: self.chosen(order.lesser)?.clone(),
+            relation: order.relation(),
+            greater: self.chosen(order.greater)?.clone(),
+        })
+    }
+
+    pub(crate) fn chosen(&self, key: &str) -> Option<&Given> {
+        self.given.iter().rfind(|given| given.key == key)
+    }
+}
