@@ -4,18 +4,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rota_model::{
-    FairnessScope, LimitKey, LimitNumbers, PoolConfig, PoolName, TenantConfig, TenantId, Weight,
+    Cost, Durability, FairStrategy, FairnessScope, LimitKey, LimitNumbers, PoolConfig, PoolName,
+    PriorityScope, TenantConfig, TenantId, Weight,
 };
 
-use crate::choices::{
-    Durability, FAIRNESS_SCOPES, FairnessCost, FairnessStrategy, Isolation, LogFormat, LogLevel,
-    PriorityScope, TenantSource,
-};
+use crate::choices::{Isolation, LogFormat, LogLevel, TenantSource};
 use crate::declaration::Declaration;
 use crate::declare::settings;
 use crate::kind::{
-    Address, Auto, Choice, Choices, DAY, Directory, Fraction, GIB, HOUR, IfGiven, KIB, Keep,
-    MILLISECOND, Number, SECOND, Share, Size, Span, Switch, TIB, Tenant,
+    Address, Auto, DAY, Directory, Fraction, GIB, HOUR, IfGiven, KIB, Keep, MILLISECOND, Number,
+    SECOND, Share, Size, Span, Switch, TIB, Tenant, list_of, one_of,
 };
 use crate::resolve::Reader;
 use crate::table::Row;
@@ -26,13 +24,13 @@ settings! {
             "Address and port that the server listens on; port 0 picks a free one.";
         data: PathBuf = Directory, "./rota-data",
             "Directory that holds the data; it is created when missing.";
-        durability: Durability = Choice(Durability::WORDS), "fsync",
+        durability: Durability = one_of::<Durability>(), "fsync",
             "When a commit counts as safe: on the disk (`fsync`), or handed to the system (`os`).";
     }
     log: Log {
-        format: LogFormat = Choice(LogFormat::WORDS), "text",
+        format: LogFormat = one_of::<LogFormat>(), "text",
             "Form of the lines in the log.";
-        level: LogLevel = Choice(LogLevel::WORDS), "info",
+        level: LogLevel = one_of::<LogLevel>(), "info",
             "Least severe level that is logged.";
     }
     shutdown: Shutdown {
@@ -121,11 +119,11 @@ settings! {
             "Tenant of the jobs that name none.";
         required: bool = Switch, "false",
             "Refuse jobs that name no tenant instead of giving them to `tenancy.default`.";
-        source: Vec<TenantSource> = Choices(Choice(TenantSource::WORDS)),
+        source: Vec<TenantSource> = list_of::<TenantSource>(),
             "body,header,credentials",
             "Where the tenant of a new job is looked for, the first that names one counting. A request with \
             the header `X-OJS-Tenant` is held to that tenant in any case.";
-        isolation: Isolation = Choice(Isolation::WORDS), "sharded",
+        isolation: Isolation = one_of::<Isolation>(), "sharded",
             "How far tenants are kept apart: a part of every queue for each (`sharded`), \
             one queue for all (`shared`), or queues that each tenant has to itself (`namespace`).";
         max_visibility_timeout: Duration = Span::between(MILLISECOND, 366 * DAY), "1h",
@@ -136,15 +134,15 @@ settings! {
         enabled: Option<bool> = Auto(Switch), "auto",
             "Serve tenants in turn rather than in the order of enqueueing; `auto` is off with \
             `tenancy.isolation` at `shared` and on otherwise. It cannot be off with `sharded`.";
-        scope: FairnessScope = Choice(FAIRNESS_SCOPES), "queue",
+        scope: FairnessScope = one_of::<FairnessScope>(), "queue",
             "What a tenant's share is a share of: each queue by itself (`queue`), or all queues of a \
             pool or fetch together (`pool`); a pool's own `fairness_scope` comes first.";
-        strategy: FairnessStrategy = Choice(FairnessStrategy::WORDS), "weighted",
+        strategy: FairStrategy = one_of::<FairStrategy>(), "weighted",
             "Whose turn it is: by weight (`weighted`), one after the other (`round-robin`), \
             or each within a concurrency of its own (`strict`).";
-        cost: FairnessCost = Choice(FairnessCost::WORDS), "job",
+        cost: Cost = one_of::<Cost>(), "job",
             "What a turn is measured by: the jobs started, or their running time.";
-        priority_scope: Option<PriorityScope> = Auto(Choice(PriorityScope::WORDS)), "auto",
+        priority_scope: Option<PriorityScope> = Auto(one_of::<PriorityScope>()), "auto",
             "Whether a priority counts among the jobs of all tenants (`global`) or of its own \
             (`tenant`); `auto` is `tenant` with `tenancy.isolation` at `namespace`, or else `global`.";
         default_weight: Weight = Share, "1",

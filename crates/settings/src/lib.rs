@@ -23,10 +23,7 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-pub use choices::{
-    Durability, FairnessCost, FairnessStrategy, Isolation, LogFormat, LogLevel, PriorityScope,
-    TenantSource,
-};
+pub use choices::{Isolation, LogFormat, LogLevel, TenantSource};
 pub use declaration::{Declaration, declarations};
 pub use declared::{
     Cache, Engine, Events, Fairness, Http, Jobs, Limits, Log, Noisy, Retention, Settings, Shutdown,

@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use crate::choices::{FairnessStrategy, Isolation, PriorityScope};
+use rota_model::{FairStrategy, PriorityScope};
+
+use crate::choices::Isolation;
 use crate::declared::{Settings, Starvation};
 use crate::error::Problem;
 use crate::resolve::Reader;
@@ -29,7 +31,7 @@ impl Settings {
     /// A throttle lowers a tenant's own concurrency, or a weight by which tenants are compared. Here nobody
     /// is found to be noisy, or there is neither.
     fn idle_throttle(&self, reader: &Reader) -> Option<Problem> {
-        let strict = self.fairness.strategy == FairnessStrategy::Strict;
+        let strict = self.fairness.strategy == FairStrategy::Strict;
         if !self.noisy.throttle {
             return None;
         }

@@ -1,41 +1,79 @@
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{self, DeserializeOwned, IntoDeserializer};
+
 use super::Kind;
 
-/// One of a few words, each standing for a value.
-pub(crate) struct Choice<T: 'static>(pub &'static [(&'static str, T)]);
+/// A variant of an enum, by the name that serde has for it.
+pub(crate) struct Choice<T>(PhantomData<T>);
 
-impl<T: Copy> Kind for Choice<T> {
+pub(crate) fn one_of<T: DeserializeOwned>() -> Choice<T> {
+    Choice(PhantomData)
+}
+
+impl<T: DeserializeOwned> Kind for Choice<T> {
     type Value = T;
 
     fn parse(&self, text: &str) -> Option<T> {
-        self.0.iter().find(|(word, _)| *word == text).map(|(_, value)| *value)
+        variant(text).ok()
     }
 
     fn accepts(&self) -> String {
-        let words: Vec<&str> = self.0.iter().map(|(word, _)| *word).collect();
-        match words.as_slice() {
-            [most @ .., last] if !most.is_empty() => format!("{} or {last}", most.join(", ")),
-            _ => words.concat(),
+        let names = variant::<T>("").err().map_or(&[][..], |error| error.expected);
+        match names {
+            [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+            _ => names.concat(),
         }
+    }
+}
+
+fn variant<T: DeserializeOwned>(name: &str) -> Result<T, UnknownVariant> {
+    T::deserialize(name.into_deserializer())
+}
+
+/// Keeps the names that serde lists when it meets an unknown one.
+#[derive(Debug)]
+struct UnknownVariant {
+    expected: &'static [&'static str],
+}
+
+impl de::Error for UnknownVariant {
+    fn custom<T: fmt::Display>(_message: T) -> Self {
+        Self { expected: &[] }
+    }
+
+    fn unknown_variant(_name: &str, expected: &'static [&'static str]) -> Self {
+        Self { expected }
+    }
+}
+
+impl std::error::Error for UnknownVariant {}
+
+impl fmt::Display for UnknownVariant {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "expected one of {:?}", self.expected)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rota_model::{Durability, FairStrategy};
+
     use super::*;
 
-    const SIZES: Choice<u8> = Choice(&[("small", 1), ("medium", 2), ("large", 3)]);
-
     #[test]
-    fn takes_its_words_only() {
-        assert_eq!(SIZES.parse("medium"), Some(2));
-        for text in ["", "Medium", "medium ", "tiny"] {
-            assert_eq!(SIZES.parse(text), None, "{text:?}");
+    fn accepts_its_names_only() {
+        let strategy = one_of::<FairStrategy>();
+        assert_eq!(strategy.parse("round-robin"), Some(FairStrategy::RoundRobin));
+        for text in ["", "Weighted", "weighted ", "fair"] {
+            assert_eq!(strategy.parse(text), None, "{text:?}");
         }
     }
 
     #[test]
-    fn lists_its_words() {
-        assert_eq!(SIZES.accepts(), "small, medium or large");
-        assert_eq!(Choice(&[("fsync", ()), ("os", ())]).accepts(), "fsync or os");
+    fn lists_its_names() {
+        assert_eq!(one_of::<FairStrategy>().accepts(), "weighted, round-robin or strict");
+        assert_eq!(one_of::<Durability>().accepts(), "fsync or os");
     }
 }

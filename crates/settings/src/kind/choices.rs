@@ -1,18 +1,25 @@
-use super::{Choice, Kind};
+use serde::de::DeserializeOwned;
 
-/// Some of a few words, the first counting most. A flag has them separated by commas; the file may
-/// have them in an array.
-pub(crate) struct Choices<T: 'static>(pub Choice<T>);
+use super::Kind;
+use super::choice::{Choice, one_of};
 
-impl<T: Copy> Kind for Choices<T> {
+/// Several variants of an enum, the first counting most. A flag separates them by commas; the file
+/// may have an array.
+pub(crate) struct Choices<T>(Choice<T>);
+
+pub(crate) fn list_of<T: DeserializeOwned>() -> Choices<T> {
+    Choices(one_of())
+}
+
+impl<T: DeserializeOwned> Kind for Choices<T> {
     type Value = Vec<T>;
 
     const LIST: bool = true;
 
     fn parse(&self, text: &str) -> Option<Vec<T>> {
-        let words: Vec<&str> = text.split(',').map(str::trim).collect();
-        let repeated = words.iter().enumerate().any(|(at, word)| words[..at].contains(word));
-        if repeated { None } else { words.into_iter().map(|word| self.0.parse(word)).collect() }
+        let names: Vec<&str> = text.split(',').map(str::trim).collect();
+        let repeated = names.iter().enumerate().any(|(index, name)| names[..index].contains(name));
+        if repeated { None } else { names.into_iter().map(|name| self.0.parse(name)).collect() }
     }
 
     fn accepts(&self) -> String {
@@ -23,21 +30,22 @@ impl<T: Copy> Kind for Choices<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SIZES: Choices<u8> = Choices(Choice(&[("small", 1), ("medium", 2), ("large", 3)]));
+    use crate::TenantSource::{self, Body, Credentials, Header};
 
     #[test]
-    fn keeps_the_order_of_its_words() {
-        assert_eq!(SIZES.parse("medium"), Some(vec![2]));
-        assert_eq!(SIZES.parse("large,small"), Some(vec![3, 1]));
-        assert_eq!(SIZES.parse("large, small"), Some(vec![3, 1]));
-        assert_eq!(SIZES.accepts(), "a list of small, medium or large, each at most once");
+    fn keeps_the_order_of_its_names() {
+        let sources = list_of::<TenantSource>();
+        assert_eq!(sources.parse("header"), Some(vec![Header]));
+        assert_eq!(sources.parse("credentials,body"), Some(vec![Credentials, Body]));
+        assert_eq!(sources.parse("credentials, body"), Some(vec![Credentials, Body]));
+        let accepts = "a list of body, header or credentials, each at most once";
+        assert_eq!(sources.accepts(), accepts);
     }
 
     #[test]
-    fn refuses_repeats_gaps_and_other_words() {
-        for text in ["", ",", "small,", "small,,large", "small,small", "small large", "tiny"] {
-            assert_eq!(SIZES.parse(text), None, "{text:?}");
+    fn refuses_repeats_gaps_and_other_names() {
+        for text in ["", ",", "body,", "body,,header", "body,body", "body header", "cookie"] {
+            assert_eq!(list_of::<TenantSource>().parse(text), None, "{text:?}");
         }
     }
 }

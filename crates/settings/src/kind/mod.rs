@@ -16,8 +16,8 @@ mod tenant;
 
 pub(super) use address::Address;
 pub(super) use auto::Auto;
-pub(super) use choice::Choice;
-pub(super) use choices::Choices;
+pub(super) use choice::one_of;
+pub(super) use choices::list_of;
 pub(super) use fraction::{Fraction, Share};
 pub(super) use if_given::IfGiven;
 pub(super) use number::Number;

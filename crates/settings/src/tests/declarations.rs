@@ -1,10 +1,12 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use rota_model::Durability;
+
 use super::Sources;
 use crate::named::Table;
 use crate::orders::ORDERS;
-use crate::{Durability, LogFormat, LogLevel, Settings, declarations};
+use crate::{LogFormat, LogLevel, Settings, declarations};
 
 #[test]
 fn defaults_are_valid_and_typed() {

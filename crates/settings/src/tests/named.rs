@@ -1,7 +1,7 @@
-use rota_model::{LimitKey, PoolName, QueueStrategy, Rate, TenantId, Weight};
+use rota_model::{FairStrategy, LimitKey, PoolName, QueueStrategy, Rate, TenantId, Weight};
 
 use super::Sources;
-use crate::{FairnessStrategy, Settings};
+use crate::Settings;
 
 const FILE: &str = r#"
 [tenants.acme]
@@ -116,7 +116,7 @@ fn tenant_fairness_gives_weights_to_tenants_without_their_own() {
     };
     let settings = sources.resolve().unwrap();
     assert!(settings.is_fair());
-    assert_eq!(settings.fairness.strategy, FairnessStrategy::Weighted);
+    assert_eq!(settings.fairness.strategy, FairStrategy::Weighted);
     assert_eq!(settings.fairness.default_weight, Weight::new(2.0).unwrap());
     let weights: Vec<_> = ["acme", "bare", "both", "late"]
         .map(|tenant| weight_of(&settings, tenant).unwrap())

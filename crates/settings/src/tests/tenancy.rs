@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use rota_model::FairnessScope;
+use rota_model::{FairnessScope, PriorityScope};
 
 use super::Sources;
-use crate::{Isolation, Origin, PriorityScope, Settings, TenantSource};
+use crate::{Isolation, Origin, Settings, TenantSource};
 
 #[test]
 fn tenancy_has_safe_defaults() {
