@@ -29,9 +29,9 @@ pub fn declarations() -> &'static [Declaration] {
 }
 
 impl Declaration {
-    pub(crate) fn new<K: Kind>(
+    pub(crate) fn new<T: 'static>(
         key: &'static str,
-        kind: &K,
+        kind: &Kind<T>,
         default: &'static str,
         help: &'static str,
     ) -> Self {
@@ -41,10 +41,10 @@ impl Declaration {
             flag: flag_name(key),
             default,
             help,
-            accepts: kind.accepts(),
+            accepts: kind.accepts.clone(),
             expected: kind.expected(),
-            text_only: K::TEXT_ONLY,
-            list: K::LIST,
+            text_only: kind.text_only,
+            list: kind.list,
         }
     }
 }

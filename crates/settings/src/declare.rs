@@ -30,7 +30,7 @@ macro_rules! settings {
         impl Settings {
             /// Reads every setting before giving up, so that all problems are found.
             pub(crate) fn read(reader: &mut Reader) -> Option<Self> {
-                $( let $field: Option<$type> = reader.read(stringify!($field), &$kind); )*
+                $( let $field = reader.read::<$type>(stringify!($field), &$kind); )*
                 $( let $group = $Group::read(reader); )*
                 Some(Self {
                     $( $field: $field?, )*
@@ -48,7 +48,7 @@ macro_rules! settings {
                 fn read(reader: &mut Reader) -> Option<Self> {
                     $(
                         let key = concat!(stringify!($group), ".", stringify!($member));
-                        let $member: Option<$of> = reader.read(key, &$like);
+                        let $member = reader.read::<$of>(key, &$like);
                     )*
                     Some(Self { $( $member: $member?, )* })
                 }
@@ -57,8 +57,8 @@ macro_rules! settings {
 
         pub(crate) fn declare_all() -> Vec<Declaration> {
             vec![
-                $( Declaration::new(stringify!($field), &$kind, $default, $help), )*
-                $( $( Declaration::new(
+                $( Declaration::new::<$type>(stringify!($field), &$kind, $default, $help), )*
+                $( $( Declaration::new::<$of>(
                     concat!(stringify!($group), ".", stringify!($member)),
                     &$like,
                     $normally,

@@ -82,7 +82,7 @@ impl Reader {
         }
     }
 
-    pub(crate) fn read<K: Kind>(&mut self, key: &'static str, kind: &K) -> Option<K::Value> {
+    pub(crate) fn read<T: 'static>(&mut self, key: &'static str, kind: &Kind<T>) -> Option<T> {
         let mut chosen = None;
         for given in self.given.iter().filter(|given| given.key == key) {
             chosen = match given.origin {
@@ -94,7 +94,8 @@ impl Reader {
                     .push(Problem::BadValue { given: given.clone(), expected: kind.expected() });
             }
         }
-        if let Some(amount) = chosen.as_ref().and_then(|value| kind.amount(value)) {
+        if let Some(amount) = kind.amount.zip(chosen.as_ref()).map(|(amount, value)| amount(value))
+        {
             self.amounts.insert(key, amount);
         }
         chosen

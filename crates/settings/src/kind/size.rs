@@ -1,11 +1,13 @@
-use super::{Kind, parse_digits};
+use std::ops::RangeInclusive;
+
+use super::{Kind, in_units, parse_digits};
 
 pub(crate) const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 pub(crate) const GIB: u64 = 1 << 30;
 pub(crate) const TIB: u64 = 1 << 40;
 
-/// The binary units come largest first, for `show`.
+/// Binary units first, the largest first, for `in_units`.
 const UNITS: [(&str, u64); 9] = [
     ("TiB", TIB),
     ("GiB", GIB),
@@ -18,36 +20,13 @@ const UNITS: [(&str, u64); 9] = [
     ("TB", 1_000_000_000_000),
 ];
 
-/// A number of bytes between two bounds, both included.
-pub(crate) struct Size {
-    least: u64,
-    most: u64,
-}
-
-impl Size {
-    pub(crate) const fn between(least: u64, most: u64) -> Self {
-        Self { least, most }
-    }
-}
-
-impl Kind for Size {
-    type Value = usize;
-
-    const EXAMPLES: &'static str = "64MiB, 1MB or 4096";
-
-    fn parse(&self, text: &str) -> Option<usize> {
-        let bytes = parse_bytes(text)?;
-        let within = (self.least..=self.most).contains(&bytes);
-        if within { bytes.try_into().ok() } else { None }
-    }
-
-    fn accepts(&self) -> String {
-        format!("a size from {} to {}", show(self.least), show(self.most))
-    }
-
-    fn amount(&self, value: &usize) -> Option<u64> {
-        u64::try_from(*value).ok()
-    }
+/// A number of bytes.
+pub(crate) fn size(range: RangeInclusive<u64>) -> Kind<usize> {
+    let show = |bytes: &u64| in_units(*bytes, &UNITS);
+    let accepts = format!("a size from {} to {}", show(range.start()), show(range.end()));
+    let parse = move |text: &str| parse_bytes(text).filter(|n| range.contains(n))?.try_into().ok();
+    let kind = Kind::new(accepts, parse).such_as("64MiB, 1MB or 4096");
+    Kind { amount: Some(|bytes| *bytes as u64), ..kind }
 }
 
 fn parse_bytes(text: &str) -> Option<u64> {
@@ -61,19 +40,13 @@ fn parse_bytes(text: &str) -> Option<u64> {
     number.checked_mul(*bytes)
 }
 
-fn show(bytes: u64) -> String {
-    let whole = |(_, unit): &&(&str, u64)| bytes > 0 && bytes.is_multiple_of(*unit);
-    match UNITS.iter().find(whole) {
-        Some((name, unit)) => format!("{}{name}", bytes / unit),
-        None => bytes.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ANY: Size = Size::between(0, TIB);
+    fn any() -> Kind<usize> {
+        size(0..=TIB)
+    }
 
     #[test]
     fn takes_plain_numbers_and_both_families_of_units() {
@@ -90,7 +63,7 @@ mod tests {
             ("2GiB", 2 << 30),
             ("1TiB", 1 << 40),
         ] {
-            assert_eq!(ANY.parse(text), Some(bytes), "{text}");
+            assert_eq!(any().parse(text), Some(bytes), "{text}");
         }
     }
 
@@ -110,18 +83,18 @@ mod tests {
             "99999999999999999999",
             "18446744073709551615TiB",
         ] {
-            assert_eq!(ANY.parse(text), None, "{text:?}");
+            assert_eq!(any().parse(text), None, "{text:?}");
         }
     }
 
     #[test]
     fn bounds_are_included() {
-        let size = Size::between(KIB, GIB);
+        let size = size(KIB..=GIB);
         assert_eq!(size.parse("1023"), None);
         assert_eq!(size.parse("1024"), Some(1024));
         assert_eq!(size.parse("1GiB"), Some(1 << 30));
         assert_eq!(size.parse("1073741825"), None);
-        assert_eq!(size.accepts(), "a size from 1KiB to 1GiB");
-        assert_eq!(Size::between(0, 1500).accepts(), "a size from 0 to 1500B");
+        assert_eq!(size.accepts, "a size from 1KiB to 1GiB");
+        assert_eq!(super::size(0..=1500).accepts, "a size from 0 to 1500B");
     }
 }
