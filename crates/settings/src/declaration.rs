@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use crate::declared;
 use crate::kind::Kind;
 
-/// One setting as it was declared, with every name it goes by.
+/// A declared setting with all of its names.
 #[derive(Clone, Debug)]
 pub struct Declaration {
     /// Dotted path in the file: `retention.completed`.
@@ -14,7 +14,7 @@ pub struct Declaration {
     pub flag: String,
     pub default: &'static str,
     pub help: &'static str,
-    /// The values it takes, in a few words: `a whole number from 1 to 1000`.
+    /// The accepted values in a few words: `a whole number from 1 to 1000`.
     pub accepts: String,
     /// The same with examples, for error messages.
     pub expected: String,
@@ -22,7 +22,7 @@ pub struct Declaration {
     pub(crate) list: bool,
 }
 
-/// All settings, in the order of their declaration.
+/// All settings, in order of declaration.
 pub fn declarations() -> &'static [Declaration] {
     static ALL: LazyLock<Vec<Declaration>> = LazyLock::new(declared::declare_all);
     &ALL
@@ -47,6 +47,17 @@ impl Declaration {
             list: kind.list,
         }
     }
+
+    pub(crate) fn find(key: &str) -> Option<&'static Self> {
+        declarations().iter().find(|declaration| declaration.key == key)
+    }
+}
+
+/// Whether settings have keys that start with `name` and a dot.
+pub(crate) fn is_group(name: &str) -> bool {
+    let mut groups =
+        declarations().iter().filter_map(|declaration| declaration.key.split_once('.'));
+    groups.any(|(group, _)| group == name)
 }
 
 pub(crate) fn environment_name(key: &str) -> String {

@@ -6,8 +6,8 @@ use crate::nearest::{nearest, nearest_table};
 
 const PREFIX: &str = "ROTA_";
 
-/// Read by the command line itself, before there are any settings; and what it tells the commands
-/// that it runs for jobs, which may be `rota` again.
+/// Read by the command line itself, or set by `rota work` for the commands it runs, which may be `rota`
+/// again.
 const NOT_SETTINGS: [&str; 8] = [
     "ROTA_CONFIG",
     "ROTA_URL",
@@ -24,28 +24,22 @@ pub(crate) fn read(
     problems: &mut Vec<Problem>,
 ) -> Found {
     let mut variables: Vec<_> = environment.filter(|(name, value)| is_ours(name, value)).collect();
-    // The system lists variables in any order; problems are reported in the same one each time.
+    // The system lists variables in no particular order; problems are reported in a fixed one.
     variables.sort();
 
     let mut found = Found::default();
     for (name, value) in variables {
         if let Some(table) = Table::ALL.into_iter().find(|table| table.environment() == name) {
-            found.documents.extend(named::document(table, name, &value, problems));
+            found.documents.extend(named::from_variable(table, name, &value, problems));
             continue;
         }
-        let known = declarations().iter().find(|declaration| declaration.environment == name);
-        match known {
-            Some(declaration) => found.given.push(Given {
-                key: declaration.key,
-                value,
-                origin: Origin::Environment(name),
-            }),
-            None => problems.push(Problem::Unknown {
-                nearest: nearest_variable(name.trim_start_matches(PREFIX)),
-                origin: Origin::Environment(name.clone()),
-                name,
-                value,
-            }),
+        let origin = Origin::Environment(name.clone());
+        match declarations().iter().find(|declaration| declaration.environment == name) {
+            Some(declaration) => found.given.push(Given { key: declaration.key, value, origin }),
+            None => {
+                let nearest = nearest_variable(name.trim_start_matches(PREFIX));
+                problems.push(Problem::Unknown { name, value, origin, nearest });
+            }
         }
     }
     found
@@ -60,7 +54,7 @@ fn is_ours(name: &str, value: &str) -> bool {
     name.starts_with(PREFIX) && !NOT_SETTINGS.contains(&name) && !is_service_link(name, value)
 }
 
-/// Kubernetes describes a service called `rota` to every pod beside it: `ROTA_SERVICE_HOST`,
+/// Kubernetes describes a service called `rota` to every pod in its namespace: `ROTA_SERVICE_HOST`,
 /// `ROTA_PORT=tcp://10.0.0.11:8080`, `ROTA_PORT_8080_TCP_ADDR`. Nobody set those on purpose.
 fn is_service_link(name: &str, value: &str) -> bool {
     let after = |mark| name.split_once(mark).map(|(_, rest)| rest);

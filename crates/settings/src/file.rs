@@ -3,7 +3,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use crate::declaration::{Declaration, declarations};
+use crate::declaration::{Declaration, is_group};
 use crate::error::Problem;
 use crate::given::{Found, Given, Origin};
 use crate::lines::Lines;
@@ -11,26 +11,31 @@ use crate::named::{self, Table};
 use crate::nearest::{nearest, nearest_table};
 
 pub(crate) fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Found {
-    let lines = Lines::of(text);
+    let lines = Lines::new(text);
     let table = match DeTable::parse(text) {
         Ok(table) => table.into_inner(),
         Err(error) => {
-            problems.push(syntax_problem(path, &lines, &error));
+            let (line, column) = lines.position(error.span().map_or(0, |span| span.start));
+            let message = error.message().to_owned();
+            problems.push(Problem::Syntax { path: path.to_owned(), line, column, message });
             return Found::default();
         }
     };
 
     let mut entries = Vec::new();
     collect_entries(&table, "", &mut entries);
-    // The parser sorts tables by name; people read their file from the top.
+    // The parser sorts tables by name; problems are reported from the top of the file.
     entries.sort_by_key(|entry| entry.offset);
 
     let mut given = Vec::new();
     for entry in entries {
         let origin = Origin::File { path: path.to_owned(), line: lines.line(entry.offset) };
-        given.extend(entry.judge(text, origin, problems));
+        match entry.check(text, origin) {
+            Ok(valid) => given.push(valid),
+            Err(problem) => problems.push(problem),
+        }
     }
-    Found { given, documents: named::documents(path, &table, &lines) }
+    Found { given, documents: named::from_file(path, &table, &lines) }
 }
 
 struct Entry<'table> {
@@ -40,41 +45,33 @@ struct Entry<'table> {
 }
 
 impl Entry<'_> {
-    fn judge(self, text: &str, origin: Origin, problems: &mut Vec<Problem>) -> Option<Given> {
-        let value = self.written(text);
-        let Some(declaration) = declared(&self.key) else {
-            problems.push(self.unknown(value, origin));
-            return None;
+    fn check(self, text: &str, origin: Origin) -> Result<Given, Problem> {
+        let value = self.to_text(text);
+        let Some(declaration) = Declaration::find(&self.key) else {
+            let name = self.key;
+            return Err(match is_group(&name) || Table::find(&name).is_some() {
+                true => Problem::NotATable { name, value, origin },
+                false => Problem::Unknown { nearest: nearest_key(&name), name, value, origin },
+            });
         };
         let given = Given { key: declaration.key, value, origin };
         if fits(declaration, self.value.get_ref()) {
-            Some(given)
+            Ok(given)
         } else {
-            let expected = declaration.expected.clone();
-            problems.push(Problem::BadValue { given, expected });
-            None
+            Err(Problem::BadValue { given, expected: declaration.expected.clone() })
         }
     }
 
-    fn unknown(self, value: String, origin: Origin) -> Problem {
-        let name = self.key;
-        if is_group(&name) || Table::called(&name).is_some() {
-            return Problem::NotATable { name, value, origin };
-        }
-        Problem::Unknown { nearest: nearest_key(&name), name, value, origin }
-    }
-
-    /// The value as a flag would carry it: strings without quotes, numbers in decimal, lists of
-    /// words with commas.
-    fn written(&self, text: &str) -> String {
+    /// The value as a flag would have it: strings without quotes, numbers in decimal, lists with commas.
+    fn to_text(&self, text: &str) -> String {
         match self.value.get_ref() {
             DeValue::String(string) => string.to_string(),
-            DeValue::Array(items) if is_words(items) => {
-                let words: Vec<_> =
+            DeValue::Array(items) if is_strings(items) => {
+                let items: Vec<_> =
                     items.iter().filter_map(|item| item.get_ref().as_str()).collect();
-                words.join(",")
+                items.join(",")
             }
-            DeValue::Boolean(word) => word.to_string(),
+            DeValue::Boolean(boolean) => boolean.to_string(),
             DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
                 .map_or_else(|_| number.to_string(), |number| number.to_string()),
             _ => text.get(self.value.span()).unwrap_or_default().to_owned(),
@@ -82,30 +79,31 @@ impl Entry<'_> {
     }
 }
 
-/// Goes down through tables until it reaches something that is a setting or can be none.
+/// Descends through tables to every key that is a setting or cannot contain one. Named tables are read
+/// elsewhere.
 fn collect_entries<'table>(
     table: &'table DeTable<'table>,
-    above: &str,
+    parent: &str,
     entries: &mut Vec<Entry<'table>>,
 ) {
     for (name, value) in table {
-        let key = format!("{above}{}", segment(name.get_ref()));
+        let key = format!("{parent}{}", quote_key(name.get_ref()));
         match value.get_ref() {
-            DeValue::Table(inner) if Table::called(&key).is_none() && goes_deeper(&key, inner) => {
+            DeValue::Table(_) | DeValue::Array(_) if Table::find(&key).is_some() => {}
+            DeValue::Table(inner) if has_entries(&key, inner) => {
                 collect_entries(inner, &format!("{key}."), entries);
             }
-            DeValue::Table(_) | DeValue::Array(_) if Table::called(&key).is_some() => {}
             _ => entries.push(Entry { key, offset: name.span().start, value }),
         }
     }
 }
 
-/// An empty table of an unknown name is an entry itself, or nobody would hear of the name.
-fn goes_deeper(key: &str, inner: &DeTable<'_>) -> bool {
-    declared(key).is_none() && (is_group(key) || !inner.is_empty())
+/// An empty table with an unknown name is an entry itself, so that the name is reported.
+fn has_entries(key: &str, inner: &DeTable<'_>) -> bool {
+    Declaration::find(key).is_none() && (is_group(key) || !inner.is_empty())
 }
 
-/// A dotted name is a setting's more likely than that of something inside a mistyped table.
+/// For a dotted name, a misspelled setting is likelier than a misspelled table.
 fn nearest_key(name: &str) -> Option<String> {
     let setting = nearest(name).map(|declaration| declaration.key.to_owned());
     match name.split_once('.') {
@@ -116,38 +114,22 @@ fn nearest_key(name: &str) -> Option<String> {
     }
 }
 
-/// A quoted name stays quoted, or `"log.level"` would pass for `log.level`.
-pub(crate) fn segment(name: &str) -> String {
+/// Quotes a key where TOML needs it: `"log.level"` is not `log.level`.
+pub(crate) fn quote_key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { format!("{name:?}") }
 }
 
-fn declared(key: &str) -> Option<&'static Declaration> {
-    declarations().iter().find(|declaration| declaration.key == key)
-}
-
-fn is_group(name: &str) -> bool {
-    declarations()
-        .iter()
-        .filter_map(|declaration| declaration.key.split_once('.'))
-        .any(|(group, _)| group == name)
-}
-
-/// Whether TOML's own type can carry this setting; the setting's kind checks the rest.
+/// Whether a TOML value of this type can be the setting's; its kind checks the rest.
 fn fits(declaration: &Declaration, value: &DeValue<'_>) -> bool {
     match value {
         DeValue::String(_) => true,
         DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => !declaration.text_only,
-        DeValue::Array(items) => declaration.list && is_words(items),
+        DeValue::Array(items) => declaration.list && is_strings(items),
         _ => false,
     }
 }
 
-fn is_words(items: &DeArray<'_>) -> bool {
+fn is_strings(items: &DeArray<'_>) -> bool {
     items.iter().all(|item| item.get_ref().is_str())
-}
-
-fn syntax_problem(path: &Path, lines: &Lines<'_>, error: &toml::de::Error) -> Problem {
-    let (line, column) = lines.position(error.span().map_or(0, |span| span.start));
-    Problem::Syntax { path: path.to_owned(), line, column, message: error.message().to_owned() }
 }

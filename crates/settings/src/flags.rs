@@ -3,25 +3,19 @@ use crate::error::Problem;
 use crate::given::{Given, Origin};
 use crate::nearest::nearest;
 
-/// Takes the name as a key (`retention.completed`) or as a flag (`--retention-completed`).
+/// Reads flags by key (`retention.completed`) or by name (`--retention-completed`).
 pub(crate) fn read(flags: &[(String, String)], problems: &mut Vec<Problem>) -> Vec<Given> {
     let mut given = Vec::new();
     for (name, value) in flags {
-        let bare = name.trim_start_matches("--");
-        let flag = flag_name(bare);
-        let known = declarations().iter().find(|declaration| declaration.flag == flag);
-        match known {
-            Some(declaration) => given.push(Given {
-                key: declaration.key,
-                value: value.clone(),
-                origin: Origin::Flag(flag),
-            }),
-            None => problems.push(Problem::Unknown {
-                name: flag.clone(),
-                value: value.clone(),
-                origin: Origin::Flag(flag),
-                nearest: nearest(bare).map(|declaration| declaration.flag.clone()),
-            }),
+        let (name, value) = (name.trim_start_matches("--"), value.clone());
+        let flag = flag_name(name);
+        let origin = Origin::Flag(flag.clone());
+        match declarations().iter().find(|declaration| declaration.flag == flag) {
+            Some(declaration) => given.push(Given { key: declaration.key, value, origin }),
+            None => {
+                let nearest = nearest(name).map(|declaration| declaration.flag.clone());
+                problems.push(Problem::Unknown { name: flag, value, origin, nearest });
+            }
         }
     }
     given

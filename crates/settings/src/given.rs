@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use crate::named::Document;
 
-/// A value for a known setting, as it was written, with the place it came from.
+/// The text of a value for a known setting, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     pub key: &'static str,
@@ -13,7 +13,7 @@ pub struct Given {
     pub origin: Origin,
 }
 
-/// Everything that one source gives.
+/// Everything in one source.
 #[derive(Default)]
 pub(crate) struct Found {
     pub given: Vec<Given>,

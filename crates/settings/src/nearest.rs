@@ -1,65 +1,48 @@
+//! "Did you mean ...?"
+
 use crate::declaration::{Declaration, declarations};
 use crate::named::Table;
 
-/// The setting that a mistyped name was probably meant for. `name` comes without `ROTA_` or `--`.
+/// The setting that a misspelled name was probably meant for. `name` has no `ROTA_` or `--`.
 pub(crate) fn nearest(name: &str) -> Option<&'static Declaration> {
-    let name = plain(name);
-    without_its_group(&name).or_else(|| mistyped(&name))
+    without_group(name).or_else(|| {
+        let key = closest(name, declarations().iter().map(|declaration| declaration.key))?;
+        Declaration::find(key)
+    })
 }
 
-/// `job_bytes` for `limits.job_bytes`, when only one group has it.
-fn without_its_group(name: &str) -> Option<&'static Declaration> {
-    let ending = format!("_{name}");
-    let mut found =
-        declarations().iter().filter(|declaration| plain(declaration.key).ends_with(&ending));
-    let only = found.next()?;
-    found.next().is_none().then_some(only)
-}
-
-/// The table with named entries that a mistyped name of one was probably meant for.
+/// The named table that a misspelled name was probably meant for.
 pub(crate) fn nearest_table(name: &str) -> Option<Table> {
-    closest(name, Table::ALL.map(Table::key)).and_then(Table::called)
+    closest(name, Table::ALL.map(Table::key)).and_then(Table::find)
 }
 
-/// Which of these names a mistyped one was probably meant for.
-pub(crate) fn closest(
+/// The known name within a few edits of this one.
+pub(crate) fn closest<'known>(
     name: &str,
-    names: impl IntoIterator<Item = &'static str>,
-) -> Option<&'static str> {
-    let name = plain(name);
-    let most = (name.chars().count() / 3).clamp(1, 4);
-    names
+    known: impl IntoIterator<Item = &'known str>,
+) -> Option<&'known str> {
+    let name = normalized(name);
+    let max_distance = (name.chars().count() / 3).clamp(1, 4);
+    known
         .into_iter()
-        .map(|known| (distance(&name, &plain(known)), known))
-        .filter(|(distance, _)| *distance <= most)
+        .map(|known| (strsim::levenshtein(&name, &normalized(known)), known))
+        .filter(|(distance, _)| *distance <= max_distance)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
 }
 
-fn mistyped(name: &str) -> Option<&'static Declaration> {
-    let key = closest(name, declarations().iter().map(|declaration| declaration.key))?;
-    declarations().iter().find(|declaration| declaration.key == key)
+/// `job_bytes` for `limits.job_bytes`, if only one group has it.
+fn without_group(name: &str) -> Option<&'static Declaration> {
+    let ending = format!("_{}", normalized(name));
+    let mut matches =
+        declarations().iter().filter(|declaration| normalized(declaration.key).ends_with(&ending));
+    let only = matches.next()?;
+    matches.next().is_none().then_some(only)
 }
 
-/// Keys, variables and flags in one spelling, so that they can be compared.
-fn plain(name: &str) -> String {
+/// Keys, variables and flags in one spelling.
+fn normalized(name: &str) -> String {
     name.to_lowercase().replace(['.', '-'], "_")
-}
-
-/// Levenshtein distance, one row at a time.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (index, from) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, to) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]
@@ -80,22 +63,15 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_its_group_finds_it_when_only_one_group_fits() {
+    fn a_name_without_its_group_finds_it_if_only_one_group_fits() {
         assert_eq!(key_for("job_bytes"), Some("limits.job_bytes"));
         assert_eq!(key_for("batch"), None, "engine.batch or retention.batch?");
     }
 
     #[test]
-    fn a_strange_name_finds_nothing() {
+    fn an_unrelated_name_finds_nothing() {
         assert_eq!(key_for("colour"), None);
         assert_eq!(key_for(""), None);
         assert_eq!(key_for("postgres.connection_string"), None);
-    }
-
-    #[test]
-    fn distance_counts_single_edits() {
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("same", "same"), 0);
     }
 }

@@ -6,26 +6,26 @@ use rota_model::{
 };
 
 use super::document::Table;
-use super::entries::{self, Placed};
+use super::entries::{self, Located};
 use super::fairness;
 use crate::declared::Settings;
 use crate::error::Problem;
-use crate::file::segment;
+use crate::file::quote_key;
 use crate::given::{Found, Given};
 use crate::table::Row;
 
-/// The entries of all sources so far; one that comes later takes the place of its namesake.
+/// The entries of all sources so far; a later entry replaces an earlier one of the same name.
 #[derive(Default)]
 pub(crate) struct Collected {
-    tenants: BTreeMap<TenantId, Placed<TenantConfig>>,
-    pools: BTreeMap<PoolName, Placed<PoolConfig>>,
-    rate_limits: BTreeMap<LimitKey, Placed<LimitNumbers>>,
-    weights: BTreeMap<TenantId, Placed<Weight>>,
+    tenants: BTreeMap<TenantId, Located<TenantConfig>>,
+    pools: BTreeMap<PoolName, Located<PoolConfig>>,
+    rate_limits: BTreeMap<LimitKey, Located<LimitNumbers>>,
+    weights: BTreeMap<TenantId, Located<Weight>>,
 }
 
 impl Collected {
-    /// Gives back the values of settings. Those that stand in `tenant_fairness` come first: the
-    /// same source may say otherwise under the setting's own name.
+    /// Returns the values of settings. Those from `tenant_fairness` come first, so that the same source
+    /// can override them under the setting's own name.
     pub(crate) fn add(&mut self, found: Found, problems: &mut Vec<Problem>) -> Vec<Given> {
         let mut given = Vec::new();
         for document in &found.documents {
@@ -44,33 +44,32 @@ impl Collected {
         given
     }
 
-    /// Pools without a rule of their own that have too many queues for the server's ratio.
+    /// Problems with pools that have no rule of their own and too many queues for the server's ratio.
     pub(crate) fn overpromised(&self, rule: &Starvation) -> Vec<Problem> {
         let too_many = |pool: &PoolConfig| {
             pool.starvation.is_none() && rule.promises_too_much(pool.queues.len())
         };
-        let pools = self.pools.iter().filter(|(_, placed)| too_many(&placed.thing));
-        let problem = |(name, placed): (&PoolName, &Placed<PoolConfig>)| {
+        let problem = |(name, pool): (&PoolName, &Located<PoolConfig>)| {
+            let queues = pool.value.queues.len();
             Problem::Entry {
-            origin: placed.origin.clone(),
-            message: format!(
-                "pools.{} has {n} queues, and {n} times starvation.min_dispatch_ratio is more than 1",
-                segment(name),
-                n = placed.thing.queues.len(),
-            ),
-            hint: Some(
-                "Lower starvation.min_dispatch_ratio or give the pool its own starvation_prevention"
-                    .to_owned(),
-            ),
-        }
+                origin: pool.origin.clone(),
+                message: format!(
+                    "pools.{} has {queues} queues, and {queues} times starvation.min_dispatch_ratio is more than 1",
+                    quote_key(name),
+                ),
+                hint: Some(
+                    "Lower starvation.min_dispatch_ratio or give the pool its own starvation_prevention"
+                        .to_owned(),
+                ),
+            }
         };
-        pools.map(problem).collect()
+        self.pools.iter().filter(|(_, pool)| too_many(&pool.value)).map(problem).collect()
     }
 
-    /// A weight of `tenant_fairness` is for a tenant that has none of its own.
+    /// A weight in `tenant_fairness` is for a tenant that has none of its own.
     pub(crate) fn put_into(mut self, settings: &mut Settings) {
         let tenants = &self.tenants;
-        let has_own = |id: &TenantId| tenants.get(id).is_some_and(|it| it.thing.weight.is_some());
+        let has_own = |id: &TenantId| tenants.get(id).is_some_and(|it| it.value.weight.is_some());
         self.weights.retain(|id, _| !has_own(id));
 
         let rows = &mut settings.rows;
@@ -80,29 +79,29 @@ impl Collected {
         let key = "tenant_fairness.weights";
         add_rows(rows, key, &self.weights, "Weight of a tenant that has none of its own.");
 
-        settings.tenants = things(self.tenants);
-        settings.pools = things(self.pools);
-        settings.rate_limits = things(self.rate_limits);
+        settings.tenants = values(self.tenants);
+        settings.pools = values(self.pools);
+        settings.rate_limits = values(self.rate_limits);
         for (id, weight) in self.weights {
-            settings.tenants.entry(id).or_default().weight = Some(weight.thing);
+            settings.tenants.entry(id).or_default().weight = Some(weight.value);
         }
     }
 }
 
-fn things<Name: Ord, T>(placed: BTreeMap<Name, Placed<T>>) -> BTreeMap<Name, T> {
-    placed.into_iter().map(|(name, placed)| (name, placed.thing)).collect()
+fn values<Name: Ord, T>(located: BTreeMap<Name, Located<T>>) -> BTreeMap<Name, T> {
+    located.into_iter().map(|(name, located)| (name, located.value)).collect()
 }
 
 fn add_rows<Name: Deref<Target = str>, T>(
     rows: &mut Vec<Row>,
     table: &str,
-    entries: &BTreeMap<Name, Placed<T>>,
+    entries: &BTreeMap<Name, Located<T>>,
     help: &'static str,
 ) {
-    rows.extend(entries.iter().map(|(name, placed)| Row {
-        key: format!("{table}.{}", segment(name)),
-        value: placed.written.clone(),
-        origin: placed.origin.clone(),
+    rows.extend(entries.iter().map(|(name, entry)| Row {
+        key: format!("{table}.{}", quote_key(name)),
+        value: entry.text.clone(),
+        origin: entry.origin.clone(),
         default: "",
         help,
     }));

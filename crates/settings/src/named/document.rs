@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::declaration::environment_name;
 use crate::error::Problem;
-use crate::file::segment;
+use crate::file::quote_key;
 use crate::given::Origin;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,64 +34,65 @@ impl Table {
         environment_name(self.key())
     }
 
-    pub(crate) fn called(key: &str) -> Option<Self> {
+    pub(crate) fn find(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|table| table.key() == key)
     }
 }
 
-/// What one source says in one table.
+/// One table from one source. Paths into it start below the table.
 pub(crate) struct Document {
     pub table: Table,
     pub value: Value,
-    pub places: Places,
+    pub source: Source,
 }
 
-/// Where the parts of a document were written.
-pub(crate) enum Places {
+pub(crate) enum Source {
+    /// The variable's name.
     Variable(String),
+    /// `lines` has the line of every path.
     File { path: PathBuf, lines: BTreeMap<Vec<String>, usize> },
 }
 
 impl Document {
-    /// The path starts below the table; what has no place itself stands where its parent does.
+    /// Where a path is written; one that is not has the origin of its nearest parent.
     pub(super) fn origin(&self, path: &[String]) -> Origin {
-        match &self.places {
-            Places::Variable(name) => Origin::Environment(name.clone()),
-            Places::File { path: file, lines } => {
-                let line = lines.get(&path[..self.reach(path)]).copied().unwrap_or(1);
+        match &self.source {
+            Source::Variable(name) => Origin::Environment(name.clone()),
+            Source::File { path: file, lines } => {
+                let line = lines.get(&path[..self.written(path)]).copied().unwrap_or(1);
                 Origin::File { path: file.clone(), line }
             }
         }
     }
 
-    /// Of two ways to a part, the one along which more is written.
-    pub(super) fn further(&self, one: Vec<String>, other: Vec<String>) -> Vec<String> {
-        if self.reach(&other) > self.reach(&one) + 1 { other } else { one }
+    /// The second path if it is written further than the first.
+    pub(super) fn further(&self, first: Vec<String>, second: Vec<String>) -> Vec<String> {
+        if self.written(&second) > self.written(&first) + 1 { second } else { first }
     }
 
-    /// How much of the path leads to something that is written.
-    fn reach(&self, path: &[String]) -> usize {
-        let mut at = &self.value;
-        let step = |part: &&String| {
-            let next = match at {
-                Value::Array(items) => part.parse().ok().and_then(|it: usize| items.get(it)),
+    /// How many parts of the path are written.
+    fn written(&self, path: &[String]) -> usize {
+        let mut value = &self.value;
+        let exists = |part: &&String| {
+            let next = match value {
+                Value::Array(items) => part.parse::<usize>().ok().and_then(|n| items.get(n)),
                 other => other.get(part.as_str()),
             };
-            next.map(|next| at = next).is_some()
+            next.map(|next| value = next).is_some()
         };
-        path.iter().take_while(step).count()
+        path.iter().take_while(exists).count()
     }
 
     pub(super) fn name(&self, path: &[String]) -> String {
         let mut name = self.table.key().to_owned();
         for part in path {
             name.push('.');
-            name.push_str(&segment(part));
+            name.push_str(&quote_key(part));
         }
         name
     }
 
-    /// A problem with the part at this path, as the rest of a sentence that begins with its name.
+    /// `problem` completes a sentence that starts with the path.
     pub(super) fn problem(&self, path: &[String], problem: &str) -> Problem {
         Problem::Entry {
             origin: self.origin(path),
@@ -100,22 +101,17 @@ impl Document {
         }
     }
 
-    /// `nearest` stands beside the part that nobody knows.
+    /// `nearest` is a name that could take the place of the path's last part.
     pub(super) fn unknown(&self, path: &[String], value: &Value, nearest: Option<&str>) -> Problem {
-        let beside = |name: &str| {
-            let above = path.split_last().map_or(&[][..], |(_, above)| above);
-            self.name(&[above, &[name.to_owned()]].concat())
+        let sibling = |name: &str| {
+            let parent = path.split_last().map_or(&[][..], |(_, parent)| parent);
+            self.name(&[parent, &[name.to_owned()]].concat())
         };
         Problem::Unknown {
             name: self.name(path),
-            value: text_of(value),
+            value: value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned),
             origin: self.origin(path),
-            nearest: nearest.map(beside),
+            nearest: nearest.map(sibling),
         }
     }
-}
-
-/// A string without its quotes, everything else as JSON.
-fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }

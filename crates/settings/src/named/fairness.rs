@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use rota_model::{TenantConfig, TenantId, Weight};
 use serde_json::{Map, Value};
 
+use super::config::field_and_problem;
 use super::document::Document;
-use super::entries::Placed;
-use super::things::complaint;
+use super::entries::Located;
 use crate::error::Problem;
 use crate::given::Given;
 use crate::nearest::closest;
@@ -17,7 +17,7 @@ const PREFIX: &str = "tenant:";
 #[derive(Default)]
 pub(super) struct TenantFairness {
     pub given: Vec<Given>,
-    pub weights: BTreeMap<TenantId, Placed<Weight>>,
+    pub weights: BTreeMap<TenantId, Located<Weight>>,
 }
 
 pub(super) fn read(document: &Document, problems: &mut Vec<Problem>) -> TenantFairness {
@@ -39,12 +39,11 @@ pub(super) fn read(document: &Document, problems: &mut Vec<Problem>) -> TenantFa
             ("strategy", Value::String(word)) if word == "fair-share" => {
                 fairness.given.push(given("fairness.strategy", "weighted".to_owned()));
             }
-            ("strategy", _) => problems.push(problem(
-                "must be fair-share; fairness.strategy has other ways to take turns",
-            )),
-            ("default_weight", value) => match weight(value) {
+            ("strategy", _) => problems
+                .push(problem("must be fair-share; for other strategies set fairness.strategy")),
+            ("default_weight", value) => match parse_weight(value) {
                 Ok(_) => fairness.given.push(given("fairness.default_weight", value.to_string())),
-                Err(wrong) => problems.push(problem(&wrong)),
+                Err(error) => problems.push(problem(&error)),
             },
             ("weights", Value::Object(weights)) => {
                 fairness.weights = read_weights(document, weights, problems);
@@ -58,32 +57,32 @@ pub(super) fn read(document: &Document, problems: &mut Vec<Problem>) -> TenantFa
 
 fn read_weights(
     document: &Document,
-    weights: &Map<String, Value>,
+    members: &Map<String, Value>,
     problems: &mut Vec<Problem>,
-) -> BTreeMap<TenantId, Placed<Weight>> {
-    let mut read = BTreeMap::new();
-    for (name, value) in weights {
+) -> BTreeMap<TenantId, Located<Weight>> {
+    let mut weights = BTreeMap::new();
+    for (name, value) in members {
         let path = ["weights".to_owned(), name.clone()];
         let tenant = TenantId::parse(name.strip_prefix(PREFIX).unwrap_or(name))
-            .map_err(|error| format!("is no name of a tenant: it {error}"));
-        match tenant.and_then(|tenant| Ok((tenant, weight(value)?))) {
-            Ok((tenant, thing)) => {
-                let written = value.to_string();
-                let placed = Placed { thing, written, origin: document.origin(&path) };
-                if read.insert(tenant, placed).is_some() {
-                    problems.push(document.problem(&path, "has a weight already"));
+            .map_err(|error| format!("is not a valid name of a tenant: it {error}"));
+        match tenant.and_then(|tenant| Ok((tenant, parse_weight(value)?))) {
+            Ok((tenant, weight)) => {
+                let origin = document.origin(&path);
+                let located = Located { value: weight, text: value.to_string(), origin };
+                if weights.insert(tenant, located).is_some() {
+                    problems.push(document.problem(&path, "already has a weight"));
                 }
             }
             Err(problem) => problems.push(document.problem(&path, &problem)),
         }
     }
-    read
+    weights
 }
 
-/// A weight is read as a tenant's own is.
-fn weight(value: &Value) -> Result<Weight, String> {
+/// The same as a weight in the tenant's own configuration.
+fn parse_weight(value: &Value) -> Result<Weight, String> {
     let mut tenant = TenantConfig::default();
     let members = Map::from_iter([("weight".to_owned(), value.clone())]);
-    tenant.merge(&members).map_err(|rejection| complaint(&rejection).1.to_owned())?;
+    tenant.merge(&members).map_err(|rejection| field_and_problem(&rejection).1.to_owned())?;
     tenant.weight.ok_or_else(|| "must be a number".to_owned())
 }

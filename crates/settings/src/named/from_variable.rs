@@ -4,14 +4,14 @@ use rota_model::{Rejection, json};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::document::{Document, Places, Table};
+use super::document::{Document, Source, Table};
 use crate::error::Problem;
 use crate::given::Origin;
 
-/// Deeper than any table is.
-const DEEPEST: usize = 16;
+/// No table is nested deeper.
+const MAX_DEPTH: usize = 16;
 
-pub(crate) fn document(
+pub(crate) fn from_variable(
     table: Table,
     variable: String,
     text: &str,
@@ -20,7 +20,7 @@ pub(crate) fn document(
     match parse(table.key(), text) {
         Ok(value) => {
             let value = unwrapped(table, value);
-            Some(Document { table, value, places: Places::Variable(variable) })
+            Some(Document { table, value, source: Source::Variable(variable) })
         }
         Err(rejection) => {
             problems.push(Problem::Entry {
@@ -33,31 +33,35 @@ pub(crate) fn document(
     }
 }
 
-fn parse(what: &str, text: &str) -> Result<Value, Rejection> {
-    let text = json::check(text.as_bytes(), DEEPEST)?;
-    let raw: &RawValue = serde_json::from_str(text)
-        .map_err(|error| Rejection::malformed(format!("{what} is not valid JSON: {error}")))?;
-    without_repeats(what, raw)
+fn parse(name: &str, text: &str) -> Result<Value, Rejection> {
+    let text = json::check(text.as_bytes(), MAX_DEPTH)?;
+    parse_unique(name, from_str(name, text)?)
 }
 
-/// A name that is there twice is refused: one of the two would be lost without a word.
-fn without_repeats(what: &str, raw: &RawValue) -> Result<Value, Rejection> {
+/// Refuses repeated names, of which serde_json would keep the last.
+fn parse_unique(path: &str, raw: &RawValue) -> Result<Value, Rejection> {
     if let Some(items) = json::elements(raw) {
-        return items.into_iter().map(|item| without_repeats(what, item)).collect();
+        return items.into_iter().map(|item| parse_unique(path, item)).collect();
     }
     if !raw.get().starts_with('{') {
-        return serde_json::from_str(raw.get())
-            .map_err(|error| Rejection::malformed(format!("{what} is not valid JSON: {error}")));
+        return from_str(path, raw.get());
     }
-    let members = json::members(raw.get(), what)?;
     let member = |(name, raw): (Cow<'_, str>, &RawValue)| {
-        let value = without_repeats(&format!("{what}.{name}"), raw)?;
+        let value = parse_unique(&format!("{path}.{name}"), raw)?;
         Ok((name.into_owned(), value))
     };
-    members.into_iter().map(member).collect()
+    json::members(raw.get(), path)?.into_iter().map(member).collect()
 }
 
-/// A document may be pasted with its own name around it: `{"tenants": {...}}`.
+fn from_str<'text, T: serde::Deserialize<'text>>(
+    path: &str,
+    text: &'text str,
+) -> Result<T, Rejection> {
+    serde_json::from_str(text)
+        .map_err(|error| Rejection::malformed(format!("{path} is not valid JSON: {error}")))
+}
+
+/// The table's own name may be around its entries: `{"tenants": {...}}`.
 fn unwrapped(table: Table, mut value: Value) -> Value {
     let members = value.as_object_mut().filter(|members| members.len() == 1);
     match members.and_then(|members| members.remove(table.key())) {

@@ -1,18 +1,18 @@
-//! The tables whose entries people name: tenants, pools and rate limits, and `tenant_fairness`,
-//! which names tenants too. They stand in the file or, as JSON, in a variable; both become the JSON
-//! that a request would carry, so that the model's parsers read them all.
+//! Tables whose entries have names of their own: tenants, pools, rate limits and the weights of
+//! `tenant_fairness`. They come from the file or, as JSON, from a variable. Both become the JSON of a
+//! request body, which the model parses.
 
 mod collect;
+mod config;
 mod document;
 mod entries;
 mod fairness;
 mod from_toml;
 mod from_variable;
-mod things;
 
-pub(super) use collect::Collected;
-pub(super) use document::{Document, Table};
-pub(super) use from_toml::documents;
-pub(super) use from_variable::document;
+pub(crate) use collect::Collected;
 #[cfg(test)]
-pub(super) use things::fields;
+pub(crate) use config::fields;
+pub(crate) use document::{Document, Table};
+pub(crate) use from_toml::from_file;
+pub(crate) use from_variable::from_variable;

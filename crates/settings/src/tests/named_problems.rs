@@ -74,10 +74,10 @@ fn names_are_checked() {
             "[tenants.'a b']\nweight = 1\n[[pools]]\nqueues = ['a']\n[tenants.x]\ntenant_id = 'y'"
         ),
         [
-            "file rota.toml line 1: tenants.\"a b\" is no name of a tenant: it must be 1 to 128 \
+            "file rota.toml line 1: tenants.\"a b\" is not a valid name of a tenant: it must be 1 to 128 \
              letters, digits, '.', '_', ':' and '-', starting with a letter or digit",
-            "file rota.toml line 6: tenants.x.tenant_id must be the name of the table it stands in",
-            "file rota.toml line 3: pools.0 needs its name",
+            "file rota.toml line 6: tenants.x.tenant_id must be the name of its table",
+            "file rota.toml line 3: pools.0 needs a field name",
         ]
     );
     assert_eq!(
@@ -87,7 +87,7 @@ fn names_are_checked() {
     assert_eq!(
         in_variable("ROTA_TENANT_FAIRNESS", r#"{"weights": {"tenant:a": 1, "a": 2}}"#),
         [
-            "environment ROTA_TENANT_FAIRNESS: tenant_fairness.weights.\"tenant:a\" has a weight already"
+            "environment ROTA_TENANT_FAIRNESS: tenant_fairness.weights.\"tenant:a\" already has a weight"
         ]
     );
 }
@@ -101,7 +101,7 @@ fn shapes_are_checked() {
              expected a table [tenants]",
             "file rota.toml line 2: pools.general must be a table with the fields of a pool",
             "file rota.toml line 3: tenant_fairness.strategy must be fair-share; \
-             fairness.strategy has other ways to take turns",
+             for other strategies set fairness.strategy",
         ]
     );
     for text in ["5", "null", "\"acme\""] {

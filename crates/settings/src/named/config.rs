@@ -1,49 +1,29 @@
-//! What can be named, and which fields it has.
-
 use std::fmt::Display;
+use std::str::FromStr;
 
 use rota_model::limit::parse_numbers;
 use rota_model::name::NameError;
 use rota_model::{LimitKey, LimitNumbers, PoolConfig, PoolName, Rejection, TenantConfig, TenantId};
 use serde_json::{Map, Value};
 
-pub(super) trait Thing: Sized {
-    type Name: Ord + Display;
+/// The configuration of something that has a name.
+pub(super) trait NamedConfig: Sized {
+    type Name: Ord + Display + FromStr<Err = NameError>;
 
-    /// To follow "no name of".
-    const WHAT: &'static str;
-    /// The member that carries the name where the thing stands in an array.
-    const NAME: &'static str;
+    const NOUN: &'static str;
+    /// The field that has the name when entries are in an array.
+    const NAME_FIELD: &'static str;
     const FIELDS: &'static [&'static str];
-
-    fn name(text: &str) -> Result<Self::Name, NameError>;
 
     fn parse(members: &Map<String, Value>) -> Result<Self, Rejection>;
 }
 
-impl Thing for TenantConfig {
+impl NamedConfig for TenantConfig {
     type Name = TenantId;
 
-    const WHAT: &'static str = "a tenant";
-    const NAME: &'static str = "tenant_id";
-    const FIELDS: &'static [&'static str] = &[
-        "weight",
-        "fairness_weight",
-        "concurrency",
-        "max_concurrency",
-        "max_enqueue_rate",
-        "max_queue_depth",
-        "max_scheduled",
-        "priority_boost",
-        "max_priority",
-        "quota",
-        "limits",
-        "reason",
-    ];
-
-    fn name(text: &str) -> Result<TenantId, NameError> {
-        TenantId::parse(text)
-    }
+    const NOUN: &'static str = "tenant";
+    const NAME_FIELD: &'static str = "tenant_id";
+    const FIELDS: &'static [&'static str] = TenantConfig::FIELDS;
 
     fn parse(members: &Map<String, Value>) -> Result<Self, Rejection> {
         let mut config = Self::default();
@@ -52,45 +32,36 @@ impl Thing for TenantConfig {
     }
 }
 
-impl Thing for PoolConfig {
+impl NamedConfig for PoolConfig {
     type Name = PoolName;
 
-    const WHAT: &'static str = "a pool";
-    const NAME: &'static str = "name";
+    const NOUN: &'static str = "pool";
+    const NAME_FIELD: &'static str = "name";
     const FIELDS: &'static [&'static str] = PoolConfig::FIELDS;
-
-    fn name(text: &str) -> Result<PoolName, NameError> {
-        PoolName::parse(text)
-    }
 
     fn parse(members: &Map<String, Value>) -> Result<Self, Rejection> {
         PoolConfig::parse(members)
     }
 }
 
-impl Thing for LimitNumbers {
+impl NamedConfig for LimitNumbers {
     type Name = LimitKey;
 
-    const WHAT: &'static str = "a rate limit";
-    const NAME: &'static str = "key";
+    const NOUN: &'static str = "rate limit";
+    const NAME_FIELD: &'static str = "key";
     const FIELDS: &'static [&'static str] =
         &["concurrency", "rate", "period", "max_per_second", "throttle", "reason"];
-
-    fn name(text: &str) -> Result<LimitKey, NameError> {
-        LimitKey::parse(text)
-    }
 
     fn parse(members: &Map<String, Value>) -> Result<Self, Rejection> {
         parse_numbers(members, PARENT)
     }
 }
 
-/// What the model calls the parent of a limit's fields.
+/// The model's name for the parent of a limit's fields.
 const PARENT: &str = "rate_limit";
 
-/// The field that a rejection is about, as it is called inside the thing, and what is wrong with
-/// it.
-pub(super) fn complaint(rejection: &Rejection) -> (String, &str) {
+/// The path of the rejected field below its entry, and what is wrong with it.
+pub(super) fn field_and_problem(rejection: &Rejection) -> (String, &str) {
     let field = rejection.field.as_deref().unwrap_or_default();
     let message = &rejection.message;
     let problem = message.strip_prefix(&format!("'{field}' ")).unwrap_or(message);
@@ -119,10 +90,9 @@ mod tests {
 
     use super::*;
 
-    /// The model says so of a field that it does not know.
-    fn is_known<T: Thing>(members: Value) -> bool {
-        let read = T::parse(members.as_object().unwrap());
-        read.err().is_none_or(|rejection| !rejection.message.contains("is not a field"))
+    fn is_known<T: NamedConfig>(members: Value) -> bool {
+        let parsed = T::parse(members.as_object().unwrap());
+        parsed.err().is_none_or(|rejection| !rejection.message.contains("is not a field"))
     }
 
     #[test]
@@ -138,9 +108,10 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_is_about_the_field_inside() {
+    fn a_rejected_field_is_named_from_its_entry() {
         let members = json!({"rate": {"limit": 1}});
-        let rejection = <LimitNumbers as Thing>::parse(members.as_object().unwrap()).unwrap_err();
-        assert_eq!(complaint(&rejection), ("rate.period".to_owned(), "is required"));
+        let members = members.as_object().unwrap();
+        let rejection = <LimitNumbers as NamedConfig>::parse(members).unwrap_err();
+        assert_eq!(field_and_problem(&rejection), ("rate.period".to_owned(), "is required"));
     }
 }
