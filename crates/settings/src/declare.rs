@@ -1,5 +1,5 @@
-//! Turns the table in `declared.rs` into the typed structs and the list of declarations, so that
-//! adding a setting is adding a line.
+//! Generates the structs and the list of declarations from the table in `declared.rs`, so that adding a
+//! setting is adding a line.
 
 /// Each line: `field: type = kind, default, help;`. The key is `field`, or `group.field`.
 macro_rules! settings {
@@ -13,7 +13,7 @@ macro_rules! settings {
         pub struct Settings {
             $( #[doc = $help] pub $field: $type, )*
             $( pub $group: $Group, )*
-            /// By the name of the tenant, weights of `tenant_fairness` included.
+            /// Includes the weights of `tenant_fairness`.
             pub tenants: BTreeMap<TenantId, TenantConfig>,
             pub pools: BTreeMap<PoolName, PoolConfig>,
             pub rate_limits: BTreeMap<LimitKey, LimitNumbers>,
@@ -28,7 +28,7 @@ macro_rules! settings {
         )*
 
         impl Settings {
-            /// Reads every setting before giving up, so that all problems are found.
+            /// Reads every setting even after a problem, so that all problems are reported.
             pub(crate) fn read(reader: &mut Reader) -> Option<Self> {
                 $( let $field = reader.read::<$type>(stringify!($field), &$kind); )*
                 $( let $group = $Group::read(reader); )*

@@ -3,9 +3,9 @@ use std::path::PathBuf;
 
 use crate::given::{Given, Origin};
 
-/// Everything that is wrong with the settings, found in one pass.
+/// All problems of the settings, not only the first.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", listed(problems))]
+#[error("{}", list(problems))]
 pub struct SettingsError {
     pub problems: Vec<Problem>,
 }
@@ -14,12 +14,12 @@ pub struct SettingsError {
 pub enum Problem {
     #[error("file {} line {line} column {column}: not valid TOML: {message}", path.display())]
     Syntax { path: PathBuf, line: usize, column: usize, message: String },
-    #[error("{origin}: no setting is called {name} (value {}){}", quoted(value), hint(nearest))]
+    #[error("{origin}: unknown setting {name} (value {}){}", quoted(value), hint(nearest))]
     Unknown {
         name: String,
         value: String,
         origin: Origin,
-        /// The known name closest to it, in the form of the place it came from.
+        /// A similar known name, as a key, variable or flag like `name`.
         nearest: Option<String>,
     },
     #[error(
@@ -29,16 +29,16 @@ pub enum Problem {
     NotATable { name: String, value: String, origin: Origin },
     #[error("{}: {} = {}, expected {expected}", given.origin, given.key, quoted(&given.value))]
     BadValue { given: Given, expected: String },
-    /// Something inside a table whose entries people name.
+    /// In a named table.
     #[error("{origin}: {message}{}", advice(hint))]
     Entry { origin: Origin, message: String, hint: Option<String> },
-    #[error("{} {relation} {}", placed(lesser), placed(greater))]
+    #[error("{} {relation} {}", with_origin(lesser), with_origin(greater))]
     OutOfOrder { lesser: Given, relation: &'static str, greater: Given },
-    #[error("{} does not go with {}; {advice}", placed(one), placed(other))]
+    #[error("{} conflicts with {}; {advice}", with_origin(one), with_origin(other))]
     Contradiction { one: Given, other: Given, advice: &'static str },
 }
 
-fn listed(problems: &[Problem]) -> String {
+fn list(problems: &[Problem]) -> String {
     let count = match problems.len() {
         1 => "1 problem".to_owned(),
         several => format!("{several} problems"),
@@ -51,14 +51,14 @@ fn listed(problems: &[Problem]) -> String {
     text
 }
 
-fn placed(given: &Given) -> String {
+fn with_origin(given: &Given) -> String {
     format!("{} = {} ({})", given.key, quoted(&given.value), given.origin)
 }
 
 fn hint(nearest: &Option<String>) -> String {
     match nearest {
         Some(name) => format!("; did you mean {name}?"),
-        None => "; docs/configuration.md lists them all".to_owned(),
+        None => "; see docs/configuration.md for all settings".to_owned(),
     }
 }
 
@@ -66,10 +66,10 @@ fn advice(hint: &Option<String>) -> String {
     hint.as_ref().map_or_else(String::new, |hint| format!(". {hint}"))
 }
 
-/// Shortened, so that a file pasted into a variable does not flood the log.
+/// Truncated, so that a file pasted into a variable does not flood the log.
 fn quoted(value: &str) -> String {
-    const LONGEST: usize = 80;
-    match value.char_indices().nth(LONGEST) {
+    const MAX_CHARS: usize = 80;
+    match value.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{:?}...", &value[..end]),
         None => format!("{value:?}"),
     }

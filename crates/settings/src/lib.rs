@@ -1,5 +1,5 @@
-//! The settings of the server. They are declared once, in `declared.rs`; the file keys,
-//! environment variables, flags, checks and documentation all come from that table.
+//! The settings of the server, from flags, environment and file. They are declared once, in `declared.rs`;
+//! keys, variables, flags, checks and documentation are generated from that table.
 
 mod choices;
 mod declaration;

@@ -1,4 +1,4 @@
-/// Two settings that only make sense one below the other.
+/// Two settings of which one must not exceed the other.
 pub(crate) struct Order {
     pub lesser: &'static str,
     pub greater: &'static str,

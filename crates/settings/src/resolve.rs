@@ -12,7 +12,7 @@ use crate::{environment, file, flags, table};
 
 impl Settings {
     /// Flags win over the environment, the environment over the file, the file over the defaults.
-    /// A value that is overruled still has to be a good one.
+    /// Overridden values have to be valid too.
     pub fn resolve(
         flags: &[(String, String)],
         environment: impl Iterator<Item = (String, String)>,
@@ -49,12 +49,12 @@ fn defaults() -> Vec<Given> {
         .collect()
 }
 
-/// Turns what was given into typed values and gathers what is wrong on the way.
+/// Parses what was given into typed values and collects the problems.
 pub(crate) struct Reader {
-    /// From the weakest source to the strongest.
+    /// In order of precedence, lowest first.
     given: Vec<Given>,
     problems: Vec<Problem>,
-    /// Sizes and times of the settings that were readable, to compare them with each other.
+    /// Numbers, sizes and durations that were valid, to compare them with each other.
     amounts: HashMap<&'static str, u64>,
 }
 
@@ -107,7 +107,7 @@ impl Reader {
         self.problems.extend(broken);
     }
 
-    /// Nothing to say when one of the two was unreadable: that is a problem of its own already.
+    /// `None` also if one of the two is invalid: that is reported already.
     fn broken(&self, order: &Order) -> Option<Problem> {
         let lesser = self.amounts.get(order.lesser)?;
         let greater = self.amounts.get(order.greater)?;

@@ -4,7 +4,7 @@ use crate::declaration::declarations;
 use crate::declared::Settings;
 use crate::given::{Given, Origin};
 
-/// One line of `rota config`: a setting, its value as it was written, and who wrote it.
+/// One line of `rota config`: a setting, the text of its value and where that comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     pub key: String,
@@ -15,13 +15,13 @@ pub struct Row {
 }
 
 impl Settings {
-    /// Every setting in the order of its declaration, then the entries that people named.
+    /// All settings in order of declaration, then the entries of named tables.
     pub fn table(&self) -> Vec<Row> {
         self.rows.clone()
     }
 }
 
-/// `given` runs from the weakest source to the strongest, so the last word on a key counts.
+/// `given` is in order of precedence: the last value for a key wins.
 pub(crate) fn rows(given: &[Given]) -> Vec<Row> {
     let chosen = |key| given.iter().rfind(|given| given.key == key);
     declarations()

@@ -28,8 +28,8 @@ impl Settings {
             .or_else(|| self.too_many_waiting(reader))
     }
 
-    /// A throttle lowers a tenant's own concurrency, or a weight by which tenants are compared. Here nobody
-    /// is found to be noisy, or there is neither.
+    /// A throttle lowers a tenant's concurrency or weight. It would have no effect if noisy tenants are not
+    /// detected, or if neither concurrency nor weight counts.
     fn idle_throttle(&self, reader: &Reader) -> Option<Problem> {
         let strict = self.fairness.strategy == FairStrategy::Strict;
         if !self.noisy.throttle {
@@ -43,8 +43,8 @@ impl Settings {
         }
         if self.tenancy.isolation == Isolation::Namespace && !strict {
             let other = reader.chosen("tenancy.isolation")?.clone();
-            let advice = "set fairness.strategy to strict: tenants with queues of their own are not \
-                          compared by weight";
+            let advice = "set fairness.strategy to strict: weights do not apply to tenants with queues of \
+                          their own";
             return Some(Problem::Contradiction { one: throttle, other, advice });
         }
         if self.is_fair() || strict {
@@ -58,7 +58,7 @@ impl Settings {
         })
     }
 
-    /// The parts of a sharded queue have no order among each other but that of fairness.
+    /// Without fairness there is no order between the shards of a queue.
     fn unfair_shards(&self, reader: &Reader) -> Option<Problem> {
         let sharded = self.tenancy.isolation == Isolation::Sharded;
         if !sharded || self.is_fair() {
@@ -67,13 +67,13 @@ impl Settings {
         Some(Problem::Contradiction {
             one: reader.chosen("fairness.enabled")?.clone(),
             other: reader.chosen("tenancy.isolation")?.clone(),
-            advice: "set tenancy.isolation to shared for the order of enqueueing",
+            advice: "for first in, first out set tenancy.isolation to shared",
         })
     }
 }
 
 impl Starvation {
-    /// The rule for pools without one of their own, and for fetches without a pool.
+    /// The rule for fetches without a pool and for pools without a rule of their own.
     #[must_use]
     pub fn rule(&self) -> rota_model::Starvation {
         rota_model::Starvation {

@@ -1,4 +1,4 @@
-//! Requests that wait hold their connections: together they may not have all.
+//! Waiting requests hold their connections, so together they may not use all of them.
 
 use rota_model::Cap;
 
@@ -6,11 +6,10 @@ use crate::declared::Settings;
 use crate::error::Problem;
 use crate::resolve::Reader;
 
-const ADVICE: &str = "requests that wait (limits.waiting_fetches, limits.waiting_enqueues and \
-    limits.event_streams together) may hold nine tenths of the connections: lower one of them, leave \
-    it at auto, or raise http.max_connections";
+const ADVICE: &str = "limits.waiting_fetches, limits.waiting_enqueues and limits.event_streams together may \
+    use nine tenths of the connections: lower one of them, set it to auto, or raise http.max_connections";
 
-/// Caps on requests that hold their connections for as long as they wait.
+/// Caps on waiting requests.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitingCaps {
     pub fetches: Cap,
@@ -19,8 +18,7 @@ pub struct WaitingCaps {
 }
 
 impl Settings {
-    /// With `auto`, seven tenths of all connections may wait for jobs, and one tenth each for room in
-    /// queues and for events.
+    /// By default fetches may use seven tenths of all connections; enqueues and event streams, a tenth each.
     #[must_use]
     pub fn waiting(&self) -> WaitingCaps {
         let (limits, connections) = (&self.limits, self.http.max_connections);
@@ -35,7 +33,7 @@ impl Settings {
         }
     }
 
-    /// Somebody asked for more waiting requests than there are connections for them.
+    /// A problem if more waiting requests are allowed than there are connections for them.
     pub(crate) fn too_many_waiting(&self, reader: &Reader) -> Option<Problem> {
         let caps = self.waiting();
         let connections = self.http.max_connections;

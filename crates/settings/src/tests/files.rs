@@ -76,5 +76,5 @@ fn windows_line_ends_count_once() {
 #[test]
 fn a_quoted_dotted_name_is_not_a_path() {
     let found = problems("\"log.level\" = 'info'");
-    assert!(found[0].contains("no setting is called \"log.level\""), "{found:?}");
+    assert!(found[0].contains("unknown setting \"log.level\""), "{found:?}");
 }

@@ -39,15 +39,15 @@ fn unknown_fields_are_all_reported_with_the_nearest_one() {
              [rate_limits.stripe]\nconcurency = 1\n[tenant_fairness]\ndefault_wight = 1\n"
         ),
         [
-            "file rota.toml line 3: no setting is called tenants.acme.colour (value \"red\"); \
-             docs/configuration.md lists them all",
-            "file rota.toml line 2: no setting is called tenants.acme.wieght (value \"1\"); \
+            "file rota.toml line 3: unknown setting tenants.acme.colour (value \"red\"); \
+             see docs/configuration.md for all settings",
+            "file rota.toml line 2: unknown setting tenants.acme.wieght (value \"1\"); \
              did you mean tenants.acme.weight?",
-            "file rota.toml line 4: no setting is called tenants.acme.limits.max_concurency \
+            "file rota.toml line 4: unknown setting tenants.acme.limits.max_concurency \
              (value \"5\"); did you mean tenants.acme.limits.max_concurrency?",
-            "file rota.toml line 6: no setting is called rate_limits.stripe.concurency \
+            "file rota.toml line 6: unknown setting rate_limits.stripe.concurency \
              (value \"1\"); did you mean rate_limits.stripe.concurrency?",
-            "file rota.toml line 8: no setting is called tenant_fairness.default_wight \
+            "file rota.toml line 8: unknown setting tenant_fairness.default_wight \
              (value \"1\"); did you mean tenant_fairness.default_weight?",
         ]
     );
@@ -57,12 +57,12 @@ fn unknown_fields_are_all_reported_with_the_nearest_one() {
 fn a_mistyped_table_finds_its_name() {
     assert_eq!(
         in_file("[tenant.acme]\nweight = 1"),
-        ["file rota.toml line 2: no setting is called tenant.acme.weight (value \"1\"); \
+        ["file rota.toml line 2: unknown setting tenant.acme.weight (value \"1\"); \
           did you mean tenants.acme.weight?"]
     );
     assert_eq!(
         in_variable("ROTA_POOL", "{}"),
-        ["environment ROTA_POOL: no setting is called ROTA_POOL (value \"{}\"); \
+        ["environment ROTA_POOL: unknown setting ROTA_POOL (value \"{}\"); \
           did you mean ROTA_POOLS?"]
     );
 }

@@ -41,9 +41,9 @@ fn sharded_tenants_are_served_fairly_or_not_at_all() {
         Sources { file: Some("[tenant_fairness]\nenabled = false"), ..Sources::default() };
     assert_eq!(
         sources.problems(),
-        ["fairness.enabled = \"false\" (file rota.toml line 2) does not go with \
+        ["fairness.enabled = \"false\" (file rota.toml line 2) conflicts with \
           tenancy.isolation = \"sharded\" (default); \
-          set tenancy.isolation to shared for the order of enqueueing"]
+          for first in, first out set tenancy.isolation to shared"]
     );
     sources.flags = &[("tenancy.isolation", "shared")];
     assert!(!sources.resolve().unwrap().is_fair());

@@ -10,15 +10,15 @@ fn unknown_names_are_reported_with_the_nearest_one_in_the_same_form() {
     assert_eq!(
         sources.problems(),
         [
-            "file rota.toml line 2: no setting is called retention.complete (value \"7d\"); \
+            "file rota.toml line 2: unknown setting retention.complete (value \"7d\"); \
              did you mean retention.completed?",
-            "file rota.toml line 4: no setting is called colours.background (value \"red\"); \
-             docs/configuration.md lists them all",
-            "file rota.toml line 5: no setting is called empty (value \"[empty]\"); \
-             docs/configuration.md lists them all",
-            "environment ROTA_LIMITS_BATCH_JOB: no setting is called ROTA_LIMITS_BATCH_JOB \
+            "file rota.toml line 4: unknown setting colours.background (value \"red\"); \
+             see docs/configuration.md for all settings",
+            "file rota.toml line 5: unknown setting empty (value \"[empty]\"); \
+             see docs/configuration.md for all settings",
+            "environment ROTA_LIMITS_BATCH_JOB: unknown setting ROTA_LIMITS_BATCH_JOB \
              (value \"2\"); did you mean ROTA_LIMITS_BATCH_JOBS?",
-            "flag --lisen: no setting is called --lisen (value \"1\"); did you mean --listen?",
+            "flag --lisen: unknown setting --lisen (value \"1\"); did you mean --listen?",
         ]
     );
 }
