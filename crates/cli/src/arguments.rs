@@ -1,7 +1,7 @@
 //! The command line. Every setting of the server is a flag; their declarations are the server's.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand};
-use rota_server::settings::{Declaration, declarations};
+use rota_settings::{Declaration, declarations};
 
 use crate::{Failure, commands};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use rota_server::settings::{Settings, declarations};
+use rota_settings::{Settings, declarations};
 
 use crate::Failure;
 

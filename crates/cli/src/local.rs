@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rota_server::settings::{Origin, Settings};
+use rota_settings::{Origin, Settings};
 
 use crate::{Failure, given};
 

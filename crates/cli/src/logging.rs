@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use rota_server::settings::{LogFormat, LogLevel, Settings};
+use rota_settings::{LogFormat, LogLevel, Settings};
 use tracing_subscriber::EnvFilter;
 
 use crate::Failure;

@@ -1,21 +1,14 @@
 //! Caps on what all tenants share: no tenant, and no number of invented ones, can use it up.
+//!
+//! Without credentials anyone can invent tenants, so the last tenth of a total is reserved: the first half of it
+//! for tenants that have none yet, then a quarter of it for tenants that an operator has configured, an eighth for
+//! the first of each of these, and the rest for operators.
 
 use std::collections::BTreeMap;
 
-use rota_model::TenantId;
+use rota_model::{Cap, TenantId};
 
 use crate::{Engine, Origin};
-
-/// How many of one kind there may be, in all and for each tenant.
-///
-/// Anyone can invent tenants where there are no credentials, so the last tenth of the total is kept
-/// back: the first half of it for tenants that have none yet, then a quarter of it for tenants that an
-/// operator has configured, an eighth for the first of each of these, and the rest for operators.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cap {
-    pub total: usize,
-    pub per_tenant: usize,
-}
 
 /// What a cap is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,17 +73,17 @@ impl CapReached {
     }
 }
 
-impl Cap {
-    /// Whether the asker may have so many more, all at once.
+impl InUse {
+    /// Whether the asker may have `more` beside these, all at once.
     pub(crate) fn check(
         self,
+        cap: Cap,
         capped: Capped,
         asker: Asker<'_>,
-        used: InUse,
         more: usize,
     ) -> Result<(), CapReached> {
-        let Cap { total, per_tenant } = self;
-        let InUse { own, all } = used;
+        let Cap { total, per_tenant } = cap;
+        let InUse { own, all } = self;
         let first = own == 0 && more == 1;
         let kept_back = match (asker.tenant, asker.configured, first) {
             (None, ..) => 0,
@@ -105,12 +98,6 @@ impl Cap {
         }
         let tenant = asker.tenant.cloned();
         Err(CapReached { capped, tenant, more, own, per_tenant, all, total })
-    }
-
-    /// So many times as much.
-    pub(crate) fn times(self, n: usize) -> Self {
-        let Cap { total, per_tenant } = self;
-        Cap { total: total.saturating_mul(n), per_tenant: per_tenant.saturating_mul(n) }
     }
 }
 
@@ -142,7 +129,7 @@ impl CapCounter {
         more: usize,
     ) -> Result<(), CapReached> {
         let own = asker.tenant.map_or(0, |id| self.of(id));
-        self.cap.check(self.capped, asker, InUse { own, all: self.all + others }, more)
+        InUse { own, all: self.all + others }.check(self.cap, self.capped, asker, more)
     }
 
     pub fn add(&mut self, tenant: Option<&TenantId>) {

@@ -5,6 +5,8 @@ use rota_model::{
     TenantId, Weight,
 };
 
+pub use rota_model::{Cost, FairStrategy, PriorityScope};
+
 use crate::{Cap, MetricBounds};
 
 /// What an operator may set. Fixed for the life of an engine.
@@ -121,29 +123,6 @@ impl Default for Fairness {
             charge_own_workers: false,
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FairStrategy {
-    RoundRobin,
-    Weighted,
-    /// Each tenant has a concurrency of its own.
-    Strict,
-}
-
-/// What a tenant's share is counted in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cost {
-    Job,
-    /// The time that jobs take.
-    Runtime,
-}
-
-/// Among whose jobs a priority decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PriorityScope {
-    Global,
-    Tenant,
 }
 
 /// When a tenant is held to be noisy, and what follows.

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use ahash::RandomState;
 use bytes::Bytes;
 use rota_model::mutation::{Finish, Kind, Mutation, Ready, Undo};
-use rota_model::{ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq, State, TenantId};
+use rota_model::{
+    ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq, SplitMix64, State, TenantId,
+};
 
 use crate::account_watch::AccountWatch;
 use crate::active::{Active, Actives};
@@ -15,7 +16,7 @@ use crate::command::later;
 use crate::commands::OpenIntervals;
 use crate::config::Cost;
 use crate::cron::Crons;
-use crate::entropy::Entropy;
+use crate::hasher;
 use crate::idle::{Idle, Thing};
 use crate::idle_limits::IdleLimits;
 use crate::inspect::Maintenance;
@@ -44,7 +45,8 @@ use crate::{
 pub struct Engine {
     pub(crate) config: Config,
     pub(crate) now: Now,
-    pub(crate) entropy: Entropy,
+    /// The only randomness in what the engine does.
+    pub(crate) entropy: SplitMix64,
     pub(crate) next_seq: Seq,
     pub(crate) id_key: IdKey,
     pub(crate) classes: Classes,
@@ -83,17 +85,17 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An empty engine. The seed fixes its hash tables, so that no one outside can aim at them.
+    /// An empty engine. `seed` is that of its hash tables.
     #[must_use]
     pub fn new(config: Config, seed: u64) -> Self {
-        let hasher = RandomState::with_seeds(seed, seed ^ 0x9e37_79b9_7f4a_7c15, !seed, 0x51_7c_c1);
+        let hasher = hasher::seeded(seed);
         let caps = config.caps;
         let mut engine = Self {
             meters: Meters::new(config.metrics),
             scheduler: Scheduler::new(&config, &hasher),
             config,
             now: Now::default(),
-            entropy: Entropy(seed),
+            entropy: SplitMix64(seed),
             next_seq: Seq(1),
             id_key: IdKey::default(),
             classes: Classes::new(hasher.clone()),
@@ -132,7 +134,7 @@ impl Engine {
     /// Does what the command says, at the time of the last tick. `entropy` is the only chance that
     /// plays a part in it.
     pub fn apply(&mut self, entropy: u64, command: Command) -> Reply {
-        self.entropy = Entropy(entropy);
+        self.entropy = SplitMix64(entropy);
         self.scheduler.begin_upkeep();
         let reply = match command {
             Command::Enqueue(enqueue) => self.enqueue(enqueue),

@@ -10,6 +10,8 @@ use rota_model::mutation::{Backoff, Claim, Finish, Mutation, Ready, Undo};
 use rota_model::row::Place;
 use rota_model::{Done, JobId, Live, Millis, Seq, State};
 
+use crate::hasher;
+
 pub struct InFlight {
     batches: VecDeque<Noted>,
     /// Ids that clients chose and that are not in the store yet.
@@ -40,8 +42,7 @@ enum Change {
 impl InFlight {
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        let hasher = RandomState::with_seeds(seed, !seed, seed ^ 0xabcd, 17);
-        Self { batches: VecDeque::new(), ids: HashMap::with_hasher(hasher) }
+        Self { batches: VecDeque::new(), ids: HashMap::with_hasher(hasher::seeded(seed)) }
     }
 
     /// These belong to this batch, which is the newest.

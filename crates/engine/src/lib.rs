@@ -20,8 +20,8 @@ mod counting;
 mod cron;
 mod effect;
 mod engine;
-mod entropy;
 mod event;
+mod hasher;
 mod idle;
 mod idle_limits;
 mod in_flight;
@@ -49,7 +49,7 @@ mod watch;
 mod worker;
 mod worker_tallies;
 
-pub use caps::{Asker, Cap, CapCounter, CapReached, Capped};
+pub use caps::{Asker, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{
     Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NumbersEdit,
@@ -81,3 +81,5 @@ pub use scheduler::limits::Strategy;
 pub use stats::{Histogram, Interval};
 pub use tenant::{Change, Origin, Tally, Throttle};
 pub use worker_tallies::WorkerCounts;
+
+pub use rota_model::Cap;

@@ -2,6 +2,8 @@
 //!
 //! A day is always 24 hours, a week 7 days, a month 30 days and a year 365 days: a duration is a
 //! length, not a walk through a calendar. Fractions finer than a millisecond are truncated.
+//!
+//! Not by jiff, which refuses fractions of days and durations over 20,000 years, and accepts `pt30s` and `1 hour`.
 
 use std::fmt;
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::splitmix::mix;
+
 /// The order in which jobs were accepted, and a job's name inside Rota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Seq(pub u64);
@@ -120,13 +122,6 @@ impl JobId {
 fn mask(key: IdKey, rest: u128) -> u64 {
     let half = mix((rest >> 64) as u64 ^ key.0);
     mix(half ^ rest as u64 ^ key.0.rotate_left(32))
-}
-
-fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 impl fmt::Display for JobId {

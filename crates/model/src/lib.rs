@@ -2,10 +2,13 @@
 //!
 //! Plain data and pure functions. Nothing here reads a clock, does I/O or waits.
 
+pub mod cap;
 pub mod class;
 pub mod cron;
+pub mod durability;
 pub mod duration;
 pub mod envelope;
+pub mod fairness;
 pub mod id;
 pub mod json;
 pub mod limit;
@@ -15,19 +18,24 @@ pub mod policy;
 pub mod pool;
 pub mod reject;
 pub mod row;
+mod splitmix;
 pub mod state;
 pub mod tenant;
 pub mod time;
 pub mod usage;
 
+pub use cap::Cap;
 pub use class::{Class, ClassId};
+pub use durability::Durability;
+pub use fairness::{Cost, FairStrategy, FairnessScope, PriorityScope};
 pub use id::{IdKey, JobId, Seq};
 pub use limit::{LimitNumbers, OnLimit, Rate, RateLimit, Scope};
 pub use name::{CronName, JobType, LimitKey, PoolName, QueueName, TenantId, WorkerId};
 pub use policy::{Directive, Exhaustion, Policy, RetryPolicy};
-pub use pool::{FairnessScope, PoolConfig, QueueStrategy, Starvation};
+pub use pool::{PoolConfig, QueueStrategy, Starvation};
 pub use reject::{Rejection, RejectionKind};
 pub use row::{Done, Ending, ErrorRow, Live, Overdue};
+pub use splitmix::SplitMix64;
 pub use state::State;
 pub use tenant::{Quota, TenantConfig, Weight};
 pub use time::Millis;

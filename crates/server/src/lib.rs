@@ -2,7 +2,6 @@
 
 pub mod http;
 pub mod runtime;
-pub mod settings;
 
 mod serve;
 

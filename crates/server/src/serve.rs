@@ -4,14 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rota_engine::{
-    Cap, Caps, Config, Cost, FairStrategy, Fairness, MetricBounds, Noisy, PriorityScope, Retention,
-};
-use rota_store_sqlite::{Durability as Sync, OpenError, Options as StoreOptions, SqliteStore};
+use rota_engine::{Cap, Caps, Config, Fairness, MetricBounds, Noisy, Retention};
+use rota_store_sqlite::{OpenError, Options as StoreOptions, SqliteStore};
 
 use crate::http::{self, App, Listener};
 use crate::runtime::{Handle, Options, Runtime, StartError};
-use crate::settings::{self, Durability, FairnessCost, FairnessStrategy, Isolation, Settings};
+use rota_settings::{Isolation, Settings};
 
 pub struct Server {
     listener: Listener,
@@ -96,13 +94,7 @@ async fn warn_of_unbounded(handle: &Handle) {
 }
 
 fn store_options(settings: &Settings) -> StoreOptions {
-    StoreOptions {
-        durability: match settings.durability {
-            Durability::Fsync => Sync::Fsync,
-            Durability::Os => Sync::Os,
-        },
-        reserve_bytes: settings.storage.reserve as u64,
-    }
+    StoreOptions { durability: settings.durability, reserve_bytes: settings.storage.reserve as u64 }
 }
 
 fn engine_config(settings: &Settings) -> Config {
@@ -165,19 +157,9 @@ fn fairness(settings: &Settings) -> Fairness {
     Fairness {
         enabled: settings.is_fair(),
         scope: own.scope,
-        strategy: match own.strategy {
-            FairnessStrategy::Weighted => FairStrategy::Weighted,
-            FairnessStrategy::RoundRobin => FairStrategy::RoundRobin,
-            FairnessStrategy::Strict => FairStrategy::Strict,
-        },
-        cost: match own.cost {
-            FairnessCost::Job => Cost::Job,
-            FairnessCost::Runtime => Cost::Runtime,
-        },
-        priority_scope: match settings.priority_scope() {
-            settings::PriorityScope::Global => PriorityScope::Global,
-            settings::PriorityScope::Tenant => PriorityScope::Tenant,
-        },
+        strategy: own.strategy,
+        cost: own.cost,
+        priority_scope: settings.priority_scope(),
         default_weight: own.default_weight,
         default_concurrency: own.default_concurrency as u32,
         charge_own_workers: own.charge_own_workers,

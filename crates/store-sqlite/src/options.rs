@@ -1,13 +1,4 @@
-/// What a commit promises when it returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// The disk has it: it survives a loss of power.
-    #[default]
-    Fsync,
-    /// The operating system has it: it survives the end of the process, but the last commits may
-    /// be lost with the power. The file stays consistent.
-    Os,
-}
+use rota_model::Durability;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {

@@ -78,16 +78,10 @@ fn allocate(file: &File, bytes: u64) -> io::Result<bool> {
     }
 }
 
-/// A file system that compresses would store zeros as nothing at all.
+/// A file system with compression would store zeros in no space at all.
 fn noise() -> Vec<u8> {
-    let mut x: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut bytes = Vec::with_capacity(CHUNK);
-    while bytes.len() < CHUNK {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        bytes.extend_from_slice(&x.to_le_bytes());
-    }
+    let mut bytes = vec![0; CHUNK];
+    fastrand::fill(&mut bytes);
     bytes
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use clap::ArgMatches;
+use rota_model::Durability;
 use rota_server::Server;
-use rota_server::settings::{Durability, Settings};
+use rota_settings::Settings;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{Failure, given, logging};

@@ -1,4 +1,3 @@
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_millis(100);
@@ -16,17 +15,12 @@ impl Backoff {
         let whole = FIRST.saturating_mul(1 << self.tries.min(10)).min(LONGEST);
         self.tries += 1;
         let half = whole / 2;
-        half + half.mul_f64(random() as f64 / u64::MAX as f64)
+        half + half.mul_f64(fastrand::f64())
     }
 
     pub fn reset(&mut self) {
         self.tries = 0;
     }
-}
-
-/// Good enough for names and waits; the standard library seeds every hasher from the system.
-pub(super) fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Who a worker is.
 
-use super::backoff::random;
-
 /// The host's name, if it can be told.
 pub(super) fn hostname() -> Option<String> {
     let name = rustix::system::uname().nodename().to_str().ok()?.to_owned();
@@ -13,7 +11,7 @@ pub(super) fn unique() -> String {
     let printable = |c: &char| c.is_ascii_graphic();
     let host: String = hostname().unwrap_or_default().chars().filter(printable).take(100).collect();
     let host = if host.is_empty() { "worker" } else { &host };
-    format!("{host}-{}-{:08x}", std::process::id(), random() as u32)
+    format!("{host}-{}-{:08x}", std::process::id(), fastrand::u32(..))
 }
 
 #[cfg(test)]

@@ -63,10 +63,10 @@ impl Engine {
             let own_known = tenant.map_or(0, |tenant| tenant.classes.len());
             let new = classes.iter().filter(|class| self.classes.find(class).is_none()).count();
             let used = InUse { own, all: living };
-            cap.check(Capped::Classes, asker, used, classes.len())?;
+            used.check(cap, Capped::Classes, asker, classes.len())?;
             let used = InUse { own: own_known, all: known };
             if new > 0 {
-                cap.times(KEPT_FOR_EACH).check(Capped::KeptClasses, asker, used, new)?;
+                used.check(cap.times(KEPT_FOR_EACH), Capped::KeptClasses, asker, new)?;
             }
             living += classes.len();
             known += new;

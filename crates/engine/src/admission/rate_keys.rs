@@ -35,7 +35,7 @@ impl Engine {
             let tenant = self.tenants.find(id).map(|ix| self.tenants.get(ix));
             let own = tenant.map_or(0, |one| one.keys as usize);
             let used = InUse { own, all: own };
-            cap.check(Capped::RateKeys, self.asker(Some(id)), used, limits.len())?;
+            used.check(cap, Capped::RateKeys, self.asker(Some(id)), limits.len())?;
         }
         Ok(())
     }

@@ -138,7 +138,8 @@ impl Engine {
     }
 
     fn new_job_id(&mut self) -> JobId {
-        let random = u128::from(self.entropy.next()) << 64 | u128::from(self.entropy.next());
+        let random =
+            u128::from(self.entropy.next_u64()) << 64 | u128::from(self.entropy.next_u64());
         JobId::v7(self.wall().0, random)
     }
 

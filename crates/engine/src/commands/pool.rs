@@ -12,7 +12,7 @@ impl Engine {
         let known = self.scheduler.pools().get(&name).map(|pool| pool.config().clone());
         let used = InUse { own: 0, all: self.scheduler.pools().len() };
         // Pools are operators'.
-        let checked = self.config.caps.pools.check(Capped::Pools, self.asker(None), used, 1);
+        let checked = used.check(self.config.caps.pools, Capped::Pools, self.asker(None), 1);
         if let (None, Err(reached)) = (&known, checked) {
             return Reply::Refused(reached.into());
         }

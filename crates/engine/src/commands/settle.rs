@@ -168,7 +168,7 @@ impl Engine {
     fn fail(&mut self, seq: Seq, active: &Active, failure: &Failure) -> Outcome {
         let Some((ending, reason)) = self.verdict(active, failure) else {
             let policy = self.classes.slot(active.class).class.policy.clone();
-            let delay_ms = policy.retry.delay_ms(active.attempt, self.entropy.next());
+            let delay_ms = policy.retry.delay_ms(active.attempt, self.entropy.next_u64());
             self.record_failure(seq, active, failure, Some(delay_ms));
             let due = later(self.wall(), delay_ms);
             return self.back_off(seq, active, failure, due, None, delay_ms);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{QueueName, Weight};
+use crate::{FairnessScope, QueueName, Weight};
 
 pub use parse::{check_named, check_weighted, parse_strategy, parse_weights, ratio_too_large};
 
@@ -27,27 +27,6 @@ pub struct PoolConfig {
     /// What its workers share out among tenants; the server's setting where it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness_scope: Option<FairnessScope>,
-}
-
-/// Over what a tenant's share is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FairnessScope {
-    /// Each queue by itself: first the queue is chosen, then the tenant in it.
-    #[default]
-    Queue,
-    /// All queues of a pool, or of a fetch: first the tenant is chosen, then one of its queues.
-    Pool,
-}
-
-impl FairnessScope {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            FairnessScope::Queue => "queue",
-            FairnessScope::Pool => "pool",
-        }
-    }
 }
 
 /// Which of several queues is next.

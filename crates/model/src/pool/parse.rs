@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{FairnessScope, PoolConfig, QueueStrategy, Starvation};
+use super::{PoolConfig, QueueStrategy, Starvation};
 use crate::tenant::weight;
-use crate::{QueueName, Rejection, Weight, duration};
+use crate::{FairnessScope, QueueName, Rejection, Weight, duration};
 
 const MOST_QUEUES: usize = 1_000;
 

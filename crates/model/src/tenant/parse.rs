@@ -15,6 +15,22 @@ const MOST_JOBS: u64 = i64::MAX as u64;
 const BESIDES: [&str; 3] = ["tenant_id", "reason", "limits"];
 
 impl TenantConfig {
+    /// The members of a tenant's configuration, besides `tenant_id`.
+    pub const FIELDS: &'static [&'static str] = &[
+        "weight",
+        "fairness_weight",
+        "concurrency",
+        "max_concurrency",
+        "max_enqueue_rate",
+        "max_queue_depth",
+        "max_scheduled",
+        "priority_boost",
+        "max_priority",
+        "quota",
+        "limits",
+        "reason",
+    ];
+
     /// Takes over the fields that are given, at the top and inside `limits`; null takes one away.
     pub fn merge(&mut self, members: &Map<String, Value>) -> Result<(), Rejection> {
         let none = Map::new();

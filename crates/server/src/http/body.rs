@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use super::App;
 use super::error::ApiError;
 use super::listen::wait_for_rest;
-use crate::settings::Settings;
+use rota_settings::Settings;
 
 /// A JSON body that has been read and checked, not parsed.
 pub(super) struct Json(Bytes);

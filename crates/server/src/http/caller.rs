@@ -7,7 +7,7 @@ use rota_store::Record;
 use super::App;
 use super::error::ApiError;
 use crate::runtime::{Answer, Ask};
-use crate::settings::Isolation;
+use rota_settings::Isolation;
 
 const HEADERS: [&str; 2] = ["x-ojs-tenant", "x-ojs-tenant-id"];
 

@@ -50,7 +50,7 @@ pub(super) async fn manifest(State(app): Shared) -> ApiResult {
             "urn:ojs:ext:multi-tenancy",
             "urn:ojs:ext:rate-limiting",
         ],
-        "isolation": app.settings.tenancy.isolation.as_str(),
+        "isolation": app.settings.tenancy.isolation,
         "limits": {
             "body_bytes": limits.body_bytes,
             "job_bytes": limits.job_bytes,

@@ -44,7 +44,7 @@ pub use context::Entrance;
 pub use listen::{Listener, serve};
 
 use crate::runtime::{Handle, Health};
-use crate::settings::{Isolation, Settings, TenantSource};
+use rota_settings::{Isolation, Settings, TenantSource};
 
 /// What every route can reach.
 pub struct App {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use indicatif::BinaryBytes;
-use rota_server::settings::Settings;
+use rota_settings::Settings;
 use rota_store_sqlite::check::Depth;
 use rota_store_sqlite::{FORMAT, OpenError, Server, Snapshot, Survey, survey};
 

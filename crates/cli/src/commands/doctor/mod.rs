@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use clap::Args;
 use rota_client::{Client, Error};
-use rota_server::settings::Settings;
+use rota_settings::Settings;
 use rota_store_sqlite::check::Depth;
 
 use crate::Failure;

@@ -1,0 +1,15 @@
+/// How many of one kind there may be, in total and for each tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cap {
+    pub total: usize,
+    pub per_tenant: usize,
+}
+
+impl Cap {
+    /// Both bounds multiplied by `n`.
+    #[must_use]
+    pub fn times(self, n: usize) -> Self {
+        let Cap { total, per_tenant } = self;
+        Cap { total: total.saturating_mul(n), per_tenant: per_tenant.saturating_mul(n) }
+    }
+}

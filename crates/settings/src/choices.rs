@@ -1,0 +1,44 @@
+//! The choices that only the server has; the model has those that the engine and the store share.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// Where the tenant of a request is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TenantSource {
+    /// `meta.tenant_id` of a job.
+    Body,
+    /// `X-OJS-Tenant`.
+    Header,
+    /// The caller's credentials.
+    Credentials,
+}
+
+/// How far tenants are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Every queue has a shard per tenant, and shards are served fairly.
+    Sharded,
+    /// One queue for all tenants, first in, first out unless fairness is on.
+    Shared,
+    /// Every tenant has its own queues, and every request names its tenant.
+    Namespace,
+}
