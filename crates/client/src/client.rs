@@ -44,6 +44,7 @@ impl Client {
         Self::builder().build(url)
     }
 
+    /// For a client that needs more than an address: a tenant, a timeout.
     pub fn builder() -> Builder {
         Builder {
             connect_timeout: CONNECT_TIMEOUT,
@@ -197,6 +198,7 @@ impl Builder {
         self
     }
 
+    /// Checks the address and makes the client. Connects to nothing yet.
     pub fn build(self, url: &str) -> Result<Client, Error> {
         let base = BaseUrl::parse(url)?;
         let mut connector = HttpConnector::new();

@@ -9,20 +9,27 @@ use crate::{Client, Error, Kept, NewJob, Page, PageAt};
 /// A schedule to be registered. A schedule of the same name is replaced.
 #[derive(Debug, Clone, Serialize)]
 pub struct NewCron {
+    /// Unique for its tenant. Registering it again replaces the schedule.
     pub name: String,
+    /// Five or six fields, an alias such as `@daily`, or `@every 1h30m`.
     pub expression: String,
+    /// A full IANA name such as `Europe/Berlin`; UTC unless set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
     /// `skip`, `allow`, `cancel_previous` or `enqueue`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap_policy: Option<String>,
+    /// Whether it fires. A schedule can be registered and enabled later.
     pub enabled: bool,
+    /// Stored for people; the server does not read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The job that each run enqueues.
     pub job_template: NewJob,
 }
 
 impl NewCron {
+    /// An enabled schedule in UTC with the server's overlap policy.
     pub fn new(name: impl Into<String>, expression: impl Into<String>, job: NewJob) -> Self {
         Self {
             name: name.into(),
@@ -39,17 +46,28 @@ impl NewCron {
 /// A schedule.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Cron {
+    /// Unique for its tenant.
     pub name: String,
+    /// As it was registered.
     pub expression: String,
+    /// The IANA name of its time zone.
     pub timezone: Option<String>,
+    /// What happens when a run is due and the last one has not finished.
     pub overlap_policy: Option<String>,
+    /// Whether it fires.
     #[serde(default)]
     pub enabled: bool,
+    /// As it was registered: any JSON.
     pub description: Option<Box<RawValue>>,
+    /// The job that each run enqueues.
     pub job_template: Option<Kept<Template>>,
+    /// When the name was first registered.
     pub created_at: Option<String>,
+    /// When it last fired, or skipped a run.
     pub last_run_at: Option<String>,
+    /// When it will fire next; `None` while it is disabled.
     pub next_run_at: Option<String>,
+    /// Jobs that it has enqueued so far.
     #[serde(default)]
     pub run_count: u64,
 }
@@ -57,9 +75,12 @@ pub struct Cron {
 /// The job that a schedule enqueues.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Template {
+    /// The job type of each run.
     #[serde(rename = "type")]
     pub kind: String,
+    /// The queue of each run; `None` is the default queue.
     pub queue: Option<String>,
+    /// The arguments of each run, a JSON array.
     pub args: Option<Box<RawValue>>,
 }
 
@@ -76,6 +97,7 @@ struct Listing {
 }
 
 impl Client {
+    /// One page of the schedules, by name.
     pub async fn crons(&self, limit: u32, at: Option<&PageAt>) -> Result<Page<Kept<Cron>>, Error> {
         // Without cursors this list goes by offset; its pages are all of the same length.
         let page = at.and_then(PageAt::number);
@@ -93,6 +115,7 @@ impl Client {
         Ok(found)
     }
 
+    /// One schedule.
     pub async fn cron(&self, name: &str) -> Result<Kept<Cron>, Error> {
         Ok(self.get(self.at(&["cron", name])).await?.read::<OneCron>()?.cron)
     }
@@ -102,6 +125,7 @@ impl Client {
         Ok(self.post(self.at(&["cron"]), cron).await?.read::<OneCron>()?.cron)
     }
 
+    /// Enables or disables a schedule without changing anything else about it.
     pub async fn enable_cron(&self, name: &str, enabled: bool) -> Result<Kept<Cron>, Error> {
         let (endpoint, body) = (self.at(&["cron", name]), json!({"enabled": enabled}));
         let answer = self.send_json(Method::PATCH, endpoint, &body, Default::default()).await?;

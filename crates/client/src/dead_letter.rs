@@ -13,7 +13,9 @@ const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 /// How many jobs failed for good.
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeadLetterStats {
+    /// Jobs in the dead letter.
     pub total: u64,
+    /// How many of them each queue has.
     #[serde(default)]
     pub by_queue: BTreeMap<String, u64>,
 }
@@ -21,13 +23,16 @@ pub struct DeadLetterStats {
 /// A job that is gone.
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeletedJob {
+    /// The job that is gone.
     pub id: String,
 }
 
 /// How many jobs were deleted.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Purged {
+    /// Jobs that were removed.
     pub purged_count: u64,
+    /// Jobs that could not be removed; repeating the request tries them again.
     #[serde(default)]
     pub failed: u64,
 }
@@ -44,6 +49,7 @@ impl Client {
         self.listed(&["dead-letter"], &filter, limit, at).await
     }
 
+    /// One job, if it is in the dead letter.
     pub async fn dead_letter(&self, id: &str) -> Result<Kept<Job>, Error> {
         Ok(self.get(self.at(&["dead-letter", id])).await?.read::<OneJob>()?.job)
     }
@@ -55,14 +61,17 @@ impl Client {
         Ok(self.listed(&path, &JobFilter::default(), 1, None).await?.total)
     }
 
+    /// How many jobs are in the dead letter, in all and by queue.
     pub async fn dead_letter_stats(&self) -> Result<Kept<DeadLetterStats>, Error> {
         self.get(self.at(&["dead-letter", "stats"])).await?.read()
     }
 
+    /// Makes the job available again, with no attempts used.
     pub async fn retry_dead_letter(&self, id: &str) -> Result<Kept<Job>, Error> {
         Ok(self.tell(self.at(&["dead-letter", id, "retry"])).await?.read::<OneJob>()?.job)
     }
 
+    /// Removes the job for good.
     pub async fn delete_dead_letter(&self, id: &str) -> Result<Kept<DeletedJob>, Error> {
         self.delete(self.at(&["dead-letter", id])).await?.read()
     }

@@ -8,27 +8,59 @@ use serde_json::{Map, Value};
 pub enum Error {
     /// The address cannot be used.
     #[error("'{url}' cannot be used as the address of a server: {reason}")]
-    BadUrl { url: String, reason: String },
+    BadUrl {
+        /// As it was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
 
     /// The tenant cannot be named in a request.
     #[error("'{id}' cannot be used as a tenant: {reason}")]
-    BadTenant { id: String, reason: String },
+    BadTenant {
+        /// As it was given.
+        id: String,
+        /// What is wrong with it.
+        reason: String,
+    },
 
     /// Nobody is there. The request was not sent.
     #[error("no server answers at {url}: {cause}")]
-    Unreachable { url: String, cause: String },
+    Unreachable {
+        /// The address that was tried.
+        url: String,
+        /// What the system says.
+        cause: String,
+    },
 
     /// The connection ended after the request was sent. Whether it was carried out is not known.
     #[error("the connection to {url} broke before the answer was complete: {cause}")]
-    Interrupted { url: String, cause: String },
+    Interrupted {
+        /// The address that was asked.
+        url: String,
+        /// What the system says.
+        cause: String,
+    },
 
     /// No answer in time. Whether the request was carried out is not known.
     #[error("{url} did not answer within {seconds} s")]
-    Timeout { url: String, seconds: u64 },
+    Timeout {
+        /// The address that was asked.
+        url: String,
+        /// How long the client waited.
+        seconds: u64,
+    },
 
     /// Somebody answered, but not as an OJS server does.
     #[error("{url} does not answer as an OJS server: {reason}")]
-    NotOjs { url: String, status: Option<u16>, reason: String },
+    NotOjs {
+        /// The address that was asked.
+        url: String,
+        /// The HTTP status, if there was one.
+        status: Option<u16>,
+        /// What is wrong with the answer.
+        reason: String,
+    },
 
     /// The server understood and said no.
     #[error("{}", .0.message)]
@@ -38,13 +70,19 @@ pub enum Error {
 /// A server's "no", in its own words.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Refusal {
+    /// The HTTP status.
     #[serde(skip)]
     pub status: u16,
+    /// What went wrong, for programs: `not_found`, `conflict`, `invalid_request` and so on.
     pub code: String,
+    /// What went wrong, for people.
     pub message: String,
+    /// What to do about it.
     pub hint: Option<String>,
+    /// Whether the same request may succeed later.
     #[serde(default)]
     pub retryable: bool,
+    /// What the message is about, such as `field` or `job_id`.
     #[serde(default)]
     pub details: Map<String, Value>,
     /// Seconds to wait before another try, if the server said so.

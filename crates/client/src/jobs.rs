@@ -13,8 +13,10 @@ const BULK_TIMEOUT: Duration = Duration::from_secs(600);
 /// Which jobs are meant; what is `None` does not matter.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct JobFilter {
+    /// Only jobs of this queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
+    /// Only jobs in this state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// Exact, or a prefix with `*` at its end.
@@ -34,14 +36,18 @@ pub struct JobFilter {
 /// What became of a change of many jobs.
 #[derive(Debug, Clone, Deserialize)]
 pub struct BulkOutcome {
+    /// Jobs that the filter matched.
     pub matched: u64,
+    /// Jobs that were changed.
     pub succeeded: u64,
+    /// Jobs that were not, usually because their state changed meanwhile.
     pub failed: u64,
 }
 
 /// What was enqueued, and what there is to say about it.
 #[derive(Debug, Clone)]
 pub struct Enqueued<T> {
+    /// What was enqueued: one job, or several.
     pub what: T,
     /// Limits of the tenant that it went over, where they only warn.
     pub quota_exceeded: Vec<String>,
@@ -93,6 +99,7 @@ impl Client {
         Ok(Enqueued { what: jobs, quota_exceeded })
     }
 
+    /// One job, finished or not.
     pub async fn job(&self, id: &str) -> Result<Kept<Job>, Error> {
         let answer = self.get(self.at(&["jobs", id])).await?;
         Ok(answer.read::<OneJob>()?.job)
@@ -153,6 +160,7 @@ impl Client {
         self.bulk("retry", filter).await
     }
 
+    /// Cancels all jobs that match and have not ended.
     pub async fn cancel_all(&self, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
         self.bulk("cancel", filter).await
     }

@@ -19,6 +19,7 @@ impl<T> Kept<T> {
         self.raw.get()
     }
 
+    /// The JSON as the server sent it, with members that the type does not know.
     pub fn raw(&self) -> &RawValue {
         &self.raw
     }

@@ -13,7 +13,10 @@
 //!
 //! A program that runs jobs finds the loop for that in [`worker`].
 //!
-//! Every answer is typed and keeps the JSON that it came from: see [`Kept`].
+//! Every answer is typed and keeps the JSON that it came from: see [`Kept`]. Times are RFC 3339 and
+//! durations ISO 8601, as the server writes them. What is `None` in an answer was absent or null.
+
+#![warn(missing_docs)]
 
 mod answer;
 mod base_url;

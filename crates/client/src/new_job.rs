@@ -53,6 +53,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl NewJob {
+    /// A job of this type without arguments, for the default queue.
     pub fn new(kind: impl Into<String>) -> Self {
         Self { kind: kind.into(), ..Self::default() }
     }
@@ -76,11 +77,13 @@ impl NewJob {
         self
     }
 
+    /// The queue to wait in; `default` unless set.
     pub fn queue(mut self, name: impl Into<String>) -> Self {
         self.queue = Some(name.into());
         self
     }
 
+    /// From -100 to 100, higher first; 0 unless set.
     pub fn priority(mut self, priority: i64) -> Self {
         self.priority = Some(priority);
         self
@@ -110,6 +113,7 @@ impl NewJob {
         self
     }
 
+    /// Executions in all, the first included.
     pub fn max_attempts(self, attempts: u32) -> Self {
         self.retry("max_attempts", attempts)
     }
@@ -126,11 +130,14 @@ impl NewJob {
         self
     }
 
+    /// Attaches a member to `meta`, which workers see and the server ignores, apart from
+    /// `tenant_id`.
     pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.meta.insert(key.into(), value.into());
         self
     }
 
+    /// Attaches a tag.
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tags.push(tag.into());
         self

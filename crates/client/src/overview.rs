@@ -9,6 +9,7 @@ use crate::{Client, Counts, Error, Kept};
 /// Whether the server takes requests, and the time by its own clock.
 #[derive(Debug, Clone)]
 pub struct Readiness {
+    /// Whether the server accepts jobs.
     pub ready: bool,
     /// As in the header `Date`: whole seconds.
     pub date: Option<String>,
@@ -17,7 +18,9 @@ pub struct Readiness {
 /// All queues together.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Totals {
+    /// Jobs in each state, over all queues.
     pub jobs: Counts,
+    /// Workers that the server knows.
     #[serde(default)]
     pub workers: u64,
     /// Fetches that wait for a job.
@@ -25,35 +28,44 @@ pub struct Totals {
     pub waiting_fetches: u64,
 }
 
+/// Maintenance mode, in which the server hands out no jobs.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Maintenance {
     /// Whether the server hands out no jobs.
     pub maintenance: bool,
+    /// What the operator gave as the reason.
     pub reason: Option<String>,
+    /// Since when.
     pub enabled_at: Option<String>,
+    /// When the operator expects it to end.
     pub estimated_end: Option<String>,
 }
 
 /// The settings that the server was started with, by their keys.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ServerSettings {
+    /// Every setting in force, by its key.
     pub config: BTreeMap<String, String>,
 }
 
 impl Client {
+    /// Whether the server is ready for traffic. A server that is not is no error.
     pub async fn readiness(&self) -> Result<Readiness, Error> {
         let answer = self.get(self.outside(&["ready"])).await?;
         Ok(Readiness { ready: answer.status == 200, date: answer.date })
     }
 
+    /// What the server has in hand.
     pub async fn totals(&self) -> Result<Kept<Totals>, Error> {
         self.get(self.at(&["admin", "stats"])).await?.read()
     }
 
+    /// Whether the server is in maintenance.
     pub async fn maintenance(&self) -> Result<Kept<Maintenance>, Error> {
         self.get(self.at(&["admin", "system", "maintenance"])).await?.read()
     }
 
+    /// The settings that the server runs with.
     pub async fn server_settings(&self) -> Result<Kept<ServerSettings>, Error> {
         self.get(self.at(&["admin", "system", "config"])).await?.read()
     }

@@ -3,6 +3,7 @@ use serde::Deserialize;
 /// A part of a list.
 #[derive(Debug, Clone)]
 pub struct Page<T> {
+    /// What is on this page.
     pub items: Vec<T>,
     /// Where the next page begins; without it this was the last one.
     pub next: Option<PageAt>,
@@ -13,7 +14,9 @@ pub struct Page<T> {
 /// Where a page begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageAt {
+    /// After the last entry of the page before. Costs the same at any depth.
     Cursor(String),
+    /// Counted from 1. Servers may bound how far this goes.
     Number(u64),
 }
 

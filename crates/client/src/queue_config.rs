@@ -10,14 +10,18 @@ use crate::{Client, Error, Kept};
 /// else the server knows.
 pub type QueueConfig = Map<String, Value>;
 
+/// A queue with what an operator configured for it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ConfiguredQueue {
+    /// The queue.
     pub name: String,
+    /// Only what was set; the rest follows the server's defaults.
     #[serde(default)]
     pub configuration: QueueConfig,
 }
 
 impl Client {
+    /// What is configured for a queue.
     pub async fn queue_config(&self, name: &str) -> Result<Kept<ConfiguredQueue>, Error> {
         self.get(self.at(&["admin", "queues", name])).await?.read()
     }

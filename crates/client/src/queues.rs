@@ -12,11 +12,15 @@ const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 /// A queue, and how many of its jobs are in each state.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Queue {
+    /// As jobs name it.
     pub name: String,
     /// `active` or `paused`.
     pub status: String,
+    /// Since when it is paused, if it is.
     pub paused_at: Option<String>,
+    /// When its first job, or its configuration, arrived.
     pub created_at: Option<String>,
+    /// Its jobs in each state.
     #[serde(flatten)]
     pub counts: Counts,
 }
@@ -24,7 +28,9 @@ pub struct Queue {
 /// A queue that was deleted.
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeletedQueue {
+    /// The queue that is gone.
     pub name: String,
+    /// Jobs that were deleted or cancelled with it.
     #[serde(default)]
     pub purged_jobs: u64,
 }
@@ -32,6 +38,7 @@ pub struct DeletedQueue {
 /// A queue in the operator's list.
 #[derive(Debug, Clone, Deserialize)]
 pub struct OverseenQueue {
+    /// As jobs name it.
     pub name: String,
     /// Whose it is, where queues belong to one tenant.
     pub tenant_id: Option<String>,
@@ -43,34 +50,54 @@ pub struct OverseenQueue {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Counts {
+    /// Wait for activation.
     pub pending: u64,
+    /// Wait for their start time.
     pub scheduled: u64,
+    /// Ready to be fetched.
     pub available: u64,
+    /// Held by a worker.
     pub active: u64,
+    /// Failed, and wait for the next attempt.
     pub retryable: u64,
+    /// Ended well, and not yet removed by retention.
     pub completed: u64,
+    /// Cancelled, and not yet removed by retention.
     pub cancelled: u64,
+    /// Failed for good, dropped or expired, and not yet removed by retention.
     pub discarded: u64,
 }
 
 /// A queue, with what happened in it during the last hour.
 #[derive(Debug, Clone, Deserialize)]
 pub struct QueueStats {
+    /// The queue.
     pub name: String,
+    /// `active` or `paused`.
     pub status: String,
+    /// The figures themselves.
     pub stats: Figures,
+    /// When the server computed them.
     pub computed_at: Option<String>,
 }
 
+/// What happened in a queue. Averages of nothing are `None`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Figures {
+    /// Jobs in each state, now.
     #[serde(flatten)]
     pub counts: Counts,
+    /// Jobs accepted within the last hour.
     pub enqueued_last_hour: Option<u64>,
+    /// Executions that were acknowledged within the last hour.
     pub completed_last_hour: Option<u64>,
+    /// Executions that failed within the last hour.
     pub failed_last_hour: Option<u64>,
+    /// How long an execution took, in milliseconds, over the last hour.
     pub avg_duration_ms: Option<f64>,
+    /// How long a job waited before it started, in milliseconds, over the last hour.
     pub avg_wait_ms: Option<f64>,
+    /// Executions that ended, per second, over the last hour.
     pub throughput_per_second: Option<f64>,
 }
 
@@ -122,6 +149,7 @@ impl Client {
         Ok(listing.pagination.page(listing.items))
     }
 
+    /// The figures of one queue.
     pub async fn queue_stats(&self, name: &str) -> Result<Kept<QueueStats>, Error> {
         self.get(self.at(&["queues", name, "stats"])).await?.read()
     }
@@ -143,6 +171,7 @@ impl Client {
         Ok(answer.read::<OneQueue>()?.queue)
     }
 
+    /// Hands out the queue's jobs again.
     pub async fn resume(&self, name: &str) -> Result<Kept<Queue>, Error> {
         let answer = self.tell(self.at(&["queues", name, "resume"])).await?;
         Ok(answer.read::<OneQueue>()?.queue)

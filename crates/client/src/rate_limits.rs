@@ -10,25 +10,34 @@ use crate::{Client, Error, Kept, Page, PageAt, Rate, Setting};
 /// The limits of a key, or of one tenant's part of it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RateLimit {
+    /// Jobs with this key are counted together.
     pub key: String,
     /// `global` or `tenant`.
     pub scope: Option<String>,
+    /// Whose part of the key it is, when it is counted by tenant.
     pub tenant_id: Option<String>,
+    /// How many of its jobs run, if that is limited.
     pub concurrency: Option<ConcurrencyUse>,
+    /// How many of its jobs started, if that is limited.
     pub rate: Option<RateUse>,
+    /// When its next job may start, if starts are spaced.
     pub throttle: Option<ThrottleUse>,
     /// What becomes of a job that is over the limit: `wait`, `reschedule` or `drop`.
     pub on_limit: Option<String>,
+    /// Jobs that wait because of this limit.
     #[serde(default)]
     pub waiting_count: u64,
+    /// No job of the key starts before.
     pub paused_until: Option<String>,
+    /// Why the key is paused.
     pub pause_reason: Option<String>,
+    /// What replaces all other numbers for a while.
     #[serde(rename = "override")]
     pub overridden: Option<Override>,
     /// An operator has declared the key.
     #[serde(default)]
     pub declared: bool,
-    /// What holds beside the numbers that jobs carry.
+    /// What an operator declared, if anything.
     pub declaration: Option<Declaration>,
     /// Why the numbers were set.
     pub reason: Option<String>,
@@ -39,64 +48,89 @@ pub struct RateLimit {
     pub partitions: Option<Vec<Kept<RateLimit>>>,
 }
 
+/// A bound on active jobs, and its use.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ConcurrencyUse {
+    /// The most that may be active at once.
     pub limit: Option<u64>,
+    /// How many are active.
     #[serde(default)]
     pub active: u64,
+    /// How many more may start now.
     pub available: Option<u64>,
 }
 
+/// A bound on starts in a period, and its use.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RateUse {
+    /// The most starts in any window of the period.
     pub limit: Option<u64>,
+    /// The length of the window, ISO 8601.
     pub period: Option<String>,
+    /// Starts within the window that ends now.
     #[serde(default)]
     pub current_count: u64,
+    /// When the oldest of these starts leaves the window.
     pub window_resets_at: Option<String>,
 }
 
+/// Evenly spaced starts.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ThrottleUse {
+    /// Starts in a period.
     pub limit: Option<u64>,
+    /// The period, ISO 8601. Starts are `period / limit` apart.
     pub period: Option<String>,
+    /// When the next job may start.
     pub next_allowed_at: Option<String>,
 }
 
-/// What holds beside the numbers that jobs carry; the narrower wins.
+/// Numbers that an operator declared for a key. They replace those that jobs carry.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Declaration {
+    /// The most jobs active at once.
     pub concurrency: Option<u64>,
+    /// The most starts in any window of the period.
     pub rate: Option<Rate>,
+    /// The same, evenly spaced.
     pub throttle: Option<Rate>,
 }
 
 /// What counts instead of all other numbers of the key.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Override {
+    /// The most jobs active at once.
     pub concurrency: Option<u64>,
+    /// The most starts in any window of the period.
     pub rate: Option<Rate>,
+    /// The same, evenly spaced.
     pub throttle: Option<Rate>,
+    /// When it ends.
     pub expires_at: Option<String>,
+    /// Why it was set.
     pub reason: Option<String>,
 }
 
 /// What an operator says about a key.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct NewRateLimit {
+    /// The most jobs active at once; 0 lets none start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Setting<u64>>,
+    /// The most starts in any window of the period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Setting<Rate>>,
+    /// The same, evenly spaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Setting<Rate>>,
-    /// How long it counts instead of all other numbers, ISO 8601. Unless told it holds beside them
-    /// until it is cleared.
+    /// How long the numbers last, ISO 8601: with it they are an override, without it a declaration,
+    /// which lasts until it is cleared. Both replace the numbers that jobs carry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<String>,
     /// No job of the key starts before; RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<Setting<String>>,
+    /// Why; shown to whoever looks at the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -107,10 +141,13 @@ pub struct JobRateLimit {
     /// Jobs with the same key share its counters; that of the queue unless told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// The most jobs of the key active at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u64>,
+    /// The most starts in any window of the period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// The same, evenly spaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Rate>,
     /// `wait`, `reschedule` or `drop`.
@@ -157,6 +194,7 @@ impl Client {
         Ok(listing.pagination.page(listing.items))
     }
 
+    /// One limit and its use.
     pub async fn rate_limit(&self, what: Limited<'_>) -> Result<Kept<RateLimit>, Error> {
         self.get(self.limit_of(what)).await?.read()
     }

@@ -8,6 +8,7 @@ use crate::{Client, Error, Kept};
 /// What tenants are entitled to, and what they got.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Fairness {
+    /// Whether tenants take turns by weight at all.
     pub enabled: Option<bool>,
     /// `queue` or `pool`: what a tenant's share is a share of.
     pub scope: Option<String>,
@@ -25,28 +26,40 @@ pub struct Fairness {
     pub priority_scope: Option<String>,
     /// ISO 8601.
     pub window: Option<String>,
+    /// Most dispatches first.
     pub tenants: Vec<FairTenant>,
+    /// Jobs handed out in the last minute, over all tenants.
     #[serde(default)]
     pub total_dispatched_1m: u64,
 }
 
+/// One tenant's share, as a fraction of 1, and how it compares with what the tenant got.
 #[derive(Debug, Clone, Deserialize)]
 pub struct FairTenant {
+    /// The tenant.
     pub tenant_id: String,
+    /// As configured.
     pub weight: Option<f64>,
+    /// As in force: smaller while the tenant is throttled.
     pub effective_weight: Option<f64>,
+    /// Jobs that wait.
     #[serde(default)]
     pub backlog: u64,
+    /// Jobs that run.
     #[serde(default)]
     pub active: u64,
+    /// The share that its weight entitles it to, among those who compete now.
     #[serde(default)]
     pub entitled_share: f64,
+    /// Its share of what was handed out in the last minute.
     #[serde(default)]
     pub actual_share: f64,
+    /// Jobs handed out to it in the last minute.
     #[serde(default)]
     pub dispatched_1m: u64,
     /// Where the server tells it here; the tenant's statistics have it in any case.
     pub enqueued_per_minute: Option<f64>,
+    /// Whether the server slows it down because it is noisy.
     #[serde(default)]
     pub throttled: bool,
 }
@@ -54,23 +67,31 @@ pub struct FairTenant {
 /// How often each queue was served.
 #[derive(Debug, Clone, Deserialize)]
 pub struct SchedulingStats {
+    /// Every queue with jobs or dispatches.
     pub queues: Vec<QueueDispatches>,
     /// ISO 8601.
     pub window: Option<String>,
 }
 
+/// How often one queue was served in the last minute.
 #[derive(Debug, Clone, Deserialize)]
 pub struct QueueDispatches {
+    /// The queue.
     pub name: String,
     /// Whose it is, where queues belong to one tenant.
     pub tenant_id: Option<String>,
+    /// Jobs handed out.
     #[serde(default)]
     pub dispatch_count_1m: u64,
+    /// Its part of all jobs that were handed out, from 0 to 1.
     #[serde(default)]
     pub dispatch_ratio_1m: f64,
+    /// How long these jobs had waited, in milliseconds.
     pub avg_wait_ms: Option<f64>,
+    /// Jobs that run now.
     #[serde(default)]
     pub active_jobs: u64,
+    /// Whether it has waited for longer than starvation prevention allows.
     #[serde(default)]
     pub starved: bool,
 }
@@ -78,24 +99,36 @@ pub struct QueueDispatches {
 /// Why a job has not begun, or that it has.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Explanation {
+    /// The job.
     pub job_id: Option<String>,
+    /// Its state.
     pub state: Option<String>,
+    /// Whether the next worker that asks may get it.
     pub runnable: Option<bool>,
     /// One sentence.
     pub summary: String,
+    /// Everything that holds it back, the most important first.
     #[serde(default)]
     pub reasons: Vec<Reason>,
+    /// When it can start at the earliest; `None` where that is unknown.
     pub earliest_start: Option<String>,
+    /// Where it stands in line, while it is available.
     pub position: Option<Position>,
+    /// How its tenant stands.
     pub tenant: Option<ExplainedTenant>,
+    /// How its queue stands.
     pub queue: Option<ExplainedQueue>,
+    /// The limits that it is held by, open or closed.
     #[serde(default)]
     pub limits: Vec<ExplainedLimit>,
 }
 
+/// One thing that holds a job back.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Reason {
+    /// For programs, such as `queue_paused` or `tenant_concurrency`.
     pub code: String,
+    /// For people, with what to do about it.
     #[serde(default)]
     pub message: String,
 }
@@ -103,37 +136,54 @@ pub struct Reason {
 /// Its place in line; 1 is the next.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Position {
+    /// Among jobs of the same queue, type, tenant, priority and policy.
     pub in_lane: Option<u64>,
+    /// Among its tenant's jobs that are as urgent or more.
     pub of_tenant: Option<u64>,
+    /// Jobs that are certain to start before it.
     pub jobs_ahead: Option<u64>,
 }
 
+/// The tenant of the job that is explained.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ExplainedTenant {
+    /// The tenant.
     pub id: String,
+    /// As in force.
     pub weight: Option<f64>,
     /// From 0 to 1.
     pub share: Option<f64>,
+    /// Jobs that it runs.
     pub active: Option<u64>,
+    /// The most that it may run at once; `None` is no bound.
     pub max_concurrency: Option<u64>,
 }
 
+/// The queue of the job that is explained.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ExplainedQueue {
+    /// The queue.
     pub name: String,
+    /// Whether it is paused, for everyone or for this tenant.
     #[serde(default)]
     pub paused: bool,
+    /// Fetches that wait for a job of this queue.
     pub workers_waiting: Option<u64>,
 }
 
+/// A limit that the job is held by.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ExplainedLimit {
+    /// The key of the limit.
     pub key: String,
     /// `concurrency`, `rate` or `throttle`.
     pub strategy: Option<String>,
+    /// What is allowed, in the form that the strategy has.
     #[serde(default)]
     pub limit: Value,
+    /// What is in use.
     pub current: Option<f64>,
+    /// When it lets the next job start; `None` where that is unknown.
     pub opens_at: Option<String>,
 }
 
@@ -143,10 +193,12 @@ impl Client {
         self.get(self.at(&["admin", "fairness"]).query("limit", limit)).await?.read()
     }
 
+    /// How often each queue was served in the last minute.
     pub async fn scheduling_stats(&self) -> Result<Kept<SchedulingStats>, Error> {
         self.get(self.at(&["admin", "scheduling", "stats"])).await?.read()
     }
 
+    /// Why a job has not started, and what to do about it.
     pub async fn explain(&self, job_id: &str) -> Result<Kept<Explanation>, Error> {
         self.get(self.at(&["admin", "jobs", job_id, "explain"])).await?.read()
     }

@@ -5,6 +5,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Setting<T> {
+    /// Set it to this.
     To(T),
+    /// Take it away, so that the default applies.
     Unset,
 }

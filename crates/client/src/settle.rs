@@ -7,12 +7,15 @@ use crate::{Client, Error, Kept, Refusal};
 /// A job is done.
 #[derive(Debug, Clone, Serialize)]
 pub struct Ack {
+    /// The job that is done.
     pub job_id: String,
     /// With these two, the outcome of an execution that was given up is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker_id: Option<String>,
+    /// The execution that is reported, as the fetch numbered it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// What the job produced: any JSON, stored with the job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Box<RawValue>>,
 }
@@ -20,9 +23,12 @@ pub struct Ack {
 /// An attempt has failed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Nack {
+    /// The job that failed.
     pub job_id: String,
+    /// Who ran it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker_id: Option<String>,
+    /// The execution that is reported, as the fetch numbered it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// An object: `code` or `type`, `message`, `retryable`, and whatever else is to be kept.
@@ -35,11 +41,17 @@ pub struct Nack {
 /// What became of the job.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Settled {
+    /// The job.
     pub id: String,
+    /// Its state now.
     pub state: String,
+    /// Executions begun so far.
     pub attempt: Option<u32>,
+    /// Executions in all, the first included.
     pub max_attempts: Option<u32>,
+    /// When it will be tried again, if it will.
     pub next_attempt_at: Option<String>,
+    /// The wait until then, in milliseconds.
     pub retry_delay_ms: Option<u64>,
 }
 
@@ -63,10 +75,12 @@ struct Refused {
 }
 
 impl Client {
+    /// Reports that an execution succeeded.
     pub async fn ack(&self, ack: &Ack) -> Result<Kept<Settled>, Error> {
         self.post(self.at(&["workers", "ack"]), ack).await?.read()
     }
 
+    /// Reports that an execution failed. The server decides about a retry.
     pub async fn nack(&self, nack: &Nack) -> Result<Kept<Settled>, Error> {
         self.post(self.at(&["workers", "nack"]), nack).await?.read()
     }

@@ -9,31 +9,45 @@ pub struct Health {
     pub status: String,
     /// The version of the specification.
     pub version: Option<String>,
+    /// The version of the server program.
     pub server_version: Option<String>,
+    /// Time since it started, in seconds.
     pub uptime_seconds: Option<u64>,
+    /// Jobs that run now, over all queues.
     pub active_jobs: Option<u64>,
+    /// Workers that the server knows.
     pub workers: Option<u64>,
+    /// What it stores jobs in.
     pub backend: Option<Backend>,
 }
 
+/// The store behind a server.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Backend {
+    /// Such as `sqlite`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
+    /// `ok`, or what is wrong, such as `full`.
     pub status: Option<String>,
+    /// How long the store took to answer, in milliseconds.
     pub latency_ms: Option<u64>,
 }
 
 /// What the server is and can do.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Manifest {
+    /// The server program.
     pub implementation: Implementation,
+    /// The highest level of OJS that is served completely, from 0 to 4.
     pub conformance_level: Option<u64>,
 }
 
+/// A server program.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Implementation {
+    /// Its name.
     pub name: String,
+    /// Its version.
     pub version: Option<String>,
 }
 
@@ -43,6 +57,7 @@ impl Client {
         self.get(self.at(&["health"])).await?.read_any()
     }
 
+    /// What the server supports.
     pub async fn manifest(&self) -> Result<Kept<Manifest>, Error> {
         self.get(self.outside(&["ojs", "manifest"])).await?.read()
     }

@@ -16,21 +16,29 @@ const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 /// By what a list of tenants is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TenantOrder {
+    /// By name.
     Id,
+    /// Most waiting jobs first.
     Depth,
+    /// Most active jobs first.
     Active,
+    /// Most jobs enqueued in the last minute first.
     Enqueued,
 }
 
 /// Somebody changed a tenant.
 #[derive(Debug, Clone, Deserialize)]
 pub struct TenantChange {
+    /// When it was changed.
     pub at: Option<String>,
     /// `put`, `limits`, `delete` or `release`.
     pub what: String,
+    /// Why, if whoever changed it said so.
     pub reason: Option<String>,
+    /// The configuration before; null if there was none.
     #[serde(default)]
     pub before: Value,
+    /// The configuration after; null if it was deleted.
     #[serde(default)]
     pub after: Value,
 }
@@ -42,15 +50,20 @@ pub struct UsageQuery {
     pub per: Option<String>,
     /// RFC 3339.
     pub from: Option<String>,
+    /// The end of the range; now unless set.
     pub to: Option<String>,
+    /// Periods on a page.
     pub per_page: Option<u32>,
+    /// Counted from 1.
     pub page: Option<u32>,
 }
 
 /// A tenant that was forgotten.
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeletedTenant {
+    /// The tenant that is gone.
     pub tenant_id: Option<String>,
+    /// Jobs that were deleted or cancelled with it.
     #[serde(default)]
     pub purged_jobs: u64,
 }
@@ -63,6 +76,7 @@ struct Listing<T> {
 }
 
 impl Client {
+    /// One page of the tenants, in this order.
     pub async fn tenants(
         &self,
         order: TenantOrder,
@@ -79,6 +93,7 @@ impl Client {
         Ok(listing.pagination.page(listing.items))
     }
 
+    /// One tenant, with what is configured and what it uses.
     pub async fn tenant(&self, id: &str) -> Result<Kept<Tenant>, Error> {
         self.get(self.at(&["admin", "tenants", id])).await?.read()
     }
@@ -104,6 +119,7 @@ impl Client {
         self.get(self.at(&["admin", "tenants", id, "limits"])).await?.read()
     }
 
+    /// What a tenant has and does.
     pub async fn tenant_stats(&self, id: &str) -> Result<Kept<TenantStats>, Error> {
         self.get(self.at(&["admin", "tenants", id, "stats"])).await?.read()
     }
@@ -124,6 +140,7 @@ impl Client {
         self.get(endpoint).await?.read()
     }
 
+    /// One page of a tenant's jobs.
     pub async fn tenant_jobs(
         &self,
         id: &str,

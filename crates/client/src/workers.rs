@@ -8,6 +8,7 @@ use crate::{Client, Error, Kept, Page, PageAt};
 /// A worker, as the server knows it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Worker {
+    /// The name that it registered or fetched with.
     pub id: String,
     /// Whom it serves, where workers serve one tenant.
     pub tenant_id: Option<String>,
@@ -15,22 +16,33 @@ pub struct Worker {
     pub state: String,
     /// What an operator told it to become.
     pub directive: Option<String>,
+    /// Where it runs, as it says.
     pub hostname: Option<String>,
+    /// Its process id, as it says.
     pub pid: Option<u64>,
+    /// What it registered for.
     #[serde(default)]
     pub queues: Vec<String>,
+    /// The most jobs that it is given at once; `None` is no bound.
     pub concurrency: Option<u64>,
+    /// What operators know it by.
     #[serde(default)]
     pub labels: Vec<String>,
+    /// Jobs that it holds.
     #[serde(default)]
     pub active_jobs: u64,
     /// Only when one worker is looked at.
     #[serde(default)]
     pub active_job_ids: Vec<String>,
+    /// The version of the worker program.
     pub version: Option<String>,
+    /// When its process started, as it says.
     pub started_at: Option<String>,
+    /// When the server first heard of it.
     pub registered_at: Option<String>,
+    /// When it last sent any request.
     pub last_seen_at: Option<String>,
+    /// When it last sent a heartbeat.
     pub last_heartbeat_at: Option<String>,
 }
 
@@ -48,7 +60,9 @@ pub enum WorkerChange {
 /// A worker that was forgotten.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RemovedWorker {
+    /// The worker that is gone.
     pub id: String,
+    /// Jobs that it held, which are available again.
     #[serde(default)]
     pub jobs_requeued: u64,
 }
@@ -60,6 +74,7 @@ struct Listing {
 }
 
 impl Client {
+    /// One page of the workers, by name.
     pub async fn workers(
         &self,
         limit: u32,
@@ -74,10 +89,12 @@ impl Client {
         Ok(listing.pagination.page(listing.items))
     }
 
+    /// One worker.
     pub async fn worker(&self, id: &str) -> Result<Kept<Worker>, Error> {
         self.get(self.at(&["admin", "workers", id])).await?.read()
     }
 
+    /// Tells a worker to stop fetching, to exit or to go on; it learns at its next heartbeat.
     pub async fn change_worker(
         &self,
         id: &str,

@@ -1,7 +1,11 @@
+//! Caps on what tenants share.
+
 /// How many of one kind there may be, in total and for each tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cap {
+    /// For all tenants together.
     pub total: usize,
+    /// For any one tenant.
     pub per_tenant: usize,
 }
 

@@ -15,10 +15,15 @@ pub struct ClassId(pub u32);
 /// here share a lane, so a waiting job costs the engine no more than its sequence number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Class {
+    /// The queue that its jobs wait in; in namespaces, with the tenant's name.
     pub queue: QueueName,
+    /// The job type, `type` in the envelope.
     #[serde(rename = "type")]
     pub kind: JobType,
+    /// The owner of the jobs, who takes turns with other tenants.
     pub tenant: TenantId,
+    /// Higher starts first, from -100 to 100.
     pub priority: i16,
+    /// How its jobs are retried, timed out and limited. Shared, because most classes have the same.
     pub policy: Arc<Policy>,
 }

@@ -1,3 +1,5 @@
+//! What an answer promises about the disk.
+
 use serde::Deserialize;
 
 /// When a commit counts as durable.

@@ -64,6 +64,7 @@ pub fn format_iso8601(ms: i64) -> String {
     text
 }
 
+/// Why a duration was refused. The text names the form that was expected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{fault}; expected {expected}")]
 pub struct DurationError {

@@ -14,6 +14,7 @@ pub enum FairnessScope {
 }
 
 impl FairnessScope {
+    /// Its name in JSON and in settings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -27,7 +28,9 @@ impl FairnessScope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FairStrategy {
+    /// In proportion to their weights.
     Weighted,
+    /// All alike, whatever their weights.
     RoundRobin,
     /// Every tenant has a concurrency limit of its own.
     Strict,
@@ -47,6 +50,8 @@ pub enum Cost {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PriorityScope {
+    /// With those of all tenants.
     Global,
+    /// With those of the same tenant only.
     Tenant,
 }

@@ -18,6 +18,7 @@ impl fmt::Display for Seq {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(u128);
 
+/// The text is not a UUIDv7 in lower case with hyphens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be a UUIDv7 in lower case with hyphens, such as 019461a8-1a2b-7c3d-8e4f-5a6b7c8d9e0f"
@@ -69,6 +70,7 @@ impl JobId {
         Seq((self.0 as u64 ^ mask(key, rest)) & SEALED)
     }
 
+    /// Accepts only the canonical form, so that one job never has two spellings of its id.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         let bytes = text.as_bytes();
         if bytes.len() != TEXT_LEN {
@@ -94,11 +96,13 @@ impl JobId {
         if version == 7 && variant == 0b10 { Ok(Self(value)) } else { Err(IdError) }
     }
 
+    /// Big-endian, as ids are stored.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }
 
+    /// Reads what [`JobId::to_bytes`] wrote.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(u128::from_be_bytes(bytes))

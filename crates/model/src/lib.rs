@@ -2,6 +2,8 @@
 //!
 //! Plain data and pure functions. Nothing here reads a clock, does I/O or waits.
 
+#![warn(missing_docs)]
+
 pub mod cap;
 pub mod class;
 pub mod cron;

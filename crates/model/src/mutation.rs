@@ -12,6 +12,7 @@ use crate::{
     Class, ClassId, Ending, ErrorRow, JobId, Live, Millis, PoolName, Seq, State, TenantId, WorkerId,
 };
 
+/// One change that a store makes durable. A mutation names only the columns that it changes.
 #[derive(Debug, Clone)]
 pub enum Mutation {
     /// A class that jobs of this batch refer to.
@@ -26,8 +27,11 @@ pub enum Mutation {
     Claim(Claim),
     /// An active job's reservation was extended.
     Extend {
+        /// The active job.
         seq: Seq,
+        /// The new wall-clock end of the reservation.
         due: Millis,
+        /// The new length of the reservation, in milliseconds.
         reserved_ms: u64,
     },
     /// An active job failed and will be retried when it is due: it is retryable.
@@ -35,7 +39,9 @@ pub enum Mutation {
     /// A job that was available is put off because a limit is reached: it is scheduled and held. One that
     /// was put off comes back at another time. All else stays.
     Postpone {
+        /// The job, which is available or was put off before.
         seq: Seq,
+        /// When it becomes available again.
         due: Millis,
     },
     /// A job is ready to run: available. Its attempt, start and deadline stay; its timer, worker,
@@ -46,7 +52,9 @@ pub enum Mutation {
     /// A finished job is available again, with no attempts; its result, errors, start and deadline
     /// are forgotten.
     Revive {
+        /// The finished job.
         seq: Seq,
+        /// When it became available again.
         enqueued: Millis,
     },
     /// A job is gone, living or finished, with all that belongs to it.
@@ -57,13 +65,17 @@ pub enum Mutation {
     Error(ErrorRow),
     /// A small named thing was created or changed.
     Put(Kind, Arc<str>, Bytes),
+    /// A small named thing was deleted.
     Remove(Kind, Arc<str>),
     /// An interval of statistics.
     History(HistoryRow),
     /// Of statistics that begin before this, at most so many intervals are gone, the oldest first.
     ForgetHistory {
+        /// Whether intervals of a minute or an hour are removed.
         period: Period,
+        /// Intervals that begin at or after this time stay.
         before: Millis,
+        /// The most rows to remove, which bounds the length of the commit.
         most: u32,
     },
     /// All statistics of this queue are gone.
@@ -72,8 +84,11 @@ pub enum Mutation {
     AddUsage(UsageRow),
     /// Of usage that begins before this, at most so many periods are gone, the oldest first.
     ForgetUsage {
+        /// Whether hours or days are removed.
         per: UsagePer,
+        /// Periods that begin at or after this time stay.
         before: Millis,
+        /// The most rows to remove, which bounds the length of the commit.
         most: u32,
     },
     /// All that a tenant used is gone.
@@ -87,31 +102,45 @@ pub enum Mutation {
 /// The part of a job that is written once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRow {
+    /// The job's number, in the order of acceptance.
     pub seq: Seq,
+    /// The job's public id.
     pub id: JobId,
     /// The client chose the id; otherwise it holds the number, sealed.
     pub given: bool,
+    /// The class, which an earlier mutation has declared.
     pub class: ClassId,
+    /// When the job was accepted.
     pub created: Millis,
     /// JSON members without braces.
     pub body: Bytes,
 }
 
+/// A job that was handed to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
+    /// The job.
     pub seq: Seq,
+    /// The number of this execution, counted from 1.
     pub attempt: u32,
+    /// When it was handed out.
     pub started: Millis,
+    /// The wall-clock end of its reservation.
     pub due: Millis,
+    /// The length of its reservation, in milliseconds.
     pub reserved_ms: u64,
+    /// Who fetched it, if the fetch named a worker.
     pub worker: Option<WorkerId>,
     /// The pool that it was fetched for, whose concurrency it counts toward.
     pub pool: Option<PoolName>,
 }
 
+/// A job that waits for its next attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
+    /// The job.
     pub seq: Seq,
+    /// When it becomes available.
     pub due: Millis,
     /// Set when an execution does not count.
     pub undo: Option<Undo>,
@@ -126,9 +155,12 @@ pub struct Undo {
     pub pauses: u32,
 }
 
+/// A job that becomes available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
+    /// The job.
     pub seq: Seq,
+    /// When it became available, which is where its wait is measured from.
     pub enqueued: Millis,
     /// Set when an execution does not count.
     pub undo: Option<Undo>,
@@ -136,13 +168,18 @@ pub struct Ready {
     pub held: bool,
 }
 
+/// The end of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finish {
+    /// The job.
     pub seq: Seq,
+    /// How it ended.
     pub ending: Ending,
+    /// When it ended.
     pub at: Millis,
     /// When retention may remove it; `None` keeps it.
     pub purge_at: Option<Millis>,
+    /// What the worker returned, as JSON.
     pub result: Option<Bytes>,
 }
 
@@ -151,24 +188,30 @@ pub struct Finish {
 pub struct Counts(pub [u64; Ending::ALL.len()]);
 
 impl Counts {
+    /// Finished jobs with this ending.
     #[must_use]
     pub fn get(&self, ending: Ending) -> u64 {
         self.0[usize::from(ending.code())]
     }
 
+    /// The counter of this ending.
     pub fn get_mut(&mut self, ending: Ending) -> &mut u64 {
         &mut self.0[usize::from(ending.code())]
     }
 
+    /// Adds each counter of `other`.
     pub fn add(&mut self, other: &Counts) {
         self.0.iter_mut().zip(other.0).for_each(|(sum, n)| *sum += n);
     }
 
+    /// Finished jobs in this state: expired jobs count as discarded, as those in the dead letter
+    /// do.
     #[must_use]
     pub fn of_state(&self, state: State) -> u64 {
         Ending::ALL.into_iter().filter(|e| e.state() == state).map(|e| self.get(e)).sum()
     }
 
+    /// All finished jobs of the class.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
@@ -179,12 +222,17 @@ impl Counts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
+    /// What an operator configured for a queue, and whether it is paused.
     Queue = 0,
+    /// A recurring schedule with its counts.
     Cron = 1,
+    /// A registered worker.
     Worker = 2,
+    /// A setting that is changed at run time, such as maintenance mode.
     Setting = 3,
     /// What an operator said about a tenant.
     Tenant = 4,
+    /// What an operator said about a pool.
     Pool = 5,
     /// What an operator or a handler said about a limit.
     Limit = 6,
@@ -201,6 +249,7 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind, in the order of the codes.
     pub const ALL: [Kind; 12] = [
         Kind::Queue,
         Kind::Cron,
@@ -216,11 +265,13 @@ impl Kind {
         Kind::DispatchState,
     ];
 
+    /// The number that stands for it in a store. Never reused for something else.
     #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }
 
+    /// Reads a code; `None` for one that a newer version may have written.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Kind> {
         Kind::ALL.get(usize::from(code)).copied()
@@ -231,16 +282,20 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Period {
+    /// Kept for 25 hours.
     Minute = 0,
+    /// Kept for 31 days.
     Hour = 1,
 }
 
 impl Period {
+    /// The number that stands for it in a store.
     #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }
 
+    /// The length in milliseconds.
     #[must_use]
     pub fn ms(self) -> i64 {
         match self {
@@ -259,9 +314,11 @@ impl Period {
 /// One interval of one queue's statistics; writing it again replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryRow {
+    /// How long the interval is.
     pub period: Period,
     /// The interval's beginning.
     pub at: Millis,
+    /// The queue's name; empty for all queues together.
     pub queue: Arc<str>,
     /// JSON that only the engine reads.
     pub data: Bytes,

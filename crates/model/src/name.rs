@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Legal although it does not match the pattern of tenants, so that nobody else can be called so.
 const DEFAULT_TENANT: &str = "_default";
 
+/// Why a name was refused, as the end of a sentence that begins with the name's field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NameError(&'static str);
@@ -23,6 +24,7 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
+            /// Checks the rules of this kind of name.
             pub fn parse(text: &str) -> Result<Self, NameError> {
                 $check(text)?;
                 Ok(Self(text.into()))

@@ -9,6 +9,7 @@ use crate::RateLimit;
 /// The rules of a job's execution. Interned: most jobs share a handful.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Policy {
+    /// What happens after a failure.
     pub retry: RetryPolicy,
     /// The reservation that the job asks for; `None` leaves it to the fetch or the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,26 +25,40 @@ pub struct Policy {
     pub limit: Option<RateLimit>,
 }
 
+/// How often, and how soon, a failed job is tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RetryPolicy {
     /// Executions in all, the first included.
     pub max_attempts: u32,
+    /// The wait before the first retry, in milliseconds.
     pub initial_ms: u64,
+    /// The longest wait between two attempts, in milliseconds. Jitter does not exceed it.
     pub max_ms: u64,
+    /// How fast waits grow; what it means depends on the strategy.
     pub coefficient: Coefficient,
+    /// How waits grow from one retry to the next.
     pub strategy: Strategy,
+    /// Whether each wait is multiplied by a random number from 0.5 to 1.5, so that jobs that failed
+    /// together do not come back together.
     pub jitter: bool,
+    /// Error types that are not retried: exact, or a prefix that ends with `.*`.
     #[serde(default, skip_serializing_if = "no_patterns")]
     pub non_retryable: Arc<[Arc<str>]>,
+    /// What happens after the last attempt.
     pub on_exhaustion: Exhaustion,
 }
 
+/// How the wait grows with `n`, the number of the retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
+    /// Always the initial wait.
     Constant,
+    /// The initial wait times `n`.
     Linear,
+    /// The initial wait times the coefficient to the power of `n - 1`.
     Exponential,
+    /// The initial wait times `n` to the power of the coefficient.
     Polynomial,
 }
 
@@ -53,7 +68,9 @@ pub enum Strategy {
 pub enum Exhaustion {
     /// The policy says nothing: discarded, and listed in the dead letter.
     Unstated,
+    /// Discarded, and not listed in the dead letter.
     Discard,
+    /// Discarded, and listed in the dead letter.
     DeadLetter,
 }
 
@@ -61,12 +78,16 @@ pub enum Exhaustion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Directive {
+    /// Go on as usual.
     Running,
+    /// Fetch no more jobs; finish those at hand.
     Quiet,
+    /// Finish the jobs at hand, then exit.
     Terminate,
 }
 
 impl Directive {
+    /// The word for it in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -76,6 +97,7 @@ impl Directive {
         }
     }
 
+    /// Reads the word; `None` for any other.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         [Directive::Running, Directive::Quiet, Directive::Terminate]

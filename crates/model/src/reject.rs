@@ -17,23 +17,30 @@ pub enum RejectionKind {
     TooLarge,
 }
 
+/// Why a request was refused, in words for the person who wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Rejection {
+    /// Decides the HTTP status and the error code.
     pub kind: RejectionKind,
+    /// A whole sentence about what is wrong.
     pub message: String,
+    /// The member at fault, with dots for nested ones, such as `retry.max_attempts`.
     pub field: Option<Cow<'static, str>>,
+    /// What to do about it.
     pub hint: Option<Cow<'static, str>>,
     /// Which job of a batch it was.
     pub index: Option<usize>,
 }
 
 impl Rejection {
+    /// A refusal without field or hint.
     #[must_use]
     pub fn new(kind: RejectionKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), field: None, hint: None, index: None }
     }
 
+    /// The text is not JSON, or not an object.
     #[must_use]
     pub fn malformed(message: impl Into<String>) -> Self {
         Self::new(RejectionKind::Malformed, message)
@@ -51,17 +58,20 @@ impl Rejection {
         Self::about(RejectionKind::Invalid, field.into(), problem.as_ref())
     }
 
+    /// A part of OJS that is not served yet. Refused rather than ignored.
     #[must_use]
     pub fn unsupported(field: impl Into<Cow<'static, str>>, what: impl AsRef<str>) -> Self {
         Self::about(RejectionKind::Unsupported, field.into(), what.as_ref())
             .hint("See /ojs/manifest for what this server supports.")
     }
 
+    /// Something is larger than a limit allows.
     #[must_use]
     pub fn too_large(message: impl Into<String>) -> Self {
         Self::new(RejectionKind::TooLarge, message)
     }
 
+    /// Adds what the client can do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.hint = Some(hint.into());

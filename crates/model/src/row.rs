@@ -7,8 +7,11 @@ use crate::{ClassId, Millis, PoolName, Seq, State, WorkerId};
 /// A job that has not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Live {
+    /// The job's number.
     pub seq: Seq,
+    /// What it shares with others of its lane.
     pub class: ClassId,
+    /// One of the states that are not terminal.
     pub state: State,
     /// Executions begun so far.
     pub attempt: u32,
@@ -62,29 +65,41 @@ impl Live {
 /// A job that has finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
+    /// The job's number.
     pub seq: Seq,
+    /// What it shares with others of its lane.
     pub class: ClassId,
     /// The size of its body.
     pub bytes: u32,
+    /// How it ended.
     pub ending: Ending,
+    /// When it ended.
     pub at: Millis,
+    /// Executions begun.
     pub attempt: u32,
+    /// When it last became ready to run.
     pub enqueued: Millis,
+    /// When its last execution began, if it had one.
     pub started: Option<Millis>,
+    /// The deadline that it had.
     pub expires: Option<Millis>,
     /// When retention may remove it; `None` keeps it.
     pub purge_at: Option<Millis>,
+    /// What its worker returned, as JSON.
     pub result: Option<Bytes>,
 }
 
 /// Where a job is in its life.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
+    /// It has not ended.
     Live(Live),
+    /// It has ended.
     Done(Done),
 }
 
 impl Place {
+    /// The state that clients see.
     #[must_use]
     pub fn state(&self) -> State {
         match self {
@@ -93,6 +108,7 @@ impl Place {
         }
     }
 
+    /// The class of the job.
     #[must_use]
     pub fn class(&self) -> ClassId {
         match self {
@@ -115,7 +131,9 @@ pub struct Overdue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Ending {
+    /// A worker acknowledged it.
     Completed = 0,
+    /// A client or an operator cancelled it.
     Cancelled = 1,
     /// Failed for good, and listed in the dead letter.
     DeadLetter = 2,
@@ -126,6 +144,7 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// Every ending, in the order of the codes.
     pub const ALL: [Ending; 5] = [
         Ending::Completed,
         Ending::Cancelled,
@@ -134,6 +153,7 @@ impl Ending {
         Ending::Expired,
     ];
 
+    /// The state that clients see: three of the endings are `discarded` to them.
     #[must_use]
     pub fn state(self) -> State {
         match self {
@@ -143,11 +163,13 @@ impl Ending {
         }
     }
 
+    /// The number that stands for it in a store. Never reused for another.
     #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }
 
+    /// Reads a code; `None` if there is no such ending.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Ending> {
         Ending::ALL.get(usize::from(code)).copied()
@@ -157,7 +179,10 @@ impl Ending {
 /// One failed execution, as JSON in the shape that clients see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorRow {
+    /// The job.
     pub seq: Seq,
+    /// The number of the execution that failed, counted from 1.
     pub attempt: u32,
+    /// The error object of the nack, within `limits.error_bytes`.
     pub json: Bytes,
 }

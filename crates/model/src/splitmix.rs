@@ -9,6 +9,7 @@ const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct SplitMix64(pub u64);
 
 impl SplitMix64 {
+    /// The next number of the sequence.
     pub fn next_u64(&mut self) -> u64 {
         let number = mix(self.0);
         self.0 = self.0.wrapping_add(GAMMA);

@@ -2,16 +2,25 @@
 
 use std::fmt;
 
+/// Where a job is in its life, in the words of OJS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum State {
+    /// Waits for its start time.
     Scheduled = 0,
+    /// Ready to be fetched.
     Available = 1,
+    /// Accepted, and not to be run before it is activated.
     Pending = 2,
+    /// Held by a worker.
     Active = 3,
+    /// Ended well. Terminal.
     Completed = 4,
+    /// Failed, and waits for its next attempt.
     Retryable = 5,
+    /// Called off. Terminal.
     Cancelled = 6,
+    /// Failed for good, dropped or expired. Terminal.
     Discarded = 7,
 }
 
@@ -20,6 +29,7 @@ impl State {
     pub const WAITING: [State; 4] =
         [State::Scheduled, State::Available, State::Pending, State::Retryable];
 
+    /// Every state, in the order of the codes.
     pub const ALL: [State; 8] = [
         State::Scheduled,
         State::Available,
@@ -31,6 +41,7 @@ impl State {
         State::Discarded,
     ];
 
+    /// The word for it in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,21 +56,25 @@ impl State {
         }
     }
 
+    /// Reads the word; `None` for any other.
     #[must_use]
     pub fn parse(text: &str) -> Option<State> {
         State::ALL.into_iter().find(|s| s.as_str() == text)
     }
 
+    /// Reads a code; `None` if there is no such state.
     #[must_use]
     pub fn from_code(code: u8) -> Option<State> {
         State::ALL.get(usize::from(code)).copied()
     }
 
+    /// The number that stands for it in a store. Never reused for another.
     #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }
 
+    /// Whether the job has ended. Only an operator's retry leads out of such a state.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         matches!(self, State::Completed | State::Cancelled | State::Discarded)

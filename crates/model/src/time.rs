@@ -25,14 +25,17 @@ const RFC3339_LEN: usize = "2026-02-12T10:30:00.000Z".len();
 pub struct Millis(pub i64);
 
 impl Millis {
+    /// The Unix epoch.
     pub const ZERO: Millis = Millis(0);
     /// `9999-12-31T23:59:59.999Z`, the last instant that RFC 3339 can write.
     pub const MAX: Millis = Millis(253_402_300_799_999);
 
+    /// Later by so many milliseconds, or the last value that fits.
     pub const fn saturating_add_ms(self, ms: i64) -> Millis {
         Millis(self.0.saturating_add(ms))
     }
 
+    /// Earlier by so many milliseconds, or the first value that fits.
     pub const fn saturating_sub_ms(self, ms: i64) -> Millis {
         Millis(self.0.saturating_sub(ms))
     }
@@ -84,6 +87,7 @@ impl fmt::Display for Millis {
 /// A point in time as a client may give it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
+    /// The instant that is meant.
     pub at: Millis,
     /// Whether the client gave it as a distance from now.
     pub relative: bool,
@@ -103,29 +107,38 @@ pub fn parse_when(text: &str, now: Millis) -> Result<When, TimeError> {
     Ok(When { at, relative: true })
 }
 
+/// Why a time was refused, as the end of a sentence that begins with the name of the field.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TimeError {
+    /// Only a timestamp was allowed.
     #[error(
         "{0}; expected an RFC 3339 timestamp with an offset, such as \"2026-02-12T10:30:00.000Z\""
     )]
     Timestamp(TimestampFault),
+    /// A timestamp or a distance was allowed, and it looks like a timestamp.
     #[error(
         "{0}; expected an RFC 3339 timestamp with an offset, such as \"2026-02-12T10:30:00.000Z\", \
          or a distance from now, such as \"+PT2S\""
     )]
     When(TimestampFault),
+    /// It begins with `+`, and what follows is no duration.
     #[error("is no distance from now, which is written like \"+PT2S\": {0}")]
     Relative(DurationError),
 }
 
+/// What is wrong with a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TimestampFault {
+    /// It does not have the form of RFC 3339.
     #[error("is not a timestamp")]
     Malformed,
+    /// The offset is mandatory: a local time says nothing to a server.
     #[error("has no UTC offset (\"Z\" or \"+02:00\")")]
     MissingOffset,
+    /// The named part, such as the month, has a value that does not exist.
     #[error("has a {0} that is out of range")]
     OutOfRange(&'static str),
+    /// RFC 3339 has four digits for the year.
     #[error("is later than the year 9999")]
     TooLate,
 }

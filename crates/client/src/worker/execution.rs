@@ -13,12 +13,15 @@ use crate::{Client, Job, Kept};
 /// How a job ended here.
 #[derive(Debug)]
 pub enum Ending {
+    /// The handler returned a result.
     Completed,
+    /// The handler failed, panicked or took too long.
     Failed(Failure),
     /// Stopped, because the worker ends.
     HandedBack,
     /// It arrived when the worker was about to end, and goes back.
     Unstarted,
+    /// Stopped, because the job was cancelled.
     Cancelled,
     /// Not this worker's any more.
     Lost,
@@ -27,9 +30,13 @@ pub enum Ending {
 /// A job that this worker has nothing to do with any more.
 #[derive(Debug)]
 pub struct Finished {
+    /// The job as it was fetched.
     pub job: Arc<Kept<Job>>,
+    /// How long the handler ran.
     pub duration: Duration,
+    /// How it ended here.
     pub ending: Ending,
+    /// Whether the server knows.
     pub reported: Reported,
 }
 

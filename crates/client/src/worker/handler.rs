@@ -8,6 +8,7 @@ use crate::{Job, Kept};
 /// A handler that is told to [`Stop`] should do so soon and answer [`Outcome::Stopped`]; one that
 /// takes longer than [`stop_within`](super::Options::stop_within) is dropped at its next await.
 pub trait Handler: Send + Sync + 'static {
+    /// Runs one job. `stop` tells when the result is not wanted any more.
     fn handle(&self, job: Arc<Kept<Job>>, stop: Stop) -> impl Future<Output = Outcome> + Send;
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 pub enum Outcome {
     /// It is done, perhaps with a result.
     Done(Option<Box<RawValue>>),
+    /// It failed; whether it is retried is up to the server.
     Failed(Failure),
     /// It is not done, because the handler was told to stop.
     Stopped,
@@ -17,9 +18,11 @@ pub enum Outcome {
 pub struct Failure {
     /// Retry policies name failures by this.
     pub kind: String,
+    /// What went wrong, for people.
     pub message: String,
     /// Whether the job's retry policy decides; otherwise the job is given up at once.
     pub retryable: bool,
+    /// More for whoever looks at the job, stored with the error.
     pub details: Map<String, Value>,
 }
 
@@ -39,6 +42,7 @@ impl Outcome {
 }
 
 impl Failure {
+    /// A failure that may be retried.
     pub fn new(kind: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind: kind.into(), message: message.into(), retryable: true, details: Map::new() }
     }
@@ -49,6 +53,7 @@ impl Failure {
         self
     }
 
+    /// Adds something to the details.
     pub fn detail(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.details.insert(key.into(), value.into());
         self

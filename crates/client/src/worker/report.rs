@@ -10,6 +10,7 @@ use crate::{Ack, Client, Error, Job, Kept, Nack, Settled};
 /// Whether the server knows how a job ended.
 #[derive(Debug)]
 pub enum Reported {
+    /// The server took it, and this became of the job.
     Taken(Taken),
     /// The job is not this worker's any more, or not known.
     Refused(Error),

@@ -19,6 +19,7 @@ pub struct Worker {
 }
 
 impl Worker {
+    /// A worker that has not started. It registers and fetches once it runs.
     pub fn new(client: Client, mut options: Options) -> Self {
         options.concurrency = options.concurrency.clamp(1, MOST_JOBS);
         options.wait = options.wait.min(LONGEST_WAIT);

@@ -3,7 +3,9 @@ use super::{Ending, Finished, Reported};
 /// What a worker has done in its life.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
+    /// Jobs that were acknowledged.
     pub completed: u64,
+    /// Jobs that failed, retried or not.
     pub failed: u64,
     /// Cancelled, or given to somebody else meanwhile.
     pub lost: u64,

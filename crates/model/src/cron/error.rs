@@ -4,6 +4,7 @@ use super::field::Field;
 use crate::duration::DurationError;
 
 /// Why a cron expression or a time zone was refused.
+#[expect(missing_docs, reason = "the message of each variant says what it means")]
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CronError {
     #[error("the cron expression is empty; expected five fields, such as \"0 9 * * MON-FRI\"")]

@@ -27,6 +27,7 @@ pub(super) enum Rule {
 }
 
 impl Expression {
+    /// Parses an expression; surrounding blanks are ignored.
     pub fn parse(text: &str) -> Result<Expression, CronError> {
         if text.len() > MAX_LENGTH {
             return Err(CronError::TooLong { max: MAX_LENGTH });

@@ -12,13 +12,20 @@ const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 /// `7` is a second name for Sunday, which is day 0 everywhere inside.
 const SUNDAY_AS_SEVEN: u8 = 7;
 
+/// A field of a calendar expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
+    /// 0 to 59; only in expressions with six fields.
     Second,
+    /// 0 to 59.
     Minute,
+    /// 0 to 23.
     Hour,
+    /// 1 to 31, or `L`, `LW` and `15W`.
     DayOfMonth,
+    /// 1 to 12, or `JAN` to `DEC`.
     Month,
+    /// 0 to 7 or `SUN` to `SAT`, or `5L` and `5#3`. Both 0 and 7 are Sunday.
     DayOfWeek,
 }
 

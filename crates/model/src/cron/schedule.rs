@@ -24,16 +24,21 @@ const LONGEST_GAP_MS: i64 = 24 * 60 * 60 * 1_000;
 /// expression; a local time that occurs twice because they go back fires once, the first time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
+    /// Which local times match.
     pub expression: Expression,
+    /// Whose local time the expression is about.
     pub zone: Zone,
 }
 
+/// One time at which a schedule fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Occurrence {
+    /// The instant, in UTC.
     pub at: Millis,
 }
 
 impl Schedule {
+    /// Parses both parts of a schedule; an empty zone is an error, not UTC.
     pub fn parse(expression: &str, zone: &str) -> Result<Schedule, CronError> {
         Ok(Schedule { expression: Expression::parse(expression)?, zone: Zone::parse(zone)? })
     }

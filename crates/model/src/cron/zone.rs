@@ -15,6 +15,7 @@ pub struct Zone {
 }
 
 impl Zone {
+    /// The zone of schedules that name none.
     pub fn utc() -> Zone {
         Zone { name: "UTC".into(), rules: TimeZone::UTC }
     }
@@ -39,6 +40,7 @@ impl Zone {
         }
     }
 
+    /// The name as the IANA database spells it.
     pub fn name(&self) -> &str {
         &self.name
     }

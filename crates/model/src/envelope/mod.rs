@@ -29,9 +29,11 @@ pub const SPEC_VERSION: &str = "1.0";
 /// A job that may be accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewJob {
+    /// The client's id, or the fresh one that the parser was given.
     pub id: JobId,
     /// The client chose the id, so it may be taken already.
     pub id_given: bool,
+    /// What the scheduler needs to know of the job.
     pub class: Class,
     /// The earliest start, if one was asked for; it may lie in the past.
     pub start_at: Option<Millis>,
@@ -46,12 +48,15 @@ pub struct NewJob {
 /// What an envelope is checked against.
 #[derive(Debug, Clone)]
 pub struct Rules {
+    /// The most bytes that an envelope may have.
     pub max_job_bytes: usize,
     /// How far ahead a job may be scheduled.
     pub max_schedule_ms: i64,
+    /// The longest visibility timeout that a job may ask for, in milliseconds.
     pub max_visibility_ms: u64,
     /// Whether `metadata.test_directive` is honoured.
     pub test_directives: bool,
+    /// How the job's tenant is found.
     pub tenancy: Tenancy,
 }
 

@@ -10,18 +10,23 @@ use crate::{FairnessScope, QueueName, Weight};
 
 pub use parse::{check_named, check_weighted, parse_strategy, parse_weights, ratio_too_large};
 
+/// What an operator said about a pool of workers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolConfig {
+    /// The queues that its workers serve, in the order given.
     pub queues: Vec<QueueName>,
     /// The most jobs that may be active at once over all of its workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
+    /// How the queues take turns.
     pub strategy: QueueStrategy,
+    /// For [`QueueStrategy::Weighted`]; a queue that is not in it has the weight 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<QueueName, Weight>,
     /// Nobody outside the pool is given jobs of its queues.
     #[serde(default)]
     pub isolated: bool,
+    /// The least that each queue gets; `None` follows the server's setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starvation: Option<Starvation>,
     /// What its workers share out among tenants; the server's setting where it does not say.
@@ -35,13 +40,16 @@ pub struct PoolConfig {
 pub enum QueueStrategy {
     /// The first that has a job, in the order given.
     Strict,
+    /// One job of each queue in turn.
     RoundRobin,
+    /// In turn, in proportion to the weights.
     Weighted,
     /// The one with the most jobs.
     LeastLoaded,
 }
 
 impl QueueStrategy {
+    /// All of them.
     pub const ALL: [QueueStrategy; 4] = [
         QueueStrategy::Strict,
         QueueStrategy::RoundRobin,
@@ -49,6 +57,7 @@ impl QueueStrategy {
         QueueStrategy::LeastLoaded,
     ];
 
+    /// The word for it in JSON and in settings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -63,7 +72,9 @@ impl QueueStrategy {
 /// How long a queue with waiting jobs may go without, and what it gets at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Starvation {
+    /// Whether it is in force.
     pub enabled: bool,
+    /// How long a queue with waiting jobs may go unserved, in milliseconds.
     pub rotation_ms: u64,
     /// The part of all dispatches that each queue is guaranteed, in millionths, where one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]

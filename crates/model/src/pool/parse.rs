@@ -71,6 +71,7 @@ impl PoolConfig {
 }
 
 impl Starvation {
+    /// Reads the object `starvation_prevention`; what it leaves out has its default.
     pub fn parse(value: &Value) -> Result<Self, Rejection> {
         let Value::Object(members) = value else {
             return Err(Rejection::field("starvation_prevention", "must be an object"));

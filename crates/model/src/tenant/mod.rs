@@ -14,13 +14,17 @@ pub struct TenantConfig {
     /// The most jobs that may be active at once, over all queues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_concurrency: Option<u32>,
+    /// The most jobs that may be enqueued in any window of the period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_enqueue_rate: Option<Rate>,
     /// The most jobs that may wait: available, scheduled, retryable and pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_queue_depth: Option<u64>,
+    /// The most jobs that may wait for a start time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_scheduled: Option<u64>,
+    /// Its share of what is handed out, compared with other tenants; `None` is the server's
+    /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<Weight>,
     /// Added to the priority of its jobs.
@@ -29,6 +33,7 @@ pub struct TenantConfig {
     /// The highest priority that its jobs may have, before the boost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_priority: Option<i16>,
+    /// Whether enqueues beyond a limit are refused; `None` means that they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<Quota>,
 }
@@ -39,6 +44,7 @@ pub struct TenantConfig {
 pub struct Weight(u32);
 
 impl Weight {
+    /// The weight 1.
     pub const ONE: Weight = Weight(100);
     const SMALLEST: f64 = 0.01;
     const LARGEST: f64 = 1_000.0;
@@ -50,11 +56,13 @@ impl Weight {
         fits.then(|| Self((value * 100.0).round() as u32))
     }
 
+    /// The weight times 100.
     #[must_use]
     pub fn hundredths(self) -> u32 {
         self.0
     }
 
+    /// The weight as people write it.
     #[must_use]
     pub fn value(self) -> f64 {
         f64::from(self.0) / 100.0
@@ -77,12 +85,15 @@ impl Default for Weight {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quota {
+    /// Refused.
     #[default]
     Hard,
+    /// Admitted; the answer and an event say that the limit was exceeded.
     Soft,
 }
 
 impl Quota {
+    /// The word for it in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
