@@ -79,8 +79,6 @@ pub enum Command<J = Target> {
         reason: Option<String>,
         expected_ms: Option<u64>,
     },
-    /// Write statistics down although their interval is not over: the process is about to end.
-    FlushStats,
     /// Let time pass until then, and do what has become due, a bounded amount at a time. Only this
     /// moves time: between looking a job up and acting on it nothing may happen to it.
     Tick(Now),

@@ -172,7 +172,6 @@ impl Engine {
             Command::RemovePool(name) => self.remove_pool(&name),
             Command::PutLimit(put) => self.put_limit(*put),
             Command::ClearLimit(key, tenant) => self.clear_limit(key, tenant),
-            Command::FlushStats => self.flush_stats(),
             Command::Tick(now) => {
                 self.advance(now);
                 Reply::Done

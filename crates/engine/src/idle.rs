@@ -65,7 +65,7 @@ impl Engine {
         let row = &queue.row;
         let has_jobs = queue.shards > 0 || queue.jobs.total() > 0 || queue.done.total() > 0;
         let set = row.paused.is_some() || row.settings != QueueSettings::default();
-        let figures = queue.stats.is_listed() || self.journal.dispatches.names(ix);
+        let figures = queue.stats.is_listed() || self.journal.minutes.names(ix);
         let wanted =
             set || figures || !queue.paused_by.is_empty() || !queue.waiting_enqueues.is_empty();
         if has_jobs || wanted || !self.scheduler.is_idle_queue(ix) {
@@ -81,6 +81,7 @@ impl Engine {
             self.out.mutations.push(Mutation::Remove(Kind::Queue, (*name).into()));
         }
         self.forget_dispatches(ix);
+        self.journal.minutes.forget(ix);
         self.room_checks.remove(ix);
         self.scheduler.remove_queue(ix);
         self.queues.remove(ix);

@@ -117,7 +117,6 @@ impl Command<JobId> {
             Command::Maintain { enabled, reason, expected_ms } => {
                 Command::Maintain { enabled, reason, expected_ms }
             }
-            Command::FlushStats => Command::FlushStats,
             Command::Tick(now) => Command::Tick(now),
         };
         Ok(Resolved { command, missing })

@@ -31,8 +31,8 @@ const GRACE_MS: u64 = 15_000;
 pub struct Restore {
     engine: Engine,
     problem: Option<String>,
-    /// Hours that ended before this start.
-    past: BTreeMap<(Millis, Arc<str>), Interval>,
+    /// The sum of their minutes that were over.
+    hours: BTreeMap<(Millis, Arc<str>), Interval>,
     tenant_states: Vec<(TenantIx, TenantState<'static>)>,
     limit_states: Vec<(Partition, LimitState)>,
     rotation_states: Vec<(String, RotationState)>,
@@ -53,7 +53,7 @@ impl Restore {
         Self {
             engine,
             problem: None,
-            past: BTreeMap::new(),
+            hours: BTreeMap::new(),
             tenant_states: Vec::new(),
             limit_states: Vec::new(),
             rotation_states: Vec::new(),
@@ -138,24 +138,17 @@ impl Restore {
         }
     }
 
-    /// A minute of the hour in which the last commit was made. The hour that it belongs to goes on,
-    /// or is written down if it is over.
+    /// A minute of the hour in which the last commit was made, or of the one before.
     pub fn history(&mut self, row: &HistoryRow) {
-        let Ok(interval) = serde_json::from_slice::<Interval>(&row.data) else {
-            self.problem.get_or_insert(format!("statistics of '{}' cannot be read", row.queue));
-            return;
-        };
-        let (now, hour) = (self.engine.now.wall, Period::Hour.start_of(row.at));
-        if hour < Period::Hour.start_of(now) {
-            self.past.entry((hour, row.queue.clone())).or_default().merge(&interval);
-            return;
-        }
-        match &*row.queue {
-            ALL_QUEUES => self.engine.restore_interval(None, row.at, &interval),
-            name => {
-                if let Some(ix) = self.engine.queues.find(name) {
-                    self.engine.restore_interval(Some(ix), row.at, &interval);
-                }
+        match self.engine.journal.minutes.restore(row, self.engine.now.wall) {
+            Ok(Some(interval)) => {
+                let hour = (Period::Hour.start_of(row.at), row.queue.clone());
+                self.hours.entry(hour).or_default().merge(&interval);
+            }
+            Ok(None) => {}
+            Err(e) => {
+                let problem = format!("statistics of '{}' cannot be read: {e}", row.queue);
+                self.problem.get_or_insert(problem);
             }
         }
     }
@@ -185,12 +178,12 @@ impl Restore {
         self.engine.id_key = id_key;
         self.engine.now.wall = self.engine.now.wall.max(last_now);
         self.engine.classes.collect_free();
-        self.bring_counters_back(number);
+        self.bring_counters_back(number, last_now);
         Ok(self.engine)
     }
 
     /// Counters are brought back last: by then it is known what they count for, and the time.
-    fn bring_counters_back(&mut self, number: u64) {
+    fn bring_counters_back(&mut self, number: u64, last_commit: Millis) {
         let engine = &mut self.engine;
         let now = engine.now;
         engine.scheduler.advance(now);
@@ -229,6 +222,7 @@ impl Restore {
         for (name, state) in &self.dispatch_states {
             engine.remember_dispatches(name, state);
         }
+        engine.journal.minutes.begin_replay(last_commit);
         for (number, entry) in std::mem::take(&mut self.entries) {
             engine.replay(number, &entry);
         }
@@ -241,8 +235,14 @@ impl Restore {
         engine.scheduler.begin(|name| queues.find(name));
         engine.find_idle_limits();
         engine.out = Default::default();
-        for ((hour, queue), interval) in &self.past {
-            engine.write_interval(Period::Hour, *hour, queue, interval);
+        engine.end_minutes(&mut self.hours);
+        for ((hour, name), interval) in &self.hours {
+            let queue = engine.queues.find(name);
+            if *hour < Period::Hour.start_of(engine.now.wall) {
+                engine.write_interval(Period::Hour, *hour, name, interval);
+            } else if queue.is_some() || &**name == ALL_QUEUES {
+                engine.restore_hour(queue, *hour, interval);
+            }
         }
     }
 

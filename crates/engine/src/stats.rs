@@ -33,6 +33,15 @@ impl Interval {
         self.wait_ms.merge(&other.wait_ms);
     }
 
+    pub(crate) fn add(&mut self, delta: &IntervalDelta) {
+        self.enqueued += u64::from(delta.enqueued);
+        self.completed += u64::from(delta.completed);
+        self.failed += u64::from(delta.failed);
+        self.dispatched = self.dispatched.saturating_add_signed(delta.dispatched.into());
+        self.run_ms.add(&delta.run_ms);
+        self.wait_ms.add(&delta.wait_ms);
+    }
+
     /// Executions that ended, well or badly.
     #[must_use]
     pub fn processed(&self) -> u64 {
@@ -42,6 +51,43 @@ impl Interval {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Interval::default()
+    }
+}
+
+/// What one batch adds to an interval.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct IntervalDelta {
+    pub enqueued: u32,
+    pub completed: u32,
+    pub failed: u32,
+    /// Less claims that nobody received.
+    pub dispatched: i32,
+    pub run_ms: HistogramDelta,
+    pub wait_ms: HistogramDelta,
+}
+
+impl IntervalDelta {
+    pub fn dispatches(&self) -> Dispatches {
+        let waits = self.wait_ms.buckets.iter().map(|(_, count)| count).sum();
+        Dispatches { count: self.dispatched, waits, waited_ms: self.wait_ms.sum }
+    }
+}
+
+/// What one batch adds to a histogram: a few buckets, in no order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct HistogramDelta {
+    pub sum: u64,
+    pub buckets: Vec<(u16, u32)>,
+}
+
+impl HistogramDelta {
+    pub fn record(&mut self, value: u64) {
+        self.sum = self.sum.saturating_add(value);
+        let bucket = bucket(value);
+        match self.buckets.iter_mut().find(|(known, _)| *known == bucket) {
+            Some((_, count)) => *count += 1,
+            None => self.buckets.push((bucket, 1)),
+        }
     }
 }
 
@@ -86,6 +132,9 @@ pub(crate) struct Stats {
     /// Closed minutes of an hour, and when that began.
     pub hour: Interval,
     pub hour_at: Millis,
+    /// Where the journal has what the batch under way counted and the minute does not have yet, from 1 on;
+    /// 0 if there is nothing.
+    pub batch: u32,
     /// It is among those whose minute, or hour, is to be closed.
     pub minute_listed: bool,
     pub hour_listed: bool,
@@ -142,6 +191,13 @@ impl Histogram {
     pub fn record(&mut self, value: u64) {
         self.sum = self.sum.saturating_add(value);
         *self.buckets.entry(bucket(value)).or_default() += 1;
+    }
+
+    fn add(&mut self, delta: &HistogramDelta) {
+        self.sum = self.sum.saturating_add(delta.sum);
+        for &(bucket, count) in &delta.buckets {
+            *self.buckets.entry(bucket).or_default() += u64::from(count);
+        }
     }
 
     pub fn merge(&mut self, other: &Histogram) {

@@ -309,7 +309,17 @@ impl Period {
     pub fn start_of(self, at: Millis) -> Millis {
         Millis(at.0 - at.0.rem_euclid(self.ms()))
     }
+
+    /// From where on a start reads minutes, if the last commit was at this time: those of the same hour, and
+    /// of the one before while that may not have been closed.
+    #[must_use]
+    pub fn first_read(last_commit: Millis) -> Millis {
+        Period::Hour.start_of(last_commit.saturating_sub_ms(CLOSING_MS))
+    }
 }
+
+/// Closing the minutes and hours of all queues takes less than this.
+const CLOSING_MS: i64 = 600_000;
 
 /// One interval of one queue's statistics; writing it again replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -56,7 +56,6 @@ pub enum Request {
     PutLimit(Box<PutLimit>),
     ClearLimit(LimitKey, Option<TenantId>),
     Maintain(bool),
-    FlushStats,
     Tick,
 }
 

@@ -88,10 +88,9 @@ fn named(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
 }
 
 fn recent_history(conn: &Connection, now: Millis, sink: &mut dyn Sink) -> Result<(), Fault> {
-    let hour = now.0 - now.0.rem_euclid(Period::Hour.ms());
     let mut statement =
         conn.prepare_cached("SELECT queue, at, data FROM history WHERE period = ?1 AND at >= ?2")?;
-    let mut rows = statement.query((Period::Minute.code(), hour))?;
+    let mut rows = statement.query((Period::Minute.code(), Period::first_read(now).0))?;
     while let Some(row) = rows.next()? {
         sink.history(HistoryRow {
             period: Period::Minute,

@@ -34,6 +34,37 @@ fn the_totals_survive_a_restart() {
     assert_eq!(server.get("/ojs/v1/admin/stats").expect(200)["jobs"], before);
 }
 
+/// Throughput of the server and of a queue, and jobs processed and enqueued by the history.
+fn figures(server: &Server) -> (Value, Value, [[u64; 2]; 3]) {
+    let stats = server.get("/ojs/v1/admin/stats").expect(200)["throughput"].clone();
+    let queue = server.get("/ojs/v1/queues/a/stats").expect(200)["stats"].clone();
+    let history = ["", "&queue=a", "&queue=b"].map(|queue| {
+        let path = format!("/ojs/v1/admin/stats/history?period=1m{queue}");
+        let history = server.get(&path).expect(200);
+        ["processed", "enqueued"].map(|key| sum(&history, key))
+    });
+    (stats, queue, history)
+}
+
+#[test]
+fn statistics_survive_a_kill() {
+    let (before, after) = in_one_minute(|| {
+        let mut server = Server::start();
+        for queue in ["a", "a", "b"] {
+            let id = server.enqueue(job_on(queue));
+            take(&server, queue);
+            ack(&server, &id);
+        }
+        server.enqueue(job_on("b"));
+        let before = figures(&server);
+        server.kill();
+        server.restart();
+        (before, figures(&server))
+    });
+    assert_eq!(before.2, [[3, 4], [2, 2], [1, 2]]);
+    assert_eq!(after, before);
+}
+
 fn sum(history: &Value, key: &str) -> u64 {
     let points = history["data"].as_array().expect("points");
     points.iter().filter_map(|point| point[key].as_u64()).sum()

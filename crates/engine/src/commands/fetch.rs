@@ -176,7 +176,6 @@ impl Engine {
         });
         self.queues.get_mut(ix).stats.dispatches.add(dispatch, wall);
         self.total.dispatches.add(dispatch, wall);
-        self.journal.dispatches.add(Dispatcher::Queue(ix), dispatch);
     }
 
     /// Which account a dispatch from this queue was charged to, unless it is the queue's own.
@@ -217,10 +216,9 @@ impl Engine {
             self.pool_watch.dispatches(pool).add(one, wall);
             self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), one);
         }
-        self.record(ix, |minute| minute.dispatched = minute.dispatched.saturating_sub(1));
+        self.record(ix, |minute| minute.dispatched -= 1);
         self.queues.get_mut(ix).stats.dispatches.add(one, wall);
         self.total.dispatches.add(one, wall);
-        self.journal.dispatches.add(Dispatcher::Queue(ix), one);
     }
 
     fn has_pool(&self, name: &PoolName) -> bool {

@@ -24,4 +24,4 @@ mod waiting;
 mod worker;
 
 pub(crate) use maintenance::MAINTENANCE;
-pub(crate) use statistics::{ALL_QUEUES, OpenIntervals};
+pub(crate) use statistics::{ALL_QUEUES, OpenIntervals, history_row};

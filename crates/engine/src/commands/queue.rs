@@ -47,6 +47,7 @@ impl Engine {
             self.write_tenant(tenant);
             self.set_shard_pause(ix, tenant, None);
         }
+        self.delete_minutes(ix);
         self.queues.delete(ix);
         self.out.mutations.push(Mutation::Remove(Kind::Queue, (**name).into()));
         self.out.mutations.push(Mutation::ForgetHistoryOf((**name).into()));

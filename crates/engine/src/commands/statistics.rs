@@ -9,11 +9,11 @@ use std::sync::Arc;
 use rota_model::mutation::{HistoryRow, Mutation, Period};
 use rota_model::{ClassId, Millis};
 
+use crate::Engine;
 use crate::queue::QueueIx;
 use crate::scheduler::Reconfigured;
-use crate::stats::{Closed, Interval};
+use crate::stats::{Closed, Interval, IntervalDelta, Stats};
 use crate::tenant::TenantIx;
-use crate::{Engine, Reply};
 
 const KEEP_MINUTES_MS: i64 = 25 * 3_600_000;
 const KEEP_HOURS_MS: i64 = 31 * 24 * 3_600_000;
@@ -47,36 +47,37 @@ impl OpenIntervals {
 
 impl Engine {
     /// Counts something for a queue, and for all queues together.
-    pub(crate) fn record(&mut self, ix: QueueIx, count: impl Fn(&mut Interval)) {
+    pub(crate) fn record(&mut self, ix: QueueIx, count: impl FnOnce(&mut IntervalDelta)) {
         let now = self.wall();
         let minute = Period::Minute.start_of(now);
         if self.queues.get(ix).stats.minute_at != minute {
             self.close_queue(ix, now);
+            self.queues.get_mut(ix).stats.minute_at = minute;
         }
-        let stats = &mut self.queues.get_mut(ix).stats;
-        count(&mut stats.minute);
-        stats.minute_at = minute;
-        count(&mut self.total.minute);
-        self.total.minute_at = minute;
+        count(self.uncounted_minute(ix, minute));
         self.list_intervals(ix);
     }
 
-    /// What was counted in a minute before this start.
-    pub(crate) fn restore_interval(&mut self, queue: Option<QueueIx>, at: Millis, past: &Interval) {
-        let now = self.wall();
-        let stats = match queue {
+    /// What was counted in the minute under way before this start, for a queue or for all together.
+    pub(crate) fn restore_minute(&mut self, queue: Option<QueueIx>, at: Millis, past: &Interval) {
+        let stats = self.stats_mut(queue);
+        stats.minute.merge(past);
+        stats.minute_at = at;
+        queue.into_iter().for_each(|ix| self.list_intervals(ix));
+    }
+
+    /// And in earlier minutes of the hour under way.
+    pub(crate) fn restore_hour(&mut self, queue: Option<QueueIx>, at: Millis, past: &Interval) {
+        let stats = self.stats_mut(queue);
+        stats.hour.merge(past);
+        stats.hour_at = at;
+        queue.into_iter().for_each(|ix| self.list_intervals(ix));
+    }
+
+    fn stats_mut(&mut self, queue: Option<QueueIx>) -> &mut Stats {
+        match queue {
             Some(ix) => &mut self.queues.get_mut(ix).stats,
             None => &mut self.total,
-        };
-        if at == Period::Minute.start_of(now) {
-            stats.minute.merge(past);
-            stats.minute_at = at;
-        } else {
-            stats.hour.merge(past);
-            stats.hour_at = Period::Hour.start_of(at);
-        }
-        if let Some(ix) = queue {
-            self.list_intervals(ix);
         }
     }
 
@@ -98,6 +99,7 @@ impl Engine {
         let last = self.minute.replace(minute).unwrap_or(minute);
         let hour_over = Period::Hour.start_of(last) < Period::Hour.start_of(now);
         if last < minute {
+            self.count_minutes();
             let mut closed = Closed::new();
             self.total.close(now, &mut closed);
             self.total.dispatches.trim(now);
@@ -149,6 +151,7 @@ impl Engine {
     }
 
     fn close_queue(&mut self, ix: QueueIx, now: Millis) {
+        self.count_minute(ix);
         let mut closed = Closed::new();
         let queue = self.queues.get_mut(ix);
         queue.stats.close(now, &mut closed);
@@ -162,19 +165,6 @@ impl Engine {
         for (period, at, interval) in closed {
             self.write_interval(period, at, queue, &interval);
         }
-    }
-
-    /// Writes the minute under way as it is. A start within it goes on from there.
-    pub(crate) fn flush_stats(&mut self) -> Reply {
-        let open = self.open_intervals.minutes.iter().map(|(_, ix)| self.queues.get(*ix));
-        let open = open.map(|queue| (&*queue.name, &queue.stats));
-        let rows: Vec<_> = open
-            .chain([(ALL_QUEUES, &self.total)])
-            .filter(|(_, stats)| !stats.minute.is_empty())
-            .map(|(name, stats)| row(Period::Minute, stats.minute_at, name, &stats.minute))
-            .collect();
-        self.out.mutations.extend(rows.into_iter().map(Mutation::History));
-        Reply::Done
     }
 
     fn forget_idle_classes(&mut self) {
@@ -202,11 +192,16 @@ impl Engine {
         queue: &str,
         interval: &Interval,
     ) {
-        self.out.mutations.push(Mutation::History(row(period, at, queue, interval)));
+        self.out.mutations.push(Mutation::History(history_row(period, at, queue, interval)));
     }
 }
 
-fn row(period: Period, at: Millis, queue: &str, interval: &Interval) -> HistoryRow {
+pub(crate) fn history_row(
+    period: Period,
+    at: Millis,
+    queue: &str,
+    interval: &Interval,
+) -> HistoryRow {
     let data = serde_json::to_vec(interval).expect("statistics are plain data");
     HistoryRow { period, at, queue: Arc::from(queue), data: data.into() }
 }

@@ -164,7 +164,7 @@ impl Engine {
     /// The minute under way, over all queues.
     #[must_use]
     pub fn minute(&self) -> Interval {
-        self.total.current(self.wall())
+        self.current_minute(None)
     }
 
     /// A worker as an operator sees it, or as a tenant does: with its own jobs alone.
@@ -355,7 +355,7 @@ impl Engine {
             totals,
             bytes: queue.jobs.bytes,
             pressure: queue.pressure(),
-            minute: queue.stats.current(self.wall()),
+            minute: self.current_minute(Some(ix)),
             oldest: self.scheduler.first_of(ix),
         }
     }

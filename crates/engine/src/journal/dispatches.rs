@@ -18,6 +18,7 @@ use crate::stats::Dispatches;
 /// Who handed jobs out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Dispatcher {
+    /// What it does in a batch is in the batch's minutes.
     Queue(QueueIx),
     Pool(PoolName),
     /// A pool or set that has an account over its queues, and was charged.
@@ -46,11 +47,6 @@ impl DispatchJournal {
     pub fn add(&mut self, dispatcher: Dispatcher, dispatches: Dispatches) {
         self.batch.entry(dispatcher).or_default().add(dispatches);
     }
-
-    /// The batch under way tells of this queue.
-    pub fn names(&self, queue: QueueIx) -> bool {
-        self.batch.contains_key(&Dispatcher::Queue(queue))
-    }
 }
 
 impl Engine {
@@ -67,7 +63,7 @@ impl Engine {
         }
     }
 
-    fn dispatches_changed(&mut self, dispatcher: Dispatcher, number: u64) {
+    pub(super) fn dispatches_changed(&mut self, dispatcher: Dispatcher, number: u64) {
         if self.journal.dispatches.dirty.insert(dispatcher.clone()) {
             self.journal.dirty.push_back((number, Thing::Dispatches(dispatcher)));
         }
@@ -103,6 +99,14 @@ impl Engine {
     pub(crate) fn forget_shared_dispatches(&mut self, key: &RotationKey) {
         if self.account_watch.forget_shared(key) {
             self.dispatches_changed(Dispatcher::Shared(key.clone()), self.journal.number);
+        }
+    }
+
+    /// A queue was deleted in the batch of this number; what was read so far was of that queue.
+    pub(super) fn replay_deleted_dispatches(&mut self, number: u64, queue: &str) {
+        let is_older = self.journal.is_older(&as_of_name(&format!("queue/{queue}")), number);
+        if let Some(ix) = self.queues.find(queue).filter(|_| !is_older) {
+            self.queues.get_mut(ix).stats.dispatches = LastMinute::default();
         }
     }
 

@@ -7,6 +7,7 @@
 //! writes.
 
 mod dispatches;
+mod minutes;
 mod replay;
 mod rotations;
 mod text;
@@ -21,12 +22,14 @@ use rota_model::{LimitNumbers, QueueName, Rate, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::Engine;
+use crate::queue::QueueIx;
 use crate::scheduler::limits::{LimitIx, LimitState};
 use crate::scheduler::{Owner, RotationKey, Tag};
 use crate::tenant::{Tally, TenantIx, TenantState};
 
 use dispatches::DispatchJournal;
 pub(crate) use dispatches::{DispatchState, Dispatcher};
+use minutes::{MinuteEntry, MinuteJournal};
 pub(crate) use rotations::{RotationState, SetState};
 use text::{begin_item, end_item, end_list, push_number};
 pub use usage::UnwrittenUsage;
@@ -48,6 +51,7 @@ pub(crate) struct Journal {
     /// takes back what an older one has.
     undone: BTreeSet<LimitIx>,
     pub dispatches: DispatchJournal,
+    pub minutes: MinuteJournal,
     /// What has changed since it was written out, with the batch in which that began.
     dirty: VecDeque<(u64, Thing)>,
     dirty_limits: BTreeSet<LimitIx>,
@@ -75,6 +79,8 @@ enum Thing {
     Rotation(usize),
     /// What a queue or a pool handed out in the last minute.
     Dispatches(Dispatcher),
+    /// The statistics of the minute under way, of a queue or of all together.
+    Minute(Option<QueueIx>),
 }
 
 #[derive(Default)]
@@ -108,6 +114,12 @@ pub(crate) struct Entry {
     /// By queue and pool: jobs handed out, those whose wait is known, and their waits in ms.
     #[serde(default)]
     dispatches: Vec<(String, i32, u32, u64)>,
+    /// Queues that were deleted, before what the other lists have of queues of these names.
+    #[serde(default)]
+    deleted: Vec<String>,
+    /// By queue: what was added to the statistics of a minute.
+    #[serde(default)]
+    minutes: Vec<MinuteEntry>,
 }
 
 /// Jobs that a tenant enqueued, started, completed, failed, started by its own workers and discarded;
@@ -172,6 +184,10 @@ impl Journal {
     pub fn end_replay(&mut self, number: u64) {
         self.as_of.clear();
         (self.number, self.trimmed) = (number, number);
+        self.sort_dirty();
+    }
+
+    fn sort_dirty(&mut self) {
         self.dirty.make_contiguous().sort_by_key(|(first, _)| *first);
     }
 }
@@ -181,8 +197,8 @@ impl Engine {
     /// batch, after its last command.
     pub fn seal(&mut self, number: u64, out: &mut Vec<Mutation>) {
         self.journal.number = number;
-        let Journal { tenants, limits, dispatches, .. } = &self.journal;
-        let entries = tenants.len() + limits.len() + dispatches.batch.len();
+        let Journal { tenants, limits, dispatches, minutes, .. } = &self.journal;
+        let entries = tenants.len() + limits.len() + dispatches.batch.len() + minutes.len();
         if entries > 0 || self.scheduler.has_changed_tags() {
             let entry = self.write_entry();
             out.push(Mutation::Journal(entry.into()));
@@ -252,6 +268,7 @@ impl Engine {
             end_list(&mut out, r#""shared_turns":["#);
             out.push_str(&shared);
         }
+        self.write_minutes(&mut out);
         self.write_dispatches(&mut out);
         self.write_rotations(&mut out);
         if out.ends_with(',') {
@@ -285,6 +302,7 @@ impl Engine {
             Thing::Limit(ix) => self.write_limit_out(ix, out),
             Thing::Rotation(index) => self.journal.write_rotation_out(index, out),
             Thing::Dispatches(dispatcher) => self.write_dispatches_out(&dispatcher, out),
+            Thing::Minute(queue) => self.write_minute_out(queue, out),
         }
     }
 

@@ -50,6 +50,13 @@ impl Engine {
                 }
             }
         }
+        for name in &entry.deleted {
+            self.journal.minutes.replay_deleted(name);
+            self.replay_deleted_dispatches(number, name);
+        }
+        for minute in &entry.minutes {
+            self.replay_minute(number, at, minute);
+        }
         for &(ref name, count, waits, waited_ms) in &entry.dispatches {
             let counts = Dispatches { count, waits, waited_ms };
             self.replay_dispatches(number, at, name, counts);

@@ -1,6 +1,7 @@
 //! Minutes and hours of queues: written down completely, and in bounded steps.
 
-use rota_engine::Config;
+use rota_engine::{Command, Config, Interval, Reply};
+use rota_model::QueueName;
 
 use crate::world::{World, cap_queues, job, name};
 
@@ -61,4 +62,101 @@ fn what_is_counted_while_the_minute_before_is_still_open_goes_to_the_next() {
     let minutes = world.history.keys().filter(|(ms, ..)| *ms == MINUTE);
     let minutes = minutes.map(total).filter(|(all, _)| *all).count();
     assert!(minutes > 60, "{minutes}");
+}
+
+/// The minute under way as a queue and all queues together show it.
+fn minutes(world: &World, queue: &str) -> [Interval; 2] {
+    let of_queue = world.engine.queue(queue).map(|view| view.minute).unwrap_or_default();
+    [of_queue, world.engine.minute()]
+}
+
+fn run_some(world: &mut World, queue: &'static str, count: usize) {
+    world.enqueue(&job("a").queue(queue), count);
+    world.pass(123);
+    for (n, claimed) in world.fetch_with(&[queue], count, |_| {}).into_iter().enumerate() {
+        world.pass(n as u64 * 7);
+        if n % 3 == 2 {
+            world.fail(claimed.seq, None, false);
+        } else {
+            world.ack(claimed.seq);
+        }
+    }
+}
+
+#[test]
+fn the_minute_under_way_survives_a_crash() {
+    // Written out after nearly every batch, now and then, or never.
+    for journal_entries in [1, 20, 100_000] {
+        let mut world = World::with(Config { journal_entries, ..Config::default() });
+        for round in 0..12 {
+            run_some(&mut world, "q", 5);
+            run_some(&mut world, "r", 2);
+            let before = minutes(&world, "q");
+            assert!(before[0].enqueued >= 5 && before[0].completed >= 4, "{before:?}");
+            assert!(before[0].run_ms.count() >= 4 && before[0].wait_ms.count() >= 5);
+            world.crash(0);
+            assert_eq!(minutes(&world, "q"), before, "round {round}");
+            if round % 4 == 3 {
+                world.pass(MINUTE as u64);
+            }
+        }
+        // Another crash, in a later minute: what was under way is over.
+        run_some(&mut world, "q", 5);
+        world.crash(5 * MINUTE as u64);
+        assert_eq!(minutes(&world, "q"), [Interval::default(), Interval::default()]);
+        assert_eq!(enqueued(&world, MINUTE), (12 * 7 + 5, 12 * 7 + 5));
+        world.crash(2 * HOUR as u64);
+        assert_eq!(enqueued(&world, MINUTE), (12 * 7 + 5, 12 * 7 + 5));
+        assert_eq!(enqueued(&world, HOUR), (12 * 7 + 5, 12 * 7 + 5));
+        let sum = |length, all| {
+            let rows = world.history.iter();
+            let rows = rows.filter(|((ms, queue, _), _)| *ms == length && queue.is_empty() == all);
+            let mut sum = Interval::default();
+            rows.for_each(|(_, interval)| sum.merge(interval));
+            sum
+        };
+        assert_eq!(sum(MINUTE, true), sum(MINUTE, false));
+        assert_eq!(sum(HOUR, true), sum(MINUTE, true));
+        assert_eq!(sum(HOUR, false), sum(MINUTE, true));
+    }
+}
+
+#[test]
+fn a_crash_just_after_the_hour_loses_nothing_of_the_hour_before() {
+    let mut world = World::with(Config { caps: cap_queues(2_000), ..Config::default() });
+    world.pass((HOUR - world.wall().0 % HOUR - 1_000) as u64);
+    for n in 0..1_000 {
+        world.enqueue(&job("a").queue(name(format!("q{n}"))), 1);
+    }
+    // One step of many that close the minute and the hour.
+    world.mono += 1_000;
+    let now =
+        rota_engine::Now { wall: rota_model::Millis(world.wall().0 + 1_000), mono: world.mono };
+    world.apply(Command::Tick(now));
+    let written = enqueued(&world, MINUTE).0;
+    assert!(written > 0 && written < 1_000, "{written}");
+    world.crash(0);
+    assert_eq!(enqueued(&world, MINUTE), (1_000, 1_000));
+    assert_eq!(enqueued(&world, HOUR), (1_000, 1_000));
+}
+
+#[test]
+fn a_deleted_queue_leaves_nothing_to_the_next_of_its_name() {
+    for journal_entries in [1, 100_000] {
+        let mut world = World::with(Config { journal_entries, ..Config::default() });
+        world.enqueue(&job("a").queue("q"), 3);
+        for claimed in world.fetch_with(&["q"], 3, |_| {}) {
+            world.ack(claimed.seq);
+        }
+        let deleted = world.apply(Command::DeleteQueue(QueueName::parse("q").unwrap()));
+        assert!(matches!(deleted, Reply::Queue(_)), "{deleted:?}");
+        world.enqueue(&job("a").queue("q"), 2);
+        world.fetch_with(&["q"], 1, |_| {});
+        let before = minutes(&world, "q");
+        assert_eq!((before[0].enqueued, before[0].completed, before[1].enqueued), (2, 0, 5));
+        let shares = |world: &World| world.engine.queue_shares_after("", 9)[0].dispatched;
+        assert_eq!(shares(&world), 1);
+        world.crash(0);
+        assert_eq!((minutes(&world, "q"), shares(&world)), (before, 1));
+    }
 }

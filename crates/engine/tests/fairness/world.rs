@@ -11,7 +11,7 @@ use rota_engine::{
 };
 use rota_model::envelope::NewJob;
 use rota_model::limit::parse_rate_limit;
-use rota_model::mutation::Kind;
+use rota_model::mutation::{HistoryRow, Kind};
 use rota_model::row::Place;
 use rota_model::usage::Usage;
 use rota_model::{
@@ -37,6 +37,7 @@ pub struct World {
     pub written: usize,
     /// Statistics by the length in ms, queue and beginning.
     pub history: BTreeMap<(i64, String, i64), Interval>,
+    history_rows: BTreeMap<(i64, String, i64), HistoryRow>,
     /// By tenant, code of the length and beginning of the period.
     pub usage: BTreeMap<(String, u8, i64), Usage>,
     /// How many mutations each batch had.
@@ -108,6 +109,7 @@ impl World {
             journal: BTreeMap::new(),
             written: 0,
             history: BTreeMap::new(),
+            history_rows: BTreeMap::new(),
             usage: BTreeMap::new(),
             batch_sizes: Vec::new(),
             number: 0,
@@ -148,6 +150,9 @@ impl World {
         }
         for live in self.live.values() {
             restore.live(live.clone());
+        }
+        for row in &self.recent_history() {
+            restore.history(row);
         }
         for (number, data) in &self.journal {
             restore.journal(*number, data);

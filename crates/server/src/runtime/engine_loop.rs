@@ -325,7 +325,6 @@ impl<R: Reader> EngineLoop<R> {
         for (_, responder) in self.waiting.drain() {
             let _ = responder.send(Answer::Fetched(Vec::new()));
         }
-        self.apply_command(Command::FlushStats);
         self.hand_over(true);
         // The database closes in order only when nobody reads from it any more.
         drop(self.resolver);

@@ -62,9 +62,9 @@ impl MemoryStore {
         for live in self.live.values() {
             sink.live(live.clone());
         }
-        let hour = self.meta.now.0 - self.meta.now.0.rem_euclid(Period::Hour.ms());
+        let first = Period::first_read(self.meta.now);
         for ((period, queue, at), data) in &self.history {
-            if *period == Period::Minute && at.0 >= hour {
+            if *period == Period::Minute && *at >= first {
                 let (queue, data) = (queue.clone(), data.clone());
                 sink.history(HistoryRow { period: *period, at: *at, queue, data });
             }

@@ -66,7 +66,6 @@ impl Runtime {
             Request::Maintain(enabled) => {
                 Command::Maintain { enabled, reason: None, expected_ms: None }
             }
-            Request::FlushStats => Command::FlushStats,
             Request::Tick => Command::Tick(now),
         })
     }

@@ -30,7 +30,7 @@ impl Workload {
             8 => self.direct(),
             9 => self.schedule(),
             10 => Request::Maintain(self.rng.percent(40)),
-            11 => Request::FlushStats,
+            11 => Request::Tick,
             12 => Request::DeleteQueue(self.queue()),
             _ => self.govern(now),
         }

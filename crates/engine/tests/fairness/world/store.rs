@@ -1,11 +1,18 @@
 //! What a store would make of the mutations.
 
-use rota_model::mutation::Mutation;
+use rota_model::mutation::{HistoryRow, Mutation, Period};
 use rota_model::usage::UsagePer;
 
 use super::World;
 
 impl World {
+    /// What a start reads of the history.
+    pub(super) fn recent_history(&self) -> Vec<HistoryRow> {
+        let first = Period::first_read(self.engine.now().wall);
+        let rows = self.history_rows.values();
+        rows.filter(|row| row.period == Period::Minute && row.at >= first).cloned().collect()
+    }
+
     pub(super) fn store(&mut self, mutation: Mutation) {
         match mutation {
             Mutation::Class(id, class) => {
@@ -65,7 +72,12 @@ impl World {
             Mutation::History(row) => {
                 let interval = serde_json::from_slice(&row.data).unwrap();
                 let key = (row.period.ms(), row.queue.to_string(), row.at.0);
+                self.history_rows.insert(key.clone(), row);
                 self.history.insert(key, interval);
+            }
+            Mutation::ForgetHistoryOf(queue) => {
+                self.history.retain(|(_, name, _), _| **name != *queue);
+                self.history_rows.retain(|(_, name, _), _| **name != *queue);
             }
             Mutation::AddUsage(row) => {
                 for per in UsagePer::ALL {
