@@ -328,7 +328,7 @@ pub struct CronSpec {
     pub class: Class,
     /// A job's body; each run gets its own id in it.
     pub body: Bytes,
-    /// JSON members to show to clients: type, args, options, description ...
+    /// A JSON object to show to clients: type, args, options, description ...
     pub shown: Bytes,
 }
 

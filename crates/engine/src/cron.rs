@@ -161,7 +161,11 @@ impl Cron {
         cron
     }
 
-    pub fn restored(schedule: Schedule, row: CronRow) -> Self {
+    pub fn restored(schedule: Schedule, mut row: CronRow) -> Self {
+        // Older rows have the members without the braces.
+        if !row.shown.starts_with('{') {
+            row.shown = format!("{{{}}}", row.shown);
+        }
         let mut cron = Self { schedule, row, next_skip: None, runs: BTreeSet::new() };
         cron.find_next_skip();
         cron

@@ -5,8 +5,8 @@ mod one_line;
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserializer;
 use serde::de::{MapAccess, Visitor};
+use serde::{Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::Rejection;
@@ -15,6 +15,16 @@ pub use one_line::on_one_line;
 
 /// The members of a JSON object in their order, the values untouched.
 pub type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+
+/// Serializes members as an object, in their order and with their bytes.
+#[derive(Debug, Default)]
+pub struct Object<'a>(pub Members<'a>);
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
 
 /// Checks encoding and nesting, so that whatever parses the text afterwards is safe to do so.
 pub fn check(bytes: &[u8], max_depth: usize) -> Result<&str, Rejection> {
@@ -155,6 +165,13 @@ mod tests {
         assert!(check(br#"{"a":[1,"[[[[\"[["]}"#, 2).is_ok());
         assert!(check(br#"{"a":[[1]]}"#, 2).is_err());
         assert!(check("[".repeat(100_000).as_bytes(), 100).is_err());
+    }
+
+    #[test]
+    fn an_object_keeps_its_bytes_and_order() {
+        let text = r#"{"b":1.50,"a":[ 1 ],"c":12345678901234567890123}"#;
+        let object = Object(members(text, "it").unwrap());
+        assert_eq!(serde_json::to_string(&object).unwrap(), text);
     }
 
     #[test]

@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use bytes::Bytes;
 use rota_engine::{Command, CronSpec, CronView, Engine, Overlap, Refusal, Reply};
 use rota_model::cron::{CronError, Expression, Schedule, Zone};
 use rota_model::{CronName, JobId, Rejection, TenantId, envelope, json};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::body::{Json, member};
@@ -37,6 +39,9 @@ const SCHEDULE: &[&str] = &[
     "status",
 ];
 
+/// Members of the job that are shown beside the schedule's own.
+const SHOWN_OF_JOB: &[&str] = &["type", "args", "options", "meta"];
+
 /// Options that only make sense for a single job.
 const SINGLE: &[&str] = &["id", "scheduled_at", "delay_until", "expires_at", "pending", "metadata"];
 
@@ -46,7 +51,7 @@ pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
     match app.handle.command(Command::PutCron(Box::new(spec))).await? {
         Reply::Cron { cron, created } => {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-            Ok(reply::raw(status, wrapped(&cron, "")))
+            Ok(reply::json(status, &Wrapped::new(&cron)))
         }
         reply => Err(Answer::Reply(reply).into()),
     }
@@ -74,24 +79,21 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
         false => cron.name.to_string(),
     };
     let found = by_name.find(&app, look, name).await?;
-    let shown: Vec<String> = found.items.iter().map(show_cron).collect();
-    let (count, list, pagination) = (shown.len(), shown.join(","), found.pagination);
-    let body = format!(
-        "{{\"crons\":[{list}],\"cron_jobs\":[{list}],\"count\":{count},\"pagination\":{pagination}}}"
-    );
-    Ok(reply::raw(StatusCode::OK, body.into_bytes()))
+    let crons: Vec<Shown<'_>> = found.items.iter().map(Shown::new).collect();
+    let count = crons.len();
+    Ok(reply::ok(&List { cron_jobs: &crons, crons: &crons, count, pagination: found.pagination }))
 }
 
 pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
     let cron = find(&app, &name, &params).await?;
-    Ok(reply::raw(StatusCode::OK, wrapped(&cron, "")))
+    Ok(reply::ok(&Wrapped::new(&cron)))
 }
 
 pub(super) async fn remove(State(app): Shared, name: PathName, params: Params) -> ApiResult {
     let known = find(&app, &name, &params).await?.name;
     let cron = change(&app, &name, Command::RemoveCron(known)).await?;
-    let more = format!(",\"deleted\":true,\"name\":{}", json!(cron.name.local()));
-    Ok(reply::raw(StatusCode::OK, wrapped(&cron, &more)))
+    let (deleted, name) = (Some(true), Some(cron.name.local()));
+    Ok(reply::ok(&Wrapped { deleted, name, ..Wrapped::new(&cron) }))
 }
 
 pub(super) async fn toggle(
@@ -105,7 +107,7 @@ pub(super) async fn toggle(
     let enabled = enabled.ok_or_else(|| Rejection::field("enabled", "must be true or false"))?;
     let known = find(&app, &name, &params).await?.name;
     let cron = change(&app, &name, Command::EnableCron(known, enabled)).await?;
-    Ok(reply::raw(StatusCode::OK, wrapped(&cron, "")))
+    Ok(reply::ok(&Wrapped::new(&cron)))
 }
 
 /// Whose schedules are meant: the caller's, or those that an operator asks for.
@@ -188,34 +190,24 @@ fn parse(app: &App, members: &json::Members<'_>) -> Result<CronSpec, ApiError> {
         enabled,
         class: job.class,
         body: job.body,
-        shown: shown_members(members, &template),
+        shown: sent_members(members, &template),
     })
 }
 
-/// The job is described in `job_template`, or by the members beside the schedule.
+/// The job is described in `job_template`, or by the members beside the schedule. Its `args` are optional.
 fn template(members: &json::Members<'_>) -> Result<String, ApiError> {
-    if let Some(raw) = member(members, "job_template") {
-        if !raw.get().starts_with('{') {
+    let mut job = match member(members, "job_template") {
+        Some(raw) if !raw.get().starts_with('{') => {
             return Err(Rejection::field("job_template", "must be an object").into());
         }
-        return Ok(with_args(raw.get()));
+        Some(raw) => json::members(raw.get(), "the job")?,
+        None => members.iter().filter(|(key, _)| !SCHEDULE.contains(&&**key)).cloned().collect(),
+    };
+    let no_args = RawValue::from_string("[]".to_owned()).expect("an empty array is valid JSON");
+    if member(&job, "args").is_none() {
+        job.insert(0, ("args".into(), &no_args));
     }
-    let own = members.iter().filter(|(key, _)| !SCHEDULE.contains(&&**key));
-    let parts: Vec<String> =
-        own.map(|(key, raw)| format!("{}:{}", json!(key), raw.get())).collect();
-    Ok(with_args(&format!("{{{}}}", parts.join(","))))
-}
-
-/// Arguments may be left out of a schedule.
-fn with_args(template: &str) -> String {
-    let has_args =
-        json::members(template, "the job").is_ok_and(|m| m.iter().any(|(k, _)| k == "args"));
-    let rest = template.trim_start().trim_start_matches('{');
-    match (has_args, rest.trim_start().starts_with('}')) {
-        (true, _) => template.to_owned(),
-        (false, true) => "{\"args\":[]}".to_owned(),
-        (false, false) => format!("{{\"args\":[],{rest}"),
-    }
+    Ok(to_json(&json::Object(job)))
 }
 
 fn refuse_single_options(template: &str) -> Result<(), ApiError> {
@@ -232,47 +224,88 @@ fn refuse_single_options(template: &str) -> Result<(), ApiError> {
     }
 }
 
-fn shown_members(members: &json::Members<'_>, template: &str) -> bytes::Bytes {
-    let mut out = format!("\"job_template\":{template}");
-    let inner = json::members(template, "the job").unwrap_or_default();
-    for key in ["type", "args", "options", "meta"] {
-        if let Some(raw) = member(&inner, key) {
-            out.push_str(&format!(",\"{key}\":{}", raw.get()));
-        }
-    }
-    if let Some(raw) = member(members, "description") {
-        out.push_str(&format!(",\"description\":{}", raw.get()));
-    }
-    out.into()
+/// What is shown of a registration as the client sent it, including numbers that Rota could not represent.
+fn sent_members(members: &json::Members<'_>, template: &str) -> Bytes {
+    let whole: &RawValue = serde_json::from_str(template).expect("the template was just written");
+    let job = json::members(template, "the job").unwrap_or_default();
+    let of_job = SHOWN_OF_JOB.iter().map(|name| (*name, member(&job, name)));
+    let description = ("description", member(members, "description"));
+    let mut sent: json::Members<'_> = vec![("job_template".into(), whole)];
+    let given = of_job.chain([description]).filter_map(|(name, raw)| Some((name.into(), raw?)));
+    sent.extend(given);
+    to_json(&json::Object(sent)).into()
+}
+
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("JSON can be written to memory")
 }
 
 fn text(members: &json::Members<'_>, name: &'static str) -> Result<Option<String>, Rejection> {
     member(members, name).map(|raw| envelope::string(raw, name)).transpose()
 }
 
-/// Under both of the names that the documents give it, with what else is to be said.
-fn wrapped(cron: &CronView, more: &str) -> Vec<u8> {
-    let shown = show_cron(cron);
-    format!("{{\"cron\":{shown},\"cron_job\":{shown}{more}}}").into_bytes()
+#[derive(Serialize)]
+struct List<'a> {
+    crons: &'a [Shown<'a>],
+    cron_jobs: &'a [Shown<'a>],
+    count: usize,
+    pagination: Value,
 }
 
-/// What the client sent comes back as it was, numbers that nobody else can hold included.
-fn show_cron(cron: &CronView) -> String {
-    let own = json!({
-        "name": cron.name.local(),
-        "tenant_id": cron.tenant,
-        "cron": cron.expression,
-        "expression": cron.expression,
-        "timezone": cron.timezone,
-        "overlap_policy": cron.overlap.as_str(),
-        "enabled": cron.enabled,
-        "status": if cron.enabled { "active" } else { "disabled" },
-        "last_run_at": cron.last_run.map(|at| at.to_string()),
-        "next_run_at": cron.next_run.map(|at| at.to_string()),
-        "run_count": cron.run_count,
-        "skip_count": cron.skip_count,
-        "created_at": cron.created.to_string(),
-    });
-    let own = own.to_string();
-    format!("{},{}}}", own.trim_end_matches('}'), String::from_utf8_lossy(&cron.shown))
+/// The specification has two names for a schedule in an answer.
+#[derive(Serialize)]
+struct Wrapped<'a> {
+    cron: Shown<'a>,
+    cron_job: Shown<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+}
+
+impl<'a> Wrapped<'a> {
+    fn new(cron: &'a CronView) -> Self {
+        Self { cron: Shown::new(cron), cron_job: Shown::new(cron), deleted: None, name: None }
+    }
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    created_at: String,
+    cron: &'a str,
+    enabled: bool,
+    expression: &'a str,
+    last_run_at: Option<String>,
+    name: &'a str,
+    next_run_at: Option<String>,
+    overlap_policy: &'a str,
+    run_count: u64,
+    skip_count: u64,
+    status: &'a str,
+    tenant_id: &'a TenantId,
+    timezone: &'a str,
+    #[serde(flatten)]
+    sent: json::Object<'a>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(cron: &'a CronView) -> Self {
+        let sent = std::str::from_utf8(&cron.shown).unwrap_or_default();
+        Self {
+            created_at: cron.created.to_string(),
+            cron: &cron.expression,
+            enabled: cron.enabled,
+            expression: &cron.expression,
+            last_run_at: cron.last_run.map(|at| at.to_string()),
+            name: cron.name.local(),
+            next_run_at: cron.next_run.map(|at| at.to_string()),
+            overlap_policy: cron.overlap.as_str(),
+            run_count: cron.run_count,
+            skip_count: cron.skip_count,
+            status: if cron.enabled { "active" } else { "disabled" },
+            tenant_id: &cron.tenant,
+            timezone: &cron.timezone,
+            sent: json::Object(json::members(sent, "the schedule").unwrap_or_default()),
+        }
+    }
 }

@@ -5,6 +5,8 @@ mod file;
 use std::path::PathBuf;
 
 use clap::Args;
+use rota_model::json::{Object, members};
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use super::job_options::{JobOptions, duration_ms};
@@ -116,10 +118,12 @@ fn warn_of_quotas(exceeded: &[String]) {
     }
 }
 
-/// The object as the server wrote it, and one member more.
+/// The object as the server wrote it, and one more member. Unchanged if it is no object.
 fn with_member(object: &str, name: &str, value: &Value) -> String {
-    let members = object.trim_end().strip_suffix('}').unwrap_or(object);
-    format!("{members},{}:{value}}}", json!(name))
+    let value = to_raw_value(value).expect("JSON can be written to memory");
+    let Ok(mut members) = members(object, "the job") else { return object.to_owned() };
+    members.push((name.into(), &value));
+    serde_json::to_string(&Object(members)).expect("JSON can be written to memory")
 }
 
 /// Relative times are the server's to resolve: its clock is the one that counts.

@@ -3,8 +3,10 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::Command;
+use rota_model::json::{Object, members};
 use rota_model::row::Place;
 use rota_store::{Record, Selection};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::http::error::{ApiError, ApiResult};
@@ -61,23 +63,26 @@ fn times(record: &Record) -> Value {
 /// The job with all its times under `metadata`, beside what stands there already.
 fn with_times(job: &[u8], record: &Record) -> Vec<u8> {
     let text = String::from_utf8_lossy(job);
-    let members = rota_model::json::members(&text, "the job").unwrap_or_default();
+    let members = members(&text, "the job").unwrap_or_default();
     let mut metadata = times(record);
-    let mut out = vec![b'{'];
-    for (key, value) in &members {
-        match (&**key, serde_json::from_str(value.get())) {
+    let mut job = Vec::with_capacity(members.len());
+    for (name, value) in members {
+        match (&*name, serde_json::from_str(value.get())) {
             ("metadata", Ok(own @ Value::Object(_))) => queues::merge(&mut metadata, &own),
-            _ => {
-                rota_model::json::write_str(&mut out, key);
-                out.push(b':');
-                out.extend_from_slice(value.get().as_bytes());
-                out.push(b',');
-            }
+            _ => job.push((name, value)),
         }
     }
-    if record.errors.is_empty() {
-        out.extend_from_slice(b"\"errors\":[],");
-    }
-    out.extend_from_slice(format!("\"metadata\":{metadata}}}").as_bytes());
-    out
+    let errors = record.errors.is_empty().then_some([]);
+    let job = WithTimes { job: Object(job), errors, metadata };
+    serde_json::to_vec(&job).expect("JSON can be written to memory")
+}
+
+#[derive(Serialize)]
+struct WithTimes<'a> {
+    #[serde(flatten)]
+    job: Object<'a>,
+    /// Only where the job has no errors of its own to show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    errors: Option<[Value; 0]>,
+    metadata: Value,
 }
