@@ -44,6 +44,25 @@ fn mutated_requests_do_not_break_a_whole_server() {
     assert_eq!(health.map(|answer| answer.status), Some(StatusCode::OK));
 }
 
+#[test]
+fn errors_do_not_quote_all_of_a_large_request() {
+    let fixture = Fixture::without_engine();
+    let long = "x".repeat(20_000);
+    let mut wrong = Vec::new();
+    for (name, bytes) in corpus::of("requests") {
+        let text = String::from_utf8(bytes).expect("the corpus is text");
+        let words = text.match_indices(|c: char| !c.is_ascii_alphanumeric()).map(|(i, _)| i);
+        for (start, end) in words.clone().zip(words.skip(1)).filter(|(a, b)| b - a > 1) {
+            let large = format!("{}{long}{}", &text[..=start], &text[end..]);
+            let checked = catch_unwind(AssertUnwindSafe(|| fixture.check(large.as_bytes())));
+            if checked.is_err() {
+                wrong.push(format!("{name}: {}", &text[start + 1..end]));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[track_caller]
 fn check_mutations(fixture: &Fixture, count: usize) {
     let seed = mutate::seed();
