@@ -1,3 +1,7 @@
-//! What fuzzing checks, apart from the fuzzer.
+//! The properties that the fuzz targets and the tests of this crate check.
 
+pub mod corpus;
 pub mod envelope;
+pub mod mutate;
+pub mod request;
+pub mod requests;

@@ -13,7 +13,6 @@ mod dice;
 mod bad_input;
 mod connections;
 mod corrupt;
-mod envelope_fuzz;
 mod full_disk;
 mod greeting;
 mod kill_nine;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::http::header::EXPECT;
 use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse;
-use hyper::body::Incoming;
+use axum::{BoxError, Router};
+use bytes::Bytes;
 use rota_model::JobId;
 use tower::Service;
 use tracing::Instrument;
@@ -27,6 +27,11 @@ pub(super) fn request_id() -> String {
     REQUEST_ID.try_with(|id| id.to_str().unwrap_or_default().to_owned()).unwrap_or_default()
 }
 
+/// A body that [`Entrance::serve`] can read.
+pub trait RequestBody: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static {}
+
+impl<B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static> RequestBody for B {}
+
 /// Where requests come in. Not a layer of the router, which would cost an allocation or two more for
 /// each request.
 #[derive(Clone)]
@@ -40,7 +45,8 @@ impl Entrance {
         Self { app, router }
     }
 
-    pub(super) async fn serve(self, request: Request<Incoming>) -> Response<Body> {
+    /// Answers one request, from a connection or made in this process.
+    pub async fn serve<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
         let id = id_of(&request);
         let span = tracing::debug_span!(
             "request",
@@ -56,7 +62,7 @@ impl Entrance {
         response
     }
 
-    async fn answer(self, request: Request<Incoming>) -> Response<Body> {
+    async fn answer<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
         if let Some(error) = refusal_of(&request) {
             return error.into_response();
         }
@@ -73,7 +79,7 @@ impl Entrance {
         caller::on_behalf_of(tenant, self.hand_on(request)).await
     }
 
-    async fn hand_on(self, request: Request<Incoming>) -> Response<Body> {
+    async fn hand_on<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
         let (head, body) = request.into_parts();
         // This client sends its body only to who wants it.
         if head.headers.contains_key(EXPECT) {

@@ -11,6 +11,11 @@ use serde_json::{Map, Value, json};
 use super::{context, reply};
 use crate::runtime::{Answer, Unavailable};
 
+/// The most characters of a message and of a detail. They quote what the client sent, which may be
+/// megabytes.
+const LONGEST_MESSAGE: usize = 800;
+const LONGEST_DETAIL: usize = 200;
+
 /// Boxed, because it is part of nearly every result here and hardly ever made.
 #[derive(Debug)]
 pub(super) struct ApiError(Box<Problem>);
@@ -41,7 +46,7 @@ impl ApiError {
             status,
             code,
             kind: code,
-            message: message.into(),
+            message: shortened(message.into(), LONGEST_MESSAGE),
             retryable: false,
             hint: Cow::Borrowed("See docs/http.md for the requests that this server takes."),
             details: Map::new(),
@@ -92,7 +97,11 @@ impl ApiError {
     }
 
     pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.0.details.insert(key.to_owned(), value.into());
+        let value = match value.into() {
+            Value::String(text) => Value::String(shortened(text, LONGEST_DETAIL)),
+            other => other,
+        };
+        self.0.details.insert(key.to_owned(), value);
         self
     }
 
@@ -245,6 +254,17 @@ impl From<Answer> for ApiError {
             ),
         }
     }
+}
+
+/// Leaves out the middle of a text that is too long. Its end often says what is wrong with the value
+/// that is quoted before.
+fn shortened(text: String, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text;
+    }
+    let (head, tail) = (most * 3 / 4, most / 4);
+    text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect()
 }
 
 /// Why something may not be there.

@@ -40,7 +40,7 @@ use rota_model::Scope;
 use rota_model::envelope::{Rules, Tenancy};
 use tokio::sync::Mutex;
 
-pub use context::Entrance;
+pub use context::{Entrance, RequestBody};
 pub use listen::{Listener, serve};
 
 use crate::runtime::{Handle, Health};
