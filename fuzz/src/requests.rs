@@ -13,7 +13,7 @@ use http_body_util::BodyExt;
 use rota_engine::Config;
 use rota_server::http::{App, Entrance, entrance};
 use rota_server::runtime::{Options, Runtime as Threads};
-use rota_server::settings::Settings;
+use rota_settings::Settings;
 use rota_store_sqlite::{Durability, Options as StoreOptions, SqliteStore};
 use serde_json::Value;
 use tempfile::TempDir;
