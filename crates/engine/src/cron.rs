@@ -358,3 +358,40 @@ impl Crons {
         self.by_time.first().filter(|(at, _)| *at <= now).map(|(_, name)| name.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rota_model::{JobType, Policy, QueueName};
+
+    use super::*;
+
+    #[test]
+    fn an_older_row_gets_its_braces_and_a_newer_one_keeps_them() {
+        for stored in [r#""type":"a","meta":{}"#, r#"{"type":"a","meta":{}}"#] {
+            let row = CronRow {
+                expression: "@hourly".into(),
+                timezone: "UTC".into(),
+                overlap: Overlap::Skip,
+                enabled: true,
+                class: Class {
+                    queue: QueueName::default_queue(),
+                    kind: JobType::parse("a").unwrap(),
+                    tenant: TenantId::default_tenant(),
+                    priority: 0,
+                    policy: Policy::default().into(),
+                },
+                body: String::new(),
+                shown: stored.into(),
+                created: Millis(0),
+                last_run: None,
+                next_run: None,
+                run_count: 0,
+                skip_count: 0,
+                planned: None,
+            };
+            let cron = Cron::restored(Schedule::parse("@hourly", "UTC").unwrap(), row);
+            let shown = cron.view(&CronName::parse("a").unwrap()).shown;
+            assert_eq!(shown, r#"{"type":"a","meta":{}}"#);
+        }
+    }
+}

@@ -30,10 +30,7 @@ pub(crate) fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Foun
     let mut given = Vec::new();
     for entry in entries {
         let origin = Origin::File { path: path.to_owned(), line: lines.line(entry.offset) };
-        match entry.check(text, origin) {
-            Ok(valid) => given.push(valid),
-            Err(problem) => problems.push(problem),
-        }
+        given.extend(entry.check(text, origin, problems));
     }
     Found { given, documents: named::from_file(path, &table, &lines) }
 }
@@ -45,20 +42,22 @@ struct Entry<'table> {
 }
 
 impl Entry<'_> {
-    fn check(self, text: &str, origin: Origin) -> Result<Given, Problem> {
+    fn check(self, text: &str, origin: Origin, problems: &mut Vec<Problem>) -> Option<Given> {
         let value = self.to_text(text);
         let Some(declaration) = Declaration::find(&self.key) else {
             let name = self.key;
-            return Err(match is_group(&name) || Table::find(&name).is_some() {
+            problems.push(match is_group(&name) || Table::find(&name).is_some() {
                 true => Problem::NotATable { name, value, origin },
                 false => Problem::Unknown { nearest: nearest_key(&name), name, value, origin },
             });
+            return None;
         };
         let given = Given { key: declaration.key, value, origin };
         if fits(declaration, self.value.get_ref()) {
-            Ok(given)
+            Some(given)
         } else {
-            Err(Problem::BadValue { given, expected: declaration.expected.clone() })
+            problems.push(Problem::BadValue { given, expected: declaration.expected.clone() });
+            None
         }
     }
 

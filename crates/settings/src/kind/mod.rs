@@ -15,9 +15,11 @@ pub(crate) use optional::{if_given, or_auto, or_never};
 pub(crate) use size::{GIB, KIB, TIB, size};
 pub(crate) use text::{address, boolean, directory, tenant};
 
+type Parser<T> = Box<dyn Fn(&str) -> Option<T>>;
+
 /// How the text of a setting is parsed into a `T`, and how documentation and errors describe it.
 pub(crate) struct Kind<T> {
-    parse: Box<dyn Fn(&str) -> Option<T>>,
+    parse: Parser<T>,
     /// A few words to follow "expected" or "accepts".
     pub accepts: String,
     pub examples: &'static str,

@@ -17,7 +17,7 @@ pub(crate) fn from_file(path: &Path, file: &DeTable<'_>, lines: &Lines<'_>) -> V
         }
         let mut converter = Converter { lines, found: BTreeMap::new(), path: Vec::new() };
         converter.found.insert(Vec::new(), lines.line(name.span().start));
-        let value = converter.to_json(value);
+        let value = converter.convert(value);
         let source = Source::File { path: path.to_owned(), lines: converter.found };
         Some(Document { table, value, source })
     };
@@ -32,7 +32,7 @@ struct Converter<'text> {
 }
 
 impl Converter<'_> {
-    fn to_json(&mut self, value: &DeValue<'_>) -> Value {
+    fn convert(&mut self, value: &DeValue<'_>) -> Value {
         match value {
             DeValue::String(text) => Value::from(text.as_ref()),
             DeValue::Boolean(boolean) => Value::from(*boolean),
@@ -59,7 +59,7 @@ impl Converter<'_> {
     fn child(&mut self, name: &str, offset: usize, value: &DeValue<'_>) -> Value {
         self.path.push(name.to_owned());
         self.found.insert(self.path.clone(), self.lines.line(offset));
-        let json = self.to_json(value);
+        let json = self.convert(value);
         self.path.pop();
         json
     }
