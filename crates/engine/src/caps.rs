@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rota_model::TenantId;
 
+use crate::tenant::Tenant;
 use crate::{Engine, Origin};
 
 /// How many of one kind there may be, in all and for each tenant.
@@ -48,6 +49,10 @@ pub struct Asker<'a> {
     pub configured: bool,
 }
 
+impl Asker<'_> {
+    pub const OPERATOR: Self = Asker { tenant: None, configured: true };
+}
+
 /// How many there are, of the asker's and of everyone's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InUse {
@@ -81,6 +86,12 @@ impl CapReached {
 }
 
 impl Cap {
+    /// For labels of metrics. Half of them for a tenant, so that others have labels too.
+    #[must_use]
+    pub fn of_labels(total: usize) -> Self {
+        Cap { total, per_tenant: total.div_ceil(2) }
+    }
+
     /// Whether the asker may have so many more, all at once.
     pub(crate) fn check(
         self,
@@ -177,18 +188,29 @@ impl Engine {
     #[must_use]
     pub fn asker<'a>(&self, tenant: Option<&'a TenantId>) -> Asker<'a> {
         let known = tenant.and_then(|id| self.tenants.find(id));
-        let configured = known.is_some_and(|ix| self.tenants.get(ix).origin() != Origin::Default);
-        // Jobs without a tenant are the operator's own.
-        let is_default = tenant.is_some_and(|id| *id == TenantId::default_tenant());
-        Asker { tenant, configured: configured || is_default }
+        let configured = match known {
+            Some(ix) => self.tenants.get(ix).asker().configured,
+            None => tenant.is_some_and(is_default),
+        };
+        Asker { tenant, configured }
     }
+}
+
+impl Tenant {
+    pub(crate) fn asker(&self) -> Asker<'_> {
+        let configured = self.origin() != Origin::Default || is_default(&self.id);
+        Asker { tenant: Some(&self.id), configured }
+    }
+}
+
+/// Jobs without a tenant are the operator's own.
+fn is_default(tenant: &TenantId) -> bool {
+    *tenant == TenantId::default_tenant()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const OPERATOR: Asker<'_> = Asker { tenant: None, configured: false };
 
     fn tenant(number: usize) -> TenantId {
         TenantId::parse(&format!("t{number}")).unwrap()
@@ -228,11 +250,11 @@ mod tests {
         counter.check(configured(&late)).unwrap();
         counter.add(Some(&late));
         counter.check(configured(&tenant(1_001))).unwrap_err();
-        counter.check(OPERATOR).unwrap();
+        counter.check(Asker::OPERATOR).unwrap();
         counter.add(None);
-        counter.check(OPERATOR).unwrap_err();
+        counter.check(Asker::OPERATOR).unwrap_err();
         counter.remove(Some(&tenant(1)));
-        counter.check(OPERATOR).unwrap();
+        counter.check(Asker::OPERATOR).unwrap();
         counter.check(invented(&tenant(1))).unwrap_err();
     }
 

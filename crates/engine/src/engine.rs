@@ -10,6 +10,7 @@ use rota_model::{ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq,
 use crate::account_watch::AccountWatch;
 use crate::active::{Active, Actives};
 use crate::blocked::Blocked;
+use crate::caps::Asker;
 use crate::classes::Classes;
 use crate::command::later;
 use crate::commands::OpenIntervals;
@@ -298,7 +299,7 @@ impl Engine {
         }
         for (name, pool) in self.config.pools.clone() {
             pool.queues.iter().for_each(|queue| {
-                self.meters.give_queue_label(queue, true);
+                self.meters.give_queue_label(queue, Asker::OPERATOR);
             });
             let change = PoolChange { origin: Origin::File, config: Some(pool), active: 0 };
             self.scheduler.reconfigured(Reconfigured::Pool(name, change));
@@ -306,7 +307,7 @@ impl Engine {
         for (key, numbers) in self.config.limits.clone() {
             let queue = key.strip_prefix("queue:").and_then(|name| QueueName::stored(name).ok());
             if let Some(queue) = queue {
-                self.meters.give_queue_label(&queue, true);
+                self.meters.give_queue_label(&queue, Asker::OPERATOR);
             }
             let ix = self.scheduler.limit(&Partition { key, tenant: None });
             let row = LimitRow { declared: Some(numbers), from_file: true, ..LimitRow::default() };
