@@ -21,6 +21,8 @@ pub struct Cap {
 /// What a cap is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Capped {
+    /// Tenants that are known. One that is configured is never refused.
+    Tenants,
     Queues,
     /// Classes of unfinished jobs.
     Classes,

@@ -245,6 +245,7 @@ impl Engine {
             return Ok(ix);
         }
         let owner = Self::maker_of(name, by);
+        self.check_tenant(owner.as_ref())?;
         self.queues.check_cap(self.asker(owner.as_ref()), 0, 1)?;
         if let Some(id) = &owner {
             self.meet_tenant(id);
