@@ -40,6 +40,8 @@ impl NewCron {
 #[derive(Debug, Clone, Deserialize)]
 pub struct Cron {
     pub name: String,
+    /// Whose jobs it enqueues.
+    pub tenant_id: Option<String>,
     pub expression: String,
     pub timezone: Option<String>,
     pub overlap_policy: Option<String>,
