@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rota_model::{PoolName, QueueStrategy, WorkerId};
+use rota_model::{QueueStrategy, WorkerId};
 
 use crate::scheduler::{Reconfigured, Waits};
 use crate::{Claimed, Engine, Fetch, Reply, WaiterId};
@@ -135,14 +135,5 @@ impl Engine {
     fn remove_waiter(&mut self, id: WaiterId) -> Option<Fetch> {
         let queues = &self.queues;
         self.scheduler.stop_waiting(id, |name| queues.find(name))
-    }
-
-    /// A pool is gone: nothing is remembered of how its queues took turns.
-    pub(crate) fn forget_rotations(&mut self, pool: &PoolName) {
-        for key in self.scheduler.rotations_of(pool) {
-            self.scheduler.drop_rotation(&key);
-            self.forget_shared_dispatches(&key);
-            self.journal.rotation_gone(&key);
-        }
     }
 }
