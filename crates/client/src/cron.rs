@@ -48,6 +48,8 @@ impl NewCron {
 pub struct Cron {
     /// Unique for its tenant.
     pub name: String,
+    /// Whose jobs it enqueues.
+    pub tenant_id: Option<String>,
     /// As it was registered.
     pub expression: String,
     /// The IANA name of its time zone.

@@ -8,11 +8,14 @@ use std::collections::BTreeMap;
 
 use rota_model::{Cap, TenantId};
 
+use crate::tenant::Tenant;
 use crate::{Engine, Origin};
 
 /// What a cap is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Capped {
+    /// Tenants that are known. One that is configured is never refused.
+    Tenants,
     Queues,
     /// Classes of unfinished jobs.
     Classes,
@@ -39,6 +42,10 @@ pub struct Asker<'a> {
     pub tenant: Option<&'a TenantId>,
     /// An operator has configured the tenant, so nobody has just invented it.
     pub configured: bool,
+}
+
+impl Asker<'_> {
+    pub const OPERATOR: Self = Asker { tenant: None, configured: true };
 }
 
 /// How many there are, of the asker's and of everyone's.
@@ -164,18 +171,29 @@ impl Engine {
     #[must_use]
     pub fn asker<'a>(&self, tenant: Option<&'a TenantId>) -> Asker<'a> {
         let known = tenant.and_then(|id| self.tenants.find(id));
-        let configured = known.is_some_and(|ix| self.tenants.get(ix).origin() != Origin::Default);
-        // Jobs without a tenant are the operator's own.
-        let is_default = tenant.is_some_and(|id| *id == TenantId::default_tenant());
-        Asker { tenant, configured: configured || is_default }
+        let configured = match known {
+            Some(ix) => self.tenants.get(ix).asker().configured,
+            None => tenant.is_some_and(is_default),
+        };
+        Asker { tenant, configured }
     }
+}
+
+impl Tenant {
+    pub(crate) fn asker(&self) -> Asker<'_> {
+        let configured = self.origin() != Origin::Default || is_default(&self.id);
+        Asker { tenant: Some(&self.id), configured }
+    }
+}
+
+/// Jobs without a tenant are the operator's own.
+fn is_default(tenant: &TenantId) -> bool {
+    *tenant == TenantId::default_tenant()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const OPERATOR: Asker<'_> = Asker { tenant: None, configured: false };
 
     fn tenant(number: usize) -> TenantId {
         TenantId::parse(&format!("t{number}")).unwrap()
@@ -215,11 +233,11 @@ mod tests {
         counter.check(configured(&late)).unwrap();
         counter.add(Some(&late));
         counter.check(configured(&tenant(1_001))).unwrap_err();
-        counter.check(OPERATOR).unwrap();
+        counter.check(Asker::OPERATOR).unwrap();
         counter.add(None);
-        counter.check(OPERATOR).unwrap_err();
+        counter.check(Asker::OPERATOR).unwrap_err();
         counter.remove(Some(&tenant(1)));
-        counter.check(OPERATOR).unwrap();
+        counter.check(Asker::OPERATOR).unwrap();
         counter.check(invented(&tenant(1))).unwrap_err();
     }
 

@@ -48,7 +48,8 @@ impl Engine {
             return Home { queue, tenant, shard };
         }
         self.label_queue(queue);
-        let meter = self.meters.of(&class.tenant, &class.queue);
+        let asker = self.tenants.get(tenant).asker();
+        let meter = self.meters.of(asker, &class.tenant, &class.queue);
         let shard = self.shards.add(queue, tenant, meter, self.now.mono);
         self.queues.get_mut(queue).shards += 1;
         let paused = &self.tenants.get(tenant).row.paused;

@@ -60,6 +60,8 @@ pub struct Config {
 /// Caps on what all tenants share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
+    /// Tenants that are known, configured or not. Only those that are not may be refused.
+    pub tenants: usize,
     pub queues: Cap,
     /// Of unfinished jobs; ten times as many with finished jobs that are kept.
     pub classes: Cap,
@@ -80,6 +82,7 @@ impl Default for Caps {
     fn default() -> Self {
         let cap = |total, per_tenant| Cap { total, per_tenant };
         Self {
+            tenants: 200_000,
             queues: cap(10_000, 1_000),
             classes: cap(1_000_000, 10_000),
             rate_limits: cap(100_000, 1_000),

@@ -103,6 +103,8 @@ pub struct Claimed {
     /// Its reservation, and whether the job itself asked for it.
     pub reserved_ms: u64,
     pub own_reservation: bool,
+    /// The job asks for a longer one than its worker may have.
+    pub reservation_cut: bool,
     pub worker: Option<WorkerId>,
 }
 

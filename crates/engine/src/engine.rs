@@ -11,6 +11,7 @@ use rota_model::{
 use crate::account_watch::AccountWatch;
 use crate::active::{Active, Actives};
 use crate::admission::{RoomChecks, WaitingEnqueues};
+use crate::caps::Asker;
 use crate::classes::Classes;
 use crate::command::later;
 use crate::commands::OpenIntervals;
@@ -245,6 +246,7 @@ impl Engine {
             return Ok(ix);
         }
         let owner = Self::maker_of(name, by);
+        self.check_tenant(owner.as_ref())?;
         self.queues.check_cap(self.asker(owner.as_ref()), 0, 1)?;
         if let Some(id) = &owner {
             self.meet_tenant(id);
@@ -299,7 +301,7 @@ impl Engine {
         }
         for (name, pool) in self.config.pools.clone() {
             pool.queues.iter().for_each(|queue| {
-                self.meters.give_queue_label(queue, true);
+                self.meters.give_queue_label(queue, Asker::OPERATOR);
             });
             let change = PoolChange { origin: Origin::File, config: Some(pool), active: 0 };
             self.scheduler.reconfigured(Reconfigured::Pool(name, change));
@@ -307,7 +309,7 @@ impl Engine {
         for (key, numbers) in self.config.limits.clone() {
             let queue = key.strip_prefix("queue:").and_then(|name| QueueName::stored(name).ok());
             if let Some(queue) = queue {
-                self.meters.give_queue_label(&queue, true);
+                self.meters.give_queue_label(&queue, Asker::OPERATOR);
             }
             let ix = self.scheduler.limit(&Partition { key, tenant: None });
             let row = LimitRow { declared: Some(numbers), from_file: true, ..LimitRow::default() };

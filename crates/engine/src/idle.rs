@@ -85,6 +85,7 @@ impl Engine {
         self.room_checks.remove(ix);
         self.scheduler.remove_queue(ix);
         self.queues.remove(ix);
+        self.meters.queue_gone(&name);
         true
     }
 
@@ -137,8 +138,10 @@ impl Engine {
         if !self.is_long_ago(used_at) {
             return;
         }
-        self.queues.get_mut(queue).shards -= 1;
-        self.meters.release(meter);
+        let queue = self.queues.get_mut(queue);
+        queue.shards -= 1;
+        let keep_label = queue.exists && queue.row.settings != QueueSettings::default();
+        self.meters.release(meter, keep_label);
         self.scheduler.remove_shard(ix);
         self.shards.remove(ix);
     }

@@ -60,6 +60,13 @@ impl Engine {
             let about = self.classes.slot(class).class.clone();
             let gates = self.gates_for(&about);
             self.scheduler.reconfigured(Reconfigured::Gates(class, gates));
+            let limits = self.scheduler.limits();
+            for gate in self.scheduler.own_gates(class) {
+                let limit = limits.gate(*gate).limit;
+                if limits.limit(limit).partition.tenant.is_none() {
+                    self.limit_watch.has_job_of(limit, &about.tenant);
+                }
+            }
         }
     }
 

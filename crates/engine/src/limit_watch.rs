@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rota_model::TenantId;
+
 use crate::scheduler::limits::LimitIx;
 use crate::{Strategy, Times};
 
@@ -12,6 +14,8 @@ pub(crate) struct LimitWatch(BTreeMap<LimitIx, Watched>);
 struct Watched {
     exceeded: [u64; Strategy::ALL.len()],
     waits: Option<Box<Times>>,
+    /// The tenant whose job first had the key, if tenants share it.
+    first_tenant: Option<TenantId>,
 }
 
 impl LimitWatch {
@@ -23,6 +27,15 @@ impl LimitWatch {
     pub fn released(&mut self, limit: LimitIx, waited: u64) {
         let waits = &mut self.0.entry(limit).or_default().waits;
         waits.get_or_insert_with(|| Box::new(Times::of_waits())).record(waited);
+    }
+
+    pub fn has_job_of(&mut self, limit: LimitIx, tenant: &TenantId) {
+        let first = &mut self.0.entry(limit).or_default().first_tenant;
+        first.get_or_insert_with(|| tenant.clone());
+    }
+
+    pub fn first_tenant(&self, limit: LimitIx) -> Option<&TenantId> {
+        self.0.get(&limit)?.first_tenant.as_ref()
     }
 
     /// Times that jobs began to wait, by [`Strategy`].

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rota_model::cron::Schedule;
-use rota_model::mutation::{Counts, HistoryRow, Kind, Period};
+use rota_model::mutation::{Counts, HistoryRow, Kind, Mutation, Period};
 use rota_model::{
     Class, ClassId, CronName, IdKey, Live, Millis, PoolName, QueueName, Seq, State, TenantId,
     WorkerId,
@@ -17,7 +17,7 @@ use crate::cron::{Cron, CronRow};
 use crate::journal::{DispatchState, Entry, RotationState};
 use crate::queue::QueueRow;
 use crate::scheduler::limits::{LimitRow, LimitState, Partition};
-use crate::scheduler::{PoolChange, PoolRow, Reconfigured, Size, Waiting};
+use crate::scheduler::{PoolChange, PoolRow, Reconfigured, RotationKey, Size, Waiting};
 use crate::tenant::{TenantIx, TenantRow, TenantState};
 use crate::timers::Timer;
 use crate::worker::{Worker, WorkerRow};
@@ -215,12 +215,19 @@ impl Restore {
                 engine.remember_shared_turn(ix, &rotation, level, tag, state.as_of);
             }
         }
+        // Rows of pools and queues that are gone.
+        let mut stale = Vec::new();
         for (name, state) in &self.rotation_states {
             engine.journal.complete_to(name, state.as_of);
             engine.remember_rotation(name, state);
+            if RotationKey::parse(name).is_none_or(|key| !engine.has_rotation(&key)) {
+                stale.push(Mutation::Remove(Kind::RotationState, name.as_str().into()));
+            }
         }
         for (name, state) in &self.dispatch_states {
-            engine.remember_dispatches(name, state);
+            if !engine.remember_dispatches(name, state) {
+                stale.push(Mutation::Remove(Kind::DispatchState, name.as_str().into()));
+            }
         }
         engine.journal.minutes.begin_replay(last_commit);
         for (number, entry) in std::mem::take(&mut self.entries) {
@@ -235,6 +242,7 @@ impl Restore {
         engine.scheduler.begin(|name| queues.find(name));
         engine.find_idle_limits();
         engine.out = Default::default();
+        engine.out.mutations = stale;
         engine.end_minutes(&mut self.hours);
         for ((hour, name), interval) in &self.hours {
             let queue = engine.queues.find(name);

@@ -10,6 +10,12 @@ pub struct Cap {
 }
 
 impl Cap {
+    /// For labels of metrics: one tenant may have half of them.
+    #[must_use]
+    pub fn of_labels(total: usize) -> Self {
+        Cap { total, per_tenant: total.div_ceil(2) }
+    }
+
     /// Both bounds multiplied by `n`.
     #[must_use]
     pub fn times(self, n: usize) -> Self {

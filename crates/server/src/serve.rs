@@ -139,6 +139,7 @@ fn caps(settings: &Settings) -> Caps {
     let (limits, waiting) = (&settings.limits, settings.waiting());
     let cap = |total, per_tenant| Cap { total, per_tenant };
     Caps {
+        tenants: limits.tenants,
         queues: cap(limits.queues, limits.queues_per_tenant),
         classes: cap(limits.classes, limits.classes_per_tenant),
         rate_limits: cap(limits.rate_limits, limits.rate_limits_per_tenant),

@@ -65,6 +65,9 @@ settings! {
             "Most distinct queues.";
         queues_per_tenant: usize = number(1..=10_000_000), "1000",
             "Most queues that one tenant may have made.";
+        tenants: usize = number(1..=10_000_000), "200000",
+            "Most tenants known at once. Beyond that, requests of tenants that are neither known nor configured \
+            are refused; the last twentieth is for tenants that are configured, who are never refused.";
         classes: usize = number(1..=100_000_000), "1000000",
             "Most classes of unfinished jobs. A class is a tenant, queue, job type, priority and execution \
             policy. Classes of finished jobs that are kept may be ten times as many.";

@@ -251,3 +251,19 @@ fn waiting_enqueues_of_a_tenant_are_capped() {
     });
     assert_eq!(refused, 429);
 }
+
+#[test]
+fn invented_tenants_are_refused_when_there_are_too_many() {
+    let server = start(&[("ROTA_LIMITS_TENANTS", "20")]);
+    let send = |tenant: &str| server.post("/ojs/v1/jobs", of(tenant, "q"));
+    let accepted = (0..30).take_while(|n| send(&format!("t{n}")).status == 201).count();
+    assert!((15..20).contains(&accepted), "{accepted}");
+    let reply = send("new");
+    assert_eq!(retry_after(&reply), 60);
+    let error = reply.expect_error(422, "invalid_request");
+    assert_has(&error["details"], json!({"tenant_id": "new", "limit": 20}));
+    assert!(text(&error["message"]).contains("limits.tenants"), "{error}");
+    send("t0").expect(201);
+    put_tenant(&server, "new", json!({"fairness_weight": 2}));
+    send("new").expect(201);
+}

@@ -162,3 +162,28 @@ fn a_caller_that_asks_for_another_tenants_events_finds_none() {
         assert_eq!(found(another), Vec::<serde_json::Value>::new(), "{another}");
     }
 }
+
+#[test]
+fn a_burst_of_another_tenant_that_pushes_events_out_leaves_a_notice() {
+    let server = start(&[("ROTA_EVENTS_CAPACITY", "50")]);
+    enqueue_many(&server, &of("acme", "q"), 3);
+    let acme = caller(&server, "acme");
+    let read = |cursor: &serde_json::Value| {
+        let after = cursor.as_str().map_or_else(String::new, |id| format!("?after={id}"));
+        let page = acme.get(&format!("/ojs/v1/events{after}")).expect(200);
+        (list(&page["events"]).len(), page["gap"].clone(), page["cursor"].clone())
+    };
+    let (seen, gap, first) = read(&json!(null));
+    assert_eq!((seen, gap), (3, json!(false)));
+    enqueue_many(&server, &of("acme", "q"), 1);
+    enqueue_many(&server, &of("beta", "q"), 40);
+    let (seen, gap, second) = read(&first);
+    assert_eq!((seen, gap), (1, json!(false)));
+    enqueue_many(&server, &of("beta", "q"), 40);
+    // Nothing of acme's was lost behind the second cursor, and something behind the first.
+    let (seen, gap, third) = read(&second);
+    assert_eq!((seen, gap), (0, json!(false)));
+    let (seen, gap, _) = read(&first);
+    assert_eq!((seen, gap), (0, json!(true)));
+    assert_eq!(read(&third).1, json!(false));
+}

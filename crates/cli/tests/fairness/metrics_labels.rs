@@ -37,8 +37,12 @@ fn the_first_queues_have_their_own_label_and_keep_it() {
         enqueue_many(&server, &of("acme", &format!("q{number}")), 1);
     }
     let labels = [("tenant_id", "acme"), ("queue", "_other")];
-    await_metric(&server, "ojs_tenant_queue_depth", &labels, 3.0);
-    assert_eq!((depth(&server, "q8"), depth(&server, "q9")), (Some(1.0), None));
+    await_metric(&server, "ojs_tenant_queue_depth", &labels, 7.0);
+    assert_eq!((depth(&server, "q4"), depth(&server, "q5")), (Some(1.0), None));
+    // Others have labels too.
+    enqueue_many(&server, &of("beta", "theirs"), 1);
+    let labels = [("tenant_id", "beta"), ("queue", "theirs")];
+    await_metric(&server, "ojs_tenant_queue_depth", &labels, 1.0);
     // One that an operator configures before it has jobs has a label, also after a restart.
     bound(&server, "mine", json!({"max_depth": 10}));
     enqueue_many(&server, &of("acme", "mine"), 2);
@@ -46,7 +50,7 @@ fn the_first_queues_have_their_own_label_and_keep_it() {
         let labels = [("tenant_id", "acme"), ("queue", "mine")];
         await_metric(&server, "ojs_tenant_queue_depth", &labels, 2.0);
         assert_eq!(metric(&server, "ojs_backpressure_pressure", &[("queue", "mine")]), Some(0.2));
-        assert_eq!(depth(&server, "_other"), Some(3.0));
+        assert_eq!(depth(&server, "_other"), Some(7.0));
         assert_eq!(metric(&server, "ojs_scheduling_dispatch_ratio", &[("queue", "q9")]), None);
         server.restart();
     }
@@ -64,6 +68,24 @@ fn keys_beyond_the_bound_are_counted_together() {
     ["a", "b"].iter().for_each(|key| busy(key));
     await_metric(&server, "ojs_rate_limit_waiting", &[("key", "_other")], 4.0);
     await_metric(&server, "ojs_rate_limit_active", &[("key", "first")], 1.0);
+}
+
+#[test]
+fn one_tenants_keys_leave_labels_to_others() {
+    let server = start(&[("ROTA_METRICS_LABELS", "20")]);
+    let busy = |tenant: &str, key: &str| {
+        let mut job = of(tenant, "q");
+        job["rate_limit"] = json!({"key": key, "concurrency": 1});
+        enqueue_many(&server, &job, 2);
+    };
+    for number in 10..40 {
+        busy("greedy", &format!("k{number}"));
+    }
+    await_metric(&server, "ojs_rate_limit_waiting", &[("key", "k19")], 2.0);
+    await_metric(&server, "ojs_rate_limit_waiting", &[("key", "_other")], 40.0);
+    busy("beta", "zz");
+    await_metric(&server, "ojs_rate_limit_waiting", &[("key", "zz")], 2.0);
+    await_metric(&server, "ojs_rate_limit_waiting", &[("key", "k19")], 2.0);
 }
 
 #[test]

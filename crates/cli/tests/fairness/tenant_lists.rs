@@ -58,6 +58,17 @@ fn jobs_are_listed_for_their_tenant() {
 }
 
 #[test]
+fn pages_of_tenants_by_number_end_somewhere() {
+    let server = shared();
+    for query in ["page=999999", "page=1002&per_page=100", "page=999999&sort=depth"] {
+        let path = format!("/ojs/v1/admin/tenants?{query}");
+        let error = server.get(&path).expect_error(422, "invalid_request");
+        assert_eq!(error["details"]["field"], "page", "{error}");
+    }
+    server.get("/ojs/v1/admin/tenants?page=1001&per_page=100").expect(200);
+}
+
+#[test]
 fn bulk_operations_touch_only_the_tenants_jobs() {
     let server = shared();
     let (acme, beta, queue) = filled(&server);

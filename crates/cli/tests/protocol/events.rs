@@ -160,6 +160,17 @@ fn reading_on_with_the_cursor_gives_each_event_once() {
 }
 
 #[test]
+fn unknown_parameters_are_refused() {
+    let server = Server::start();
+    let id = server.enqueue(job_on("q"));
+    for path in ["events", "events/stream", "queues/q/events", &format!("jobs/{id}/events")] {
+        let reply = server.get(&format!("/ojs/v1/{path}?tpyes=job.started"));
+        let error = reply.expect_error(400, "invalid_request");
+        assert_eq!(error["details"]["field"], "tpyes", "{error}");
+    }
+}
+
+#[test]
 fn events_are_filtered_by_type_queue_and_job_type() {
     let server = Server::start();
     for (queue, kind) in [("a", "x.one"), ("b", "x.two"), ("a", "x.two")] {

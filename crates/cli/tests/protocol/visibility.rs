@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::shorthand::{ack, fresh_queue, heartbeat, job_with, now_ms, quick_retry, take};
 use crate::shorthand::{take_with, try_ack};
-use crate::support::Server;
+use crate::support::{JSON, Server};
 
 const BEATS: [&str; 4] =
     ["--workers-heartbeat-timeout", "300ms", "--workers-heartbeat-interval", "100ms"];
@@ -107,6 +107,29 @@ fn the_jobs_own_visibility_timeout_wins_over_the_fetchs() {
     let job = take_with(&server, &queue, json!({"visibility_timeout_ms": 60_000}));
     assert_eq!(job["visibility_timeout_ms"], 120);
     server.wait_for_state(&id, "available");
+}
+
+#[test]
+fn a_reservation_that_the_server_cuts_is_told_as_it_is() {
+    let server = Server::start_with(&["--tenancy-max-visibility-timeout", "10s"]);
+    let queue = fresh_queue();
+    let header = [JSON, ("X-OJS-Tenant", "acme")];
+    let ask = json!({"queues": [queue]}).to_string();
+    for asked in [json!({"visibility_timeout_ms": 60_000}), json!({"visibility_timeout": "PT1M"})] {
+        let mut job = job_with(&queue, asked.clone());
+        job["args"] = json!([{"visibility_timeout_ms": 5, "a": "b,\"c"}]);
+        job["meta"] = json!({"tenant_id": "acme"});
+        server.enqueue(job.clone());
+        server.enqueue(job.clone());
+        let fetch = "/ojs/v1/workers/fetch";
+        let reply = server.send("POST", fetch, &header, Some(ask.as_bytes())).expect(200);
+        let own = &reply["jobs"][0];
+        assert_eq!(own["visibility_timeout_ms"], 10_000, "{own}");
+        assert_eq!((&own["args"], &own["type"]), (&job["args"], &job["type"]));
+        // Workers of operators may have them for as long as they ask.
+        let shared = take(&server, &queue);
+        assert_eq!(shared["visibility_timeout_ms"], 60_000, "{shared}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use rota_model::envelope::NewJob;
 use rota_model::{Class, QueueName, TenantId};
 
 use crate::caps::InUse;
-use crate::{CapReached, Capped, Engine};
+use crate::{Cap, CapReached, Capped, Engine};
 
 /// Classes that are known only by finished jobs that are kept, for each that may have living ones.
 const KEPT_FOR_EACH: usize = 10;
@@ -15,8 +15,41 @@ impl Engine {
     /// Whether the queues and classes that these jobs need fit. Asked for every job, before the first
     /// is accepted.
     pub(super) fn check_caps(&self, jobs: &[NewJob]) -> Result<(), CapReached> {
+        self.check_new_tenants(jobs)?;
         self.check_queues(jobs)?;
         self.check_classes(jobs.iter().map(|job| &job.class))
+    }
+
+    /// Whether the tenants of these jobs fit. Most servers have few, so that nothing need be counted.
+    fn check_new_tenants(&self, jobs: &[NewJob]) -> Result<(), CapReached> {
+        let total = self.config.caps.tenants;
+        if self.tenants.len() + jobs.len() <= total - total / 10 {
+            return Ok(());
+        }
+        let mut new = BTreeSet::new();
+        for id in jobs.iter().map(|job| &job.class.tenant) {
+            if self.tenants.find(id).is_none() && !new.contains(id) {
+                self.check_new_tenant(id, new.len())?;
+                new.insert(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there may be something of this tenant, which may have to become known for it.
+    pub(crate) fn check_tenant(&self, id: Option<&TenantId>) -> Result<(), CapReached> {
+        let unknown = id.filter(|id| self.tenants.find(id).is_none());
+        unknown.map_or(Ok(()), |id| self.check_new_tenant(id, 0))
+    }
+
+    fn check_new_tenant(&self, id: &TenantId, others: usize) -> Result<(), CapReached> {
+        let asker = self.asker(Some(id));
+        if asker.configured {
+            return Ok(());
+        }
+        let cap = Cap { total: self.config.caps.tenants, per_tenant: 1 };
+        let used = InUse { own: 0, all: self.tenants.len() + others };
+        used.check(cap, Capped::Tenants, asker, 1)
     }
 
     fn check_queues(&self, jobs: &[NewJob]) -> Result<(), CapReached> {

@@ -140,7 +140,10 @@ impl Engine {
                     && tenant.as_ref().is_none_or(|id| job.class.tenant == *id)
             };
             if let Some(job) = jobs.iter().find(is_rejected) {
-                let meter = self.meters.of(&job.class.tenant, queue);
+                let asker = self.asker(Some(&job.class.tenant));
+                let known = self.meters.find(&job.class.tenant, queue);
+                let meter =
+                    known.unwrap_or_else(|| self.meters.of(asker, &job.class.tenant, queue));
                 self.meters.at(meter).rejected += 1;
                 let (queue, depth, bound) = (queue.clone(), *depth, *bound);
                 let class = job.class.clone().into();

@@ -22,6 +22,7 @@ struct Skip {
 fn why_skipped(obstacle: &Obstacle) -> &'static str {
     let Obstacle::Refused(Refusal::CapReached(reached)) = obstacle else { return "quota_exceeded" };
     match reached.capped {
+        Capped::Tenants => "too_many_tenants",
         Capped::Queues => "too_many_queues",
         Capped::Classes | Capped::KeptClasses => "too_many_classes",
         _ => "quota_exceeded",

@@ -137,6 +137,7 @@ impl Engine {
             own_timeout: own_timeout.is_some(),
             reserved_ms,
             own_reservation: own_reservation.is_some(),
+            reservation_cut: own_reservation.is_some_and(|own| own > reserved_ms),
             worker,
         })
     }

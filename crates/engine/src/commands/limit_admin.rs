@@ -79,7 +79,10 @@ impl Engine {
     fn check_limit_cap(&self, ix: LimitIx, row: &LimitRow) -> Result<(), CapReached> {
         let known = &self.scheduler.limits().limit(ix).row;
         match known.written().is_none() && row.written().is_some() {
-            true => self.limit_owners.check_cap(self.asker(row.owner.as_ref())),
+            true => {
+                self.check_tenant(row.owner.as_ref())?;
+                self.limit_owners.check_cap(self.asker(row.owner.as_ref()))
+            }
             false => Ok(()),
         }
     }

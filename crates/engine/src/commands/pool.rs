@@ -24,6 +24,7 @@ impl Engine {
         self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
         self.make_pool_accounts();
         self.tell_rebalanced(&name, known.as_ref());
+        self.refuse_lost_queues(&name);
         self.wake_all();
         let pool = Box::new(self.pool_view(&name).expect("the pool was just put"));
         Reply::Pool { pool, created: known.is_none() }
@@ -41,6 +42,7 @@ impl Engine {
             self.pool_watch.forget(name);
         }
         self.tell_rebalanced(name, Some(&pool.config));
+        self.refuse_lost_queues(name);
         self.wake_all();
         Reply::Pool { pool: Box::new(pool), created: false }
     }

@@ -130,6 +130,9 @@ impl Engine {
 
     /// One tenant's part of a queue is handed out no more, or again.
     pub(crate) fn pause_shard(&mut self, id: &TenantId, queue: &QueueName, pause: bool) -> Reply {
+        if let Err(reached) = self.check_tenant(Some(id)) {
+            return Reply::Refused(reached.into());
+        }
         let queue_ix = match self.queue_ix(queue, Some(id)) {
             Ok(ix) => ix,
             Err(refusal) => return Reply::Refused(refusal),

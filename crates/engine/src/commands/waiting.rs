@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rota_model::{PoolName, QueueStrategy, WorkerId};
 
 use crate::scheduler::{Reconfigured, Waits};
-use crate::{Claimed, Engine, Fetch, Reply, WaiterId};
+use crate::{Claimed, Engine, Fetch, Refusal, Reply, WaiterId};
 
 impl Engine {
     pub(crate) fn wait_for_job(&mut self, id: WaiterId, fetch: Fetch, deadline: u64) {
@@ -64,6 +64,24 @@ impl Engine {
             self.wait_for_job(id, fetch, deadline);
             let queues = &self.queues;
             self.scheduler.may_be_served(id, |name| queues.find(name));
+        }
+    }
+
+    /// A pool has other queues than before. Fetches that wait for one that it has no more are refused, as
+    /// they would be by now.
+    pub(crate) fn refuse_lost_queues(&mut self, name: &PoolName) {
+        for id in self.scheduler.fetches().ids() {
+            let Some(waiter) = self.scheduler.fetches().get(id) else { continue };
+            let Some(pool) = self.scheduler.pools().get(name) else { return };
+            let fetch = &waiter.fetch;
+            if fetch.pool.clone().or_else(|| self.pool_of(fetch)).as_ref() != Some(name) {
+                continue;
+            }
+            if let Some(queue) = fetch.queues.iter().find(|queue| !pool.has(queue)) {
+                let refusal = Refusal::NotInPool { pool: name.clone(), queue: queue.clone() };
+                self.remove_waiter(id);
+                self.out.woken.push((id, Reply::Refused(refusal)));
+            }
         }
     }
 
@@ -135,14 +153,5 @@ impl Engine {
     fn remove_waiter(&mut self, id: WaiterId) -> Option<Fetch> {
         let queues = &self.queues;
         self.scheduler.stop_waiting(id, |name| queues.find(name))
-    }
-
-    /// A pool is gone: nothing is remembered of how its queues took turns.
-    pub(crate) fn forget_rotations(&mut self, pool: &PoolName) {
-        for key in self.scheduler.rotations_of(pool) {
-            self.scheduler.drop_rotation(&key);
-            self.forget_shared_dispatches(&key);
-            self.journal.rotation_gone(&key);
-        }
     }
 }

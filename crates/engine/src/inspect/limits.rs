@@ -51,6 +51,10 @@ pub struct LimitMeter {
     pub name: LimitName,
     /// Its tenant has a label of its own.
     pub labelled: bool,
+    /// Who has the label that it takes; `None` is an operator.
+    pub owner: Option<TenantId>,
+    /// The owner is configured, so nobody has just invented it.
+    pub configured: bool,
     pub active: u64,
     pub waiting: u64,
     /// By [`Strategy`], since the process began.
@@ -135,6 +139,8 @@ impl Engine {
     pub fn limit_meters(&self, after: Option<&LimitName>, most: usize) -> Vec<LimitMeter> {
         let meter = |(ix, limit): (LimitIx, &Limit)| LimitMeter {
             name: LimitName::of(limit),
+            owner: self.key_owner(ix, limit).cloned(),
+            configured: self.asker(self.key_owner(ix, limit)).configured,
             labelled: limit.partition.tenant.as_ref().is_some_and(|id| self.meters.has_label(id)),
             active: limit.active,
             waiting: self.waiting_for(ix),
@@ -142,6 +148,13 @@ impl Engine {
             waits: self.limit_watch.waits(ix),
         };
         self.limits_from(after, "").take(most).map(meter).collect()
+    }
+
+    /// Whose key it is: the tenant's that has it for itself, or declared it, or whose job had it first.
+    fn key_owner<'a>(&'a self, ix: LimitIx, limit: &'a Limit) -> Option<&'a TenantId> {
+        let row = &limit.row;
+        let own = limit.partition.tenant.as_ref().or(row.owner.as_ref());
+        own.or_else(|| self.limit_watch.first_tenant(ix).filter(|_| row.declared.is_none()))
     }
 
     fn limits_from<'a>(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rota_model::TenantId;
 
 use super::tenants::part;
+use crate::caps::Asker;
 use crate::meters::Label;
 use crate::queue::{Queue, QueueIx};
 use crate::{Engine, Meter, QueueSettings};
@@ -76,7 +77,7 @@ impl Engine {
         let queue = self.queues.get(ix);
         let configured = queue.row.settings != QueueSettings::default();
         if queue.shards == 0 && configured && !self.config.queues_per_tenant {
-            self.meters.give_queue_label(&queue.name, true);
+            self.meters.give_queue_label(&queue.name, Asker::OPERATOR);
         }
     }
 
@@ -86,12 +87,13 @@ impl Engine {
         let configured = |queue: &&Queue| queue.row.settings != QueueSettings::default();
         if !self.config.queues_per_tenant {
             for queue in self.queues.iter().filter(configured) {
-                self.meters.give_queue_label(&queue.name, true);
+                self.meters.give_queue_label(&queue.name, Asker::OPERATOR);
             }
         }
         for shard in self.shards.iter_mut() {
-            let tenant = &self.tenants.get(shard.tenant).id;
-            shard.meter = self.meters.of(tenant, &self.queues.get(shard.queue).name);
+            let tenant = self.tenants.get(shard.tenant);
+            let queue = &self.queues.get(shard.queue).name;
+            shard.meter = self.meters.of(tenant.asker(), &tenant.id, queue);
             self.meters.at(shard.meter).jobs.add(&shard.jobs);
         }
     }

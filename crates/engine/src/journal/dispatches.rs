@@ -96,7 +96,7 @@ impl Engine {
     }
 
     /// A pool or set has no account any more. Its row goes when it is next written out.
-    pub(crate) fn forget_shared_dispatches(&mut self, key: &RotationKey) {
+    pub(super) fn forget_shared_dispatches(&mut self, key: &RotationKey) {
         if self.account_watch.forget_shared(key) {
             self.dispatches_changed(Dispatcher::Shared(key.clone()), self.journal.number);
         }
@@ -124,14 +124,19 @@ impl Engine {
         self.out.mutations.push(Mutation::Remove(Kind::DispatchState, name.into()));
     }
 
-    /// What was written out, as a start finds it.
-    pub(crate) fn remember_dispatches(&mut self, name: &str, state: &DispatchState) {
+    /// A pool is gone, and with it what is on disk of its last minute.
+    pub(crate) fn forget_pool_dispatches(&mut self, pool: &PoolName) {
+        self.forget_dispatcher(&Dispatcher::Pool(pool.clone()));
+    }
+
+    /// What was written out, as a start finds it. `false` if it is of something that is gone.
+    pub(crate) fn remember_dispatches(&mut self, name: &str, state: &DispatchState) -> bool {
         self.journal.complete_to(&as_of_name(name), state.as_of);
-        if let Some(dispatcher) = self.dispatcher(name) {
-            state.minute.slots().for_each(|(slot, counts)| {
-                self.add_past_dispatches(&dispatcher, slot, counts);
-            });
-        }
+        let Some(dispatcher) = self.dispatcher(name) else { return false };
+        state.minute.slots().for_each(|(slot, counts)| {
+            self.add_past_dispatches(&dispatcher, slot, counts);
+        });
+        true
     }
 
     pub(super) fn replay_dispatches(
@@ -184,7 +189,8 @@ impl Engine {
             return self.queues.find(queue).map(Dispatcher::Elsewhere);
         }
         if let Some(rotation) = name.strip_prefix("shared/") {
-            return RotationKey::parse(rotation).map(Dispatcher::Shared);
+            let key = RotationKey::parse(rotation).filter(|key| self.has_rotation(key));
+            return key.map(Dispatcher::Shared);
         }
         let pool = PoolName::parse(name.strip_prefix("pool/")?).ok()?;
         self.scheduler.pools().get(&pool).is_some().then_some(Dispatcher::Pool(pool))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use rota_model::mutation::{Kind, Mutation};
-use rota_model::{QueueName, QueueStrategy, Weight};
+use rota_model::{PoolName, QueueName, QueueStrategy, Weight};
 use serde::{Deserialize, Serialize};
 
 use super::text::end_list;
@@ -118,6 +118,22 @@ impl Journal {
 }
 
 impl Engine {
+    /// A pool is gone: nothing is remembered of how its queues took turns and what it handed out.
+    pub(crate) fn forget_rotations(&mut self, pool: &PoolName) {
+        for key in self.scheduler.rotations_of(pool) {
+            self.scheduler.drop_rotation(&key);
+            self.forget_shared_dispatches(&key);
+            self.journal.rotation_gone(&key);
+            // Those in the journal's list go later, and a process that ends before leaves them behind.
+            let rows = [
+                Mutation::Remove(Kind::RotationState, key.name().into()),
+                Mutation::Remove(Kind::DispatchState, format!("shared/{}", key.name()).into()),
+            ];
+            self.out.mutations.extend(rows);
+        }
+        self.forget_pool_dispatches(pool);
+    }
+
     pub(super) fn write_rotations(&mut self, out: &mut String) {
         for key in self.scheduler.take_forgotten_rotations() {
             self.journal.rotation_gone(&key);
@@ -148,9 +164,19 @@ impl Engine {
         Some(SetState { strategy, queues: queues.into_iter().map(name).collect() })
     }
 
+    /// Its pool, if it is one's, was not deleted.
+    pub(crate) fn has_rotation(&self, key: &RotationKey) -> bool {
+        match key {
+            RotationKey::Pool(pool, _) => self.scheduler.pools().get(pool).is_some(),
+            RotationKey::Set(_) => true,
+        }
+    }
+
     /// How queues took turns.
     pub(crate) fn remember_rotation(&mut self, name: &str, state: &RotationState) {
-        let Some(key) = RotationKey::parse(name) else { return };
+        let Some(key) = RotationKey::parse(name).filter(|key| self.has_rotation(key)) else {
+            return;
+        };
         let tags = state.tags.iter().map(|(queue, tag)| (queue.clone(), *tag));
         self.scheduler.restore_rotation(key.clone(), state.round, tags);
         self.scheduler.restore_rounds(key.clone(), state.since, &state.rounds);

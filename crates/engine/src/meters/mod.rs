@@ -6,11 +6,12 @@ mod meter;
 mod recent;
 mod times;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rota_model::{Millis, PoolName, QueueName, TenantId};
+use rota_model::{Cap, Millis, PoolName, QueueName, TenantId};
 
+use crate::caps::{Asker, CapCounter, Capped};
 pub(crate) use last_minute::{LastMinute, SLOT_MS, SLOTS, slot_of};
 pub use meter::Meter;
 pub(crate) use recent::{Recent, Sum};
@@ -56,16 +57,24 @@ impl Default for MetricBounds {
     }
 }
 
+/// A queue with a label of its own.
+#[derive(Default)]
+struct LabelledQueue {
+    /// Whose jobs it got the label for; `None` if an operator has configured the queue.
+    tenant: Option<TenantId>,
+    /// Meters that have its label.
+    meters: usize,
+}
+
 pub(crate) struct Meters {
     bounds: MetricBounds,
     labels: Vec<Label>,
     /// A tenant keeps its label when it is forgotten and comes back: a series that changes hands
     /// tells nothing.
     by_tenant: BTreeMap<TenantId, LabelIx>,
-    /// Queues with a label of their own, which they keep.
-    queues: BTreeSet<Arc<str>>,
-    /// Those of them that had no settings when they got it.
-    unconfigured_queues: usize,
+    /// Names of queues with a label of their own, which they keep while there is something in them.
+    queues: BTreeMap<Arc<str>, LabelledQueue>,
+    queue_labels: CapCounter,
     all: Vec<Meter>,
     free: Vec<MeterIx>,
     starts: LastMinute<i64>,
@@ -78,8 +87,8 @@ impl Meters {
             bounds,
             labels: vec![other],
             by_tenant: BTreeMap::new(),
-            queues: BTreeSet::new(),
-            unconfigured_queues: 0,
+            queues: BTreeMap::new(),
+            queue_labels: count_labels(bounds),
             all: Vec::new(),
             free: Vec::new(),
             starts: LastMinute::default(),
@@ -89,7 +98,7 @@ impl Meters {
     /// No queue has a label, and nothing was counted in any.
     pub fn forget_queues(&mut self) {
         self.queues.clear();
-        self.unconfigured_queues = 0;
+        self.queue_labels = count_labels(self.bounds);
         self.all.clear();
         self.free.clear();
         self.labels.iter_mut().for_each(|label| label.meters.clear());
@@ -114,37 +123,59 @@ impl Meters {
         self.by_tenant.contains_key(tenant)
     }
 
-    /// The queue's label. The first queues that come up get one of their own; the last tenth is kept
-    /// for queues that an operator has configured.
-    pub fn give_queue_label(&mut self, queue: &QueueName, configured: bool) -> QueueLabel {
-        let most = self.bounds.queues;
-        let fits =
-            self.queues.len() < most && (configured || self.unconfigured_queues < most - most / 10);
-        if fits && self.queues.insert(queue.local().into()) && !configured {
-            self.unconfigured_queues += 1;
+    /// The queue's label, as [`Cap::of_labels`] allows: the first queues that come up get one of their own.
+    /// `None` as the asker's tenant is a queue that an operator has configured.
+    pub fn give_queue_label(&mut self, queue: &QueueName, asker: Asker<'_>) -> QueueLabel {
+        let known = self.queue_label(queue);
+        if known.is_some() || self.queue_labels.check(asker).is_err() {
+            return known;
         }
-        self.queue_label(queue)
+        let label: Arc<str> = queue.local().into();
+        let tenant = asker.tenant.cloned();
+        self.queue_labels.add(tenant.as_ref());
+        self.queues.insert(label.clone(), LabelledQueue { tenant, meters: 0 });
+        Some(label)
     }
 
     pub fn queue_label(&self, queue: &QueueName) -> QueueLabel {
-        self.queues.get(queue.local()).cloned()
+        self.queues.get_key_value(queue.local()).map(|(label, _)| label.clone())
+    }
+
+    /// The queue is gone. Its label may be given to another, unless an operator has configured the queue
+    /// or, in namespaces, others have one of that name.
+    pub fn queue_gone(&mut self, queue: &QueueName) {
+        self.give_label_back(queue.local());
+    }
+
+    fn give_label_back(&mut self, label: &str) {
+        let unused = |queue: &&LabelledQueue| queue.meters == 0 && queue.tenant.is_some();
+        if let Some(queue) = self.queues.get(label).filter(unused) {
+            self.queue_labels.remove(queue.tenant.as_ref());
+            self.queues.remove(label);
+        }
     }
 
     /// Where a tenant's jobs in a queue are counted, until it is released.
-    pub fn of(&mut self, tenant: &TenantId, queue: &QueueName) -> MeterIx {
+    pub fn of(&mut self, asker: Asker<'_>, tenant: &TenantId, queue: &QueueName) -> MeterIx {
         let ix = self.give_label(tenant);
-        let mut queue = self.give_queue_label(queue, false);
-        let label = &mut self.labels[ix.0 as usize];
         let in_use = self.all.len() - self.free.len();
-        if !label.meters.contains_key(&queue) && in_use >= self.bounds.pairs {
-            queue = None;
-        }
+        let label = &self.labels[ix.0 as usize];
+        let known =
+            self.queue_label(queue).filter(|known| label.meters.contains_key(&Some(known.clone())));
+        let queue = match known {
+            None if in_use < self.bounds.pairs => self.give_queue_label(queue, asker),
+            known => known,
+        };
+        let label = &mut self.labels[ix.0 as usize];
         if let Some(&meter) = label.meters.get(&queue) {
             self.all[meter.0 as usize].shards += 1;
             return meter;
         }
         let meter = self.free.pop().unwrap_or(MeterIx(self.all.len() as u32));
         label.meters.insert(queue.clone(), meter);
+        if let Some(labelled) = queue.as_ref().and_then(|name| self.queues.get_mut(name)) {
+            labelled.meters += 1;
+        }
         let fresh = Meter { shards: 1, ..Meter::new(ix, queue) };
         match self.all.get_mut(meter.0 as usize) {
             Some(free) => *free = fresh,
@@ -153,14 +184,29 @@ impl Meters {
         meter
     }
 
-    /// A tenant's part of a queue is gone. What was counted goes with the last that shared the meter.
-    pub fn release(&mut self, ix: MeterIx) {
+    /// Where they are counted already.
+    pub fn find(&self, tenant: &TenantId, queue: &QueueName) -> Option<MeterIx> {
+        let label = &self.labels[self.by_tenant.get(tenant)?.0 as usize];
+        label.meters.get(&self.queue_label(queue)).copied()
+    }
+
+    /// A tenant's part of a queue is gone. What was counted goes with the last that shared the meter, and
+    /// the queue's label with the last meter, unless it is to be kept.
+    pub fn release(&mut self, ix: MeterIx, keep_label: bool) {
         let meter = &mut self.all[ix.0 as usize];
         meter.shards -= 1;
-        if meter.shards == 0 {
-            meter.seen = false;
-            self.labels[meter.label.0 as usize].meters.remove(&meter.queue);
-            self.free.push(ix);
+        if meter.shards > 0 {
+            return;
+        }
+        meter.seen = false;
+        self.labels[meter.label.0 as usize].meters.remove(&meter.queue);
+        self.free.push(ix);
+        let Some(label) = meter.queue.take() else { return };
+        if let Some(queue) = self.queues.get_mut(&label) {
+            queue.meters -= 1;
+        }
+        if !keep_label {
+            self.give_label_back(&label);
         }
     }
 
@@ -222,6 +268,10 @@ impl Meters {
     }
 }
 
+fn count_labels(bounds: MetricBounds) -> CapCounter {
+    CapCounter::new(Capped::Queues, Cap::of_labels(bounds.queues))
+}
+
 impl Label {
     /// Of them, those of this label.
     pub fn starts(&self, now: Millis) -> u64 {
@@ -231,14 +281,20 @@ impl Label {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    fn invented(tenant: &TenantId) -> Asker<'_> {
+        Asker { tenant: Some(tenant), configured: false }
+    }
 
     #[test]
     fn the_first_tenants_keep_their_labels_and_the_rest_share_one() {
         let mut meters = Meters::new(MetricBounds { tenants: 2, ..MetricBounds::default() });
         let tenant = |name| TenantId::parse(name).unwrap();
         let queue = |name| QueueName::parse(name).unwrap();
-        let mut of = |name, on| meters.of(&tenant(name), &queue(on));
+        let mut of = |name, on| meters.of(invented(&tenant(name)), &tenant(name), &queue(on));
         let (a, b, c) = (of("a", "q"), of("b", "q"), of("c", "q"));
         assert_eq!((of("d", "q"), of("a", "q"), of("b", "q")), (c, a, b));
         assert_ne!(of("a", "r"), a);
@@ -254,19 +310,39 @@ mod tests {
     }
 
     #[test]
-    fn the_first_queues_keep_their_labels_and_the_rest_share_one() {
-        let bounds = MetricBounds { queues: 10, ..MetricBounds::default() };
+    fn a_tenant_has_labels_for_half_of_the_queues_and_leaves_the_rest_to_others() {
+        let bounds = MetricBounds { queues: 20, ..MetricBounds::default() };
         let mut meters = Meters::new(bounds);
-        let tenant = TenantId::parse("a").unwrap();
+        let tenants = ["a", "b", "c"].map(|name| TenantId::parse(name).unwrap());
         let queue = |number: usize| QueueName::parse(&format!("q{number}")).unwrap();
-        let of: Vec<_> = (0..12).map(|number| meters.of(&tenant, &queue(number))).collect();
-        assert_eq!(of.iter().collect::<BTreeSet<_>>().len(), 10, "nine, and all others");
-        assert_eq!(meters.of(&tenant, &queue(8)), of[8]);
-        assert_eq!((of[9], meters.queue_label(&queue(9))), (of[11], None));
+        let mut of =
+            |tenant: &TenantId, number| meters.of(invented(tenant), tenant, &queue(number));
+        let greedy: Vec<_> = (0..12).map(|number| of(&tenants[0], number)).collect();
+        assert_eq!(greedy.iter().collect::<BTreeSet<_>>().len(), 11, "ten, and all others");
+        assert_eq!(of(&tenants[0], 8), greedy[8]);
+        let next: Vec<_> = (20..30).map(|number| of(&tenants[1], number)).collect();
+        assert_eq!(next.iter().collect::<BTreeSet<_>>().len(), 9, "eight, and all others");
+        let labels = |meters: &Meters, numbers: [usize; 4]| {
+            numbers.map(|number| meters.queue_label(&queue(number)).is_some())
+        };
+        // The first of a tenant that has none.
+        of(&tenants[2], 40);
+        of(&tenants[2], 41);
+        assert_eq!(labels(&meters, [9, 10, 40, 41]), [true, false, true, false]);
         // There is one left for a queue that an operator has configured, and then none.
-        let given = [20, 21].map(|number| meters.give_queue_label(&queue(number), true));
-        assert_eq!(given, [Some("q20".into()), None]);
-        assert_ne!(meters.of(&tenant, &queue(20)), of[9]);
+        let given = [50, 51].map(|number| meters.give_queue_label(&queue(number), Asker::OPERATOR));
+        assert_eq!(given, [Some("q50".into()), None]);
+        // A queue that is gone gives its label back, one that is configured does not.
+        (0..3).for_each(|number| meters.release(greedy[number], number == 2));
+        meters.release(greedy[3], false);
+        meters.release(greedy[8], false);
+        assert_eq!(labels(&meters, [0, 2, 3, 8]), [false, true, false, true]);
+        meters.queue_gone(&queue(2));
+        meters.queue_gone(&queue(50));
+        meters.queue_gone(&queue(8));
+        assert_eq!(labels(&meters, [2, 8, 50, 4]), [false, true, true, true]);
+        let again = meters.of(invented(&tenants[0]), &tenants[0], &queue(60));
+        assert_ne!(again, greedy[10]);
     }
 
     #[test]
@@ -275,7 +351,8 @@ mod tests {
         for number in 0..20 {
             for tenant in ["a", "b"] {
                 let queue = QueueName::parse(&format!("q{number}")).unwrap();
-                meters.of(&TenantId::parse(tenant).unwrap(), &queue);
+                let tenant = TenantId::parse(tenant).unwrap();
+                meters.of(invented(&tenant), &tenant, &queue);
             }
         }
         // Five, and for each of the tenants one of all its other queues.

@@ -4,11 +4,11 @@ use rota_engine::{
     Backpressure, Bounds, Cap, CapReached, Capped, Caps, Command, Config, EventKind, Fetch,
     Overlap, QueueSettings, Refusal, Registration, Reply, WaiterId,
 };
-use rota_model::{CronName, QueueName, TenantId, WorkerId};
+use rota_model::{CronName, QueueName, Seq, TenantId, WorkerId};
 use serde_json::json;
 
 use crate::schedules::{MINUTE, put};
-use crate::world::{World, job};
+use crate::world::{World, job, name};
 
 /// Two of each for a tenant.
 fn world() -> World {
@@ -262,4 +262,36 @@ fn a_fetch_that_may_not_wait_puts_its_worker_in_no_pool() {
     let queues = vec![QueueName::parse("elsewhere").unwrap()];
     let reply = world.apply(Command::Fetch(Fetch { queues, pool: None, wait: None, ..fetch }));
     assert!(matches!(&reply, Reply::Fetched(jobs) if jobs.len() == 1), "{reply:?}");
+}
+
+#[test]
+fn tenants_that_nobody_configured_are_capped() {
+    let caps = Caps { tenants: 20, ..Caps::default() };
+    let mut world = World::with(Config { caps, ..Config::default() });
+    let tenants: Vec<&'static str> = (0..30).map(|n| name(format!("t{n}"))).collect();
+    let send = |world: &mut World, all: &[&'static str]| {
+        world.try_enqueue(&all.iter().map(|id| job(id)).collect::<Vec<_>>(), 0)
+    };
+    let invented =
+        tenants.iter().take_while(|id| matches!(send(&mut world, &[id]), Reply::Enqueued(_)));
+    assert_eq!(invented.count(), 19);
+    refused(send(&mut world, &["t0", "new"]), Capped::Tenants, "new", 0);
+    let pause = Command::PauseShard(tenant("new"), QueueName::default_queue());
+    refused(world.apply(pause), Capped::Tenants, "new", 0);
+    // Who is known goes on, and so do tenants that are configured, however many there are.
+    assert!(matches!(send(&mut world, &["t0", "t1"]), Reply::Enqueued(_)));
+    for id in ["known", "other", "third"] {
+        world.tenant(id, json!({"fairness_weight": 2}));
+        assert!(matches!(send(&mut world, &[id]), Reply::Enqueued(_)));
+    }
+    assert!(matches!(send(&mut world, &["_default"]), Reply::Enqueued(_)));
+    world.crash(10);
+    assert!(matches!(send(&mut world, &["t0", "third"]), Reply::Enqueued(_)));
+    refused(send(&mut world, &["new"]), Capped::Tenants, "new", 0);
+    // Idle tenants are forgotten.
+    let sent = 1..world.engine.next_seq().0;
+    let targets = sent.map(|number| world.target(Seq(number))).collect();
+    world.apply(Command::Delete(targets));
+    (0..120).for_each(|_| world.pass(900_000));
+    assert!(matches!(send(&mut world, &["new", "newer"]), Reply::Enqueued(_)));
 }

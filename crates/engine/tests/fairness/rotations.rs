@@ -2,7 +2,8 @@
 
 use crate::world::{World, job, name, pool};
 use rota_engine::{Command, Config, Fetch, Preference, Refusal, Reply};
-use rota_model::{FairnessScope, QueueName, QueueStrategy, Starvation};
+use rota_model::mutation::Kind;
+use rota_model::{FairnessScope, PoolName, QueueName, QueueStrategy, Starvation};
 use serde_json::{Value, json};
 
 const ALL: [&str; 3] = ["a", "b", "c"];
@@ -240,4 +241,37 @@ fn more_than_everything_is_promised_to_no_fetch() {
     }
     let reply = fetch_of(&mut world, &many);
     assert!(matches!(&reply, Reply::Fetched(one) if one.len() == 1), "{reply:?}");
+}
+
+#[test]
+fn nothing_of_a_deleted_pool_stays_on_disk() {
+    let scope = json!({"queues": ["a", "b"], "strategy": "round-robin", "fairness_scope": "pool"});
+    // Written out after nearly every batch, or never.
+    for journal_entries in [1, 100_000] {
+        let mut world = World::with(Config { journal_entries, ..Config::default() });
+        world.put_pool("p", scope.clone());
+        world.put_pool("kept", scope.clone());
+        for queue in ["a", "b"] {
+            world.enqueue(&job("t").queue(queue), 20);
+        }
+        for name in ["p", "kept"] {
+            (0..8).for_each(|_| drop(world.fetch_with(&[], 1, |fetch| fetch.pool = pool(name))));
+        }
+        let rows = |world: &World, name: &str| {
+            let kinds = [Kind::RotationState, Kind::DispatchState];
+            let names = kinds.into_iter().flat_map(|kind| world.rows_of(kind));
+            names.filter(|row| row.ends_with(name)).count()
+        };
+        assert_eq!(rows(&world, "pool:p") > 0, journal_entries == 1);
+        world.apply(Command::RemovePool(PoolName::parse("p").unwrap()));
+        assert_eq!((rows(&world, "pool:p"), rows(&world, "pool/p")), (0, 0));
+        // Nothing comes back from the journal.
+        world.crash(0);
+        for _ in 0..8 {
+            world.fetch_with(&[], 1, |fetch| fetch.pool = pool("kept"));
+            world.pass(10_000);
+        }
+        assert_eq!((rows(&world, "pool:p"), rows(&world, "pool/p")), (0, 0));
+        assert_eq!(rows(&world, "pool:kept") > 0, journal_entries == 1);
+    }
 }

@@ -137,6 +137,28 @@ fn who_waits_for_a_deleted_pool_by_its_name_is_told_so_at_once() {
 }
 
 #[test]
+fn who_waits_for_a_queue_that_its_pool_loses_is_told_so_at_once() {
+    let mut world = World::new();
+    world.put_pool("p", json!({"queues": ["a", "b", "c"]}));
+    world.put_pool("other", json!({"queues": ["b"]}));
+    wait(&mut world, 1, &["b"], |f| f.pool = pool("p"));
+    wait(&mut world, 2, &["a", "b"], |f| (f.worker, f.pool) = (worker("w"), pool("p")));
+    wait(&mut world, 3, &["a"], |f| f.pool = pool("p"));
+    wait(&mut world, 4, &[], |f| f.pool = pool("p"));
+    wait(&mut world, 5, &["b"], |f| f.pool = pool("other"));
+    world.put_pool("p", json!({"queues": ["a", "c"]}));
+    let answered = std::mem::take(&mut world.woken);
+    assert_eq!(answered.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [1, 2]);
+    for (_, reply) in answered {
+        assert!(matches!(reply, Reply::Refused(Refusal::NotInPool { .. })), "{reply:?}");
+    }
+    for (queue, waiter) in [("b", 5), ("a", 3), ("c", 4)] {
+        world.enqueue(&job("t").queue(queue), 1);
+        assert_eq!(woken(&mut world), [(waiter, 1)]);
+    }
+}
+
+#[test]
 fn a_heartbeat_names_no_other_pool_than_its_workers() {
     let mut world = World::new();
     world.put_pool("p", json!({"queues": ["a"]}));

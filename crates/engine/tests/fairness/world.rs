@@ -137,6 +137,12 @@ impl World {
         mutations.into_iter().for_each(|mutation| self.store(mutation));
     }
 
+    /// Names of the rows of this kind that a store would have.
+    pub fn rows_of(&self, kind: Kind) -> Vec<&str> {
+        let rows = self.rows.keys().filter(|(of, _)| *of == kind);
+        rows.map(|(_, name)| name.as_str()).collect()
+    }
+
     /// The process ends without a word and another begins, after so many milliseconds.
     pub fn crash(&mut self, down_ms: u64) {
         let wall = Millis(self.engine.now().wall.0 + down_ms as i64);

@@ -73,11 +73,7 @@ impl ByName {
         limit: usize,
         page: Option<usize>,
     ) -> Result<Self, ApiError> {
-        if skip > DEEPEST {
-            let text = format!("Pages by number end after {DEEPEST} entries.");
-            return Err(ApiError::validation(field, text)
-                .hint("Follow 'next_cursor' with ?cursor=... to go on; that has no end."));
-        }
+        check_depth(field, skip)?;
         let after = params.cursor()?.unwrap_or_default().to_owned();
         Ok(Self { after, skip, limit, page })
     }
@@ -107,4 +103,14 @@ impl ByName {
         }
         Ok(Found { items, counts, pagination })
     }
+}
+
+/// Refuses to pass over so many entries that a page would cost too much.
+pub(super) fn check_depth(field: &str, skip: usize) -> Result<(), ApiError> {
+    if skip <= DEEPEST {
+        return Ok(());
+    }
+    let text = format!("Pages by number end after {DEEPEST} entries.");
+    Err(ApiError::validation(field, text)
+        .hint("Follow 'next_cursor' with ?cursor=... to go on; that has no end."))
 }

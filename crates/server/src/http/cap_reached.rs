@@ -19,6 +19,13 @@ struct Words {
 
 fn words(capped: Capped) -> Words {
     let (things, setting, remedy, retry_after) = match capped {
+        Capped::Tenants => (
+            "tenants",
+            "tenants",
+            "Use one that is known, or wait until idle ones are forgotten (retention.idle); an operator can \
+             configure this one with PUT /ojs/v1/admin/tenants/{id}",
+            Some(60),
+        ),
         Capped::Queues => {
             ("queues", "queues", "Delete one with DELETE /ojs/v1/admin/queues/{name}", Some(60))
         }
@@ -111,6 +118,10 @@ fn of_all(reached: &CapReached, words: &Words) -> ApiError {
     let Words { things, setting, remedy, retry_after } = words;
     let CapReached { own, more, all, total, tenant, .. } = reached;
     let text = match tenant {
+        Some(tenant) if reached.capped == Capped::Tenants => format!(
+            "There are {all} tenants, and '{tenant}' is not one of them. What is left of limits.tenants \
+             ({total}) is kept for tenants that are configured."
+        ),
         Some(tenant) if all + more <= *total => {
             let first = if *own == 0 { "" } else { "for tenants that have none, " };
             format!(
@@ -129,8 +140,10 @@ fn of_all(reached: &CapReached, words: &Words) -> ApiError {
         Capped::WaitingFetches | Capped::WaitingEnqueues | Capped::EventStreams => {
             ApiError::busy(text).retry_after(retry_after.unwrap_or(1))
         }
-        Capped::Workers => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", text)
-            .retry_after(retry_after.unwrap_or(60)),
+        Capped::Workers | Capped::Tenants => {
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", text)
+                .retry_after(retry_after.unwrap_or(60))
+        }
         _ => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", text),
     };
     let error = match tenant {

@@ -1,6 +1,8 @@
 //! A job's JSON: the fragment that came in, with what has changed since spliced behind it. Every fetch comes through
 //! here, so the fragment is copied and never parsed again.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use rota_engine::Accepted;
 use rota_model::envelope;
@@ -85,7 +87,11 @@ pub(super) fn write_delivery(
         Some(Place::Live(live)) => live.enqueued,
         _ => body.created,
     };
-    let mut members = Members::of_job(out, body.id, &body.json);
+    let json = match claimed.reservation_cut {
+        true => Cow::Owned(without_reservation(&body.json)),
+        false => Cow::Borrowed(&body.json[..]),
+    };
+    let mut members = Members::of_job(out, body.id, &json);
     members.text("state", State::Active.as_str());
     members.number("attempt", u64::from(claimed.attempt));
     members.time("created_at", body.created);
@@ -94,7 +100,7 @@ pub(super) fn write_delivery(
     if !claimed.own_timeout {
         members.number("timeout_ms", claimed.timeout_ms);
     }
-    if !claimed.own_reservation {
+    if !claimed.own_reservation || claimed.reservation_cut {
         members.number("visibility_timeout_ms", claimed.reserved_ms);
     }
     if let Some(worker) = &claimed.worker {
@@ -104,6 +110,24 @@ pub(super) fn write_delivery(
         write_errors(&mut members, &record.errors, true);
     }
     out.push(b'}');
+}
+
+/// A job's members, except for the reservation that it asks for.
+fn without_reservation(members: &[u8]) -> Vec<u8> {
+    let object = format!("{{{}}}", String::from_utf8_lossy(members));
+    let Ok(all) = rota_model::json::members(&object, "The job") else { return members.to_vec() };
+    let mut out = Vec::with_capacity(members.len());
+    for (key, value) in all {
+        if !["visibility_timeout", "visibility_timeout_ms"].contains(&&*key) {
+            if !out.is_empty() {
+                out.push(b',');
+            }
+            rota_model::json::write_str(&mut out, &key);
+            out.push(b':');
+            out.extend_from_slice(value.get().as_bytes());
+        }
+    }
+    out
 }
 
 /// A job as it is.

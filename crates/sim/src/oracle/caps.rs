@@ -115,6 +115,7 @@ impl World {
     fn cap(&self, capped: Capped) -> Cap {
         let caps = &self.config.caps;
         match capped {
+            Capped::Tenants => unreachable!("there are few tenants here"),
             Capped::Queues => caps.queues,
             Capped::Classes => caps.classes,
             Capped::KeptClasses => {
@@ -157,7 +158,7 @@ impl World {
             Capped::WaitingEnqueues => {
                 self.blocked.values().map(|waiting| only_tenant(&waiting.jobs)).collect()
             }
-            Capped::RateKeys | Capped::EventStreams => Vec::new(),
+            Capped::Tenants | Capped::RateKeys | Capped::EventStreams => Vec::new(),
         };
         let mut count = Count { all: owners.len(), by_tenant: BTreeMap::new() };
         for tenant in owners.into_iter().flatten() {

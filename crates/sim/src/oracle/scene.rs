@@ -117,9 +117,19 @@ impl World {
 }
 
 impl World {
-    /// A fetch that waits is refused only when its pool is deleted.
+    /// A fetch that waits is refused only when its pool is deleted, or loses a queue that it names.
     fn check_sent_away(&mut self, step: &Step, id: WaiterId, refusal: &Refusal) -> Check {
         let Some(Waiter { fetch, .. }) = self.waiters.remove(&id) else { return Ok(()) };
+        if let (Command::PutPool(name, config), Refusal::NotInPool { pool, queue }) =
+            (&step.command, refusal)
+        {
+            let right = pool == name
+                && fetch.queues.contains(queue)
+                && fetch.pool.as_ref().is_none_or(|named| named == pool)
+                && !config.queues.contains(queue);
+            let message = || format!("fetch {} is refused for {queue}", id.0);
+            return ensure(right, Rule::Waiting, message);
+        }
         let Command::RemovePool(gone) = &step.command else {
             let message = format!("fetch {} is refused while it waits", id.0);
             return Err(Violation::new(Rule::Waiting, message));

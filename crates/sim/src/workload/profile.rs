@@ -130,6 +130,7 @@ fn caps(rng: &mut Rng) -> Caps {
     let mut cap =
         |totals: [usize; 2]| Cap { total: rng.one_of(totals), per_tenant: rng.one_of([1, 2, 100]) };
     Caps {
+        tenants: 200_000,
         queues: Cap { total: queues, per_tenant: other.one_of([2, 100, 100]) },
         classes: Cap {
             total: other.one_of([20, 1_000, 1_000]),

@@ -9,14 +9,14 @@ use crate::output::{List, Table, relative};
 const LONGEST_PAGE: u32 = 1_000;
 
 pub(super) async fn list(client: &Client, as_json: bool) -> Result<(), Failure> {
-    let header = ["NAME", "EXPRESSION", "ZONE", "TYPE", "QUEUE", "RUNS", "LAST", "NEXT"];
+    let header = ["NAME", "TENANT", "EXPRESSION", "ZONE", "TYPE", "QUEUE", "RUNS", "LAST", "NEXT"];
     let list = List {
         name: "crons",
         as_json,
         most: None,
         longest_page: LONGEST_PAGE,
         cursor: None,
-        table: Table::new(&header).numbers_in([5]),
+        table: Table::new(&header).numbers_in([6]),
         if_empty: "no schedules; `rota cron add --help` shows how to add one",
         if_more: "",
     };
@@ -27,6 +27,7 @@ fn cells(cron: &Cron) -> Vec<String> {
     let (kind, queue) = job(cron);
     vec![
         cron.name.clone(),
+        cron.tenant_id.clone().unwrap_or_else(|| "-".to_owned()),
         cron.expression.clone(),
         cron.timezone.clone().unwrap_or_default(),
         kind,

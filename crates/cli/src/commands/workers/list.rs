@@ -8,14 +8,14 @@ use crate::output::{List, Table, relative};
 const LONGEST_PAGE: u32 = 100;
 
 pub(super) async fn list(client: &Client, as_json: bool) -> Result<(), Failure> {
-    let header = ["WORKER", "STATE", "JOBS", "QUEUES", "HOST", "STARTED", "HEARD OF"];
+    let header = ["WORKER", "TENANT", "STATE", "JOBS", "QUEUES", "HOST", "STARTED", "HEARD OF"];
     let list = List {
         name: "workers",
         as_json,
         most: None,
         longest_page: LONGEST_PAGE,
         cursor: None,
-        table: Table::new(&header).numbers_in([2]),
+        table: Table::new(&header).numbers_in([3]),
         if_empty: "no workers; one is known from its first fetch with a worker_id on",
         if_more: "",
     };
@@ -30,6 +30,7 @@ fn cells(worker: &Worker) -> Vec<String> {
     let at = |time: &Option<String>| time.as_deref().map(relative).unwrap_or_default();
     vec![
         worker.id.clone(),
+        worker.tenant_id.clone().unwrap_or_else(|| "-".to_owned()),
         worker.state.clone(),
         jobs,
         if worker.queues.is_empty() { "-".to_owned() } else { worker.queues.join(",") },

@@ -36,6 +36,7 @@ pub(super) async fn list_or_stream(
 }
 
 async fn list(app: &App, params: &Params) -> ApiResult {
+    query::check(params, &["limit"])?;
     let limit = params.number("limit", 1, 1000, 100)? as usize;
     let after = query::cursor_of(params)?;
     let page = app.handle.events().after(after, &query::filter_of(params), limit);
@@ -43,6 +44,10 @@ async fn list(app: &App, params: &Params) -> ApiResult {
     names::learn(app, &mut names, page.events.iter().map(|(_, event)| event)).await?;
     let events: Vec<Value> =
         page.events.iter().map(|(id, event)| json::show(*id, event, &names)).collect();
-    let cursor = page.events.last().map(|(id, _)| *id).or(after).map(json::event_id);
-    Ok(reply::ok(&json!({"events": events, "cursor": cursor, "has_more": page.has_more})))
+    Ok(reply::ok(&json!({
+        "events": events,
+        "cursor": page.cursor.map(json::event_id),
+        "has_more": page.has_more,
+        "gap": page.gap,
+    })))
 }

@@ -12,12 +12,23 @@ use crate::runtime::EventFilter;
 /// The name of no tenant.
 const NOBODY: &str = "";
 
+const TYPES: [&str; 3] = ["types", "event_types", "type"];
+const QUEUES: [&str; 2] = ["queues", "queue"];
+const JOB_TYPES: [&str; 2] = ["job_types", "job_type"];
+const TENANTS: [&str; 3] = ["tenants", "tenant", "tenant_id"];
+const CURSORS: [&str; 3] = ["after", "cursor", "last_event_id"];
+
+/// Refuses parameters that are neither these nor those of every request for events.
+pub(super) fn check(params: &Params, more: &[&str]) -> Result<(), ApiError> {
+    params.only(&[&TYPES[..], &QUEUES, &JOB_TYPES, &TENANTS, &CURSORS, more].concat())
+}
+
 /// A caller sees its own events only, and none where it asks for another's.
 pub(super) fn filter_of(params: &Params) -> EventFilter {
     let any = |names: &[&str]| -> Vec<String> {
         names.iter().flat_map(|name| params.list(name)).collect()
     };
-    let asked = any(&["tenants", "tenant", "tenant_id"]);
+    let asked = any(&TENANTS);
     let tenants = match caller() {
         Some(own) if asked.is_empty() || asked.iter().any(|id| **id == *own) => {
             vec![own.to_string()]
@@ -26,9 +37,9 @@ pub(super) fn filter_of(params: &Params) -> EventFilter {
         None => asked,
     };
     EventFilter {
-        types: any(&["types", "event_types", "type"]),
-        queues: any(&["queues", "queue"]),
-        job_types: any(&["job_types", "job_type"]),
+        types: any(&TYPES),
+        queues: any(&QUEUES),
+        job_types: any(&JOB_TYPES),
         tenants,
         job: None,
     }
@@ -36,7 +47,7 @@ pub(super) fn filter_of(params: &Params) -> EventFilter {
 
 /// The event behind which to go on.
 pub(super) fn cursor_of(params: &Params) -> Result<Option<JobId>, ApiError> {
-    let given = ["after", "cursor", "last_event_id"].iter().find_map(|name| params.get(name));
+    let given = CURSORS.iter().find_map(|name| params.get(name));
     let parse = |text: &str| {
         parse_id(text).ok_or_else(|| {
             ApiError::invalid_request("'after' must be the id of an event.")
@@ -58,6 +69,7 @@ pub(super) enum Resume {
 /// A browser that comes back sends the header with the address that it had at first, so the header is
 /// newer. It is never refused, because a browser would not come back again.
 pub(super) fn resume_of(headers: &HeaderMap, params: &Params) -> Result<Resume, ApiError> {
+    check(params, &[])?;
     let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?").trim());
     match header.filter(|text| !text.is_empty()) {
         Some(text) => Ok(parse_id(text).map_or(Resume::Unknown, Resume::Behind)),

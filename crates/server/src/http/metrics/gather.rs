@@ -104,6 +104,7 @@ async fn gather_limits(app: &App, figures: &mut Figures, keys: &mut Keys) -> Res
             figures.limits.entry(keys.of(meter)).or_default().add(meter);
         }
         if slice.len() < LIMITS {
+            keys.end_scrape();
             return Ok(());
         }
         last = slice.last().map(|meter| meter.name.clone());

@@ -29,6 +29,10 @@ pub struct Events {
 pub struct EventPage {
     pub events: Vec<(JobId, Event)>,
     pub has_more: bool,
+    /// Events behind the cursor have left the ring, or were another process's.
+    pub gap: bool,
+    /// Where the next page goes on: the last event that was looked at, whether it was admitted or not.
+    pub cursor: Option<JobId>,
 }
 
 /// What there is to read at some place.
@@ -103,16 +107,26 @@ impl Events {
     /// earlier process had, everything follows.
     #[must_use]
     pub fn after(&self, cursor: Option<JobId>, filter: &EventFilter, limit: usize) -> EventPage {
-        let mut from = cursor.and_then(|id| self.number_of(id)).map_or(0, |number| number + 1);
-        let mut events = Vec::new();
+        let known = cursor.and_then(|id| self.number_of(id));
+        let mut from = known.map_or(0, |number| number + 1);
+        let first = self.look(from).from;
+        let gap = cursor.is_some() && first > from;
+        // Told once: what is read next follows on the gap.
+        let cursor = if gap { Some(self.id_of(first - 1, self.place().last)) } else { cursor };
+        let mut page = EventPage { events: Vec::new(), has_more: false, gap, cursor };
         loop {
             let look = self.look(from);
-            let Some(chunk) = look.chunk else { return EventPage { events, has_more: false } };
-            for (number, event) in chunk.from(look.from).filter(|(_, event)| filter.admits(event)) {
-                if events.len() == limit {
-                    return EventPage { events, has_more: true };
+            let Some(chunk) = look.chunk else { return page };
+            for (number, event) in chunk.from(look.from) {
+                let id = self.id_of(number, event.at);
+                if filter.admits(event) {
+                    if page.events.len() == limit {
+                        page.has_more = true;
+                        return page;
+                    }
+                    page.events.push((id, event.clone()));
                 }
-                events.push((self.id_of(number, event.at), event.clone()));
+                page.cursor = Some(id);
             }
             from = chunk.end();
         }
@@ -231,6 +245,28 @@ mod tests {
         let new = Events::new(10, 2, Millis::ZERO);
         new.publish(vec![paused(2)]);
         assert_eq!(new.after(Some(id), &EventFilter::default(), 9).events.len(), 1);
+    }
+
+    #[test]
+    fn a_reader_is_told_when_events_behind_its_cursor_are_gone() {
+        let events = Events::new(10, 7, Millis::ZERO);
+        events.publish((0..4).map(paused).collect());
+        let filter = EventFilter { queues: vec!["q0".into()], ..EventFilter::default() };
+        let first = events.after(None, &filter, 9);
+        assert_eq!((first.events.len(), first.gap), (2, false));
+        // What others do moves the cursor on, so that a reader who keeps up is told of no gap.
+        events.publish((0..5).map(|n| paused(3 * n + 1)).collect());
+        let second = events.after(first.cursor, &filter, 9);
+        assert_eq!((second.events.len(), second.gap), (0, false));
+        events.publish((0..10).map(|n| paused(3 * n + 1)).collect());
+        assert!(!events.after(second.cursor, &filter, 9).gap);
+        assert!(events.after(first.cursor, &filter, 9).gap);
+        let over = events.after(first.cursor, &filter, 9).cursor;
+        assert!(!events.after(over, &filter, 9).gap);
+        // Nothing is known of what another process had.
+        let new = Events::new(10, 8, Millis::ZERO);
+        let page = new.after(over, &filter, 9);
+        assert!(page.gap && !new.after(page.cursor, &filter, 9).gap);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use rota_store::Selection;
 use serde_json::{Value, json};
 
 use super::fairness;
+use crate::http::by_name::check_depth;
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
@@ -33,6 +34,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     params.only(&["page", "per_page", "cursor", "sort"])?;
     let per_page = params.number("per_page", 1, MOST_PER_PAGE, 20)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
+    check_depth("page", ((page - 1) * per_page) as usize)?;
     let most = match params.get("sort") {
         None | Some("id") => None,
         Some("depth") => Some(Most::Waiting),
