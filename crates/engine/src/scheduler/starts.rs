@@ -166,7 +166,7 @@ impl Scheduler {
     fn first_tag(&mut self, queue: QueueIx, seat: usize, level: i32) -> Option<Tag> {
         loop {
             let ring = self.queue(queue).members[seat].rings.get(&level)?;
-            let &(key, turn) = ring.first()?;
+            let (key, turn) = ring.first()?;
             if self.is_up_to_date(turn, seat, key) {
                 return Some(key.0);
             }
