@@ -216,7 +216,7 @@ impl Engine {
             self.refuse_blocked_with(id);
         }
         let row = NewRow { seq, id, given, class, created, body: job.body.clone() };
-        self.out.mutations.push(Mutation::Insert(row, live));
+        self.out.mutations.push(Mutation::Insert(row, live.into()));
         self.class_gained_job(class);
         self.seq_clock.note(seq, created);
         let slot = self.classes.slot(class);
