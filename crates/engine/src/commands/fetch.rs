@@ -93,7 +93,7 @@ impl Engine {
         let mut counted = [None; 3];
         for (place, (limit, numbers)) in counted.iter_mut().zip(outcome.timed) {
             self.journal.started(limit, numbers, counted_at);
-            *place = Some((limit, counted_at));
+            *place = Some(limit);
         }
         self.count_dispatch(queue, class, seq, &job, ask);
         self.count_charge(queue, outcome.account, Dispatches::ONE);
@@ -130,6 +130,7 @@ impl Engine {
             charged,
             account: outcome.account,
             counted,
+            counted_at,
         };
         self.active.insert(seq, active);
         let event = self.job_ref(seq, class);
@@ -213,9 +214,9 @@ impl Engine {
             self.meters.undo_start(meter, wall);
         }
         self.count_charge(ix, active.account, one);
-        for (limit, at) in active.counted.into_iter().flatten() {
+        for limit in active.counted.into_iter().flatten() {
             if self.scheduler.limits().exists(limit) {
-                self.scheduler.undo_start(limit, at);
+                self.scheduler.undo_start(limit, active.counted_at);
                 self.journal.start_undone(limit);
             }
         }
