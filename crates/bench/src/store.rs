@@ -158,7 +158,7 @@ impl Workload {
             created: now,
             body: self.body.clone(),
         };
-        Mutation::Insert(new, Live::ready(seq, class, now, self.body.len() as u32))
+        Mutation::Insert(new, Live::ready(seq, class, now, self.body.len() as u32).into())
     }
 
     fn claim(&mut self) -> Mutation {

@@ -9,11 +9,12 @@ use crate::scheduler::limits::LimitIx;
 use crate::scheduler::{AccountIx, Size};
 
 pub(crate) struct Actives {
-    jobs: HashMap<Seq, Active, RandomState>,
+    /// Each with its index in the list of its worker's jobs.
+    jobs: HashMap<Seq, (Active, usize), RandomState>,
     /// By the moment at which something has to be done about them.
     by_deadline: BTreeSet<(u64, Seq)>,
     /// By who holds them. Kept here and not with the workers, who may come and go meanwhile.
-    by_worker: BTreeMap<WorkerId, BTreeSet<Seq>>,
+    by_worker: BTreeMap<WorkerId, Vec<Seq>>,
 }
 
 #[derive(Debug, Clone)]
@@ -40,7 +41,8 @@ pub(crate) struct Active {
     pub account: Option<AccountIx>,
     /// Limits that remember its start, and for when, by their clock. Those of before a restart are not
     /// known.
-    pub counted: [Option<(LimitIx, i64)>; 3],
+    pub counted: [Option<LimitIx>; 3],
+    pub counted_at: i64,
 }
 
 impl Active {
@@ -68,49 +70,55 @@ impl Actives {
     }
 
     pub fn get(&self, seq: Seq) -> Option<&Active> {
-        self.jobs.get(&seq)
+        self.jobs.get(&seq).map(|(active, _)| active)
     }
 
     pub fn insert(&mut self, seq: Seq, active: Active) {
         self.by_deadline.insert((active.deadline(), seq));
+        let mut index = 0;
         if let Some(worker) = &active.worker {
             match self.by_worker.get_mut(worker) {
                 Some(held) => {
-                    held.insert(seq);
+                    index = held.len();
+                    held.push(seq);
                 }
                 None => {
-                    self.by_worker.insert(worker.clone(), BTreeSet::from([seq]));
+                    self.by_worker.insert(worker.clone(), vec![seq]);
                 }
             }
         }
-        self.jobs.insert(seq, active);
+        self.jobs.insert(seq, (active, index));
     }
 
     pub fn remove(&mut self, seq: Seq) -> Option<Active> {
-        let active = self.jobs.remove(&seq)?;
+        let (active, index) = self.jobs.remove(&seq)?;
         self.by_deadline.remove(&(active.deadline(), seq));
         if let Some(worker) = &active.worker
             && let Some(held) = self.by_worker.get_mut(worker)
         {
-            held.remove(&seq);
-            if held.is_empty() {
+            held.swap_remove(index);
+            if let Some(moved) = held.get(index) {
+                self.jobs.get_mut(moved).expect("a job that is held is active").1 = index;
+            } else if held.is_empty() {
                 self.by_worker.remove(worker);
             }
         }
         Some(active)
     }
 
-    /// The jobs that a worker holds.
-    pub fn held_by(&self, worker: &WorkerId) -> impl Iterator<Item = Seq> {
-        self.by_worker.get(worker).into_iter().flatten().copied()
+    /// The jobs that a worker holds, by their numbers.
+    pub fn held_by(&self, worker: &WorkerId) -> impl Iterator<Item = Seq> + use<> {
+        let mut held = self.by_worker.get(worker).cloned().unwrap_or_default();
+        held.sort_unstable();
+        held.into_iter()
     }
 
     pub fn count_held_by(&self, worker: &WorkerId) -> usize {
-        self.by_worker.get(worker).map_or(0, BTreeSet::len)
+        self.by_worker.get(worker).map_or(0, Vec::len)
     }
 
     pub fn extend(&mut self, seq: Seq, until: u64, reserved_ms: u64) {
-        let Some(active) = self.jobs.get_mut(&seq) else { return };
+        let Some((active, _)) = self.jobs.get_mut(&seq) else { return };
         self.by_deadline.remove(&(active.deadline(), seq));
         active.reserved_until = until;
         active.reserved_ms = reserved_ms;
@@ -130,6 +138,6 @@ impl Actives {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (Seq, &Active)> {
-        self.jobs.iter().map(|(&seq, active)| (seq, active))
+        self.jobs.iter().map(|(&seq, (active, _))| (seq, active))
     }
 }

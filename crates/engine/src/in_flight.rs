@@ -103,7 +103,7 @@ impl InFlight {
 
 fn change_of(mutation: &Mutation) -> Option<(Seq, Change)> {
     Some(match mutation {
-        Mutation::Insert(row, live) => (row.seq, Change::Insert(live.clone())),
+        Mutation::Insert(row, live) => (row.seq, Change::Insert(Live::clone(live))),
         Mutation::Claim(claim) => (claim.seq, Change::Claim(claim.clone())),
         &Mutation::Extend { seq, due, reserved_ms } => (seq, Change::Extend { due, reserved_ms }),
         Mutation::Backoff(backoff) => (backoff.seq, Change::Backoff(*backoff)),

@@ -366,6 +366,7 @@ impl Restore {
                 charged: engine.cost_of(live.class),
                 account: None,
                 counted: [None; 3],
+                counted_at: 0,
             },
         );
         engine.scheduler.was_active(live.class, live.pool.as_ref());

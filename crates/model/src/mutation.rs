@@ -21,8 +21,8 @@ pub enum Mutation {
     DropClass(ClassId),
     /// A class's finished jobs, counted anew.
     Counts(ClassId, Counts),
-    /// A new job.
-    Insert(NewRow, Live),
+    /// A new job. The row is boxed because it would more than double the size of all mutations.
+    Insert(NewRow, Box<Live>),
     /// A waiting job was given to a worker: it is active.
     Claim(Claim),
     /// An active job's reservation was extended.

@@ -142,7 +142,7 @@ fn insert(seq: u64) -> Mutation {
         body: Bytes::from(vec![b'x'; 200]),
     };
     let live = Live::ready(Seq(seq), ClassId(1), Millis(seq as i64), 200);
-    Mutation::Insert(new, live)
+    Mutation::Insert(new, live.into())
 }
 
 struct Ignore;

@@ -202,6 +202,6 @@ fn batch(number: u64) -> Batch {
         body: Bytes::from(vec![b'x'; 40 << 10]),
     };
     let live = Live::ready(seq, ClassId(1), Millis(1), 40 << 10);
-    let mutations = vec![Mutation::Insert(new, live)];
+    let mutations = vec![Mutation::Insert(new, live.into())];
     Batch { number, now: Millis(1), next_seq: Seq(number + 1), mutations }
 }

@@ -94,7 +94,7 @@ impl Engine {
             self.refuse_waiting_duplicates(id);
         }
         let row = NewRow { seq, id, given, class, created, body: job.body.clone() };
-        self.out.mutations.push(Mutation::Insert(row, live));
+        self.out.mutations.push(Mutation::Insert(row, live.into()));
         self.class_gained_job(class);
         self.seq_clock.note(seq, created);
         let slot = self.classes.slot(class);

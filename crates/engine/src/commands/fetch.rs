@@ -13,6 +13,9 @@ use crate::stats::Dispatches;
 use crate::tenant::Tally;
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
 
+/// Claims for which there is memory when the first is made; few fetches ask for more.
+const RESERVED: usize = 128;
+
 impl Engine {
     pub(crate) fn fetch(&mut self, fetch: Fetch) -> Reply {
         let meant = self.with_queues(fetch.clone());
@@ -39,15 +42,18 @@ impl Engine {
     /// As many jobs as there are, up to what was asked for and what worker and pool have room for.
     /// Each is a decision of its own.
     pub(crate) fn claim_for(&mut self, fetch: &Fetch) -> Vec<Claimed> {
-        let mut claimed = Vec::new();
         if self.maintenance.enabled() {
-            return claimed;
+            return Vec::new();
         }
         let most = fetch.count.min(self.room_of(fetch));
-        let Some(ask) = self.ask(fetch) else { return claimed };
+        let Some(ask) = self.ask(fetch) else { return Vec::new() };
+        let mut claimed = Vec::new();
         self.note_asked(&ask);
         while claimed.len() < most {
             let Some(job) = self.claim_one(&ask, fetch) else { break };
+            if claimed.is_empty() {
+                claimed.reserve_exact(most.min(RESERVED));
+            }
             claimed.push(job);
         }
         if !claimed.is_empty() {
@@ -87,7 +93,7 @@ impl Engine {
         let mut counted = [None; 3];
         for (place, (limit, numbers)) in counted.iter_mut().zip(outcome.timed) {
             self.journal.started(limit, numbers, counted_at);
-            *place = Some((limit, counted_at));
+            *place = Some(limit);
         }
         self.count_dispatch(queue, class, seq, &job, ask);
         self.count_charge(queue, outcome.account, Dispatches::ONE);
@@ -124,6 +130,7 @@ impl Engine {
             charged,
             account: outcome.account,
             counted,
+            counted_at,
         };
         self.active.insert(seq, active);
         let event = self.job_ref(seq, class);
@@ -207,9 +214,9 @@ impl Engine {
             self.meters.undo_start(meter, wall);
         }
         self.count_charge(ix, active.account, one);
-        for (limit, at) in active.counted.into_iter().flatten() {
+        for limit in active.counted.into_iter().flatten() {
             if self.scheduler.limits().exists(limit) {
-                self.scheduler.undo_start(limit, at);
+                self.scheduler.undo_start(limit, active.counted_at);
                 self.journal.start_undone(limit);
             }
         }

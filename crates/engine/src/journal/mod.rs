@@ -225,7 +225,8 @@ impl Engine {
     fn write_entry(&mut self) -> Vec<u8> {
         let mut out = String::with_capacity(64 * self.journal.tenants.len() + 128);
         let _ = write!(out, r#"{{"at":{},"did":["#, self.now.wall.0);
-        for mut did in std::mem::take(&mut self.journal.tenants) {
+        let mut all = std::mem::take(&mut self.journal.tenants);
+        for mut did in all.drain(..) {
             self.count_did(&mut did);
             self.tenant_did(did.tenant, self.journal.number);
             let tenant = self.tenants.get_mut(did.tenant);
@@ -242,6 +243,8 @@ impl Engine {
             push_number(&mut out, did.bytes);
             end_item(&mut out);
         }
+        // The memory serves the next batch.
+        self.journal.tenants = all;
         end_list(&mut out, r#""turns":["#);
         let mut shared = String::new();
         for changed in self.scheduler.take_changed_tags() {

@@ -7,7 +7,8 @@ pub(super) fn begin_item(out: &mut String, names: &[&str]) {
     for name in names {
         out.push('"');
         out.push_str(name);
-        out.push_str("\",");
+        out.push('"');
+        out.push(',');
     }
 }
 
@@ -22,8 +23,9 @@ pub(super) fn push_number(out: &mut String, number: impl itoa::Integer + Copy + 
 
 /// Behind the comma of the last number.
 pub(super) fn end_item(out: &mut String) {
-    out.pop();
-    out.push_str("],");
+    out.truncate(out.len() - 1);
+    out.push(']');
+    out.push(',');
 }
 
 /// Ends one list of an entry and begins the next.

@@ -11,7 +11,7 @@ use rota_model::{Millis, TenantId};
 
 use super::{Journal, Thing};
 use crate::Engine;
-use crate::meters::slot_of;
+use crate::meters::{SLOT_MS, slot_of};
 use crate::tenant::{Tally, Tenant, TenantIx};
 
 /// The most tenants whose usage of an hour that is over is written down with one batch.
@@ -22,8 +22,9 @@ const FORGET: u32 = 256;
 /// What a tenant did in one batch, within one slot of the last minute.
 pub(crate) struct Did {
     pub tenant: TenantIx,
-    /// A moment within the slot.
+    /// A moment within the slot, and when the slot ends.
     pub at: Millis,
+    pub(super) until: Millis,
     /// The tenant's counters have it already.
     pub(super) counted: bool,
     pub tally: Tally,
@@ -34,8 +35,8 @@ pub(crate) struct Did {
 
 impl Did {
     pub fn nothing(tenant: TenantIx, at: Millis) -> Self {
-        let tally = Tally::default();
-        Self { tenant, at, counted: false, tally, discarded: 0, run_ms: 0, bytes: 0 }
+        let (tally, until) = (Tally::default(), Millis((i64::from(slot_of(at)) + 1) * SLOT_MS));
+        Self { tenant, at, until, counted: false, tally, discarded: 0, run_ms: 0, bytes: 0 }
     }
 
     pub fn usage(&self) -> Usage {
@@ -89,16 +90,16 @@ impl Journal {
 impl Engine {
     /// What a tenant does now is to be added to this.
     pub(crate) fn did(&mut self, ix: TenantIx) -> &mut Did {
-        let slot = slot_of(self.now.wall);
-        let uncounted = self.journal.uncounted(self.tenants.get(ix));
-        if uncounted.is_none_or(|did| slot_of(did.at) != slot) {
-            self.begin_did(ix);
+        match (self.tenants.get(ix).did as usize).checked_sub(1) {
+            Some(index) if self.journal.tenants[index].until > self.now.wall => {
+                &mut self.journal.tenants[index]
+            }
+            before => self.begin_did(ix, before),
         }
-        &mut self.journal.tenants[self.tenants.get(ix).did as usize - 1]
     }
 
-    fn begin_did(&mut self, ix: TenantIx) {
-        if let Some(before) = (self.tenants.get(ix).did as usize).checked_sub(1) {
+    fn begin_did(&mut self, ix: TenantIx, before: Option<usize>) -> &mut Did {
+        if let Some(before) = before {
             let mut did = std::mem::replace(
                 &mut self.journal.tenants[before],
                 Did::nothing(ix, self.now.wall),
@@ -106,8 +107,10 @@ impl Engine {
             self.count_did(&mut did);
             self.journal.tenants[before] = did;
         }
+        let index = self.journal.tenants.len();
+        self.tenants.get_mut(ix).did = index as u32 + 1;
         self.journal.tenants.push(Did::nothing(ix, self.now.wall));
-        self.tenants.get_mut(ix).did = self.journal.tenants.len() as u32;
+        &mut self.journal.tenants[index]
     }
 
     /// What a tenant used, as far as it is not written down; `None` where there is no such tenant.

@@ -180,7 +180,7 @@ impl Scheduler {
             queue.member(account).map(|index| &queue.members[index])
         });
         let rings = members.flat_map(|member| &member.rings);
-        rings.flat_map(|(level, ring)| ring.iter().map(|(_, turn)| (*level, *turn)))
+        rings.flat_map(|(level, ring)| ring.turns().map(|turn| (*level, turn)))
     }
 
     /// Whether a turn in a ring has a job that neither its tenant's cap nor a pause nor a limit holds.

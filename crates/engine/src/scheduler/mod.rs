@@ -38,6 +38,7 @@ mod queue_turns;
 mod reconfigure;
 mod removing;
 mod restore;
+mod ring;
 mod rotation;
 mod rotations;
 mod size;

@@ -156,7 +156,7 @@ impl Scheduler {
             self.steps += 1;
             self.withdraw_from_parked();
             let (&level, ring) = self.queue(queue).members[seat].rings.last_key_value()?;
-            let &(key, turn) = ring.first()?;
+            let (key, turn) = ring.first()?;
             if self.is_up_to_date(turn, seat, key) {
                 return Some((level, key, turn));
             }

@@ -228,8 +228,8 @@ impl Scheduler {
             }
             let member = &mut self.queues[queue.0 as usize].members[i];
             let ring = member.rings.entry(level).or_default();
-            was.map(|was| ring.remove(&(was, turn)));
-            ring.insert((key, turn));
+            was.into_iter().for_each(|was| ring.remove(was, turn));
+            ring.insert(key, turn);
             self.turns.get_mut(turn).seats[i].key = Some(key);
         }
         if joined {
@@ -244,7 +244,7 @@ impl Scheduler {
             let Some(key) = seat.key.take() else { continue };
             let member = &mut self.queues[queue.0 as usize].members[i];
             if let Some(ring) = member.rings.get_mut(&level) {
-                ring.remove(&(key, turn));
+                ring.remove(key, turn);
                 if ring.is_empty() {
                     member.rings.remove(&level);
                 }

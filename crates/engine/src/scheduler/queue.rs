@@ -6,11 +6,9 @@ use rota_model::{ClassId, Seq};
 
 use super::account::AccountIx;
 use super::limits::{Bucket, GateIx, LimitIx};
+use super::ring::Ring;
 use super::rotation::RotationIx;
-use super::tag::Order;
 use super::turn::TurnIx;
-
-pub(super) type Ring = BTreeSet<(Order, TurnIx)>;
 
 #[derive(Default)]
 pub(super) struct Queue {

@@ -54,7 +54,7 @@ impl Scheduler {
         }
         let first = self.queue(queue).members[0].rings.last_key_value();
         let first = first.and_then(|(_, ring)| ring.first());
-        let next = first.and_then(|(_, turn)| self.turns.get(*turn).first());
+        let next = first.and_then(|(_, turn)| self.turns.get(turn).first());
         if next.is_none() && closed.is_some() {
             return;
         }

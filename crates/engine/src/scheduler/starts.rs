@@ -166,7 +166,7 @@ impl Scheduler {
     fn first_tag(&mut self, queue: QueueIx, seat: usize, level: i32) -> Option<Tag> {
         loop {
             let ring = self.queue(queue).members[seat].rings.get(&level)?;
-            let &(key, turn) = ring.first()?;
+            let (key, turn) = ring.first()?;
             if self.is_up_to_date(turn, seat, key) {
                 return Some(key.0);
             }
@@ -235,19 +235,16 @@ impl Scheduler {
         self.turns_of(tenant).into_iter().for_each(|turn| self.reseat(turn));
     }
 
-    /// The limits that a job of this class counts for, each once, with its own numbers: that of its key,
-    /// of its type and of its queue.
-    pub(super) fn limits_of(
-        &self,
-        class: ClassId,
-    ) -> impl Iterator<Item = (LimitIx, LimitNumbers)> + use<> {
+    /// The limits that a job of this class counts for, each once, with the gate that it passes: that of
+    /// its key, of its type and of its queue.
+    fn limits_of(&self, class: ClassId) -> impl Iterator<Item = (LimitIx, GateIx)> + use<> {
         let rules = self.class(class);
         let queue = self.queue(rules.queue).gate;
         let mut limits = [None; 3];
         for (n, gate) in self.gates_of(class).chain(queue).enumerate() {
-            let gate = self.limits.gate(gate);
-            if !limits[..n].iter().flatten().any(|(limit, _)| *limit == gate.limit) {
-                limits[n] = Some((gate.limit, gate.numbers));
+            let limit = self.limits.gate(gate).limit;
+            if !limits[..n].iter().flatten().any(|(known, _)| *known == limit) {
+                limits[n] = Some((limit, gate));
             }
         }
         limits.into_iter().flatten()
@@ -261,7 +258,8 @@ impl Scheduler {
         let mut timed = Vec::new();
         let (now, tenant) = (self.now, self.class(class).tenant);
         let one = self.one_job_of(tenant);
-        for (ix, own) in self.limits_of(class) {
+        for (ix, gate) in self.limits_of(class) {
+            let own = self.limits.gate(gate).numbers;
             let limit = self.limits.limit_mut(ix);
             limit.start(own, now);
             self.steps += (limit.windows() / WINDOWS_IN_A_STEP) as u64;

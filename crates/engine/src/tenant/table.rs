@@ -21,6 +21,8 @@ pub(crate) struct Tenant {
     pub used_at: u64,
     /// It has been written down.
     pub written: bool,
+    /// It was deleted. Another tenant may have its name.
+    forgotten: bool,
     pub file: Option<Box<TenantConfig>>,
     pub jobs: Population,
     pub classes: Vec<ClassId>,
@@ -103,6 +105,7 @@ impl Tenants {
             row,
             used_at,
             written: false,
+            forgotten: false,
             file: None,
             jobs: Population::default(),
             classes: Vec::new(),
@@ -202,7 +205,7 @@ impl Tenants {
 
     /// There is a tenant with this number, and it was not deleted.
     pub fn is_known(&self, ix: TenantIx) -> bool {
-        self.contains(ix) && self.by_id.get(&self.get(ix).id) == Some(&ix)
+        self.contains(ix) && !self.get(ix).forgotten
     }
 
     /// There is a tenant with this number, deleted or not.
@@ -220,7 +223,8 @@ impl Tenants {
 
     /// It is deleted. Its number is used again when nothing refers to it any more.
     pub fn forget(&mut self, ix: TenantIx) {
-        let id = self.get(ix).id.clone();
-        self.by_id.remove(&id);
+        let tenant = self.all.get_mut(ix.0);
+        tenant.forgotten = true;
+        self.by_id.remove(&tenant.id);
     }
 }

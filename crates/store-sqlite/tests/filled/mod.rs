@@ -76,7 +76,7 @@ pub fn insert_sized(seq: u64, bytes: usize) -> Mutation {
         due: scheduled.then_some(Millis(1)),
         ..Live::ready(Seq(seq), class, Millis(seq as i64), bytes as u32)
     };
-    Mutation::Insert(new, live)
+    Mutation::Insert(new, live.into())
 }
 
 /// Changes a closed database behind the server's back.

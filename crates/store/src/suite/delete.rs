@@ -28,7 +28,7 @@ pub fn deleting_removes_all_of_a_job<F: Fixture>(fixture: &F) {
     // The id is free again, and nothing of the old job is left to its successor.
     let (mut new, mut live) = job(1);
     (new.seq, live.seq) = (Seq(9), Seq(9));
-    driver.commit(vec![Mutation::Insert(new, live), Mutation::Delete(Seq(2)), insert(2)]);
+    driver.commit(vec![Mutation::Insert(new, live.into()), Mutation::Delete(Seq(2)), insert(2)]);
     assert_eq!(driver.resolve(&[id(1)])[0].as_ref().map(|found| found.seq), Some(Seq(9)));
     assert_eq!(driver.record(9).errors, [] as [Bytes; 0]);
     assert_eq!(driver.record(2).errors, [] as [Bytes; 0]);

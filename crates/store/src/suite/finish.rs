@@ -21,7 +21,7 @@ pub fn finishing_carries_over_what_the_job_had<F: Fixture>(fixture: &F) {
             pool: Some(pool("p")),
             ..live
         };
-        driver.commit(vec![Mutation::Insert(new, live)]);
+        driver.commit(vec![Mutation::Insert(new, live.into())]);
         driver.commit(vec![Mutation::Finish(Finish {
             seq: Seq(seq),
             ending: Ending::Completed,

@@ -40,7 +40,9 @@ pub fn every_field_of_a_job_is_kept<F: Fixture>(fixture: &F) {
         pauses: 16,
     };
     let jobs = [(bare, bare_live), (full, full_live)];
-    driver.commit(jobs.iter().cloned().map(|(new, live)| Mutation::Insert(new, live)).collect());
+    driver.commit(
+        jobs.iter().cloned().map(|(new, live)| Mutation::Insert(new, live.into())).collect(),
+    );
     holds(&mut driver, &jobs);
     holds(&mut driver.crash_and_reopen(), &jobs);
 }
@@ -98,7 +100,9 @@ pub fn extreme_values_are_kept<F: Fixture>(fixture: &F) {
         },
     );
     let jobs = [low, high];
-    driver.commit(jobs.iter().cloned().map(|(new, live)| Mutation::Insert(new, live)).collect());
+    driver.commit(
+        jobs.iter().cloned().map(|(new, live)| Mutation::Insert(new, live.into())).collect(),
+    );
     holds(&mut driver, &jobs);
     let mut driver = driver.crash_and_reopen();
     assert_eq!(driver.last.next_seq, Seq(i64::MAX as u64));

@@ -14,7 +14,7 @@ pub fn a_long_body_is_kept<F: Fixture>(fixture: &F) {
     let (mut new, mut live) = job(1);
     new.body = long.clone();
     live.bytes = size(&long);
-    driver.commit(vec![Mutation::Insert(new, live), insert(2)]);
+    driver.commit(vec![Mutation::Insert(new, live.into()), insert(2)]);
     driver.commit(vec![Mutation::Finish(Finish {
         seq: Seq(1),
         ending: Ending::Completed,

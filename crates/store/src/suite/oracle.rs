@@ -39,8 +39,8 @@ impl Oracle {
     pub(super) fn apply(&mut self, mutation: &Mutation) {
         match mutation {
             Mutation::Insert(new, live) => {
-                let job =
-                    Job { new: new.clone(), place: Place::Live(live.clone()), errors: Vec::new() };
+                let place = Place::Live(Live::clone(live));
+                let job = Job { new: new.clone(), place, errors: Vec::new() };
                 self.jobs.insert(new.seq, job);
             }
             Mutation::Claim(claim) => self.change(claim.seq, |live| take(live, claim)),

@@ -15,12 +15,12 @@ pub fn contradictions_are_refused<F: Fixture>(fixture: &F) {
     let same_id = {
         let (mut new, mut live) = job(1);
         (new.seq, live.seq) = (Seq(8), Seq(8));
-        Mutation::Insert(new, live)
+        Mutation::Insert(new, live.into())
     };
     let same_seq = {
         let (mut new, live) = job(1);
         new.id = super::sample::id(99);
-        Mutation::Insert(new, live)
+        Mutation::Insert(new, live.into())
     };
     let now = Millis(1);
     let contradictions = [

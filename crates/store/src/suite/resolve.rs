@@ -27,12 +27,12 @@ pub fn ids_that_hold_their_number_are_resolved<F: Fixture>(fixture: &F) {
     let made = |seq: u64| id(seq).seal(key, Seq(seq));
     let insert_made = |seq| {
         let (new, live) = job(seq);
-        Mutation::Insert(NewRow { id: made(seq), given: false, ..new }, live)
+        Mutation::Insert(NewRow { id: made(seq), given: false, ..new }, live.into())
     };
     // Job 3 was named by a client, with what looks like the id of job 1.
     let (new, live) = job(3);
     let given = id(77).seal(key, Seq(1));
-    let named = Mutation::Insert(NewRow { id: given, ..new }, live);
+    let named = Mutation::Insert(NewRow { id: given, ..new }, live.into());
     driver.commit(vec![insert_made(1), insert_made(2), named]);
     let mut driver = driver.close_and_reopen();
     assert_eq!(driver.last.id_key, key, "the key never changes");

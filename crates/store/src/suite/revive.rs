@@ -11,7 +11,7 @@ pub fn a_revived_job_starts_over<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let (new, live) = job(1);
     let live = Live { expires: Some(Millis(77)), ..live };
-    driver.commit(vec![insert(0), Mutation::Insert(new, live.clone()), insert(2)]);
+    driver.commit(vec![insert(0), Mutation::Insert(new, live.clone().into()), insert(2)]);
     driver.commit(vec![claim(1), error(0, 1), error(1, 1), error(2, 1)]);
     driver.commit(vec![
         finish(0, Ending::DeadLetter),

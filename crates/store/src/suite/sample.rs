@@ -62,7 +62,7 @@ pub(super) fn insert(seq: u64) -> Mutation {
 
 pub(super) fn insert_of(seq: u64, class: u32) -> Mutation {
     let (new, live) = job_of(seq, class);
-    Mutation::Insert(new, live)
+    Mutation::Insert(new, live.into())
 }
 
 pub(super) fn insert_in(seq: u64, state: State) -> Mutation {
@@ -71,7 +71,7 @@ pub(super) fn insert_in(seq: u64, state: State) -> Mutation {
     if matches!(state, State::Scheduled | State::Retryable | State::Active) {
         live.due = Some(created(seq + 60_000));
     }
-    Mutation::Insert(new, live)
+    Mutation::Insert(new, live.into())
 }
 
 pub(super) fn claim(seq: u64) -> Mutation {

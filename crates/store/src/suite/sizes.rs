@@ -30,7 +30,7 @@ fn insert_sized(seq: u64, bytes: u32) -> Mutation {
     let (mut new, mut live) = job(seq);
     new.body = vec![b'x'; bytes as usize].into();
     live.bytes = size(&new.body);
-    Mutation::Insert(new, live)
+    Mutation::Insert(new, live.into())
 }
 
 /// Jobs from 0 on have these sizes, in every way that they can be read.

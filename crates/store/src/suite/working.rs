@@ -151,9 +151,9 @@ fn start<F: Fixture>(driver: &mut Driver<'_, F>, make: fn(&mut Live)) -> Live {
     make(&mut live);
     let (before, after) = (job(0), job(2));
     driver.commit(vec![
-        Mutation::Insert(before.0, before.1),
-        Mutation::Insert(new, live.clone()),
-        Mutation::Insert(after.0, after.1),
+        Mutation::Insert(before.0, before.1.into()),
+        Mutation::Insert(new, live.clone().into()),
+        Mutation::Insert(after.0, after.1.into()),
     ]);
     live
 }

@@ -22,7 +22,7 @@ impl World {
                 self.classes.remove(&id.0);
             }
             Mutation::Insert(_, live) => {
-                self.live.insert(live.seq, live);
+                self.live.insert(live.seq, *live);
             }
             Mutation::Claim(claim) => {
                 let live = self.live.get_mut(&claim.seq).unwrap();
