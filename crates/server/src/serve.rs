@@ -71,14 +71,14 @@ impl Server {
         let header_timeout = self.settings.http.header_timeout;
         let handle = self.runtime.handle();
         let app = Arc::new(App::new(handle.clone(), self.runtime.health(), self.settings));
-        let entrance = http::entrance(app);
+        let service = http::service(app);
         warn_about_unbounded_queues(&handle).await;
         let stop = async move {
             stop.await;
             handle.events().end_streams();
             handle.release_waiting().await;
         };
-        http::serve(self.listener, entrance, max_connections, header_timeout, stop, grace).await;
+        http::serve(self.listener, service, max_connections, header_timeout, stop, grace).await;
         self.runtime.stop().await;
     }
 }

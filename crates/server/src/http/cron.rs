@@ -1,4 +1,4 @@
-//! Recurring schedules.
+//! Routes for cron jobs: register, list, show, enable, remove.
 
 use std::borrow::Cow;
 
@@ -37,8 +37,9 @@ const SCHEDULE: &[&str] = &[
     "status",
 ];
 
-/// Options that only make sense for a single job.
-const SINGLE: &[&str] = &["id", "scheduled_at", "delay_until", "expires_at", "pending", "metadata"];
+/// Options that only make sense for a single job, not for a schedule.
+const SINGLE_JOB_OPTIONS: &[&str] =
+    &["id", "scheduled_at", "delay_until", "expires_at", "pending", "metadata"];
 
 pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
     let members = body.members()?;
@@ -57,19 +58,19 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let mut by_name = ByName::offsets(&params, &more, 1000, 1000)?;
     let enabled = params.flag("enabled")?;
     let tenant = tenant_of(&params)?;
-    // A tenant's schedules are known by their names alone.
+    // A tenant's cursors are names without the tenant's prefix.
     if let Some(tenant) = &tenant
         && let Ok(name) = CronName::parse(&by_name.after)
     {
         by_name.after = name.of_tenant(tenant).to_string();
     }
-    let is_tenants = tenant.is_some();
+    let has_tenant = tenant.is_some();
     let look = move |engine: &Engine, after: &str, skip, most| {
         let tenant = tenant.as_ref();
         let page = engine.crons_after(tenant, enabled, after, skip, most);
         (page, engine.cron_count(tenant, enabled))
     };
-    let name = |cron: &CronView| match is_tenants {
+    let name = |cron: &CronView| match has_tenant {
         true => cron.name.local().to_owned(),
         false => cron.name.to_string(),
     };
@@ -88,8 +89,8 @@ pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> 
 }
 
 pub(super) async fn remove(State(app): Shared, name: PathName, params: Params) -> ApiResult {
-    let known = find(&app, &name, &params).await?.name;
-    let cron = change(&app, &name, Command::RemoveCron(known)).await?;
+    let full_name = find(&app, &name, &params).await?.name;
+    let cron = change(&app, &name, Command::RemoveCron(full_name)).await?;
     let more = format!(",\"deleted\":true,\"name\":{}", json!(cron.name.local()));
     Ok(reply::raw(StatusCode::OK, wrapped(&cron, &more)))
 }
@@ -103,12 +104,12 @@ pub(super) async fn toggle(
     let members = body.members()?;
     let enabled = member(&members, "enabled").and_then(|raw| serde_json::from_str(raw.get()).ok());
     let enabled = enabled.ok_or_else(|| Rejection::field("enabled", "must be true or false"))?;
-    let known = find(&app, &name, &params).await?.name;
-    let cron = change(&app, &name, Command::EnableCron(known, enabled)).await?;
+    let full_name = find(&app, &name, &params).await?.name;
+    let cron = change(&app, &name, Command::EnableCron(full_name, enabled)).await?;
     Ok(reply::raw(StatusCode::OK, wrapped(&cron, "")))
 }
 
-/// Whose schedules are meant: the caller's, or those that an operator asks for.
+/// The tenant whose schedules are meant: the caller, or the one that an operator names.
 fn tenant_of(params: &Params) -> Result<Option<TenantId>, ApiError> {
     match caller() {
         Some(tenant) => Ok(Some(tenant)),
@@ -116,14 +117,14 @@ fn tenant_of(params: &Params) -> Result<Option<TenantId>, ApiError> {
     }
 }
 
-/// The schedule of that name. Without a tenant it is the default tenant's, or the only one.
+/// The schedule of this name. Without a tenant: the default tenant's, or else the only one.
 async fn find(app: &App, name: &PathName, params: &Params) -> Result<CronView, ApiError> {
-    let (wanted, tenant) = (name.cron()?, tenant_of(params)?);
+    let (cron_name, tenant) = (name.cron()?, tenant_of(params)?);
     let look = app.handle.look(move |engine| match tenant {
-        Some(tenant) => Vec::from_iter(engine.cron(&wanted.of_tenant(&tenant))),
-        None => match engine.cron(&wanted) {
+        Some(tenant) => Vec::from_iter(engine.cron(&cron_name.of_tenant(&tenant))),
+        None => match engine.cron(&cron_name) {
             Some(cron) => vec![cron],
-            None => engine.crons_named(&wanted, 2),
+            None => engine.crons_named(&cron_name, 2),
         },
     });
     let mut found = look.await?;
@@ -132,7 +133,7 @@ async fn find(app: &App, name: &PathName, params: &Params) -> Result<CronView, A
         (None, _) => Err(ApiError::not_found("cron job", name.as_str())),
         (Some(_), false) => {
             Err(ApiError::conflict(format!("Several tenants have a cron job '{}'.", name.as_str()))
-                .hint("Say whose is meant: ?tenant=... or the header X-OJS-Tenant."))
+                .hint("Name the tenant with ?tenant=... or the header X-OJS-Tenant."))
         }
     }
 }
@@ -158,11 +159,11 @@ fn parse(app: &App, members: &json::Members<'_>) -> Result<CronSpec, ApiError> {
         Rejection::field("expression", "is required").hint("Such as \"0 9 * * *\" or \"@hourly\".")
     })?;
     let timezone = text(members, "timezone")?.unwrap_or_else(|| "UTC".to_owned());
-    let cannot =
+    let unusable =
         |field, cause: CronError| Rejection::field(field, format!("cannot be used: {cause}"));
     let schedule = Schedule {
-        expression: Expression::parse(&expression).map_err(|e| cannot("expression", e))?,
-        zone: Zone::parse(&timezone).map_err(|e| cannot("timezone", e))?,
+        expression: Expression::parse(&expression).map_err(|e| unusable("expression", e))?,
+        zone: Zone::parse(&timezone).map_err(|e| unusable("timezone", e))?,
     };
     let overlap = match text(members, "overlap_policy")? {
         Some(word) => Overlap::parse(&word).ok_or_else(|| {
@@ -192,7 +193,7 @@ fn parse(app: &App, members: &json::Members<'_>) -> Result<CronSpec, ApiError> {
     })
 }
 
-/// The job is described in `job_template`, or by the members beside the schedule.
+/// The job's envelope: `job_template`, or all members that do not describe the schedule.
 fn template(members: &json::Members<'_>) -> Result<String, ApiError> {
     if let Some(raw) = member(members, "job_template") {
         if !raw.get().starts_with('{') {
@@ -200,13 +201,13 @@ fn template(members: &json::Members<'_>) -> Result<String, ApiError> {
         }
         return Ok(with_args(raw.get()));
     }
-    let own = members.iter().filter(|(key, _)| !SCHEDULE.contains(&&**key));
+    let job_members = members.iter().filter(|(key, _)| !SCHEDULE.contains(&&**key));
     let parts: Vec<String> =
-        own.map(|(key, raw)| format!("{}:{}", json!(key), raw.get())).collect();
+        job_members.map(|(key, raw)| format!("{}:{}", json!(key), raw.get())).collect();
     Ok(with_args(&format!("{{{}}}", parts.join(","))))
 }
 
-/// Arguments may be left out of a schedule.
+/// Adds empty `args` if the template has none.
 fn with_args(template: &str) -> String {
     let has_args =
         json::members(template, "the job").is_ok_and(|m| m.iter().any(|(k, _)| k == "args"));
@@ -226,8 +227,8 @@ fn refuse_single_options(template: &str) -> Result<(), ApiError> {
         _ => Vec::new(),
     };
     let keys: Vec<Cow<'_, str>> = top.into_iter().chain(nested).map(|(key, _)| key).collect();
-    match SINGLE.iter().find(|name| keys.iter().any(|key| key == **name)) {
-        Some(name) => Err(Rejection::value(*name, "does not go with a recurring job").into()),
+    match SINGLE_JOB_OPTIONS.iter().find(|name| keys.iter().any(|key| key == **name)) {
+        Some(name) => Err(Rejection::value(*name, "cannot be set for a recurring job").into()),
         None => Ok(()),
     }
 }
@@ -250,15 +251,16 @@ fn text(members: &json::Members<'_>, name: &'static str) -> Result<Option<String
     member(members, name).map(|raw| envelope::string(raw, name)).transpose()
 }
 
-/// Under both of the names that the documents give it, with what else is to be said.
+/// The answer with one schedule, under both names that the specification's documents use. `more` is
+/// appended.
 fn wrapped(cron: &CronView, more: &str) -> Vec<u8> {
     let shown = show_cron(cron);
     format!("{{\"cron\":{shown},\"cron_job\":{shown}{more}}}").into_bytes()
 }
 
-/// What the client sent comes back as it was, numbers that nobody else can hold included.
+/// A schedule's JSON. What the client sent is returned byte for byte, so large numbers keep their digits.
 fn show_cron(cron: &CronView) -> String {
-    let own = json!({
+    let members = json!({
         "name": cron.name.local(),
         "tenant_id": cron.tenant,
         "cron": cron.expression,
@@ -273,6 +275,6 @@ fn show_cron(cron: &CronView) -> String {
         "skip_count": cron.skip_count,
         "created_at": cron.created.to_string(),
     });
-    let own = own.to_string();
-    format!("{},{}}}", own.trim_end_matches('}'), String::from_utf8_lossy(&cron.shown))
+    let members = members.to_string();
+    format!("{},{}}}", members.trim_end_matches('}'), String::from_utf8_lossy(&cron.shown))
 }
