@@ -11,7 +11,7 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use rota_engine::Config;
-use rota_server::http::{App, Entrance, entrance};
+use rota_server::http::{App, HttpService, service};
 use rota_server::runtime::{Options, Runtime as Threads};
 use rota_settings::Settings;
 use rota_store_sqlite::{Durability, Options as StoreOptions, SqliteStore};
@@ -29,7 +29,7 @@ const LONGEST_ANSWER: Duration = Duration::from_secs(40);
 /// The HTTP side of a server, without a port.
 pub struct Fixture {
     tokio: Runtime,
-    entrance: Entrance,
+    service: HttpService,
     /// Runs as long as the fixture, unless it was stopped.
     _threads: Option<Threads>,
     _data: TempDir,
@@ -70,14 +70,14 @@ impl Fixture {
         };
         let threads = tokio.block_on(start);
         let app = App::new(threads.handle(), threads.health(), Settings::default());
-        let entrance = entrance(Arc::new(app));
+        let service = service(Arc::new(app));
         let threads = if with_engine {
             Some(threads)
         } else {
             tokio.block_on(threads.stop());
             None
         };
-        Self { tokio, entrance, _threads: threads, _data: data }
+        Self { tokio, service, _threads: threads, _data: data }
     }
 
     /// Sends the request that the bytes describe, if they describe one. Panics on an answer that no
@@ -111,7 +111,7 @@ impl Fixture {
     }
 
     async fn answer(&self, request: Request<Body>) -> Option<Response<Body>> {
-        let mut serving = pin!(self.entrance.clone().serve(request));
+        let mut serving = pin!(self.service.clone().serve(request));
         if self._threads.is_none() {
             // All that it could wait for is gone.
             let once = poll_fn(|cx| Poll::Ready(serving.as_mut().poll(cx))).await;

@@ -1,4 +1,4 @@
-//! The shell around the engine: threads, the clock, HTTP.
+//! The server process around the engine: threads, the clock and the HTTP API.
 
 pub mod http;
 pub mod runtime;

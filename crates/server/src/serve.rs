@@ -1,4 +1,4 @@
-//! The whole server: store, engine, HTTP.
+//! Assembles the server: opens the store, starts the runtime and serves HTTP until it is stopped.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,15 +28,16 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// Starting again is of no use before the settings are changed.
+    /// Whether the settings must be changed before another start can succeed.
     #[must_use]
-    pub fn is_of_the_settings(&self) -> bool {
-        matches!(self, Self::Start(StartError::Misplaced(_)))
+    pub fn is_settings_error(&self) -> bool {
+        matches!(self, Self::Start(StartError::IsolationMismatch(_)))
     }
 }
 
 impl Server {
-    /// Opens the data and the port. `on_fatal` is called when nothing more may be answered.
+    /// Binds the port, opens the database and starts the runtime. `on_fatal` is called with the
+    /// cause when the server must not answer anything more.
     pub async fn open(
         settings: Settings,
         on_fatal: Arc<dyn Fn(&str) + Send + std::marker::Sync>,
@@ -57,33 +58,33 @@ impl Server {
         Ok(Self { listener, runtime, settings })
     }
 
-    /// The address that it really listens on.
+    /// The address the server listens on; with port 0 in the settings, the port that the system chose.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.address()
     }
 
-    /// Serves until `stop` is done, then ends in order: requests in hand are answered, streams
-    /// and waiting fetches released, everything is committed, and the database is closed.
+    /// Serves until `stop` completes, then shuts down: event streams and waiting fetches end,
+    /// requests under way are answered, everything is committed, and the database is closed.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let grace = self.settings.shutdown.grace;
         let max_connections = self.settings.http.max_connections;
         let header_timeout = self.settings.http.header_timeout;
         let handle = self.runtime.handle();
         let app = Arc::new(App::new(handle.clone(), self.runtime.health(), self.settings));
-        let entrance = http::entrance(app);
-        warn_of_unbounded(&handle).await;
+        let service = http::service(app);
+        warn_about_unbounded_queues(&handle).await;
         let stop = async move {
             stop.await;
             handle.events().end_streams();
             handle.release_waiting().await;
         };
-        http::serve(self.listener, entrance, max_connections, header_timeout, stop, grace).await;
+        http::serve(self.listener, service, max_connections, header_timeout, stop, grace).await;
         self.runtime.stop().await;
     }
 }
 
-/// A queue without a bound grows until the disk is full.
-async fn warn_of_unbounded(handle: &Handle) {
+/// Logs a warning if there are queues without a bound: they can grow until the disk is full.
+async fn warn_about_unbounded_queues(handle: &Handle) {
     match handle.look(rota_engine::Engine::unbounded_queue_count).await {
         Ok(0) | Err(_) => {}
         Ok(queues) => tracing::warn!(
@@ -154,33 +155,33 @@ fn caps(settings: &Settings) -> Caps {
 }
 
 fn fairness(settings: &Settings) -> Fairness {
-    let own = &settings.fairness;
+    let fairness = &settings.fairness;
     Fairness {
         enabled: settings.is_fair(),
-        scope: own.scope,
-        strategy: own.strategy,
-        cost: own.cost,
+        scope: fairness.scope,
+        strategy: fairness.strategy,
+        cost: fairness.cost,
         priority_scope: settings.priority_scope(),
-        default_weight: own.default_weight,
-        default_concurrency: own.default_concurrency as u32,
-        charge_own_workers: own.charge_own_workers,
+        default_weight: fairness.default_weight,
+        default_concurrency: fairness.default_concurrency as u32,
+        charge_own_workers: fairness.charge_own_workers,
     }
 }
 
 fn noisy(settings: &Settings) -> Noisy {
-    let own = &settings.noisy;
+    let noisy = &settings.noisy;
     Noisy {
-        detect: own.detect,
-        throttle: own.throttle,
-        depth_ratio: own.depth_ratio,
-        rate_ratio: own.rate_ratio,
-        active_share: own.active_share,
-        error_ratio: own.error_ratio,
-        min_depth: own.min_depth as u64,
-        min_enqueued: own.min_enqueued as u64,
-        min_active: own.min_active as u64,
-        min_executions: own.min_executions as u64,
-        factor: own.throttle_factor,
-        throttle_ms: u64::try_from(own.throttle_for.as_millis()).unwrap_or(u64::MAX),
+        detect: noisy.detect,
+        throttle: noisy.throttle,
+        depth_ratio: noisy.depth_ratio,
+        rate_ratio: noisy.rate_ratio,
+        active_share: noisy.active_share,
+        error_ratio: noisy.error_ratio,
+        min_depth: noisy.min_depth as u64,
+        min_enqueued: noisy.min_enqueued as u64,
+        min_active: noisy.min_active as u64,
+        min_executions: noisy.min_executions as u64,
+        factor: noisy.throttle_factor,
+        throttle_ms: u64::try_from(noisy.throttle_for.as_millis()).unwrap_or(u64::MAX),
     }
 }

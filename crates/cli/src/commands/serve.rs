@@ -27,7 +27,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
         (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
     let server =
         Server::open(settings.clone(), Arc::new(die)).await.map_err(|error| {
-            match error.is_of_the_settings() {
+            match error.is_settings_error() {
                 true => Failure::usage(error.to_string()),
                 false => Failure::error(error.to_string()),
             }

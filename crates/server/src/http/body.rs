@@ -1,4 +1,4 @@
-//! Reading request bodies: bounded in size, in time and in depth.
+//! Reads request bodies, bounded in size, time and JSON depth.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -21,7 +21,7 @@ use super::error::ApiError;
 use super::listen::wait_for_rest;
 use rota_settings::Settings;
 
-/// A JSON body that has been read and checked, not parsed.
+/// A JSON body whose encoding and nesting have been checked. It is not parsed yet.
 pub(super) struct Json(Bytes);
 
 impl Json {
@@ -35,7 +35,6 @@ impl Json {
         Ok(Self(json::on_one_line(&bytes).map_or(bytes, Bytes::from)))
     }
 
-    /// The text. Its encoding and nesting are known to be good.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
@@ -44,20 +43,20 @@ impl Json {
         json::members(self.text(), "the body")
     }
 
-    /// An object whose members are told apart later.
+    /// Parses the body as an object of arbitrary members.
     pub fn object(&self) -> Result<Map<String, Value>, ApiError> {
         self.members()?;
         self.parse()
     }
 
     pub fn parse<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, ApiError> {
-        // A struct would also be read from an array of its fields.
+        // serde would also read a struct from an array of its fields.
         if self.text().trim_start().starts_with('[') {
             self.members()?;
         }
         serde_json::from_str(self.text()).map_err(|error| {
             if error.is_data() {
-                ApiError::invalid_request(format!("The body does not fit: {}.", in_words(&error)))
+                ApiError::invalid_request(format!("The body does not fit: {}.", describe(&error)))
             } else {
                 Rejection::malformed(format!("the body is not valid JSON: {error}")).into()
             }
@@ -65,11 +64,11 @@ impl Json {
     }
 }
 
-/// What is wrong, without the names of our types.
-fn in_words(error: &serde_json::Error) -> String {
+/// serde's message, with Rust's type names replaced by words a client understands.
+fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let Some((before, after)) = text.split_once(", expected ") else { return text };
-    let (expected, place) = after.rsplit_once(" at ").unwrap_or((after, "the end"));
+    let (expected, position) = after.rsplit_once(" at ").unwrap_or((after, "the end"));
     let expected = match expected {
         "u32" => "a whole number from 0 to 4294967295",
         "u64" | "usize" => "a whole number from 0 to 18446744073709551615",
@@ -77,7 +76,7 @@ fn in_words(error: &serde_json::Error) -> String {
         other if other.starts_with("struct ") => "an object",
         other => other,
     };
-    format!("{before}, expected {expected} at {place}")
+    format!("{before}, expected {expected} at {position}")
 }
 
 impl FromRequest<Arc<App>> for Json {
@@ -86,12 +85,12 @@ impl FromRequest<Arc<App>> for Json {
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         check_media_type(&head.headers)?;
-        // Nearly always it is all there already.
+        // The body has nearly always been read already.
         Self::checked(read(body, &app.settings).await?, app)
     }
 }
 
-/// A JSON object that may be left out.
+/// A JSON object, or no body at all.
 pub(super) struct OptionalJson(Option<Json>);
 
 impl OptionalJson {
@@ -113,14 +112,14 @@ impl FromRequest<Arc<App>> for OptionalJson {
     }
 }
 
-/// A whole body.
+/// Reads a whole body.
 pub(super) async fn read<B>(body: B, settings: &Settings) -> Result<Bytes, ApiError>
 where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let limit = settings.limits.body_bytes;
-    // A body that says it is too long need not be waited for.
+    // Refused by its Content-Length, without reading it.
     if body.size_hint().lower() > limit as u64 {
         return Err(too_long(limit));
     }
@@ -128,9 +127,9 @@ where
         return Ok(Bytes::new());
     }
     let mut reading = pin!(collect(body, limit));
-    // Nearly always it came together with the head, and then there is no need for a timer.
-    let at_once = poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await;
-    match at_once {
+    // The body nearly always arrives together with the head; then no timer is needed.
+    let first_poll = poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await;
+    match first_poll {
         Poll::Ready(read) => read,
         Poll::Pending => {
             wait_for_rest(settings.http.body_timeout, reading).await.map_err(|_| timed_out())?
@@ -146,7 +145,7 @@ where
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_long(limit)),
-        Err(error) => Err(ApiError::invalid_request(format!("The body broke off: {error}."))),
+        Err(error) => Err(ApiError::invalid_request(format!("The body ended early: {error}."))),
     }
 }
 
@@ -154,8 +153,8 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), ApiError> {
     let Some(given) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let text = given.to_str().unwrap_or_default();
     let essence = text.split(';').next().unwrap_or_default().trim();
-    let known = ["application/openjobspec+json", "application/json"];
-    if known.iter().any(|name| essence.eq_ignore_ascii_case(name)) {
+    let supported = ["application/openjobspec+json", "application/json"];
+    if supported.iter().any(|name| essence.eq_ignore_ascii_case(name)) {
         return Ok(());
     }
     let shown: String = text.chars().take(100).collect();
@@ -178,7 +177,7 @@ fn timed_out() -> ApiError {
     .hint("Send the whole body at once, or raise http.body_timeout.")
 }
 
-/// A member of an object, unless it is absent or null.
+/// The member of this name; `None` if it is absent or null.
 pub(super) fn member<'a>(members: &Members<'a>, name: &str) -> Option<&'a RawValue> {
     let found = members.iter().find(|(key, _)| key == name)?;
     (found.1.get() != "null").then_some(found.1)

@@ -1,4 +1,4 @@
-//! Pages of lists that go by name. One page is one look at the engine.
+//! Pages of lists that are sorted by name: queues, workers, tenants, schedules, pools.
 
 use rota_engine::{Engine, WorkerCounts};
 use serde_json::{Value, json};
@@ -7,27 +7,27 @@ use super::App;
 use super::error::ApiError;
 use super::params::Params;
 
-/// How deep pages by number go. Cursors have no such bound.
-const DEEPEST: usize = 100_000;
+/// The most entries that a page by number may skip. Cursors have no such bound.
+const MAX_SKIP: usize = 100_000;
 
-/// Where a page begins and how long it is.
+/// The page that a request asks for. Reading it takes one look at the engine.
 pub(super) struct ByName {
-    /// The name before the first, as the engine calls it.
+    /// The engine's name of the entry before the page; empty for the first page.
     pub after: String,
     skip: usize,
     limit: usize,
-    /// The page's number, in lists that go by `page`; the others go by `offset`.
+    /// The page's number in lists with `page`; `None` in lists with `offset`.
     page: Option<usize>,
 }
 
-/// One page, and how many there are in all.
+/// A page of entries.
 pub(super) struct Found<T, C = usize> {
     pub items: Vec<T>,
     pub counts: C,
     pub pagination: Value,
 }
 
-/// What tells how many there are in all.
+/// Counts from which the length of the whole list follows.
 pub(super) trait Total: Send + 'static {
     fn total(&self) -> usize;
 }
@@ -45,7 +45,7 @@ impl Total for WorkerCounts {
 }
 
 impl ByName {
-    /// A list with `page` and `per_page`. `more` are its other parameters.
+    /// For a list with `page` and `per_page`. `more` are the list's other parameters.
     pub fn pages(params: &Params, more: &[&str]) -> Result<Self, ApiError> {
         params.only(&[&["page", "per_page", "cursor"], more].concat())?;
         let limit = params.number("per_page", 1, 100, 20)? as usize;
@@ -53,7 +53,7 @@ impl ByName {
         Self::new(params, "page", (page - 1) * limit, limit, Some(page))
     }
 
-    /// A list with `limit` and `offset`.
+    /// For a list with `limit` and `offset`. `more` are the list's other parameters.
     pub fn offsets(
         params: &Params,
         more: &[&str],
@@ -78,8 +78,8 @@ impl ByName {
         Ok(Self { after, skip, limit, page })
     }
 
-    /// Looks at the page: `look` gets the name before the first, how many to pass over and how many to
-    /// give, and tells how many there are in all. `name` is what the next page is asked for with.
+    /// Reads the page. `look` gets the name before the page, how many entries to skip and the most to
+    /// return; it returns the entries and the counts of the whole list. `name` is an entry's cursor.
     pub async fn find<T: Send + 'static, C: Total>(
         &self,
         app: &App,
@@ -87,7 +87,7 @@ impl ByName {
         name: impl FnOnce(&T) -> String,
     ) -> Result<Found<T, C>, ApiError> {
         let (after, skip, limit) = (self.after.clone(), self.skip, self.limit);
-        // One more than wanted tells whether anything follows.
+        // One more entry than the limit shows whether there is another page.
         let look = app.handle.look(move |engine| look(engine, &after, skip, limit + 1));
         let (mut items, counts) = look.await?;
         let total = counts.total();
@@ -107,10 +107,10 @@ impl ByName {
 
 /// Refuses to pass over so many entries that a page would cost too much.
 pub(super) fn check_depth(field: &str, skip: usize) -> Result<(), ApiError> {
-    if skip <= DEEPEST {
+    if skip <= MAX_SKIP {
         return Ok(());
     }
-    let text = format!("Pages by number end after {DEEPEST} entries.");
+    let text = format!("Pages by number end after {MAX_SKIP} entries.");
     Err(ApiError::validation(field, text)
         .hint("Follow 'next_cursor' with ?cursor=... to go on; that has no end."))
 }

@@ -1,4 +1,4 @@
-//! On whose behalf a request comes.
+//! The caller: the tenant that a request comes from, and what that tenant may see.
 
 use axum::http::{HeaderMap, StatusCode};
 use rota_model::{QueueName, TenantId, WorkerId};
@@ -12,21 +12,22 @@ use rota_settings::Isolation;
 const HEADERS: [&str; 2] = ["x-ojs-tenant", "x-ojs-tenant-id"];
 
 tokio::task_local! {
-    /// Not an argument of every handler: one that forgot to pass it on would cross the boundary.
+    /// Task-local rather than an argument: a handler that forgot to pass the argument on would expose
+    /// one tenant's jobs to another.
     static CALLER: Option<TenantId>;
 }
 
-/// The tenant of the request that is being served, if it has one.
+/// The tenant that the current request comes from; `None` for operators.
 pub(super) fn caller() -> Option<TenantId> {
     CALLER.try_with(Clone::clone).unwrap_or_default()
 }
 
-/// Serves a request on behalf of its tenant.
-pub(super) async fn on_behalf_of<F: Future>(tenant: Option<TenantId>, serve: F) -> F::Output {
+/// Runs `serve` with `tenant` as its caller.
+pub(super) async fn with_caller<F: Future>(tenant: Option<TenantId>, serve: F) -> F::Output {
     CALLER.scope(tenant, serve).await
 }
 
-/// What all tenants share is not for one of them to change, nor to know of the others.
+/// Refuses a tenant's request to see or change what all tenants share. `what` begins the message.
 pub(super) fn only_operators(what: &str) -> Result<(), ApiError> {
     let Some(tenant) = caller() else { return Ok(()) };
     let text = format!("{what}: this is for operators only, and the request comes from a tenant.");
@@ -35,8 +36,8 @@ pub(super) fn only_operators(what: &str) -> Result<(), ApiError> {
         .detail("tenant_id", tenant.to_string()))
 }
 
-/// The tenant that a request names, and that it is held to whatever `tenancy.source` says of new jobs.
-/// Credentials will name one too, and must then agree.
+/// The tenant that the headers name. It applies to the whole request, whatever `tenancy.source` says
+/// about new jobs.
 pub(super) fn tenant_of(
     headers: &HeaderMap,
     path: &str,
@@ -50,7 +51,7 @@ pub(super) fn tenant_of(
                 .hint("Send the id of one tenant, such as acme-corp.")
                 .detail("field", "X-OJS-Tenant")
         })?;
-        if named.as_ref().is_some_and(|known| *known != tenant) {
+        if named.as_ref().is_some_and(|first| *first != tenant) {
             return Err(ApiError::invalid_request("The request names two tenants.")
                 .hint("Send the header X-OJS-Tenant once.")
                 .detail("field", "X-OJS-Tenant"));
@@ -60,23 +61,24 @@ pub(super) fn tenant_of(
     if named.is_none() && app.is_namespaced() && needs_tenant(path) {
         return Err(ApiError::validation(
             "X-OJS-Tenant",
-            "Every request belongs to a tenant here, and this one names none.",
+            "tenancy.isolation is 'namespace', so every request needs a tenant, and this one names none.",
         )
-        .hint("Send the header X-OJS-Tenant; queues exist for each tenant apart."));
+        .hint("Send the header X-OJS-Tenant; each tenant has its own queues."));
     }
     Ok(named)
 }
 
-/// Each tenant has a queue of the name that the request gives.
-pub(super) fn whose_queue() -> ApiError {
+/// The error for a queue's name without a tenant, where each tenant may have a queue of that name.
+pub(super) fn queue_needs_tenant() -> ApiError {
     ApiError::validation(
         "X-OJS-Tenant",
-        "A queue belongs to a tenant here, and the request names none.",
+        "tenancy.isolation is 'namespace', so a queue belongs to a tenant, and the request names none.",
     )
-    .hint("Send the header X-OJS-Tenant with the tenant whose queue is meant.")
+    .hint("Send the header X-OJS-Tenant with the tenant that the queue belongs to.")
 }
 
-/// Enqueueing may name its tenants in the jobs; operators speak of all tenants.
+/// Whether a request needs a tenant under namespace isolation. An enqueue may name the tenant in each
+/// job, and admin requests are about all tenants.
 fn needs_tenant(path: &str) -> bool {
     let Some(rest) = path.strip_prefix("/ojs/v1/") else { return false };
     let first = rest.split('/').next().unwrap_or(rest);
@@ -90,30 +92,30 @@ impl App {
         self.handle.ask_as(caller(), ask.into()).await
     }
 
-    /// A job, unless it belongs to somebody else than the caller.
+    /// The job with this id; `None` if it belongs to another tenant than the caller.
     pub(super) async fn record(&self, id: rota_model::JobId) -> Result<Option<Record>, ApiError> {
         let Some(record) = self.handle.record(id).await? else { return Ok(None) };
         let Some(caller) = caller() else { return Ok(Some(record)) };
         Ok((self.owner_of(&record).await? == Some(caller)).then_some(record))
     }
 
-    /// Whose a job is.
+    /// The tenant that a job belongs to.
     pub(super) async fn owner_of(&self, record: &Record) -> Result<Option<TenantId>, ApiError> {
         let class = record.place.class();
         Ok(self.handle.look(move |engine| engine.owner_of(class).cloned()).await?)
     }
 
-    /// A queue as the engine knows it, from how the caller calls it. An operator's name for a queue
-    /// means none where each tenant has its own.
+    /// The engine's name of a queue, from the name that the caller uses. Under namespace isolation it
+    /// depends on the tenant, so an operator must name one.
     pub(super) fn queue(&self, name: &QueueName) -> Result<QueueName, ApiError> {
         match caller() {
             _ if !self.is_namespaced() => Ok(name.clone()),
             Some(tenant) => Ok(name.in_namespace(&tenant)),
-            None => Err(whose_queue()),
+            None => Err(queue_needs_tenant()),
         }
     }
 
-    /// A worker as the engine knows it, from how the caller calls it.
+    /// The engine's id of a worker, from the id that the caller uses.
     pub(super) fn worker(&self, id: WorkerId) -> WorkerId {
         match caller() {
             Some(tenant) if self.is_namespaced() => id.in_namespace(&tenant),
@@ -121,8 +123,8 @@ impl App {
         }
     }
 
-    /// The same, for what each tenant has to itself in namespaces.
-    pub(super) fn only_operators_share(&self, what: &str) -> Result<(), ApiError> {
+    /// Like [`only_operators`], but for what each tenant has to itself under namespace isolation.
+    pub(super) fn only_operators_if_shared(&self, what: &str) -> Result<(), ApiError> {
         if self.is_namespaced() { Ok(()) } else { only_operators(what) }
     }
 

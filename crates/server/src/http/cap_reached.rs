@@ -1,19 +1,19 @@
-//! Caps on what all tenants share, as answers.
+//! Errors for caps that are reached: of one tenant, or of all tenants together.
 
 use axum::http::StatusCode;
 use rota_engine::{CapReached, Capped};
 
 use super::error::ApiError;
 
-/// How a cap is spoken of.
+/// How a cap is described in messages.
 struct Words {
-    /// The things, in the plural.
+    /// What is capped, in the plural.
     things: &'static str,
-    /// The setting with the total; the tenants' setting is `<setting>_per_tenant`.
+    /// The setting `limits.<setting>` with the total; the cap per tenant is `<setting>_per_tenant`.
     setting: &'static str,
-    /// How there is room again.
+    /// What the caller can do to make room.
     remedy: &'static str,
-    /// Seconds until it may be worth trying again, where room may come without the caller's doing.
+    /// Seconds for Retry-After, where room may appear without the caller's doing.
     retry_after: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ fn words(capped: Capped) -> Words {
         Capped::RateKeys => (
             "rate limits on unfinished jobs",
             "rate_keys",
-            "Use fewer keys, each of which is a line of its own, or let jobs finish",
+            "Use fewer keys, or let jobs finish",
             Some(60),
         ),
         Capped::RateLimits => (
@@ -84,12 +84,13 @@ fn words(capped: Capped) -> Words {
 pub(super) fn error(reached: &CapReached) -> ApiError {
     let words = words(reached.capped);
     match &reached.tenant {
-        Some(tenant) if reached.is_tenants() => of_tenant(reached, &words, tenant),
-        _ => of_all(reached, &words),
+        Some(tenant) if reached.is_tenants() => tenant_cap_error(reached, &words, tenant),
+        _ => total_cap_error(reached, &words),
     }
 }
 
-fn of_tenant(reached: &CapReached, words: &Words, tenant: &str) -> ApiError {
+/// The error for the cap per tenant.
+fn tenant_cap_error(reached: &CapReached, words: &Words, tenant: &str) -> ApiError {
     let Words { things, setting, remedy, retry_after } = words;
     let CapReached { own, more, per_tenant: most, .. } = reached;
     let asks = match more {
@@ -114,7 +115,8 @@ fn of_tenant(reached: &CapReached, words: &Words, tenant: &str) -> ApiError {
     }
 }
 
-fn of_all(reached: &CapReached, words: &Words) -> ApiError {
+/// The error for the cap on all tenants together, part of which is kept back.
+fn total_cap_error(reached: &CapReached, words: &Words) -> ApiError {
     let Words { things, setting, remedy, retry_after } = words;
     let CapReached { own, more, all, total, tenant, .. } = reached;
     let text = match tenant {
@@ -136,7 +138,7 @@ fn of_all(reached: &CapReached, words: &Words) -> ApiError {
         _ => format!("There are {all} {things} already, which is the limit."),
     };
     let error = match reached.capped {
-        // These come and go by themselves, and by the second.
+        // These are short-lived, so there is room again soon.
         Capped::WaitingFetches | Capped::WaitingEnqueues | Capped::EventStreams => {
             ApiError::busy(text).retry_after(retry_after.unwrap_or(1))
         }

@@ -1,4 +1,4 @@
-//! Recurring schedules.
+//! Routes for cron jobs: register, list, show, enable, remove.
 
 use std::borrow::Cow;
 
@@ -42,8 +42,9 @@ const SCHEDULE: &[&str] = &[
 /// Members of the job that are shown beside the schedule's own.
 const SHOWN_OF_JOB: &[&str] = &["type", "args", "options", "meta"];
 
-/// Options that only make sense for a single job.
-const SINGLE: &[&str] = &["id", "scheduled_at", "delay_until", "expires_at", "pending", "metadata"];
+/// Options that only make sense for a single job, not for a schedule.
+const SINGLE_JOB_OPTIONS: &[&str] =
+    &["id", "scheduled_at", "delay_until", "expires_at", "pending", "metadata"];
 
 pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
     let members = body.members()?;
@@ -62,19 +63,19 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let mut by_name = ByName::offsets(&params, &more, 1000, 1000)?;
     let enabled = params.flag("enabled")?;
     let tenant = tenant_of(&params)?;
-    // A tenant's schedules are known by their names alone.
+    // A tenant's cursors are names without the tenant's prefix.
     if let Some(tenant) = &tenant
         && let Ok(name) = CronName::parse(&by_name.after)
     {
         by_name.after = name.of_tenant(tenant).to_string();
     }
-    let is_tenants = tenant.is_some();
+    let has_tenant = tenant.is_some();
     let look = move |engine: &Engine, after: &str, skip, most| {
         let tenant = tenant.as_ref();
         let page = engine.crons_after(tenant, enabled, after, skip, most);
         (page, engine.cron_count(tenant, enabled))
     };
-    let name = |cron: &CronView| match is_tenants {
+    let name = |cron: &CronView| match has_tenant {
         true => cron.name.local().to_owned(),
         false => cron.name.to_string(),
     };
@@ -90,8 +91,8 @@ pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> 
 }
 
 pub(super) async fn remove(State(app): Shared, name: PathName, params: Params) -> ApiResult {
-    let known = find(&app, &name, &params).await?.name;
-    let cron = change(&app, &name, Command::RemoveCron(known)).await?;
+    let full_name = find(&app, &name, &params).await?.name;
+    let cron = change(&app, &name, Command::RemoveCron(full_name)).await?;
     let (deleted, name) = (Some(true), Some(cron.name.local()));
     Ok(reply::ok(&Wrapped { deleted, name, ..Wrapped::new(&cron) }))
 }
@@ -105,12 +106,12 @@ pub(super) async fn toggle(
     let members = body.members()?;
     let enabled = member(&members, "enabled").and_then(|raw| serde_json::from_str(raw.get()).ok());
     let enabled = enabled.ok_or_else(|| Rejection::field("enabled", "must be true or false"))?;
-    let known = find(&app, &name, &params).await?.name;
-    let cron = change(&app, &name, Command::EnableCron(known, enabled)).await?;
+    let full_name = find(&app, &name, &params).await?.name;
+    let cron = change(&app, &name, Command::EnableCron(full_name, enabled)).await?;
     Ok(reply::ok(&Wrapped::new(&cron)))
 }
 
-/// Whose schedules are meant: the caller's, or those that an operator asks for.
+/// The tenant whose schedules are meant: the caller, or the one that an operator names.
 fn tenant_of(params: &Params) -> Result<Option<TenantId>, ApiError> {
     match caller() {
         Some(tenant) => Ok(Some(tenant)),
@@ -118,14 +119,14 @@ fn tenant_of(params: &Params) -> Result<Option<TenantId>, ApiError> {
     }
 }
 
-/// The schedule of that name. Without a tenant it is the default tenant's, or the only one.
+/// The schedule of this name. Without a tenant: the default tenant's, or else the only one.
 async fn find(app: &App, name: &PathName, params: &Params) -> Result<CronView, ApiError> {
-    let (wanted, tenant) = (name.cron()?, tenant_of(params)?);
+    let (cron_name, tenant) = (name.cron()?, tenant_of(params)?);
     let look = app.handle.look(move |engine| match tenant {
-        Some(tenant) => Vec::from_iter(engine.cron(&wanted.of_tenant(&tenant))),
-        None => match engine.cron(&wanted) {
+        Some(tenant) => Vec::from_iter(engine.cron(&cron_name.of_tenant(&tenant))),
+        None => match engine.cron(&cron_name) {
             Some(cron) => vec![cron],
-            None => engine.crons_named(&wanted, 2),
+            None => engine.crons_named(&cron_name, 2),
         },
     });
     let mut found = look.await?;
@@ -134,7 +135,7 @@ async fn find(app: &App, name: &PathName, params: &Params) -> Result<CronView, A
         (None, _) => Err(ApiError::not_found("cron job", name.as_str())),
         (Some(_), false) => {
             Err(ApiError::conflict(format!("Several tenants have a cron job '{}'.", name.as_str()))
-                .hint("Say whose is meant: ?tenant=... or the header X-OJS-Tenant."))
+                .hint("Name the tenant with ?tenant=... or the header X-OJS-Tenant."))
         }
     }
 }
@@ -160,11 +161,11 @@ fn parse(app: &App, members: &json::Members<'_>) -> Result<CronSpec, ApiError> {
         Rejection::field("expression", "is required").hint("Such as \"0 9 * * *\" or \"@hourly\".")
     })?;
     let timezone = text(members, "timezone")?.unwrap_or_else(|| "UTC".to_owned());
-    let cannot =
+    let unusable =
         |field, cause: CronError| Rejection::field(field, format!("cannot be used: {cause}"));
     let schedule = Schedule {
-        expression: Expression::parse(&expression).map_err(|e| cannot("expression", e))?,
-        zone: Zone::parse(&timezone).map_err(|e| cannot("timezone", e))?,
+        expression: Expression::parse(&expression).map_err(|e| unusable("expression", e))?,
+        zone: Zone::parse(&timezone).map_err(|e| unusable("timezone", e))?,
     };
     let overlap = match text(members, "overlap_policy")? {
         Some(word) => Overlap::parse(&word).ok_or_else(|| {
@@ -194,7 +195,7 @@ fn parse(app: &App, members: &json::Members<'_>) -> Result<CronSpec, ApiError> {
     })
 }
 
-/// The job is described in `job_template`, or by the members beside the schedule. Its `args` are optional.
+/// The job's envelope: `job_template`, or all members that do not describe the schedule; its `args` are optional.
 fn template(members: &json::Members<'_>) -> Result<String, ApiError> {
     let mut job = match member(members, "job_template") {
         Some(raw) if !raw.get().starts_with('{') => {
@@ -218,8 +219,8 @@ fn refuse_single_options(template: &str) -> Result<(), ApiError> {
         _ => Vec::new(),
     };
     let keys: Vec<Cow<'_, str>> = top.into_iter().chain(nested).map(|(key, _)| key).collect();
-    match SINGLE.iter().find(|name| keys.iter().any(|key| key == **name)) {
-        Some(name) => Err(Rejection::value(*name, "does not go with a recurring job").into()),
+    match SINGLE_JOB_OPTIONS.iter().find(|name| keys.iter().any(|key| key == **name)) {
+        Some(name) => Err(Rejection::value(*name, "cannot be set for a recurring job").into()),
         None => Ok(()),
     }
 }

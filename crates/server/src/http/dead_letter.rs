@@ -1,4 +1,4 @@
-//! The dead letter: jobs that failed for good.
+//! Routes for the dead letter, the jobs that have failed permanently.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub(super) async fn delete(State(app): Shared, name: PathName) -> ApiResult {
     Ok(reply::ok(&json!({"deleted": true, "job_id": id, "id": id})))
 }
 
-/// Only a job that is in the dead letter; every other is none of its business.
+/// Applies a command to a job if it is in the dead letter; any other job is not found.
 async fn change(
     app: &App,
     name: &PathName,
@@ -66,11 +66,11 @@ async fn change(
 async fn find(app: &App, name: &PathName) -> Result<Record, ApiError> {
     let missing = || ApiError::not_found("dead letter job", name.as_str());
     let record = app.record(name.job().map_err(|_| missing())?).await?;
-    let dead = |record: &Record| matches!(&record.place, Place::Done(done) if done.ending == Ending::DeadLetter);
-    record.filter(dead).ok_or_else(missing)
+    let is_dead_letter = |record: &Record| matches!(&record.place, Place::Done(done) if done.ending == Ending::DeadLetter);
+    record.filter(is_dead_letter).ok_or_else(missing)
 }
 
-/// A page of jobs under the given name.
+/// The JSON of a page of jobs, as the member `key`.
 pub(super) fn listing(key: &str, records: &[Record], pagination: &Value) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + records.len() * 512);
     out.extend_from_slice(format!("{{\"{key}\":[").as_bytes());

@@ -1,4 +1,4 @@
-//! The one error type of the HTTP edge.
+//! The error type of all HTTP handlers, and its JSON.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use axum::response::IntoResponse;
 use rota_model::{Rejection, RejectionKind};
 use serde_json::{Map, Value, json};
 
-use super::{context, reply};
+use super::{reply, service};
 use crate::runtime::{Answer, Unavailable};
 
 /// The most characters of a message and of a detail. They quote what the client sent, which may be
@@ -16,7 +16,7 @@ use crate::runtime::{Answer, Unavailable};
 const LONGEST_MESSAGE: usize = 800;
 const LONGEST_DETAIL: usize = 200;
 
-/// Boxed, because it is part of nearly every result here and hardly ever made.
+/// An error answer. Boxed, because nearly every function here returns a `Result` with it.
 #[derive(Debug)]
 pub(super) struct ApiError(Box<Problem>);
 
@@ -24,16 +24,17 @@ pub(super) struct ApiError(Box<Problem>);
 struct Problem {
     status: StatusCode,
     code: &'static str,
-    /// A second, broader word where the specification's documents differ.
+    /// The member `type`: a broader category than `code`, where the specification's documents differ.
     kind: &'static str,
     message: String,
     retryable: bool,
     hint: Cow<'static, str>,
     details: Map<String, Value>,
+    /// Seconds for the header `Retry-After`.
     retry_after: Option<u64>,
-    /// Members beside `error`.
+    /// Members of the body beside `error`.
     beside: Map<String, Value>,
-    /// Members that a document puts directly into `error`.
+    /// Further members of `error` itself.
     inside: Map<String, Value>,
     headers: Vec<(&'static str, HeaderValue)>,
 }
@@ -48,7 +49,7 @@ impl ApiError {
             kind: code,
             message: shortened(message.into(), LONGEST_MESSAGE),
             retryable: false,
-            hint: Cow::Borrowed("See docs/http.md for the requests that this server takes."),
+            hint: Cow::Borrowed("See docs/http.md for the requests that this server accepts."),
             details: Map::new(),
             retry_after: None,
             beside: Map::new(),
@@ -64,7 +65,7 @@ impl ApiError {
     pub fn not_found(what: &'static str, name: &str) -> Self {
         let shown: String = name.chars().take(200).collect();
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("There is no {what} '{shown}'."))
-            .hint(where_to_look(what))
+            .hint(not_found_hint(what))
             .detail("resource_type", what.replace(' ', "_"))
             .detail("resource_id", shown)
     }
@@ -110,12 +111,13 @@ impl ApiError {
         self
     }
 
+    /// Adds a member to the body, beside `error`.
     pub fn beside(mut self, key: &str, value: Value) -> Self {
         self.0.beside.insert(key.to_owned(), value);
         self
     }
 
-    /// A member of `error` itself.
+    /// Adds a member to `error` itself.
     pub fn member(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.0.inside.insert(key.to_owned(), value.into());
         self
@@ -146,7 +148,7 @@ impl ApiError {
         self.0.status
     }
 
-    /// The whole answer.
+    /// The JSON of the answer.
     pub fn body(&self) -> Value {
         let url = format!("https://openjobspec.org/errors/{}", self.0.code.to_ascii_uppercase());
         let mut body = json!({
@@ -159,7 +161,7 @@ impl ApiError {
                 "docs_url": url,
                 "doc_url": url,
                 "details": self.0.details,
-                "request_id": context::request_id(),
+                "request_id": service::request_id(),
             }
         });
         if let Value::Object(members) = &mut body {
@@ -241,7 +243,7 @@ impl From<crate::runtime::ReadError> for ApiError {
     }
 }
 
-/// An answer that can only mean that something is unavailable.
+/// For answers that are not the one a handler expects: an error, or a bug.
 impl From<Answer> for ApiError {
     fn from(answer: Answer) -> Self {
         match answer {
@@ -267,13 +269,13 @@ fn shortened(text: String, most: usize) -> String {
     text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect()
 }
 
-/// Why something may not be there.
-fn where_to_look(what: &str) -> &'static str {
+/// A hint on why a thing may not exist.
+fn not_found_hint(what: &str) -> &'static str {
     match what {
         "job" | "dead letter job" => {
             "Check the name; finished jobs are removed when their retention has passed."
         }
-        "queue" => "Check the name; a queue is there from its first job on.",
+        "queue" => "Check the name; a queue exists from its first job on.",
         "worker" => {
             "Check the name; a worker is known once it has registered, fetched or sent a heartbeat, \
              and forgotten when it leaves or is silent for long."

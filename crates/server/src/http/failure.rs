@@ -1,4 +1,4 @@
-//! Reading what a worker says went wrong.
+//! Parses the error that a worker reports with a nack.
 
 use rota_engine::{Failure, HandlerCode};
 use rota_model::{Millis, Rejection, json};
@@ -6,12 +6,13 @@ use serde_json::value::RawValue;
 
 use super::body::member;
 
-/// Frames of a backtrace that are kept, and characters in all.
-const MOST_FRAMES: usize = 50;
-const MOST_CHARACTERS: usize = 10_000;
+/// The most frames of a backtrace that are stored.
+const MAX_FRAMES: usize = 50;
+/// The most bytes of a backtrace that are stored.
+const MAX_BACKTRACE_BYTES: usize = 10_000;
 
-/// Makes an error ready to be kept: `type`, `code`, `message` and `retryable` are always there,
-/// whatever shape the worker's language gave it.
+/// Normalizes an error for storage: `type`, `code`, `message` and `retryable` are always present,
+/// whichever of them the worker sent.
 pub(super) fn parse(raw: &RawValue, max_bytes: usize) -> Result<Failure, Rejection> {
     if !raw.get().starts_with('{') {
         return Err(Rejection::field(
@@ -43,7 +44,7 @@ pub(super) fn parse(raw: &RawValue, max_bytes: usize) -> Result<Failure, Rejecti
     for (key, value) in &members {
         match &**key {
             "type" | "code" | "message" | "retryable" => {}
-            // Ours to set.
+            // Only the server sets these.
             "attempt" | "timestamp" | "occurred_at" | "retry_delay_ms" => {}
             "backtrace" => write(&mut out, key, |out| out.extend_from_slice(&backtrace(value))),
             _ => write(&mut out, key, |out| out.extend_from_slice(value.get().as_bytes())),
@@ -65,7 +66,7 @@ pub(super) fn parse(raw: &RawValue, max_bytes: usize) -> Result<Failure, Rejecti
     })
 }
 
-/// A limit that the handler met elsewhere, and that lasts until then.
+/// `rate_limit_until`: when the rate limit of another service, which the handler has hit, ends.
 fn limited_until(members: &json::Members<'_>) -> Result<Option<Millis>, Rejection> {
     let field = "error.rate_limit_until";
     let Some(raw) = member(members, "rate_limit_until").filter(|raw| raw.get() != "null") else {
@@ -95,13 +96,13 @@ fn backtrace(raw: &RawValue) -> Vec<u8> {
     let Ok(frames) = serde_json::from_str::<Vec<String>>(raw.get()) else {
         return raw.get().as_bytes().to_vec();
     };
-    let mut left = MOST_CHARACTERS;
+    let mut left = MAX_BACKTRACE_BYTES;
     let fits = |frame: &String| {
         let fits = frame.len() <= left;
         left = left.saturating_sub(frame.len());
         fits
     };
-    let kept: Vec<String> = frames.into_iter().take(MOST_FRAMES).take_while(fits).collect();
+    let kept: Vec<String> = frames.into_iter().take(MAX_FRAMES).take_while(fits).collect();
     serde_json::to_vec(&kept).expect("strings are plain data")
 }
 
@@ -164,7 +165,7 @@ mod tests {
     fn long_backtraces_are_cut() {
         let frames: Vec<String> = (0..80).map(|n| format!("frame {n}")).collect();
         let (_, shown) = read(&json!({"message": "m", "backtrace": frames})).unwrap();
-        assert_eq!(shown["backtrace"].as_array().unwrap().len(), MOST_FRAMES);
+        assert_eq!(shown["backtrace"].as_array().unwrap().len(), MAX_FRAMES);
         let (_, shown) =
             read(&json!({"backtrace": ["x".repeat(9_000), "y".repeat(2_000)]})).unwrap();
         assert_eq!(shown["backtrace"].as_array().unwrap().len(), 1);

@@ -1,4 +1,4 @@
-//! Which jobs a list or a bulk operation is about.
+//! The filter that selects jobs for a list or a bulk operation.
 
 use rota_engine::{Engine, Totals};
 use rota_model::{Class, ClassId, Millis, QueueName, Seq, State, TenantId};
@@ -9,11 +9,11 @@ use super::caller::caller;
 use super::error::ApiError;
 use super::params::Params;
 
-/// Rows that one request may look at. A page that comes to this bound is short and has a cursor.
-const MOST_ROWS: usize = 50_000;
-/// Classes that are looked at in one go.
+/// The most rows that one request may read. A page that reaches this bound is short and has a cursor.
+const MAX_ROWS: usize = 50_000;
+/// Classes per slice.
 const CLASSES: usize = 5_000;
-/// Parameters that narrow a list of jobs, and those that tell where a page of it begins.
+/// Query parameters of all lists of jobs.
 const PARAMS: [&str; 14] = [
     "tenant",
     "tenant_id",
@@ -31,19 +31,19 @@ const PARAMS: [&str; 14] = [
     "sort",
 ];
 
-/// Which jobs are meant.
+/// Selects jobs. All conditions must hold.
 #[derive(Debug, Clone)]
 pub(super) struct Filter {
-    /// Whose; a caller's own, whatever is asked for.
+    /// The caller, or else the tenant that an operator names.
     tenant: Option<TenantId>,
-    /// Somebody else's jobs were asked for, which do not exist for the caller.
+    /// A tenant asked for another tenant's jobs; no job matches.
     foreign: bool,
-    /// As clients call it.
+    /// The queue's name as clients see it.
     pub queue: Option<QueueName>,
-    /// Exact, or a prefix with `*` at its end.
+    /// A job type, or a prefix followed by `*`.
     pub kind: Option<String>,
     pub select: Selection,
-    /// The one state that was asked for, if it was one.
+    /// The state that the client named, if any.
     pub state: Option<State>,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
@@ -68,7 +68,7 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Only jobs in the dead letter, which are all discarded.
+    /// A filter for jobs in the dead letter, all of which are discarded.
     pub fn dead_letter(params: &Params) -> Result<Self, ApiError> {
         let mut filter = Self::from_params(params, Selection::DEAD_LETTER)?;
         if filter.state.is_some_and(|state| state != State::Discarded) {
@@ -93,9 +93,9 @@ impl Filter {
         }
     }
 
-    /// Only jobs of this tenant.
+    /// Restricts the filter to a tenant's jobs.
     pub fn of_tenant(mut self, tenant: TenantId) -> Self {
-        self.foreign |= self.tenant.as_ref().is_some_and(|own| *own != tenant);
+        self.foreign |= self.tenant.as_ref().is_some_and(|caller| *caller != tenant);
         self.tenant.get_or_insert(tenant);
         self
     }
@@ -123,28 +123,28 @@ impl Filter {
         Ok(())
     }
 
-    /// What the store is asked for; `None` when no job can match.
+    /// The query for the store; `None` if no job can match.
     pub async fn query(&self, app: &App) -> Result<Option<ListQuery>, ApiError> {
         let extent = Extent { after: None, order: Order::NewestFirst, limit: 0 };
         Ok(self.look(app, extent, |_, _| None).await?.query)
     }
 
-    /// What the engine has to say about one page of a list; `find` names the page's jobs, where the
-    /// engine can. That is one look, and one more for each further slice of classes.
+    /// Asks the engine about one page: the total, the query for the store, and the page's jobs if `find`
+    /// can name them. Takes one look at the engine for each slice of classes.
     pub async fn look(
         &self,
         app: &App,
         extent: Extent,
         find: impl Fn(&Engine, &ListQuery) -> Option<Vec<Seq>> + Clone + Send + 'static,
-    ) -> Result<Seen, ApiError> {
+    ) -> Result<PagePlan, ApiError> {
         if self.foreign {
-            return Ok(Seen { total: self.is_counted().then_some(0), query: None, seqs: None });
+            return Ok(PagePlan { total: self.is_counted().then_some(0), query: None, seqs: None });
         }
         let Extent { after, order, limit } = extent;
-        let classes = self.names_classes().then(Vec::new);
+        let classes = self.selects_classes().then(Vec::new);
         let (select, since, until) = (self.select, self.since, self.until);
         let mut query =
-            ListQuery { select, classes, since, until, after, order, limit, scan: MOST_ROWS };
+            ListQuery { select, classes, since, until, after, order, limit, scan: MAX_ROWS };
         let (mut counted, mut total, mut from) = (self.counted(app), None, None);
         loop {
             let (filter, find, counted) = (self.clone(), find.clone(), counted.take());
@@ -156,25 +156,27 @@ impl Filter {
                 let seqs = if matches && next.is_none() { find(engine, &query) } else { None };
                 (totals, query, next, seqs, matches)
             });
-            let (totals, asked, next, seqs, matches) = look.await?;
+            let (totals, extended, next, seqs, matches) = look.await?;
             total = total.or(totals.map(|totals| self.count(&totals)));
             if next.is_none() {
-                return Ok(Seen { total, query: matches.then_some(asked), seqs });
+                return Ok(PagePlan { total, query: matches.then_some(extended), seqs });
             }
-            (query, from) = (asked, next);
+            (query, from) = (extended, next);
         }
     }
 
-    fn names_classes(&self) -> bool {
+    /// Whether the filter excludes some classes.
+    fn selects_classes(&self) -> bool {
         self.tenant.is_some() || self.queue.is_some() || self.kind.is_some()
     }
 
-    /// Adds the classes of a slice that are meant, in order. Where to go on, if there are more.
+    /// Adds the matching classes of one slice to `classes`, which is sorted after the last slice. Returns
+    /// where the next slice starts, if there is one.
     fn add_classes(
         &self,
         engine: &Engine,
         from: Option<usize>,
-        known: &mut Vec<ClassId>,
+        classes: &mut Vec<ClassId>,
     ) -> Option<usize> {
         let matches = |class: &Class| {
             let queue_fits =
@@ -189,20 +191,20 @@ impl Filter {
             Some(tenant) => engine.classes_of_tenant(tenant, from, CLASSES, matches),
             None => engine.classes_slice(from.unwrap_or(0), CLASSES, matches),
         };
-        known.extend(slice);
+        classes.extend(slice);
         if next.is_none() {
-            known.sort_unstable();
-            known.dedup();
+            classes.sort_unstable();
+            classes.dedup();
         }
         next
     }
 
-    /// How many jobs match may be known.
+    /// Whether counters may know the number of matching jobs.
     fn is_counted(&self) -> bool {
         self.kind.is_none() && self.since.is_none() && self.until.is_none()
     }
 
-    /// The counters that tell how many jobs match, where there are any.
+    /// The counters that know the number of matching jobs, if there are any.
     fn counted(&self, app: &App) -> Option<Counted> {
         if !self.is_counted() {
             return None;
@@ -220,29 +222,29 @@ impl Filter {
         if self.select == Selection::DEAD_LETTER {
             return totals.dead_letter();
         }
-        let wanted = |state: &State| self.state.is_none_or(|one| one == *state);
-        State::ALL.iter().filter(|s| wanted(s)).map(|state| totals.of(*state)).sum()
+        let matches = |state: &State| self.state.is_none_or(|wanted| wanted == *state);
+        State::ALL.iter().filter(|s| matches(s)).map(|state| totals.of(*state)).sum()
     }
 }
 
-/// Where a page of a list begins, and how long it is.
+/// Where a page of jobs starts, and how long it is.
 pub(super) struct Extent {
     pub after: Option<Seq>,
     pub order: Order,
     pub limit: usize,
 }
 
-/// What the engine has to say about one page of a list.
-pub(super) struct Seen {
-    /// How many jobs match, where a counter knows.
+/// How to read one page of jobs.
+pub(super) struct PagePlan {
+    /// The number of matching jobs, if a counter knows it.
     pub total: Option<u64>,
-    /// What the store is asked for; `None` when no job can match.
+    /// The query for the store; `None` if no job can match.
     pub query: Option<ListQuery>,
-    /// The jobs of the page, where the engine can name them.
+    /// The jobs of the page, if the engine can name them.
     pub seqs: Option<Vec<Seq>>,
 }
 
-/// A queue, a tenant, or a tenant in a queue, whose jobs are counted.
+/// Names a counter of jobs: of all jobs, a queue, a tenant, or a tenant in a queue.
 #[derive(Clone)]
 struct Counted {
     queue: Option<QueueName>,
@@ -263,6 +265,6 @@ pub(super) fn parse_state(text: &str) -> Result<State, ApiError> {
     State::parse(text).ok_or_else(|| {
         let states = State::ALL.map(State::as_str).join(", ");
         ApiError::invalid_request(format!("'{text}' is not a state."))
-            .hint(format!("One of: {states}."))
+            .hint(format!("Use one of: {states}."))
     })
 }

@@ -1,5 +1,5 @@
-//! A job's JSON: the fragment that came in, with what has changed since spliced behind it. Every fetch comes through
-//! here, so the fragment is copied and never parsed again.
+//! Writes a job's JSON: the stored fragment, followed by the members that the server sets. Every fetch goes
+//! through here, so the fragment is copied and never parsed again.
 
 use std::borrow::Cow;
 
@@ -12,18 +12,18 @@ use rota_store::{Body, Record};
 
 use crate::runtime::Delivery;
 
-/// Writes JSON members one after another.
+/// Writes the members of a JSON object one after another.
 pub(super) struct Members<'a>(&'a mut Vec<u8>);
 
 impl<'a> Members<'a> {
-    /// The beginning of a job; the brace that ends it is up to the caller.
+    /// Starts a job's object. The caller writes the closing brace.
     fn of_job(out: &'a mut Vec<u8>, id: JobId, body: &[u8]) -> Self {
         envelope::write_head(out, id);
         out.extend_from_slice(body);
         Self(out)
     }
 
-    /// More of an object that has members already.
+    /// Continues an object that has members already.
     pub fn more(out: &'a mut Vec<u8>) -> Self {
         Self(out)
     }
@@ -57,7 +57,7 @@ impl<'a> Members<'a> {
         self.0.extend_from_slice(json);
     }
 
-    /// Keys are ours and need no escaping.
+    /// Keys are constants of this crate and need no escaping.
     fn key(&mut self, key: &str) {
         self.0.extend_from_slice(b",\"");
         self.0.extend_from_slice(key.as_bytes());
@@ -65,7 +65,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// A job that was just accepted.
+/// Writes a job that has just been enqueued.
 pub(super) fn write_accepted(out: &mut Vec<u8>, job: &Accepted) {
     let mut members = Members::of_job(out, job.id, &job.body);
     members.text("state", job.state.as_str());
@@ -75,7 +75,7 @@ pub(super) fn write_accepted(out: &mut Vec<u8>, job: &Accepted) {
     out.push(b'}');
 }
 
-/// A job that a worker was just given. A record is at hand when it has run before.
+/// Writes a job for the worker that has claimed it. `record` is given if the job has run before.
 pub(super) fn write_delivery(
     out: &mut Vec<u8>,
     job: &Delivery,
@@ -130,7 +130,7 @@ fn without_reservation(members: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A job as it is.
+/// Writes a job in its current state.
 pub(super) fn write_record(out: &mut Vec<u8>, record: &Record) {
     let mut members = Members::of_job(out, record.body.id, &record.body.json);
     members.text("state", record.place.state().as_str());
@@ -154,7 +154,7 @@ fn write_live(members: &mut Members<'_>, live: &Live, record: &Record) {
             members.time("next_attempt_at", due);
             members.time("next_retry_at", due);
         }
-        // What its sender asked for is shown as it came; a limit may have put it off since.
+        // The body has the producer's `scheduled_at`; a limit may have rescheduled the job since.
         (State::Scheduled, Some(due)) if is_scheduled(&record.body.json) => {
             members.time("next_attempt_at", due);
         }
@@ -167,7 +167,7 @@ fn write_live(members: &mut Members<'_>, live: &Live, record: &Record) {
     write_errors(members, &record.errors, true);
 }
 
-/// Whether its sender gave the job a time.
+/// Whether the producer set `scheduled_at`.
 fn is_scheduled(body: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct Given<'a> {
@@ -203,7 +203,7 @@ fn write_done(members: &mut Members<'_>, done: &Done, record: &Record) {
     write_errors(members, &record.errors, done.ending != Ending::Completed);
 }
 
-/// The history, and the last error unless the job has succeeded since.
+/// Writes all errors; `with_last`, also the last one as `error`, unless the job has succeeded since.
 fn write_errors(members: &mut Members<'_>, errors: &[Bytes], with_last: bool) {
     let Some(last) = errors.last() else { return };
     if with_last {

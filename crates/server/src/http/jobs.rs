@@ -1,4 +1,4 @@
-//! Jobs: enqueue, look at, cancel, activate.
+//! Routes for jobs: enqueue, show, cancel, activate.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -9,24 +9,24 @@ use rota_model::envelope::{self, NewJob};
 use rota_model::{JobId, Rejection, json};
 use serde_json::value::RawValue;
 
-use super::admission::{self, wait_for_room};
+use super::admission::{self, block_timeout_ms};
 use super::body::{self, Json};
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::PathName;
-use super::{App, Shared, full, job_json, reply};
+use super::{App, Shared, job_json, over_limit, reply};
 use crate::runtime::Answer;
 
 pub(super) async fn enqueue(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
     let job = parse(&app, body.text())?;
-    match app.handle.enqueue(vec![job], caller(), wait_for_room(&headers)?).await {
+    match app.handle.enqueue(vec![job], caller(), block_timeout_ms(&headers)?).await {
         Answer::Reply(Reply::Enqueued(admission)) => match admission.jobs.first() {
-            Some(job) => Ok(admission::mark(created(job, &admission), &admission)),
+            Some(job) => Ok(admission::add_headers(created(job, &admission), &admission)),
             None => Err(ApiError::busy("The job was not accepted.")),
         },
         answer => {
-            let own = |_| parse(&app, body.text()).ok();
-            Err(refused(&app, answer, own).await)
+            let reparse = |_| parse(&app, body.text()).ok();
+            Err(enqueue_error(&app, answer, reparse).await)
         }
     }
 }
@@ -36,13 +36,13 @@ pub(super) async fn enqueue_batch(State(app): Shared, headers: HeaderMap, body: 
     let jobs = body::member(&members, "jobs")
         .ok_or_else(|| Rejection::field("jobs", "is required").hint("Send {\"jobs\": [...]}."))?;
     let parsed = parse_batch(&app, jobs)?;
-    match app.handle.enqueue(parsed, caller(), wait_for_room(&headers)?).await {
+    match app.handle.enqueue(parsed, caller(), block_timeout_ms(&headers)?).await {
         Answer::Reply(Reply::Enqueued(admission)) => {
-            Ok(admission::mark(created_batch(&admission), &admission))
+            Ok(admission::add_headers(created_batch(&admission), &admission))
         }
         answer => {
-            let own = |index| parse_batch(&app, jobs).ok()?.into_iter().nth(index);
-            Err(refused(&app, answer, own).await)
+            let reparse = |index| parse_batch(&app, jobs).ok()?.into_iter().nth(index);
+            Err(enqueue_error(&app, answer, reparse).await)
         }
     }
 }
@@ -69,14 +69,15 @@ pub(super) async fn activate(State(app): Shared, name: PathName) -> ApiResult {
     changed_job(&app, &changed, "activated_at").await
 }
 
-/// Does something to the one job that the path names.
+/// Applies a command to the job that the path names.
 pub(super) async fn change_one(
     app: &App,
     name: &PathName,
     command: impl FnOnce(JobId) -> Command<JobId>,
 ) -> Result<Changed, ApiError> {
     match app.ask(command(name.job()?)).await {
-        Answer::Reply(Reply::Changed(mut all)) if all.len() == 1 => match all.remove(0) {
+        Answer::Reply(Reply::Changed(mut results)) if results.len() == 1 => match results.remove(0)
+        {
             Ok(changed) => Ok(changed),
             Err(Refusal::UnknownJob) => Err(ApiError::not_found("job", name.as_str())),
             Err(refusal) => Err(ApiError::from(refusal).detail("job_id", name.as_str())),
@@ -85,7 +86,7 @@ pub(super) async fn change_one(
     }
 }
 
-/// The job after a change, with when it happened and what it was before.
+/// The answer with a changed job, its previous state, and the time of the change as member `when`.
 pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> ApiResult {
     let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(b"{\"id\":\"");
@@ -96,7 +97,7 @@ pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> Api
             job_json::write_record(&mut out, &record);
             out.pop();
         }
-        // Retention or an operator was faster than this answer.
+        // The job was deleted before this read.
         None => {
             out.extend_from_slice(b"{\"id\":\"");
             changed.id.write(&mut out);
@@ -119,13 +120,13 @@ fn parse(app: &App, text: &str) -> Result<NewJob, Rejection> {
 }
 
 fn parse_batch(app: &App, raw: &RawValue) -> Result<Vec<NewJob>, ApiError> {
-    let most = app.settings.limits.batch_jobs;
+    let max_jobs = app.settings.limits.batch_jobs;
     let jobs = json::elements(raw).ok_or_else(|| Rejection::field("jobs", "must be an array"))?;
     if jobs.is_empty() {
         return Err(Rejection::field("jobs", "is empty").hint("Send at least one job.").into());
     }
-    if jobs.len() > most {
-        let text = format!("has {} jobs; at most {most} are taken at once", jobs.len());
+    if jobs.len() > max_jobs {
+        let text = format!("has {} jobs; at most {max_jobs} are accepted at once", jobs.len());
         return Err(Rejection::value("jobs", text).hint("Split the batch.").into());
     }
     let parse_at = |(i, raw): (usize, &&RawValue)| {
@@ -167,21 +168,22 @@ fn created_batch(admission: &Admission) -> Response<Body> {
     reply::raw(StatusCode::CREATED, out)
 }
 
-/// A job that exists already is shown to whom it belongs, and to nobody else.
-async fn refused(
+/// The error for an enqueue that was refused. For an id that is taken, it shows the existing job if that
+/// belongs to the same tenant. `reparse` returns the refused job, by its index in the request.
+async fn enqueue_error(
     app: &App,
     answer: Answer,
-    refused: impl FnOnce(usize) -> Option<NewJob>,
+    reparse: impl FnOnce(usize) -> Option<NewJob>,
 ) -> ApiError {
     let (id, index) = match answer {
         Answer::Reply(Reply::Refused(Refusal::IdTaken { id, index })) => (id, index),
         Answer::Reply(Reply::Refused(refusal)) => {
-            return full::error_with_depth(app, refusal).await;
+            return over_limit::error_with_depth(app, refusal).await;
         }
         answer => return answer.into(),
     };
     let error = ApiError::from(Refusal::IdTaken { id, index });
-    let tenant = refused(index).map(|job| job.class.tenant);
+    let tenant = reparse(index).map(|job| job.class.tenant);
     let record = match app.handle.record(id).await {
         Ok(Some(record)) if app.owner_of(&record).await.ok().flatten() == tenant => record,
         Ok(Some(_)) => return error.without_detail("existing_job_id"),

@@ -1,4 +1,4 @@
-//! Accepting connections: bounded in number, slow ones cut off, all of them ended in order.
+//! Accepts connections: bounds their number, closes slow ones, and shuts down gracefully.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -14,60 +14,59 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::Entrance;
+use super::HttpService;
 use super::error::ApiError;
 
-/// Connections that may wait to be accepted. When all clients of a large service come back at the
-/// same moment, the system resets those that do not fit.
+/// Length of the accept queue. When all clients of a large service reconnect at the same moment, the
+/// system resets the connections that do not fit.
 const BACKLOG: u32 = 4096;
 
-/// How long a client may take to send the head, and the body, of a request on a connection that is
-/// kept back.
-const SHORT_WAIT: Duration = Duration::from_secs(5);
-/// And how long at least, when others wait for a place.
-const TIME_TO_ASK: Duration = Duration::from_millis(2);
-/// How long such a connection may be open in all, so that nobody holds it by not reading the answer.
-const SHORT_LIFE: Duration = Duration::from_secs(30);
+/// In a slot that is kept back, the longest that a client may take to send the head, and again to send
+/// the body, of its request.
+const MAX_READ_TIME: Duration = Duration::from_secs(5);
+/// In such a slot, the time that a client has to send its request while others wait for the slot.
+const MIN_READ_TIME: Duration = Duration::from_millis(2);
+/// The longest that a connection in such a slot may be open, so that a client cannot occupy it by not
+/// reading the answer.
+const MAX_LIFETIME: Duration = Duration::from_secs(30);
 
 tokio::task_local! {
     static CUT: Arc<Notify>;
-    static HAS_ASKED: Arc<AtomicBool>;
+    static HAS_REQUEST: Arc<AtomicBool>;
     static KEPT_BACK: bool;
 }
 
-/// The request has come by one of the last connections, which are kept back for requests that are
-/// answered at once.
+/// Whether the current request arrived in one of the connection slots that are kept back for requests
+/// that do not wait.
 pub(super) fn is_kept_back() -> bool {
-    KEPT_BACK.try_with(|kept| *kept).unwrap_or(false)
+    KEPT_BACK.try_with(|kept_back| *kept_back).unwrap_or(false)
 }
 
-/// The answer to a request that would wait on such a connection.
+/// The error for a request that would wait on such a connection.
 pub(super) fn may_not_wait() -> ApiError {
-    ApiError::busy("Nearly all connections are in use, so that this request may not wait.")
+    ApiError::busy("Nearly all connections are in use, so this request may not wait.")
         .hint(
             "Try again after the time in Retry-After; an operator can raise http.max_connections.",
         )
         .retry_after(5)
 }
 
-/// Waits for the rest of a request, at most `usual`. Until it is there, the client has not asked.
+/// Waits for the rest of a request, `timeout` at most. Until the request is complete, the connection may
+/// be closed to make room for another.
 pub(super) async fn wait_for_rest<T>(
-    usual: Duration,
+    timeout: Duration,
     rest: impl Future<Output = T>,
 ) -> Result<T, tokio::time::error::Elapsed> {
-    let asked = |whole| HAS_ASKED.try_with(|asked| asked.store(whole, Ordering::Relaxed));
-    let _ = asked(false);
-    let rest = tokio::time::timeout(patience(usual), rest).await;
-    let _ = asked(true);
+    let set_complete =
+        |complete| HAS_REQUEST.try_with(|flag| flag.store(complete, Ordering::Relaxed));
+    let timeout = if is_kept_back() { timeout.min(MAX_READ_TIME) } else { timeout };
+    let _ = set_complete(false);
+    let rest = tokio::time::timeout(timeout, rest).await;
+    let _ = set_complete(true);
     rest
 }
 
-/// How long a client may take to send a part of its request.
-fn patience(usual: Duration) -> Duration {
-    if is_kept_back() { usual.min(SHORT_WAIT) } else { usual }
-}
-
-/// Ends the connection of the request that is being served, whatever is still to be written to it.
+/// Closes the connection of the current request at once, even if data is still to be written to it.
 pub(super) struct Cut(Arc<Notify>);
 
 impl Cut {
@@ -90,7 +89,7 @@ impl Listener {
             SocketAddr::V4(_) => TcpSocket::new_v4()?,
             SocketAddr::V6(_) => TcpSocket::new_v6()?,
         };
-        // A server that starts again need not wait for the connections of the one before it.
+        // After a restart, the port can be bound while connections of the old process linger.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         Ok(Self { listener: socket.listen(BACKLOG)? })
@@ -101,77 +100,78 @@ impl Listener {
     }
 }
 
-/// Places for connections. A twentieth is kept back: whoever holds all others, by requests that wait or
-/// by doing nothing, keeps nobody from being answered.
-struct Places {
-    usual: Arc<Semaphore>,
+/// Slots for connections. A twentieth of them is kept back for requests that do not wait, so that
+/// clients which occupy all others, with waiting requests or idle connections, lock nobody out.
+struct Slots {
+    ordinary: Arc<Semaphore>,
     kept_back: Arc<Semaphore>,
-    /// Connections in places that are kept back, the oldest first.
-    newcomers: VecDeque<Newcomer>,
+    /// Connections in slots that are kept back, oldest first.
+    evictable: VecDeque<Evictable>,
 }
 
-/// A connection that may not have sent a whole request yet.
-struct Newcomer {
-    has_asked: Arc<AtomicBool>,
+/// A connection that may be closed to free its slot as long as it has not sent a complete request.
+struct Evictable {
+    has_request: Arc<AtomicBool>,
     cut: Arc<Notify>,
 }
 
-/// A connection's place; it is free again when this is dropped.
-struct Place {
+/// A connection's slot; dropping it frees the slot.
+struct Slot {
     _permit: OwnedSemaphorePermit,
     kept_back: bool,
 }
 
-impl Places {
+impl Slots {
     fn new(max_connections: usize) -> Self {
-        let kept = (max_connections / 20).max(1).min(max_connections - 1);
+        let kept_back = (max_connections / 20).max(1).min(max_connections - 1);
         Self {
-            usual: Arc::new(Semaphore::new(max_connections - kept)),
-            kept_back: Arc::new(Semaphore::new(kept)),
-            newcomers: VecDeque::new(),
+            ordinary: Arc::new(Semaphore::new(max_connections - kept_back)),
+            kept_back: Arc::new(Semaphore::new(kept_back)),
+            evictable: VecDeque::new(),
         }
     }
 
-    /// A place for a connection that has come. When all are taken, the oldest that has not sent a whole
-    /// request makes way: a crowd that is silent, or never ends its requests, keeps nobody waiting.
-    async fn find(&mut self) -> Option<Place> {
+    /// Waits for a slot for a new connection. While all are taken, closes the oldest connection that has
+    /// not sent a complete request, so idle connections and unfinished requests block nobody.
+    async fn acquire(&mut self) -> Option<Slot> {
         loop {
             tokio::select! {
-                place = self.next() => return place,
-                () = tokio::time::sleep(TIME_TO_ASK), if !self.newcomers.is_empty() => {}
+                slot = self.next_free() => return slot,
+                () = tokio::time::sleep(MIN_READ_TIME), if !self.evictable.is_empty() => {}
             }
-            let silent = |one: &Newcomer| !one.has_asked.load(Ordering::Relaxed);
-            if let Some(oldest) = self.newcomers.pop_front().filter(silent) {
+            let is_silent =
+                |connection: &Evictable| !connection.has_request.load(Ordering::Relaxed);
+            if let Some(oldest) = self.evictable.pop_front().filter(is_silent) {
                 oldest.cut.notify_one();
             }
         }
     }
 
-    /// A connection has taken a place that is kept back.
-    fn note(&mut self, newcomer: Newcomer) {
-        // Nobody but the list knows of a connection that has ended.
-        self.newcomers.retain(|one| Arc::strong_count(&one.cut) > 1);
-        self.newcomers.push_back(newcomer);
+    /// Records a connection that has taken a slot that is kept back.
+    fn note(&mut self, connection: Evictable) {
+        // Only this list still refers to a connection that has ended.
+        self.evictable.retain(|connection| Arc::strong_count(&connection.cut) > 1);
+        self.evictable.push_back(connection);
     }
 
-    /// The next place, as soon as there is one.
-    async fn next(&self) -> Option<Place> {
+    /// The next free slot; one that is kept back only if no other is free.
+    async fn next_free(&self) -> Option<Slot> {
         tokio::select! {
             biased;
-            usual = self.usual.clone().acquire_owned() => {
-                usual.ok().map(|permit| Place { _permit: permit, kept_back: false })
+            permit = self.ordinary.clone().acquire_owned() => {
+                permit.ok().map(|permit| Slot { _permit: permit, kept_back: false })
             }
-            kept = self.kept_back.clone().acquire_owned() => {
-                kept.ok().map(|permit| Place { _permit: permit, kept_back: true })
+            permit = self.kept_back.clone().acquire_owned() => {
+                permit.ok().map(|permit| Slot { _permit: permit, kept_back: true })
             }
         }
     }
 }
 
-/// Serves until `stop` is done; then lets the requests in hand end, for `grace` at the longest.
+/// Serves until `stop` completes, then lets requests under way finish, for up to `grace`.
 pub async fn serve(
     listener: Listener,
-    entrance: Entrance,
+    service: HttpService,
     max_connections: usize,
     header_timeout: Duration,
     stop: impl Future<Output = ()>,
@@ -179,9 +179,9 @@ pub async fn serve(
 ) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(header_timeout).keep_alive(true);
-    let mut short = http.clone();
-    short.header_read_timeout(header_timeout.min(SHORT_WAIT)).keep_alive(false);
-    let mut places = Places::new(max_connections);
+    let mut http_kept_back = http.clone();
+    http_kept_back.header_read_timeout(header_timeout.min(MAX_READ_TIME)).keep_alive(false);
+    let mut slots = Slots::new(max_connections);
     let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
@@ -189,27 +189,27 @@ pub async fn serve(
             accepted = accept(&listener.listener) => accepted,
             () = &mut stop => break,
         };
-        let place = tokio::select! {
-            place = places.find() => place,
+        let slot = tokio::select! {
+            slot = slots.acquire() => slot,
             () = &mut stop => break,
         };
-        let Some(place) = place else { break };
-        let (has_asked, cut) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
-        if place.kept_back {
-            places.note(Newcomer { has_asked: has_asked.clone(), cut: cut.clone() });
+        let Some(slot) = slot else { break };
+        let (has_request, cut) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
+        if slot.kept_back {
+            slots.note(Evictable { has_request: has_request.clone(), cut: cut.clone() });
         }
-        let entrance = entrance.clone();
-        let asked = has_asked.clone();
-        let service = service_fn(move |request| {
-            let entrance = entrance.clone();
-            asked.store(true, Ordering::Relaxed);
-            async move { Ok::<_, Infallible>(entrance.serve(request).await) }
+        let service = service.clone();
+        let head_read = has_request.clone();
+        let handler = service_fn(move |request| {
+            let service = service.clone();
+            head_read.store(true, Ordering::Relaxed);
+            async move { Ok::<_, Infallible>(service.serve(request).await) }
         });
-        let http = if place.kept_back { &short } else { &http };
-        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
+        let http = if slot.kept_back { &http_kept_back } else { &http };
+        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), handler));
         tokio::spawn(async move {
-            let connection = KEPT_BACK.scope(place.kept_back, connection);
-            let connection = HAS_ASKED.scope(has_asked, connection);
+            let connection = KEPT_BACK.scope(slot.kept_back, connection);
+            let connection = HAS_REQUEST.scope(has_request, connection);
             tokio::select! {
                 ended = CUT.scope(cut.clone(), connection) => {
                     if let Err(error) = ended {
@@ -217,11 +217,11 @@ pub async fn serve(
                     }
                 }
                 () = cut.notified() => tracing::debug!("a connection was cut off"),
-                () = tokio::time::sleep(SHORT_LIFE), if place.kept_back => {
-                    tracing::debug!("a connection that was kept back took too long");
+                () = tokio::time::sleep(MAX_LIFETIME), if slot.kept_back => {
+                    tracing::debug!("a connection in a slot that is kept back took too long");
                 }
             }
-            drop(place);
+            drop(slot);
         });
     }
     drop(listener);
@@ -230,13 +230,13 @@ pub async fn serve(
     }
 }
 
-/// The next connection. Errors are those of the client, or of this process having too many files
-/// open, which passes.
+/// Accepts the next connection. Errors are logged and retried: they come from a client, or from a lack
+/// of file descriptors, which is temporary.
 async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                // Answers are small and complete: there is nothing to wait for.
+                // Answers are written whole, so there is no more data to wait for.
                 let _ = stream.set_nodelay(true);
                 return stream;
             }

@@ -1,4 +1,4 @@
-//! What this server can do, for clients to find out.
+//! The manifest, which tells clients what this server supports.
 
 use axum::extract::State;
 use serde_json::json;

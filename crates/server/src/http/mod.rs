@@ -1,4 +1,4 @@
-//! OJS over HTTP. One file for each group of routes; `mod.rs` puts them together.
+//! The HTTP API (OJS): one file for each group of routes, put together into one router.
 
 mod admin;
 mod admission;
@@ -6,30 +6,30 @@ mod body;
 mod by_name;
 mod caller;
 mod cap_reached;
-mod context;
 mod cron;
 mod dead_letter;
+mod engine_slices;
 mod error;
 mod events;
-mod express;
 mod failure;
+mod fast_path;
 mod filter;
-mod full;
 mod job_json;
 mod jobs;
 mod listen;
 mod manifest;
 mod metrics;
+mod over_limit;
 mod page;
 mod params;
 mod queues;
 mod rate_limits;
 mod refusal;
 mod reply;
+mod service;
 mod settle;
-mod slices;
 mod system;
-mod unserved;
+mod unsupported;
 mod workers;
 
 use std::sync::Arc;
@@ -40,21 +40,21 @@ use rota_model::Scope;
 use rota_model::envelope::{Rules, Tenancy};
 use tokio::sync::Mutex;
 
-pub use context::{Entrance, RequestBody};
 pub use listen::{Listener, serve};
+pub use service::{HttpService, RequestBody};
 
 use crate::runtime::{Handle, Health};
 use rota_settings::{Isolation, Settings, TenantSource};
 
-/// What every route can reach.
+/// The state that all handlers share.
 pub struct App {
     pub handle: Handle,
     pub health: Health,
     pub settings: Settings,
     pub rules: Rules,
-    /// Room for event streams.
+    /// Counts open event streams against their cap.
     streams: events::Room,
-    /// Held while a tenant is changed: what is merged must not change meanwhile.
+    /// Held while a tenant's configuration is read, merged and written, so that changes do not overlap.
     pub tenant_changes: Mutex<()>,
     metrics: metrics::Metrics,
 }
@@ -90,8 +90,8 @@ fn tenancy(settings: &Settings) -> Tenancy {
     }
 }
 
-pub fn entrance(app: Arc<App>) -> Entrance {
-    Entrance::new(app.clone(), router(app))
+pub fn service(app: Arc<App>) -> HttpService {
+    HttpService::new(app.clone(), router(app))
 }
 
 fn router(app: Arc<App>) -> Router {
@@ -133,7 +133,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/pools", get(admin::pools::list))
         .route("/pools/{name}", get(admin::pools::show))
         .route("/metrics", get(metrics::scrape))
-        .merge(unserved::routes());
+        .merge(unsupported::routes());
     let admin = Router::new()
         .route("/queues", get(admin::queues::list))
         .route("/queues/{name}", get(admin::queues::show).delete(admin::queue_delete::delete))

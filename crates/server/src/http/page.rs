@@ -1,4 +1,4 @@
-//! Listing jobs: cursors and pages.
+//! Pages of jobs, by cursor or by page number.
 
 use rota_engine::Engine;
 use rota_model::{Millis, Seq, State};
@@ -7,17 +7,17 @@ use serde_json::{Map, Value, json};
 
 use super::App;
 use super::error::ApiError;
-use super::filter::{Extent, Filter, Seen};
+use super::filter::{Extent, Filter, PagePlan};
 use super::params::Params;
 
-/// Lanes that are walked side by side for one page.
-const MOST_LANES: usize = 1_000;
-/// Jobs that the engine goes over for one page.
-const MOST_WALKED: usize = 100_000;
-/// How deep pages by number go. Cursors have no such bound.
-const DEEPEST: u64 = 10_000;
+/// The most lanes that the engine merges for one page.
+const MAX_LANES: usize = 1_000;
+/// The most jobs that the engine visits for one page.
+const MAX_VISITED: usize = 100_000;
+/// The most jobs that pages by number may reach. Cursors have no such bound.
+const MAX_DEPTH: u64 = 10_000;
 
-/// Where a page begins and how long it is.
+/// The page that a request asks for.
 pub(super) struct Window {
     limit: usize,
     skip: usize,
@@ -35,6 +35,7 @@ enum Sort {
 }
 
 impl Window {
+    /// `size` is the list's own name for `limit`, such as `per_page`.
     pub fn from_params(
         params: &Params,
         size: &str,
@@ -48,12 +49,12 @@ impl Window {
         let page = params.number("page", 1, u64::MAX, 1)?;
         let offset = params.number("offset", 0, u64::MAX, 0)?;
         let skip = (page - 1).saturating_mul(limit).saturating_add(offset);
-        if skip.saturating_add(limit) > DEEPEST {
+        if skip.saturating_add(limit) > MAX_DEPTH {
             return Err(ApiError::validation(
                 "page",
-                format!("Pages by number end after {DEEPEST} jobs."),
+                format!("Pages by number end after {MAX_DEPTH} jobs."),
             )
-            .hint("Follow 'next_cursor' with ?cursor=... to go on; that has no end."));
+            .hint("Follow 'next_cursor' with ?cursor=... to read on; it has no such bound."));
         }
         let after = params.cursor()?.map(parse_cursor).transpose()?;
         let order = match params.get("order") {
@@ -80,23 +81,23 @@ pub(super) struct Found {
     pub pagination: Value,
 }
 
-/// One page of the jobs that match.
+/// Reads one page of the jobs that match the filter.
 pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<Found, ApiError> {
     let in_order = window.sort == Sort::Created;
-    // One more than wanted tells whether anything follows.
-    let limit = if in_order { window.skip + window.limit } else { DEEPEST as usize } + 1;
+    // One more job than the limit shows whether there is another page.
+    let limit = if in_order { window.skip + window.limit } else { MAX_DEPTH as usize } + 1;
     let extent = Extent { after: window.after, order: window.order, limit };
     let look = move |engine: &Engine, query: &ListQuery| {
-        if in_order { known_to_engine(engine, query) } else { None }
+        if in_order { seqs_from_engine(engine, query) } else { None }
     };
-    let Seen { total, query, seqs } = filter.look(app, extent, look).await?;
+    let PagePlan { total, query, seqs } = filter.look(app, extent, look).await?;
     let (records, next, has_more) = match query {
         Some(query) if in_order => {
-            let (records, next) = ordered(app, query, seqs, window).await?;
+            let (records, next) = read_in_order(app, query, seqs, window).await?;
             (records, next, next.is_some())
         }
         Some(query) => {
-            let (records, has_more) = sorted(app, query, window).await?;
+            let (records, has_more) = read_sorted(app, query, window).await?;
             (records, None, has_more)
         }
         None => (Vec::new(), None, false),
@@ -120,20 +121,21 @@ pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<
     Ok(Found { records, pagination: Value::Object(pagination) })
 }
 
-async fn ordered(
+/// Reads a page in the order of creation. Returns the cursor of the next page, if there is one.
+async fn read_in_order(
     app: &App,
     query: ListQuery,
     seqs: Option<Vec<Seq>>,
     window: &Window,
 ) -> Result<(Vec<Record>, Option<Seq>), ApiError> {
     let page = match seqs {
-        Some(seqs) => read(app, &query, seqs).await?,
+        Some(seqs) => read_seqs(app, &query, seqs).await?,
         None => app.handle.list(query).await?,
     };
     let mut records = page.records;
-    let full = records.len() > window.skip + window.limit;
+    let has_more = records.len() > window.skip + window.limit;
     records.drain(..window.skip.min(records.len()));
-    if full {
+    if has_more {
         records.truncate(window.limit);
         let last = records.last().map(|record| record.seq);
         return Ok((records, last));
@@ -141,56 +143,57 @@ async fn ordered(
     Ok((records, page.next))
 }
 
-/// The engine knows active jobs, and the waiting jobs of given classes, without a scan: a few jobs
-/// of one queue are found at once among millions of another. Where that would be many, the store is
-/// asked.
-fn known_to_engine(engine: &Engine, query: &ListQuery) -> Option<Vec<Seq>> {
+/// The page's jobs, if the engine can name them without a scan: it indexes active jobs, and available
+/// jobs by class, so a queue's few jobs are found among millions of others. `None` if the store has to be
+/// read, because too many jobs or lanes would be visited.
+fn seqs_from_engine(engine: &Engine, query: &ListQuery) -> Option<Vec<Seq>> {
     if query.since.is_some() || query.until.is_some() {
         return None;
     }
     let (classes, after) = (query.classes.as_deref(), query.after);
-    let falling = query.order == Order::NewestFirst;
+    let descending = query.order == Order::NewestFirst;
     if query.select == Selection::state(State::Available) {
         let classes = classes?;
-        let few = classes.len() <= MOST_LANES && classes.len() * query.limit <= MOST_WALKED;
-        return few.then(|| engine.available(classes, after, falling, query.limit));
+        let few = classes.len() <= MAX_LANES && classes.len() * query.limit <= MAX_VISITED;
+        return few.then(|| engine.available(classes, after, descending, query.limit));
     }
-    if query.select != Selection::state(State::Active) || engine.active_count() > MOST_WALKED {
+    if query.select != Selection::state(State::Active) || engine.active_count() > MAX_VISITED {
         return None;
     }
     let mut seqs = engine.active_seqs(classes);
-    if falling {
+    if descending {
         seqs.reverse();
     }
-    let follows = |seq: &Seq| after.is_none_or(|after| (*seq < after) == falling && *seq != after);
+    let follows =
+        |seq: &Seq| after.is_none_or(|after| (*seq < after) == descending && *seq != after);
     Some(seqs.into_iter().filter(follows).take(query.limit).collect())
 }
 
-async fn read(app: &App, query: &ListQuery, seqs: Vec<Seq>) -> Result<ListPage, ApiError> {
+async fn read_seqs(app: &App, query: &ListQuery, seqs: Vec<Seq>) -> Result<ListPage, ApiError> {
     let next = seqs.last().filter(|_| seqs.len() == query.limit).copied();
     let records = app.handle.records(seqs).await?;
-    // What has moved on between the look and the read is not listed any more.
-    let stayed = |record: &Record| query.select == Selection::state(record.place.state());
-    let records = records.into_iter().flatten().filter(stayed).collect();
+    // Leaves out jobs whose state has changed since the engine named them.
+    let still_matches = |record: &Record| query.select == Selection::state(record.place.state());
+    let records = records.into_iter().flatten().filter(still_matches).collect();
     Ok(ListPage { records, next })
 }
 
-/// An order that no index has: all that match are read, if they are few enough. Such lists go by
-/// page numbers, and tell only whether there is another.
-async fn sorted(
+/// Reads a page in an order that no index has: reads all matching jobs, if they are few enough, and sorts
+/// them. Such lists have page numbers but no cursors. Also returns whether there is another page.
+async fn read_sorted(
     app: &App,
     query: ListQuery,
     window: &Window,
 ) -> Result<(Vec<Record>, bool), ApiError> {
     if window.after.is_some() {
-        return Err(ApiError::invalid_request("A cursor goes only with sort=created_at.")
+        return Err(ApiError::invalid_request("'cursor' can only be used with sort=created_at.")
             .hint("Use 'page' for other orders."));
     }
     let page = app.handle.list(query).await?;
-    if page.records.len() > DEEPEST as usize || page.next.is_some() {
+    if page.records.len() > MAX_DEPTH as usize || page.next.is_some() {
         return Err(ApiError::validation(
             "sort",
-            format!("More than {DEEPEST} jobs match, too many to sort."),
+            format!("More than {MAX_DEPTH} jobs match, too many to sort."),
         )
         .hint("Narrow the filter, or sort by created_at."));
     }
@@ -231,7 +234,7 @@ fn cursor(seq: Seq) -> String {
 fn parse_cursor(text: &str) -> Result<Seq, ApiError> {
     let number = text.strip_prefix('c').and_then(|hex| u64::from_str_radix(hex, 16).ok());
     number.map(Seq).ok_or_else(|| {
-        ApiError::invalid_request("The cursor is not one that this server gave.")
-            .hint("Use 'next_cursor' of the page before, unchanged.")
+        ApiError::invalid_request("'cursor' is not a cursor of this server.")
+            .hint("Send 'next_cursor' of the previous page unchanged.")
     })
 }

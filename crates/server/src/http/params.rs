@@ -1,4 +1,4 @@
-//! Names and numbers in paths and query strings.
+//! Typed parameters from paths and query strings.
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
@@ -6,7 +6,7 @@ use rota_model::{CronName, JobId, Millis, QueueName, TenantId, WorkerId};
 
 use super::error::ApiError;
 
-/// The `{...}` of a path, decoded. There is only ever one.
+/// The `{...}` of a path, decoded. No route has more than one.
 pub(super) struct PathName(String);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathName {
@@ -24,7 +24,7 @@ impl PathName {
         &self.0
     }
 
-    /// A name that could not be an id is the name of no job.
+    /// A malformed id is answered with `not_found`, since no job has it.
     pub fn job(&self) -> Result<JobId, ApiError> {
         JobId::parse(&self.0).map_err(|_| ApiError::not_found("job", &self.0))
     }
@@ -43,7 +43,7 @@ impl PathName {
     }
 }
 
-/// The query string, as pairs.
+/// The parameters of the query string.
 pub(super) struct Params(Vec<(String, String)>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Params {
@@ -53,9 +53,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Params {
         let query = axum::extract::Query::<Vec<(String, String)>>::from_request_parts(parts, state);
         match query.await {
             Ok(query) => Ok(Self(query.0)),
-            Err(error) => {
-                Err(ApiError::invalid_request(format!("The query string is bad: {error}.")))
-            }
+            Err(error) => Err(ApiError::invalid_request(format!(
+                "The query string cannot be parsed: {error}."
+            ))),
         }
     }
 }
@@ -66,13 +66,13 @@ impl Params {
         found.map(|(_, value)| &**value).filter(|value| !value.is_empty())
     }
 
-    /// Refuses parameters that are none of these.
+    /// Refuses parameters that are not in `known`.
     pub fn only(&self, known: &[&str]) -> Result<(), ApiError> {
         let unknown = self.0.iter().map(|(key, _)| key).find(|key| !known.contains(&&***key));
         unknown.map_or(Ok(()), |key| {
             let hint = match known {
-                [] => "It has none.".to_owned(),
-                _ => format!("There are: {}.", known.join(", ")),
+                [] => "It has no parameters.".to_owned(),
+                _ => format!("Its parameters are: {}.", known.join(", ")),
             };
             Err(ApiError::invalid_request(format!("'{key}' is not a parameter of this request."))
                 .detail("field", key.as_str())
@@ -80,13 +80,13 @@ impl Params {
         })
     }
 
-    /// The place to go on from. It is refused together with the number of a page or entry: both would
-    /// apply, and pass over entries.
+    /// The cursor to continue from. Refused together with `page` or `offset`: both would apply, and skip
+    /// entries.
     pub fn cursor(&self) -> Result<Option<&str>, ApiError> {
         let Some(cursor) = self.get("cursor") else { return Ok(None) };
         let other = ["page", "offset"].into_iter().find(|name| self.get(name).is_some());
         other.map_or(Ok(Some(cursor)), |name| {
-            let text = format!("'cursor' and '{name}' do not go together.");
+            let text = format!("'cursor' and '{name}' cannot be used together.");
             Err(ApiError::invalid_request(text).detail("field", name))
         })
     }
@@ -109,12 +109,12 @@ impl Params {
         parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
-    /// A whole number within bounds. More than the most is cut down to it, as lists do.
+    /// A whole number of at least `least`. Values above `most` are reduced to `most`.
     pub fn number(&self, name: &str, least: u64, most: u64, default: u64) -> Result<u64, ApiError> {
         let Some(text) = self.get(name) else { return Ok(default) };
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse::<u64>() {
-            // Too many digits are a large number too.
+            // A number too large for u64.
             Err(_) if digits => Ok(most),
             Ok(value) if value >= least => Ok(value.min(most)),
             _ => Err(ApiError::invalid_request(format!(
@@ -124,7 +124,7 @@ impl Params {
         }
     }
 
-    /// The tenant that an operator asks for.
+    /// The tenant in `tenant` or `tenant_id`.
     pub fn tenant(&self) -> Result<Option<TenantId>, ApiError> {
         let Some(name) = ["tenant", "tenant_id"].into_iter().find(|name| self.get(name).is_some())
         else {
@@ -137,7 +137,7 @@ impl Params {
 
     pub fn time(&self, name: &str) -> Result<Option<Millis>, ApiError> {
         let Some(text) = self.get(name) else { return Ok(None) };
-        // A plus in a query string means a space; an offset is still meant as one.
+        // A plus in a query string decodes to a space, but a time zone such as +02:00 is meant.
         let text = text.replace(' ', "+");
         Millis::parse_rfc3339(&text)
             .map(Some)

@@ -1,4 +1,4 @@
-//! Queues: list, statistics, pause and resume.
+//! Routes for queues: list, statistics, pause, resume.
 
 use axum::extract::State;
 use rota_engine::{Command, Engine, Interval, QueueView, Reply};
@@ -10,10 +10,10 @@ use super::by_name::{ByName, Found};
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::params::{Params, PathName};
-use super::{App, Shared, full, reply, slices};
+use super::{App, Shared, engine_slices, over_limit, reply};
 use crate::runtime::Answer;
 
-/// Queues that are looked at in one go.
+/// Queues per slice.
 const SLICE: usize = 500;
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
@@ -72,11 +72,11 @@ pub(super) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
     })))
 }
 
-/// A queue as the caller sees it: a tenant only its own part, and nothing where it has none.
+/// A queue as the caller sees it. A tenant sees only its shard, and no queue where it has none.
 pub(super) async fn find(app: &App, name: &PathName) -> Result<QueueView, ApiError> {
     let queue = app.queue(&name.queue()?)?;
-    let sharer = sharer(app);
-    let view = app.handle.look(move |engine| match sharer {
+    let sharing_tenant = sharing_tenant(app);
+    let view = app.handle.look(move |engine| match sharing_tenant {
         Some(tenant) => engine.queue_of_tenant(&queue, &tenant),
         None => engine.queue(&queue),
     });
@@ -93,18 +93,18 @@ pub(super) async fn page(app: &App, by_name: &ByName) -> Result<Found<QueueView>
     by_name.find(app, look, |view| cursor(view, is_tenant)).await
 }
 
-/// All queues that the caller can see, in the order of their names, a slice at a time.
+/// All queues that the caller can see, sorted by name; read in slices.
 pub(super) async fn visible(app: &App) -> Result<Vec<QueueView>, ApiError> {
     let (tenant, is_tenant) = (caller(), caller().is_some());
     let look = move |engine: &Engine, after: &str, most| match &tenant {
         Some(tenant) => engine.queues_of_tenant_after(tenant, after, 0, most).0,
         None => engine.queues_after(after, 0, most),
     };
-    slices::gather_by_name(app, SLICE, look, |view| cursor(view, is_tenant)).await
+    engine_slices::gather_by_name(app, SLICE, look, |view| cursor(view, is_tenant)).await
 }
 
-/// What is behind a queue in a list is asked for with this. An operator sees queues of the same name of
-/// several tenants.
+/// The cursor of a queue in a list. For operators it is the engine's name, because several tenants may
+/// have queues of the same name.
 fn cursor(view: &QueueView, is_tenant: bool) -> String {
     match is_tenant {
         true => view.name.local().to_owned(),
@@ -112,19 +112,19 @@ fn cursor(view: &QueueView, is_tenant: bool) -> String {
     }
 }
 
-/// The caller, where it shares its queues with other tenants.
-fn sharer(app: &App) -> Option<TenantId> {
+/// The caller, if it shares its queues with other tenants.
+fn sharing_tenant(app: &App) -> Option<TenantId> {
     caller().filter(|_| !app.is_namespaced())
 }
 
-/// Pauses or resumes a whole queue, or the caller's part of it.
+/// Pauses or resumes a whole queue, or the caller's shard of it.
 pub(super) async fn set_paused(
     app: &App,
     name: &PathName,
     pause: bool,
 ) -> Result<QueueView, ApiError> {
     let queue = app.queue(&name.queue()?)?;
-    let command = match (sharer(app), pause) {
+    let command = match (sharing_tenant(app), pause) {
         (Some(tenant), true) => Command::PauseShard(tenant, queue),
         (Some(tenant), false) => Command::ResumeShard(tenant, queue),
         (None, true) => Command::PauseQueue(queue),
@@ -140,16 +140,16 @@ pub(super) async fn change(app: &App, command: Command<JobId>) -> Result<QueueVi
     }
 }
 
-/// The last hour of a queue, unless the caller shares it with others: figures over time are kept for
-/// whole queues.
+/// The figures of a queue's last hour; `None` if the caller shares the queue with other tenants, because
+/// figures over time exist for whole queues only.
 pub(super) async fn own_hour(app: &App, view: &QueueView) -> Result<Option<Interval>, ApiError> {
-    if sharer(app).is_some() {
+    if sharing_tenant(app).is_some() {
         return Ok(None);
     }
     last_hour(app, &view.name, view.minute.clone()).await.map(Some)
 }
 
-/// The last sixty minutes of a queue, with the one under way, which only the engine has.
+/// The figures of a queue's last sixty minutes. `minute` is the current one, which only the engine has.
 pub(super) async fn last_hour(
     app: &App,
     queue: &str,
@@ -170,17 +170,17 @@ pub(super) fn status(view: &QueueView) -> &'static str {
     if view.paused.is_some() { "paused" } else { "active" }
 }
 
-/// How many jobs are in each state.
+/// The number of jobs in each state.
 pub(super) fn counts(view: &QueueView) -> Value {
     let count = |state: &JobState| (state.as_str().to_owned(), json!(view.totals.of(*state)));
     Value::Object(JobState::ALL.iter().map(count).collect())
 }
 
-/// How full a queue is, and how full it may be.
+/// A queue's depth, size, bounds and pressure.
 pub(super) fn fullness(view: &QueueView) -> Value {
     let bounds = view.settings.bounds;
     json!({
-        "depth": full::depth(view),
+        "depth": over_limit::depth(view),
         "size_bytes": view.bytes,
         "bound": bounds.map(|bounds| bounds.max_depth).filter(|most| *most > 0),
         "bound_bytes": bounds.map(|bounds| bounds.max_bytes).filter(|most| *most > 0),

@@ -1,11 +1,11 @@
-//! The one place where the engine's refusals become status codes.
+//! Converts the engine's refusals into HTTP errors.
 
 use axum::http::StatusCode;
 use rota_engine::Refusal;
 use rota_model::Rejection;
 
 use super::error::ApiError;
-use super::{cap_reached, full};
+use super::{cap_reached, over_limit};
 
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
@@ -58,7 +58,7 @@ impl From<Refusal> for ApiError {
             .hint("Choose another worker_id, or send the header X-OJS-Tenant with all requests of a worker or with none.")
             .detail("field", "worker_id"),
             Refusal::WorkerNotStale => {
-                Self::conflict("The worker is alive: it was heard of within the heartbeat timeout.")
+                Self::conflict("The worker is alive: it was last seen within the heartbeat timeout.")
                     .hint("Quiet it instead, or wait until it is stale.")
             }
             Refusal::OtherPool { pool } => Self::new(
@@ -76,7 +76,7 @@ impl From<Refusal> for ApiError {
                 format!("The key '{key}' is not declared, so its limit cannot be shared by all tenants."),
             )
             .hint("Leave 'scope' out to limit the tenant's own jobs, or let an operator PUT /ojs/v1/rate-limits/{key}."),
-            refusal @ (Refusal::TenantLimit { .. } | Refusal::QueueFull { .. }) => full::error(refusal),
+            refusal @ (Refusal::TenantLimit { .. } | Refusal::QueueFull { .. }) => over_limit::error(refusal),
             Refusal::UnknownPool { pool } => Self::validation("pool", format!("There is no pool '{pool}'."))
                 .hint("GET /ojs/v1/admin/pools lists all pools.")
                 .detail("pool", pool.to_string()),
@@ -97,13 +97,13 @@ impl From<Refusal> for ApiError {
             Refusal::QueueHasJobs { living } => has_jobs("queue", living),
             Refusal::TenantHasJobs { living } => has_jobs("tenant", living),
             Refusal::NotThrottled => Self::conflict("The tenant is not throttled.")
-                .hint("There is nothing to end; GET /ojs/v1/admin/tenants/{id} shows 'throttle'."),
+                .hint("There is no throttle to release; GET /ojs/v1/admin/tenants/{id} shows 'throttle'."),
             Refusal::UnknownLimit => Self::not_found("rate limit", "?"),
         }
     }
 }
 
-/// Living jobs stand in the way of a deletion.
+/// The error for deleting a queue or tenant that has unfinished jobs.
 fn has_jobs(what: &str, living: u64) -> ApiError {
     let jobs = if living == 1 { "one job" } else { &format!("{living} jobs") };
     ApiError::conflict(format!("The {what} has {jobs} not finished yet."))

@@ -1,4 +1,4 @@
-//! Answers: JSON in the media type of the specification.
+//! Builds JSON answers in the media type of the specification.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 pub(super) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/openjobspec+json");
 
-/// An answer whose JSON was put together by hand.
+/// An answer with JSON that is already serialized.
 pub(super) fn raw(status: StatusCode, json: Vec<u8>) -> Response<Body> {
     let mut response = Response::new(Body::from(json));
     *response.status_mut() = status;

@@ -1,4 +1,4 @@
-//! Ack and nack, one at a time or many in one commit.
+//! Routes for ack and nack, of one job or of many in one commit.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -14,7 +14,7 @@ use super::job_json::Members;
 use super::{App, Shared, failure, reply};
 use crate::runtime::Answer;
 
-/// About what one answer takes.
+/// The approximate size of one job's answer.
 const ANSWER_BYTES: usize = 384;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,37 +36,37 @@ async fn settle(app: &App, body: &Json, kind: Kind) -> ApiResult {
     match body::member(&members, "jobs") {
         Some(list) => settle_many(app, list, kind).await,
         None => {
-            let ask = parse(app, &members, kind)?;
-            let id = *ask.job();
-            let mut all = send(app, vec![ask]).await?;
-            match all.pop() {
+            let settle = parse(app, &members, kind)?;
+            let id = *settle.job();
+            let mut outcomes = send(app, vec![settle]).await?;
+            match outcomes.pop() {
                 Some(Ok(settled)) => {
                     let mut out = Vec::with_capacity(ANSWER_BYTES);
                     write_settled(&mut out, &settled, kind);
                     Ok(reply::raw(StatusCode::OK, out))
                 }
-                Some(Err(refusal)) => Err(refused(refusal, id)),
-                None => Err(ApiError::busy("The outcome was not taken.")),
+                Some(Err(refusal)) => Err(settle_error(refusal, id)),
+                None => Err(ApiError::busy("The outcome was not accepted.")),
             }
         }
     }
 }
 
-/// Each is answered for itself, in the order of the request.
+/// Settles a list of jobs. Each has its own result, in the order of the request.
 async fn settle_many(app: &App, list: &RawValue, kind: Kind) -> ApiResult {
-    let most = app.settings.limits.batch_jobs;
+    let max_jobs = app.settings.limits.batch_jobs;
     let list = json::elements(list).ok_or_else(|| Rejection::field("jobs", "must be an array"))?;
-    if list.is_empty() || list.len() > most {
-        let text = format!("must have from 1 to {most} entries, not {}", list.len());
+    if list.is_empty() || list.len() > max_jobs {
+        let text = format!("must have from 1 to {max_jobs} entries, not {}", list.len());
         return Err(Rejection::value("jobs", text).into());
     }
     let parse_at = |(i, raw): (usize, &&RawValue)| {
         let members = json::members(raw.get(), "an entry of 'jobs'")?;
         parse(app, &members, kind).map_err(|rejection| rejection.at_index(i))
     };
-    let asks = list.iter().enumerate().map(parse_at).collect::<Result<Vec<_>, _>>()?;
-    let ids: Vec<JobId> = asks.iter().map(|settle| *settle.job()).collect();
-    let outcomes = send(app, asks).await?;
+    let settles = list.iter().enumerate().map(parse_at).collect::<Result<Vec<_>, _>>()?;
+    let ids: Vec<JobId> = settles.iter().map(|settle| *settle.job()).collect();
+    let outcomes = send(app, settles).await?;
     let settled = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
     let failed = outcomes.len() - settled;
     let mut out = Vec::with_capacity(64 + outcomes.len() * ANSWER_BYTES);
@@ -78,7 +78,7 @@ async fn settle_many(app: &App, list: &RawValue, kind: Kind) -> ApiResult {
         match outcome {
             Ok(settled) => write_settled(&mut out, &settled, kind),
             Err(refusal) => {
-                let error = error_of(&refused(refusal, id), id);
+                let error = error_entry(&settle_error(refusal, id), id);
                 out.extend_from_slice(error.to_string().as_bytes());
             }
         }
@@ -89,10 +89,10 @@ async fn settle_many(app: &App, list: &RawValue, kind: Kind) -> ApiResult {
 
 async fn send(
     app: &App,
-    all: Vec<Settle<JobId>>,
+    settles: Vec<Settle<JobId>>,
 ) -> Result<Vec<Result<Settled, Refusal>>, ApiError> {
-    match app.ask(Command::Settle(all)).await {
-        Answer::Reply(Reply::Settled(all)) => Ok(all),
+    match app.ask(Command::Settle(settles)).await {
+        Answer::Reply(Reply::Settled(outcomes)) => Ok(outcomes),
         answer => Err(answer.into()),
     }
 }
@@ -107,7 +107,7 @@ fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<Settle<Jo
     Ok(match kind {
         Kind::Ack => Settle::Ack(Ack { job, holder, result: result(app, members)? }),
         Kind::Nack => {
-            let (failure, requeue) = problem(app, members)?;
+            let (failure, requeue) = failure(app, members)?;
             Settle::Nack(Nack { job, holder, failure, requeue })
         }
     })
@@ -115,15 +115,16 @@ fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<Settle<Jo
 
 fn result(app: &App, members: &json::Members<'_>) -> Result<Option<Bytes>, Rejection> {
     let Some(raw) = member(members, "result") else { return Ok(None) };
-    let most = app.settings.limits.result_bytes;
-    if raw.get().len() > most {
-        let text = format!("'result' has {} bytes; at most {most} are kept", raw.get().len());
+    let max_bytes = app.settings.limits.result_bytes;
+    if raw.get().len() > max_bytes {
+        let text = format!("'result' has {} bytes; at most {max_bytes} are kept", raw.get().len());
         return Err(Rejection::too_large(text).hint("Store it elsewhere and return a reference."));
     }
     Ok(Some(Bytes::copy_from_slice(raw.get().as_bytes())))
 }
 
-fn problem(
+/// The members `error` and `requeue` of a nack.
+fn failure(
     app: &App,
     members: &json::Members<'_>,
 ) -> Result<(rota_engine::Failure, bool), Rejection> {
@@ -160,7 +161,7 @@ fn holder(app: &App, members: &json::Members<'_>) -> Result<Holder, Rejection> {
     Ok(Holder { worker, attempt })
 }
 
-/// Written by hand: these are answered by the hundred.
+/// Writes the answer for one settled job. Without serde, because there may be hundreds in one answer.
 fn write_settled(out: &mut Vec<u8>, settled: &Settled, kind: Kind) {
     let state = settled.state.as_str();
     out.extend_from_slice(b"{\"id\":\"");
@@ -194,15 +195,15 @@ fn write_settled(out: &mut Vec<u8>, settled: &Settled, kind: Kind) {
     out.extend_from_slice(b"}}");
 }
 
-fn refused(refusal: Refusal, id: JobId) -> ApiError {
+fn settle_error(refusal: Refusal, id: JobId) -> ApiError {
     match refusal {
         Refusal::UnknownJob => ApiError::not_found("job", &id.to_string()),
         refusal => ApiError::from(refusal).detail("job_id", id.to_string()),
     }
 }
 
-/// One entry's error, in the shape that it would have had by itself.
-fn error_of(error: &ApiError, id: JobId) -> Value {
+/// The error of one entry of a list, in the shape of a single job's error.
+fn error_entry(error: &ApiError, id: JobId) -> Value {
     let mut value = error.body();
     value["job_id"] = json!(id.to_string());
     value["id"] = json!(id.to_string());

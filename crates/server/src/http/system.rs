@@ -1,4 +1,4 @@
-//! Health, and what is said where there is nothing.
+//! Health and readiness, and the answers to unknown paths and methods.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use super::{Shared, reply};
 use crate::runtime::Unavailable;
 
 /// How long the engine may take to answer before it counts as unresponsive.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ENGINE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) async fn health(State(app): Shared) -> ApiResult {
     let started = std::time::Instant::now();
     // Goes through the engine: an engine that does not answer is not healthy.
-    // A tenant is told of its own jobs; how many workers serve the others is not for it to know.
-    let own = caller();
-    let look = app.handle.look(move |engine| match own {
-        Some(own) => (engine.totals_of_tenant(&own).of(JobState::Active), None),
+    // A tenant sees its own jobs only, and not how many workers there are.
+    let tenant = caller();
+    let look = app.handle.look(move |engine| match tenant {
+        Some(tenant) => (engine.totals_of_tenant(&tenant).of(JobState::Active), None),
         None => (engine.active_count() as u64, Some(engine.worker_counts(None).all())),
     });
-    let counts = tokio::time::timeout(PATIENCE, look).await.unwrap_or(Err(Unavailable::Busy));
+    let counts = tokio::time::timeout(ENGINE_TIMEOUT, look).await.unwrap_or(Err(Unavailable::Busy));
     let latency_ms = started.elapsed().as_millis() as u64;
     let full = app.health.is_full();
     let (status, word, backend) = match (&counts, full) {
@@ -49,7 +49,7 @@ pub(super) async fn health(State(app): Shared) -> ApiResult {
 
 pub(super) async fn ready(State(app): Shared) -> ApiResult {
     let look = app.handle.look(|_| ());
-    tokio::time::timeout(PATIENCE, look).await.unwrap_or(Err(Unavailable::Busy))?;
+    tokio::time::timeout(ENGINE_TIMEOUT, look).await.unwrap_or(Err(Unavailable::Busy))?;
     Ok(reply::ok(&json!({"status": "ready", "ready": true})))
 }
 
@@ -62,6 +62,6 @@ pub(super) async fn method_not_allowed(request: Request) -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "invalid_request",
-        format!("{} is not a method of {}.", request.method(), request.uri().path()),
+        format!("{} is not supported by {}.", request.method(), request.uri().path()),
     )
 }

@@ -1,14 +1,14 @@
-//! Requests to the engine thread, and its answers.
+//! The requests that the engine thread takes, and its answers.
 
 use rota_engine::{Claimed, Command, Engine, Explained, Reply};
 use rota_model::{JobId, Seq, TenantId};
 use rota_store::Body;
 use tokio::sync::oneshot;
 
-/// A request to the engine thread. It names jobs by their ids, which the engine thread resolves.
+/// A request to the engine thread. It names jobs by id; the engine thread resolves the ids.
 pub enum Ask {
     Command(Command<JobId>),
-    /// Why a job has not started.
+    /// Explain why a job has not started.
     Explain(JobId),
     /// Remove up to this many finished jobs whose retention has passed.
     Purge(usize),
@@ -24,40 +24,40 @@ impl From<Command<JobId>> for Ask {
 pub enum Answer {
     Reply(Reply),
     Fetched(Vec<Delivery>),
-    /// `None`: nobody knows the job.
+    /// `None` if there is no such job.
     Explained(Option<Box<Explained>>),
     Unavailable(Unavailable),
 }
 
-/// A job for a worker.
+/// A claimed job on its way to a worker.
 #[derive(Debug)]
 pub struct Delivery {
     pub claimed: Claimed,
-    /// Its body, if that was at hand.
+    /// The job's body if it was cached; otherwise the handler reads it from the store.
     pub body: Option<Body>,
 }
 
-/// Why there is no answer at all.
+/// Why a request was not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unavailable {
-    /// Too many requests are waiting already.
+    /// The mailbox is full, or the engine did not answer in time.
     Busy,
-    /// The disk is full: nothing new is accepted.
+    /// The disk is full: new jobs and schedules are not accepted.
     DiskFull,
-    /// The change could not be written and did not happen.
+    /// The commit was rolled back, so the change did not happen.
     NotWritten,
     ShuttingDown,
 }
 
-/// What the engine thread receives.
+/// One message in the engine thread's mailbox.
 pub(super) enum Input {
-    /// For a tenant, jobs of others do not exist.
+    /// A request, and the tenant it comes from. For a tenant, jobs of other tenants do not exist.
     Ask(Ask, Option<TenantId>, oneshot::Sender<Answer>),
-    /// Nobody waits for an answer.
+    /// A request whose answer is dropped.
     Tell(Ask),
-    /// The ids of active jobs.
-    Ids(Vec<(JobId, Seq)>),
-    /// Look, without changing anything.
+    /// Ids of active jobs, which saves the resolver from reading them from the store.
+    ActiveIds(Vec<(JobId, Seq)>),
+    /// Runs a function that reads the engine's state.
     Look(Box<dyn FnOnce(&Engine) + Send>),
     Stop,
 }

@@ -1,4 +1,4 @@
-//! Bodies of jobs that were accepted a moment ago and will probably be fetched in the next.
+//! A cache of the bodies of recently enqueued jobs, so that most fetches need not read the store.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,35 +6,36 @@ use ahash::RandomState;
 use rota_model::Seq;
 use rota_store::Body;
 
-/// Bounded by bytes; the oldest go first. A body leaves with the job's first fetch.
+/// Bounded in bytes; the oldest bodies are evicted first. A job's first fetch takes its body out.
 pub(super) struct BodyCache {
     bodies: HashMap<Seq, Body, RandomState>,
+    /// Seqs in the order of insertion; some have no body any more.
     order: VecDeque<Seq>,
     bytes: usize,
-    limit: usize,
+    max_bytes: usize,
 }
 
-/// What an entry costs besides its JSON.
+/// Bytes charged for an entry in addition to its JSON.
 const OVERHEAD: usize = 128;
 
 impl BodyCache {
-    pub fn new(limit: usize) -> Self {
-        Self { bodies: HashMap::default(), order: VecDeque::new(), bytes: 0, limit }
+    pub fn new(max_bytes: usize) -> Self {
+        Self { bodies: HashMap::default(), order: VecDeque::new(), bytes: 0, max_bytes }
     }
 
     pub fn insert(&mut self, seq: Seq, body: Body) {
         let cost = cost(&body);
-        if cost > self.limit {
+        if cost > self.max_bytes {
             return;
         }
         self.bytes += cost;
         self.order.push_back(seq);
         self.bodies.insert(seq, body);
-        while self.bytes > self.limit {
+        while self.bytes > self.max_bytes {
             let Some(oldest) = self.order.pop_front() else { break };
             self.remove(oldest);
         }
-        // Jobs that were fetched leave their numbers behind.
+        // `take` leaves the seq in `order`; drop those from time to time.
         if self.order.len() > 64 + 2 * self.bodies.len() {
             self.order.retain(|seq| self.bodies.contains_key(seq));
         }
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn stays_within_its_bytes_and_forgets_the_oldest() {
+    fn evicts_the_oldest_bodies_to_stay_within_its_bytes() {
         let mut cache = BodyCache::new(10 * (100 + OVERHEAD));
         (0..25).for_each(|n| cache.insert(Seq(n), body(100)));
         assert!(cache.take(Seq(14)).is_none());
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn fetched_jobs_do_not_pile_up_in_the_order() {
+    fn order_does_not_grow_with_fetched_jobs() {
         let mut cache = BodyCache::new(1 << 20);
         for n in 0..100_000 {
             cache.insert(Seq(n), body(10));
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_not_kept() {
+    fn a_body_larger_than_the_cache_is_not_cached() {
         let mut cache = BodyCache::new(100);
         cache.insert(Seq(1), body(1_000));
         assert!(cache.take(Seq(1)).is_none());

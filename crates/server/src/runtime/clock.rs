@@ -1,4 +1,4 @@
-//! The only place that reads a clock.
+//! The clock: wall time and monotonic time, kept in step so that the engine sees one time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -10,30 +10,30 @@ use rota_model::Millis;
 #[derive(Debug, Clone)]
 pub struct Clock {
     origin: Instant,
-    /// The time of day at the origin, in milliseconds.
-    ahead: Arc<AtomicI64>,
+    /// Wall time minus monotonic time, in milliseconds; the monotonic clock starts at `origin`.
+    wall_offset: Arc<AtomicI64>,
 }
 
-/// By so much the two clocks may differ before the time of day is believed again.
+/// The drift between the two clocks that is ignored. A larger one means that the wall clock was set.
 const DRIFT_MS: i64 = 5;
 
 impl Clock {
     #[must_use]
     pub fn start() -> Self {
-        Self { origin: Instant::now(), ahead: Arc::new(AtomicI64::new(time_of_day())) }
+        Self { origin: Instant::now(), wall_offset: Arc::new(AtomicI64::new(wall_ms())) }
     }
 
-    /// Both clocks go on together, and so the times between starts are the same by either: a limit is
-    /// counted by one and seen by the other.
+    /// Both clocks advance together, so an interval is the same on either of them. Rate limits need
+    /// that: they count in monotonic time, and clients see wall time.
     #[must_use]
     pub fn now(&self) -> Now {
-        let (mono, day) = (self.uptime().as_millis() as u64, time_of_day());
-        let ahead = agreed(self.ahead.load(Ordering::Relaxed), mono as i64, day);
-        self.ahead.store(ahead, Ordering::Relaxed);
-        Now { wall: Millis(mono as i64 + ahead), mono }
+        let (mono, wall) = (self.uptime().as_millis() as u64, wall_ms());
+        let offset = next_offset(self.wall_offset.load(Ordering::Relaxed), mono as i64, wall);
+        self.wall_offset.store(offset, Ordering::Relaxed);
+        Now { wall: Millis(mono as i64 + offset), mono }
     }
 
-    /// How long until the monotonic clock shows this.
+    /// The time until the monotonic clock reaches `mono` milliseconds.
     #[must_use]
     pub fn until(&self, mono: u64) -> Duration {
         Duration::from_millis(mono).saturating_sub(self.uptime())
@@ -45,13 +45,13 @@ impl Clock {
     }
 }
 
-/// By how much the time of day is ahead, given by how much it was.
-fn agreed(was: i64, mono: i64, day: i64) -> i64 {
-    let is = day - mono;
-    if (is - was).abs() <= DRIFT_MS { was } else { is }
+/// The previous offset, unless the clocks have drifted apart from it by more than `DRIFT_MS`.
+fn next_offset(previous: i64, mono: i64, wall: i64) -> i64 {
+    let offset = wall - mono;
+    if (offset - previous).abs() <= DRIFT_MS { previous } else { offset }
 }
 
-fn time_of_day() -> i64 {
+fn wall_ms() -> i64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX)
 }
@@ -61,19 +61,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_of_day_goes_on_with_the_other_clock_until_it_is_set() {
-        // The one is cut to the millisecond at other instants than the other, and drifts a little.
-        for (mono, day) in [(0, 1_000), (7, 1_006), (8, 1_009), (90, 1_094), (91, 1_086)] {
-            assert_eq!(agreed(1_000, mono, day), 1_000);
+    fn the_offset_is_kept_until_the_wall_clock_is_set() {
+        // The clocks are rounded to milliseconds at different instants, and drift a little.
+        for (mono, wall) in [(0, 1_000), (7, 1_006), (8, 1_009), (90, 1_094), (91, 1_086)] {
+            assert_eq!(next_offset(1_000, mono, wall), 1_000);
         }
-        assert_eq!(agreed(1_000, 100, 1_106), 1_006);
-        assert_eq!(agreed(1_000, 100, 7_000), 6_900);
-        assert_eq!(agreed(1_000, 100, 500), 400);
+        assert_eq!(next_offset(1_000, 100, 1_106), 1_006);
+        assert_eq!(next_offset(1_000, 100, 7_000), 6_900);
+        assert_eq!(next_offset(1_000, 100, 500), 400);
     }
 
     #[test]
-    fn it_is_the_time_of_day() {
+    fn now_agrees_with_the_wall_clock() {
         let clock = Clock::start();
-        assert!((clock.now().wall.0 - time_of_day()).abs() <= 60_000);
+        assert!((clock.now().wall.0 - wall_ms()).abs() <= 60_000);
     }
 }

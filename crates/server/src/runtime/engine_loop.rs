@@ -1,5 +1,6 @@
-//! The engine thread: takes requests, lets the engine decide, and gathers what follows for the
-//! store, which commits one batch while the next is being made.
+//! The engine thread: applies requests to the engine and collects the effects into batches.
+//!
+//! The store thread commits one batch while the next is being collected.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::prepare::{Caller, Prepared, adds_data};
 use super::queue::Queue;
 use super::release::Release;
 use super::resolve::Resolver;
-use super::store_loop::{Done, Work};
+use super::store_loop::{StoreReport, Work};
 use super::{Clock, Health};
 
 pub(super) struct EngineLoop<R> {
@@ -29,62 +30,65 @@ pub(super) struct EngineLoop<R> {
     pub resolver: Resolver<R>,
     pub bodies: BodyCache,
     pub in_flight: InFlight,
-    /// The last batch that was handed to the store.
-    pub number: u64,
+    /// The number of the last batch that was submitted to the store.
+    pub last_batch: u64,
     pub batch: Batch,
     pub release: Release,
+    /// Fetches and enqueues that wait in the engine.
     pub waiting: HashMap<WaiterId, oneshot::Sender<Answer>, RandomState>,
-    pub most: usize,
+    /// The most requests that are taken from the mailbox at once.
+    pub max_requests: usize,
     pub health: Health,
-    pub room_checked: Instant,
+    /// When the store was last asked whether the disk has space again.
+    pub space_checked: Instant,
     pub pacing: Pacing,
     pub on_fatal: Box<dyn Fn(&str) + Send>,
 }
 
-/// How often a full disk is looked at again.
-const ROOM_CHECK: Duration = Duration::from_secs(2);
-/// The longest sleep, so that a wall clock which was set is noticed.
-const LONGEST_SLEEP: Duration = Duration::from_millis(1000);
+/// How often a full disk is checked for space.
+const SPACE_CHECK_INTERVAL: Duration = Duration::from_secs(2);
+/// The longest sleep. It bounds the time until a change of the wall clock is noticed.
+const MAX_SLEEP: Duration = Duration::from_millis(1000);
 
 impl<R: Reader> EngineLoop<R> {
     pub fn run(mut self) {
         loop {
             match self.wait() {
                 Mail::Inputs(inputs) => {
-                    if self.serve(inputs) {
+                    if self.handle_inputs(inputs) {
                         break;
                     }
                 }
-                Mail::News(done) => self.hear(done),
-                Mail::Nothing => self.tick(),
+                Mail::StoreReport(report) => self.handle_store_report(report),
+                Mail::TimedOut => self.tick(),
             }
-            self.hand_over(false);
-            self.check_room();
+            self.submit_batch(false);
+            self.check_disk_space();
         }
         self.finish();
     }
 
     fn wait(&self) -> Mail {
-        // Until that very millisecond begins: the engine's time is up to a millisecond old.
+        // Sleep until that millisecond begins; the engine's own time may be up to 1 ms old.
         let wake_at = self.engine.wake_in_ms().map(|ms| self.engine.now().mono.saturating_add(ms));
-        let sleep = wake_at.map_or(LONGEST_SLEEP, |mono| self.clock.until(mono));
+        let sleep = wake_at.map_or(MAX_SLEEP, |mono| self.clock.until(mono));
         let pause = self.pacing.pause(Instant::now());
-        self.mailbox.wait(pause, sleep.min(LONGEST_SLEEP), self.most)
+        self.mailbox.wait(pause, sleep.min(MAX_SLEEP), self.max_requests)
     }
 
-    /// Serves requests in their order; true when the last of them was the word to stop.
-    fn serve(&mut self, inputs: Vec<Input>) -> bool {
-        // Before anything is looked up: what is due changes jobs.
+    /// Handles messages in order. Returns true if one of them was [`Input::Stop`].
+    fn handle_inputs(&mut self, inputs: Vec<Input>) -> bool {
+        // Timers change jobs, so they fire before any job is looked up.
         self.tick();
-        // And before that, what need not be looked up.
+        // Ids in this round of messages need not be read from the store.
         for input in &inputs {
-            if let Input::Ids(ids) = input {
+            if let Input::ActiveIds(ids) = input {
                 ids.iter().for_each(|(id, seq)| self.resolver.note_active(*id, *seq));
             }
         }
         let asks = inputs.iter().filter_map(|input| match input {
             Input::Ask(ask, _, _) | Input::Tell(ask) => Some(ask),
-            Input::Ids(_) | Input::Look(_) | Input::Stop => None,
+            Input::ActiveIds(_) | Input::Look(_) | Input::Stop => None,
         });
         if let Err(error) = self.resolver.prepare(asks, &self.engine) {
             self.fatal(&error);
@@ -93,10 +97,10 @@ impl<R: Reader> EngineLoop<R> {
         for input in inputs {
             match input {
                 Input::Ask(ask, caller, responder) => {
-                    self.ask(ask, caller.as_ref(), Some(responder));
+                    self.handle_ask(ask, caller.as_ref(), Some(responder));
                 }
-                Input::Tell(ask) => self.ask(ask, None, None),
-                Input::Ids(_) => {}
+                Input::Tell(ask) => self.handle_ask(ask, None, None),
+                Input::ActiveIds(_) => {}
                 Input::Look(look) => look(&self.engine),
                 Input::Stop => stop = true,
             }
@@ -104,21 +108,26 @@ impl<R: Reader> EngineLoop<R> {
         stop
     }
 
-    fn ask(&mut self, ask: Ask, caller: Caller<'_>, responder: Option<oneshot::Sender<Answer>>) {
+    fn handle_ask(
+        &mut self,
+        ask: Ask,
+        caller: Caller<'_>,
+        responder: Option<oneshot::Sender<Answer>>,
+    ) {
         if self.health.is_full() && adds_data(&ask) {
             if let Some(responder) = responder {
                 let _ = responder.send(Answer::Unavailable(Unavailable::DiskFull));
             }
             return;
         }
-        match self.command_for(ask, caller) {
+        match self.prepare(ask, caller) {
             Ok(Prepared::Command(resolved)) => self.apply_resolved(resolved, responder),
             Ok(Prepared::Answer(answer)) => self.answer(responder, answer),
             Err(error) => self.fatal(&error),
         }
     }
 
-    /// A command of the engine thread's own, which nobody waits for.
+    /// Applies a command that the engine thread itself issues; nobody waits for the reply.
     fn apply_command(&mut self, command: Command) {
         self.apply_resolved(Resolved { command, missing: Vec::new() }, None);
     }
@@ -140,8 +149,8 @@ impl<R: Reader> EngineLoop<R> {
         let mut reply = self.apply(command);
         for position in missing {
             match &mut reply {
-                Reply::Settled(all) => all.insert(position, Err(Refusal::UnknownJob)),
-                Reply::Changed(all) => all.insert(position, Err(Refusal::UnknownJob)),
+                Reply::Settled(results) => results.insert(position, Err(Refusal::UnknownJob)),
+                Reply::Changed(results) => results.insert(position, Err(Refusal::UnknownJob)),
                 _ => {}
             }
         }
@@ -162,45 +171,46 @@ impl<R: Reader> EngineLoop<R> {
         }
     }
 
-    /// Lets time pass. It never goes back; when the clock was set back, it goes on at half its speed
-    /// until the clock has caught up, so that nothing that waits for a time stands still.
+    /// Advances the engine's time, which never goes back. If the wall clock was set back, the engine's
+    /// wall time advances at half speed until the clock has caught up, so timers still fire.
     fn tick(&mut self) {
-        let (last, given) = (self.engine.now(), self.clock.now());
-        // Halves before the difference, so that many short steps add up.
-        let half = (given.mono / 2).saturating_sub(last.mono / 2);
-        let wall = given.wall.max(last.wall.saturating_add_ms(half as i64));
-        self.apply_command(Command::Tick(Now { wall, mono: given.mono }));
+        let (last, clock) = (self.engine.now(), self.clock.now());
+        // Halved before subtracting: the rounding errors of many short steps cancel out.
+        let half = (clock.mono / 2).saturating_sub(last.mono / 2);
+        let wall = clock.wall.max(last.wall.saturating_add_ms(half as i64));
+        self.apply_command(Command::Tick(Now { wall, mono: clock.mono }));
     }
 
     fn apply(&mut self, command: Command) -> Reply {
         let reply = self.engine.apply(fastrand::u64(..), command);
         let before = self.batch.mutations.len();
         let woken = self.engine.move_effects(&mut self.batch.mutations, &mut self.release.events);
-        self.in_flight.note(self.number + 1, &self.batch.mutations[before..]);
-        self.note_accepted(&reply);
+        self.in_flight.note(self.last_batch + 1, &self.batch.mutations[before..]);
+        self.note_enqueued(&reply);
         if !woken.is_empty() {
-            self.wake(woken);
+            self.answer_waiting(woken);
         }
         reply
     }
 
-    fn note_accepted(&mut self, reply: &Reply) {
+    /// Caches the bodies of newly enqueued jobs, and the ids that clients chose for them.
+    fn note_enqueued(&mut self, reply: &Reply) {
         let Reply::Enqueued(admission) = reply else { return };
         for job in &admission.jobs {
             let body = Body { id: job.id, created: job.created, json: job.body.clone() };
             self.bodies.insert(job.seq, body);
             if job.id_given {
-                self.in_flight.note_id(self.number + 1, job.id, job.seq);
+                self.in_flight.note_id(self.last_batch + 1, job.id, job.seq);
             }
         }
     }
 
-    /// Answers fetches and enqueues that had been waiting. Jobs for a fetch that is not here any more
-    /// go back.
-    fn wake(&mut self, woken: Vec<(WaiterId, Reply)>) {
+    /// Answers fetches and enqueues that were waiting in the engine. Claims for a fetch whose client
+    /// has gone are undone.
+    fn answer_waiting(&mut self, woken: Vec<(WaiterId, Reply)>) {
         let mut orphans = Vec::new();
         for (id, reply) in woken {
-            self.note_accepted(&reply);
+            self.note_enqueued(&reply);
             match (self.waiting.remove(&id), reply) {
                 (Some(responder), Reply::Fetched(claimed)) => {
                     let jobs = self.deliveries(claimed);
@@ -235,19 +245,20 @@ impl<R: Reader> EngineLoop<R> {
         }
     }
 
-    /// Gives the store what has gathered, when it is time, or there is enough of it.
-    fn hand_over(&mut self, now: bool) {
+    /// Submits the current batch to the store if pacing allows it, if the batch is large, or if
+    /// `force` is set.
+    fn submit_batch(&mut self, force: bool) {
         if self.batch.mutations.is_empty() && self.release.is_empty() {
             return;
         }
-        let enough = self.batch.mutations.len() >= self.most * 4;
-        let present = Instant::now();
-        if !now && !enough && !self.pacing.is_time(present) {
+        let is_large = self.batch.mutations.len() >= self.max_requests * 4;
+        let now = Instant::now();
+        if !force && !is_large && !self.pacing.may_submit(now) {
             return;
         }
-        self.pacing.handed_over(self.release.answers.len(), present);
+        self.pacing.submitted(self.release.answers.len(), now);
         let work = self.take_work();
-        if let Err(Work::Commit(_, release) | Work::Pass(release)) = self.work.push(work) {
+        if let Err(Work::Commit(_, release) | Work::ReleaseOnly(release)) = self.work.push(work) {
             release.fail(&Unavailable::ShuttingDown);
         }
     }
@@ -255,38 +266,39 @@ impl<R: Reader> EngineLoop<R> {
     fn take_work(&mut self) -> Work {
         let release = std::mem::take(&mut self.release);
         if self.batch.mutations.is_empty() {
-            return Work::Pass(release);
+            return Work::ReleaseOnly(release);
         }
-        self.engine.seal(self.number + 1, &mut self.batch.mutations);
+        self.engine.seal(self.last_batch + 1, &mut self.batch.mutations);
         let mutations = std::mem::take(&mut self.batch.mutations);
         let batch = Batch {
-            number: self.number + 1,
+            number: self.last_batch + 1,
             now: self.engine.now().wall,
             next_seq: self.engine.next_seq(),
             mutations,
         };
-        self.number += 1;
+        self.last_batch += 1;
         Work::Commit(batch, release)
     }
 
-    fn hear(&mut self, done: Done) {
-        match done {
-            Done::Committed(number) => {
-                self.pacing.store_is_free();
+    fn handle_store_report(&mut self, report: StoreReport) {
+        match report {
+            StoreReport::Committed(number) => {
+                self.pacing.finished();
                 self.in_flight.committed(number);
                 self.resolver.tidy(&self.engine);
             }
-            Done::Full => self.rebuild(),
-            Done::Free => self.pacing.store_is_free(),
-            Done::Room => {
+            StoreReport::DiskFull => self.rebuild(),
+            StoreReport::Finished => self.pacing.finished(),
+            StoreReport::SpaceAvailable => {
                 tracing::info!("there is room on the disk again: new jobs are accepted");
                 self.health.set_full(false);
             }
         }
     }
 
-    /// A batch was not written, so the engine knows things that did not happen. Everyone who was
-    /// to be told of them is told otherwise, and the engine starts again from what is stored.
+    /// Rebuilds the engine from the store after a batch was rolled back. Until then the engine's state
+    /// contains changes that did not happen; every request that depends on them is answered with
+    /// [`Unavailable::NotWritten`].
     fn rebuild(&mut self) {
         std::mem::take(&mut self.release).fail(&Unavailable::NotWritten);
         self.batch.mutations.clear();
@@ -294,30 +306,30 @@ impl<R: Reader> EngineLoop<R> {
             let _ = responder.send(Answer::Fetched(Vec::new()));
         }
         self.pacing.reset();
-        let (reply, engine) = std::sync::mpsc::channel();
-        if self.work.push(Work::Reload(reply)).is_err() {
+        let (sender, reloaded) = std::sync::mpsc::channel();
+        if self.work.push(Work::Reload(sender)).is_err() {
             return;
         }
-        match engine.recv() {
+        match reloaded.recv() {
             Ok(Ok((engine, loaded))) => {
                 self.engine = engine;
-                self.number = loaded.number;
+                self.last_batch = loaded.number;
                 self.in_flight = InFlight::new(fastrand::u64(..));
                 self.resolver.reset();
-                // Numbers of jobs that were not written will be given to others.
+                // The seqs of jobs that were not written will be assigned again.
                 self.bodies.clear();
-                // Failures of batches that followed the first say nothing new.
-                self.mailbox.forget_news();
+                // Reports about the batches after the failed one are out of date.
+                self.mailbox.discard_store_reports();
             }
             Ok(Err(error)) => self.fatal(&error),
             Err(_) => {}
         }
     }
 
-    fn check_room(&mut self) {
-        if self.health.is_full() && self.room_checked.elapsed() > ROOM_CHECK {
-            self.room_checked = Instant::now();
-            let _ = self.work.try_push(Work::CheckRoom);
+    fn check_disk_space(&mut self) {
+        if self.health.is_full() && self.space_checked.elapsed() > SPACE_CHECK_INTERVAL {
+            self.space_checked = Instant::now();
+            let _ = self.work.try_push(Work::CheckSpace);
         }
     }
 
@@ -325,8 +337,8 @@ impl<R: Reader> EngineLoop<R> {
         for (_, responder) in self.waiting.drain() {
             let _ = responder.send(Answer::Fetched(Vec::new()));
         }
-        self.hand_over(true);
-        // The database closes in order only when nobody reads from it any more.
+        self.submit_batch(true);
+        // The database can only be closed cleanly when all readers are gone.
         drop(self.resolver);
         let _ = self.work.push(Work::Close);
         self.mailbox.close();

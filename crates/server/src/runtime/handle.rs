@@ -1,4 +1,4 @@
-//! How requests reach the engine.
+//! The handle through which HTTP handlers reach the engine, the store and the events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +12,11 @@ use tokio::sync::oneshot;
 
 use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
 use super::mailbox::Mailbox;
-use super::queue::Refused;
+use super::queue::PushError;
 use super::reader::{Read, ReadError, Reads};
 use super::{Clock, Events};
 
-/// Cheap to clone; every connection has one.
+/// Access to the runtime. Cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
     pub(super) mailbox: Arc<Mailbox>,
@@ -27,22 +27,22 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Asks, and waits until the answer may be given: until what it says is committed.
+    /// Sends a request to the engine. The answer arrives after the commit it depends on.
     pub async fn ask(&self, ask: Ask) -> Answer {
         self.ask_as(None, ask).await
     }
 
-    /// The same, for a tenant to whom jobs of others do not exist.
+    /// Sends a request on behalf of a tenant. Jobs of other tenants are treated as unknown.
     pub async fn ask_as(&self, caller: Option<TenantId>, ask: Ask) -> Answer {
         let (responder, answer) = oneshot::channel();
         match self.mailbox.put(Input::Ask(ask, caller, responder)) {
             Ok(()) => answer.await.unwrap_or(Answer::Unavailable(Unavailable::ShuttingDown)),
-            Err(Refused::Full) => Answer::Unavailable(Unavailable::Busy),
-            Err(Refused::Closed) => Answer::Unavailable(Unavailable::ShuttingDown),
+            Err(PushError::Full) => Answer::Unavailable(Unavailable::Busy),
+            Err(PushError::Closed) => Answer::Unavailable(Unavailable::ShuttingDown),
         }
     }
 
-    /// A command whose answer is a reply, which excludes fetches.
+    /// Sends a command other than a fetch, and returns the engine's reply.
     pub async fn command(&self, command: Command<JobId>) -> Result<Reply, Unavailable> {
         match self.ask(Ask::Command(command)).await {
             Answer::Reply(reply) => Ok(reply),
@@ -53,8 +53,8 @@ impl Handle {
         }
     }
 
-    /// Fetches, and waits for the first job if `wait_ms` says so. When the caller goes away, the
-    /// wait ends and nothing is handed out in its name.
+    /// Fetches jobs; if there are none, waits up to `wait_ms` milliseconds for the first. Dropping the
+    /// future ends the wait, and no job is claimed for it.
     pub async fn fetch(&self, mut fetch: Fetch, wait_ms: u64) -> Result<Vec<Delivery>, Answer> {
         let mut guard = None;
         if wait_ms > 0 {
@@ -72,7 +72,7 @@ impl Handle {
         }
     }
 
-    /// Enqueues, and waits for room if `wait_ms` says so.
+    /// Enqueues jobs; if there is no room for them, waits up to `wait_ms` milliseconds for it.
     pub async fn enqueue(
         &self,
         jobs: Vec<NewJob>,
@@ -93,36 +93,37 @@ impl Handle {
         answer
     }
 
-    /// Answers all waiting fetches; none can wait from now on.
+    /// Answers all waiting fetches and enqueues, and lets no more wait.
     pub(crate) async fn release_waiting(&self) {
         if let Err(why) = self.command(Command::EndWaiting).await {
             tracing::warn!(?why, "waiting fetches could not be released; they end by themselves");
         }
     }
 
-    /// Looks into the engine as it is now.
+    /// Runs a function on the engine thread that reads the engine's state. The state may contain
+    /// changes that are not committed yet.
     pub async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Engine) -> T + Send + 'static,
     ) -> Result<T, Unavailable> {
         let (responder, answer) = oneshot::channel();
         let boxed = Box::new(move |engine: &Engine| {
-            // The asker may be gone; then nobody wants to know.
+            // Fails if the client has gone; then the result is not needed.
             let _ = responder.send(look(engine));
         });
         match self.mailbox.put(Input::Look(boxed)) {
             Ok(()) => answer.await.map_err(|_| Unavailable::ShuttingDown),
-            Err(Refused::Full) => Err(Unavailable::Busy),
-            Err(Refused::Closed) => Err(Unavailable::ShuttingDown),
+            Err(PushError::Full) => Err(Unavailable::Busy),
+            Err(PushError::Closed) => Err(Unavailable::ShuttingDown),
         }
     }
 
-    /// What active jobs are called, which was found out while their answer was put together: then
-    /// the engine thread need not look them up when their worker speaks of them.
-    pub fn tell_ids(&self, ids: Vec<(JobId, Seq)>) {
+    /// Tells the engine thread the ids of active jobs that a handler has read from the store, so that
+    /// it need not read them again when the worker reports on these jobs.
+    pub fn note_active_ids(&self, ids: Vec<(JobId, Seq)>) {
         if !ids.is_empty() {
-            // A full mailbox is no harm: they will be looked up.
-            let _ = self.mailbox.put(Input::Ids(ids));
+            // If the mailbox is full, the engine thread reads the ids from the store.
+            let _ = self.mailbox.put(Input::ActiveIds(ids));
         }
     }
 
@@ -158,7 +159,7 @@ impl Handle {
         self.reads.ask(|reply| Read::History { period, queue, since, until, reply }).await
     }
 
-    /// What was written down of a tenant's usage; the engine has what was not yet.
+    /// The stored part of a tenant's usage. The engine has the part that is not written yet.
     pub async fn usage(
         &self,
         per: UsagePer,
@@ -180,7 +181,7 @@ impl Handle {
     }
 }
 
-/// Tells the engine when a waiting client has gone.
+/// Ends the wait of a client that goes away: sends [`Command::StopWaiting`] when dropped while armed.
 struct StopWaiting {
     id: WaiterId,
     mailbox: Arc<Mailbox>,
@@ -190,7 +191,7 @@ struct StopWaiting {
 impl Drop for StopWaiting {
     fn drop(&mut self) {
         if self.armed {
-            // A full mailbox is no harm: the wait ends by itself, and what is handed to it returns.
+            // If the mailbox is full, the wait times out, and claims made for it are undone.
             let _ = self.mailbox.put(Input::Tell(Ask::Command(Command::StopWaiting(self.id))));
         }
     }

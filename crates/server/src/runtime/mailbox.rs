@@ -1,6 +1,6 @@
-//! What reaches the engine thread: requests, and news from the store.
+//! The engine thread's mailbox: requests, and reports from the store thread.
 //!
-//! The thread says what it waits for, so that nobody wakes it for something else. See
+//! The engine thread records what it waits for, so that it is not woken for anything else. See
 //! [`super::queue`] for why this is not a channel.
 
 use std::collections::VecDeque;
@@ -8,8 +8,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ask::Input;
-use super::queue::Refused;
-use super::store_loop::Done;
+use super::queue::PushError;
+use super::store_loop::StoreReport;
 
 pub(super) struct Mailbox {
     state: Mutex<State>,
@@ -19,61 +19,62 @@ pub(super) struct Mailbox {
 
 struct State {
     inputs: VecDeque<Input>,
-    news: VecDeque<Done>,
-    engine: Engine,
+    reports: VecDeque<StoreReport>,
+    engine: EngineThread,
 }
 
-/// What the engine thread does.
+/// What the engine thread is doing.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Engine {
+enum EngineThread {
     Works,
     WaitsForAnything,
-    WaitsForNews,
-    Gone,
+    WaitsForStore,
+    Stopped,
 }
 
-/// What a wait came to.
+/// The outcome of [`Mailbox::wait`].
 pub(super) enum Mail {
     Inputs(Vec<Input>),
-    News(Done),
-    Nothing,
+    StoreReport(StoreReport),
+    TimedOut,
 }
 
 impl Mailbox {
     pub fn new(capacity: usize) -> Self {
-        let (inputs, news) = (VecDeque::new(), VecDeque::new());
-        let state = State { inputs, news, engine: Engine::Works };
+        let (inputs, reports) = (VecDeque::new(), VecDeque::new());
+        let state = State { inputs, reports, engine: EngineThread::Works };
         Self { state: Mutex::new(state), wake: Condvar::new(), capacity }
     }
 
-    pub fn put(&self, input: Input) -> Result<(), Refused> {
+    pub fn put(&self, input: Input) -> Result<(), PushError> {
         let mut state = self.lock();
-        if state.engine == Engine::Gone {
-            return Err(Refused::Closed);
+        if state.engine == EngineThread::Stopped {
+            return Err(PushError::Closed);
         }
-        // The word to stop has room always.
+        // `Stop` is accepted even when the mailbox is full.
         if state.inputs.len() >= self.capacity && !matches!(input, Input::Stop) {
-            return Err(Refused::Full);
+            return Err(PushError::Full);
         }
         state.inputs.push_back(input);
-        self.wake_if(state, |engine| engine == Engine::WaitsForAnything);
+        self.wake_if(state, |engine| engine == EngineThread::WaitsForAnything);
         Ok(())
     }
 
-    pub fn tell(&self, news: Done) {
+    /// Puts a report from the store thread into the mailbox; there is always room for it.
+    pub fn put_report(&self, report: StoreReport) {
         let mut state = self.lock();
-        state.news.push_back(news);
-        self.wake_if(state, |engine| engine != Engine::Gone);
+        state.reports.push_back(report);
+        self.wake_if(state, |engine| engine != EngineThread::Stopped);
     }
 
-    /// News first, then up to `most` requests. Requests are left alone for the time of `pause`, if
-    /// there is one; after `patience` there is nothing.
-    pub fn wait(&self, pause: Option<Duration>, patience: Duration, most: usize) -> Mail {
-        let until = Instant::now() + pause.map_or(patience, |pause| pause.min(patience));
+    /// Returns a store report at once, or else up to `most` requests. With a `pause`, requests are not
+    /// taken before it has passed. Waits no longer than `timeout`.
+    pub fn wait(&self, pause: Option<Duration>, timeout: Duration, most: usize) -> Mail {
+        let until = Instant::now() + pause.map_or(timeout, |pause| pause.min(timeout));
         let mut state = self.lock();
         loop {
-            if let Some(news) = state.news.pop_front() {
-                return Mail::News(news);
+            if let Some(report) = state.reports.pop_front() {
+                return Mail::StoreReport(report);
             }
             let left = until.saturating_duration_since(Instant::now());
             if !state.inputs.is_empty() && (pause.is_none() || left.is_zero()) {
@@ -81,35 +82,39 @@ impl Mailbox {
                 return Mail::Inputs(state.inputs.drain(..count).collect());
             }
             if left.is_zero() {
-                return Mail::Nothing;
+                return Mail::TimedOut;
             }
-            state.engine =
-                if pause.is_none() { Engine::WaitsForAnything } else { Engine::WaitsForNews };
+            state.engine = match pause {
+                None => EngineThread::WaitsForAnything,
+                Some(_) => EngineThread::WaitsForStore,
+            };
             let slept = self.wake.wait_timeout(state, left);
             state = slept.unwrap_or_else(PoisonError::into_inner).0;
-            state.engine = Engine::Works;
+            state.engine = EngineThread::Works;
         }
     }
 
-    /// News from before a new beginning mean nothing.
-    pub fn forget_news(&self) {
-        self.lock().news.clear();
+    /// Drops the pending store reports, which mean nothing to a rebuilt engine.
+    pub fn discard_store_reports(&self) {
+        self.lock().reports.clear();
     }
 
-    /// The engine is gone: who asked is told by the loss of the question.
+    /// Closes the mailbox when the engine thread stops. Dropping the pending requests closes their
+    /// reply channels, which tells the clients.
     pub fn close(&self) {
         let mut state = self.lock();
-        state.engine = Engine::Gone;
-        let left = std::mem::take(&mut state.inputs);
+        state.engine = EngineThread::Stopped;
+        let pending = std::mem::take(&mut state.inputs);
         drop(state);
-        drop(left);
+        drop(pending);
     }
 
-    fn wake_if(&self, mut state: MutexGuard<'_, State>, waits: fn(Engine) -> bool) {
-        let asleep = matches!(state.engine, Engine::WaitsForAnything | Engine::WaitsForNews);
-        if asleep && waits(state.engine) {
-            // Once is enough, however many come before it is awake.
-            state.engine = Engine::Works;
+    fn wake_if(&self, mut state: MutexGuard<'_, State>, condition: fn(EngineThread) -> bool) {
+        let asleep =
+            matches!(state.engine, EngineThread::WaitsForAnything | EngineThread::WaitsForStore);
+        if asleep && condition(state.engine) {
+            // Marked as working, so that it is notified once, however much arrives before it wakes.
+            state.engine = EngineThread::Works;
             drop(state);
             self.wake.notify_one();
         }
@@ -130,30 +135,33 @@ mod tests {
     #[test]
     fn requests_wake_the_engine_unless_it_pauses() {
         let mailbox = Arc::new(Mailbox::new(10));
-        let theirs = mailbox.clone();
-        let engine = std::thread::spawn(move || theirs.wait(None, LONG, 10));
+        let shared = mailbox.clone();
+        let engine = std::thread::spawn(move || shared.wait(None, LONG, 10));
         mailbox.put(Input::Stop).unwrap();
         assert!(matches!(engine.join().unwrap(), Mail::Inputs(all) if all.len() == 1));
 
         mailbox.put(Input::Stop).unwrap();
-        let theirs = mailbox.clone();
-        let engine = std::thread::spawn(move || theirs.wait(Some(LONG), LONG, 10));
-        mailbox.tell(Done::Free);
-        assert!(matches!(engine.join().unwrap(), Mail::News(Done::Free)), "only the news did");
+        let shared = mailbox.clone();
+        let engine = std::thread::spawn(move || shared.wait(Some(LONG), LONG, 10));
+        mailbox.put_report(StoreReport::Finished);
+        assert!(
+            matches!(engine.join().unwrap(), Mail::StoreReport(StoreReport::Finished)),
+            "only the report wakes it"
+        );
         let short = Some(Duration::from_millis(1));
         assert!(matches!(mailbox.wait(short, LONG, 10), Mail::Inputs(_)), "after the pause");
-        assert!(matches!(mailbox.wait(short, LONG, 10), Mail::Nothing));
+        assert!(matches!(mailbox.wait(short, LONG, 10), Mail::TimedOut));
     }
 
     #[test]
-    fn is_bounded_but_for_the_word_to_stop() {
+    fn is_bounded_except_for_stop() {
         let mailbox = Mailbox::new(1);
-        let ids = || Input::Ids(Vec::new());
+        let ids = || Input::ActiveIds(Vec::new());
         assert_eq!(mailbox.put(ids()), Ok(()));
-        assert_eq!(mailbox.put(ids()), Err(Refused::Full));
+        assert_eq!(mailbox.put(ids()), Err(PushError::Full));
         assert_eq!(mailbox.put(Input::Stop), Ok(()));
         assert!(matches!(mailbox.wait(None, LONG, 1), Mail::Inputs(all) if all.len() == 1));
         mailbox.close();
-        assert_eq!(mailbox.put(ids()), Err(Refused::Closed));
+        assert_eq!(mailbox.put(ids()), Err(PushError::Closed));
     }
 }

@@ -1,8 +1,8 @@
-//! The threads that the engine lives among.
+//! The threads around the engine.
 //!
-//! Requests come through one bounded channel to the engine thread, which applies them and gathers
-//! what follows into batches. The store thread commits a batch while the engine works on the next.
-//! Answers leave when their batch is committed, all of a batch in one go.
+//! Requests reach the engine thread through one bounded mailbox. It applies them and collects the
+//! effects into batches. The store thread commits a batch while the engine works on the next.
+//! Answers are released when their batch is committed, all of a batch at once.
 
 mod ask;
 mod body_cache;
@@ -10,8 +10,8 @@ mod clock;
 mod engine_loop;
 mod events;
 mod handle;
+mod isolation_mismatch;
 mod mailbox;
-mod misplaced;
 mod pacing;
 mod prepare;
 mod queue;

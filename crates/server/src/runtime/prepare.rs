@@ -1,4 +1,4 @@
-//! From a request to a command: ids are resolved to jobs as they stand now.
+//! Turns a request into a command: resolves the job ids it names, on behalf of the caller.
 
 use rota_engine::{Command, Refusal, Reply, Resolved, Target};
 use rota_model::envelope::NewJob;
@@ -8,32 +8,30 @@ use rota_store::{Reader, StoreError};
 use super::ask::{Answer, Ask};
 use super::engine_loop::EngineLoop;
 
-/// Who asks, if it is a tenant.
+/// The tenant that a request comes from; `None` for an operator or the server itself.
 pub(super) type Caller<'a> = Option<&'a TenantId>;
 
 pub(super) enum Prepared {
+    /// A command for the engine.
     Command(Resolved),
+    /// The request is answered without a command.
     Answer(Answer),
 }
 
-/// Whether a request makes the data grow, rather than letting work come to its end.
+/// Whether a request adds jobs or schedules. Such requests are refused while the disk is full.
 pub(super) fn adds_data(ask: &Ask) -> bool {
     matches!(ask, Ask::Command(Command::Enqueue(_) | Command::PutCron(_)))
 }
 
 impl<R: Reader> EngineLoop<R> {
-    /// The job behind an id, unless it belongs to somebody else than the caller.
+    /// The job with this id; `None` if it belongs to another tenant than the caller.
     fn target(&mut self, id: JobId, caller: Caller<'_>) -> Result<Option<Target>, StoreError> {
         let target = self.resolver.target(id, &self.engine, &self.in_flight)?;
         let owner = |target: &Target| self.engine.owner_of(target.now.class()).cloned();
-        Ok(target.filter(|found| caller.is_none_or(|id| owner(found).as_ref() == Some(id))))
+        Ok(target.filter(|target| caller.is_none_or(|id| owner(target).as_ref() == Some(id))))
     }
 
-    pub(super) fn command_for(
-        &mut self,
-        ask: Ask,
-        caller: Caller<'_>,
-    ) -> Result<Prepared, StoreError> {
+    pub(super) fn prepare(&mut self, ask: Ask, caller: Caller<'_>) -> Result<Prepared, StoreError> {
         Ok(match ask {
             Ask::Command(command) => {
                 if let Command::Enqueue(enqueue) = &command
@@ -57,13 +55,14 @@ impl<R: Reader> EngineLoop<R> {
         })
     }
 
+    /// The refusal of the first job whose client-chosen id is in use, in the store or in the request.
     fn taken_id(&mut self, jobs: &[NewJob]) -> Result<Option<Refusal>, StoreError> {
-        let mut own = Vec::new();
+        let mut seen = Vec::new();
         for (index, job) in jobs.iter().enumerate().filter(|(_, job)| job.id_given) {
-            if own.contains(&job.id) || self.target(job.id, None)?.is_some() {
+            if seen.contains(&job.id) || self.target(job.id, None)?.is_some() {
                 return Ok(Some(Refusal::IdTaken { id: job.id, index }));
             }
-            own.push(job.id);
+            seen.push(job.id);
         }
         Ok(None)
     }

@@ -1,7 +1,7 @@
 //! A bounded queue between threads.
 //!
-//! Who has to wait goes to sleep at once. Channels that spin and yield first are faster on idle
-//! processors; on busy ones each yield can cost milliseconds.
+//! A thread that has to wait goes to sleep at once. Channels that spin and yield first are faster on
+//! idle processors, but on busy ones each yield can cost milliseconds.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,38 +16,39 @@ pub(super) struct Queue<T> {
 
 struct State<T> {
     items: VecDeque<T>,
-    /// How many sleep because there is nothing, and because there is no room.
-    idle: usize,
-    blocked: usize,
+    /// Threads that sleep in `pop` because the queue is empty.
+    popping: usize,
+    /// Threads that sleep in `push` because the queue is full.
+    pushing: usize,
     closed: bool,
 }
 
-/// Why something was not taken.
+/// Why an item was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum PushError {
     Full,
     Closed,
 }
 
-/// What a wait came to.
+/// The outcome of [`Queue::pop`].
 pub(super) enum Popped<T> {
     Item(T),
-    Nothing,
+    TimedOut,
     Closed,
 }
 
 impl<T> Queue<T> {
     pub fn new(capacity: usize) -> Self {
-        let state = State { items: VecDeque::new(), idle: 0, blocked: 0, closed: false };
+        let state = State { items: VecDeque::new(), popping: 0, pushing: 0, closed: false };
         let (filled, emptied) = (Condvar::new(), Condvar::new());
         Self { state: Mutex::new(state), filled, emptied, capacity }
     }
 
-    pub fn try_push(&self, item: T) -> Result<(), Refused> {
+    pub fn try_push(&self, item: T) -> Result<(), PushError> {
         let state = self.lock();
         match &*state {
-            state if state.closed => Err(Refused::Closed),
-            state if state.items.len() >= self.capacity => Err(Refused::Full),
+            state if state.closed => Err(PushError::Closed),
+            state if state.items.len() >= self.capacity => Err(PushError::Full),
             _ => {
                 self.add(state, item);
                 Ok(())
@@ -55,13 +56,13 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Waits for room. What comes back was not taken, because nobody will take anything any more.
+    /// Waits for room. Returns the item if the queue is closed.
     pub fn push(&self, item: T) -> Result<(), T> {
         let mut state = self.lock();
         while !state.closed && state.items.len() >= self.capacity {
-            state.blocked += 1;
+            state.pushing += 1;
             state = self.emptied.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.blocked -= 1;
+            state.pushing -= 1;
         }
         if state.closed {
             return Err(item);
@@ -70,18 +71,18 @@ impl<T> Queue<T> {
         Ok(())
     }
 
-    /// Waits for something, for so long at the most.
-    pub fn pop(&self, patience: Duration) -> Popped<T> {
+    /// Takes the oldest item; waits up to `timeout` for one.
+    pub fn pop(&self, timeout: Duration) -> Popped<T> {
         let mut state = self.lock();
         if state.items.is_empty() && !state.closed {
-            state.idle += 1;
-            let slept = self.filled.wait_timeout(state, patience);
+            state.popping += 1;
+            let slept = self.filled.wait_timeout(state, timeout);
             state = slept.unwrap_or_else(PoisonError::into_inner).0;
-            state.idle -= 1;
+            state.popping -= 1;
         }
         match state.items.pop_front() {
             Some(item) => {
-                let wake = state.blocked > 0;
+                let wake = state.pushing > 0;
                 drop(state);
                 if wake {
                     self.emptied.notify_one();
@@ -89,24 +90,24 @@ impl<T> Queue<T> {
                 Popped::Item(item)
             }
             None if state.closed => Popped::Closed,
-            None => Popped::Nothing,
+            None => Popped::TimedOut,
         }
     }
 
-    /// Nothing is taken from now on, and what was not fetched is gone.
+    /// Drops the queued items, accepts no more, and wakes all waiting threads.
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
-        let left = std::mem::take(&mut state.items);
+        let remaining = std::mem::take(&mut state.items);
         drop(state);
-        drop(left);
+        drop(remaining);
         self.filled.notify_all();
         self.emptied.notify_all();
     }
 
     fn add(&self, mut state: MutexGuard<'_, State<T>>, item: T) {
         state.items.push_back(item);
-        let wake = state.idle > 0;
+        let wake = state.popping > 0;
         drop(state);
         if wake {
             self.filled.notify_one();
@@ -130,17 +131,17 @@ mod tests {
         let queue = Queue::new(2);
         assert_eq!(queue.try_push(1), Ok(()));
         assert_eq!(queue.try_push(2), Ok(()));
-        assert_eq!(queue.try_push(3), Err(Refused::Full));
+        assert_eq!(queue.try_push(3), Err(PushError::Full));
         assert!(matches!(queue.pop(LONG), Popped::Item(1)));
         assert!(matches!(queue.pop(LONG), Popped::Item(2)));
-        assert!(matches!(queue.pop(Duration::ZERO), Popped::Nothing));
+        assert!(matches!(queue.pop(Duration::ZERO), Popped::TimedOut));
     }
 
     #[test]
-    fn wakes_who_waits_for_something_and_who_waits_for_room() {
+    fn wakes_threads_that_wait_for_an_item_or_for_room() {
         let queue = Arc::new(Queue::new(1));
-        let theirs = queue.clone();
-        let pushing = std::thread::spawn(move || (0..1000).all(|n| theirs.push(n).is_ok()));
+        let shared = queue.clone();
+        let pushing = std::thread::spawn(move || (0..1000).all(|n| shared.push(n).is_ok()));
         for expected in 0..1000 {
             assert!(matches!(queue.pop(LONG), Popped::Item(n) if n == expected));
         }
@@ -148,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_queue_lets_everybody_go() {
+    fn closing_wakes_all_waiting_threads() {
         let queue = Arc::new(Queue::new(1));
         queue.push(1).unwrap();
-        let theirs = queue.clone();
-        let blocked = std::thread::spawn(move || theirs.push(2));
+        let shared = queue.clone();
+        let blocked = std::thread::spawn(move || shared.push(2));
         queue.close();
         assert_eq!(blocked.join().unwrap(), Err(2));
-        assert_eq!(queue.try_push(3), Err(Refused::Closed));
+        assert_eq!(queue.try_push(3), Err(PushError::Closed));
         assert!(matches!(queue.pop(LONG), Popped::Closed));
     }
 }

@@ -1,4 +1,4 @@
-//! Threads that read from the store, so that neither requests nor the engine wait for each other.
+//! The reader threads: they serve reads from the store, so that reads do not hold up the engine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Reader, Record, 
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::oneshot;
 
-use super::queue::{Popped, Queue, Refused};
+use super::queue::{Popped, PushError, Queue};
 
 type Responder<T> = oneshot::Sender<Result<T, StoreError>>;
 
@@ -45,12 +45,12 @@ pub enum ReadError {
     Store(StoreError),
 }
 
-/// Where reads are handed in.
+/// The queue of reads for the reader threads.
 #[derive(Clone)]
 pub(super) struct Reads(pub Arc<Queue<Read>>);
 
 impl Reads {
-    /// Ends so many readers, after what they have been asked already.
+    /// Stops the reader threads once the reads before this one are done.
     pub fn stop(&self, readers: usize) {
         for _ in 0..readers {
             let _ = self.0.push(Read::Stop);
@@ -61,14 +61,14 @@ impl Reads {
         let (responder, answer) = oneshot::channel();
         match self.0.try_push(make(responder)) {
             Ok(()) => {}
-            Err(Refused::Full) => return Err(ReadError::Busy),
-            Err(Refused::Closed) => return Err(ReadError::ShuttingDown),
+            Err(PushError::Full) => return Err(ReadError::Busy),
+            Err(PushError::Closed) => return Err(ReadError::ShuttingDown),
         }
         answer.await.map_err(|_| ReadError::ShuttingDown)?.map_err(ReadError::Store)
     }
 }
 
-/// Serves reads until told to stop. Data that turns out to be damaged ends everything.
+/// Serves reads until [`Read::Stop`]. Calls `on_fatal` if the data turns out to be damaged.
 pub(super) fn run<R: Reader>(
     mut reader: R,
     reads: &Queue<Read>,
@@ -79,7 +79,7 @@ pub(super) fn run<R: Reader>(
         match reads.pop(Duration::MAX) {
             Popped::Item(Read::Stop) | Popped::Closed => return,
             Popped::Item(read) => tokio.block_on(serve(&mut reader, read, on_fatal)),
-            Popped::Nothing => {}
+            Popped::TimedOut => {}
         }
     }
 }
@@ -106,7 +106,7 @@ fn answer<T>(reply: Responder<T>, outcome: Result<T, StoreError>, on_fatal: &dyn
     {
         on_fatal(&error.message);
     }
-    // An answer that nobody waits for any more is dropped.
+    // Fails if the client has gone.
     let _ = reply.send(outcome);
 }
 

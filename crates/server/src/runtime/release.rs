@@ -1,4 +1,4 @@
-//! Letting answers go, all of a batch in one go.
+//! Releases answers and events after their commit, all of a batch at once.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Release {
         self.answers.is_empty() && self.events.is_empty()
     }
 
-    /// Tells everyone that nothing came of it.
+    /// Answers every request with `why` instead, and drops the events.
     pub fn fail(self, why: &super::Unavailable) {
         for (responder, _) in self.answers {
             let _ = responder.send(Answer::Unavailable(why.clone()));
@@ -30,8 +30,8 @@ impl Release {
     }
 }
 
-/// Runs inside the async runtime: a store thread that woke each of a thousand tasks itself would
-/// spend its time on that, while a task wakes its neighbours almost for nothing.
+/// Runs as a task of the async runtime: waking a thousand tasks from the store thread would take most
+/// of its time, while waking them from another task costs next to nothing.
 pub(super) async fn run(
     mut committed: mpsc::UnboundedReceiver<Release>,
     events: Arc<Events>,
@@ -46,19 +46,19 @@ pub(super) async fn run(
                 undelivered.extend(claims);
             }
         }
-        give_back(undelivered, &mailbox);
+        undo_claims(undelivered, &mailbox);
     }
 }
 
-/// The client had gone before its jobs arrived: they go back, as if nobody had asked.
-fn give_back(claims: Vec<(Seq, u32)>, mailbox: &Mailbox) {
+/// Returns jobs to their queues whose client had gone before the answer was ready.
+fn undo_claims(claims: Vec<(Seq, u32)>, mailbox: &Mailbox) {
     if claims.is_empty() {
         return;
     }
     tracing::debug!(jobs = claims.len(), "a client left before its jobs arrived; they go back");
-    let told = mailbox.put(Input::Tell(Ask::Command(Command::Undelivered(claims))));
-    if told.is_err() {
-        // The reservation will end by itself.
+    let undelivered = Input::Tell(Ask::Command(Command::Undelivered(claims)));
+    if mailbox.put(undelivered).is_err() {
+        // The jobs become available when their reservations end.
         tracing::warn!("jobs of a departed client stay reserved: the server is too busy");
     }
 }

@@ -1,4 +1,4 @@
-//! Finding out which job an id means and where that job stands.
+//! Resolves job ids to jobs and their current state.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,9 @@ use super::ask::Ask;
 pub(super) struct Resolver<R> {
     reader: R,
     tokio: Tokio,
-    /// Ids of active jobs that were fetched by this process. Only a shortcut: what is missing here
-    /// is found in the store.
+    /// Ids of active jobs that this process has handed out. A cache: other ids are read from the store.
     active: HashMap<JobId, Seq, RandomState>,
-    /// What the store said for the requests at hand.
+    /// What the store returned for the ids in the current requests.
     found: HashMap<JobId, Found, RandomState>,
 }
 
@@ -30,7 +29,7 @@ impl<R: Reader> Resolver<R> {
         self.active.insert(id, seq);
     }
 
-    /// Looks up the ids of many requests at once.
+    /// Reads all ids that the requests name from the store, in one read.
     pub fn prepare<'a>(
         &mut self,
         asks: impl Iterator<Item = &'a Ask>,
@@ -45,7 +44,7 @@ impl<R: Reader> Resolver<R> {
         self.look_up(&ids)
     }
 
-    /// The job behind an id, as it stands now.
+    /// The job with this id in its current state, including changes that are not committed yet.
     pub fn target(
         &mut self,
         id: JobId,
@@ -60,7 +59,7 @@ impl<R: Reader> Resolver<R> {
             self.look_up(&[id])?;
         }
         let found = self.found.get(&id);
-        // An id that was freed and taken again on the way to the store means the newer job.
+        // If an id was freed and reused by a batch in flight, it means the newer job.
         let newest = in_flight.seq_of(id).or(found.map(|found| found.seq));
         let Some(seq) = newest else { return Ok(None) };
         let stored = found.filter(|found| found.seq == seq).map(|found| found.place.clone());
@@ -68,8 +67,8 @@ impl<R: Reader> Resolver<R> {
         Ok(place.map(|now| Target { seq, id, now }))
     }
 
-    /// Finished jobs whose retention has passed. Jobs that something is happening to are left for
-    /// the next time.
+    /// Up to `limit` finished jobs whose retention has passed. Jobs with changes in flight are left for
+    /// a later call.
     pub fn overdue(
         &mut self,
         now: Millis,
@@ -85,13 +84,13 @@ impl<R: Reader> Resolver<R> {
         Ok(overdue)
     }
 
-    /// The engine was built anew: nothing that was known of active jobs counts.
+    /// Forgets everything, when the engine is rebuilt from the store.
     pub fn reset(&mut self) {
         self.active.clear();
         self.found.clear();
     }
 
-    /// Drops shortcuts to jobs that have ended, now and then.
+    /// Drops ids of jobs that are no longer active, once there are many of them.
     pub fn tidy(&mut self, engine: &Engine) {
         if self.active.len() > 1024 + 2 * engine.active_count() {
             self.active.retain(|_, seq| engine.active_job(*seq).is_some());

@@ -1,4 +1,4 @@
-//! Removing what has been kept long enough, a little at a time.
+//! A background task that removes finished jobs whose retention has passed, a batch at a time.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use rota_engine::Reply;
 use super::Handle;
 use super::ask::{Answer, Ask};
 
-const IDLE: Duration = Duration::from_secs(1);
-/// Between two steps that found something, so that a large backlog of old jobs never has the disk
-/// for itself.
-const BREATH: Duration = Duration::from_millis(5);
+/// The pause when there was nothing to remove.
+const IDLE_PAUSE: Duration = Duration::from_secs(1);
+/// The pause after a batch was removed, so that a large backlog does not monopolize the disk.
+const BATCH_PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs until the server stops.
 pub(super) async fn run(handle: Handle, batch: usize) {
@@ -19,6 +19,6 @@ pub(super) async fn run(handle: Handle, batch: usize) {
             Answer::Reply(Reply::Forgotten(count)) => count,
             _ => 0,
         };
-        tokio::time::sleep(if removed > 0 { BREATH } else { IDLE }).await;
+        tokio::time::sleep(if removed > 0 { BATCH_PAUSE } else { IDLE_PAUSE }).await;
     }
 }

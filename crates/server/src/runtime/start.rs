@@ -1,4 +1,4 @@
-//! Starting and stopping the threads.
+//! Starts and stops the runtime's threads and tasks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 use super::ask::Input;
 use super::body_cache::BodyCache;
 use super::engine_loop::EngineLoop;
+use super::isolation_mismatch::IsolationMismatch;
 use super::mailbox::Mailbox;
-use super::misplaced::OtherIsolation;
 use super::pacing::Pacing;
 use super::queue::Queue;
 use super::reader::{self, Reads};
@@ -26,14 +26,18 @@ use super::{Clock, Events, Handle, retention};
 
 pub struct Options {
     pub config: Config,
-    /// Requests that may wait for the engine.
+    /// Capacity of the mailbox: requests that may wait for the engine.
     pub commands: usize,
-    /// The most requests that share a commit.
+    /// The most requests that are taken from the mailbox at once.
     pub batch: usize,
+    /// Size of the body cache, in bytes.
     pub cache_bytes: usize,
+    /// Capacity of the event ring, in events.
     pub events: usize,
+    /// The most jobs that retention removes at once.
     pub retention_batch: usize,
-    /// Called when nothing more may be answered: the store's state is unknown or damaged.
+    /// Called with the cause when nothing more may be answered, because the store's state is unknown or
+    /// damaged.
     pub on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -42,17 +46,17 @@ pub enum StartError {
     #[error("the data cannot be read: {0}")]
     Store(#[from] StoreError),
     #[error("{0}")]
-    Misplaced(OtherIsolation),
+    IsolationMismatch(IsolationMismatch),
     #[error("a thread cannot be started: {0}")]
     Thread(#[from] std::io::Error),
 }
 
-/// How the server is, for health checks.
+/// The server's state for health checks.
 #[derive(Clone, Default)]
 pub struct Health(Arc<AtomicBool>);
 
 impl Health {
-    /// The disk is full: only work that makes no new data is done.
+    /// Whether the disk is full. Then new jobs and schedules are refused.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -73,10 +77,12 @@ pub struct Runtime {
 }
 
 const READERS: usize = 2;
-const READS_WAITING: usize = 4096;
+/// The most reads that may wait for a reader thread.
+const MAX_WAITING_READS: usize = 4096;
 
 impl Runtime {
-    /// Loads the store and starts. Must be called inside the async runtime.
+    /// Builds the engine from the store and starts all threads. Must be called inside the async
+    /// runtime.
     pub fn start<S: Store>(store: S, options: Options) -> Result<Self, StartError> {
         let tokio = Tokio::current();
         let clock = Clock::start();
@@ -84,7 +90,7 @@ impl Runtime {
         let seed = fastrand::u64(..);
         let mailbox = Arc::new(Mailbox::new(options.commands));
         let work = Arc::new(Queue::new(1));
-        let reads = Arc::new(Queue::new(READS_WAITING));
+        let reads = Arc::new(Queue::new(MAX_WAITING_READS));
         let (committed, releases) = mpsc::unbounded_channel::<Release>();
         let events = Arc::new(Events::new(options.events, fastrand::u32(..), clock.now().wall));
         let resolver = Resolver::new(store.reader()?, tokio.clone());
@@ -99,11 +105,11 @@ impl Runtime {
             mailbox: mailbox.clone(),
             committed,
             health: health.clone(),
-            on_fatal: fatal(&options.on_fatal),
+            on_fatal: boxed(&options.on_fatal),
         };
         let (engine, loaded) = tokio::task::block_in_place(|| store_loop.load())?;
-        if let Some(misplaced) = engine.misplaced() {
-            return Err(StartError::Misplaced(OtherIsolation(misplaced)));
+        if let Some(mismatch) = engine.misplaced() {
+            return Err(StartError::IsolationMismatch(IsolationMismatch(mismatch)));
         }
         let engine_loop = EngineLoop {
             engine,
@@ -113,15 +119,15 @@ impl Runtime {
             resolver,
             bodies: BodyCache::new(options.cache_bytes),
             in_flight: InFlight::new(seed),
-            number: loaded.number,
+            last_batch: loaded.number,
             batch: Batch::default(),
             release: Release::default(),
             waiting: HashMap::default(),
-            most: options.batch,
+            max_requests: options.batch,
             health: health.clone(),
-            room_checked: Instant::now(),
+            space_checked: Instant::now(),
             pacing: Pacing::default(),
-            on_fatal: fatal(&options.on_fatal),
+            on_fatal: boxed(&options.on_fatal),
         };
         let handle = Handle {
             mailbox: mailbox.clone(),
@@ -131,15 +137,15 @@ impl Runtime {
             next_waiter: Arc::new(AtomicU64::new(1)),
         };
         let threads = vec![
-            vital("rota-engine", &options.on_fatal, move || engine_loop.run())?,
-            vital("rota-store", &options.on_fatal, move || store_loop.run())?,
+            spawn_critical("rota-engine", &options.on_fatal, move || engine_loop.run())?,
+            spawn_critical("rota-store", &options.on_fatal, move || store_loop.run())?,
         ];
         let readers = readers
             .into_iter()
             .map(|reader| {
                 let (reads, tokio) = (reads.clone(), tokio.clone());
-                let on_fatal = fatal(&options.on_fatal);
-                thread("rota-reader", move || reader::run(reader, &reads, &tokio, &on_fatal))
+                let on_fatal = boxed(&options.on_fatal);
+                spawn("rota-reader", move || reader::run(reader, &reads, &tokio, &on_fatal))
             })
             .collect::<Result<_, _>>()?;
         let release = tokio.spawn(release::run(releases, events, mailbox));
@@ -157,47 +163,47 @@ impl Runtime {
         self.health.clone()
     }
 
-    /// Serves what is in hand, commits it, and closes the store.
+    /// Serves the requests in the mailbox, commits, and closes the store.
     pub async fn stop(self) {
         self.retention.abort();
         let (mailbox, reads) = (self.handle.mailbox.clone(), self.handle.reads.clone());
         let (threads, readers) = (self.threads, self.readers);
         let joined = tokio::task::spawn_blocking(move || {
             reads.stop(readers.len());
-            let read = readers.into_iter().all(|thread| thread.join().is_ok());
-            // The engine may be gone already; then there is nothing to stop.
+            let readers_joined = readers.into_iter().all(|thread| thread.join().is_ok());
+            // Fails if the engine thread has stopped already.
             let _ = mailbox.put(Input::Stop);
-            threads.into_iter().all(|thread| thread.join().is_ok()) && read
+            threads.into_iter().all(|thread| thread.join().is_ok()) && readers_joined
         });
         if !joined.await.unwrap_or(false) {
             tracing::error!("a thread of the server panicked");
         }
-        // The store thread has gone, so the last answers are on their way out.
+        // The store thread has stopped, so the release task ends after the last answers.
         if self.release.await.is_err() {
             tracing::error!("the last answers could not be given");
         }
     }
 }
 
-fn thread(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(name.to_owned()).spawn(run)
 }
 
-/// A thread without which nothing may be answered: when it panics, that is the end.
-fn vital(
+/// Spawns a thread without which nothing may be answered: a panic in it is fatal.
+fn spawn_critical(
     name: &'static str,
     on_fatal: &Arc<dyn Fn(&str) + Send + Sync>,
     run: impl FnOnce() + Send + 'static,
 ) -> std::io::Result<JoinHandle<()>> {
     let on_fatal = on_fatal.clone();
-    thread(name, move || {
+    spawn(name, move || {
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {
             on_fatal(&format!("the thread {name} panicked; this is a bug"));
         }
     })
 }
 
-fn fatal(on_fatal: &Arc<dyn Fn(&str) + Send + Sync>) -> Box<dyn Fn(&str) + Send> {
+fn boxed(on_fatal: &Arc<dyn Fn(&str) + Send + Sync>) -> Box<dyn Fn(&str) + Send> {
     let on_fatal = on_fatal.clone();
     Box::new(move |cause| on_fatal(cause))
 }

@@ -1,4 +1,4 @@
-//! The store thread: commits one batch after another.
+//! The store thread: commits batches in order and releases their answers.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -19,27 +19,29 @@ use super::{Clock, Health};
 
 pub(super) enum Work {
     Commit(Batch, Release),
-    /// Nothing to write; goes out when everything before it has been written.
-    Pass(Release),
-    /// Build an engine from what is stored.
+    /// Answers without mutations, released after all batches before them are committed.
+    ReleaseOnly(Release),
+    /// Build an engine from the stored data.
     Reload(Sender<Result<(Engine, Loaded), StoreError>>),
-    /// See whether there is room on the disk again.
-    CheckRoom,
+    /// Check whether the disk has space again.
+    CheckSpace,
     Close,
 }
 
-/// What the engine thread hears back.
+/// What the store thread reports to the engine thread.
 #[derive(Debug)]
-pub(super) enum Done {
+pub(super) enum StoreReport {
+    /// The batch with this number was committed.
     Committed(u64),
-    /// Nothing of this batch, nor of those after it, was written.
-    Full,
-    Room,
-    /// Work that needed no commit is done.
-    Free,
+    /// The disk is full: neither this batch nor any after it was written.
+    DiskFull,
+    /// The disk has space again.
+    SpaceAvailable,
+    /// Work without a commit is finished.
+    Finished,
 }
 
-/// Without work for so long, the store tidies up.
+/// The store does its housekeeping after this long without work.
 const IDLE: Duration = Duration::from_millis(500);
 
 pub(super) struct StoreLoop<S> {
@@ -57,38 +59,38 @@ pub(super) struct StoreLoop<S> {
 
 impl<S: Store> StoreLoop<S> {
     pub fn run(mut self) {
-        // After a failure nothing is written until the engine has been built anew.
+        // After a failed commit nothing is written until the engine has been rebuilt.
         let mut failed = false;
-        // Not before the first request can come in: it takes as long as the disk takes.
+        // Done here and not before the start, because allocating the reserve may take long.
         if !self.store.restore_reserve() {
             tracing::warn!("there is no room on the disk for the reserve; free some space");
         }
         loop {
             let work = match self.work.pop(IDLE) {
                 Popped::Item(work) => work,
-                Popped::Nothing => {
+                Popped::TimedOut => {
                     self.tidy();
                     continue;
                 }
                 Popped::Closed => break,
             };
             match work {
-                Work::Commit(_, release) | Work::Pass(release) if failed => {
+                Work::Commit(_, release) | Work::ReleaseOnly(release) if failed => {
                     release.fail(&Unavailable::NotWritten);
-                    self.mailbox.tell(Done::Free);
+                    self.mailbox.put_report(StoreReport::Finished);
                 }
                 Work::Commit(batch, release) => failed = !self.commit(&batch, release),
-                Work::Pass(release) => {
+                Work::ReleaseOnly(release) => {
                     self.release(release);
-                    self.mailbox.tell(Done::Free);
+                    self.mailbox.put_report(StoreReport::Finished);
                 }
                 Work::Reload(reply) => {
                     failed = false;
                     let _ = reply.send(self.load());
                 }
-                Work::CheckRoom => {
+                Work::CheckSpace => {
                     if self.store.restore_reserve() {
-                        self.mailbox.tell(Done::Room);
+                        self.mailbox.put_report(StoreReport::SpaceAvailable);
                     }
                 }
                 Work::Close => break,
@@ -102,7 +104,7 @@ impl<S: Store> StoreLoop<S> {
 
     pub fn load(&mut self) -> Result<(Engine, Loaded), StoreError> {
         let restore = Restore::new(self.config.clone(), self.seed, self.clock.now());
-        let mut sink = Feed(restore);
+        let mut sink = RestoreSink(restore);
         let loaded = self.tokio.block_on(self.store.load(&mut sink))?;
         let engine = sink
             .0
@@ -111,11 +113,12 @@ impl<S: Store> StoreLoop<S> {
         Ok((engine, loaded))
     }
 
+    /// Commits a batch and releases its answers. Returns false if it was not written.
     fn commit(&mut self, batch: &Batch, release: Release) -> bool {
         match self.tokio.block_on(self.store.commit(batch)) {
             Ok(()) => {
                 self.release(release);
-                self.mailbox.tell(Done::Committed(batch.number));
+                self.mailbox.put_report(StoreReport::Committed(batch.number));
                 true
             }
             Err(CommitError::Full(cause)) => {
@@ -123,11 +126,11 @@ impl<S: Store> StoreLoop<S> {
                 self.health.set_full(true);
                 self.store.release_reserve();
                 release.fail(&Unavailable::NotWritten);
-                self.mailbox.tell(Done::Full);
+                self.mailbox.put_report(StoreReport::DiskFull);
                 false
             }
             Err(CommitError::Fatal(cause)) => {
-                // Whether it was written is unknown, so nobody may be told anything any more.
+                // It is unknown whether the batch was written, so nothing more may be answered.
                 (self.on_fatal)(&cause);
                 false
             }
@@ -147,9 +150,10 @@ impl<S: Store> StoreLoop<S> {
     }
 }
 
-struct Feed(Restore);
+/// Passes the rows of the store on to the engine that is being restored.
+struct RestoreSink(Restore);
 
-impl Sink for Feed {
+impl Sink for RestoreSink {
     fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
         self.0.class(id, class, counts);
     }

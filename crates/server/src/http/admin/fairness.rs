@@ -11,7 +11,7 @@ use super::tenants::number;
 use crate::http::caller::caller;
 use crate::http::error::ApiResult;
 use crate::http::params::Params;
-use crate::http::{Shared, reply, slices};
+use crate::http::{Shared, engine_slices, reply};
 
 const MOST_TENANTS: u64 = 1_000;
 /// Tenants that are looked at at once.
@@ -29,14 +29,16 @@ pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResu
         None => {
             let dispatched = app.handle.look(|engine| engine.dispatched_1m()).await?;
             let all =
-                slices::gather(&app, SLICE, |engine, from, most| engine.shares(from, most)).await?;
+                engine_slices::gather(&app, SLICE, |engine, from, most| engine.shares(from, most))
+                    .await?;
             (the_busiest(all, limit), dispatched)
         }
     };
     let settings = &app.settings;
     let scope = settings.fairness.scope;
     let look = |engine: &Engine, after: &str, most| engine.pools_after(after, 0, most);
-    let pools = slices::gather_by_name(&app, SLICE, look, |pool| pool.name.to_string()).await?;
+    let pools =
+        engine_slices::gather_by_name(&app, SLICE, look, |pool| pool.name.to_string()).await?;
     let own_scope = |pool: &&PoolView| pool.config.fairness_scope.is_some_and(|own| own != scope);
     let other_scope: Vec<&PoolName> =
         pools.iter().filter(own_scope).map(|pool| &pool.name).collect();

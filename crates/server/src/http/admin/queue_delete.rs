@@ -19,7 +19,7 @@ pub(in crate::http) async fn delete(
     params: Params,
     body: OptionalJson,
 ) -> ApiResult {
-    app.only_operators_share("Deleting a queue")?;
+    app.only_operators_if_shared("Deleting a queue")?;
     let members = body.members()?;
     params.only(&["purge", "confirm"])?;
     let mut given = members.keys().map(String::as_str);

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::pools::utilization;
 use crate::http::caller::caller;
+use crate::http::engine_slices::gather_by_name;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::Params;
-use crate::http::slices::gather_by_name;
 use crate::http::{Shared, reply};
 
 /// Queues and pools that are looked at in one go.

@@ -10,7 +10,7 @@ use rota_engine::{
 
 use super::labels::{Key, Keys};
 use crate::http::error::ApiError;
-use crate::http::{App, slices};
+use crate::http::{App, engine_slices};
 
 /// At most some tenths of a millisecond each.
 const METERS: usize = 500;
@@ -59,9 +59,9 @@ pub(super) async fn gather(app: &App, keys: &mut Keys) -> Result<Figures, ApiErr
     (figures.workers, figures.waiting_fetches, figures.tenants) = look.await?;
     let pools = |engine: &Engine, after: &str, most| engine.pools_after(after, 0, most);
     let name = |pool: &PoolView| pool.name.to_string();
-    figures.pools = slices::gather_by_name(app, POOLS, pools, name).await?;
+    figures.pools = engine_slices::gather_by_name(app, POOLS, pools, name).await?;
     gather_queues(app, &mut figures).await?;
-    figures.meters = slices::gather(app, METERS, Engine::meters).await?;
+    figures.meters = engine_slices::gather(app, METERS, Engine::meters).await?;
     // After the meters: labels only ever join, so those of all meters are there.
     gather_labels(app, &mut figures).await?;
     gather_limits(app, &mut figures, keys).await?;

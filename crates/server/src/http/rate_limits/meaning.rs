@@ -4,7 +4,7 @@ use rota_model::{JobType, LimitKey, QueueName};
 
 use super::{Said, Target, look, of_own_queue, parts_of};
 use crate::http::App;
-use crate::http::caller::{only_operators, whose_queue};
+use crate::http::caller::{only_operators, queue_needs_tenant};
 use crate::http::error::ApiError;
 
 /// What a `PUT` to a key speaks of. What would hold no job is refused rather than kept.
@@ -14,7 +14,7 @@ pub(super) async fn target_of(app: &App, target: Target, said: &Said) -> Result<
         return Ok(own);
     }
     match (&target.tenant, whole) {
-        (None, Some(Whole::Queue)) if app.is_namespaced() => return Err(whose_queue()),
+        (None, Some(Whole::Queue)) if app.is_namespaced() => return Err(queue_needs_tenant()),
         (None, Some(_)) => {}
         (None, None) => refuse_unused(app, &target, said).await?,
         (Some(_), whole) => refuse_shadow(app, &target, whole).await?,

@@ -92,7 +92,7 @@ async fn deliver(app: &App, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
         job_json::write_delivery(&mut out, job, body, record.as_ref());
     }
     out.extend_from_slice(b"]}");
-    app.handle.tell_ids(learnt);
+    app.handle.note_active_ids(learnt);
     Ok(out)
 }
 

@@ -24,7 +24,7 @@ use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
 use crate::http::page::{self, Window};
 use crate::http::params::{Params, PathName};
-use crate::http::{App, Shared, dead_letter, reply, slices};
+use crate::http::{App, Shared, dead_letter, engine_slices, reply};
 
 const MOST_PER_PAGE: u64 = 100;
 /// Parts of queues that are looked at in one go.
@@ -139,7 +139,7 @@ async fn find(app: &App, name: &PathName) -> Result<Known, ApiError> {
 async fn shards(app: &App, view: &TenantView) -> Result<Vec<ShardView>, ApiError> {
     let id = view.id.clone();
     let look = move |engine: &Engine, from, most| engine.shards_of_tenant(&id, from, most);
-    slices::gather(app, SHARDS, look).await
+    engine_slices::gather(app, SHARDS, look).await
 }
 
 /// The tenant in the path. For a caller there is none but itself.
@@ -179,7 +179,7 @@ async fn by_id(app: &App, shown: &Shown) -> Result<Page, ApiError> {
 /// By what they have: all are looked at, a slice at a time, and then those of the page.
 async fn sorted(app: &App, most: Most, shown: &Shown) -> Result<Page, ApiError> {
     let look = move |engine: &Engine, from, slice| engine.possessions(most, from, slice);
-    let mut all = slices::gather(app, fairness::SLICE, look).await?;
+    let mut all = engine_slices::gather(app, fairness::SLICE, look).await?;
     all.sort_unstable_by(|(a, own), (b, other)| b.cmp(a).then_with(|| own.cmp(other)));
     let total = all.len();
     let page = all.into_iter().map(|(_, id)| id).skip(shown.skip).take(shown.per_page + 1);

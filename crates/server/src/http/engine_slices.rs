@@ -1,12 +1,12 @@
-//! Looking at all of something a slice at a time, so that nobody waits long for it.
+//! Reads long lists from the engine in slices, so that other requests are served in between.
 
 use rota_engine::Engine;
 
 use super::App;
 use super::error::ApiError;
 
-/// Every slice of this length one after the other: `look` gets where it begins and how long it may
-/// be, and says where the next begins.
+/// Collects a list by index. `look` gets the index to start from and the most entries to return; it
+/// returns the entries and the index where the next slice starts, if there is one.
 pub(super) async fn gather<T: Send + 'static>(
     app: &App,
     length: usize,
@@ -22,8 +22,8 @@ pub(super) async fn gather<T: Send + 'static>(
     Ok(all)
 }
 
-/// The same of what goes by name: `look` gets the name before the first, and `name` tells how the
-/// engine is asked for what is behind one.
+/// Collects a list that is sorted by name. `look` gets the name after which to start and the most entries
+/// to return; `name` is the name to continue after.
 pub(super) async fn gather_by_name<T: Send + 'static>(
     app: &App,
     length: usize,

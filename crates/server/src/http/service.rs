@@ -1,4 +1,4 @@
-//! What every request has: an id, a version, a body that is complete, and a line in the log.
+//! The entry point of all requests: request id, version check, caller, body and routing.
 
 use std::sync::Arc;
 
@@ -13,41 +13,42 @@ use tower::Service;
 use tracing::Instrument;
 
 use super::error::ApiError;
-use super::{App, body, caller, express};
+use super::{App, body, caller, fast_path};
 
-const LONGEST_ID: usize = 128;
+/// The longest request id that is taken over from a client, in bytes.
+const MAX_ID_BYTES: usize = 128;
+/// The values of the header `OJS-Version` that are accepted.
 const VERSIONS: [&str; 3] = ["1.0", "1", "1.0.0"];
 
 tokio::task_local! {
     static REQUEST_ID: HeaderValue;
 }
 
-/// The id of the request that is being served.
+/// The id of the current request.
 pub(super) fn request_id() -> String {
     REQUEST_ID.try_with(|id| id.to_str().unwrap_or_default().to_owned()).unwrap_or_default()
 }
 
-/// A body that [`Entrance::serve`] can read.
+/// A body that [`HttpService::serve`] can read.
 pub trait RequestBody: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static {}
 
 impl<B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static> RequestBody for B {}
 
-/// Where requests come in. Not a layer of the router, which would cost an allocation or two more for
-/// each request.
+/// Serves requests. Not a layer of the router, which would cost an allocation or two more per request.
 #[derive(Clone)]
-pub struct Entrance {
+pub struct HttpService {
     app: Arc<App>,
     router: Router,
 }
 
-impl Entrance {
+impl HttpService {
     pub(super) fn new(app: Arc<App>, router: Router) -> Self {
         Self { app, router }
     }
 
     /// Answers one request, from a connection or made in this process.
     pub async fn serve<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
-        let id = id_of(&request);
+        let id = request_id_for(&request);
         let span = tracing::debug_span!(
             "request",
             id = id.to_str().unwrap_or_default(),
@@ -63,36 +64,36 @@ impl Entrance {
     }
 
     async fn answer<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
-        if let Some(error) = refusal_of(&request) {
+        if let Err(error) = check_version(&request) {
             return error.into_response();
         }
         let tenant = match caller::tenant_of(request.headers(), request.uri().path(), &self.app) {
             Ok(tenant) => tenant,
             Err(error) => {
-                // What is left of the body would end the connection, and the next request with it.
+                // An unread body would close the connection, and fail the next request on it.
                 if !request.headers().contains_key(EXPECT) {
                     let _ = body::read(request.into_body(), &self.app.settings).await;
                 }
                 return error.into_response();
             }
         };
-        caller::on_behalf_of(tenant, self.hand_on(request)).await
+        caller::with_caller(tenant, self.dispatch(request)).await
     }
 
-    async fn hand_on<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
+    async fn dispatch<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
         let (head, body) = request.into_parts();
-        // This client sends its body only to who wants it.
+        // This client waits for the handler to ask for the body, so do not read it here.
         if head.headers.contains_key(EXPECT) {
             return self.route(Request::from_parts(head, Body::new(body))).await;
         }
-        // All of it, whether it is wanted or not: what is left of it when the answer goes out would
-        // end the connection.
+        // Read all of it even if the handler does not need it: an unread body would close the
+        // connection.
         let body = match body::read(body, &self.app.settings).await {
             Ok(body) => body,
             Err(error) => return error.into_response(),
         };
-        let response = match express::lane(&head) {
-            Some(lane) => lane.take(self.app, &head, body).await,
+        let response = match fast_path::route(&head) {
+            Some(route) => route.handle(self.app, &head, body).await,
             None => self.route(Request::from_parts(head, Body::from(body))).await,
         };
         tracing::debug!(status = response.status().as_u16(), "answered");
@@ -104,28 +105,26 @@ impl Entrance {
     }
 }
 
-/// Headers that ask for something which is not served.
-fn refusal_of<B>(request: &Request<B>) -> Option<ApiError> {
-    let headers = request.headers();
-    if let Some(version) = headers.get("ojs-version")
-        && !version.to_str().is_ok_and(|version| VERSIONS.contains(&version.trim()))
-    {
-        return Some(ApiError::unsupported("This server speaks OJS-Version 1.0."));
+/// Refuses a request for a version of the specification that is not supported.
+fn check_version<B>(request: &Request<B>) -> Result<(), ApiError> {
+    let Some(version) = request.headers().get("ojs-version") else { return Ok(()) };
+    match version.to_str() {
+        Ok(version) if VERSIONS.contains(&version.trim()) => Ok(()),
+        _ => Err(ApiError::unsupported("This server supports OJS-Version 1.0 only.")),
     }
-    None
 }
 
-/// The client's own id, if it is fit to be logged and sent back.
-fn id_of<B>(request: &Request<B>) -> HeaderValue {
+/// The client's own id, if it is safe to log and to send back; otherwise a new one.
+fn request_id_for<B>(request: &Request<B>) -> HeaderValue {
     let given = request.headers().get("x-request-id");
-    let fit = |id: &&HeaderValue| {
+    let is_safe = |id: &&HeaderValue| {
         let bytes = id.as_bytes();
-        !bytes.is_empty() && bytes.len() <= LONGEST_ID && bytes.iter().all(u8::is_ascii_graphic)
+        !bytes.is_empty() && bytes.len() <= MAX_ID_BYTES && bytes.iter().all(u8::is_ascii_graphic)
     };
-    given.filter(fit).cloned().unwrap_or_else(fresh_id)
+    given.filter(is_safe).cloned().unwrap_or_else(new_request_id)
 }
 
-fn fresh_id() -> HeaderValue {
+fn new_request_id() -> HeaderValue {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let ms = now.map_or(0, |since| since.as_millis() as i64);
     let mut text = Vec::with_capacity(40);

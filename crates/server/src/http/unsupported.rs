@@ -1,4 +1,4 @@
-//! Features of the specification that this server knows and does not serve.
+//! Routes for features of the specification that this server does not support.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use axum::routing::any;
 use super::App;
 use super::error::ApiError;
 
-/// A client that asks for one of them is told so, rather than that there is no such path.
+/// These paths answer `unsupported` instead of `not_found`.
 pub(super) fn routes() -> Router<Arc<App>> {
     ["/workflows", "/schemas", "/webhooks"].into_iter().fold(Router::new(), |router, path| {
-        router.route(path, any(unserved)).route(&format!("{path}/{{*rest}}"), any(unserved))
+        router.route(path, any(unsupported)).route(&format!("{path}/{{*rest}}"), any(unsupported))
     })
 }
 
-async fn unserved(request: Request) -> ApiError {
+async fn unsupported(request: Request) -> ApiError {
     let path = request.uri().path();
     let feature = path.strip_prefix('/').unwrap_or(path).split('/').next().unwrap_or(path);
-    ApiError::unsupported(format!("This server does not serve {feature} yet."))
+    ApiError::unsupported(format!("This server does not support {feature} yet."))
 }

@@ -1,4 +1,4 @@
-//! Jobs that do not fit: now, or ever.
+//! Errors for enqueues over a quota of the tenant or a bound of the queue.
 
 use axum::http::StatusCode;
 use rota_engine::{QueueView, Refusal};
@@ -7,13 +7,14 @@ use rota_model::State;
 use super::App;
 use super::error::ApiError;
 
-/// More jobs than a tenant or a queue may have.
+/// The error for [`Refusal::TenantLimit`] and [`Refusal::QueueFull`]. Without `retry_ms`, the jobs would
+/// not fit into an empty queue either.
 pub(super) fn error(refusal: Refusal) -> ApiError {
     match refusal {
         Refusal::TenantLimit { tenant, limit, current, maximum, retry_ms } => {
             let text = match retry_ms {
                 Some(_) => format!("Tenant '{tenant}' has exceeded {limit} ({maximum})"),
-                None => format!("Tenant '{tenant}' may never have this much: {limit} is {maximum}"),
+                None => format!("Tenant '{tenant}' can never have this much: {limit} is {maximum}"),
             };
             let status = match retry_ms {
                 Some(_) => StatusCode::TOO_MANY_REQUESTS,
@@ -24,26 +25,33 @@ pub(super) fn error(refusal: Refusal) -> ApiError {
                 .member("limit", limit)
                 .member("current", current)
                 .member("maximum", maximum);
-            again(error, retry_ms, maximum, "limit")
+            with_retry(error, retry_ms, maximum, "limit")
         }
         Refusal::QueueFull { queue, tenant, depth, bound, in_bytes, strategy, retry_ms } => {
             let queue = queue.local();
-            let what = if in_bytes { "size bound" } else { "depth bound" };
+            let bound_name = if in_bytes { "size bound" } else { "depth bound" };
             let unit = if in_bytes { "bytes" } else { "jobs" };
             let text = match (&tenant, retry_ms) {
-                (None, Some(_)) => format!("Queue '{queue}' has reached its {what} ({bound})"),
+                (None, Some(_)) => {
+                    format!("Queue '{queue}' has reached its {bound_name} ({bound})")
+                }
                 (Some(tenant), Some(_)) => {
-                    format!("Tenant '{tenant}' has reached its {what} in queue '{queue}' ({bound})")
+                    format!(
+                        "Tenant '{tenant}' has reached its {bound_name} in queue '{queue}' ({bound})"
+                    )
                 }
                 (None, None) => {
-                    format!("Queue '{queue}' never has room for this: its {what} is {bound} {unit}")
+                    format!(
+                        "Queue '{queue}' never has room for this: its {bound_name} is {bound} {unit}"
+                    )
                 }
                 (Some(tenant), None) => format!(
-                    "Tenant '{tenant}' never has room for this in queue '{queue}': its {what} is \
+                    "Tenant '{tenant}' never has room for this in queue '{queue}': its {bound_name} is \
                      {bound} {unit}"
                 ),
             };
-            // The specification knows no other answer, so what never fits has no Retry-After instead.
+            // The specification has no other status for this. Jobs that never fit get the same status,
+            // without Retry-After.
             let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "QUEUE_FULL", text)
                 .member("queue", queue)
                 .member("strategy", strategy.as_str());
@@ -55,13 +63,13 @@ pub(super) fn error(refusal: Refusal) -> ApiError {
                 Some(tenant) => error.member("tenant_id", tenant.to_string()),
                 None => error,
             };
-            again(error, retry_ms, bound, "bound")
+            with_retry(error, retry_ms, bound, "bound")
         }
         other => other.into(),
     }
 }
 
-/// The same for a queue that is full of bytes, which has a depth in jobs as well.
+/// Like [`error`]; for a queue that is full in bytes, adds its depth and bound in jobs.
 pub(super) async fn error_with_depth(app: &App, refusal: Refusal) -> ApiError {
     let Refusal::QueueFull { queue, tenant, in_bytes: true, .. } = &refusal else {
         return refusal.into();
@@ -74,11 +82,12 @@ pub(super) async fn error_with_depth(app: &App, refusal: Refusal) -> ApiError {
     });
     let Ok(Some(view)) = look.await else { return refusal.into() };
     let bounds = view.settings.bounds;
-    let bound = bounds.map(|all| if of_tenant { all.tenant_max_depth } else { all.max_depth });
-    in_jobs(refusal.into(), depth(&view), bound.filter(|most| *most > 0))
+    let bound =
+        bounds.map(|bounds| if of_tenant { bounds.tenant_max_depth } else { bounds.max_depth });
+    in_jobs(refusal.into(), depth(&view), bound.filter(|bound| *bound > 0))
 }
 
-/// Jobs that wait in a queue.
+/// The number of jobs that wait in a queue.
 pub(super) fn depth(view: &QueueView) -> u64 {
     State::WAITING.into_iter().map(|state| view.totals.of(state)).sum()
 }
@@ -91,17 +100,19 @@ fn in_jobs(error: ApiError, depth: u64, bound: Option<u64>) -> ApiError {
     }
 }
 
-/// What could never be admitted is not worth sending again.
-fn again(error: ApiError, retry_ms: Option<u64>, most: u64, what: &str) -> ApiError {
+/// Adds a hint, and Retry-After if a later attempt can succeed. `noun` is "limit" or "bound".
+fn with_retry(error: ApiError, retry_ms: Option<u64>, maximum: u64, noun: &str) -> ApiError {
     match retry_ms {
         Some(ms) => error
             .hint(format!(
-                "Send the jobs again after the time in Retry-After, or raise the {what}."
+                "Send the jobs again after the time in Retry-After, or raise the {noun}."
             ))
             .retry_after(ms.div_ceil(1_000).max(1)),
-        None if most == 0 => error.hint(format!("Nothing is admitted until the {what} is raised.")),
+        None if maximum == 0 => {
+            error.hint(format!("Nothing is admitted until the {noun} is raised."))
+        }
         None => error.hint(format!(
-            "This is more than will ever be admitted: send less at once, or raise the {what}."
+            "This is more than will ever be admitted: send less at once, or raise the {noun}."
         )),
     }
 }

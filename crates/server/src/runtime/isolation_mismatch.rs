@@ -1,21 +1,21 @@
-//! Data of another isolation, in words.
+//! The error of a start whose data was written under another `tenancy.isolation`.
 
 use std::fmt;
 
 use rota_engine::Misplaced;
 
-/// Jobs and schedules that this server could not serve, and what to do about them.
+/// Lists the jobs and schedules that this server could not serve, and says what to do about them.
 #[derive(Debug)]
-pub struct OtherIsolation(pub(super) Misplaced);
+pub struct IsolationMismatch(pub(super) Misplaced);
 
-impl fmt::Display for OtherIsolation {
+impl fmt::Display for IsolationMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Misplaced { jobs, schedules, queues, ref examples, queues_per_tenant } = self.0;
-        let (now, theirs, old) = match queues_per_tenant {
+        let (current, owners, previous) = match queues_per_tenant {
             true => ("'namespace'", "all tenants", "sharded"),
             false => ("not 'namespace'", "single tenants", "namespace"),
         };
-        write!(f, "tenancy.isolation is {now}, and the data has ")?;
+        write!(f, "tenancy.isolation is {current}, and the data has ")?;
         if jobs > 0 {
             let names: Vec<_> = examples.iter().map(|name| format!("'{name}'")).collect();
             let more = if queues > names.len() { ", ..." } else { "" };
@@ -28,14 +28,14 @@ impl fmt::Display for OtherIsolation {
         }
         write!(
             f,
-            " belonging to {theirs}: nobody could reach them. Start with the isolation that they were made \
-             under (--tenancy-isolation {old}), let the jobs finish or cancel them, remove the \
+            " belonging to {owners}: nobody could reach them. Start with the isolation that they were made \
+             under (--tenancy-isolation {previous}), let the jobs finish or cancel them, remove the \
              schedules, and then change it"
         )
     }
 }
 
-fn count(n: u64, what: &str) -> String {
+fn count(n: u64, noun: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{plural}")
+    format!("{n} {noun}{plural}")
 }

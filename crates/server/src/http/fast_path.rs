@@ -1,0 +1,61 @@
+//! The fast path: dispatches the busiest requests without the router.
+//!
+//! For these requests, routing would cost about as much as everything else. The router has the same
+//! routes, to answer other methods on these paths.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::request::Parts;
+use axum::http::{Method, Response};
+use axum::response::IntoResponse;
+use bytes::Bytes;
+
+use super::body::Json;
+use super::{App, jobs, settle, workers};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FastRoute {
+    Enqueue,
+    EnqueueBatch,
+    Fetch,
+    Ack,
+    Nack,
+    Heartbeat,
+}
+
+/// The fast route of a request, if it has one.
+pub(super) fn route(head: &Parts) -> Option<FastRoute> {
+    if head.method != Method::POST {
+        return None;
+    }
+    match head.uri.path() {
+        "/ojs/v1/jobs" => Some(FastRoute::Enqueue),
+        "/ojs/v1/jobs/batch" => Some(FastRoute::EnqueueBatch),
+        "/ojs/v1/workers/fetch" => Some(FastRoute::Fetch),
+        "/ojs/v1/workers/ack" => Some(FastRoute::Ack),
+        "/ojs/v1/workers/nack" => Some(FastRoute::Nack),
+        "/ojs/v1/workers/heartbeat" => Some(FastRoute::Heartbeat),
+        _ => None,
+    }
+}
+
+impl FastRoute {
+    pub(super) async fn handle(self, app: Arc<App>, head: &Parts, body: Bytes) -> Response<Body> {
+        let json = match Json::of(&head.headers, body, &app) {
+            Ok(json) => json,
+            Err(error) => return error.into_response(),
+        };
+        let app = State(app);
+        let answer = match self {
+            FastRoute::Enqueue => jobs::enqueue(app, head.headers.clone(), json).await,
+            FastRoute::EnqueueBatch => jobs::enqueue_batch(app, head.headers.clone(), json).await,
+            FastRoute::Fetch => workers::fetch(app, json).await,
+            FastRoute::Ack => settle::ack(app, json).await,
+            FastRoute::Nack => settle::nack(app, json).await,
+            FastRoute::Heartbeat => workers::heartbeat(app, json).await,
+        };
+        answer.into_response()
+    }
+}
