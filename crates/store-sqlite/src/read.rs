@@ -1,7 +1,7 @@
 //! Single jobs, by id or by sequence number.
 
 use rota_model::{Done, JobId, Live, Millis, Seq};
-use rota_store::{Body, Found, Place, Record};
+use rota_store::{Body, Found, JobRow, Record};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
 use crate::fault::Fault;
@@ -21,12 +21,12 @@ impl<'c> Places<'c> {
         Ok(Self { live: conn.prepare_cached(&live)?, done: conn.prepare_cached(&done)? })
     }
 
-    pub(crate) fn of(&mut self, seq: Seq) -> Result<Place, Fault> {
+    pub(crate) fn of(&mut self, seq: Seq) -> Result<JobRow, Fault> {
         if let Some(live) = self.live(seq)? {
-            return Ok(Place::Live(live));
+            return Ok(JobRow::Live(live));
         }
         match self.done(seq)? {
-            Some(done) => Ok(Place::Done(done)),
+            Some(done) => Ok(JobRow::Done(done)),
             None => Err(Fault::Damaged(format!("job {seq} is neither living nor finished"))),
         }
     }
@@ -82,7 +82,7 @@ pub(crate) fn records(conn: &Connection, seqs: &[Seq]) -> Result<Vec<Option<Reco
             continue;
         };
         let mut place = places.of(seq)?;
-        if let Place::Done(done) = &mut place {
+        if let JobRow::Done(done) = &mut place {
             done.result =
                 results.query([key(seq)])?.next()?.map(|row| row::bytes(row, 0)).transpose()?;
         }

@@ -11,7 +11,7 @@ use directory::{Directory, block_on};
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Live, Millis, PoolName, Seq, State, TenantId};
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Claim, Kind, Mutation, Place, Reader, Store};
+use rota_store::{Batch, Claim, JobRow, Kind, Mutation, Reader, Store};
 use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
 use rusqlite::Connection;
@@ -218,6 +218,6 @@ fn assert_sound(directory: &Directory) {
 fn live(store: &mut SqliteStore, seq: u64) -> Live {
     let mut reader = store.reader().unwrap();
     let record = block_on(reader.records(&[Seq(seq)])).unwrap().remove(0).unwrap();
-    let Place::Live(live) = record.place else { panic!("job {seq} lives") };
+    let JobRow::Live(live) = record.place else { panic!("job {seq} lives") };
     live
 }

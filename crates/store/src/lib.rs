@@ -20,5 +20,5 @@ pub use record::{Body, ERRORS_KEPT, Found, Record};
 pub use rota_model::mutation::{
     Backoff, Claim, Counts, Finish, HistoryRow, Kind, Mutation, NewRow, Period, Ready, Undo,
 };
-pub use rota_model::row::Place;
+pub use rota_model::row::JobRow;
 pub use store::{Reader, Store};

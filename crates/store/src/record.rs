@@ -1,7 +1,7 @@
 //! A job as it is read back.
 
 use bytes::Bytes;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{JobId, Millis, Seq};
 
 /// A job's numbers without its body; a finished job's result is left out.
@@ -9,7 +9,7 @@ use rota_model::{JobId, Millis, Seq};
 pub struct Found {
     pub seq: Seq,
     pub id: JobId,
-    pub place: Place,
+    pub place: JobRow,
 }
 
 /// What a worker is given.
@@ -28,7 +28,7 @@ pub const ERRORS_KEPT: usize = 20;
 pub struct Record {
     pub seq: Seq,
     pub body: Body,
-    pub place: Place,
+    pub place: JobRow,
     /// Failed executions as JSON objects, oldest first.
     pub errors: Vec<Bytes>,
 }

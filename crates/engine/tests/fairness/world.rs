@@ -12,7 +12,7 @@ use rota_engine::{
 use rota_model::envelope::NewJob;
 use rota_model::limit::parse_rate_limit;
 use rota_model::mutation::{HistoryRow, Kind};
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::usage::Usage;
 use rota_model::{
     Class, ClassId, IdKey, JobId, JobType, LimitKey, Live, Millis, Policy, PoolConfig, PoolName,
@@ -289,7 +289,7 @@ impl World {
 
     pub fn target(&self, seq: Seq) -> Target {
         let live = self.engine.active_job(seq).or(self.live.get(&seq).cloned()).unwrap();
-        Target { seq, id: JobId::v7(EPOCH, 0), now: Place::Live(live) }
+        Target { seq, id: JobId::v7(EPOCH, 0), now: JobRow::Live(live) }
     }
 
     pub fn ack(&mut self, seq: Seq) {

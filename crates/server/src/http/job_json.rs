@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use rota_engine::Accepted;
 use rota_model::envelope;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Done, Ending, JobId, Live, Millis, State};
 use rota_store::{Body, Record};
 
@@ -81,7 +81,7 @@ pub(super) fn write_delivery(
 ) {
     let claimed = &job.claimed;
     let enqueued = match record.map(|record| &record.place) {
-        Some(Place::Live(live)) => live.enqueued,
+        Some(JobRow::Live(live)) => live.enqueued,
         _ => body.created,
     };
     let mut members = Members::of_job(out, body.id, &body.json);
@@ -110,8 +110,8 @@ pub(super) fn write_record(out: &mut Vec<u8>, record: &Record) {
     let mut members = Members::of_job(out, record.body.id, &record.body.json);
     members.text("state", record.place.state().as_str());
     match &record.place {
-        Place::Live(live) => write_live(&mut members, live, record),
-        Place::Done(done) => write_done(&mut members, done, record),
+        JobRow::Live(live) => write_live(&mut members, live, record),
+        JobRow::Done(done) => write_done(&mut members, done, record),
     }
     out.push(b'}');
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ahash::RandomState;
 use rota_engine::{Engine, InFlight, Target};
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{JobId, Millis, Overdue, Seq};
 use rota_store::{Found, Reader, StoreError};
 use tokio::runtime::Handle as Tokio;
@@ -54,7 +54,7 @@ impl<R: Reader> Resolver<R> {
     ) -> Result<Option<Target>, StoreError> {
         if let Some(&seq) = self.active.get(&id) {
             if let Some(live) = engine.active_job(seq) {
-                return Ok(Some(Target { seq, id, now: Place::Live(live) }));
+                return Ok(Some(Target { seq, id, now: JobRow::Live(live) }));
             }
             self.active.remove(&id);
             self.look_up(&[id])?;

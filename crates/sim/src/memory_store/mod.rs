@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_model::{Class, ClassId, Done, ErrorRow, JobId, Live, Millis, Seq};
-use rota_store::{Batch, Counts, Found, HistoryRow, Kind, Loaded, NewRow, Period, Place, Sink};
+use rota_store::{Batch, Counts, Found, HistoryRow, JobRow, Kind, Loaded, NewRow, Period, Sink};
 
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
@@ -89,12 +89,12 @@ impl MemoryStore {
 
     /// A finished job's result is left out.
     #[must_use]
-    pub fn place(&self, seq: Seq) -> Option<Place> {
+    pub fn place(&self, seq: Seq) -> Option<JobRow> {
         if let Some(live) = self.live.get(&seq) {
-            return Some(Place::Live(live.clone()));
+            return Some(JobRow::Live(live.clone()));
         }
         let done = self.done.get(&seq)?;
-        Some(Place::Done(Done { result: None, ..done.clone() }))
+        Some(JobRow::Done(Done { result: None, ..done.clone() }))
     }
 
     #[must_use]

@@ -6,7 +6,7 @@ use rota_model::{ClassId, JobId, Live, Millis, Seq, State};
 use super::Fixture;
 use super::driver::{Driver, Image};
 use super::sample::{bytes, everything, job, pool, size, worker};
-use crate::{Found, ListQuery, Loaded, Mutation, NewRow, Place};
+use crate::{Found, JobRow, ListQuery, Loaded, Mutation, NewRow};
 
 pub fn a_new_store_is_empty<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -110,7 +110,7 @@ fn holds<F: Fixture>(driver: &mut Driver<'_, F>, jobs: &[(NewRow, Live)]) {
     let lives: Vec<_> = jobs.iter().map(|(_, live)| live.clone()).collect();
     assert_eq!(driver.load().live, lives);
     for (new, live) in jobs {
-        let place = Place::Live(live.clone());
+        let place = JobRow::Live(live.clone());
         let found = Found { seq: new.seq, id: new.id, place: place.clone() };
         assert_eq!(driver.resolve(&[new.id]), [Some(found)]);
         let record = driver.record(new.seq.0);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Done, Ending, ErrorRow, Live, Millis, Seq, State};
 
 use super::sample::size;
@@ -22,7 +22,7 @@ pub(super) struct Oracle {
 
 struct Job {
     new: NewRow,
-    place: Place,
+    place: JobRow,
     errors: Vec<Bytes>,
 }
 
@@ -40,7 +40,7 @@ impl Oracle {
         match mutation {
             Mutation::Insert(new, live) => {
                 let job =
-                    Job { new: new.clone(), place: Place::Live(live.clone()), errors: Vec::new() };
+                    Job { new: new.clone(), place: JobRow::Live(live.clone()), errors: Vec::new() };
                 self.jobs.insert(new.seq, job);
             }
             Mutation::Claim(claim) => self.change(claim.seq, |live| take(live, claim)),
@@ -78,7 +78,7 @@ impl Oracle {
         let places = self.jobs.values().map(|job| &job.place);
         places
             .filter_map(
-                |place| if let Place::Live(live) = place { Some(live.clone()) } else { None },
+                |place| if let JobRow::Live(live) = place { Some(live.clone()) } else { None },
             )
             .collect()
     }
@@ -87,7 +87,7 @@ impl Oracle {
         let places = self.jobs.values().map(|job| &job.place);
         places
             .filter_map(
-                |place| if let Place::Done(done) = place { Some(done.clone()) } else { None },
+                |place| if let JobRow::Done(done) = place { Some(done.clone()) } else { None },
             )
             .collect()
     }
@@ -121,15 +121,15 @@ impl Oracle {
 
     fn change(&mut self, seq: Seq, change: impl FnOnce(&mut Live)) {
         match &mut self.job(seq).place {
-            Place::Live(live) => change(live),
-            Place::Done(_) => panic!("job {seq} has finished"),
+            JobRow::Live(live) => change(live),
+            JobRow::Done(_) => panic!("job {seq} has finished"),
         }
     }
 
     fn finish(&mut self, finish: &Finish) {
         let job = self.job(finish.seq);
-        let Place::Live(live) = &job.place else { panic!("job {} has finished", finish.seq) };
-        job.place = Place::Done(Done {
+        let JobRow::Live(live) = &job.place else { panic!("job {} has finished", finish.seq) };
+        job.place = JobRow::Done(Done {
             seq: finish.seq,
             class: live.class,
             bytes: size(&job.new.body),
@@ -146,10 +146,10 @@ impl Oracle {
 
     fn revive(&mut self, seq: Seq, enqueued: Millis) {
         let job = self.job(seq);
-        let Place::Done(done) = &job.place else { panic!("job {seq} is alive") };
+        let JobRow::Done(done) = &job.place else { panic!("job {seq} is alive") };
         let class = done.class;
         job.errors.clear();
-        job.place = Place::Live(Live {
+        job.place = JobRow::Live(Live {
             bytes: size(&job.new.body),
             pauses: 0,
             seq,
@@ -208,8 +208,8 @@ fn let_go(live: &mut Live, state: State) {
 
 fn is_selected(job: &Job, query: &ListQuery) -> bool {
     let by_place = match &job.place {
-        Place::Live(live) => query.select.has_state(live.state),
-        Place::Done(Done { ending, .. }) => {
+        JobRow::Live(live) => query.select.has_state(live.state),
+        JobRow::Done(Done { ending, .. }) => {
             Ending::ALL.contains(ending) && query.select.has_ending(*ending)
         }
     };

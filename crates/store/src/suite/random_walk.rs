@@ -6,7 +6,7 @@ use super::Fixture;
 use super::driver::Driver;
 use super::oracle::Oracle;
 use super::sample::{bytes, created, everything, insert_of, pool, size, worker};
-use crate::{Backoff, Claim, Finish, ListQuery, Mutation, Order, Place, Ready, Selection, Undo};
+use crate::{Backoff, Claim, Finish, JobRow, ListQuery, Mutation, Order, Ready, Selection, Undo};
 
 const SEED: u64 = 0x0b5e_55ed;
 const BATCHES: usize = 300;
@@ -132,8 +132,8 @@ fn agree<F: Fixture>(driver: &mut Driver<'_, F>, oracle: &Oracle, dice: &mut Dic
     assert_eq!(driver.overdue(now, 10), overdue);
 }
 
-fn without_result(mut place: Place) -> Place {
-    if let Place::Done(done) = &mut place {
+fn without_result(mut place: JobRow) -> JobRow {
+    if let JobRow::Done(done) = &mut place {
         done.result = None;
     }
     place

@@ -5,7 +5,7 @@ use rota_model::{Done, Ending, Seq};
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{bytes, created, error, error_json, insert, job};
-use crate::{Body, Finish, Mutation, Place, Record};
+use crate::{Body, Finish, JobRow, Mutation, Record};
 
 pub fn records_hold_everything<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -26,8 +26,8 @@ pub fn records_hold_everything<F: Fixture>(fixture: &F) {
             errors: errors.iter().copied().map(error_json).collect(),
         })
     };
-    let live = |seq| Place::Live(job(seq).1);
-    let done = Place::Done(Done {
+    let live = |seq| JobRow::Live(job(seq).1);
+    let done = JobRow::Done(Done {
         seq: Seq(3),
         class: job(3).1.class,
         bytes: job(3).1.bytes,

@@ -5,7 +5,7 @@ use rota_model::{Done, Ending, Live, Millis, Seq};
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{claim, everything, finish_until, id, job, size};
-use crate::{Mutation, Place};
+use crate::{JobRow, Mutation};
 
 pub fn the_size_of_a_body_is_told_everywhere<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -47,8 +47,8 @@ fn tell<F: Fixture>(driver: &mut Driver<'_, F>, sizes: &[u32]) {
     }
 }
 
-fn bytes_of(place: &Place) -> u32 {
+fn bytes_of(place: &JobRow) -> u32 {
     match place {
-        Place::Live(Live { bytes, .. }) | Place::Done(Done { bytes, .. }) => *bytes,
+        JobRow::Live(Live { bytes, .. }) | JobRow::Done(Done { bytes, .. }) => *bytes,
     }
 }

@@ -5,7 +5,7 @@ use rota_model::{Ending, Live, Millis, Seq, State};
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{back_off, claim, finish, insert, job, pool, postpone, ready};
-use crate::{Claim, Mutation, Place, Undo};
+use crate::{Claim, JobRow, Mutation, Undo};
 
 pub fn a_batch_may_claim_postpone_and_undo<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -65,7 +65,7 @@ pub fn a_batch_may_claim_postpone_and_undo<F: Fixture>(fixture: &F) {
         later(8),
     ];
     assert_eq!(driver.load().live, expected);
-    assert!(matches!(driver.record(5).place, Place::Done(_)));
+    assert!(matches!(driver.record(5).place, JobRow::Done(_)));
     assert_eq!(driver.records(&[Seq(7)]), [None]);
 }
 

@@ -116,8 +116,8 @@ async fn oldest(app: &App, view: &QueueView) -> Result<Value, ApiError> {
     let Some(seq) = view.oldest else { return Ok(Value::Null) };
     let mut records = app.handle.records(vec![seq]).await?;
     let enqueued = records.pop().flatten().and_then(|record| match record.place {
-        rota_store::Place::Live(live) => Some(live.enqueued.to_string()),
-        rota_store::Place::Done(_) => None,
+        rota_store::JobRow::Live(live) => Some(live.enqueued.to_string()),
+        rota_store::JobRow::Done(_) => None,
     });
     Ok(json!(enqueued))
 }
