@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rota_model::{ClassId, IdKey, Millis};
-use rota_store::{Counts, HistoryRow, Kind, Loaded, Period, Sink};
+use rota_store::{Counts, HistoryRow, Loaded, Period, RowKind, Sink};
 use rusqlite::{Connection, Row};
 
 use crate::fault::Fault;
@@ -79,7 +79,7 @@ fn named(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let code = row.get(0)?;
-        let kind = Kind::from_code(code)
+        let kind = RowKind::from_code(code)
             .ok_or_else(|| Fault::Damaged(format!("a named thing has the kind {code}")))?;
         let name: Arc<str> = row.get(1)?;
         sink.named(kind, name, row::bytes(row, 2)?);

@@ -9,7 +9,7 @@ use directory::{Directory, block_on};
 use rota_model::{Class, ClassId, JobId, Live, Millis, Seq};
 use rota_store::suite::Fixture;
 use rota_store::{
-    Batch, CommitError, Counts, HistoryRow, Kind, Loaded, Mutation, NewRow, Sink, Store,
+    Batch, CommitError, Counts, HistoryRow, Loaded, Mutation, NewRow, RowKind, Sink, Store,
 };
 use rota_store_sqlite::OpenError;
 
@@ -149,7 +149,7 @@ struct Ignore;
 
 impl Sink for Ignore {
     fn class(&mut self, _: ClassId, _: Class, _: Counts) {}
-    fn named(&mut self, _: Kind, _: std::sync::Arc<str>, _: Bytes) {}
+    fn named(&mut self, _: RowKind, _: std::sync::Arc<str>, _: Bytes) {}
     fn live(&mut self, _: Live) {}
     fn history(&mut self, _: HistoryRow) {}
     fn journal(&mut self, _: u64, _: Bytes) {}

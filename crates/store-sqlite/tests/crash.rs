@@ -7,7 +7,7 @@ use std::fs;
 use directory::{Directory, block_on};
 use rota_model::{Millis, Seq};
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Kind, Mutation, Store};
+use rota_store::{Batch, Mutation, RowKind, Store};
 
 #[test]
 fn what_was_committed_is_there_after_a_crash() {
@@ -46,6 +46,6 @@ fn copy(directory: &Directory) -> Directory {
 }
 
 fn batch(number: u64) -> Batch {
-    let setting = Mutation::Put(Kind::Setting, "number".into(), number.to_string().into());
+    let setting = Mutation::Put(RowKind::Setting, "number".into(), number.to_string().into());
     Batch { number, now: Millis(1), next_seq: Seq(0), mutations: vec![setting] }
 }

@@ -18,7 +18,7 @@ pub use list::{ListPage, ListQuery, Order, Selection};
 pub use load::{Loaded, Sink};
 pub use record::{Body, ERRORS_KEPT, Found, Record};
 pub use rota_model::mutation::{
-    Backoff, Claim, Counts, Finish, HistoryRow, Kind, Mutation, NewRow, Period, Ready, Undo,
+    Backoff, Claim, Counts, Finish, HistoryRow, Mutation, NewRow, Period, Ready, RowKind, Undo,
 };
 pub use rota_model::row::JobRow;
 pub use store::{Reader, Store};

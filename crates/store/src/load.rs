@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rota_model::{Class, ClassId, IdKey, Live, Millis, Seq};
 
-use crate::{Counts, HistoryRow, Kind};
+use crate::{Counts, HistoryRow, RowKind};
 
 /// Takes what a store holds, in this order: classes, named things, living jobs by sequence, recent
 /// statistics, then the journal.
 pub trait Sink: Send {
     fn class(&mut self, id: ClassId, class: Class, counts: Counts);
-    fn named(&mut self, kind: Kind, name: Arc<str>, json: Bytes);
+    fn named(&mut self, kind: RowKind, name: Arc<str>, json: Bytes);
     fn live(&mut self, live: Live);
     /// Minutes of the hour in which the last commit was made.
     fn history(&mut self, row: HistoryRow);

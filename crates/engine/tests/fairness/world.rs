@@ -11,7 +11,7 @@ use rota_engine::{
 };
 use rota_model::envelope::NewJob;
 use rota_model::limit::parse_rate_limit;
-use rota_model::mutation::{HistoryRow, Kind};
+use rota_model::mutation::{HistoryRow, RowKind};
 use rota_model::row::JobRow;
 use rota_model::usage::Usage;
 use rota_model::{
@@ -29,7 +29,7 @@ pub struct World {
     pub events: Vec<EventKind>,
     pub woken: Vec<(WaiterId, Reply)>,
     /// What a store would have.
-    rows: BTreeMap<(Kind, String), Vec<u8>>,
+    rows: BTreeMap<(RowKind, String), Vec<u8>>,
     classes: BTreeMap<u32, Class>,
     live: BTreeMap<Seq, Live>,
     journal: BTreeMap<u64, Vec<u8>>,
@@ -344,7 +344,7 @@ impl World {
 
     /// Limits whose counters a store would have.
     pub fn limit_rows(&self) -> usize {
-        self.rows.keys().filter(|(kind, _)| *kind == Kind::LimitState).count()
+        self.rows.keys().filter(|(kind, _)| *kind == RowKind::LimitState).count()
     }
 
     /// The bytes that the last command added to the journal.

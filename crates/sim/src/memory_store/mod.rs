@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_model::{Class, ClassId, Done, ErrorRow, JobId, Live, Millis, Seq};
-use rota_store::{Batch, Counts, Found, HistoryRow, JobRow, Kind, Loaded, NewRow, Period, Sink};
+use rota_store::{Batch, Counts, Found, HistoryRow, JobRow, Loaded, NewRow, Period, RowKind, Sink};
 
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
@@ -21,7 +21,7 @@ pub struct MemoryStore {
     live: BTreeMap<Seq, Live>,
     done: BTreeMap<Seq, Done>,
     errors: BTreeMap<Seq, Vec<ErrorRow>>,
-    named: BTreeMap<(Kind, Arc<str>), Bytes>,
+    named: BTreeMap<(RowKind, Arc<str>), Bytes>,
     history: BTreeMap<(Period, Arc<str>, Millis), Bytes>,
     journal: BTreeMap<u64, Bytes>,
 }

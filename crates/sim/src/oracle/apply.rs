@@ -5,7 +5,7 @@ use rota_model::envelope::NewJob;
 use rota_model::mutation::Undo;
 use rota_model::row::JobRow;
 use rota_model::{Done, IdKey, JobId, Live, Millis, OnLimit, QueueName, Seq, State, TenantId};
-use rota_store::{Finish, Kind, Mutation, NewRow, Ready};
+use rota_store::{Finish, Mutation, NewRow, Ready, RowKind};
 
 use super::lifecycle::{Into, allows};
 use super::scene::Scene;
@@ -97,23 +97,23 @@ impl World {
             }
             Mutation::Delete(seq) => self.delete(*seq, scene),
             Mutation::Swept(_) => Ok(()),
-            Mutation::Put(Kind::Queue, name, json) => {
+            Mutation::Put(RowKind::Queue, name, json) => {
                 // A queue exists as soon as it is written down.
                 if let Ok(name) = QueueName::parse(name) {
                     self.queues.entry(name).or_default().owner = owner_in(json);
                 }
                 Ok(())
             }
-            Mutation::Put(Kind::Limit, name, json) => {
+            Mutation::Put(RowKind::Limit, name, json) => {
                 self.limit_rows.insert(name.to_string(), owner_in(json));
                 Ok(())
             }
-            Mutation::Remove(Kind::Limit, name) => {
+            Mutation::Remove(RowKind::Limit, name) => {
                 self.limit_rows.remove(&**name);
                 Ok(())
             }
-            Mutation::Remove(Kind::Queue, name) => self.queue_gone(name),
-            Mutation::Remove(Kind::Worker, name) => self.worker_gone(name, scene),
+            Mutation::Remove(RowKind::Queue, name) => self.queue_gone(name),
+            Mutation::Remove(RowKind::Worker, name) => self.worker_gone(name, scene),
             Mutation::Counts(..)
             | Mutation::Error(_)
             | Mutation::Put(..)

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Class, ClassId, Millis};
-use rota_store::{Counts, HistoryRow, Kind, Period};
+use rota_store::{Counts, HistoryRow, Period, RowKind};
 
 use super::Applier;
 use crate::fault::Fault;
@@ -30,7 +30,7 @@ impl Applier<'_> {
         self.run("DELETE FROM counts WHERE class = ?1", [id.0]).map(drop)
     }
 
-    pub(super) fn put(&self, kind: Kind, name: &str, json: &Bytes) -> Result<(), Fault> {
+    pub(super) fn put(&self, kind: RowKind, name: &str, json: &Bytes) -> Result<(), Fault> {
         self.run(
             "INSERT INTO named (kind, name, json) VALUES (?1, ?2, ?3) \
              ON CONFLICT (kind, name) DO UPDATE SET json = ?3",
@@ -39,7 +39,7 @@ impl Applier<'_> {
         .map(drop)
     }
 
-    pub(super) fn remove(&self, kind: Kind, name: &str) -> Result<(), Fault> {
+    pub(super) fn remove(&self, kind: RowKind, name: &str) -> Result<(), Fault> {
         self.run("DELETE FROM named WHERE kind = ?1 AND name = ?2", (kind.code(), name)).map(drop)
     }
 

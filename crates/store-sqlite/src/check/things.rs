@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rota_model::usage::UsagePer;
 use rota_model::{Class, ClassId};
-use rota_store::{Counts, Kind, Period};
+use rota_store::{Counts, Period, RowKind};
 use rusqlite::Connection;
 use serde_json::value::RawValue;
 
@@ -88,7 +88,7 @@ fn named(conn: &Connection, damages: &mut Damages) -> Result<(), Fault> {
     while let Some(row) = rows.next()? {
         let (kind, name): (u8, String) = (row.get(0)?, row.get(1)?);
         let json = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-        if Kind::from_code(kind).is_none() || !is_json(json) {
+        if RowKind::from_code(kind).is_none() || !is_json(json) {
             damages.found(Rule::MalformedNamed, name);
         }
     }

@@ -10,7 +10,9 @@ use rota_model::{
     TenantId,
 };
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Claim, Counts, Finish, HistoryRow, Kind, Mutation, NewRow, Period, Store};
+use rota_store::{
+    Batch, Claim, Counts, Finish, HistoryRow, Mutation, NewRow, Period, RowKind, Store,
+};
 use rota_store_sqlite::SqliteStore;
 use rusqlite::{Connection, Params};
 
@@ -31,8 +33,8 @@ pub fn fill(directory: &Directory) -> SqliteStore {
     let mut mutations = vec![
         Mutation::Class(ClassId(1), class("mail")),
         Mutation::Class(ClassId(2), class("files")),
-        Mutation::Put(Kind::Queue, "mail".into(), Bytes::from_static(b"{}")),
-        Mutation::Put(Kind::LimitState, "a limit".into(), Bytes::from_static(b"{}")),
+        Mutation::Put(RowKind::Queue, "mail".into(), Bytes::from_static(b"{}")),
+        Mutation::Put(RowKind::LimitState, "a limit".into(), Bytes::from_static(b"{}")),
         Mutation::History(HistoryRow {
             period: Period::Minute,
             at: Millis(1_699_999_980_000),

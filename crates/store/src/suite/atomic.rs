@@ -5,7 +5,7 @@ use rota_model::{ClassId, Ending, Seq};
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{bytes, class, error, everything, finish, insert};
-use crate::{CommitError, Kind, Mutation};
+use crate::{CommitError, Mutation, RowKind};
 
 pub fn a_batch_is_all_or_nothing<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -15,7 +15,7 @@ pub fn a_batch_is_all_or_nothing<F: Fixture>(fixture: &F) {
 
     let batch = driver.next_batch(vec![
         Mutation::Class(ClassId(7), class("seventh", 3)),
-        Mutation::Put(Kind::Setting, "setting".into(), bytes("1")),
+        Mutation::Put(RowKind::Setting, "setting".into(), bytes("1")),
         insert(4),
         error(1, 1),
         finish(1, Ending::DeadLetter),

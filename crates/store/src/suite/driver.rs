@@ -8,8 +8,8 @@ use rota_model::{Class, ClassId, Done, JobId, Live, Millis, Overdue, Seq};
 
 use super::Fixture;
 use crate::{
-    Batch, Body, CommitError, Counts, Found, HistoryRow, Kind, ListPage, ListQuery, Loaded,
-    Mutation, Period, Reader, Record, Sink, Store,
+    Batch, Body, CommitError, Counts, Found, HistoryRow, ListPage, ListQuery, Loaded, Mutation,
+    Period, Reader, Record, RowKind, Sink, Store,
 };
 
 pub(super) struct Driver<'f, F: Fixture> {
@@ -165,7 +165,7 @@ pub(super) struct Image {
     pub(super) loaded: Loaded,
     pub(super) classes: Vec<(ClassId, Class, Counts)>,
     /// Sorted, since their order says nothing.
-    pub(super) named: Vec<(Kind, Arc<str>, Bytes)>,
+    pub(super) named: Vec<(RowKind, Arc<str>, Bytes)>,
     pub(super) live: Vec<Live>,
     pub(super) history: Vec<HistoryRow>,
     pub(super) journal: Vec<(u64, Bytes)>,
@@ -178,7 +178,7 @@ impl Sink for Image {
         self.classes.push((id, class, counts));
     }
 
-    fn named(&mut self, kind: Kind, name: Arc<str>, json: Bytes) {
+    fn named(&mut self, kind: RowKind, name: Arc<str>, json: Bytes) {
         assert!(self.live.is_empty(), "named things come before jobs");
         self.expect_no_journal();
         self.named.push((kind, name, json));

@@ -7,13 +7,13 @@ use bytes::Bytes;
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::bytes;
-use crate::{Kind, Mutation};
+use crate::{Mutation, RowKind};
 
 pub fn named_things_of_each_kind_are_kept_apart<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let put = |kind, name: &str, json: &str| Mutation::Put(kind, name.into(), bytes(json));
     let mut first = Vec::new();
-    for kind in Kind::ALL {
+    for kind in RowKind::ALL {
         let json = format!(r#"{{"kind":{}}}"#, kind.code());
         first.extend([
             put(kind, "same", &json),
@@ -22,27 +22,29 @@ pub fn named_things_of_each_kind_are_kept_apart<F: Fixture>(fixture: &F) {
         ]);
     }
     driver.commit(first);
-    driver
-        .commit(vec![put(Kind::Cron, "same", "2"), Mutation::Remove(Kind::Worker, "same".into())]);
-    driver.commit(Kind::ALL.map(|kind| Mutation::Remove(kind, "gone".into())).to_vec());
-    driver.commit(vec![Mutation::Remove(Kind::Queue, "never there".into())]);
+    driver.commit(vec![
+        put(RowKind::Cron, "same", "2"),
+        Mutation::Remove(RowKind::Worker, "same".into()),
+    ]);
+    driver.commit(RowKind::ALL.map(|kind| Mutation::Remove(kind, "gone".into())).to_vec());
+    driver.commit(vec![Mutation::Remove(RowKind::Queue, "never there".into())]);
 
-    let thing = |kind, name: &str, json: &str| -> (Kind, Arc<str>, Bytes) {
+    let thing = |kind, name: &str, json: &str| -> (RowKind, Arc<str>, Bytes) {
         (kind, name.into(), bytes(json))
     };
     // Those that came later, and that nothing was done to.
-    let untouched = Kind::ALL[4..].iter().flat_map(|kind| {
+    let untouched = RowKind::ALL[4..].iter().flat_map(|kind| {
         let json = format!(r#"{{"kind":{}}}"#, kind.code());
         [thing(*kind, "same", &json), thing(*kind, "Ünï / 名", "{}")]
     });
     let expected = [
-        thing(Kind::Queue, "same", r#"{"kind":0}"#),
-        thing(Kind::Queue, "Ünï / 名", "{}"),
-        thing(Kind::Cron, "same", "2"),
-        thing(Kind::Cron, "Ünï / 名", "{}"),
-        thing(Kind::Worker, "Ünï / 名", "{}"),
-        thing(Kind::Setting, "same", r#"{"kind":3}"#),
-        thing(Kind::Setting, "Ünï / 名", "{}"),
+        thing(RowKind::Queue, "same", r#"{"kind":0}"#),
+        thing(RowKind::Queue, "Ünï / 名", "{}"),
+        thing(RowKind::Cron, "same", "2"),
+        thing(RowKind::Cron, "Ünï / 名", "{}"),
+        thing(RowKind::Worker, "Ünï / 名", "{}"),
+        thing(RowKind::Setting, "same", r#"{"kind":3}"#),
+        thing(RowKind::Setting, "Ünï / 名", "{}"),
     ];
     let expected: Vec<_> = expected.into_iter().chain(untouched).collect();
     assert_eq!(driver.load().named, expected);
