@@ -1,8 +1,8 @@
-//! The seam between the engine and a database: what may be written, what may be read, and the
-//! test suite that every store must pass.
+//! The interface between the engine and a database: the [`Store`] and [`Reader`] traits, and the
+//! test suite that every implementation must pass.
 //!
-//! The engine decides and emits [`Mutation`]s; a store makes a [`Batch`] of them durable, all or
-//! nothing, and hands everything back at the next start. It decides nothing itself.
+//! The engine emits [`Mutation`]s. A store commits each [`Batch`] of them atomically and returns the
+//! state at the next start. It makes no decisions of its own.
 
 mod batch;
 mod error;

@@ -1,4 +1,4 @@
-//! All of a batch, or none of it.
+//! A batch whose last mutation fails changes nothing.
 
 use rota_model::{ClassId, Ending, Seq};
 
@@ -21,11 +21,11 @@ pub fn a_batch_is_all_or_nothing<F: Fixture>(fixture: &F) {
         finish(1, Ending::DeadLetter),
         Mutation::Delete(Seq(3)),
         Mutation::Delete(Seq(2)),
-        // The last one contradicts the store.
+        // Job 4 exists by now, so this one fails.
         insert(4),
     ]);
-    let refused = driver.try_commit(&batch);
-    assert!(matches!(refused, Err(CommitError::Fatal(_))), "{refused:?}");
+    let result = driver.try_commit(&batch);
+    assert!(matches!(result, Err(CommitError::Fatal(_))), "{result:?}");
     assert_eq!(driver.load(), before);
     assert_eq!(driver.records(&[Seq(1), Seq(2), Seq(3)]), records);
     assert_eq!(driver.list_all(&everything()), [1, 2, 3]);

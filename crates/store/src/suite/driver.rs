@@ -1,4 +1,4 @@
-//! A store with a reader, driven from one thread, failing the test when they fail.
+//! A store and a reader behind a blocking interface that panics on any error.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) struct Driver<'f, F: Fixture> {
     fixture: &'f F,
     store: F::Store,
     reader: <F::Store as Store>::Reader,
-    /// What the last commit left behind.
+    /// Position of the last committed batch.
     pub(super) last: Loaded,
 }
 
@@ -41,7 +41,7 @@ impl<'f, F: Fixture> Driver<'f, F> {
         Self::open(fixture)
     }
 
-    /// A batch that follows the last one.
+    /// Numbers the mutations as the successor of the last committed batch.
     pub(super) fn next_batch(&self, mutations: Vec<Mutation>) -> Batch {
         let inserted = mutations.iter().filter_map(|mutation| match mutation {
             Mutation::Insert(new, _) => Some(Seq(new.seq.0 + 1)),
@@ -112,7 +112,7 @@ impl<'f, F: Fixture> Driver<'f, F> {
         self.fixture.block_on(self.reader.list(query)).expect("a page is read")
     }
 
-    /// All pages of a list, as sequence numbers.
+    /// Sequence numbers of all pages of a list.
     pub(super) fn list_all(&mut self, query: &ListQuery) -> Vec<u64> {
         let mut query = query.clone();
         let mut seqs = Vec::new();
@@ -127,10 +127,10 @@ impl<'f, F: Fixture> Driver<'f, F> {
     }
 
     pub(super) fn overdue(&mut self, now: Millis, limit: usize) -> Vec<Done> {
-        self.sweep(now, limit).jobs
+        self.overdue_page(now, limit).jobs
     }
 
-    pub(super) fn sweep(&mut self, now: Millis, limit: usize) -> Overdue {
+    pub(super) fn overdue_page(&mut self, now: Millis, limit: usize) -> Overdue {
         self.fixture.block_on(self.reader.overdue(now, limit)).expect("overdue jobs are read")
     }
 
@@ -159,12 +159,12 @@ impl<'f, F: Fixture> Driver<'f, F> {
     }
 }
 
-/// All that a load hands over.
+/// Everything that a store returns on load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Image {
     pub(super) loaded: Loaded,
     pub(super) classes: Vec<(ClassId, Class, Counts)>,
-    /// Sorted, since their order says nothing.
+    /// Sorted, because stores may return named rows in any order.
     pub(super) named: Vec<(RowKind, Arc<str>, Bytes)>,
     pub(super) live: Vec<Live>,
     pub(super) history: Vec<HistoryRow>,
@@ -179,7 +179,7 @@ impl Sink for Image {
     }
 
     fn named(&mut self, kind: RowKind, name: Arc<str>, json: Bytes) {
-        assert!(self.live.is_empty(), "named things come before jobs");
+        assert!(self.live.is_empty(), "named rows come before jobs");
         self.expect_no_journal();
         self.named.push((kind, name, json));
     }

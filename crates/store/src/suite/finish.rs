@@ -1,4 +1,4 @@
-//! A job's end.
+//! Finishing jobs.
 
 use bytes::Bytes;
 use rota_model::{Done, Ending, Live, Millis, Seq};
@@ -8,7 +8,7 @@ use super::driver::Driver;
 use super::sample::{bytes, claim, everything, finish, id, insert, job, pool, worker};
 use crate::{Finish, JobRow, Mutation};
 
-pub fn finishing_carries_over_what_the_job_had<F: Fixture>(fixture: &F) {
+pub fn finishing_carries_over_the_live_columns<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     for (seq, result) in [(1, Some(bytes(r#"{"sum":42}"#))), (2, None), (3, Some(Bytes::new()))] {
         let (new, live) = job(seq);
@@ -49,11 +49,11 @@ pub fn finishing_carries_over_what_the_job_had<F: Fixture>(fixture: &F) {
     assert!(driver.load().live.is_empty());
 }
 
-pub fn every_ending_is_kept<F: Fixture>(fixture: &F) {
+pub fn every_ending_is_stored<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let mut mutations = Vec::new();
     for (seq, ending) in (0..).zip(Ending::ALL) {
-        // All of a life in one batch.
+        // The whole life of a job in one batch.
         mutations.extend([insert(seq), claim(seq), finish(seq, ending)]);
     }
     driver.commit(mutations);

@@ -8,7 +8,7 @@ use super::driver::Driver;
 use super::sample::{claim, everything, finish, id, insert, job, size};
 use crate::{Finish, JobRow, ListQuery, Mutation, Selection};
 
-pub fn a_long_body_is_kept<F: Fixture>(fixture: &F) {
+pub fn a_long_body_is_stored<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let long: Bytes = (0..1 << 20).map(|i: u32| (i.wrapping_mul(31) >> 3) as u8).collect();
     let (mut new, mut live) = job(1);

@@ -1,4 +1,4 @@
-//! The next start finds what the last commit left.
+//! A reopened store has exactly the committed state, after a clean close and after a crash.
 
 use rota_model::{ClassId, Ending, Seq};
 

@@ -1,4 +1,4 @@
-//! A finished job lives again.
+//! Reviving finished jobs.
 
 use rota_model::{Ending, Live, Millis, Seq};
 

@@ -1,4 +1,4 @@
-//! A job tells the size of its body wherever it is.
+//! Every read reports the size of the job's body.
 
 use rota_model::{Done, Ending, Live, Millis, Seq};
 
@@ -7,22 +7,22 @@ use super::driver::Driver;
 use super::sample::{claim, everything, finish_until, id, job, size};
 use crate::{JobRow, Mutation};
 
-pub fn the_size_of_a_body_is_told_everywhere<F: Fixture>(fixture: &F) {
+pub fn every_read_reports_the_body_size<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let sizes = [0, 1, 300, 70_000];
     driver.commit((0..).zip(sizes).map(|(seq, size)| insert_sized(seq, size)).collect());
-    tell(&mut driver, &sizes);
+    expect_sizes(&mut driver, &sizes);
     driver.commit((0..4).map(claim).collect());
-    tell(&mut driver, &sizes);
+    expect_sizes(&mut driver, &sizes);
     let mut driver = driver.crash_and_reopen();
     assert_eq!(driver.load().live.iter().map(|live| live.bytes).collect::<Vec<_>>(), sizes);
     driver.commit((0..4).map(|seq| finish_until(seq, Ending::Completed, Some(5))).collect());
-    tell(&mut driver, &sizes);
+    expect_sizes(&mut driver, &sizes);
     let overdue = driver.overdue(Millis(5), 10);
     assert_eq!(overdue.iter().map(|done| done.bytes).collect::<Vec<_>>(), sizes);
     let revive = |seq| Mutation::Revive { seq: Seq(seq), enqueued: Millis(7) };
     driver.commit((0..4).map(revive).collect());
-    tell(&mut driver, &sizes);
+    expect_sizes(&mut driver, &sizes);
     assert_eq!(driver.load().live.iter().map(|live| live.bytes).collect::<Vec<_>>(), sizes);
 }
 
@@ -33,8 +33,8 @@ fn insert_sized(seq: u64, bytes: u32) -> Mutation {
     Mutation::Insert(new, live)
 }
 
-/// Jobs from 0 on have these sizes, in every way that they can be read.
-fn tell<F: Fixture>(driver: &mut Driver<'_, F>, sizes: &[u32]) {
+/// Checks that every read method reports these sizes for jobs 0, 1, 2 and so on.
+fn expect_sizes<F: Fixture>(driver: &mut Driver<'_, F>, sizes: &[u32]) {
     let seqs: Vec<_> = (0..sizes.len() as u64).collect();
     let ids: Vec<_> = seqs.iter().map(|seq| id(*seq)).collect();
     let found = driver.resolve(&ids);
@@ -47,8 +47,8 @@ fn tell<F: Fixture>(driver: &mut Driver<'_, F>, sizes: &[u32]) {
     }
 }
 
-fn bytes_of(place: &JobRow) -> u32 {
-    match place {
+fn bytes_of(row: &JobRow) -> u32 {
+    match row {
         JobRow::Live(Live { bytes, .. }) | JobRow::Done(Done { bytes, .. }) => *bytes,
     }
 }

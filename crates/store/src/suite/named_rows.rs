@@ -1,4 +1,4 @@
-//! Small named things.
+//! Named JSON rows: queues, schedules, workers, settings and so on.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::driver::Driver;
 use super::sample::bytes;
 use crate::{Mutation, RowKind};
 
-pub fn named_things_of_each_kind_are_kept_apart<F: Fixture>(fixture: &F) {
+pub fn named_rows_of_different_kinds_are_separate<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let put = |kind, name: &str, json: &str| Mutation::Put(kind, name.into(), bytes(json));
     let mut first = Vec::new();
@@ -29,22 +29,22 @@ pub fn named_things_of_each_kind_are_kept_apart<F: Fixture>(fixture: &F) {
     driver.commit(RowKind::ALL.map(|kind| Mutation::Remove(kind, "gone".into())).to_vec());
     driver.commit(vec![Mutation::Remove(RowKind::Queue, "never there".into())]);
 
-    let thing = |kind, name: &str, json: &str| -> (RowKind, Arc<str>, Bytes) {
+    let row = |kind, name: &str, json: &str| -> (RowKind, Arc<str>, Bytes) {
         (kind, name.into(), bytes(json))
     };
-    // Those that came later, and that nothing was done to.
+    // The kinds that no mutation above has changed.
     let untouched = RowKind::ALL[4..].iter().flat_map(|kind| {
         let json = format!(r#"{{"kind":{}}}"#, kind.code());
-        [thing(*kind, "same", &json), thing(*kind, "Ünï / 名", "{}")]
+        [row(*kind, "same", &json), row(*kind, "Ünï / 名", "{}")]
     });
     let expected = [
-        thing(RowKind::Queue, "same", r#"{"kind":0}"#),
-        thing(RowKind::Queue, "Ünï / 名", "{}"),
-        thing(RowKind::Cron, "same", "2"),
-        thing(RowKind::Cron, "Ünï / 名", "{}"),
-        thing(RowKind::Worker, "Ünï / 名", "{}"),
-        thing(RowKind::Setting, "same", r#"{"kind":3}"#),
-        thing(RowKind::Setting, "Ünï / 名", "{}"),
+        row(RowKind::Queue, "same", r#"{"kind":0}"#),
+        row(RowKind::Queue, "Ünï / 名", "{}"),
+        row(RowKind::Cron, "same", "2"),
+        row(RowKind::Cron, "Ünï / 名", "{}"),
+        row(RowKind::Worker, "Ünï / 名", "{}"),
+        row(RowKind::Setting, "same", r#"{"kind":3}"#),
+        row(RowKind::Setting, "Ünï / 名", "{}"),
     ];
     let expected: Vec<_> = expected.into_iter().chain(untouched).collect();
     assert_eq!(driver.load().named, expected);
