@@ -60,7 +60,7 @@ pub enum Mutation {
     /// A job is gone, living or finished, with all that belongs to it.
     Delete(Seq),
     /// No job that retention may remove at or before this time is left.
-    Swept(Millis),
+    Purged(Millis),
     /// An execution failed.
     Error(ErrorRow),
     /// A small named thing was created or changed.

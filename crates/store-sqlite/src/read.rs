@@ -54,7 +54,7 @@ pub(crate) fn resolve(conn: &Connection, ids: &[JobId]) -> Result<Vec<Option<Fou
             given.query_row([&bytes[..]], |row| row.get(0)).optional()?.map(row::seq)
         };
         let found = match seq {
-            Some(seq) => Some(Found { seq, id, place: places.of(seq)? }),
+            Some(seq) => Some(Found { seq, id, row: places.of(seq)? }),
             None => None,
         };
         resolved.push(found);
@@ -81,15 +81,15 @@ pub(crate) fn records(conn: &Connection, seqs: &[Seq]) -> Result<Vec<Option<Reco
             records.push(None);
             continue;
         };
-        let mut place = places.of(seq)?;
-        if let JobRow::Done(done) = &mut place {
+        let mut row = places.of(seq)?;
+        if let JobRow::Done(done) = &mut row {
             done.result =
                 results.query([key(seq)])?.next()?.map(|row| row::bytes(row, 0)).transpose()?;
         }
         let errors = errors
             .query_and_then([key(seq)], |row| row::bytes(row, 0))?
             .collect::<Result<Vec<_>, Fault>>()?;
-        records.push(Some(Record { seq, body, place, errors }));
+        records.push(Some(Record { seq, body, row, errors }));
     }
     Ok(records)
 }

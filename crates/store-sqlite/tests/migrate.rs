@@ -218,6 +218,6 @@ fn assert_sound(directory: &Directory) {
 fn live(store: &mut SqliteStore, seq: u64) -> Live {
     let mut reader = store.reader().unwrap();
     let record = block_on(reader.records(&[Seq(seq)])).unwrap().remove(0).unwrap();
-    let JobRow::Live(live) = record.place else { panic!("job {seq} lives") };
+    let JobRow::Live(live) = record.row else { panic!("job {seq} lives") };
     live
 }

@@ -9,7 +9,7 @@ use rota_model::{JobId, Millis, Seq};
 pub struct Found {
     pub seq: Seq,
     pub id: JobId,
-    pub place: JobRow,
+    pub row: JobRow,
 }
 
 /// The part of a job that a worker receives.
@@ -29,7 +29,7 @@ pub const ERRORS_KEPT: usize = 20;
 pub struct Record {
     pub seq: Seq,
     pub body: Body,
-    pub place: JobRow,
+    pub row: JobRow,
     /// Errors of failed executions as JSON objects, oldest first.
     pub errors: Vec<Bytes>,
 }

@@ -16,7 +16,7 @@ impl Engine {
     pub(crate) fn forget(&mut self, overdue: &Overdue) -> Reply {
         overdue.jobs.iter().for_each(|done| self.delete_done(done));
         if let Some(through) = overdue.through {
-            self.out.mutations.push(Mutation::Swept(through));
+            self.out.mutations.push(Mutation::Purged(through));
         }
         Reply::Forgotten(overdue.jobs.len())
     }

@@ -99,7 +99,7 @@ impl App {
 
     /// Whose a job is.
     pub(super) async fn owner_of(&self, record: &Record) -> Result<Option<TenantId>, ApiError> {
-        let class = record.place.class();
+        let class = record.row.class();
         Ok(self.handle.look(move |engine| engine.owner_of(class).cloned()).await?)
     }
 

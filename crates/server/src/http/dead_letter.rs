@@ -66,7 +66,7 @@ async fn change(
 async fn find(app: &App, name: &PathName) -> Result<Record, ApiError> {
     let missing = || ApiError::not_found("dead letter job", name.as_str());
     let record = app.record(name.job().map_err(|_| missing())?).await?;
-    let dead = |record: &Record| matches!(&record.place, JobRow::Done(done) if done.ending == Ending::DeadLetter);
+    let dead = |record: &Record| matches!(&record.row, JobRow::Done(done) if done.ending == Ending::DeadLetter);
     record.filter(dead).ok_or_else(missing)
 }
 

@@ -80,7 +80,7 @@ pub(super) fn write_delivery(
     record: Option<&Record>,
 ) {
     let claimed = &job.claimed;
-    let enqueued = match record.map(|record| &record.place) {
+    let enqueued = match record.map(|record| &record.row) {
         Some(JobRow::Live(live)) => live.enqueued,
         _ => body.created,
     };
@@ -108,8 +108,8 @@ pub(super) fn write_delivery(
 /// A job as it is.
 pub(super) fn write_record(out: &mut Vec<u8>, record: &Record) {
     let mut members = Members::of_job(out, record.body.id, &record.body.json);
-    members.text("state", record.place.state().as_str());
-    match &record.place {
+    members.text("state", record.row.state().as_str());
+    match &record.row {
         JobRow::Live(live) => write_live(&mut members, live, record),
         JobRow::Done(done) => write_done(&mut members, done, record),
     }

@@ -170,7 +170,7 @@ async fn read(app: &App, query: &ListQuery, seqs: Vec<Seq>) -> Result<ListPage, 
     let next = seqs.last().filter(|_| seqs.len() == query.limit).copied();
     let records = app.handle.records(seqs).await?;
     // What has moved on between the look and the read is not listed any more.
-    let stayed = |record: &Record| query.select == Selection::state(record.place.state());
+    let stayed = |record: &Record| query.select == Selection::state(record.row.state());
     let records = records.into_iter().flatten().filter(stayed).collect();
     Ok(ListPage { records, next })
 }

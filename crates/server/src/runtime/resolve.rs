@@ -63,7 +63,7 @@ impl<R: Reader> Resolver<R> {
         // An id that was freed and taken again on the way to the store means the newer job.
         let newest = in_flight.seq_of(id).or(found.map(|found| found.seq));
         let Some(seq) = newest else { return Ok(None) };
-        let stored = found.filter(|found| found.seq == seq).map(|found| found.place.clone());
+        let stored = found.filter(|found| found.seq == seq).map(|found| found.row.clone());
         let place = in_flight.standing(seq, stored);
         Ok(place.map(|now| Target { seq, id, now }))
     }

@@ -83,8 +83,8 @@ impl MemoryStore {
     #[must_use]
     pub fn resolve(&self, id: JobId) -> Option<Found> {
         let seq = *self.ids.get(&id)?;
-        let place = self.place(seq)?;
-        Some(Found { seq, id, place })
+        let row = self.place(seq)?;
+        Some(Found { seq, id, row })
     }
 
     /// A finished job's result is left out.

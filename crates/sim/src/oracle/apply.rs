@@ -96,7 +96,7 @@ impl World {
                 self.revive(*seq, *enqueued, scene)
             }
             Mutation::Delete(seq) => self.delete(*seq, scene),
-            Mutation::Swept(_) => Ok(()),
+            Mutation::Purged(_) => Ok(()),
             Mutation::Put(RowKind::Queue, name, json) => {
                 // A queue exists as soon as it is written down.
                 if let Ok(name) = QueueName::parse(name) {

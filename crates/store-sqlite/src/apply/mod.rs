@@ -121,7 +121,7 @@ impl<'c> Applier<'c> {
             Mutation::Postpone { seq, due } => self.postpone(*seq, *due)?,
             Mutation::Ready(ready) => self.make_ready(ready)?,
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued)?,
-            Mutation::Swept(through) => self.sweep(*through)?,
+            Mutation::Purged(through) => self.sweep(*through)?,
             Mutation::Error(row) => self.add_error(row)?,
             Mutation::Put(kind, name, json) => self.put(*kind, name, json)?,
             Mutation::Remove(kind, name) => self.remove(*kind, name)?,
@@ -173,7 +173,7 @@ fn must_not_overtake(mutation: &Mutation, later: &Later<'_>) -> bool {
         | Mutation::Postpone { .. }
         | Mutation::Class(..)
         | Mutation::Counts(..)
-        | Mutation::Swept(_)
+        | Mutation::Purged(_)
         | Mutation::Put(..)
         | Mutation::Remove(..)
         | Mutation::History(_)

@@ -41,9 +41,9 @@ fn expect_sizes<F: Fixture>(driver: &mut Driver<'_, F>, sizes: &[u32]) {
     let listed = driver.list(&everything()).records;
     for (n, size) in sizes.iter().enumerate() {
         let found = found[n].as_ref().expect("every job is found");
-        assert_eq!(bytes_of(&found.place), *size);
-        assert_eq!(bytes_of(&listed[n].place), *size);
-        assert_eq!(bytes_of(&driver.record(seqs[n]).place), *size);
+        assert_eq!(bytes_of(&found.row), *size);
+        assert_eq!(bytes_of(&listed[n].row), *size);
+        assert_eq!(bytes_of(&driver.record(seqs[n]).row), *size);
     }
 }
 

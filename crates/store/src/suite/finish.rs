@@ -42,9 +42,9 @@ pub fn finishing_carries_over_the_live_columns<F: Fixture>(fixture: &F) {
             purge_at: Some(Millis(9)),
             result,
         };
-        assert_eq!(driver.record(seq).place, JobRow::Done(done.clone()));
+        assert_eq!(driver.record(seq).row, JobRow::Done(done.clone()));
         let found = driver.resolve(&[id(seq)]).pop().flatten().expect("it is still found");
-        assert_eq!(found.place, JobRow::Done(Done { result: None, ..done }));
+        assert_eq!(found.row, JobRow::Done(Done { result: None, ..done }));
     }
     assert!(driver.load().live.is_empty());
 }
@@ -59,7 +59,7 @@ pub fn every_ending_is_stored<F: Fixture>(fixture: &F) {
     driver.commit(mutations);
     let mut driver = driver.crash_and_reopen();
     for (seq, ending) in (0..).zip(Ending::ALL) {
-        let JobRow::Done(done) = driver.record(seq).place else { panic!("job {seq} has finished") };
+        let JobRow::Done(done) = driver.record(seq).row else { panic!("job {seq} has finished") };
         assert_eq!((done.ending, done.attempt, done.purge_at), (ending, 1, None));
     }
     assert_eq!(driver.list_all(&everything()), [0, 1, 2, 3, 4]);

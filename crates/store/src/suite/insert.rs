@@ -111,10 +111,10 @@ fn expect_jobs<F: Fixture>(driver: &mut Driver<'_, F>, jobs: &[(NewRow, Live)]) 
     assert_eq!(driver.load().live, lives);
     for (new, live) in jobs {
         let row = JobRow::Live(live.clone());
-        let found = Found { seq: new.seq, id: new.id, place: row.clone() };
+        let found = Found { seq: new.seq, id: new.id, row: row.clone() };
         assert_eq!(driver.resolve(&[new.id]), [Some(found)]);
         let record = driver.record(new.seq.0);
-        assert_eq!(record.place, row);
+        assert_eq!(record.row, row);
         assert_eq!(record.body.id, new.id);
         assert_eq!(record.body.created, new.created);
         assert_eq!(record.body.json, new.body);

@@ -25,7 +25,7 @@ pub fn a_long_body_is_stored<F: Fixture>(fixture: &F) {
     let mut driver = driver.crash_and_reopen();
     let record = driver.record(1);
     assert!(record.body.json == long, "the body is the same");
-    let JobRow::Done(done) = record.place else { panic!("it has finished") };
+    let JobRow::Done(done) = record.row else { panic!("it has finished") };
     assert!(done.result == Some(long), "the result is the same");
     assert_eq!(driver.record(2).body.json, job(2).0.body);
 }

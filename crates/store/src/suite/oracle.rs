@@ -61,7 +61,7 @@ impl Oracle {
             Mutation::Finish(finish) => self.finish(finish),
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
             Mutation::Delete(seq) => drop(self.jobs.remove(seq)),
-            Mutation::Swept(_) => {}
+            Mutation::Purged(_) => {}
             Mutation::Error(ErrorRow { seq, json, .. }) => {
                 let errors = &mut self.job(*seq).errors;
                 errors.push(json.clone());
@@ -96,7 +96,7 @@ impl Oracle {
         self.jobs.get(&seq).map(|job| Record {
             seq,
             body: Body { id: job.new.id, created: job.new.created, json: job.new.body.clone() },
-            place: job.row.clone(),
+            row: job.row.clone(),
             errors: job.errors.clone(),
         })
     }

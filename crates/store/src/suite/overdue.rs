@@ -62,7 +62,7 @@ pub fn overdue_reports_through_which_time_it_is_complete<F: Fixture>(fixture: &F
 
     driver.commit_at(Millis(102), vec![finish_until(6, Ending::Completed, Some(102))]);
     let deletions = (0..4).map(|seq| Mutation::Delete(Seq(seq)));
-    driver.commit_at(Millis(103), deletions.chain([Mutation::Swept(Millis(101))]).collect());
+    driver.commit_at(Millis(103), deletions.chain([Mutation::Purged(Millis(101))]).collect());
     let mut driver = driver.crash_and_reopen();
     let rest = driver.overdue_page(Millis(1000), 100);
     assert_eq!(rest.jobs.iter().map(|job| job.seq.0).collect::<Vec<_>>(), [4, 5, 6]);
@@ -78,7 +78,7 @@ pub fn a_revived_job_is_overdue_by_its_last_end<F: Fixture>(fixture: &F) {
     driver.commit(vec![finish_until(1, Ending::Completed, Some(300))]);
     assert!(driver.overdue(Millis(299), 10).is_empty());
     assert_eq!(driver.overdue(Millis(300), 10).len(), 1);
-    driver.commit_at(Millis(250), vec![Mutation::Swept(Millis(100))]);
+    driver.commit_at(Millis(250), vec![Mutation::Purged(Millis(100))]);
     assert_eq!(driver.overdue(Millis(300), 10).len(), 1);
 }
 

@@ -122,7 +122,7 @@ fn expect_agreement<F: Fixture>(
     for (found, record) in driver.resolve(&ids).iter().zip(expected.iter().flatten()) {
         let found = found.as_ref().expect("a job that exists is found");
         assert_eq!(found.seq, record.seq);
-        assert_eq!(found.place, without_result(record.place.clone()));
+        assert_eq!(found.row, without_result(record.row.clone()));
     }
     for _ in 0..20 {
         let query = random_query(dice, next_seq);

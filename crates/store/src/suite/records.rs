@@ -22,7 +22,7 @@ pub fn records_are_complete<F: Fixture>(fixture: &F) {
         Some(Record {
             seq: Seq(seq),
             body: Body { id: new.id, created: new.created, json: new.body },
-            place: row,
+            row,
             errors: errors.iter().copied().map(error_json).collect(),
         })
     };

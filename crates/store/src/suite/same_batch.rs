@@ -65,7 +65,7 @@ pub fn one_batch_may_claim_postpone_and_undo<F: Fixture>(fixture: &F) {
         postponed(8),
     ];
     assert_eq!(driver.load().live, expected);
-    assert!(matches!(driver.record(5).place, JobRow::Done(_)));
+    assert!(matches!(driver.record(5).row, JobRow::Done(_)));
     assert_eq!(driver.records(&[Seq(7)]), [None]);
 }
 

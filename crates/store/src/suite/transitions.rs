@@ -161,5 +161,5 @@ fn start<F: Fixture>(driver: &mut Driver<'_, F>, make: fn(&mut Live)) -> Live {
 fn expect<F: Fixture>(driver: &mut Driver<'_, F>, live: &Live) {
     let expected = [job(0).1, live.clone(), job(2).1];
     assert_eq!(driver.load().live, expected);
-    assert_eq!(driver.record(1).place, crate::JobRow::Live(live.clone()));
+    assert_eq!(driver.record(1).row, crate::JobRow::Live(live.clone()));
 }

@@ -120,7 +120,7 @@ pub(super) async fn act(
 
 fn ended_early(record: &Record, before: Option<Millis>) -> bool {
     let Some(before) = before else { return true };
-    match &record.place {
+    match &record.row {
         JobRow::Done(done) => done.at < before,
         JobRow::Live(_) => record.body.created < before,
     }

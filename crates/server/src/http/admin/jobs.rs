@@ -36,7 +36,7 @@ pub(in crate::http) async fn retry(State(app): Shared, name: PathName) -> ApiRes
 /// All times of a job in one place, the missing ones as null.
 fn times(record: &Record) -> Value {
     let text = |at: Option<rota_model::Millis>| at.map(|at| at.to_string());
-    let (enqueued, started, due, ended) = match &record.place {
+    let (enqueued, started, due, ended) = match &record.row {
         JobRow::Live(live) => {
             // An active job's timer is the end of its reservation.
             let due = live.due.filter(|_| live.state != rota_model::State::Active);
