@@ -1,4 +1,4 @@
-//! A crash, as the disk sees it: the files as they are while the store is open.
+//! Crashes, simulated by copying the files while the store is open.
 
 mod directory;
 
@@ -10,7 +10,7 @@ use rota_store::suite::Fixture;
 use rota_store::{Batch, Mutation, RowKind, Store};
 
 #[test]
-fn what_was_committed_is_there_after_a_crash() {
+fn committed_batches_survive_a_crash() {
     let directory = Directory::new();
     let mut store = directory.open();
     for number in 1..=50 {
@@ -23,7 +23,7 @@ fn what_was_committed_is_there_after_a_crash() {
     }
 }
 
-/// A log that ends in the middle of a write ends with the last whole commit.
+/// If the log ends in the middle of a write, recovery ends with the last complete commit.
 #[test]
 fn a_torn_write_is_dropped() {
     let directory = Directory::new();

@@ -1,4 +1,4 @@
-//! A database with some of everything, sound in every respect.
+//! An undamaged database with rows in every table.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -20,14 +20,14 @@ use crate::directory::{Directory, block_on};
 
 pub const JOBS: u64 = 400;
 
-/// A store that was closed in order.
+/// The directory of a store that was closed cleanly.
 pub fn closed() -> Directory {
     let directory = Directory::new();
     block_on(fill(&directory).close()).expect("the store closes");
     directory
 }
 
-/// A store that is open, as a server has it.
+/// An open store.
 pub fn fill(directory: &Directory) -> SqliteStore {
     let mut store = directory.open();
     let mut mutations = vec![
@@ -81,7 +81,7 @@ pub fn insert_sized(seq: u64, bytes: usize) -> Mutation {
     Mutation::Insert(new, live)
 }
 
-/// Changes a closed database behind the server's back.
+/// Changes a closed database directly.
 pub fn tamper(directory: &Directory, sql: &str, params: impl Params) {
     let conn = Connection::open(directory.file("rota.db")).unwrap();
     assert!(conn.execute(sql, params).unwrap() > 0, "{sql} changes something");
