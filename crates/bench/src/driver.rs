@@ -7,7 +7,7 @@ use rota_engine::{
 };
 use rota_model::envelope::NewJob;
 use rota_model::mutation::Mutation;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Class, JobId, Millis, WorkerId};
 
 use crate::BenchError;
@@ -145,7 +145,7 @@ impl Driver {
             let now = now.ok_or_else(|| BenchError::wrong("a claimed job is not active"))?;
             let (seq, id) = (job.seq, JobId::v7(EPOCH, 0));
             let holder = Holder { worker: Some(self.worker.clone()), attempt: Some(job.attempt) };
-            let job = Target { seq, id, now: Place::Live(now) };
+            let job = Target { seq, id, now: JobRow::Live(now) };
             acks.push(Settle::Ack(Ack { job, holder, result: None }));
         }
         match self.apply(Command::Settle(acks))? {

@@ -131,7 +131,7 @@ impl Workload {
             mutations.push(Mutation::Delete(Seq(self.purged)));
             self.purged += 1;
         }
-        mutations.push(Mutation::Swept(Millis(EPOCH + self.number as i64 - PURGED_AFTER)));
+        mutations.push(Mutation::Purged(Millis(EPOCH + self.number as i64 - PURGED_AFTER)));
         for class in 0..CLASSES as u32 {
             mutations.push(Mutation::Counts(ClassId(class), Counts([self.finished; 5])));
         }

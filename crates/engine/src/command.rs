@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rota_model::cron::Schedule;
 use rota_model::envelope::NewJob;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{
     Class, CronName, Directive, JobId, LimitKey, LimitNumbers, Live, Millis, Overdue, PoolConfig,
     PoolName, QueueName, QueueStrategy, Rate, Seq, State, TenantConfig, TenantId, Weight, WorkerId,
@@ -242,7 +242,7 @@ pub struct Target {
     pub seq: Seq,
     pub id: JobId,
     /// Where it stands. The engine knows active jobs better and does not look here for those.
-    pub now: Place,
+    pub now: JobRow,
 }
 
 impl Target {
@@ -253,8 +253,8 @@ impl Target {
 
     pub(crate) fn live(&self) -> Option<&Live> {
         match &self.now {
-            Place::Live(live) => Some(live),
-            Place::Done(_) => None,
+            JobRow::Live(live) => Some(live),
+            JobRow::Done(_) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use rota_model::mutation::{Finish, Kind, Mutation, Ready, Undo};
+use rota_model::mutation::{Finish, Mutation, Ready, RowKind, Undo};
 use rota_model::{
     ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq, SplitMix64, State, TenantId,
 };
@@ -230,7 +230,7 @@ impl Engine {
         JobRef { seq, id: None, class: self.classes.slot(class).class.clone() }
     }
 
-    pub(crate) fn put(&mut self, kind: Kind, name: &str, row: &impl serde::Serialize) {
+    pub(crate) fn put(&mut self, kind: RowKind, name: &str, row: &impl serde::Serialize) {
         let json = serde_json::to_vec(row).expect("rows are plain data");
         self.out.mutations.push(Mutation::Put(kind, name.into(), json.into()));
     }
@@ -252,7 +252,7 @@ impl Engine {
             self.meet_tenant(id);
         }
         let row = QueueRow { owner, ..QueueRow::new(self.wall()) };
-        self.put(Kind::Queue, name, &row);
+        self.put(RowKind::Queue, name, &row);
         let ix = match self.queues.find(name) {
             Some(deleted) => deleted,
             None => self.add_queue(name.clone()),

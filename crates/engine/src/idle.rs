@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use rota_model::mutation::{Kind, Mutation};
+use rota_model::mutation::{Mutation, RowKind};
 
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
@@ -78,7 +78,7 @@ impl Engine {
         }
         let name = self.queues.get(ix).name.clone();
         if exists {
-            self.out.mutations.push(Mutation::Remove(Kind::Queue, (*name).into()));
+            self.out.mutations.push(Mutation::Remove(RowKind::Queue, (*name).into()));
         }
         self.forget_dispatches(ix);
         self.journal.minutes.forget(ix);
@@ -117,7 +117,7 @@ impl Engine {
         }
         self.forget_noise(ix);
         if known {
-            for kind in [Kind::Tenant, Kind::TenantState] {
+            for kind in [RowKind::Tenant, RowKind::TenantState] {
                 self.out.mutations.push(Mutation::Remove(kind, (*id).into()));
             }
         }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use ahash::RandomState;
 use rota_model::mutation::{Backoff, Claim, Finish, Mutation, Ready, Undo};
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Done, JobId, Live, Millis, Seq, State};
 
 use crate::hasher;
@@ -90,7 +90,7 @@ impl InFlight {
     /// what is noted here: its last commit may not have been reported yet. Applying a change twice
     /// does no harm, because each says how things are and not by how much they change.
     #[must_use]
-    pub fn standing(&self, seq: Seq, stored: Option<Place>) -> Option<Place> {
+    pub fn standing(&self, seq: Seq, stored: Option<JobRow>) -> Option<JobRow> {
         let mut place = stored;
         for noted in &self.batches {
             for (i, _) in noted.seqs.iter().enumerate().filter(|(_, s)| **s == seq.0) {
@@ -119,14 +119,14 @@ fn change_of(mutation: &Mutation) -> Option<(Seq, Change)> {
 }
 
 impl Change {
-    fn apply(&self, place: Option<Place>) -> Option<Place> {
+    fn apply(&self, place: Option<JobRow>) -> Option<JobRow> {
         let mut place = match (self, place) {
-            (Change::Insert(live), _) => return Some(Place::Live(live.clone())),
+            (Change::Insert(live), _) => return Some(JobRow::Live(live.clone())),
             (Change::Delete, _) | (_, None) => return None,
             (_, Some(place)) => place,
         };
         match (self, &mut place) {
-            (Change::Claim(claim), Place::Live(live)) => {
+            (Change::Claim(claim), JobRow::Live(live)) => {
                 live.state = State::Active;
                 live.attempt = claim.attempt;
                 live.started = Some(claim.started);
@@ -135,26 +135,28 @@ impl Change {
                 live.worker.clone_from(&claim.worker);
                 live.pool.clone_from(&claim.pool);
             }
-            (Change::Extend { due, reserved_ms }, Place::Live(live)) => {
+            (Change::Extend { due, reserved_ms }, JobRow::Live(live)) => {
                 (live.due, live.reserved_ms) = (Some(*due), *reserved_ms);
             }
-            (Change::Backoff(backoff), Place::Live(live)) => {
+            (Change::Backoff(backoff), JobRow::Live(live)) => {
                 (live.state, live.due, live.worker) = (State::Retryable, Some(backoff.due), None);
                 (live.pool, live.reserved_ms) = (None, 0);
                 undo(live, backoff.undo);
             }
-            (Change::Postpone { due }, Place::Live(live)) => {
+            (Change::Postpone { due }, JobRow::Live(live)) => {
                 (live.state, live.due, live.held) = (State::Scheduled, Some(*due), true);
             }
-            (Change::Ready(ready), Place::Live(live)) => {
+            (Change::Ready(ready), JobRow::Live(live)) => {
                 (live.state, live.due, live.worker) = (State::Available, None, None);
                 (live.enqueued, live.held) = (ready.enqueued, ready.held);
                 (live.pool, live.reserved_ms) = (None, 0);
                 undo(live, ready.undo);
             }
-            (Change::Finish(finish), Place::Live(live)) => return Some(ended(live, finish)),
-            (Change::Revive { enqueued }, Place::Done(done)) => {
-                return Some(Place::Live(Live::ready(done.seq, done.class, *enqueued, done.bytes)));
+            (Change::Finish(finish), JobRow::Live(live)) => return Some(ended(live, finish)),
+            (Change::Revive { enqueued }, JobRow::Done(done)) => {
+                return Some(JobRow::Live(Live::ready(
+                    done.seq, done.class, *enqueued, done.bytes,
+                )));
             }
             _ => {}
         }
@@ -168,8 +170,8 @@ fn undo(live: &mut Live, undo: Option<Undo>) {
     }
 }
 
-fn ended(live: &Live, finish: &Finish) -> Place {
-    Place::Done(Done {
+fn ended(live: &Live, finish: &Finish) -> JobRow {
+    JobRow::Done(Done {
         seq: live.seq,
         class: live.class,
         bytes: live.bytes,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rota_model::cron::Schedule;
-use rota_model::mutation::{Counts, HistoryRow, Kind, Mutation, Period};
+use rota_model::mutation::{Counts, HistoryRow, Mutation, Period, RowKind};
 use rota_model::{
     Class, ClassId, CronName, IdKey, Live, Millis, PoolName, QueueName, Seq, State, TenantId,
     WorkerId,
@@ -81,20 +81,20 @@ impl Restore {
         self.engine.class_added(id);
     }
 
-    pub fn named(&mut self, kind: Kind, name: &str, json: &[u8]) {
+    pub fn named(&mut self, kind: RowKind, name: &str, json: &[u8]) {
         let outcome = match kind {
-            Kind::Queue => self.queue(name, json),
-            Kind::Cron => self.cron(name, json),
-            Kind::Worker => self.worker(name, json),
-            Kind::Setting => self.setting(name, json),
-            Kind::Tenant => self.tenant(name, json),
-            Kind::Pool => self.pool(name, json),
-            Kind::Limit => self.limit(name, json),
-            Kind::TenantState => self.tenant_state(name, json),
-            Kind::LimitState => self.limit_state(name, json),
-            Kind::RotationState => self.rotation_state(name, json),
-            Kind::CronRun => self.cron_run(name, json),
-            Kind::DispatchState => self.dispatch_state(name, json),
+            RowKind::Queue => self.queue(name, json),
+            RowKind::Cron => self.cron(name, json),
+            RowKind::Worker => self.worker(name, json),
+            RowKind::Setting => self.setting(name, json),
+            RowKind::Tenant => self.tenant(name, json),
+            RowKind::Pool => self.pool(name, json),
+            RowKind::Limit => self.limit(name, json),
+            RowKind::TenantState => self.tenant_state(name, json),
+            RowKind::LimitState => self.limit_state(name, json),
+            RowKind::RotationState => self.rotation_state(name, json),
+            RowKind::CronRun => self.cron_run(name, json),
+            RowKind::DispatchState => self.dispatch_state(name, json),
         };
         if let Err(problem) = outcome {
             self.problem.get_or_insert(format!("{kind:?} '{name}' cannot be read: {problem}"));
@@ -221,12 +221,12 @@ impl Restore {
             engine.journal.complete_to(name, state.as_of);
             engine.remember_rotation(name, state);
             if RotationKey::parse(name).is_none_or(|key| !engine.has_rotation(&key)) {
-                stale.push(Mutation::Remove(Kind::RotationState, name.as_str().into()));
+                stale.push(Mutation::Remove(RowKind::RotationState, name.as_str().into()));
             }
         }
         for (name, state) in &self.dispatch_states {
             if !engine.remember_dispatches(name, state) {
-                stale.push(Mutation::Remove(Kind::DispatchState, name.as_str().into()));
+                stale.push(Mutation::Remove(RowKind::DispatchState, name.as_str().into()));
             }
         }
         engine.journal.minutes.begin_replay(last_commit);

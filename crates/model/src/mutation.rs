@@ -60,13 +60,13 @@ pub enum Mutation {
     /// A job is gone, living or finished, with all that belongs to it.
     Delete(Seq),
     /// No job that retention may remove at or before this time is left.
-    Swept(Millis),
+    Purged(Millis),
     /// An execution failed.
     Error(ErrorRow),
     /// A small named thing was created or changed.
-    Put(Kind, Arc<str>, Bytes),
+    Put(RowKind, Arc<str>, Bytes),
     /// A small named thing was deleted.
-    Remove(Kind, Arc<str>),
+    Remove(RowKind, Arc<str>),
     /// An interval of statistics.
     History(HistoryRow),
     /// Of statistics that begin before this, at most so many intervals are gone, the oldest first.
@@ -221,7 +221,7 @@ impl Counts {
 /// Small named things, each a JSON document that only the engine reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Kind {
+pub enum RowKind {
     /// What an operator configured for a queue, and whether it is paused.
     Queue = 0,
     /// A recurring schedule with its counts.
@@ -248,21 +248,21 @@ pub enum Kind {
     DispatchState = 11,
 }
 
-impl Kind {
+impl RowKind {
     /// Every kind, in the order of the codes.
-    pub const ALL: [Kind; 12] = [
-        Kind::Queue,
-        Kind::Cron,
-        Kind::Worker,
-        Kind::Setting,
-        Kind::Tenant,
-        Kind::Pool,
-        Kind::Limit,
-        Kind::TenantState,
-        Kind::LimitState,
-        Kind::RotationState,
-        Kind::CronRun,
-        Kind::DispatchState,
+    pub const ALL: [RowKind; 12] = [
+        RowKind::Queue,
+        RowKind::Cron,
+        RowKind::Worker,
+        RowKind::Setting,
+        RowKind::Tenant,
+        RowKind::Pool,
+        RowKind::Limit,
+        RowKind::TenantState,
+        RowKind::LimitState,
+        RowKind::RotationState,
+        RowKind::CronRun,
+        RowKind::DispatchState,
     ];
 
     /// The number that stands for it in a store. Never reused for something else.
@@ -273,8 +273,8 @@ impl Kind {
 
     /// Reads a code; `None` for one that a newer version may have written.
     #[must_use]
-    pub fn from_code(code: u8) -> Option<Kind> {
-        Kind::ALL.get(usize::from(code)).copied()
+    pub fn from_code(code: u8) -> Option<RowKind> {
+        RowKind::ALL.get(usize::from(code)).copied()
     }
 }
 

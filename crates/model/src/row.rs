@@ -91,20 +91,20 @@ pub struct Done {
 
 /// Where a job is in its life.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum JobRow {
     /// It has not ended.
     Live(Live),
     /// It has ended.
     Done(Done),
 }
 
-impl Place {
+impl JobRow {
     /// The state that clients see.
     #[must_use]
     pub fn state(&self) -> State {
         match self {
-            Place::Live(live) => live.state,
-            Place::Done(done) => done.ending.state(),
+            JobRow::Live(live) => live.state,
+            JobRow::Done(done) => done.ending.state(),
         }
     }
 
@@ -112,8 +112,8 @@ impl Place {
     #[must_use]
     pub fn class(&self) -> ClassId {
         match self {
-            Place::Live(live) => live.class,
-            Place::Done(done) => done.class,
+            JobRow::Live(live) => live.class,
+            JobRow::Done(done) => done.class,
         }
     }
 }

@@ -1,54 +1,61 @@
-//! A copy of a data directory's database, while a server runs or not.
+//! Backing up the database of a data directory, whether or not a server is running.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::check::{self, Depth, Report};
 use crate::copy::{self, Stage};
-use crate::header::Ways;
-use crate::partial::Partial;
-use crate::place::{directory_of, is_same};
+use crate::header::JournalMode;
+use crate::partial_file::PartialFile;
+use crate::paths::{directory_of, is_same_file};
 use crate::{CopyError, Snapshot, disk, header};
 
-/// A backup that was made and checked, or was restored.
+/// The result of a backup or a restore, after the copy was checked.
 #[derive(Debug, Clone)]
 pub struct Copied {
     pub bytes: u64,
     pub format: u32,
-    /// The number of the last commit in it.
+    /// Number of the last committed batch.
     pub commit: u64,
     pub report: Report,
 }
 
-/// Puts a copy under this name, once it is complete, on the disk and checked.
+/// Copies the database of `dir` to `target`. The file gets its name only after the copy is complete,
+/// synced and checked.
 pub fn backup(
     dir: &Path,
     target: &Path,
     overwrite: bool,
-    tell: &mut dyn FnMut(Stage),
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<Copied, CopyError> {
-    refuse(dir, target, overwrite)?;
+    check_target(dir, target, overwrite)?;
     let snapshot = Snapshot::of_directory(dir)?;
     let bytes = snapshot.bytes()?;
-    let partial = Partial::create(header::beside(target, ".partial"))?;
-    disk::demand_room(partial.path(), bytes + headroom(dir, target))?;
+    let partial = PartialFile::create(header::with_suffix(target, ".partial"))?;
+    disk::require_free_space(partial.path(), bytes + headroom(dir, target))?;
     same_permissions(snapshot.path(), &partial)?;
-    let watch = LogWatch::begin(dir);
-    copy::copy(&snapshot, partial.path(), partial.file(), Ways::Alone, &mut |done, total| {
-        tell(Stage::Copying { done, total });
-        watch.look()
-    })?;
-    // From here on the server's log is free again.
+    let guard = WalGuard::begin(dir);
+    copy::copy(
+        &snapshot,
+        partial.path(),
+        partial.file(),
+        JournalMode::Rollback,
+        &mut |done, total| {
+            progress(Stage::Copying { done, total });
+            guard.check()
+        },
+    )?;
+    // From here on the server can restart its write-ahead log.
     drop(snapshot);
-    tell(Stage::Checking);
-    let copied = examine(partial.path(), &dir.join("rota.db"))?;
-    refuse(dir, target, overwrite)?;
-    partial.name(target)?;
+    progress(Stage::Checking);
+    let copied = check_copy(partial.path(), &dir.join("rota.db"))?;
+    check_target(dir, target, overwrite)?;
+    partial.persist(target)?;
     Ok(copied)
 }
 
-/// Looks at every page and every row of a copy.
-pub(crate) fn examine(path: &Path, original: &Path) -> Result<Copied, CopyError> {
+/// Checks every page and every row of a copy. Errors name the original.
+pub(crate) fn check_copy(path: &Path, original: &Path) -> Result<Copied, CopyError> {
     let copy = Snapshot::of_file(path)?;
     let report = check::check(&copy, Depth::Full);
     if let Some(damages) = report.broken() {
@@ -57,27 +64,27 @@ pub(crate) fn examine(path: &Path, original: &Path) -> Result<Copied, CopyError>
     Ok(Copied { bytes: copy.bytes()?, format: copy.format(), commit: copy.loaded().number, report })
 }
 
-fn refuse(dir: &Path, target: &Path, overwrite: bool) -> Result<(), CopyError> {
-    if is_own(dir, target) {
+fn check_target(dir: &Path, target: &Path, overwrite: bool) -> Result<(), CopyError> {
+    if is_server_file(dir, target) {
         return Err(CopyError::Own { path: target.to_owned() });
     }
     if target.is_dir() || (!overwrite && target.symlink_metadata().is_ok()) {
         return Err(CopyError::Exists { path: target.to_owned() });
     }
-    let beside = ["-wal", "-journal"].map(|ending| header::beside(target, ending));
+    let beside = ["-wal", "-journal"].map(|ending| header::with_suffix(target, ending));
     match beside.into_iter().find(|path| path.exists()) {
         Some(path) => Err(CopyError::Beside { path }),
         None => Ok(()),
     }
 }
 
-/// A name that the server uses in its directory.
-fn is_own(dir: &Path, target: &Path) -> bool {
+/// Whether the target is a name that the server uses in its data directory.
+fn is_server_file(dir: &Path, target: &Path) -> bool {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("rota.") && is_same(dir, directory_of(target))
+    name.starts_with("rota.") && is_same_file(dir, directory_of(target))
 }
 
-/// What should be left on the server's disk after the copy, for the log that grows meanwhile.
+/// Bytes to leave free on the server's disk, because its write-ahead log grows during the copy.
 const HEADROOM: u64 = 64 << 20;
 
 fn headroom(dir: &Path, target: &Path) -> u64 {
@@ -86,33 +93,34 @@ fn headroom(dir: &Path, target: &Path) -> u64 {
     if device(dir) == device(directory_of(target)) { HEADROOM } else { 0 }
 }
 
-/// Jobs are nobody's business who could not read them before.
-fn same_permissions(database: &Path, partial: &Partial) -> Result<(), CopyError> {
+/// Gives the copy the permissions of the database, so that nobody else can read the jobs.
+fn same_permissions(database: &Path, partial: &PartialFile) -> Result<(), CopyError> {
     let failed = |error: std::io::Error| CopyError::failed(partial.path(), error);
     let permissions = fs::metadata(database).map_err(failed)?.permissions();
     partial.file().set_permissions(permissions).map_err(failed)
 }
 
-/// Ends a copy before it ends the server's room.
-struct LogWatch {
+/// Aborts a copy before the server's growing write-ahead log fills the disk.
+struct WalGuard {
     dir: PathBuf,
-    log: PathBuf,
+    wal: PathBuf,
     bytes: u64,
 }
 
-/// The log may grow by this much whatever is left, since a full disk must not prevent a backup.
+/// Bytes that the log may grow however little space is left: a backup must be possible even when
+/// the disk is nearly full.
 const GROWTH_ALLOWED: u64 = 4 << 20;
 
-impl LogWatch {
+impl WalGuard {
     fn begin(dir: &Path) -> Self {
-        let log = dir.join("rota.db-wal");
-        Self { dir: dir.to_owned(), bytes: len(&log), log }
+        let wal = dir.join("rota.db-wal");
+        Self { dir: dir.to_owned(), bytes: len(&wal), wal }
     }
 
-    fn look(&self) -> Result<(), CopyError> {
-        let grown = len(&self.log).saturating_sub(self.bytes);
-        let is_crowded = || disk::free_bytes(&self.dir).is_some_and(|free| free < HEADROOM / 2);
-        if grown > GROWTH_ALLOWED && is_crowded() {
+    fn check(&self) -> Result<(), CopyError> {
+        let grown = len(&self.wal).saturating_sub(self.bytes);
+        let is_low = || disk::free_bytes(&self.dir).is_some_and(|free| free < HEADROOM / 2);
+        if grown > GROWTH_ALLOWED && is_low() {
             return Err(CopyError::Crowded { dir: self.dir.clone() });
         }
         Ok(())

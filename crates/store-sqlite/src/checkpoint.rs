@@ -1,73 +1,74 @@
-//! Moving what was committed from the log into the file proper.
+//! Checkpoints: copying committed pages from SQLite's write-ahead log (WAL) into the database file.
 
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, Row};
 
-use crate::fault::Fault;
-use crate::pragma::PATIENCE;
+use crate::internal_error::InternalError;
+use crate::pragma::BUSY_TIMEOUT;
 
-/// How many pages the log holds under load, about.
-const USUAL_PAGES: u64 = 4096;
-const FEWEST_PAGES: u64 = 64;
+/// Target length of the WAL under load.
+const MAX_PAGES: u64 = 4096;
+const MIN_PAGES: u64 = 64;
 
-/// The bound on the log. Moving it must be possible in the space that is kept in reserve.
-pub(crate) fn bound(reserve_bytes: u64, page_bytes: u64) -> u64 {
+/// Target length of the WAL in pages. Half of the reserve must be enough to checkpoint all of it.
+pub(crate) fn page_limit(reserve_bytes: u64, page_bytes: u64) -> u64 {
     match reserve_bytes {
-        0 => USUAL_PAGES,
-        bytes => (bytes / 2 / page_bytes).clamp(FEWEST_PAGES, USUAL_PAGES),
+        0 => MAX_PAGES,
+        bytes => (bytes / 2 / page_bytes).clamp(MIN_PAGES, MAX_PAGES),
     }
 }
 
-/// Below this an idle moment is not worth two fsyncs.
-const WORTH_PAGES: u64 = 256;
+/// An idle checkpoint costs two fsyncs, which is not worth it for fewer pages.
+const MIN_IDLE_PAGES: u64 = 256;
 
-/// How long the log is, and how much of it is in the file already.
+/// Length of the WAL, and how much of it is in the database file already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Log {
+pub(crate) struct Wal {
     pub pages: u64,
-    pub moved: u64,
+    pub checkpointed: u64,
 }
 
-impl Log {
-    pub fn is_worth_moving(self) -> bool {
-        self.pages - self.moved >= WORTH_PAGES
+impl Wal {
+    pub fn is_worth_checkpointing(self) -> bool {
+        self.pages - self.checkpointed >= MIN_IDLE_PAGES
     }
 }
 
-pub(crate) fn log(conn: &Connection) -> Result<Log, Fault> {
+pub(crate) fn wal_state(conn: &Connection) -> Result<Wal, InternalError> {
     let pages = |row: &Row<'_>, column| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
-    let counted = conn
+    let state = conn
         .prepare_cached("PRAGMA wal_checkpoint(NOOP)")?
-        .query_row([], |row| Ok(Log { pages: pages(row, 1)?, moved: pages(row, 2)? }));
-    match counted {
-        Err(error) if is_full(&error) => Ok(Log::default()),
-        counted => Ok(counted?),
+        .query_row([], |row| Ok(Wal { pages: pages(row, 1)?, checkpointed: pages(row, 2)? }));
+    match state {
+        Err(error) if is_full(&error) => Ok(Wal::default()),
+        state => Ok(state?),
     }
 }
 
-/// Moves what there is, without waiting for readers.
-pub(crate) fn now(conn: &Connection) -> Result<(), Fault> {
+/// Checkpoints as much as possible without waiting for readers.
+pub(crate) fn passive(conn: &Connection) -> Result<(), InternalError> {
     run(conn, "PRAGMA wal_checkpoint(PASSIVE)")
 }
 
-/// Our own readers are gone sooner. A backup is not, and nobody should wait for it.
-const PATIENCE_WITH_READERS: Duration = Duration::from_millis(250);
+/// How long a truncation waits for readers. The server's own readers finish sooner; a backup does
+/// not, and must not block the server.
+const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Moves everything and empties the log, unless a reader is in the way.
-pub(crate) fn and_truncate(conn: &Connection) -> Result<(), Fault> {
-    conn.busy_timeout(PATIENCE_WITH_READERS)?;
+/// Checkpoints everything and truncates the WAL, unless a reader still uses it.
+pub(crate) fn truncate(conn: &Connection) -> Result<(), InternalError> {
+    conn.busy_timeout(TRUNCATE_TIMEOUT)?;
     let truncated = run(conn, "PRAGMA wal_checkpoint(TRUNCATE)");
-    conn.busy_timeout(PATIENCE)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
     truncated
 }
 
-/// On a full disk there may be no room to move anything to. That loses nothing: it is durable in
-/// the log, and the next start reads it there.
-fn run(conn: &Connection, pragma: &str) -> Result<(), Fault> {
+/// A full disk is not an error: the pages stay durable in the WAL, and the next start reads them
+/// there.
+fn run(conn: &Connection, pragma: &str) -> Result<(), InternalError> {
     match conn.prepare_cached(pragma)?.query_row([], |_| Ok(())) {
         Err(error) if is_full(&error) => Ok(()),
-        moved => Ok(moved?),
+        checkpointed => Ok(checkpointed?),
     }
 }
 

@@ -1,4 +1,4 @@
-//! One batch, one transaction.
+//! Committing a batch in one transaction, and classifying failures.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,42 +8,48 @@ use rota_store::{Batch, CommitError};
 use rusqlite::{Connection, ErrorCode};
 
 use crate::apply::Applier;
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 use crate::row::key;
 use crate::zones::OpenZones;
 use crate::{checkpoint, load};
 
-/// The zones are as the last batch left them, or `None` when they have to be read.
+/// Commits a batch. `zones` are the open zones after the previous batch, or `None` if they must be
+/// read from the database; a failed commit resets them to `None`.
 pub(crate) fn commit(
     conn: &Connection,
     path: &Path,
     zones: &mut Option<OpenZones>,
     batch: &Batch,
 ) -> Result<(), CommitError> {
-    // What fails leaves them as they were in the database, not as they are in memory.
-    let known = zones.take();
-    let written = write(conn, known, batch).map_err(|fault| settle(conn, path, batch, fault))?;
-    *zones = Some(written);
+    // If the batch fails, the zones in memory no longer match the database.
+    let before = zones.take();
+    let after = write(conn, before, batch).map_err(|error| roll_back(conn, path, batch, error))?;
+    *zones = Some(after);
     Ok(())
 }
 
-fn write(conn: &Connection, zones: Option<OpenZones>, batch: &Batch) -> Result<OpenZones, Fault> {
+fn write(
+    conn: &Connection,
+    zones: Option<OpenZones>,
+    batch: &Batch,
+) -> Result<OpenZones, InternalError> {
     run(conn, "BEGIN IMMEDIATE")?;
     let mut zones = match zones {
         Some(zones) => zones,
         None => OpenZones::read(conn, load::meta(conn)?.next_seq)?,
     };
-    follow(conn, batch)?;
+    advance_meta(conn, batch)?;
     let mut applier = Applier::new(conn, &mut zones, batch.number)?;
     applier.apply_all(&batch.mutations)?;
     drop(applier);
-    zones.open(conn, key(batch.next_seq))?;
+    zones.advance(conn, key(batch.next_seq))?;
     run(conn, "COMMIT")?;
     Ok(zones)
 }
 
-/// Refuses a batch that does not follow the last one.
-fn follow(conn: &Connection, batch: &Batch) -> Result<(), Fault> {
+/// Stores the batch's number, time and next sequence number. Rejects a batch that does not follow
+/// the last one.
+fn advance_meta(conn: &Connection, batch: &Batch) -> Result<(), InternalError> {
     let previous = batch.number.wrapping_sub(1) as i64;
     let changed = conn
         .prepare_cached("UPDATE meta SET number = ?1, now = ?2, next_seq = ?3 WHERE number = ?4")?
@@ -52,43 +58,44 @@ fn follow(conn: &Connection, batch: &Batch) -> Result<(), Fault> {
         return Ok(());
     }
     let last = load::meta(conn)?.number;
-    Err(Fault::Refused(format!("batch {} does not follow batch {last}", batch.number)))
+    Err(InternalError::Rejected(format!("batch {} does not follow batch {last}", batch.number)))
 }
 
-/// Undoes what was begun, and finds out whether that went well.
-fn settle(conn: &Connection, path: &Path, batch: &Batch, fault: Fault) -> CommitError {
-    let fatal = |why: &str| CommitError::Fatal(format!("batch {}: {fault}{why}", batch.number));
+/// Rolls back a failed batch. Returns `Full` only if it is certain that nothing was written.
+fn roll_back(conn: &Connection, path: &Path, batch: &Batch, error: InternalError) -> CommitError {
+    let fatal = |why: &str| CommitError::Fatal(format!("batch {}: {error}{why}", batch.number));
     if !conn.is_autocommit() && run(conn, "ROLLBACK").is_err() && !conn.is_autocommit() {
         return fatal("; it could not be rolled back");
     }
-    if !is_for_want_of_space(&fault, path) {
+    if !is_disk_full(&error, path) {
         return fatal("");
     }
     let clean = load::meta(conn).is_ok_and(|meta| meta.number == batch.number.wrapping_sub(1));
     if !clean {
         return fatal("; it is unknown whether it was written");
     }
-    // What the log holds may fit into the file, and then the log starts over in its own space.
-    let _ = checkpoint::now(conn);
-    CommitError::Full(fault.to_string())
+    // If the WAL can be checkpointed, the next commits reuse its space.
+    let _ = checkpoint::passive(conn);
+    CommitError::Full(error.to_string())
 }
 
-/// SQLite reports a full disk by itself, except where it could not enlarge its shared memory or
-/// met a quota: then only the operating system can tell.
-fn is_for_want_of_space(fault: &Fault, path: &Path) -> bool {
-    match fault.code() {
+/// SQLite reports a full disk, except when it fails to grow its shared memory or hits a quota. In
+/// those cases, a test write shows whether the disk is full.
+fn is_disk_full(error: &InternalError, path: &Path) -> bool {
+    match error.code() {
         Some(ErrorCode::DiskFull) => true,
-        Some(ErrorCode::SystemIoFailure) => failed_before_writing(fault) && is_full(path),
+        Some(ErrorCode::SystemIoFailure) => failed_before_writing(error) && probe_is_full(path),
         _ => false,
     }
 }
 
-/// After a failed fsync, and only then, a commit may have reached the disk all the same.
-fn failed_before_writing(fault: &Fault) -> bool {
+/// Whether the I/O error happened before the commit. After a failed fsync, by contrast, the commit
+/// may have reached the disk.
+fn failed_before_writing(error: &InternalError) -> bool {
     use rusqlite::ffi::{
         SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SHMOPEN, SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE,
     };
-    let Fault::Sqlite(error) = fault else {
+    let InternalError::Sqlite(error) = error else {
         return false;
     };
     error.sqlite_error().is_some_and(|error| {
@@ -97,7 +104,7 @@ fn failed_before_writing(fault: &Fault) -> bool {
     })
 }
 
-fn is_full(path: &Path) -> bool {
+fn probe_is_full(path: &Path) -> bool {
     let probe = path.with_extension("probe");
     let written = File::create(&probe).and_then(|mut file| {
         file.write_all(&[1; 64 << 10])?;
@@ -109,7 +116,7 @@ fn is_full(path: &Path) -> bool {
     })
 }
 
-fn run(conn: &Connection, sql: &str) -> Result<(), Fault> {
+fn run(conn: &Connection, sql: &str) -> Result<(), InternalError> {
     conn.prepare_cached(sql)?.execute([])?;
     Ok(())
 }

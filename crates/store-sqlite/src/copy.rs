@@ -1,8 +1,8 @@
-//! Copying a snapshot, page by page.
+//! Copying a snapshot to a file, page by page.
 //!
-//! The pages are read inside the snapshot's one read transaction, so the copy is of one moment
-//! and never starts over, however much a server writes. Not `VACUUM INTO`, which would rebuild
-//! every tree and so hold the server's log open several times as long.
+//! All pages are read in the snapshot's read transaction, so the copy is consistent and never
+//! restarts, however much a server writes. `VACUUM INTO` would rebuild every B-tree and keep the
+//! server's write-ahead log from restarting for several times as long.
 
 use std::fs::File;
 use std::io;
@@ -11,11 +11,11 @@ use std::path::Path;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use crate::fault::Fault;
-use crate::header::Ways;
+use crate::header::JournalMode;
+use crate::internal_error::InternalError;
 use crate::{CopyError, Snapshot};
 
-/// What a copy is doing.
+/// Progress of a copy, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     Copying { done: u64, total: u64 },
@@ -23,20 +23,21 @@ pub enum Stage {
 }
 
 const PAGES_PER_STEP: i32 = 512;
-/// Forced to the disk this often, so that a server's next commit on the same disk does not have to
-/// wait until gigabytes have been written.
+/// The copy is synced this often. Otherwise a server's next commit on the same disk could have to
+/// wait for gigabytes to be written.
 const BYTES_PER_SYNC: u64 = 32 << 20;
 
-/// Copies into an empty file, which is open here as `file` too, and forces it to the disk.
-/// `watch` is told after every step how far it is, and can end it.
+/// Copies the snapshot to the empty file `to`, which is already open as `file`, and syncs it.
+/// `progress` is called after every step with the bytes copied and the total; an error from it
+/// aborts the copy.
 pub(crate) fn copy(
     from: &Snapshot,
     to: &Path,
     file: &File,
-    ways: Ways,
-    watch: &mut dyn FnMut(u64, u64) -> Result<(), CopyError>,
+    journal_mode: JournalMode,
+    progress: &mut dyn FnMut(u64, u64) -> Result<(), CopyError>,
 ) -> Result<(), CopyError> {
-    let failed = |error: rusqlite::Error| CopyError::failed(to, Fault::from(error));
+    let failed = |error: rusqlite::Error| CopyError::failed(to, InternalError::from(error));
     let write_failed = |error: io::Error| CopyError::failed(to, error);
     let mut target = open(to).map_err(failed)?;
     let backup = Backup::new(from.conn(), &mut target).map_err(failed)?;
@@ -48,11 +49,11 @@ pub(crate) fn copy(
         let pages = backup.progress();
         let bytes = |pages: i32| u64::from(pages.max(0).unsigned_abs()) * u64::from(page);
         let done = bytes(pages.pagecount - pages.remaining);
-        watch(done, bytes(pages.pagecount))?;
+        progress(done, bytes(pages.pagecount))?;
         match step {
             StepResult::Done => break,
             StepResult::More => {}
-            // The snapshot is held and the target is ours alone.
+            // Cannot happen: the snapshot holds its lock, and nobody else uses the target.
             _ => return Err(CopyError::failed(to, "the database is locked")),
         }
         if done - synced >= BYTES_PER_SYNC {
@@ -62,13 +63,13 @@ pub(crate) fn copy(
     }
     drop(backup);
     target.close().map_err(|(_, error)| failed(error))?;
-    ways.write(file).and_then(|()| file.sync_all()).map_err(write_failed)
+    journal_mode.write(file).and_then(|()| file.sync_all()).map_err(write_failed)
 }
 
 fn open(to: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let target = Connection::open_with_flags(to, flags)?;
-    // A copy that is cut short is thrown away; one that is complete is forced to the disk below.
+    // An incomplete copy is discarded, and `copy` syncs a complete one.
     target.pragma_update(None, "journal_mode", "off")?;
     target.pragma_update(None, "synchronous", "off")?;
     Ok(target)

@@ -1,3 +1,5 @@
+//! The errors of a backup or a restore.
+
 use std::path::{Path, PathBuf};
 
 use crate::OpenError;
@@ -5,7 +7,7 @@ use crate::check::Damage;
 
 const MIB: u64 = 1 << 20;
 
-/// A backup was not made, or not restored. What was there before is as it was.
+/// A backup or a restore failed, and nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     #[error(transparent)]
@@ -14,7 +16,7 @@ pub enum CopyError {
     Exists { path: PathBuf },
     #[error("{} is a file of the data directory itself", path.display())]
     Own { path: PathBuf },
-    /// SQLite would take it for a part of the new file.
+    /// A `-wal` or `-journal` file with the name of the target, which SQLite would apply to the copy.
     #[error("{} lies beside it and belongs to another database", path.display())]
     Beside { path: PathBuf },
     #[error("{} is being written by another process", path.display())]
@@ -36,7 +38,7 @@ impl CopyError {
         Self::Failed { path: path.to_owned(), what: "written", cause: cause.to_string() }
     }
 
-    pub(crate) fn not_set_aside(path: &Path, cause: &std::io::Error) -> Self {
+    pub(crate) fn not_moved_away(path: &Path, cause: &std::io::Error) -> Self {
         Self::Failed { path: path.to_owned(), what: "set aside", cause: cause.to_string() }
     }
 }

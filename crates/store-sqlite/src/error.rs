@@ -1,6 +1,8 @@
+//! The errors of opening a data directory.
+
 use std::path::{Path, PathBuf};
 
-/// The data directory cannot be used. Nothing in it was changed, unless it was found to be empty.
+/// The data directory cannot be used. An existing database was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("the data directory {} is in use by another server{}; stop it, or choose another directory", dir.display(), with_pid(*pid))]

@@ -1,4 +1,5 @@
-//! A look at the file without SQLite, which would create files next to it and recover its log.
+//! Reading and writing the header of a database file without SQLite, which would create files next
+//! to it and recover its write-ahead log.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,36 +9,38 @@ use std::path::{Path, PathBuf};
 use crate::OpenError;
 use crate::migrate::{APPLICATION_ID, FORMAT};
 
+/// What is stored under the name of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
-    /// No file, or an empty one.
+pub(crate) enum FileKind {
+    /// No file, an empty one, or one whose creation was interrupted.
     New,
-    /// A database that is, as far as its header tells, ours.
-    Ours,
+    /// A Rota database, according to its header.
+    Rota,
 }
 
 const HEADER_LEN: usize = 100;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-const WAYS_AT: u64 = 18;
-const USER_VERSION_AT: usize = 60;
-const APPLICATION_ID_AT: usize = 68;
+/// Offsets in the header, see <https://www.sqlite.org/fileformat.html>.
+const JOURNAL_MODE_OFFSET: u64 = 18;
+const USER_VERSION_OFFSET: usize = 60;
+const APPLICATION_ID_OFFSET: usize = 68;
 
-/// How a database is written and read.
+/// The journal mode recorded in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ways {
-    /// By itself, so that it can be read where no file can be made beside it.
-    Alone = 1,
-    /// With a write-ahead log, as a server leaves it.
-    WithLog = 2,
+pub(crate) enum JournalMode {
+    /// No write-ahead log, so the file can be read from read-only media.
+    Rollback = 1,
+    /// Write-ahead log, as a server uses it.
+    Wal = 2,
 }
 
-impl Ways {
+impl JournalMode {
     pub(crate) fn write(self, file: &File) -> io::Result<()> {
-        file.write_all_at(&[self as u8; 2], WAYS_AT)
+        file.write_all_at(&[self as u8; 2], JOURNAL_MODE_OFFSET)
     }
 }
 
-pub(crate) fn look(path: &Path) -> Result<Look, OpenError> {
+pub(crate) fn file_kind(path: &Path) -> Result<FileKind, OpenError> {
     let len = match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
             return Err(OpenError::unusable(path, "it is not a file"));
@@ -47,11 +50,11 @@ pub(crate) fn look(path: &Path) -> Result<Look, OpenError> {
         Err(error) => return Err(OpenError::unusable(path, error)),
     };
     if len == 0 || was_being_created(path) {
-        return Ok(Look::New);
+        return Ok(FileKind::New);
     }
     let mut header = [0; HEADER_LEN];
     match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {
-        Ok(()) => check_header(path, &header).map(|()| Look::Ours),
+        Ok(()) => check_header(path, &header).map(|()| FileKind::Rota),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             Err(OpenError::corrupt(path, format!("it is only {len} bytes long")))
         }
@@ -74,22 +77,22 @@ fn check_header(path: &Path, header: &[u8; HEADER_LEN]) -> Result<(), OpenError>
     if !header.starts_with(MAGIC) {
         return Err(OpenError::corrupt(path, "it is not an SQLite database"));
     }
-    check(path, number_at(header, APPLICATION_ID_AT), number_at(header, USER_VERSION_AT))
+    check(path, number_at(header, APPLICATION_ID_OFFSET), number_at(header, USER_VERSION_OFFSET))
 }
 
-/// The base of a new file is written with a rollback journal. One that is left over means that
-/// the creation was cut short, and SQLite undoes it.
+/// A new file is created with a rollback journal. If one is left, the creation was interrupted, and
+/// SQLite will undo it.
 fn was_being_created(path: &Path) -> bool {
-    fs::metadata(beside(path, "-journal")).is_ok_and(|m| m.len() > 0)
+    fs::metadata(with_suffix(path, "-journal")).is_ok_and(|m| m.len() > 0)
 }
 
-/// The name of a file that SQLite, or Rota, keeps beside a database.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+/// The path of a file next to the database, such as `rota.db-wal`.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(ending);
+    name.push(suffix);
     name.into()
 }
 
-fn number_at(header: &[u8; HEADER_LEN], at: usize) -> u32 {
-    u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+fn number_at(header: &[u8; HEADER_LEN], offset: usize) -> u32 {
+    u32::from_be_bytes([0, 1, 2, 3].map(|i| header[offset + i]))
 }

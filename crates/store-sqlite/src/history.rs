@@ -1,4 +1,4 @@
-//! Statistics of one queue.
+//! Reading the statistics of one queue.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use rota_model::Millis;
 use rota_store::{HistoryRow, Period};
 use rusqlite::Connection;
 
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 use crate::row;
 
 pub(crate) fn range(
@@ -15,7 +15,7 @@ pub(crate) fn range(
     queue: &str,
     since: Millis,
     until: Millis,
-) -> Result<Vec<HistoryRow>, Fault> {
+) -> Result<Vec<HistoryRow>, InternalError> {
     let name: Arc<str> = queue.into();
     conn.prepare_cached(
         "SELECT at, data FROM history \

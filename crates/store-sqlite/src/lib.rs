@@ -1,48 +1,49 @@
-//! The embedded store: one SQLite file in a data directory of its own.
+//! The embedded store: one SQLite file in its own data directory.
 //!
-//! `rota.db` holds everything, `rota.lock` keeps a second server out, and `rota.reserve` is space
-//! that can be given back when the disk is full.
+//! `rota.db` is the database, `rota.lock` ensures that only one server uses the directory, and
+//! `rota.reserve` is disk space that is freed when the disk is full.
 
 mod apply;
 mod backup;
 pub mod check;
 mod checkpoint;
+mod checkpointer;
 mod commit;
 mod copy;
 mod copy_error;
+mod directory_status;
 mod disk;
 mod error;
-mod fault;
+mod file_owner;
 mod header;
 mod history;
+mod internal_error;
 mod list;
 mod load;
 mod load_live;
 mod lock;
+mod lookup;
 mod migrate;
-mod mover;
 mod open;
 mod options;
 mod overdue;
-mod owner;
-mod partial;
-mod place;
+mod partial_file;
+mod paths;
 mod pragma;
-mod read;
 mod reader;
+mod replace_database;
 mod reserve;
 mod restore;
 mod row;
-mod set_aside;
 mod snapshot;
 mod store;
-mod survey;
 mod usage;
 mod zones;
 
 pub use backup::{Copied, backup};
 pub use copy::Stage;
 pub use copy_error::CopyError;
+pub use directory_status::{DirectoryStatus, Server, directory_status};
 pub use error::OpenError;
 pub use options::Options;
 pub use reader::SqliteReader;
@@ -50,4 +51,3 @@ pub use restore::{Restored, restore};
 pub use rota_model::Durability;
 pub use snapshot::{FORMAT, Snapshot};
 pub use store::SqliteStore;
-pub use survey::{Server, Survey, survey};

@@ -1,20 +1,20 @@
-//! What a start reads: one sequential pass over each table.
+//! Loading the stored state at startup, in one sequential pass over each table.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use rota_model::{ClassId, IdKey, Millis};
-use rota_store::{Counts, HistoryRow, Kind, Loaded, Period, Sink};
+use rota_store::{Counts, HistoryRow, Loaded, Period, RowKind, Sink};
 use rusqlite::{Connection, Row};
 
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 use crate::{load_live, migrate, row};
 
 pub(crate) fn load(
     conn: &mut Connection,
     path: &Path,
     sink: &mut dyn Sink,
-) -> Result<Loaded, Fault> {
+) -> Result<Loaded, InternalError> {
     let tx = conn.transaction()?;
     let loaded = meta(&tx)?;
     classes(&tx, sink)?;
@@ -26,22 +26,23 @@ pub(crate) fn load(
     Ok(loaded)
 }
 
-pub(crate) fn meta(conn: &Connection) -> Result<Loaded, Fault> {
+pub(crate) fn meta(conn: &Connection) -> Result<Loaded, InternalError> {
     read_meta(conn, "SELECT number, now, next_seq, id_key FROM meta")
 }
 
-/// Of a file in this format, which may be older than ours: such a file is looked at, not used.
-pub(crate) fn meta_of(conn: &Connection, format: u32) -> Result<Loaded, Fault> {
+/// Reads `meta` from a file of an older format, such as a backup that is being checked.
+pub(crate) fn meta_of(conn: &Connection, format: u32) -> Result<Loaded, InternalError> {
     if format >= migrate::SEALED_IDS {
         return meta(conn);
     }
     read_meta(conn, "SELECT number, now, next_seq, 0 FROM meta")
 }
 
-fn read_meta(conn: &Connection, sql: &str) -> Result<Loaded, Fault> {
+fn read_meta(conn: &Connection, sql: &str) -> Result<Loaded, InternalError> {
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
-    let row = rows.next()?.ok_or_else(|| Fault::Damaged("the table meta is empty".into()))?;
+    let row =
+        rows.next()?.ok_or_else(|| InternalError::Corrupt("the table meta is empty".into()))?;
     Ok(Loaded {
         number: row.get::<_, i64>(0)? as u64,
         now: Millis(row.get(1)?),
@@ -50,7 +51,7 @@ fn read_meta(conn: &Connection, sql: &str) -> Result<Loaded, Fault> {
     })
 }
 
-fn classes(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
+fn classes(conn: &Connection, sink: &mut dyn Sink) -> Result<(), InternalError> {
     let mut statement = conn.prepare_cached(
         "SELECT id, json, completed, cancelled, dead_letter, discarded, expired \
          FROM classes LEFT JOIN counts ON class = id ORDER BY id",
@@ -59,14 +60,15 @@ fn classes(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
     while let Some(row) = rows.next()? {
         let id = ClassId(row.get(0)?);
         let json = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
-        let class = serde_json::from_str(json)
-            .map_err(|error| Fault::Damaged(format!("class {} cannot be read: {error}", id.0)))?;
+        let class = serde_json::from_str(json).map_err(|error| {
+            InternalError::Corrupt(format!("class {} cannot be read: {error}", id.0))
+        })?;
         sink.class(id, class, counts(row)?);
     }
     Ok(())
 }
 
-fn counts(row: &Row<'_>) -> Result<Counts, Fault> {
+fn counts(row: &Row<'_>) -> Result<Counts, InternalError> {
     let mut counts = Counts::default();
     for (i, count) in counts.0.iter_mut().enumerate() {
         *count = row.get::<_, Option<i64>>(2 + i)?.unwrap_or(0) as u64;
@@ -74,20 +76,24 @@ fn counts(row: &Row<'_>) -> Result<Counts, Fault> {
     Ok(counts)
 }
 
-fn named(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
+fn named(conn: &Connection, sink: &mut dyn Sink) -> Result<(), InternalError> {
     let mut statement = conn.prepare_cached("SELECT kind, name, json FROM named")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let code = row.get(0)?;
-        let kind = Kind::from_code(code)
-            .ok_or_else(|| Fault::Damaged(format!("a named thing has the kind {code}")))?;
+        let kind = RowKind::from_code(code)
+            .ok_or_else(|| InternalError::Corrupt(format!("a named thing has the kind {code}")))?;
         let name: Arc<str> = row.get(1)?;
         sink.named(kind, name, row::bytes(row, 2)?);
     }
     Ok(())
 }
 
-fn recent_history(conn: &Connection, now: Millis, sink: &mut dyn Sink) -> Result<(), Fault> {
+fn recent_history(
+    conn: &Connection,
+    now: Millis,
+    sink: &mut dyn Sink,
+) -> Result<(), InternalError> {
     let mut statement =
         conn.prepare_cached("SELECT queue, at, data FROM history WHERE period = ?1 AND at >= ?2")?;
     let mut rows = statement.query((Period::Minute.code(), Period::first_read(now).0))?;
@@ -102,7 +108,7 @@ fn recent_history(conn: &Connection, now: Millis, sink: &mut dyn Sink) -> Result
     Ok(())
 }
 
-fn journal(conn: &Connection, sink: &mut dyn Sink) -> Result<(), Fault> {
+fn journal(conn: &Connection, sink: &mut dyn Sink) -> Result<(), InternalError> {
     let mut statement = conn.prepare_cached("SELECT number, data FROM journal ORDER BY number")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

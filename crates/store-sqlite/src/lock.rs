@@ -1,4 +1,4 @@
-//! One server per data directory.
+//! The lock that ensures that at most one server uses a data directory.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::OpenError;
 
-/// Held as long as the file is open; the operating system lets go of it when the process ends.
+/// Held as long as the file is open. The operating system releases it when the process ends.
 pub(crate) struct DirLock {
     _file: File,
 }
@@ -23,20 +23,21 @@ impl DirLock {
             .truncate(false)
             .open(&path)
             .map_err(unusable)?;
-        match try_for_a_moment(&file) {
+        match lock_with_retries(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(OpenError::Locked { dir: dir.to_owned(), pid: read_pid(&mut file) });
             }
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
         }
-        note_pid(&mut file);
+        write_pid(&mut file);
         Ok(Self { _file: file })
     }
 }
 
-/// Whoever looks whether a server is running holds the lock for an instant.
-fn try_for_a_moment(file: &File) -> Result<(), TryLockError> {
+/// Retries for 50 ms, because [`directory_status`](crate::directory_status) also takes the lock,
+/// for an instant.
+fn lock_with_retries(file: &File) -> Result<(), TryLockError> {
     for _ in 0..TRIES {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
@@ -55,7 +56,8 @@ pub(crate) fn read_pid(file: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// Only there for the other server's message, and on a full disk there may be no room for it.
-fn note_pid(file: &mut File) {
+/// The pid is only used in the error message of a second server, so errors are ignored: on a full
+/// disk there may be no room for it.
+fn write_pid(file: &mut File) {
     let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
 }

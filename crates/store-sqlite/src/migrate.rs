@@ -1,14 +1,14 @@
-//! The file's format, one step at a time.
+//! Creating the schema, and migrating older formats step by step.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 use crate::zones;
 
-/// "Rota", so that `file` and we ourselves can tell the file from any other SQLite database.
+/// "Rota" in ASCII. Identifies the file as a Rota database, also to the `file` command.
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
 
-/// Step n leads from format n - 1 to format n; a published step is never changed.
+/// Step n migrates format n - 1 to format n. Released steps are never changed.
 const STEPS: [&str; 8] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
@@ -22,35 +22,35 @@ const STEPS: [&str; 8] = [
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;
 
-/// Since this format, ids hold numbers and retention has its list.
+/// The first format whose job ids contain sealed sequence numbers, and with the table `purge`.
 pub(crate) const SEALED_IDS: u32 = 3;
 
-/// Since this format, living jobs tell their size and there is a journal.
+/// The first format with the size of the body in `live`, and with the table `journal`.
 pub(crate) const LIMITS: u32 = 4;
 
-/// Since this format, zones tell where the jobs of a class are.
+/// The first format with the table `zones`.
 pub(crate) const ZONES: u32 = 5;
 
-/// Since this format, active jobs name the pool that they were fetched for.
+/// The first format with the pool of active jobs in `live`.
 pub(crate) const POOLS: u32 = 6;
 
-/// Since this format, what tenants used is kept.
+/// The first format with the table `usage`.
 pub(crate) const USAGE: u32 = 8;
 
-pub(crate) fn is_empty(conn: &Connection) -> Result<bool, Fault> {
+pub(crate) fn is_empty(conn: &Connection) -> Result<bool, InternalError> {
     Ok(!conn.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?)
 }
 
-pub(crate) fn application(conn: &Connection) -> Result<u32, Fault> {
+pub(crate) fn application(conn: &Connection) -> Result<u32, InternalError> {
     Ok(conn.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0))? as u32)
 }
 
-pub(crate) fn format(conn: &Connection) -> Result<u32, Fault> {
+pub(crate) fn format(conn: &Connection) -> Result<u32, InternalError> {
     Ok(conn.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-/// Brings the file from the given format to ours: all steps, or none.
-pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), Fault> {
+/// Migrates the file from format `from` to the current one, in one transaction.
+pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), InternalError> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for step in STEPS.iter().skip(from as usize) {
         tx.execute_batch(step)?;
@@ -63,8 +63,8 @@ pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), Fault> {
     Ok(tx.commit()?)
 }
 
-/// A cheap look for what every later statement relies on.
-pub(crate) fn check_schema(conn: &Connection) -> Result<(), Fault> {
+/// Checks that all tables exist.
+pub(crate) fn check_schema(conn: &Connection) -> Result<(), InternalError> {
     const TABLES: [&str; 13] = [
         "meta", "jobs", "live", "done", "purge", "errors", "classes", "counts", "named", "history",
         "journal", "zones", "usage",
@@ -73,7 +73,7 @@ pub(crate) fn check_schema(conn: &Connection) -> Result<(), Fault> {
         conn.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
     for table in TABLES {
         if !statement.exists([table])? {
-            return Err(Fault::Damaged(format!("the table {table} is missing")));
+            return Err(InternalError::Corrupt(format!("the table {table} is missing")));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! From a directory to a connection that the store can rely on.
+//! Opening the connections of the store: writer, checkpointer and readers.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use crate::fault::Fault;
-use crate::header::{self, Look};
+use crate::checkpointer::Checkpointer;
+use crate::header::{self, FileKind};
+use crate::internal_error::InternalError;
 use crate::lock::DirLock;
-use crate::mover::Mover;
 use crate::{OpenError, Options, checkpoint, migrate, pragma};
 
 pub(crate) fn lock(dir: &Path) -> Result<DirLock, OpenError> {
@@ -17,58 +17,64 @@ pub(crate) fn lock(dir: &Path) -> Result<DirLock, OpenError> {
     DirLock::take(dir)
 }
 
-/// The caller holds the lock.
+/// Opens, creates or migrates the database. The caller holds the lock.
 pub(crate) fn writer(path: &Path, options: Options) -> Result<Connection, OpenError> {
-    let look = header::look(path)?;
-    let at_open = |fault: Fault| fault.at_open(path);
-    let mut conn = pragma::connect(path).map_err(at_open)?;
-    if pragma::is_read_only(&conn).map_err(at_open)? {
+    let kind = header::file_kind(path)?;
+    let open_error = |error: InternalError| error.into_open_error(path);
+    let mut conn = pragma::connect(path).map_err(open_error)?;
+    if pragma::is_read_only(&conn).map_err(open_error)? {
         return Err(OpenError::unusable(path, "it is read-only"));
     }
-    if look == Look::New && migrate::is_empty(&conn).map_err(at_open)? {
-        create(&mut conn).map_err(at_open)?;
+    if kind == FileKind::New && migrate::is_empty(&conn).map_err(open_error)? {
+        create(&mut conn).map_err(open_error)?;
     } else {
-        bring_up_to_date(&mut conn, path)?;
+        upgrade(&mut conn, path)?;
     }
-    if !pragma::use_log(&conn).map_err(at_open)? {
+    if !pragma::enable_wal(&conn).map_err(open_error)? {
         let cause = "its file system does not support SQLite's write-ahead log";
         return Err(OpenError::unusable(path, cause));
     }
-    pragma::for_writing(&conn, options).map_err(at_open)?;
-    migrate::check_schema(&conn).map_err(at_open)?;
+    pragma::configure_writer(&conn, options).map_err(open_error)?;
+    migrate::check_schema(&conn).map_err(open_error)?;
     Ok(conn)
 }
 
-/// With a connection of its own, which writes nothing but moves what others have written.
-pub(crate) fn mover(path: &Path, file: Arc<File>, options: Options) -> Result<Mover, OpenError> {
-    let at_open = |fault: Fault| fault.at_open(path);
-    let conn = pragma::connect(path).map_err(at_open)?;
-    pragma::for_writing(&conn, options).map_err(at_open)?;
-    Mover::start(conn, file, pragma::log_bound(options))
+/// Starts the checkpointer with its own connection.
+pub(crate) fn checkpointer(
+    path: &Path,
+    file: Arc<File>,
+    options: Options,
+) -> Result<Checkpointer, OpenError> {
+    let open_error = |error: InternalError| error.into_open_error(path);
+    let conn = pragma::connect(path).map_err(open_error)?;
+    pragma::configure_writer(&conn, options).map_err(open_error)?;
+    Checkpointer::start(conn, file, pragma::wal_page_limit(options))
         .map_err(|error| OpenError::unusable(path, error))
 }
 
-pub(crate) fn reader(path: &Path) -> Result<Connection, Fault> {
+pub(crate) fn reader(path: &Path) -> Result<Connection, InternalError> {
     let conn = pragma::connect(path)?;
-    pragma::for_reading(&conn)?;
+    pragma::configure_reader(&conn)?;
     Ok(conn)
 }
 
-/// Not yet with a write-ahead log, so that the header tells the format from the first moment.
-fn create(conn: &mut Connection) -> Result<(), Fault> {
-    pragma::for_creation(conn)?;
+/// Creates the schema before the write-ahead log is enabled, so that the file's header has the
+/// format from the start.
+fn create(conn: &mut Connection) -> Result<(), InternalError> {
+    pragma::configure_creation(conn)?;
     migrate::migrate(conn, 0)
 }
 
-/// The header may be behind the log, so what it told is asked for again.
-fn bring_up_to_date(conn: &mut Connection, path: &Path) -> Result<(), OpenError> {
-    let at_open = |fault: Fault| fault.at_open(path);
-    let application = migrate::application(conn).map_err(at_open)?;
-    let found = migrate::format(conn).map_err(at_open)?;
+/// Checks the format and migrates older ones. The format is read through SQLite, because the file's
+/// header may be older than the write-ahead log.
+fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenError> {
+    let open_error = |error: InternalError| error.into_open_error(path);
+    let application = migrate::application(conn).map_err(open_error)?;
+    let found = migrate::format(conn).map_err(open_error)?;
     header::check(path, application, found)?;
     if found < migrate::FORMAT {
-        migrate::migrate(conn, found).map_err(at_open)?;
-        checkpoint::and_truncate(conn).map_err(at_open)?;
+        migrate::migrate(conn, found).map_err(open_error)?;
+        checkpoint::truncate(conn).map_err(open_error)?;
     }
     Ok(())
 }

@@ -1,11 +1,14 @@
+//! The options of the embedded store.
+
 use rota_model::Durability;
 
+/// The options of a [`SqliteStore`](crate::SqliteStore).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     pub durability: Durability,
-    /// The size of the file that is deleted to make room when the disk is full; 0 keeps none.
-    /// It should hold the log, which grows to 32 MiB and more, or the room may not be enough to
-    /// move it.
+    /// Size of the reserve file that is deleted when the disk is full; 0 disables it. It should be
+    /// larger than the write-ahead log, which can exceed 32 MiB, so that the freed space is enough
+    /// for a checkpoint.
     pub reserve_bytes: u64,
 }
 

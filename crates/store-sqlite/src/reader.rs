@@ -1,3 +1,5 @@
+//! [`SqliteReader`], the read-only connection of the embedded store.
+
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{JobId, Millis, Overdue, Seq};
 use rota_store::{
@@ -5,11 +7,11 @@ use rota_store::{
 };
 use rusqlite::Connection;
 
-use crate::fault::Fault;
-use crate::{history, list, overdue, read, usage};
+use crate::internal_error::InternalError;
+use crate::{history, list, lookup, overdue, usage};
 
-/// The reading side of the embedded store. Each call sees one consistent state, and everything
-/// that was committed before it.
+/// A read-only connection to the embedded store. Each call is one read transaction, which sees every
+/// batch committed before it.
 pub struct SqliteReader {
     conn: Connection,
 }
@@ -19,36 +21,36 @@ impl SqliteReader {
         Self { conn }
     }
 
-    fn look<T>(
+    fn in_transaction<T>(
         &mut self,
-        look: impl FnOnce(&Connection) -> Result<T, Fault>,
+        read: impl FnOnce(&Connection) -> Result<T, InternalError>,
     ) -> Result<T, StoreError> {
-        let tx = self.conn.transaction().map_err(Fault::from)?;
-        let seen = look(&tx)?;
-        tx.commit().map_err(Fault::from)?;
-        Ok(seen)
+        let tx = self.conn.transaction().map_err(InternalError::from)?;
+        let result = read(&tx)?;
+        tx.commit().map_err(InternalError::from)?;
+        Ok(result)
     }
 }
 
 impl Reader for SqliteReader {
     async fn resolve(&mut self, ids: &[JobId]) -> Result<Vec<Option<Found>>, StoreError> {
-        self.look(|conn| read::resolve(conn, ids))
+        self.in_transaction(|conn| lookup::resolve(conn, ids))
     }
 
     async fn bodies(&mut self, seqs: &[Seq]) -> Result<Vec<Option<Body>>, StoreError> {
-        self.look(|conn| read::bodies(conn, seqs))
+        self.in_transaction(|conn| lookup::bodies(conn, seqs))
     }
 
     async fn records(&mut self, seqs: &[Seq]) -> Result<Vec<Option<Record>>, StoreError> {
-        self.look(|conn| read::records(conn, seqs))
+        self.in_transaction(|conn| lookup::records(conn, seqs))
     }
 
     async fn list(&mut self, query: &ListQuery) -> Result<ListPage, StoreError> {
-        self.look(|conn| list::list(conn, query))
+        self.in_transaction(|conn| list::list(conn, query))
     }
 
     async fn overdue(&mut self, now: Millis, limit: usize) -> Result<Overdue, StoreError> {
-        self.look(|conn| overdue::overdue(conn, now, limit))
+        self.in_transaction(|conn| overdue::overdue(conn, now, limit))
     }
 
     async fn history(
@@ -58,7 +60,7 @@ impl Reader for SqliteReader {
         since: Millis,
         until: Millis,
     ) -> Result<Vec<HistoryRow>, StoreError> {
-        self.look(|conn| history::range(conn, period, queue, since, until))
+        self.in_transaction(|conn| history::range(conn, period, queue, since, until))
     }
 
     async fn usage(
@@ -68,6 +70,6 @@ impl Reader for SqliteReader {
         since: Millis,
         until: Millis,
     ) -> Result<Vec<(Millis, Usage)>, StoreError> {
-        self.look(|conn| usage::range(conn, per, tenant, since, until))
+        self.in_transaction(|conn| usage::range(conn, per, tenant, since, until))
     }
 }

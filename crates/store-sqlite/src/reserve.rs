@@ -1,12 +1,12 @@
-//! Space that is kept so that it can be given back: on a full disk, acknowledging and purging
-//! must still be possible.
+//! The reserve file: disk space that is freed when the disk is full, so that jobs can still be
+//! acknowledged and purged.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::disk;
-use crate::place::directory_of;
+use crate::paths::directory_of;
 
 pub(crate) struct Reserve {
     path: PathBuf,
@@ -20,25 +20,25 @@ impl Reserve {
         Self { path: dir.join("rota.reserve"), bytes }
     }
 
-    /// Whether all of it is there; a reserve of nothing always is.
-    pub(crate) fn is_there(&self) -> bool {
+    /// Whether the file has its full size on disk. Always true for a size of 0.
+    pub(crate) fn is_allocated(&self) -> bool {
         self.bytes == 0 || fs::metadata(&self.path).is_ok_and(|m| allocated(&m) >= self.bytes)
     }
 
-    /// The room that there must be before it counts as room again.
+    /// Free bytes required to allocate the reserve.
     pub(crate) fn needed(&self) -> u64 {
         self.bytes + self.bytes / 4
     }
 
-    /// Gives the space back; false when there was none to give.
+    /// Deletes the file. Returns false if there was none.
     pub(crate) fn release(&self) -> bool {
         fs::remove_file(&self.path).is_ok()
     }
 
-    /// Takes the space again; false when the disk has no room for it and a little more. Without
-    /// the little more, what a full disk was given by releasing it would look like room.
+    /// Allocates the file again. Returns false if the disk does not have a quarter more than its size
+    /// free: otherwise, the space freed by `release` would itself look like enough.
     pub(crate) fn restore(&self) -> bool {
-        if self.is_there() {
+        if self.is_allocated() {
             return true;
         }
         let free = disk::free_bytes(directory_of(&self.path));
@@ -55,11 +55,11 @@ impl Reserve {
     fn fill(&self) -> io::Result<()> {
         let mut file = File::create(&self.path)?;
         if !allocate(&file, self.bytes)? {
-            let noise = noise();
+            let random = random_bytes();
             let mut left = self.bytes;
             while left > 0 {
                 let n = left.min(CHUNK as u64) as usize;
-                file.write_all(&noise[..n])?;
+                file.write_all(&random[..n])?;
                 left -= n as u64;
             }
         }
@@ -67,7 +67,7 @@ impl Reserve {
     }
 }
 
-/// Asks for blocks without writing them, which takes no time; false where that is not possible.
+/// Allocates blocks without writing them. Returns false if the file system does not support it.
 fn allocate(file: &File, bytes: u64) -> io::Result<bool> {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::Errno;
@@ -78,14 +78,14 @@ fn allocate(file: &File, bytes: u64) -> io::Result<bool> {
     }
 }
 
-/// A file system with compression would store zeros in no space at all.
-fn noise() -> Vec<u8> {
+/// Random, because a compressing file system would store zeros in no space.
+fn random_bytes() -> Vec<u8> {
     let mut bytes = vec![0; CHUNK];
     fastrand::fill(&mut bytes);
     bytes
 }
 
-/// The blocks behind the file, since a hole would reserve nothing.
+/// Bytes allocated on disk, which is less than the length for a sparse file.
 #[cfg(unix)]
 fn allocated(metadata: &fs::Metadata) -> u64 {
     use std::os::unix::fs::MetadataExt;

@@ -1,52 +1,53 @@
-//! A backup in the place of a data directory's database.
+//! Restoring a backup into a data directory.
 
 use std::path::{Path, PathBuf};
 
-use crate::backup::{Copied, examine};
+use crate::backup::{Copied, check_copy};
 use crate::copy::{self, Stage};
-use crate::header::Ways;
-use crate::partial::Partial;
-use crate::place::is_same;
-use crate::set_aside::Old;
-use crate::{CopyError, Snapshot, disk, open, owner};
+use crate::header::JournalMode;
+use crate::partial_file::PartialFile;
+use crate::paths::is_same_file;
+use crate::replace_database::OldDatabase;
+use crate::{CopyError, Snapshot, disk, file_owner, open};
 
+/// The result of a restore.
 #[derive(Debug, Clone)]
 pub struct Restored {
     pub copied: Copied,
-    /// Where the files that were there before are now.
-    pub set_aside: Vec<PathBuf>,
+    /// New paths of the files that the backup has replaced.
+    pub replaced_files: Vec<PathBuf>,
 }
 
-/// Copies a backup into a directory that no server uses. The copy is complete, on the disk and
-/// checked before anything else is touched, and then takes its place in one step.
+/// Copies a backup into a directory that no server uses. The copy replaces the database in one
+/// rename, after it is complete, synced and checked.
 pub fn restore(
     file: &Path,
     dir: &Path,
     replace: bool,
-    tell: &mut dyn FnMut(Stage),
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<Restored, CopyError> {
     let target = dir.join("rota.db");
-    if is_same(file, &target) {
+    if is_same_file(file, &target) {
         return Err(CopyError::Own { path: file.to_owned() });
     }
     let backup = Snapshot::of_file(file)?;
     let _lock = open::lock(dir)?;
-    owner::hand_over(&dir.join("rota.lock"), dir);
-    let old = Old::in_the_way(&target)?;
+    file_owner::copy_owner(&dir.join("rota.lock"), dir);
+    let old = OldDatabase::find(&target)?;
     if old.is_database() && !replace {
         return Err(CopyError::Exists { path: target });
     }
-    let partial = Partial::create(dir.join("rota.db.restoring"))?;
-    disk::demand_room(partial.path(), backup.bytes()?)?;
-    copy::copy(&backup, partial.path(), partial.file(), Ways::WithLog, &mut |done, total| {
-        tell(Stage::Copying { done, total });
+    let partial = PartialFile::create(dir.join("rota.db.restoring"))?;
+    disk::require_free_space(partial.path(), backup.bytes()?)?;
+    copy::copy(&backup, partial.path(), partial.file(), JournalMode::Wal, &mut |done, total| {
+        progress(Stage::Copying { done, total });
         Ok(())
     })?;
     drop(backup);
-    tell(Stage::Checking);
-    let copied = examine(partial.path(), file)?;
-    owner::hand_over(partial.path(), if old.is_database() { &target } else { dir });
-    let set_aside = old.set_aside()?;
-    partial.name(&target)?;
-    Ok(Restored { copied, set_aside })
+    progress(Stage::Checking);
+    let copied = check_copy(partial.path(), file)?;
+    file_owner::copy_owner(partial.path(), if old.is_database() { &target } else { dir });
+    let replaced_files = old.move_away()?;
+    partial.persist(&target)?;
+    Ok(Restored { copied, replaced_files })
 }

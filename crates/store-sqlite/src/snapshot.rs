@@ -1,7 +1,7 @@
-//! The database as of one moment, for as long as it is looked at.
+//! A consistent view of a database in one read transaction, in any process.
 //!
-//! A server may go on writing meanwhile, but what it writes stays in its log until the snapshot is
-//! let go of: hold one no longer than needed.
+//! A server can write meanwhile, but cannot restart its write-ahead log until the snapshot is
+//! dropped, so hold one no longer than needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,11 @@ use rota_store::Loaded;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::fault::Fault;
-use crate::header::{self, Look};
+use crate::header::{self, FileKind};
+use crate::internal_error::InternalError;
 use crate::{OpenError, load, migrate, pragma};
 
+/// An open read transaction on a database file.
 pub struct Snapshot {
     conn: Connection,
     path: PathBuf,
@@ -22,38 +23,38 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The database of a data directory, whether a server runs there or not.
+    /// Opens the database of a data directory, whether or not a server is running.
     pub fn of_directory(dir: &Path) -> Result<Self, OpenError> {
         let path = dir.join("rota.db");
-        let was_closed_in_order = !has_log(&path);
-        let snapshot = Self::open(&path, Guard::Locks)?;
-        if was_closed_in_order {
-            // Nothing is there to be moved, so this only takes the empty log away again.
+        let was_closed_cleanly = !has_wal(&path);
+        let snapshot = Self::open(&path, Access::Locked)?;
+        if was_closed_cleanly {
+            // There is nothing to checkpoint, so this only deletes the empty WAL on close.
             let on_close = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             snapshot
                 .conn
                 .set_db_config(on_close, false)
-                .map_err(|e| Fault::from(e).at_open(&path))?;
+                .map_err(|e| InternalError::from(e).into_open_error(&path))?;
         }
         Ok(snapshot)
     }
 
-    /// A database that nobody writes to: a backup, possibly on a medium that cannot be written.
+    /// Opens a database that nobody writes to, such as a backup on read-only media.
     pub fn of_file(path: &Path) -> Result<Self, OpenError> {
-        let guard = if has_log(path) { Guard::Locks } else { Guard::Nothing };
-        Self::open(path, guard)
+        let access = if has_wal(path) { Access::Locked } else { Access::Immutable };
+        Self::open(path, access)
     }
 
-    fn open(path: &Path, guard: Guard) -> Result<Self, OpenError> {
-        if header::look(path)? == Look::New {
+    fn open(path: &Path, access: Access) -> Result<Self, OpenError> {
+        if header::file_kind(path)? == FileKind::New {
             return Err(OpenError::Nothing { path: path.to_owned() });
         }
-        let at_open = |fault: Fault| fault.at_open(path);
-        let conn = connect(path, guard).map_err(at_open)?;
-        let loaded = begin(&conn).map_err(at_open)?;
-        // The header may be behind the log, so what it told is asked for again.
-        let application = migrate::application(&conn).map_err(at_open)?;
-        let format = migrate::format(&conn).map_err(at_open)?;
+        let open_error = |error: InternalError| error.into_open_error(path);
+        let conn = connect(path, access).map_err(open_error)?;
+        let loaded = begin(&conn).map_err(open_error)?;
+        // Read through SQLite, because the file's header may be older than the write-ahead log.
+        let application = migrate::application(&conn).map_err(open_error)?;
+        let format = migrate::format(&conn).map_err(open_error)?;
         header::check(path, application, format)?;
         Ok(Self { conn, path: path.to_owned(), format, loaded })
     }
@@ -62,23 +63,24 @@ impl Snapshot {
         &self.path
     }
 
-    /// The number of the file's format; it may be older than this version's.
+    /// The file's format, which may be older than [`FORMAT`].
     #[must_use]
     pub fn format(&self) -> u32 {
         self.format
     }
 
-    /// Where the last commit left off.
+    /// Position of the last committed batch.
     #[must_use]
     pub fn loaded(&self) -> Loaded {
         self.loaded
     }
 
-    /// The size of the database, what is in its log included.
+    /// Size of the database in bytes, including pages that are only in the write-ahead log.
     pub fn bytes(&self) -> Result<u64, OpenError> {
         let number = |pragma: &str| {
             let read = self.conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
-            read.map(|n| n.max(0) as u64).map_err(|error| Fault::from(error).at_open(&self.path))
+            read.map(|n| n.max(0) as u64)
+                .map_err(|error| InternalError::from(error).into_open_error(&self.path))
         };
         Ok(number("page_count")? * number("page_size")?)
     }
@@ -91,39 +93,39 @@ impl Snapshot {
 /// The format that this version writes, and the newest that it can read.
 pub const FORMAT: u32 = migrate::FORMAT;
 
-/// What keeps a file from changing under a reader.
+/// How to open a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Guard {
-    /// SQLite's locks, which need files beside the database.
-    Locks,
-    /// Nobody writes to it.
-    Nothing,
+enum Access {
+    /// With SQLite's locks, which need files next to the database.
+    Locked,
+    /// Without locks, because nobody writes to the file.
+    Immutable,
 }
 
-fn connect(path: &Path, guard: Guard) -> Result<Connection, Fault> {
+fn connect(path: &Path, access: Access) -> Result<Connection, InternalError> {
     let common = OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = match guard {
-        Guard::Locks => {
+    let conn = match access {
+        Access::Locked => {
             Connection::open_with_flags(path, common | OpenFlags::SQLITE_OPEN_READ_WRITE)?
         }
-        Guard::Nothing => {
+        Access::Immutable => {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-            Connection::open_with_flags(unchanging(path), common | flags)?
+            Connection::open_with_flags(immutable_uri(path), common | flags)?
         }
     };
-    pragma::for_any_use(&conn)?;
-    pragma::for_reading(&conn)?;
+    pragma::configure(&conn)?;
+    pragma::configure_reader(&conn)?;
     Ok(conn)
 }
 
-/// The first read is what fixes the moment.
-fn begin(conn: &Connection) -> Result<Loaded, Fault> {
+/// Begins the transaction. Its first read fixes the state that it sees.
+fn begin(conn: &Connection) -> Result<Loaded, InternalError> {
     conn.execute_batch("BEGIN")?;
     load::meta_of(conn, migrate::format(conn)?)
 }
 
-/// A URI, with everything escaped that could mean something in one.
-fn unchanging(path: &Path) -> PathBuf {
+/// The URI that opens the file as immutable, with special characters escaped.
+fn immutable_uri(path: &Path) -> PathBuf {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let mut uri = b"file:".to_vec();
     for &byte in path.as_os_str().as_bytes() {
@@ -136,6 +138,6 @@ fn unchanging(path: &Path) -> PathBuf {
     std::ffi::OsString::from_vec(uri).into()
 }
 
-fn has_log(path: &Path) -> bool {
-    fs::metadata(header::beside(path, "-wal")).is_ok_and(|log| log.len() > 0)
+fn has_wal(path: &Path) -> bool {
+    fs::metadata(header::with_suffix(path, "-wal")).is_ok_and(|wal| wal.len() > 0)
 }

@@ -1,3 +1,5 @@
+//! [`SqliteStore`], the embedded implementation of [`Store`].
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,88 +8,88 @@ use rota_store::{Batch, CommitError, Loaded, Sink, Store, StoreError};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use crate::fault::Fault;
+use crate::checkpointer::{Checkpointer, Step};
+use crate::internal_error::InternalError;
 use crate::lock::DirLock;
-use crate::mover::{Mover, Step};
 use crate::reserve::Reserve;
 use crate::zones::OpenZones;
 use crate::{OpenError, Options, SqliteReader, checkpoint, commit, load, open};
 
-/// The writing side of the embedded store. Its futures are ready at once: every call does its
-/// work on the calling thread.
+/// The embedded store. Its futures are ready at once: every call does its work on the calling
+/// thread.
 pub struct SqliteStore {
-    mover: Mover,
+    checkpointer: Checkpointer,
     conn: Connection,
     path: PathBuf,
     reserve: Reserve,
     zones: Option<OpenZones>,
-    // These last, so that they are let go of after the connection: SQLite's locks on a file end
-    // when any handle to it is closed.
+    // Declared last, to be dropped after the connections: closing any handle to a file releases
+    // SQLite's locks on it.
     _file: Arc<File>,
     _lock: DirLock,
 }
 
 impl SqliteStore {
-    /// Opens the store in this directory, creating what is missing and migrating what is old.
+    /// Opens the store in this directory. Creates a missing database and migrates an older format.
     pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
         let lock = open::lock(dir)?;
         let path = dir.join("rota.db");
         let conn = open::writer(&path, options)?;
         let file = File::open(&path).map_err(|error| OpenError::unusable(&path, error))?;
         let file = Arc::new(file);
-        let mover = open::mover(&path, file.clone(), options)?;
+        let checkpointer = open::checkpointer(&path, file.clone(), options)?;
         let reserve = Reserve::new(dir, options.reserve_bytes);
         reserve.restore();
-        Ok(Self { mover, conn, path, reserve, zones: None, _file: file, _lock: lock })
+        Ok(Self { checkpointer, conn, path, reserve, zones: None, _file: file, _lock: lock })
     }
 
-    /// Whether the space to fall back on is there; it may not be, on a disk that is nearly full.
+    /// Whether the reserve is allocated, which fails on a nearly full disk.
     #[must_use]
     pub fn has_reserve(&self) -> bool {
-        self.reserve.is_there()
+        self.reserve.is_allocated()
     }
 
-    /// Gives the reserved space back to the disk; false when there was none.
+    /// Frees the reserved space. Returns false if there was none.
     ///
-    /// The first use of it is to move the log into the file, after which the log starts over in
-    /// the space that it has: from then on small commits need hardly any more.
+    /// The space is first used to checkpoint the write-ahead log. Afterwards the log restarts in the
+    /// space it has, so small commits hardly need more.
     pub fn release_reserve(&self) -> bool {
         let released = self.reserve.release();
-        // A failure here will be met again by the next commit, which can tell it.
-        let _ = checkpoint::and_truncate(&self.conn);
+        // If this fails, the next commit fails too, and returns the error.
+        let _ = checkpoint::truncate(&self.conn);
         released
     }
 
-    /// Tries to reserve the space again; true when it is there.
+    /// Allocates the reserve again. Returns whether it is allocated.
     pub fn restore_reserve(&self) -> bool {
-        if !self.reserve.is_there() {
-            // The log may hold more than is missing.
-            let _ = checkpoint::and_truncate(&self.conn);
+        if !self.reserve.is_allocated() {
+            // Truncating the write-ahead log may free enough space.
+            let _ = checkpoint::truncate(&self.conn);
         }
         self.reserve.restore()
     }
 
-    /// Space inside the file that nothing uses.
-    fn unused_bytes(&self) -> Result<u64, Fault> {
+    /// Bytes of unused pages in the database file.
+    fn unused_bytes(&self) -> Result<u64, InternalError> {
         let pages: i64 = self.conn.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
         let size: i64 = self.conn.pragma_query_value(None, "page_size", |row| row.get(0))?;
         Ok(pages.max(0) as u64 * size.max(0) as u64)
     }
 
-    /// The log is moved on the side; only the last bit of it now and then takes a moment here.
-    fn keep_log_short(&mut self) -> Result<(), Fault> {
-        let log = checkpoint::log(&self.conn)?;
-        match self.mover.step(log) {
+    /// Wakes the checkpointer if the write-ahead log is long, or checkpoints the last few pages.
+    fn keep_wal_short(&mut self) -> Result<(), InternalError> {
+        let wal = checkpoint::wal_state(&self.conn)?;
+        match self.checkpointer.step(wal) {
             Step::Nothing => {}
-            Step::Wake => self.mover.wake(log),
-            Step::MoveTheRest => checkpoint::now(&self.conn)?,
+            Step::Wake => self.checkpointer.wake(wal),
+            Step::CheckpointRest => checkpoint::passive(&self.conn)?,
         }
         Ok(())
     }
 
-    fn finish(self) -> Result<(), Fault> {
-        drop(self.mover);
-        checkpoint::and_truncate(&self.conn)?;
+    fn finish(self) -> Result<(), InternalError> {
+        drop(self.checkpointer);
+        checkpoint::truncate(&self.conn)?;
         self.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         Ok(self.conn.close().map_err(|(_, error)| error)?)
     }
@@ -101,22 +103,22 @@ impl Store for SqliteStore {
     }
 
     async fn commit(&mut self, batch: &Batch) -> Result<(), CommitError> {
-        // A database whose log cannot be moved takes nothing more, before the disk is full of it.
-        if let Some(cause) = self.mover.failure() {
+        // Without checkpoints, the write-ahead log would fill the disk.
+        if let Some(cause) = self.checkpointer.failure() {
             return Err(CommitError::Fatal(cause));
         }
         commit::commit(&self.conn, &self.path, &mut self.zones, batch)?;
-        // It is committed, so what goes wrong here is for the next one to tell.
-        if let Err(fault) = self.keep_log_short() {
-            self.mover.fail(&fault);
+        // The batch is committed, so the next commit reports this error.
+        if let Err(error) = self.keep_wal_short() {
+            self.checkpointer.fail(&error);
         }
         Ok(())
     }
 
     async fn tidy(&mut self) -> Result<(), StoreError> {
-        let log = checkpoint::log(&self.conn)?;
-        if log.is_worth_moving() {
-            self.mover.wake(log);
+        let wal = checkpoint::wal_state(&self.conn)?;
+        if wal.is_worth_checkpointing() {
+            self.checkpointer.wake(wal);
         }
         Ok(())
     }
@@ -125,8 +127,8 @@ impl Store for SqliteStore {
         SqliteStore::release_reserve(self)
     }
 
-    /// Pages that purged jobs left behind are as good as space on the disk: the file never shrinks,
-    /// and new jobs go there first.
+    /// Unused pages in the file count as free space: the file never shrinks, and new jobs use those
+    /// pages first.
     fn restore_reserve(&mut self) -> bool {
         SqliteStore::restore_reserve(self)
             || self.unused_bytes().is_ok_and(|unused| unused >= self.reserve.needed())

@@ -1,10 +1,10 @@
-//! What tenants used.
+//! Reading the usage of one tenant.
 
 use rota_model::Millis;
 use rota_model::usage::{Usage, UsagePer};
 use rusqlite::Connection;
 
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 
 pub(crate) fn range(
     conn: &Connection,
@@ -12,7 +12,7 @@ pub(crate) fn range(
     tenant: &str,
     since: Millis,
     until: Millis,
-) -> Result<Vec<(Millis, Usage)>, Fault> {
+) -> Result<Vec<(Millis, Usage)>, InternalError> {
     conn.prepare_cached(
         "SELECT at, enqueued, bytes, started, completed, failed, run_ms, discarded FROM usage \
          WHERE tenant = ?1 AND per = ?2 AND at >= ?3 AND at < ?4 ORDER BY at",

@@ -1,6 +1,6 @@
-//! Copies of a database that is in use, or not.
+//! Backing up a database, with and without a running server.
 
-// What helpers of tests cannot do is as much a failure as what tests cannot.
+// Helpers may unwrap like the tests that call them.
 #![allow(clippy::unwrap_used)]
 
 mod directory;
@@ -18,7 +18,7 @@ use rota_store_sqlite::{Copied, CopyError, OpenError, Snapshot, Stage, backup};
 use tempfile::TempDir;
 
 #[test]
-fn a_backup_is_one_sound_file_of_one_moment() {
+fn a_backup_is_one_consistent_file() {
     let directory = Directory::new();
     let mut store = fill(&directory);
     block_on(store.commit(&batch(2, vec![insert_sized(JOBS, 20 << 20)]))).unwrap();
@@ -27,7 +27,7 @@ fn a_backup_is_one_sound_file_of_one_moment() {
     let mut next = 3;
     let mut last_seen = None;
     let copied = backup(directory.path(), &target, false, &mut |stage| {
-        // A server that writes all the time.
+        // The server writes during the copy.
         block_on(store.commit(&batch(next, vec![insert(JOBS + next)]))).unwrap();
         next += 1;
         assert!(next < 100, "it starts over and over");
@@ -44,17 +44,17 @@ fn a_backup_is_one_sound_file_of_one_moment() {
 }
 
 #[test]
-fn what_is_only_in_the_log_is_in_the_backup() {
+fn a_backup_includes_the_write_ahead_log() {
     let directory = Directory::new();
     std::mem::forget(fill(&directory));
     let copied = into(&directory, &directory.file("copy.db"), false).unwrap();
     assert_eq!(copied.report.census.total(), JOBS);
 }
 
-/// On a full disk, and at a stop, the server tries to empty its log. It must not wait for a backup.
+/// On a full disk and at shutdown, the server truncates its log. It must not wait for a backup.
 #[test]
-fn a_long_read_does_not_hold_the_server_up() {
-    // A machine may be held up now and then, but not each time.
+fn a_long_read_does_not_block_the_server() {
+    // A busy machine may cause a single delay, but not one in each attempt.
     assert!((0..5).any(|_| close_beside_a_reader() < Duration::from_secs(3)), "it waits");
 }
 
@@ -74,7 +74,7 @@ fn close_beside_a_reader() -> Duration {
 }
 
 #[test]
-fn progress_leads_to_the_end() {
+fn progress_reaches_the_total() {
     let directory = Directory::new();
     let mut store = fill(&directory);
     block_on(store.commit(&batch(2, vec![insert_sized(JOBS, 20 << 20)]))).unwrap();
@@ -90,7 +90,7 @@ fn progress_leads_to_the_end() {
 }
 
 #[test]
-fn a_file_that_is_there_is_kept_unless_told() {
+fn an_existing_file_is_replaced_only_on_request() {
     let directory = closed();
     let target = directory.file("copy.db");
     fs::write(&target, "precious").unwrap();
@@ -101,9 +101,8 @@ fn a_file_that_is_there_is_kept_unless_told() {
     assert_eq!(Snapshot::of_file(&target).unwrap().loaded().number, 1);
 }
 
-/// Even a file that appears while the copy is made.
 #[test]
-fn a_file_that_appears_meanwhile_is_kept() {
+fn a_file_created_during_the_copy_is_kept() {
     let directory = closed();
     let target = directory.file("copy.db");
     let error = backup(directory.path(), &target, false, &mut |_| {
@@ -115,7 +114,7 @@ fn a_file_that_appears_meanwhile_is_kept() {
 }
 
 #[test]
-fn the_files_of_the_server_are_never_a_target() {
+fn the_files_of_the_server_cannot_be_the_target() {
     let directory = closed();
     for name in ["rota.db", "rota.db-wal", "rota.lock", "rota.reserve"] {
         let error = into(&directory, &directory.file(name), true).unwrap_err();
@@ -124,9 +123,9 @@ fn the_files_of_the_server_are_never_a_target() {
     assert_eq!(Snapshot::of_directory(directory.path()).unwrap().loaded().number, 1);
 }
 
-/// SQLite would read the log of another database into the backup.
+/// SQLite would apply the log of another database to the backup.
 #[test]
-fn a_log_beside_the_target_is_in_the_way() {
+fn a_stray_log_next_to_the_target_is_an_error() {
     let directory = closed();
     fs::write(directory.file("copy.db-wal"), "another's").unwrap();
     let error = into(&directory, &directory.file("copy.db"), true).unwrap_err();
@@ -134,7 +133,7 @@ fn a_log_beside_the_target_is_in_the_way() {
 }
 
 #[test]
-fn what_an_earlier_attempt_left_is_no_obstacle_and_another_backup_is() {
+fn leftovers_are_replaced_but_a_running_backup_is_an_error() {
     let directory = closed();
     let target = directory.file("copy.db");
     let partial = directory.file("copy.db.partial");
@@ -150,7 +149,7 @@ fn what_an_earlier_attempt_left_is_no_obstacle_and_another_backup_is() {
 }
 
 #[test]
-fn nothing_to_back_up_is_said_and_nothing_created() {
+fn a_missing_database_is_reported_and_nothing_created() {
     let directory = Directory::new();
     let error = into(&directory, &directory.file("copy.db"), false).unwrap_err();
     assert!(matches!(error, CopyError::Open(OpenError::Nothing { .. })), "{error}");
@@ -158,7 +157,7 @@ fn nothing_to_back_up_is_said_and_nothing_created() {
 }
 
 #[test]
-fn a_damaged_database_gets_no_backup() {
+fn a_damaged_database_is_not_backed_up() {
     let directory = closed();
     let file = directory.file("rota.db");
     let mut bytes = fs::read(&file).unwrap();
@@ -170,9 +169,9 @@ fn a_damaged_database_gets_no_backup() {
     assert_eq!(directory.listing(), ["rota.db", "rota.lock", "rota.reserve"]);
 }
 
-/// A wrong figure is no reason to have no backup at all.
+/// An inconsistent database is better backed up than not.
 #[test]
-fn wrong_figures_are_backed_up_and_told() {
+fn inconsistent_rows_are_backed_up_and_reported() {
     let directory = closed();
     tamper(&directory, "UPDATE counts SET completed = 77 WHERE class = 1", []);
     let copied = into(&directory, &directory.file("copy.db"), false).unwrap();
@@ -180,7 +179,7 @@ fn wrong_figures_are_backed_up_and_told() {
 }
 
 #[test]
-fn who_could_not_read_the_database_cannot_read_the_backup() {
+fn a_backup_has_the_permissions_of_the_database() {
     use std::os::unix::fs::PermissionsExt;
     let directory = closed();
     let private = fs::Permissions::from_mode(0o600);

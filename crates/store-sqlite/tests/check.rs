@@ -1,6 +1,6 @@
-//! Damage of every kind is found and told; what is sound is not slandered.
+//! Checking databases: every kind of damage is reported, and an undamaged database passes.
 
-// What helpers of tests cannot do is as much a failure as what tests cannot.
+// Helpers may unwrap like the tests that call them.
 #![allow(clippy::unwrap_used)]
 
 mod directory;
@@ -13,10 +13,10 @@ use filled::{JOBS, batch, closed, fill, insert, tamper};
 use rota_model::State;
 use rota_store::Store;
 use rota_store_sqlite::check::{Depth, Report, check};
-use rota_store_sqlite::{OpenError, Server, Snapshot, survey};
+use rota_store_sqlite::{OpenError, Server, Snapshot, directory_status};
 
 #[test]
-fn a_sound_database_is_found_sound_and_counted() {
+fn an_undamaged_database_passes_and_is_counted() {
     let directory = closed();
     let report = look(&directory);
     assert_eq!(report.damages, []);
@@ -28,7 +28,7 @@ fn a_sound_database_is_found_sound_and_counted() {
 }
 
 #[test]
-fn looking_leaves_a_closed_directory_as_it_was() {
+fn a_check_does_not_change_a_closed_directory() {
     let directory = closed();
     let (before, listing) = (fs::read(directory.file("rota.db")).unwrap(), directory.listing());
     look(&directory);
@@ -36,9 +36,9 @@ fn looking_leaves_a_closed_directory_as_it_was() {
     assert_eq!(fs::read(directory.file("rota.db")).unwrap(), before);
 }
 
-/// What a crash left in the log is looked at, and left there for the server to recover.
+/// The log of a crashed server is read, but left for the server to recover.
 #[test]
-fn looking_after_a_crash_sees_the_log_and_leaves_it() {
+fn a_check_after_a_crash_reads_the_log_and_keeps_it() {
     let directory = Directory::new();
     std::mem::forget(fill(&directory));
     let log = fs::read(directory.file("rota.db-wal")).unwrap();
@@ -48,7 +48,7 @@ fn looking_after_a_crash_sees_the_log_and_leaves_it() {
 }
 
 #[test]
-fn a_snapshot_does_not_see_what_is_written_meanwhile() {
+fn a_snapshot_does_not_see_later_commits() {
     let directory = Directory::new();
     let mut store = fill(&directory);
     let snapshot = Snapshot::of_directory(directory.path()).unwrap();
@@ -109,15 +109,15 @@ fn each_broken_rule_is_named() {
 }
 
 #[test]
-fn damage_is_counted_and_told_with_examples() {
+fn damage_is_counted_and_reported_with_examples() {
     let directory = closed();
     tamper(&directory, "DELETE FROM live WHERE seq IN (300, 301, 302, 303, 304)", []);
     let report = look(&directory);
-    let told: Vec<_> = report.damages.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["jobs that are neither living nor finished: 5 (300, 301, 302, ...)"]);
+    let messages: Vec<_> = report.damages.iter().map(ToString::to_string).collect();
+    assert_eq!(messages, ["jobs that are neither living nor finished: 5 (300, 301, 302, ...)"]);
 }
 
-/// The page is damaged where a depth of either kind must see it.
+/// The damage is where both depths must find it.
 #[test]
 fn a_damaged_page_is_found() {
     for depth in [Depth::Quick, Depth::Full] {
@@ -144,7 +144,7 @@ fn a_damaged_page_is_found() {
 
 /// Only the full check compares an index with its table.
 #[test]
-fn an_index_that_lies_is_found() {
+fn an_index_that_differs_from_its_table_is_found() {
     let directory = closed();
     let file = directory.file("rota.db");
     let root = |name: &str| -> i64 {
@@ -157,7 +157,7 @@ fn an_index_that_lies_is_found() {
     drop(conn);
     let (rare, purge) = (root("done_rare") as usize - 1, root("live_rare") as usize - 1);
     let mut bytes = fs::read(&file).unwrap();
-    // The empty index in place of the full one: sound in itself, and wrong.
+    // Replace the index by an empty one, which is valid in itself but incomplete.
     let empty = bytes[purge * 8192..(purge + 1) * 8192].to_vec();
     bytes[rare * 8192..(rare + 1) * 8192].copy_from_slice(&empty);
     fs::write(&file, &bytes).unwrap();
@@ -167,7 +167,7 @@ fn an_index_that_lies_is_found() {
 }
 
 #[test]
-fn what_is_not_ours_or_not_there_is_refused() {
+fn foreign_and_missing_files_are_rejected() {
     let directory = Directory::new();
     let refused = || Snapshot::of_directory(directory.path()).err().expect("it is refused");
     assert!(matches!(refused(), OpenError::Nothing { .. }));
@@ -188,9 +188,9 @@ fn what_is_not_ours_or_not_there_is_refused() {
     assert!(matches!(error, OpenError::NewerFormat { found: 99, .. }), "{error}");
 }
 
-/// The header of the file may be behind the log.
+/// The file's header may be older than the log.
 #[test]
-fn a_newer_format_that_is_only_in_the_log_is_refused() {
+fn a_newer_format_that_is_only_in_the_log_is_rejected() {
     let directory = Directory::new();
     std::mem::forget(fill(&directory));
     tamper_format(&directory, 99);
@@ -199,37 +199,37 @@ fn a_newer_format_that_is_only_in_the_log_is_refused() {
 }
 
 #[test]
-fn a_survey_tells_who_is_there_and_takes_no_lock() {
+fn directory_status_reports_the_server_without_blocking_it() {
     let directory = Directory::new();
-    assert_eq!(survey(directory.path()).unwrap().server, Server::Stopped);
+    assert_eq!(directory_status(directory.path()).unwrap().server, Server::Stopped);
     assert!(directory.listing().is_empty(), "looking creates nothing");
     let store = fill(&directory);
-    let seen = survey(directory.path()).unwrap();
+    let seen = directory_status(directory.path()).unwrap();
     assert_eq!(seen.server, Server::Running { pid: Some(std::process::id()) });
     assert_eq!(seen.reserve_bytes, 64 << 10);
-    assert!(seen.log_bytes > 0 && seen.database_bytes > 0 && seen.free_bytes.is_some());
+    assert!(seen.wal_bytes > 0 && seen.database_bytes > 0 && seen.free_bytes.is_some());
     block_on(store.close()).unwrap();
-    assert_eq!(survey(directory.path()).unwrap().server, Server::Stopped);
+    assert_eq!(directory_status(directory.path()).unwrap().server, Server::Stopped);
     fs::write(directory.file("rota.db.restoring"), b"x").unwrap();
-    assert_eq!(survey(directory.path()).unwrap().remains, ["rota.db.restoring"]);
-    assert!(survey(&directory.path().join("missing")).is_err());
+    assert_eq!(directory_status(directory.path()).unwrap().partial_files, ["rota.db.restoring"]);
+    assert!(directory_status(&directory.path().join("missing")).is_err());
 }
 
-/// Somebody who only looks must not keep a server from starting.
+/// Reading the status must not prevent a server from starting.
 #[test]
-fn a_server_starts_while_others_look() {
+fn a_server_starts_while_its_status_is_read() {
     let directory = closed();
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                    survey(directory.path()).unwrap();
+                    directory_status(directory.path()).unwrap();
                     std::thread::sleep(std::time::Duration::from_micros(50));
                 }
             });
         }
-        // One of those who look may be held up in the middle of it, but not each time.
+        // A reader may be delayed while it holds the lock, but not in each attempt.
         let started = (0..10).any(|_| (0..50).all(|_| directory.try_open().is_ok()));
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         assert!(started, "they are in each other's way");

@@ -1,4 +1,4 @@
-//! Damaged files: said clearly, left alone, and never a panic.
+//! Damaged files cause clear errors, are not changed, and never cause a panic.
 
 mod directory;
 
@@ -9,12 +9,12 @@ use directory::{Directory, block_on};
 use rota_model::{Class, ClassId, JobId, Live, Millis, Seq};
 use rota_store::suite::Fixture;
 use rota_store::{
-    Batch, CommitError, Counts, HistoryRow, Kind, Loaded, Mutation, NewRow, Sink, Store,
+    Batch, CommitError, Counts, HistoryRow, Loaded, Mutation, NewRow, RowKind, Sink, Store,
 };
 use rota_store_sqlite::OpenError;
 
 #[test]
-fn a_file_that_is_no_database_is_left_alone() {
+fn a_file_that_is_no_database_is_not_changed() {
     for garbage in [&b"not a database at all, but long enough to have a header "[..], b"short"] {
         let directory = Directory::new();
         let file = directory.file("rota.db");
@@ -29,7 +29,7 @@ fn a_file_that_is_no_database_is_left_alone() {
 }
 
 #[test]
-fn a_database_of_another_program_is_left_alone() {
+fn a_database_of_another_program_is_not_changed() {
     let directory = Directory::new();
     let file = directory.file("rota.db");
     let conn = rusqlite::Connection::open(&file).unwrap();
@@ -43,7 +43,7 @@ fn a_database_of_another_program_is_left_alone() {
 }
 
 #[test]
-fn a_missing_table_is_found_at_once() {
+fn a_missing_table_is_found_when_opening() {
     let directory = Directory::new();
     block_on(directory.open().close()).unwrap();
     let conn = rusqlite::Connection::open(directory.file("rota.db")).unwrap();
@@ -55,7 +55,7 @@ fn a_missing_table_is_found_at_once() {
 }
 
 #[test]
-fn a_cut_off_file_is_an_error_and_no_panic() {
+fn a_truncated_file_is_an_error_and_no_panic() {
     let directory = filled();
     let file = directory.file("rota.db");
     let whole = fs::read(&file).unwrap();
@@ -64,7 +64,7 @@ fn a_cut_off_file_is_an_error_and_no_panic() {
     assert!(message.contains("damaged") || message.contains("rota.db"), "{message}");
 }
 
-/// Wherever the damage is, it is met as an error or not met at all.
+/// Damage anywhere in the file is reported as an error, or has no effect.
 #[test]
 fn flipped_bytes_are_an_error_or_harmless() {
     let directory = filled();
@@ -74,9 +74,9 @@ fn flipped_bytes_are_an_error_or_harmless() {
     for page in 0..whole.len() / 8192 {
         let mut damaged = whole.clone();
         let start = page * 8192;
-        // The page's header and cell pointers, and some of its middle.
-        for at in (start..start + 64).chain(start + 4000..start + 4100) {
-            damaged[at] ^= 0xa5;
+        // The page's header and cell pointers, and a part of its middle.
+        for offset in (start..start + 64).chain(start + 4000..start + 4100) {
+            damaged[offset] ^= 0xa5;
         }
         fs::write(&file, &damaged).unwrap();
         errors.extend(use_it(&directory).err());
@@ -106,7 +106,7 @@ fn filled() -> Directory {
     directory
 }
 
-/// Opens, loads, reads and writes, and tells the first error.
+/// Opens, loads, reads and writes. Returns the first error.
 fn use_it(directory: &Directory) -> Result<(), String> {
     let mut store = directory.try_open().map_err(|error| error.to_string())?;
     let loaded: Loaded = block_on(store.load(&mut Ignore)).map_err(|error| error.to_string())?;
@@ -120,7 +120,7 @@ fn use_it(directory: &Directory) -> Result<(), String> {
         .collect();
     match block_on(store.commit(&batch(loaded.number + 1, mutations))) {
         Ok(()) => Ok(()),
-        // A row that the damage has hidden is as clear a sign.
+        // A row that has become invisible counts as found damage, too.
         Err(CommitError::Fatal(message)) if message.contains("not where it should be") => {
             Err(format!("damaged: {message}"))
         }
@@ -149,7 +149,7 @@ struct Ignore;
 
 impl Sink for Ignore {
     fn class(&mut self, _: ClassId, _: Class, _: Counts) {}
-    fn named(&mut self, _: Kind, _: std::sync::Arc<str>, _: Bytes) {}
+    fn named(&mut self, _: RowKind, _: std::sync::Arc<str>, _: Bytes) {}
     fn live(&mut self, _: Live) {}
     fn history(&mut self, _: HistoryRow) {}
     fn journal(&mut self, _: u64, _: Bytes) {}

@@ -1,4 +1,4 @@
-//! A crash, as the disk sees it: the files as they are while the store is open.
+//! Crashes, simulated by copying the files while the store is open.
 
 mod directory;
 
@@ -7,10 +7,10 @@ use std::fs;
 use directory::{Directory, block_on};
 use rota_model::{Millis, Seq};
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Kind, Mutation, Store};
+use rota_store::{Batch, Mutation, RowKind, Store};
 
 #[test]
-fn what_was_committed_is_there_after_a_crash() {
+fn committed_batches_survive_a_crash() {
     let directory = Directory::new();
     let mut store = directory.open();
     for number in 1..=50 {
@@ -23,7 +23,7 @@ fn what_was_committed_is_there_after_a_crash() {
     }
 }
 
-/// A log that ends in the middle of a write ends with the last whole commit.
+/// If the log ends in the middle of a write, recovery ends with the last complete commit.
 #[test]
 fn a_torn_write_is_dropped() {
     let directory = Directory::new();
@@ -46,6 +46,6 @@ fn copy(directory: &Directory) -> Directory {
 }
 
 fn batch(number: u64) -> Batch {
-    let setting = Mutation::Put(Kind::Setting, "number".into(), number.to_string().into());
+    let setting = Mutation::Put(RowKind::Setting, "number".into(), number.to_string().into());
     Batch { number, now: Millis(1), next_seq: Seq(0), mutations: vec![setting] }
 }

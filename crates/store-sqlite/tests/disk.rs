@@ -1,5 +1,5 @@
-//! Real small file systems: full ones and read-only ones. Mounting takes root; without it these
-//! tests say so and pass.
+//! Full and read-only file systems, on small real ones. Mounting requires root; without it, these
+//! tests print a message and pass.
 
 mod directory;
 
@@ -13,7 +13,7 @@ use rota_store::{Batch, CommitError, Mutation, NewRow, Reader, Store};
 use rota_store_sqlite::{CopyError, Durability, OpenError, Options, SqliteStore, backup, restore};
 use tempfile::TempDir;
 
-/// A tmpfs of a few MiB that is unmounted when it goes.
+/// A tmpfs of a few MiB that is unmounted on drop.
 struct SmallDisk {
     dir: TempDir,
 }
@@ -49,7 +49,7 @@ fn options(reserve_bytes: u64) -> Options {
 }
 
 #[test]
-fn a_full_disk_is_told_apart_and_survived() {
+fn a_full_disk_is_reported_and_survived() {
     let Some(disk) = SmallDisk::mount(12) else { return };
     let mut store = SqliteStore::open(disk.path(), options(6 << 20)).unwrap();
     assert!(store.has_reserve());
@@ -57,14 +57,14 @@ fn a_full_disk_is_told_apart_and_survived() {
 
     let last = fill(&mut store);
     assert!(last > 1, "something fitted");
-    // It is still full, still clean, and still the same.
+    // A second attempt fails in the same way and changes nothing.
     assert!(matches!(block_on(store.commit(&batch(last + 1))), Err(CommitError::Full(_))));
     assert!(found(&mut reader, last) && !found(&mut reader, last + 1));
 
     assert!(store.release_reserve());
     assert!(!store.has_reserve() && !store.release_reserve());
     block_on(store.commit(&purge(last + 1, 1..=last))).unwrap();
-    // What was purged has made room inside the file.
+    // New jobs use the pages of the purged ones.
     for number in last + 2..last + 102 {
         block_on(store.commit(&batch(number))).unwrap();
         block_on(store.tidy()).unwrap();
@@ -74,7 +74,7 @@ fn a_full_disk_is_told_apart_and_survived() {
     block_on(store.close()).unwrap();
 }
 
-/// Without room to move the log into the file, the log is where everything stays.
+/// Without space for a checkpoint, everything stays in the log.
 #[test]
 fn a_store_on_a_full_disk_can_be_tidied_closed_and_reopened() {
     let Some(disk) = SmallDisk::mount(4) else { return };
@@ -116,10 +116,10 @@ fn a_read_only_directory_is_unusable() {
     assert!(matches!(error, OpenError::Unusable { .. }), "{error}");
 }
 
-/// What a server writes while a copy is made stays in its log. A backup gives up before that log
-/// has filled the disk.
+/// The server's log cannot restart during a backup, so the backup aborts before the log
+/// fills the disk.
 #[test]
-fn a_backup_gives_way_to_a_log_that_needs_the_room() {
+fn a_backup_aborts_before_the_log_fills_the_disk() {
     let Some(disk) = SmallDisk::mount(40) else { return };
     let elsewhere = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(disk.path(), options(1 << 20)).unwrap();
@@ -140,7 +140,7 @@ fn a_backup_gives_way_to_a_log_that_needs_the_room() {
     block_on(store.commit(&batch(number + 1))).unwrap();
 }
 
-/// A copy of the file of a stopped server, on a medium where SQLite can put nothing beside it.
+/// SQLite cannot create files next to a database on read-only media.
 #[test]
 fn a_file_on_a_read_only_medium_is_restored() {
     let Some(disk) = SmallDisk::mount(4) else { return };
@@ -157,7 +157,6 @@ fn a_file_on_a_read_only_medium_is_restored() {
     assert_eq!(restored.copied.commit, 1);
 }
 
-/// A disk that is full is no reason to have no backup of what is on it.
 #[test]
 fn a_full_disk_can_be_backed_up_to_another() {
     let Some(disk) = SmallDisk::mount(12) else { return };
@@ -169,7 +168,7 @@ fn a_full_disk_can_be_backed_up_to_another() {
     assert_eq!(copied.commit, last);
 }
 
-/// Commits until nothing fits any more, and tells the last batch that did.
+/// Commits until the disk is full. Returns the number of the last committed batch.
 fn fill(store: &mut SqliteStore) -> u64 {
     for number in 1..10_000 {
         match block_on(store.commit(&batch(number))) {
@@ -190,7 +189,7 @@ fn purge(number: u64, seqs: impl Iterator<Item = u64>) -> Batch {
     Batch { number, now: Millis(1), next_seq: Seq(number), mutations }
 }
 
-/// One job of 40 KiB, with the batch's number as its own.
+/// A batch with one job of 40 KiB, whose sequence number is the batch's number.
 fn batch(number: u64) -> Batch {
     let seq = Seq(number);
     let new = NewRow {

@@ -1,6 +1,6 @@
-//! Files of every older format: looked at as what they are, and migrated with all that they hold.
+//! Checking and migrating files of every older format.
 
-// What helpers of tests cannot do is as much a failure as what tests cannot.
+// Helpers may unwrap like the tests that call them.
 #![allow(clippy::unwrap_used)]
 
 mod directory;
@@ -11,7 +11,7 @@ use directory::{Directory, block_on};
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Live, Millis, PoolName, Seq, State, TenantId};
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Claim, Kind, Mutation, Place, Reader, Store};
+use rota_store::{Batch, Claim, JobRow, Mutation, Reader, RowKind, Store};
 use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
 use rusqlite::Connection;
@@ -26,9 +26,9 @@ const STEPS: [&str; 7] = [
     include_str!("../migrations/0007_cron_runs.sql"),
 ];
 
-/// Before the first start of a new version, the old format is there to be backed up.
+/// A new version must be able to back up the old format before its first start.
 #[test]
-fn an_older_format_is_checked_as_what_it_is() {
+fn an_older_format_can_be_checked() {
     for format in 1..FORMAT {
         let directory = older(format);
         let snapshot = Snapshot::of_directory(directory.path()).unwrap();
@@ -48,8 +48,8 @@ fn an_older_format_is_migrated_with_its_data() {
         let found = block_on(reader.resolve(&[record.body.id])).unwrap();
         assert_eq!(found[0].as_ref().map(|found| found.seq), Some(Seq(3)));
         let overdue = block_on(reader.overdue(Millis(60), 9)).unwrap();
-        let told: Vec<_> = overdue.jobs.iter().map(|job| (job.seq.0, job.bytes)).collect();
-        assert_eq!(told, [(2, 5)]);
+        let jobs: Vec<_> = overdue.jobs.iter().map(|job| (job.seq.0, job.bytes)).collect();
+        assert_eq!(jobs, [(2, 5)]);
         drop((reader, store));
         assert_sound(&directory);
 
@@ -60,9 +60,9 @@ fn an_older_format_is_migrated_with_its_data() {
     }
 }
 
-/// A job that was there before has its size and no pauses, and can do all that a new one can.
+/// A migrated job has its size and no pauses, and can be changed like a new one.
 #[test]
-fn jobs_of_an_older_format_tell_their_size() {
+fn jobs_of_an_older_format_report_their_size() {
     for format in 1..FORMAT {
         let directory = older(format);
         let mut store = directory.open();
@@ -84,7 +84,7 @@ fn jobs_of_an_older_format_tell_their_size() {
     }
 }
 
-/// An older format does not tell which pool a job was fetched for; from then on it is kept.
+/// Older formats do not store the pool of an active job.
 #[test]
 fn jobs_of_an_older_format_have_no_pool_until_they_are_claimed() {
     for format in 1..FORMAT {
@@ -112,9 +112,9 @@ fn jobs_of_an_older_format_have_no_pool_until_they_are_claimed() {
     }
 }
 
-/// A schedule's unfinished runs were a list in its row; they are rows of their own now.
+/// The unfinished runs of a schedule were a list in its row, and became rows of their own.
 #[test]
-fn runs_of_schedules_become_rows() {
+fn unfinished_runs_of_schedules_become_rows() {
     for format in 1..7 {
         let directory = older(format);
         let row = r#"{"expression":"* * * * *","body":"\"a\":1","run_count":7,"runs":[1,3]}"#;
@@ -137,16 +137,15 @@ fn runs_of_schedules_become_rows() {
         };
         let name = r#""acme/\"often\"""#;
         let run = |seq: &str| (seq.to_owned(), name.to_owned());
-        assert_eq!(rows(Kind::CronRun.code()), [run("1"), run("3")], "format {format}");
+        assert_eq!(rows(RowKind::CronRun.code()), [run("1"), run("3")], "format {format}");
         let kept = row.replace(r#","runs":[1,3]"#, "");
-        let crons = rows(Kind::Cron.code());
+        let crons = rows(RowKind::Cron.code());
         let crons: Vec<_> = crons.iter().filter(|(name, _)| name != "nightly").collect();
         assert!(crons.iter().all(|(_, json)| *json == kept), "{crons:?}");
         assert_eq!(crons.len(), 2);
     }
 }
 
-/// What tenants use is kept from the first start on.
 #[test]
 fn usage_is_kept_in_a_file_of_an_older_format() {
     for format in 1..FORMAT {
@@ -168,9 +167,9 @@ fn usage_is_kept_in_a_file_of_an_older_format() {
     }
 }
 
-/// Damage is for the doctor to tell; it does not keep a file from being migrated.
+/// `rota doctor` reports damage; a migration ignores it.
 #[test]
-fn a_living_job_without_a_body_is_migrated_too() {
+fn a_live_job_without_a_body_is_migrated_too() {
     let directory = older(3);
     filled::tamper(&directory, "DELETE FROM jobs WHERE seq = 1", []);
     block_on(directory.open().close()).unwrap();
@@ -180,7 +179,7 @@ fn a_living_job_without_a_body_is_migrated_too() {
     assert_eq!(codes, ["living_without_job"]);
 }
 
-/// A sound file as this format was: made in the first one, and taken there by its own steps.
+/// An undamaged file of this format, created in format 1 and migrated step by step.
 fn older(format: u32) -> Directory {
     let directory = Directory::new();
     let conn = Connection::open(directory.file("rota.db")).unwrap();
@@ -218,6 +217,6 @@ fn assert_sound(directory: &Directory) {
 fn live(store: &mut SqliteStore, seq: u64) -> Live {
     let mut reader = store.reader().unwrap();
     let record = block_on(reader.records(&[Seq(seq)])).unwrap().remove(0).unwrap();
-    let Place::Live(live) = record.place else { panic!("job {seq} lives") };
+    let JobRow::Live(live) = record.row else { panic!("job {seq} lives") };
     live
 }

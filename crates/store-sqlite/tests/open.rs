@@ -1,4 +1,4 @@
-//! Opening a directory: what is refused, how it is said, and that nothing is touched.
+//! Opening data directories, and the errors for those that cannot be opened.
 
 mod directory;
 
@@ -31,7 +31,7 @@ fn a_closed_store_leaves_no_log() {
 }
 
 #[test]
-fn a_second_server_is_told_who_holds_the_directory() {
+fn a_second_server_is_told_the_pid_of_the_first() {
     let directory = Directory::new();
     let store = directory.open();
     let error = refused(&directory);
@@ -45,7 +45,7 @@ fn a_second_server_is_told_who_holds_the_directory() {
 }
 
 #[test]
-fn a_newer_format_is_refused_and_left_alone() {
+fn a_newer_format_is_rejected_and_not_changed() {
     let directory = Directory::new();
     block_on(directory.open().close()).unwrap();
     let file = directory.file("rota.db");
@@ -60,7 +60,7 @@ fn a_newer_format_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_newer_format_that_is_still_in_the_log_is_refused_too() {
+fn a_newer_format_in_the_log_is_rejected_too() {
     let directory = Directory::new();
     block_on(directory.open().close()).unwrap();
     let file = directory.file("rota.db");
@@ -81,7 +81,7 @@ fn a_newer_format_that_is_still_in_the_log_is_refused_too() {
 }
 
 #[test]
-fn a_creation_that_was_cut_short_starts_anew() {
+fn an_interrupted_creation_starts_over() {
     let directory = Directory::new();
     fs::write(directory.file("rota.db"), "").unwrap();
     block_on(directory.open().commit(&first_batch())).unwrap();

@@ -1,6 +1,6 @@
-//! Backups that come back, and what was there before.
+//! Restoring backups, and keeping the replaced database.
 
-// What helpers of tests cannot do is as much a failure as what tests cannot.
+// Helpers may unwrap like the tests that call them.
 #![allow(clippy::unwrap_used)]
 
 mod directory;
@@ -18,18 +18,18 @@ use rota_store_sqlite::{CopyError, OpenError, Restored, Snapshot, backup, restor
 use tempfile::TempDir;
 
 #[test]
-fn a_backup_becomes_a_directory_that_a_server_can_use() {
+fn a_restored_directory_can_be_used_by_a_server() {
     let (_keep, file) = backed_up();
     let directory = Directory::new();
     let new = directory.path().join("a/b");
     let restored = restore(&file, &new, false, &mut |_| {}).unwrap();
     assert_eq!((restored.copied.commit, restored.copied.report.census.total()), (1, JOBS));
-    assert_eq!(restored.set_aside, Vec::<PathBuf>::new());
+    assert_eq!(restored.replaced_files, Vec::<PathBuf>::new());
     let mut store = rota_store_sqlite::SqliteStore::open(&new, directory::small()).unwrap();
     block_on(store.commit(&batch(2, vec![insert(JOBS)]))).expect("it goes on where it was");
 }
 
-/// A file without a log could not get one while somebody reads it.
+/// The restored file must be in WAL mode: SQLite cannot change the mode while it is being read.
 #[test]
 fn a_server_starts_on_a_restored_directory_while_it_is_checked() {
     let (_keep, file) = backed_up();
@@ -41,7 +41,7 @@ fn a_server_starts_on_a_restored_directory_while_it_is_checked() {
 }
 
 #[test]
-fn a_database_that_is_there_is_kept_unless_told() {
+fn an_existing_database_is_replaced_only_on_request() {
     let (_keep, file) = backed_up();
     let directory = other();
     let before = fs::read(directory.file("rota.db")).unwrap();
@@ -51,79 +51,79 @@ fn a_database_that_is_there_is_kept_unless_told() {
     assert!(!directory.file("rota.db.restoring").exists());
 
     let restored = into(&directory, &file, true).unwrap();
-    let [aside] = &restored.set_aside[..] else { panic!("{restored:?}") };
-    assert!(aside.file_name().unwrap().to_string_lossy().starts_with("rota.db.replaced-2"));
-    assert_eq!(jobs_in(aside), 1, "the old database is whole");
+    let [replaced] = &restored.replaced_files[..] else { panic!("{restored:?}") };
+    assert!(replaced.file_name().unwrap().to_string_lossy().starts_with("rota.db.replaced-2"));
+    assert_eq!(jobs_in(replaced), 1, "the old database is whole");
     assert_eq!(jobs_in(&directory.file("rota.db")), JOBS);
 }
 
-/// The old log must reach the old database and never the new one.
+/// The old log must be applied to the old database and never to the new one.
 #[test]
-fn the_log_of_a_crash_stays_with_its_own_database() {
+fn the_log_of_a_crashed_server_stays_with_its_database() {
     let (_keep, file) = backed_up();
     let directory = Directory::new();
     crash_in(&directory);
     let restored = into(&directory, &file, true).unwrap();
-    let [aside] = &restored.set_aside[..] else { panic!("{restored:?}") };
-    assert_eq!(jobs_in(aside), 1, "what was only in the log is there");
+    let [replaced] = &restored.replaced_files[..] else { panic!("{restored:?}") };
+    assert_eq!(jobs_in(replaced), 1, "what was only in the log is there");
     assert!(!directory.file("rota.db-wal").exists() && !directory.file("rota.db-shm").exists());
     assert_eq!(sound_jobs(&directory), JOBS);
 }
 
 #[test]
-fn a_log_that_lost_its_database_is_set_aside() {
+fn a_log_without_a_database_is_moved_away() {
     let (_keep, file) = backed_up();
     let directory = Directory::new();
     crash_in(&directory);
     fs::remove_file(directory.file("rota.db")).unwrap();
     let log = fs::read(directory.file("rota.db-wal")).unwrap();
     let restored = into(&directory, &file, false).unwrap();
-    let [aside] = &restored.set_aside[..] else { panic!("{restored:?}") };
-    assert_eq!(fs::read(aside).unwrap(), log);
+    let [replaced] = &restored.replaced_files[..] else { panic!("{restored:?}") };
+    assert_eq!(fs::read(replaced).unwrap(), log);
     assert_eq!(sound_jobs(&directory), JOBS);
 }
 
-/// The usual reason to restore: the old one cannot even be opened.
+/// The usual reason for a restore: the old database cannot be opened.
 #[test]
-fn a_ruin_is_set_aside_with_its_log() {
+fn an_unreadable_database_is_moved_away_with_its_log() {
     let (_keep, file) = backed_up();
     let directory = Directory::new();
     crash_in(&directory);
     fs::write(directory.file("rota.db"), vec![7; 20_000]).unwrap();
     let log = fs::read(directory.file("rota.db-wal")).unwrap();
     let restored = into(&directory, &file, true).unwrap();
-    let [ruin, its_log] = &restored.set_aside[..] else { panic!("{restored:?}") };
+    let [ruin, its_log] = &restored.replaced_files[..] else { panic!("{restored:?}") };
     assert_eq!(fs::read(ruin).unwrap(), vec![7; 20_000]);
     assert_eq!(fs::read(its_log).unwrap(), log);
     assert_eq!(its_log.to_string_lossy(), format!("{}-wal", ruin.display()));
     assert_eq!(sound_jobs(&directory), JOBS);
 }
 
-/// A journal of a creation that was cut short would be played back into the new file.
+/// SQLite would roll the journal of an interrupted creation back into the new file.
 #[test]
-fn a_journal_is_set_aside_too() {
+fn a_rollback_journal_is_moved_away_too() {
     let (_keep, file) = backed_up();
     let directory = Directory::new();
     fs::write(directory.file("rota.db-journal"), vec![7; 4096]).unwrap();
     let restored = into(&directory, &file, false).unwrap();
-    assert_eq!(restored.set_aside.len(), 1);
+    assert_eq!(restored.replaced_files.len(), 1);
     assert!(!directory.file("rota.db-journal").exists());
     assert_eq!(sound_jobs(&directory), JOBS);
 }
 
 #[test]
-fn what_was_set_aside_can_be_restored_again() {
+fn a_replaced_database_can_be_restored_again() {
     let (_keep, file) = backed_up();
     let directory = other();
-    let aside = into(&directory, &file, true).unwrap().set_aside.remove(0);
-    let again = into(&directory, &aside, true).unwrap();
+    let replaced = into(&directory, &file, true).unwrap().replaced_files.remove(0);
+    let again = into(&directory, &replaced, true).unwrap();
     assert_eq!(sound_jobs(&directory), 1);
-    assert_ne!(again.set_aside[0], aside, "nothing is overwritten");
-    assert_eq!(jobs_in(&again.set_aside[0]), JOBS);
+    assert_ne!(again.replaced_files[0], replaced, "nothing is overwritten");
+    assert_eq!(jobs_in(&again.replaced_files[0]), JOBS);
 }
 
 #[test]
-fn the_directory_of_a_server_is_refused() {
+fn the_directory_of_a_running_server_is_rejected() {
     let (_keep, file) = backed_up();
     let directory = Directory::new();
     let mut store = directory.open();
@@ -133,7 +133,7 @@ fn the_directory_of_a_server_is_refused() {
 }
 
 #[test]
-fn a_database_open_elsewhere_is_refused() {
+fn a_database_open_in_another_program_is_rejected() {
     let (_keep, file) = backed_up();
     let directory = Directory::new();
     crash_in(&directory);
@@ -145,7 +145,7 @@ fn a_database_open_elsewhere_is_refused() {
 }
 
 #[test]
-fn what_is_no_sound_backup_changes_nothing() {
+fn an_invalid_backup_changes_nothing() {
     let (_keep, file) = backed_up();
     let directory = other();
     let before = (fs::read(directory.file("rota.db")).unwrap(), directory.listing());
@@ -170,7 +170,7 @@ fn what_is_no_sound_backup_changes_nothing() {
     assert_eq!((fs::read(directory.file("rota.db")).unwrap(), directory.listing()), before);
 }
 
-/// A copy that somebody made by hand, with its log beside it.
+/// A copy made by hand, with its log next to it.
 #[test]
 fn a_backup_with_a_log_is_restored_with_it() {
     let crashed = Directory::new();
@@ -181,7 +181,7 @@ fn a_backup_with_a_log_is_restored_with_it() {
 }
 
 #[test]
-fn the_new_file_belongs_to_whom_the_old_one_did() {
+fn the_new_file_has_the_owner_of_the_old_one() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     let (_keep, file) = backed_up();
     let directory = other();
@@ -216,7 +216,7 @@ fn other() -> Directory {
     directory
 }
 
-/// A database with a single job that is only in the log; the process that wrote it has gone.
+/// A crashed server's database, with a single job that is only in the log.
 fn crash_in(directory: &Directory) {
     let living = Directory::new();
     let mut store = living.open();

@@ -1,6 +1,6 @@
-//! What is kept about where the jobs of a class are, and for how long.
+//! When zone rows are written and deleted.
 
-// What helpers of tests cannot do is as much a failure as what tests cannot.
+// Helpers may unwrap like the tests that call them.
 #![allow(clippy::unwrap_used)]
 
 mod directory;
@@ -52,7 +52,7 @@ impl Filling {
         self.commit(seqs.map(|seq| Mutation::Delete(Seq(seq))).collect()).unwrap();
     }
 
-    /// How many zones of each level tell something.
+    /// Number of zone rows of each level.
     fn zones(&self) -> [i64; 4] {
         let conn = Connection::open(self.directory.file("rota.db")).unwrap();
         let sql = "SELECT count(*) FROM zones WHERE level = ?1";
@@ -66,7 +66,7 @@ impl Filling {
 }
 
 #[test]
-fn a_flood_costs_a_row_for_many_jobs() {
+fn many_jobs_share_a_zone_row() {
     let mut filling = Filling::new();
     filling.insert(127);
     assert_eq!(filling.zones(), [0, 0, 0, 0]);
@@ -80,7 +80,7 @@ fn a_flood_costs_a_row_for_many_jobs() {
 }
 
 #[test]
-fn zones_are_forgotten_with_their_last_jobs() {
+fn zones_are_deleted_with_their_last_jobs() {
     let mut filling = Filling::new();
     filling.insert(20_000);
     assert_eq!(filling.zones(), [156, 2, 0, 0]);
@@ -91,7 +91,7 @@ fn zones_are_forgotten_with_their_last_jobs() {
     assert_eq!(filling.zones(), [156 - 64, 1, 0, 0]);
     filling.delete(8_192..20_000);
     assert_eq!(filling.zones(), [156 - 128, 0, 0, 0], "these may still get company");
-    // What is gone before its zone is complete is forgotten when it is.
+    // Jobs that are deleted before their zone is complete leave no rows.
     for _ in 0..40 {
         let from = filling.next_seq;
         filling.insert(500);
@@ -101,9 +101,9 @@ fn zones_are_forgotten_with_their_last_jobs() {
     filling.expect_sound();
 }
 
-/// What a batch told of before it failed did not happen.
+/// Changes of a failed batch to the zones in memory must be discarded.
 #[test]
-fn a_batch_that_fails_leaves_the_zones_as_they_were() {
+fn a_failed_batch_does_not_change_the_zones() {
     let mut filling = Filling::new();
     filling.insert(100);
     let mut bad: Vec<_> = (100..300).map(|seq| filled::insert_sized(seq, 20)).collect();
@@ -116,7 +116,7 @@ fn a_batch_that_fails_leaves_the_zones_as_they_were() {
 }
 
 #[test]
-fn a_start_goes_on_with_the_zones_that_were_not_complete() {
+fn a_restart_continues_incomplete_zones() {
     let mut filling = Filling::new();
     for n in 1..60 {
         filling.insert(n * 11);
@@ -136,7 +136,7 @@ fn a_start_goes_on_with_the_zones_that_were_not_complete() {
 }
 
 #[test]
-fn a_database_without_zones_gets_them() {
+fn migration_builds_the_zones() {
     let mut filling = Filling::new();
     filling.insert(30_000);
     filling.delete(8_192..16_384);

@@ -1,17 +1,17 @@
-//! One batch is one transaction.
+//! The batch of mutations that a store commits in one transaction.
 
 use rota_model::mutation::Mutation;
 use rota_model::{Millis, Seq};
 
-/// Everything decided since the last commit. Batches are numbered without gaps, and a store
-/// refuses one that does not follow the last.
+/// The mutations that the engine has produced since the previous batch.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
+    /// Consecutive from 1. A store rejects any number other than the last one plus one.
     pub number: u64,
-    /// The highest time that the engine has seen; it never goes back, even over a restart.
+    /// The latest time the engine has seen. It never decreases, not even across restarts.
     pub now: Millis,
-    /// The sequence number that the next job gets.
+    /// The sequence number of the next job to be inserted.
     pub next_seq: Seq,
-    /// The mutation vocabulary lives in `rota_model::mutation`: the engine must not see a store.
+    /// The changes, to be applied in this order.
     pub mutations: Vec<Mutation>,
 }

@@ -1,9 +1,11 @@
-/// A store could not be opened, loaded or read.
+//! The errors that a store returns to its caller.
+
+/// Opening, loading or reading a store failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreError {
     pub message: String,
-    /// What is stored makes no sense; reading it again will not help.
+    /// The stored data is corrupt, so retrying will not help.
     pub damaged: bool,
 }
 
@@ -17,13 +19,14 @@ impl StoreError {
     }
 }
 
-/// A batch was not committed.
+/// Committing a batch failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
-    /// Nothing of it was written, and the store is as it was before: the disk is full.
+    /// The disk is full. The batch was rolled back, and the store is usable as before.
     #[error("no space left: {0}")]
     Full(String),
-    /// It may or may not have been written, or the store is damaged. Nothing more may be answered.
+    /// The outcome is unknown, or the store is corrupt. The process must not answer any more
+    /// requests.
     #[error("{0}")]
     Fatal(String),
 }

@@ -1,8 +1,8 @@
-//! The seam between the engine and a database: what may be written, what may be read, and the
-//! test suite that every store must pass.
+//! The interface between the engine and a database: the [`Store`] and [`Reader`] traits, and the
+//! test suite that every implementation must pass.
 //!
-//! The engine decides and emits [`Mutation`]s; a store makes a [`Batch`] of them durable, all or
-//! nothing, and hands everything back at the next start. It decides nothing itself.
+//! The engine emits [`Mutation`]s. A store commits each [`Batch`] of them atomically and returns the
+//! state at the next start. It makes no decisions of its own.
 
 mod batch;
 mod error;
@@ -18,7 +18,7 @@ pub use list::{ListPage, ListQuery, Order, Selection};
 pub use load::{Loaded, Sink};
 pub use record::{Body, ERRORS_KEPT, Found, Record};
 pub use rota_model::mutation::{
-    Backoff, Claim, Counts, Finish, HistoryRow, Kind, Mutation, NewRow, Period, Ready, Undo,
+    Backoff, Claim, Counts, Finish, HistoryRow, Mutation, NewRow, Period, Ready, RowKind, Undo,
 };
-pub use rota_model::row::Place;
+pub use rota_model::row::JobRow;
 pub use store::{Reader, Store};

@@ -1,24 +1,26 @@
-//! Walking through jobs in pages whose cost does not depend on how deep they lie.
+//! Queries that list jobs page by page, with a cursor, so that deep pages cost no more than the first.
 
 use rota_model::{ClassId, Ending, Millis, Seq, State};
 
 use crate::Record;
 
+/// Selects one page of jobs.
 #[derive(Debug, Clone)]
 pub struct ListQuery {
     pub select: Selection,
-    /// Only jobs of these classes; `None` takes all. Sorted.
+    /// The classes to list, sorted; `None` lists all classes.
     pub classes: Option<Vec<ClassId>>,
-    /// Only jobs created at or after this.
+    /// Lower bound on the creation time, inclusive.
     pub since: Option<Millis>,
-    /// Only jobs created before this.
+    /// Upper bound on the creation time, exclusive.
     pub until: Option<Millis>,
-    /// Continue behind this job, which is not included.
+    /// The cursor of the previous page. Its job is not listed again.
     pub after: Option<Seq>,
     pub order: Order,
+    /// Maximum number of jobs on the page.
     pub limit: usize,
-    /// About this many rows are looked at, at most; then the page ends, with a cursor to go on from.
-    /// Jobs of other classes that a store can pass over without looking do not count.
+    /// Approximate maximum number of rows to read for the page, which then ends early with a
+    /// cursor. Jobs of other classes that the store skips without reading do not count.
     pub scan: usize,
 }
 
@@ -28,7 +30,7 @@ pub enum Order {
     NewestFirst,
 }
 
-/// Which jobs: by state while they live, by ending when they are done.
+/// The set of jobs to list: unfinished jobs by state, finished jobs by ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selection {
     states: u8,
@@ -77,10 +79,11 @@ impl Selection {
     }
 }
 
+/// One page of a list.
 #[derive(Debug, Clone, Default)]
 pub struct ListPage {
     pub records: Vec<Record>,
-    /// Where to go on; `None` when nothing more can follow. A page may be short, or even empty,
-    /// and still have one: then the rows that were looked at did not match.
+    /// The cursor for the next page; `None` on the last page. A short or even empty page can have a
+    /// cursor, because [`ListQuery::scan`] bounds the rows read, not the matches.
     pub next: Option<Seq>,
 }

@@ -1,31 +1,32 @@
-//! What a start reads.
+//! What a store returns at startup, and the [`Sink`] that receives it.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_model::{Class, ClassId, IdKey, Live, Millis, Seq};
 
-use crate::{Counts, HistoryRow, Kind};
+use crate::{Counts, HistoryRow, RowKind};
 
-/// Takes what a store holds, in this order: classes, named things, living jobs by sequence, recent
-/// statistics, then the journal.
+/// Receives the stored state in this order: classes, named rows, unfinished jobs by sequence
+/// number, recent statistics, journal.
 pub trait Sink: Send {
     fn class(&mut self, id: ClassId, class: Class, counts: Counts);
-    fn named(&mut self, kind: Kind, name: Arc<str>, json: Bytes);
+    fn named(&mut self, kind: RowKind, name: Arc<str>, json: Bytes);
     fn live(&mut self, live: Live);
-    /// Minutes of the hour in which the last commit was made.
+    /// Per-minute statistics of the hour of the last commit, and of the hour before if that may not
+    /// have been closed yet.
     fn history(&mut self, row: HistoryRow);
-    /// What the batch of this number wrote, the oldest first.
+    /// The journal entry of the batch with this number, oldest first.
     fn journal(&mut self, number: u64, data: Bytes);
 }
 
-/// Where the last commit left off.
+/// The position of the last committed batch, and the store's id key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Loaded {
-    /// The last batch's number; 0 when there was none.
+    /// Number of the last committed batch; 0 in a new store.
     pub number: u64,
     pub now: Millis,
     pub next_seq: Seq,
-    /// Made with the store, and the same for ever.
+    /// The key that seals sequence numbers in job ids. It is created with the store and never changes.
     pub id_key: IdKey,
 }

@@ -1,34 +1,35 @@
-//! A job as it is read back.
+//! Jobs as a reader returns them.
 
 use bytes::Bytes;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{JobId, Millis, Seq};
 
-/// A job's numbers without its body; a finished job's result is left out.
+/// A job without its body. The result of a finished job is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub seq: Seq,
     pub id: JobId,
-    pub place: Place,
+    pub row: JobRow,
 }
 
-/// What a worker is given.
+/// The part of a job that a worker receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Body {
     pub id: JobId,
     pub created: Millis,
+    /// JSON members without the enclosing braces.
     pub json: Bytes,
 }
 
-/// How many of a job's failed executions are kept: the last ones.
+/// Number of errors retained per job. Older ones are dropped.
 pub const ERRORS_KEPT: usize = 20;
 
-/// Everything about a job.
+/// A complete job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub seq: Seq,
     pub body: Body,
-    pub place: Place,
-    /// Failed executions as JSON objects, oldest first.
+    pub row: JobRow,
+    /// Errors of failed executions as JSON objects, oldest first.
     pub errors: Vec<Bytes>,
 }

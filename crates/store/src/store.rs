@@ -1,4 +1,4 @@
-//! The two sides of a database.
+//! The [`Store`] trait, which writes, and the [`Reader`] trait, which reads.
 
 use std::future::Future;
 
@@ -10,71 +10,75 @@ use crate::{
     StoreError,
 };
 
-/// The writing side. There is one, on a thread of its own.
+/// A database that commits batches. There is one per server, on its own thread.
 pub trait Store: Send + 'static {
     type Reader: Reader;
 
-    /// Reads all that the engine keeps in memory: one sequential pass.
+    /// Reads everything that the engine keeps in memory, in one sequential pass.
     fn load(
         &mut self,
         sink: &mut dyn Sink,
     ) -> impl Future<Output = Result<Loaded, StoreError>> + Send;
 
-    /// Makes a batch durable. `Ok` means that it survives whatever the durability mode promises.
+    /// Commits a batch atomically. After `Ok`, it is as durable as the durability mode promises.
     fn commit(&mut self, batch: &Batch) -> impl Future<Output = Result<(), CommitError>> + Send;
 
-    /// Does a bounded piece of housekeeping when there is nothing to commit.
+    /// Does a bounded amount of maintenance. Called when there is nothing to commit.
     fn tidy(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Gives up space that was set aside for this, because there is none left; false when there
-    /// was nothing to give up.
+    /// Frees the disk space reserved for emergencies after a commit failed with
+    /// [`CommitError::Full`]. Returns false if there was no reserve.
     fn release_reserve(&mut self) -> bool {
         false
     }
 
-    /// Sets the space aside again; false while there is not enough.
+    /// Allocates the reserve again. Returns false while there is not enough free space.
     fn restore_reserve(&mut self) -> bool {
         true
     }
 
-    /// Another reader. Each sees what was committed before each of its calls.
+    /// Opens another reader. Every call on it sees all batches committed before the call.
     fn reader(&self) -> Result<Self::Reader, StoreError>;
 
-    /// Leaves the store in order. Dropping it without this is a crash, which it survives too.
+    /// Shuts the store down cleanly. Dropping it instead is equivalent to a crash: committed
+    /// batches survive, but the next start may take longer.
     fn close(self) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
-/// The reading side. Any number of them, each on a thread of its own.
+/// A read-only connection. There may be any number, each on its own thread.
 pub trait Reader: Send + 'static {
-    /// Finds jobs by their ids, in the order asked for.
+    /// Looks up jobs by id. The result has one element per id, in the same order.
     fn resolve(
         &mut self,
         ids: &[JobId],
     ) -> impl Future<Output = Result<Vec<Option<Found>>, StoreError>> + Send;
 
+    /// Reads job bodies. The result has one element per sequence number, in the same order.
     fn bodies(
         &mut self,
         seqs: &[Seq],
     ) -> impl Future<Output = Result<Vec<Option<Body>>, StoreError>> + Send;
 
+    /// Reads complete jobs. The result has one element per sequence number, in the same order.
     fn records(
         &mut self,
         seqs: &[Seq],
     ) -> impl Future<Output = Result<Vec<Option<Record>>, StoreError>> + Send;
 
+    /// Reads one page of a list.
     fn list(
         &mut self,
         query: &ListQuery,
     ) -> impl Future<Output = Result<ListPage, StoreError>> + Send;
 
-    /// At most `limit` finished jobs whose retention has passed.
+    /// Returns up to `limit` finished jobs whose retention time has passed.
     fn overdue(
         &mut self,
         now: Millis,
         limit: usize,
     ) -> impl Future<Output = Result<Overdue, StoreError>> + Send;
 
-    /// Statistics of one queue from `since` (included) to `until` (not included), oldest first.
+    /// Reads the statistics of one queue for intervals that begin in `since..until`, oldest first.
     fn history(
         &mut self,
         period: Period,
@@ -83,8 +87,7 @@ pub trait Reader: Send + 'static {
         until: Millis,
     ) -> impl Future<Output = Result<Vec<HistoryRow>, StoreError>> + Send;
 
-    /// What a tenant used in periods that begin from `since` (included) to `until` (not included),
-    /// oldest first.
+    /// Reads the usage of one tenant for periods that begin in `since..until`, oldest first.
     fn usage(
         &mut self,
         per: UsagePer,

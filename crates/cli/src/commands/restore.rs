@@ -54,7 +54,7 @@ impl Restore {
             let mut members = copy::json(&restored.copied);
             members.insert("file".into(), json!(self.file));
             members.insert("data".into(), json!(dir));
-            members.insert("set_aside".into(), json!(restored.set_aside));
+            members.insert("set_aside".into(), json!(restored.replaced_files));
             return print_json(&members);
         }
         if self.quiet {
@@ -64,7 +64,7 @@ impl Restore {
         table.field("restored", self.file.display().to_string());
         table.field("data", dir.display().to_string());
         copy::describe(&restored.copied, &mut table);
-        for path in &restored.set_aside {
+        for path in &restored.replaced_files {
             table.field("set aside", path.display().to_string());
         }
         print(&format!("{}\n{}", table.take(), next(restored, dir)))
@@ -77,7 +77,7 @@ fn next(restored: &Restored, dir: &Path) -> String {
          backup was made: what was finished since then runs again, what was enqueued is missing.\n",
         dir.display()
     );
-    if !restored.set_aside.is_empty() {
+    if !restored.replaced_files.is_empty() {
         text.push_str("Delete what was set aside when you are sure that you no longer need it.\n");
     }
     text

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rota_model::envelope::{self, NewJob};
-use rota_model::mutation::{Kind, Mutation};
+use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{ClassId, CronName, Ending, JobId, Live, Millis, Seq, State};
 
 use super::enqueue::Origin;
@@ -60,7 +60,7 @@ impl Engine {
         self.release_all_held(&cron);
         self.crons.forget_runs(&cron);
         cron.runs.iter().for_each(|seq| self.remove_run(*seq));
-        self.out.mutations.push(Mutation::Remove(Kind::Cron, (**name).into()));
+        self.out.mutations.push(Mutation::Remove(RowKind::Cron, (**name).into()));
         Reply::Cron { cron: Box::new(cron.view(name)), created: false }
     }
 
@@ -156,7 +156,7 @@ impl Engine {
         earlier.into_iter().for_each(|seq| self.cancel_run(seq));
         let accepted = self.accept(job, class, Origin::Run { held });
         self.crons.add_run(name, accepted.seq);
-        self.put(Kind::CronRun, &accepted.seq.to_string(), name);
+        self.put(RowKind::CronRun, &accepted.seq.to_string(), name);
         let job = self.job_ref(accepted.seq, class).named(accepted.id);
         let cron = name.clone();
         self.emit(EventKind::CronTriggered { cron, expression, job, scheduled_for, run_count });
@@ -174,7 +174,7 @@ impl Engine {
     }
 
     fn remove_run(&mut self, seq: Seq) {
-        self.out.mutations.push(Mutation::Remove(Kind::CronRun, seq.to_string().into()));
+        self.out.mutations.push(Mutation::Remove(RowKind::CronRun, seq.to_string().into()));
     }
 
     /// Runs that were kept back have nobody left to wait for.
@@ -213,7 +213,7 @@ impl Engine {
     }
 
     fn keep_cron(&mut self, name: CronName, cron: Cron) {
-        self.put(Kind::Cron, &name, &cron.row);
+        self.put(RowKind::Cron, &name, &cron.row);
         self.crons.insert(name, cron);
     }
 

@@ -2,7 +2,7 @@
 
 use rota_model::Done;
 use rota_model::mutation::Mutation;
-use rota_model::row::{Overdue, Place};
+use rota_model::row::{JobRow, Overdue};
 
 use crate::effect::Changed;
 use crate::{Engine, Refusal, Reply, Target};
@@ -16,7 +16,7 @@ impl Engine {
     pub(crate) fn forget(&mut self, overdue: &Overdue) -> Reply {
         overdue.jobs.iter().for_each(|done| self.delete_done(done));
         if let Some(through) = overdue.through {
-            self.out.mutations.push(Mutation::Swept(through));
+            self.out.mutations.push(Mutation::Purged(through));
         }
         Reply::Forgotten(overdue.jobs.len())
     }
@@ -26,7 +26,7 @@ impl Engine {
             return Err(Refusal::StillActive);
         }
         match &target.now {
-            Place::Live(live) => {
+            JobRow::Live(live) => {
                 let live = self.waiting_job(target).unwrap_or_else(|| live.clone());
                 self.leave_waiting(&live);
                 self.watch.forget(live.seq);
@@ -35,7 +35,7 @@ impl Engine {
                 self.class_lost_job(live.class);
                 self.out.mutations.push(Mutation::Delete(live.seq));
             }
-            Place::Done(done) => self.delete_done(done),
+            JobRow::Done(done) => self.delete_done(done),
         }
         Ok(Changed { id: target.id, before: target.state(), after: None, at: self.wall() })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_model::mutation::{Kind, Mutation};
+use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{ClassId, LimitKey, Millis, Rate, TenantId};
 
 use crate::command::{PutLimit, later};
@@ -104,9 +104,9 @@ impl Engine {
                 self.meet_tenant(owner);
             }
             self.limit_owners.add(written.owner.as_ref(), ix);
-            self.put(Kind::Limit, &name, &written);
+            self.put(RowKind::Limit, &name, &written);
         } else {
-            self.out.mutations.push(Mutation::Remove(Kind::Limit, name.as_str().into()));
+            self.out.mutations.push(Mutation::Remove(RowKind::Limit, name.as_str().into()));
         }
         self.scheduler.reconfigured(Reconfigured::Said(ix, row));
         if partition.tenant.is_none() {

@@ -1,6 +1,6 @@
 //! Stopping everything but acceptance, for a while.
 
-use rota_model::mutation::Kind;
+use rota_model::mutation::RowKind;
 
 use crate::command::later;
 use crate::inspect::Maintenance;
@@ -22,7 +22,7 @@ impl Engine {
             expected_end: expected_ms.filter(|_| enabled).map(|ms| later(now, ms)),
         };
         let row = self.maintenance.clone();
-        self.put(Kind::Setting, MAINTENANCE, &row);
+        self.put(RowKind::Setting, MAINTENANCE, &row);
         if !enabled {
             self.wake_all();
         }

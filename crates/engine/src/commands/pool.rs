@@ -1,6 +1,6 @@
 //! Pools: an operator's hand on them, and who belongs to them.
 
-use rota_model::mutation::{Kind, Mutation};
+use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{PoolConfig, PoolName, WorkerId};
 
 use crate::caps::InUse;
@@ -16,7 +16,7 @@ impl Engine {
         if let (None, Err(reached)) = (&known, checked) {
             return Reply::Refused(reached.into());
         }
-        self.put(Kind::Pool, &name, &PoolRow { config: config.clone() });
+        self.put(RowKind::Pool, &name, &PoolRow { config: config.clone() });
         // There may have been a pool of this name, whose jobs are still active.
         let jobs = self.active.iter().filter(|_| known.is_none());
         let active = jobs.filter(|(_, job)| job.pool.as_ref() == Some(&name)).count() as u64;
@@ -34,7 +34,7 @@ impl Engine {
         let Some(pool) = self.pool_view(name) else {
             return Reply::Refused(Refusal::UnknownPool { pool: name.clone() });
         };
-        self.out.mutations.push(Mutation::Remove(Kind::Pool, (**name).into()));
+        self.out.mutations.push(Mutation::Remove(RowKind::Pool, (**name).into()));
         let change = PoolChange { origin: Origin::Api, config: None, active: 0 };
         self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
         if self.scheduler.pools().get(name).is_none() {

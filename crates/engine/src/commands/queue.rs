@@ -1,6 +1,6 @@
 //! An operator's hand on a queue.
 
-use rota_model::mutation::{Kind, Mutation};
+use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{LimitKey, QueueName};
 
 use crate::queue::{QueueIx, QueueRow};
@@ -49,7 +49,7 @@ impl Engine {
         }
         self.delete_minutes(ix);
         self.queues.delete(ix);
-        self.out.mutations.push(Mutation::Remove(Kind::Queue, (**name).into()));
+        self.out.mutations.push(Mutation::Remove(RowKind::Queue, (**name).into()));
         self.out.mutations.push(Mutation::ForgetHistoryOf((**name).into()));
         self.forget_dispatches(ix);
         self.clear_limit(LimitKey::of_queue(name), None);
@@ -71,7 +71,7 @@ impl Engine {
         let queue = self.queues.get_mut(ix);
         let event = change(&mut queue.row);
         let row = queue.row.clone();
-        self.put(Kind::Queue, name, &row);
+        self.put(RowKind::Queue, name, &row);
         if let Some(event) = event {
             self.emit(event);
         }

@@ -1,7 +1,7 @@
 //! Giving finished jobs another life.
 
 use rota_model::mutation::Mutation;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Ending, State};
 
 use crate::effect::Changed;
@@ -15,7 +15,7 @@ impl Engine {
 
     fn retry_one(&mut self, target: &Target) -> Result<Changed, Refusal> {
         let done = match &target.now {
-            Place::Done(done) if done.ending != Ending::Completed => done,
+            JobRow::Done(done) if done.ending != Ending::Completed => done,
             place => {
                 return Err(Refusal::NotRetryable { state: place.state() });
             }

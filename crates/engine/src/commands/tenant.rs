@@ -1,6 +1,6 @@
 //! An operator's hand on a tenant.
 
-use rota_model::mutation::{Kind, Mutation};
+use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{Millis, QueueName, State, TenantId};
 
 use crate::command::{TenantChange, later};
@@ -34,7 +34,7 @@ impl Engine {
         }
         let tenant = self.tenants.get(ix);
         let (id, row) = (tenant.id.clone(), tenant.row.clone());
-        self.put(Kind::Tenant, &id, &row);
+        self.put(RowKind::Tenant, &id, &row);
     }
 
     pub(crate) fn put_tenant(&mut self, id: &TenantId, change: TenantChange) -> Reply {
@@ -101,9 +101,9 @@ impl Engine {
             });
         } else {
             self.tenants.forget(ix);
-            self.out.mutations.push(Mutation::Remove(Kind::Tenant, (**id).into()));
+            self.out.mutations.push(Mutation::Remove(RowKind::Tenant, (**id).into()));
         }
-        self.out.mutations.push(Mutation::Remove(Kind::TenantState, (**id).into()));
+        self.out.mutations.push(Mutation::Remove(RowKind::TenantState, (**id).into()));
         Reply::Tenant { tenant: view, created: false }
     }
 

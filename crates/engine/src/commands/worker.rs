@@ -1,6 +1,6 @@
 //! Workers come, are told things, fall silent and go.
 
-use rota_model::mutation::{Kind, Mutation};
+use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{Directive, Seq, TenantId, WorkerId};
 
 use crate::worker::{Worker, WorkerRow};
@@ -91,7 +91,7 @@ impl Engine {
         self.worker_changed(id);
         if let Some(worker) = self.workers.get(id) {
             let row = worker.row.clone();
-            self.put(Kind::Worker, id, &row);
+            self.put(RowKind::Worker, id, &row);
         }
     }
 
@@ -140,7 +140,7 @@ impl Engine {
 
     fn remove_worker(&mut self, id: &WorkerId, reason: &'static str) {
         let since = self.workers.remove(id).map_or(self.now.wall, |worker| worker.row.since);
-        self.out.mutations.push(Mutation::Remove(Kind::Worker, (**id).into()));
+        self.out.mutations.push(Mutation::Remove(RowKind::Worker, (**id).into()));
         self.emit(EventKind::WorkerStopped { worker: id.clone(), reason, since });
         // What held its fetches back went with it.
         self.refile_fetches_of(id);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use rota_model::mutation::{Kind, Mutation};
+use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{Millis, PoolName};
 use serde::{Deserialize, Serialize};
 
@@ -85,8 +85,8 @@ impl Engine {
         let minute = minute.clone();
         let is_empty = minute.is_empty();
         out.push(match is_empty {
-            true => Mutation::Remove(Kind::DispatchState, name.into()),
-            false => put(Kind::DispatchState, &name, &DispatchState { as_of, minute }),
+            true => Mutation::Remove(RowKind::DispatchState, name.into()),
+            false => put(RowKind::DispatchState, &name, &DispatchState { as_of, minute }),
         });
         match dispatcher {
             Dispatcher::Shared(key) if is_empty => _ = self.account_watch.forget_shared(key),
@@ -121,7 +121,7 @@ impl Engine {
     fn forget_dispatcher(&mut self, dispatcher: &Dispatcher) {
         self.journal.dispatches.dirty.remove(dispatcher);
         let name = self.dispatcher_name(dispatcher);
-        self.out.mutations.push(Mutation::Remove(Kind::DispatchState, name.into()));
+        self.out.mutations.push(Mutation::Remove(RowKind::DispatchState, name.into()));
     }
 
     /// A pool is gone, and with it what is on disk of its last minute.

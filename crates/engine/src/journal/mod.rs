@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 
-use rota_model::mutation::{Kind, Mutation};
+use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{LimitNumbers, QueueName, Rate, TenantId};
 use serde::{Deserialize, Serialize};
 
@@ -340,7 +340,7 @@ impl Engine {
             shared_turns: shared_turns.into_iter().collect(),
             enqueued: enqueued.map(|(at, n)| (at + offset, n)).collect(),
         };
-        out.push(put(Kind::TenantState, &tenant.id, &state));
+        out.push(put(RowKind::TenantState, &tenant.id, &state));
     }
 
     /// Tenants that were written out before their turn, or are gone, are at the head of the list no more.
@@ -362,9 +362,9 @@ impl Engine {
         let limit = limits.limit(ix);
         let name = limit.partition.name();
         match limit.state(number, now) {
-            Some(state) => out.push(put(Kind::LimitState, &name, &state)),
+            Some(state) => out.push(put(RowKind::LimitState, &name, &state)),
             None => {
-                out.push(Mutation::Remove(Kind::LimitState, name.into()));
+                out.push(Mutation::Remove(RowKind::LimitState, name.into()));
                 self.forget_if_idle(ix);
             }
         }
@@ -378,7 +378,7 @@ impl Engine {
             let limit = limits.limit(ix);
             let none = || LimitState { as_of, ..LimitState::default() };
             let state = limit.state(as_of, now).unwrap_or_else(none);
-            out.push(put(Kind::LimitState, &limit.partition.name(), &state));
+            out.push(put(RowKind::LimitState, &limit.partition.name(), &state));
         }
     }
 
@@ -387,13 +387,13 @@ impl Engine {
         let name = self.scheduler.limits().limit(ix).partition.name();
         self.journal.limits.remove(&ix);
         self.journal.undone.remove(&ix);
-        self.out.mutations.push(Mutation::Remove(Kind::LimitState, name.into()));
+        self.out.mutations.push(Mutation::Remove(RowKind::LimitState, name.into()));
         self.scheduler.forget_limit(ix);
         self.limit_watch.forget(ix);
     }
 }
 
-fn put(kind: Kind, name: &str, row: &impl Serialize) -> Mutation {
+fn put(kind: RowKind, name: &str, row: &impl Serialize) -> Mutation {
     let json = serde_json::to_vec(row).expect("a state is plain data");
     Mutation::Put(kind, name.into(), json.into())
 }

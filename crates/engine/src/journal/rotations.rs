@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use rota_model::mutation::{Kind, Mutation};
+use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{PoolName, QueueName, QueueStrategy, Weight};
 use serde::{Deserialize, Serialize};
 
@@ -98,11 +98,11 @@ impl Journal {
         match self.rotation_numbers.get(key) == Some(&index) {
             true => {
                 state.as_of = number;
-                out.push(put(Kind::RotationState, &name, state));
+                out.push(put(RowKind::RotationState, &name, state));
             }
             false => {
                 self.free_numbers.push(index);
-                out.push(Mutation::Remove(Kind::RotationState, name.into()));
+                out.push(Mutation::Remove(RowKind::RotationState, name.into()));
             }
         }
     }
@@ -126,8 +126,8 @@ impl Engine {
             self.journal.rotation_gone(&key);
             // Those in the journal's list go later, and a process that ends before leaves them behind.
             let rows = [
-                Mutation::Remove(Kind::RotationState, key.name().into()),
-                Mutation::Remove(Kind::DispatchState, format!("shared/{}", key.name()).into()),
+                Mutation::Remove(RowKind::RotationState, key.name().into()),
+                Mutation::Remove(RowKind::DispatchState, format!("shared/{}", key.name()).into()),
             ];
             self.out.mutations.extend(rows);
         }

@@ -2,7 +2,7 @@
 
 use crate::world::{World, job, name, pool};
 use rota_engine::{Command, Config, Fetch, Preference, Refusal, Reply};
-use rota_model::mutation::Kind;
+use rota_model::mutation::RowKind;
 use rota_model::{FairnessScope, PoolName, QueueName, QueueStrategy, Starvation};
 use serde_json::{Value, json};
 
@@ -258,7 +258,7 @@ fn nothing_of_a_deleted_pool_stays_on_disk() {
             (0..8).for_each(|_| drop(world.fetch_with(&[], 1, |fetch| fetch.pool = pool(name))));
         }
         let rows = |world: &World, name: &str| {
-            let kinds = [Kind::RotationState, Kind::DispatchState];
+            let kinds = [RowKind::RotationState, RowKind::DispatchState];
             let names = kinds.into_iter().flat_map(|kind| world.rows_of(kind));
             names.filter(|row| row.ends_with(name)).count()
         };

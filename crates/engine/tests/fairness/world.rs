@@ -11,8 +11,8 @@ use rota_engine::{
 };
 use rota_model::envelope::NewJob;
 use rota_model::limit::parse_rate_limit;
-use rota_model::mutation::{HistoryRow, Kind};
-use rota_model::row::Place;
+use rota_model::mutation::{HistoryRow, RowKind};
+use rota_model::row::JobRow;
 use rota_model::usage::Usage;
 use rota_model::{
     Class, ClassId, IdKey, JobId, JobType, LimitKey, Live, Millis, Policy, PoolConfig, PoolName,
@@ -29,7 +29,7 @@ pub struct World {
     pub events: Vec<EventKind>,
     pub woken: Vec<(WaiterId, Reply)>,
     /// What a store would have.
-    rows: BTreeMap<(Kind, String), Vec<u8>>,
+    rows: BTreeMap<(RowKind, String), Vec<u8>>,
     classes: BTreeMap<u32, Class>,
     live: BTreeMap<Seq, Live>,
     journal: BTreeMap<u64, Vec<u8>>,
@@ -138,7 +138,7 @@ impl World {
     }
 
     /// Names of the rows of this kind that a store would have.
-    pub fn rows_of(&self, kind: Kind) -> Vec<&str> {
+    pub fn rows_of(&self, kind: RowKind) -> Vec<&str> {
         let rows = self.rows.keys().filter(|(of, _)| *of == kind);
         rows.map(|(_, name)| name.as_str()).collect()
     }
@@ -295,7 +295,7 @@ impl World {
 
     pub fn target(&self, seq: Seq) -> Target {
         let live = self.engine.active_job(seq).or(self.live.get(&seq).cloned()).unwrap();
-        Target { seq, id: JobId::v7(EPOCH, 0), now: Place::Live(live) }
+        Target { seq, id: JobId::v7(EPOCH, 0), now: JobRow::Live(live) }
     }
 
     pub fn ack(&mut self, seq: Seq) {
@@ -350,7 +350,7 @@ impl World {
 
     /// Limits whose counters a store would have.
     pub fn limit_rows(&self) -> usize {
-        self.rows.keys().filter(|(kind, _)| *kind == Kind::LimitState).count()
+        self.rows.keys().filter(|(kind, _)| *kind == RowKind::LimitState).count()
     }
 
     /// The bytes that the last command added to the journal.

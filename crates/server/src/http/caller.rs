@@ -101,7 +101,7 @@ impl App {
 
     /// The tenant that a job belongs to.
     pub(super) async fn owner_of(&self, record: &Record) -> Result<Option<TenantId>, ApiError> {
-        let class = record.place.class();
+        let class = record.row.class();
         Ok(self.handle.look(move |engine| engine.owner_of(class).cloned()).await?)
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Changed, Command};
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Ending, JobId};
 use rota_store::Record;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ async fn change(
 async fn find(app: &App, name: &PathName) -> Result<Record, ApiError> {
     let missing = || ApiError::not_found("dead letter job", name.as_str());
     let record = app.record(name.job().map_err(|_| missing())?).await?;
-    let is_dead_letter = |record: &Record| matches!(&record.place, Place::Done(done) if done.ending == Ending::DeadLetter);
+    let is_dead_letter = |record: &Record| matches!(&record.row, JobRow::Done(done) if done.ending == Ending::DeadLetter);
     record.filter(is_dead_letter).ok_or_else(missing)
 }
 

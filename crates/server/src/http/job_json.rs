@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use rota_engine::Accepted;
 use rota_model::envelope;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Done, Ending, JobId, Live, Millis, State};
 use rota_store::{Body, Record};
 
@@ -83,8 +83,8 @@ pub(super) fn write_delivery(
     record: Option<&Record>,
 ) {
     let claimed = &job.claimed;
-    let enqueued = match record.map(|record| &record.place) {
-        Some(Place::Live(live)) => live.enqueued,
+    let enqueued = match record.map(|record| &record.row) {
+        Some(JobRow::Live(live)) => live.enqueued,
         _ => body.created,
     };
     let json = match claimed.reservation_cut {
@@ -133,10 +133,10 @@ fn without_reservation(members: &[u8]) -> Vec<u8> {
 /// Writes a job in its current state.
 pub(super) fn write_record(out: &mut Vec<u8>, record: &Record) {
     let mut members = Members::of_job(out, record.body.id, &record.body.json);
-    members.text("state", record.place.state().as_str());
-    match &record.place {
-        Place::Live(live) => write_live(&mut members, live, record),
-        Place::Done(done) => write_done(&mut members, done, record),
+    members.text("state", record.row.state().as_str());
+    match &record.row {
+        JobRow::Live(live) => write_live(&mut members, live, record),
+        JobRow::Done(done) => write_done(&mut members, done, record),
     }
     out.push(b'}');
 }

@@ -173,7 +173,7 @@ async fn read_seqs(app: &App, query: &ListQuery, seqs: Vec<Seq>) -> Result<ListP
     let next = seqs.last().filter(|_| seqs.len() == query.limit).copied();
     let records = app.handle.records(seqs).await?;
     // Leaves out jobs whose state has changed since the engine named them.
-    let still_matches = |record: &Record| query.select == Selection::state(record.place.state());
+    let still_matches = |record: &Record| query.select == Selection::state(record.row.state());
     let records = records.into_iter().flatten().filter(still_matches).collect();
     Ok(ListPage { records, next })
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ahash::RandomState;
 use rota_engine::{Engine, InFlight, Target};
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{JobId, Millis, Overdue, Seq};
 use rota_store::{Found, Reader, StoreError};
 use tokio::runtime::Handle as Tokio;
@@ -53,7 +53,7 @@ impl<R: Reader> Resolver<R> {
     ) -> Result<Option<Target>, StoreError> {
         if let Some(&seq) = self.active.get(&id) {
             if let Some(live) = engine.active_job(seq) {
-                return Ok(Some(Target { seq, id, now: Place::Live(live) }));
+                return Ok(Some(Target { seq, id, now: JobRow::Live(live) }));
             }
             self.active.remove(&id);
             self.look_up(&[id])?;
@@ -62,7 +62,7 @@ impl<R: Reader> Resolver<R> {
         // If an id was freed and reused by a batch in flight, it means the newer job.
         let newest = in_flight.seq_of(id).or(found.map(|found| found.seq));
         let Some(seq) = newest else { return Ok(None) };
-        let stored = found.filter(|found| found.seq == seq).map(|found| found.place.clone());
+        let stored = found.filter(|found| found.seq == seq).map(|found| found.row.clone());
         let place = in_flight.standing(seq, stored);
         Ok(place.map(|now| Target { seq, id, now }))
     }

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use rota_engine::{Config, Engine, Restore};
-use rota_model::mutation::{Counts, Kind};
+use rota_model::mutation::{Counts, RowKind};
 use rota_model::{Class, ClassId, Live};
 use rota_store::{Batch, CommitError, HistoryRow, Loaded, Sink, Store, StoreError};
 use tokio::runtime::Handle as Tokio;
@@ -158,7 +158,7 @@ impl Sink for RestoreSink {
         self.0.class(id, class, counts);
     }
 
-    fn named(&mut self, kind: Kind, name: std::sync::Arc<str>, json: bytes::Bytes) {
+    fn named(&mut self, kind: RowKind, name: std::sync::Arc<str>, json: bytes::Bytes) {
         self.0.named(kind, &name, &json);
     }
 

@@ -42,7 +42,7 @@ impl MemoryStore {
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
             Mutation::Delete(seq) => self.delete(*seq),
             // What is overdue is found by looking.
-            Mutation::Swept(_) => Ok(()),
+            Mutation::Purged(_) => Ok(()),
             Mutation::Error(row) => {
                 if !self.live.contains_key(&row.seq) {
                     return Err(format!("job {} cannot have failed", row.seq));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_model::{Class, ClassId, Done, ErrorRow, JobId, Live, Millis, Seq};
-use rota_store::{Batch, Counts, Found, HistoryRow, Kind, Loaded, NewRow, Period, Place, Sink};
+use rota_store::{Batch, Counts, Found, HistoryRow, JobRow, Loaded, NewRow, Period, RowKind, Sink};
 
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
@@ -21,7 +21,7 @@ pub struct MemoryStore {
     live: BTreeMap<Seq, Live>,
     done: BTreeMap<Seq, Done>,
     errors: BTreeMap<Seq, Vec<ErrorRow>>,
-    named: BTreeMap<(Kind, Arc<str>), Bytes>,
+    named: BTreeMap<(RowKind, Arc<str>), Bytes>,
     history: BTreeMap<(Period, Arc<str>, Millis), Bytes>,
     journal: BTreeMap<u64, Bytes>,
 }
@@ -83,18 +83,18 @@ impl MemoryStore {
     #[must_use]
     pub fn resolve(&self, id: JobId) -> Option<Found> {
         let seq = *self.ids.get(&id)?;
-        let place = self.place(seq)?;
-        Some(Found { seq, id, place })
+        let row = self.place(seq)?;
+        Some(Found { seq, id, row })
     }
 
     /// A finished job's result is left out.
     #[must_use]
-    pub fn place(&self, seq: Seq) -> Option<Place> {
+    pub fn place(&self, seq: Seq) -> Option<JobRow> {
         if let Some(live) = self.live.get(&seq) {
-            return Some(Place::Live(live.clone()));
+            return Some(JobRow::Live(live.clone()));
         }
         let done = self.done.get(&seq)?;
-        Some(Place::Done(Done { result: None, ..done.clone() }))
+        Some(JobRow::Done(Done { result: None, ..done.clone() }))
     }
 
     #[must_use]

@@ -3,9 +3,9 @@
 use rota_engine::Command;
 use rota_model::envelope::NewJob;
 use rota_model::mutation::Undo;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Done, IdKey, JobId, Live, Millis, OnLimit, QueueName, Seq, State, TenantId};
-use rota_store::{Finish, Kind, Mutation, NewRow, Ready};
+use rota_store::{Finish, Mutation, NewRow, Ready, RowKind};
 
 use super::lifecycle::{Into, allows};
 use super::scene::Scene;
@@ -96,24 +96,24 @@ impl World {
                 self.revive(*seq, *enqueued, scene)
             }
             Mutation::Delete(seq) => self.delete(*seq, scene),
-            Mutation::Swept(_) => Ok(()),
-            Mutation::Put(Kind::Queue, name, json) => {
+            Mutation::Purged(_) => Ok(()),
+            Mutation::Put(RowKind::Queue, name, json) => {
                 // A queue exists as soon as it is written down.
                 if let Ok(name) = QueueName::parse(name) {
                     self.queues.entry(name).or_default().owner = owner_in(json);
                 }
                 Ok(())
             }
-            Mutation::Put(Kind::Limit, name, json) => {
+            Mutation::Put(RowKind::Limit, name, json) => {
                 self.limit_rows.insert(name.to_string(), owner_in(json));
                 Ok(())
             }
-            Mutation::Remove(Kind::Limit, name) => {
+            Mutation::Remove(RowKind::Limit, name) => {
                 self.limit_rows.remove(&**name);
                 Ok(())
             }
-            Mutation::Remove(Kind::Queue, name) => self.queue_gone(name),
-            Mutation::Remove(Kind::Worker, name) => self.worker_gone(name, scene),
+            Mutation::Remove(RowKind::Queue, name) => self.queue_gone(name),
+            Mutation::Remove(RowKind::Worker, name) => self.worker_gone(name, scene),
             Mutation::Counts(..)
             | Mutation::Error(_)
             | Mutation::Put(..)
@@ -177,7 +177,7 @@ impl World {
             id: row.id,
             class,
             start_at,
-            place: Place::Live(live.clone()),
+            place: JobRow::Live(live.clone()),
             requeues: 0,
             lease: None,
             run_of,
@@ -222,7 +222,7 @@ impl World {
         let wall = self.wall;
         ensure(ready.enqueued == wall, Rule::Time, || format!("{ready:?}"))?;
         self.change(ready.seq, |job| {
-            if let Place::Live(live) = &mut job.place {
+            if let JobRow::Live(live) = &mut job.place {
                 live.state = State::Available;
                 live.enqueued = ready.enqueued;
                 live.held = ready.held;
@@ -263,7 +263,7 @@ impl World {
 
     fn postpone(&mut self, seq: Seq, due: Millis) -> Check {
         self.change(seq, |job| {
-            if let Place::Live(live) = &mut job.place {
+            if let JobRow::Live(live) = &mut job.place {
                 (live.state, live.due, live.held) = (State::Scheduled, Some(due), true);
             }
         });
@@ -278,7 +278,7 @@ impl World {
         self.ended(&live, finish, scene)?;
         self.pause_after_failure(&live, scene)?;
         self.change(seq, |job| {
-            job.place = Place::Done(Done {
+            job.place = JobRow::Done(Done {
                 seq,
                 class: live.class,
                 bytes: live.bytes,
@@ -301,7 +301,7 @@ impl World {
         ensure(asked, Rule::Unasked, || format!("nobody retried job {seq}"))?;
         self.change(seq, |job| {
             let (class, bytes) = (job.place.class(), job.bytes());
-            job.place = Place::Live(Live::ready(seq, class, enqueued, bytes));
+            job.place = JobRow::Live(Live::ready(seq, class, enqueued, bytes));
             // A new life: what the first asked for is past.
             (job.requeues, job.start_at) = (0, None);
         });
@@ -314,7 +314,7 @@ impl World {
         };
         let asked = match (&scene.step.command, &job.place) {
             (Command::Delete(_), _) => scene.names(seq) && job.state() != State::Active,
-            (Command::Forget(all), Place::Done(done)) => {
+            (Command::Forget(all), JobRow::Done(done)) => {
                 let overdue = done.purge_at.is_some_and(|at| at <= self.wall);
                 overdue && all.jobs.iter().any(|one| one.seq == seq)
             }

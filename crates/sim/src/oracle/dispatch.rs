@@ -1,7 +1,7 @@
 //! Who may have which job next.
 
 use rota_engine::Fetch;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Millis, Seq, State};
 use rota_store::Claim;
 
@@ -65,7 +65,7 @@ impl World {
         let lease = Lease { until: self.at + reserved, times_out: self.at + timeout };
         self.change(seq, |job| {
             (job.lease, job.pool) = (Some(lease), pool);
-            if let Place::Live(live) = &mut job.place {
+            if let JobRow::Live(live) = &mut job.place {
                 live.state = State::Active;
                 live.attempt = claim.attempt;
                 live.started = Some(claim.started);
@@ -92,7 +92,7 @@ impl World {
         })?;
         let until = self.at + reserved_ms;
         self.change(seq, |job| {
-            if let Place::Live(live) = &mut job.place {
+            if let JobRow::Live(live) = &mut job.place {
                 (live.due, live.reserved_ms) = (Some(due), reserved_ms);
             }
             if let Some(lease) = &mut job.lease {

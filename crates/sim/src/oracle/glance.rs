@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rota_engine::Engine;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Ending, QueueName, Seq, State};
 
 use super::violation::{Check, Rule, ensure};
@@ -151,7 +151,7 @@ struct Tally {
 impl Tally {
     fn add(&mut self, job: &Job) {
         self.by_state[usize::from(job.state().code())] += 1;
-        if let Place::Done(done) = &job.place {
+        if let JobRow::Done(done) = &job.place {
             self.dead_letter += u64::from(done.ending == Ending::DeadLetter);
         }
     }

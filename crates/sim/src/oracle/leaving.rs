@@ -3,7 +3,7 @@
 use rota_engine::{Command, Failure, HandlerCode, Holder, Overlap, Settle};
 use rota_model::mutation::{Backoff, Undo};
 use rota_model::policy::Strategy;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Ending, Exhaustion, Live, Millis, OnLimit, RetryPolicy, Seq, State};
 use rota_store::{Finish, Ready};
 
@@ -107,7 +107,7 @@ impl World {
 
     fn set_back(&mut self, wait: &Backoff) -> Check {
         self.change(wait.seq, |job| {
-            if let Place::Live(live) = &mut job.place {
+            if let JobRow::Live(live) = &mut job.place {
                 (live.state, live.due) = (State::Retryable, Some(wait.due));
                 (live.worker, live.pool, live.reserved_ms) = (None, None, 0);
                 take_back(live, wait.undo);

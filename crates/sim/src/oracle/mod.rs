@@ -33,7 +33,7 @@ mod world;
 
 use rota_engine::{Config, Engine, Now};
 use rota_model::Ending;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_store::Counts;
 
 use crate::MemoryStore;
@@ -145,7 +145,7 @@ impl Oracle {
         for class in store.classes() {
             let mut counted = Counts::default();
             for job in world.jobs.values().filter(|job| job.place.class() == class) {
-                if let Place::Done(done) = &job.place {
+                if let JobRow::Done(done) = &job.place {
                     *counted.get_mut(done.ending) += 1;
                 }
             }

@@ -134,8 +134,8 @@ impl World {
     ) -> Check {
         for target in jobs {
             let live = match &target.now {
-                rota_model::row::Place::Live(live) => Some(live),
-                rota_model::row::Place::Done(_) => None,
+                rota_model::row::JobRow::Live(live) => Some(live),
+                rota_model::row::JobRow::Done(_) => None,
             };
             let running = live.filter(|live| live.state == State::Active);
             let holds =
@@ -158,10 +158,10 @@ impl World {
 
 fn holds(target: &Target, holder: &Holder) -> bool {
     match &target.now {
-        rota_model::row::Place::Live(live) => {
+        rota_model::row::JobRow::Live(live) => {
             live.state == State::Active && speaks_for(holder, live)
         }
-        rota_model::row::Place::Done(_) => false,
+        rota_model::row::JobRow::Done(_) => false,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rota_engine::{Claimed, Command, Fetch, Refusal, Reply, Settle, Target, WaiterId};
 use rota_model::envelope::NewJob;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Done, Seq, State};
 
 use super::crossings::Crossings;
@@ -169,12 +169,12 @@ fn targets(command: &Command) -> Vec<&Target> {
 }
 
 /// Results are not part of what is looked up.
-fn same(known: Option<&Place>, resolved: &Place) -> bool {
+fn same(known: Option<&JobRow>, resolved: &JobRow) -> bool {
     match (known, resolved) {
-        (Some(Place::Done(a)), Place::Done(b)) => {
+        (Some(JobRow::Done(a)), JobRow::Done(b)) => {
             a == b || *a == Done { result: None, ..b.clone() }
         }
-        (Some(Place::Live(known)), Place::Live(live)) => known == live,
+        (Some(JobRow::Live(known)), JobRow::Live(live)) => known == live,
         (Some(_), _) => false,
         (None, _) => false,
     }

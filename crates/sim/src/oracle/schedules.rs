@@ -2,7 +2,7 @@
 
 use rota_engine::{Backpressure, Bounds, Capped, Overlap};
 use rota_model::{CronName, Live, Millis, QueueName, Quota, Seq, State, TenantId};
-use rota_store::{Kind, Mutation, NewRow};
+use rota_store::{Mutation, NewRow, RowKind};
 
 use super::scene::Scene;
 use super::violation::{Check, Rule, Violation, ensure};
@@ -76,7 +76,7 @@ impl World {
         let more = scene.moves.len() as u64 + 1;
         // These may have gone after the run was left out.
         let gone = scene.step.mutations.iter().filter(|mutation| {
-            matches!(mutation, Mutation::DropClass(_) | Mutation::Remove(Kind::Queue, _))
+            matches!(mutation, Mutation::DropClass(_) | Mutation::Remove(RowKind::Queue, _))
         });
         let gone = more as usize + gone.count();
         let caps = [Capped::ScheduleRuns, Capped::Classes, Capped::KeptClasses];

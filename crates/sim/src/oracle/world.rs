@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rota_engine::{Bounds, Config, Fetch, Now, Overlap, WaiterId};
 use rota_model::envelope::NewJob;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{
     Class, ClassId, CronName, JobId, Live, Millis, PoolName, QueueName, QueueStrategy, Seq, State,
     TenantId, WorkerId,
@@ -61,7 +61,7 @@ pub struct Job {
     pub class: Arc<Class>,
     /// The start that its client asked for.
     pub start_at: Option<Millis>,
-    pub place: Place,
+    pub place: JobRow,
     /// Executions that a worker gave back on purpose; they may exceed the attempts allowed.
     pub requeues: u32,
     pub lease: Option<Lease>,
@@ -130,8 +130,8 @@ pub struct Blocked {
 impl Job {
     pub fn bytes(&self) -> u32 {
         match &self.place {
-            Place::Live(live) => live.bytes,
-            Place::Done(done) => done.bytes,
+            JobRow::Live(live) => live.bytes,
+            JobRow::Done(done) => done.bytes,
         }
     }
 
@@ -141,8 +141,8 @@ impl Job {
 
     pub fn live(&self) -> Option<&Live> {
         match &self.place {
-            Place::Live(live) => Some(live),
-            Place::Done(_) => None,
+            JobRow::Live(live) => Some(live),
+            JobRow::Done(_) => None,
         }
     }
 
@@ -230,7 +230,7 @@ impl World {
         let default_timeout = self.config.timeout_ms;
         for job in self.jobs.values_mut() {
             let timeout = job.class.policy.timeout_ms.unwrap_or(default_timeout);
-            if let Place::Live(live) = &job.place
+            if let JobRow::Live(live) = &job.place
                 && live.state == State::Active
             {
                 job.lease = Some(Lease::after_restart(live, timeout, at, now.wall));

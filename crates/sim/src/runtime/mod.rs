@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rota_engine::{Command, Config, Engine, InFlight, Now, Restore};
 use rota_model::{Class, ClassId, Live, State};
-use rota_store::{Counts, HistoryRow, Kind, Sink};
+use rota_store::{Counts, HistoryRow, RowKind, Sink};
 
 use crate::MemoryStore;
 use crate::clock::Clock;
@@ -182,7 +182,7 @@ impl Sink for Restoring {
         self.0.class(id, class, counts);
     }
 
-    fn named(&mut self, kind: Kind, name: Arc<str>, json: Bytes) {
+    fn named(&mut self, kind: RowKind, name: Arc<str>, json: Bytes) {
         self.0.named(kind, &name, &json);
     }
 

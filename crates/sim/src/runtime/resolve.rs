@@ -6,7 +6,7 @@ use rota_engine::{
     Ack, Beat, Command, Enqueue, Nack, Now, Registration, Reply, Settle, Target, TenantChange,
 };
 use rota_model::envelope::NewJob;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{JobId, Millis, Overdue};
 
 use super::Runtime;
@@ -120,9 +120,9 @@ impl Runtime {
         let now = self.engine.now().wall.max(wall);
         let stored = self.store.overdue(now, limit).into_iter();
         let standing =
-            stored.filter_map(|done| self.in_flight.standing(done.seq, Some(Place::Done(done))));
+            stored.filter_map(|done| self.in_flight.standing(done.seq, Some(JobRow::Done(done))));
         let still = standing.filter_map(|place| match place {
-            Place::Done(done) if done.purge_at.is_some_and(|at| at <= now) => Some(done),
+            JobRow::Done(done) if done.purge_at.is_some_and(|at| at <= now) => Some(done),
             _ => None,
         });
         Overdue { jobs: still.collect(), through: None }

@@ -190,7 +190,7 @@ fn write_mutation(f: &mut fmt::Formatter<'_>, mutation: &Mutation) -> fmt::Resul
         Mutation::Finish(finish) => write!(f, " finish:{}:{:?}", finish.seq, finish.ending),
         Mutation::Revive { seq, .. } => write!(f, " revive:{seq}"),
         Mutation::Delete(seq) => write!(f, " delete:{seq}"),
-        Mutation::Swept(through) => write!(f, " swept:{through}"),
+        Mutation::Purged(through) => write!(f, " swept:{through}"),
         Mutation::Error(row) => write!(f, " error:{}", row.seq),
         Mutation::Put(kind, name, _) => write!(f, " put:{kind:?}:{name}"),
         Mutation::Remove(kind, name) => write!(f, " remove:{kind:?}:{name}"),

@@ -7,7 +7,7 @@ use rota_engine::{
     Reply, Settle, Target, TenantChange,
 };
 use rota_model::envelope::NewJob;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{
     Class, JobId, JobType, Millis, Policy, QueueName, RetryPolicy, Seq, TenantConfig, TenantId,
 };
@@ -115,7 +115,7 @@ impl Stand {
         let Some(live) = self.engine.active_job(seq) else {
             return Err(Violation::new(Rule::Lost, format!("job {seq} is not active")));
         };
-        let job = Target { seq, id: JobId::v7(BEGINNING, 0), now: Place::Live(live) };
+        let job = Target { seq, id: JobId::v7(BEGINNING, 0), now: JobRow::Live(live) };
         let holder = Holder::default();
         let settle = if well {
             Settle::Ack(Ack { job, holder, result: None })

@@ -1,14 +1,14 @@
-//! A job's life: where it begins, is claimed and ends.
+//! Inserting, claiming, finishing, reviving and deleting jobs.
 
 use rota_model::{ErrorRow, Live, Millis, Seq};
 use rota_store::{Claim, ERRORS_KEPT, Finish, NewRow};
 
 use super::Applier;
-use crate::fault::Fault;
-use crate::row::{key, when};
+use crate::internal_error::InternalError;
+use crate::row::{key, optional_millis};
 
 impl Applier<'_> {
-    pub(super) fn insert(&mut self, new: &NewRow, live: &Live) -> Result<(), Fault> {
+    pub(super) fn insert(&mut self, new: &NewRow, live: &Live) -> Result<(), InternalError> {
         let id = new.id.to_bytes();
         self.insert_job.execute((
             key(new.seq),
@@ -18,7 +18,7 @@ impl Applier<'_> {
             new.created.0,
             &new.body[..],
         ))?;
-        self.zones.note(self.conn, key(new.seq), new.class)?;
+        self.zones.add_job(self.conn, key(new.seq), new.class)?;
         if is_plain(live) {
             self.insert_plain.execute((
                 key(live.seq),
@@ -34,9 +34,9 @@ impl Applier<'_> {
             live.state.code(),
             live.attempt,
             live.enqueued.0,
-            when(live.due),
-            when(live.started),
-            when(live.expires),
+            optional_millis(live.due),
+            optional_millis(live.started),
+            optional_millis(live.expires),
             live.worker.as_deref(),
             live.reserved_ms as i64,
             live.held,
@@ -47,8 +47,8 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Claims many jobs; those in a row that one worker took at one time and for one pool, together.
-    pub(super) fn claim_all(&mut self, claims: &mut Vec<&Claim>) -> Result<(), Fault> {
+    /// Claims jobs. Runs of consecutive jobs with equal claims take expect_one statement.
+    pub(super) fn claim_all(&mut self, claims: &mut Vec<&Claim>) -> Result<(), InternalError> {
         claims.sort_by_key(|claim| claim.seq);
         for run in claims.chunk_by(|a, b| follows(a, b)) {
             let claim = run[0];
@@ -63,31 +63,31 @@ impl Applier<'_> {
                 claim.pool.as_deref(),
             ))?;
             if changed != run.len() {
-                return Err(misplaced("claim", claim.seq));
+                return Err(wrong_state("claim", claim.seq));
             }
         }
         claims.clear();
         Ok(())
     }
 
-    /// Ends many jobs, those with consecutive numbers together: they are read and deleted in one
-    /// go. Not by `INSERT ... SELECT`, which costs more than reading and inserting.
-    pub(super) fn finish_all(&mut self, ended: &mut Vec<&Finish>) -> Result<(), Fault> {
-        ended.sort_by_key(|finish| finish.seq);
-        for run in ended.chunk_by(|a, b| a.seq.0 + 1 == b.seq.0) {
+    /// Finishes jobs. Runs of consecutive jobs are read and deleted in expect_one statement each.
+    /// `INSERT ... SELECT` would be slower than reading and inserting.
+    pub(super) fn finish_all(&mut self, finishes: &mut Vec<&Finish>) -> Result<(), InternalError> {
+        finishes.sort_by_key(|finish| finish.seq);
+        for run in finishes.chunk_by(|a, b| a.seq.0 + 1 == b.seq.0) {
             self.finish_run(run)?;
         }
-        ended.clear();
+        finishes.clear();
         Ok(())
     }
 
-    fn finish_run(&mut self, run: &[&Finish]) -> Result<(), Fault> {
+    fn finish_run(&mut self, run: &[&Finish]) -> Result<(), InternalError> {
         let range = [key(run[0].seq), key(run[run.len() - 1].seq)];
-        let mut rows = self.carried.query(range)?;
+        let mut rows = self.select_live.query(range)?;
         for finish in run {
-            let row = rows.next()?.ok_or_else(|| misplaced("finish", finish.seq))?;
+            let row = rows.next()?.ok_or_else(|| wrong_state("finish", finish.seq))?;
             if row.get::<_, i64>(0)? != key(finish.seq) {
-                return Err(misplaced("finish", finish.seq));
+                return Err(wrong_state("finish", finish.seq));
             }
             self.insert_done.execute((
                 key(finish.seq),
@@ -98,35 +98,35 @@ impl Applier<'_> {
                 row.get::<_, i64>(3)?,
                 row.get::<_, Option<i64>>(4)?,
                 row.get::<_, Option<i64>>(5)?,
-                when(finish.purge_at),
+                optional_millis(finish.purge_at),
                 finish.result.as_deref(),
             ))?;
         }
         drop(rows);
         self.delete_live.execute(range)?;
         for finish in run {
-            if let Some(at) = finish.purge_at {
-                self.will_purge(at, finish.seq);
+            if let Some(purge_at) = finish.purge_at {
+                self.schedule_purge(purge_at, finish.seq);
             }
         }
         Ok(())
     }
 
-    pub(super) fn revive(&mut self, seq: Seq, enqueued: Millis) -> Result<(), Fault> {
+    pub(super) fn revive(&mut self, seq: Seq, enqueued: Millis) -> Result<(), InternalError> {
         let changed = self.run(
             "INSERT INTO live (seq, class, state, attempt, enqueued, reserved_ms, held, bytes) \
              SELECT seq, done.class, 1, 0, ?2, 0, 0, length(body) FROM done JOIN jobs USING (seq) \
              WHERE seq = ?1",
             (key(seq), enqueued.0),
         )?;
-        one(changed, "revive", seq)?;
+        expect_one(changed, "revive", seq)?;
         self.delete_done.execute([key(seq), key(seq)])?;
         self.delete_errors.execute([key(seq), key(seq)])?;
         Ok(())
     }
 
-    /// Deletes many jobs. Nearly always it is retention that deletes, and they have finished.
-    pub(super) fn delete_all(&mut self, deletions: &mut Vec<Seq>) -> Result<(), Fault> {
+    /// Deletes jobs. Most deletions come from retention, so finished jobs are tried first.
+    pub(super) fn delete_all(&mut self, deletions: &mut Vec<Seq>) -> Result<(), InternalError> {
         deletions.sort_unstable();
         for run in deletions.chunk_by(|a, b| a.0 + 1 == b.0) {
             let range = [key(run[0]), key(run[run.len() - 1])];
@@ -136,15 +136,15 @@ impl Applier<'_> {
             }
             self.delete_errors.execute(range)?;
             if deleted != run.len() || self.delete_jobs.execute(range)? != run.len() {
-                return Err(misplaced("delete", run[0]));
+                return Err(wrong_state("delete", run[0]));
             }
         }
-        self.zones.forget(self.conn, deletions)?;
+        self.zones.remove_jobs(self.conn, deletions)?;
         deletions.clear();
         Ok(())
     }
 
-    pub(super) fn add_error(&self, row: &ErrorRow) -> Result<(), Fault> {
+    pub(super) fn add_error(&self, row: &ErrorRow) -> Result<(), InternalError> {
         self.run(
             "INSERT INTO errors (seq, n, attempt, json) \
              SELECT ?1, coalesce(max(n), 0) + 1, ?2, ?3 FROM errors WHERE seq = ?1",
@@ -159,12 +159,12 @@ impl Applier<'_> {
     }
 }
 
-/// As most jobs are when they are accepted.
+/// Whether all optional columns have their defaults, as in most new jobs.
 fn is_plain(live: &Live) -> bool {
     *live == Live::ready(live.seq, live.class, live.enqueued, live.bytes)
 }
 
-/// Whether the second claim differs from the first only in that it is of the next job.
+/// Whether the second claim equals the first, except for being of the next job.
 fn follows(first: &Claim, second: &Claim) -> bool {
     let Claim { seq, attempt, started, due, reserved_ms, worker, pool } = second;
     seq.0 == first.seq.0 + 1
@@ -172,10 +172,10 @@ fn follows(first: &Claim, second: &Claim) -> bool {
         && (*reserved_ms, worker, pool) == (first.reserved_ms, &first.worker, &first.pool)
 }
 
-pub(super) fn one(changed: usize, what: &str, seq: Seq) -> Result<(), Fault> {
-    if changed == 1 { Ok(()) } else { Err(misplaced(what, seq)) }
+pub(super) fn expect_one(changed: usize, what: &str, seq: Seq) -> Result<(), InternalError> {
+    if changed == 1 { Ok(()) } else { Err(wrong_state(what, seq)) }
 }
 
-fn misplaced(what: &str, seq: Seq) -> Fault {
-    Fault::Refused(format!("cannot {what} job {seq}: it is not where it should be"))
+fn wrong_state(what: &str, seq: Seq) -> InternalError {
+    InternalError::Rejected(format!("cannot {what} job {seq}: it is not where it should be"))
 }

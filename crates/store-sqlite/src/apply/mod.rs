@@ -1,12 +1,12 @@
-//! One mutation after the other, inside the transaction of its batch.
+//! Applying the mutations of a batch inside its transaction.
 //!
-//! The engine has resolved everything before it decided, so a row that is missing or in the way is
-//! a broken invariant, never an ordinary answer: it is refused, and with it the whole batch.
+//! The engine has resolved all ids before it decided, so a missing or conflicting row is a broken
+//! invariant, and the whole batch is rejected.
 
 mod jobs;
+mod live_jobs;
+mod other_tables;
 mod purge;
-mod things;
-mod waiting;
 
 use std::collections::BTreeMap;
 
@@ -14,27 +14,28 @@ use rota_model::Seq;
 use rota_store::{Claim, Finish, Mutation};
 use rusqlite::{CachedStatement, Connection, Params};
 
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 use crate::zones::OpenZones;
 
-/// The statements of the hot path are looked up once per batch instead of once per mutation.
+/// Applies one batch. The most frequent statements are fetched from the statement cache once per
+/// batch instead of once per mutation.
 pub(crate) struct Applier<'c> {
     conn: &'c Connection,
     zones: &'c mut OpenZones,
-    /// The batch's, under which its journal is kept.
-    number: u64,
+    /// The batch's number, which is the key of its journal entry.
+    batch_number: u64,
     insert_job: CachedStatement<'c>,
     insert_live: CachedStatement<'c>,
     insert_plain: CachedStatement<'c>,
     claim: CachedStatement<'c>,
     delete_live: CachedStatement<'c>,
-    carried: CachedStatement<'c>,
+    select_live: CachedStatement<'c>,
     insert_done: CachedStatement<'c>,
     delete_done: CachedStatement<'c>,
     delete_jobs: CachedStatement<'c>,
     delete_errors: CachedStatement<'c>,
     put_counts: CachedStatement<'c>,
-    /// Jobs that ended in this batch, by when retention may remove them.
+    /// Sequence numbers of the jobs that this batch finishes, comma-separated, by purge time.
     purges: BTreeMap<i64, String>,
 }
 
@@ -42,12 +43,12 @@ impl<'c> Applier<'c> {
     pub(crate) fn new(
         conn: &'c Connection,
         zones: &'c mut OpenZones,
-        number: u64,
-    ) -> Result<Self, Fault> {
+        batch_number: u64,
+    ) -> Result<Self, InternalError> {
         Ok(Self {
             conn,
             zones,
-            number,
+            batch_number,
             insert_job: conn.prepare_cached(
                 "INSERT INTO jobs (seq, id, given, class, created, body) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -66,7 +67,7 @@ impl<'c> Applier<'c> {
                  reserved_ms = ?6, worker = ?7, pool = ?8 WHERE seq BETWEEN ?1 AND ?2",
             )?,
             delete_live: conn.prepare_cached("DELETE FROM live WHERE seq BETWEEN ?1 AND ?2")?,
-            carried: conn.prepare_cached(
+            select_live: conn.prepare_cached(
                 "SELECT seq, class, attempt, enqueued, started, expires FROM live \
                  WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq",
             )?,
@@ -86,42 +87,47 @@ impl<'c> Applier<'c> {
         })
     }
 
-    /// Everything, as if one after the other. Claims, ends and deletions wait a little, because
-    /// those of jobs with consecutive numbers cost much less together.
-    pub(crate) fn apply_all(&mut self, mutations: &[Mutation]) -> Result<(), Fault> {
-        let mut later = Later::default();
+    /// Applies all mutations, with the same result as one after another. Claims, finishes and
+    /// deletions are deferred, because jobs with consecutive sequence numbers cost much less in one
+    /// statement.
+    pub(crate) fn apply_all(&mut self, mutations: &[Mutation]) -> Result<(), InternalError> {
+        let mut deferred = Deferred::default();
         for mutation in mutations {
-            if must_not_overtake(mutation, &later) {
-                self.catch_up(&mut later)?;
+            if depends_on_deferred(mutation, &deferred) {
+                self.apply_deferred(&mut deferred)?;
             }
-            self.apply(mutation, &mut later)?;
+            self.apply(mutation, &mut deferred)?;
         }
-        self.catch_up(&mut later)?;
-        self.note_purges()
+        self.apply_deferred(&mut deferred)?;
+        self.write_purge_rows()
     }
 
-    /// A job is claimed before it ends, and ends before it is deleted.
-    fn catch_up(&mut self, later: &mut Later<'_>) -> Result<(), Fault> {
-        self.claim_all(&mut later.claims)?;
-        self.finish_all(&mut later.ends)?;
-        self.delete_all(&mut later.deletions)
+    /// The order matters: a job is claimed before it finishes, and finishes before it is deleted.
+    fn apply_deferred(&mut self, deferred: &mut Deferred<'_>) -> Result<(), InternalError> {
+        self.claim_all(&mut deferred.claims)?;
+        self.finish_all(&mut deferred.finishes)?;
+        self.delete_all(&mut deferred.deletions)
     }
 
-    fn apply<'m>(&mut self, mutation: &'m Mutation, later: &mut Later<'m>) -> Result<(), Fault> {
+    fn apply<'m>(
+        &mut self,
+        mutation: &'m Mutation,
+        deferred: &mut Deferred<'m>,
+    ) -> Result<(), InternalError> {
         match mutation {
-            Mutation::Claim(claim) => later.claims.push(claim),
-            Mutation::Finish(finish) => later.ends.push(finish),
-            Mutation::Delete(seq) => later.deletions.push(*seq),
+            Mutation::Claim(claim) => deferred.claims.push(claim),
+            Mutation::Finish(finish) => deferred.finishes.push(finish),
+            Mutation::Delete(seq) => deferred.deletions.push(*seq),
             Mutation::Class(id, class) => self.put_class(*id, class)?,
             Mutation::DropClass(id) => self.drop_class(*id)?,
-            Mutation::Counts(id, counts) => self.count(*id, counts)?,
+            Mutation::Counts(id, counts) => self.put_counts(*id, counts)?,
             Mutation::Insert(new, live) => self.insert(new, live)?,
             Mutation::Extend { seq, due, reserved_ms } => self.extend(*seq, *due, *reserved_ms)?,
             Mutation::Backoff(backoff) => self.back_off(backoff)?,
             Mutation::Postpone { seq, due } => self.postpone(*seq, *due)?,
             Mutation::Ready(ready) => self.make_ready(ready)?,
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued)?,
-            Mutation::Swept(through) => self.sweep(*through)?,
+            Mutation::Purged(through) => self.delete_purge_rows(*through)?,
             Mutation::Error(row) => self.add_error(row)?,
             Mutation::Put(kind, name, json) => self.put(*kind, name, json)?,
             Mutation::Remove(kind, name) => self.remove(*kind, name)?,
@@ -141,26 +147,27 @@ impl<'c> Applier<'c> {
         Ok(())
     }
 
-    fn run(&self, sql: &str, params: impl Params) -> Result<usize, Fault> {
+    fn run(&self, sql: &str, params: impl Params) -> Result<usize, InternalError> {
         Ok(self.conn.prepare_cached(sql)?.execute(params)?)
     }
 }
 
-/// What has been put off.
+/// Mutations that are applied together later in the batch.
 #[derive(Default)]
-struct Later<'m> {
+struct Deferred<'m> {
     claims: Vec<&'m Claim>,
-    ends: Vec<&'m Finish>,
+    finishes: Vec<&'m Finish>,
     deletions: Vec<Seq>,
 }
 
-/// Whether this may concern a job for which something was put off. A new job does only where it
-/// takes the place of a deleted one, and a job is not claimed or ended again without being made
-/// ready or revived in between. Nor is one postponed, which must be available: so what a fetch
-/// postpones on its way does not tear apart what it claims.
-fn must_not_overtake(mutation: &Mutation, later: &Later<'_>) -> bool {
+/// Whether the mutation may concern a job that has a deferred mutation.
+///
+/// An insertion does only if it reuses the id or number of a deleted job. A job is not claimed or
+/// finished again without a `Ready` or `Revive` in between. A postponed job is available, so it has
+/// no deferred claim either: a fetch that postpones some jobs can still claim the others together.
+fn depends_on_deferred(mutation: &Mutation, deferred: &Deferred<'_>) -> bool {
     match mutation {
-        Mutation::Insert(..) => !later.deletions.is_empty(),
+        Mutation::Insert(..) => !deferred.deletions.is_empty(),
         Mutation::DropClass(_)
         | Mutation::Extend { .. }
         | Mutation::Backoff(_)
@@ -173,7 +180,7 @@ fn must_not_overtake(mutation: &Mutation, later: &Later<'_>) -> bool {
         | Mutation::Postpone { .. }
         | Mutation::Class(..)
         | Mutation::Counts(..)
-        | Mutation::Swept(_)
+        | Mutation::Purged(_)
         | Mutation::Put(..)
         | Mutation::Remove(..)
         | Mutation::History(_)

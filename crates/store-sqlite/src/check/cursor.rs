@@ -1,21 +1,21 @@
-//! A table in the order of its jobs' numbers, for walking several side by side.
+//! A cursor over a table in the order of sequence numbers, used to merge several tables.
 
 use rusqlite::{Row, Rows};
 
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 
 pub(super) struct Cursor<'s, T> {
     rows: Rows<'s>,
-    read: fn(&Row<'_>) -> Result<T, Fault>,
-    /// A row that cannot be understood is an entry too.
-    current: Option<(i64, Result<T, Fault>)>,
+    read: fn(&Row<'_>) -> Result<T, InternalError>,
+    /// The sequence number of the current row, and the row or why it is malformed.
+    current: Option<(i64, Result<T, InternalError>)>,
 }
 
 impl<'s, T> Cursor<'s, T> {
     pub(super) fn over(
         rows: Rows<'s>,
-        read: fn(&Row<'_>) -> Result<T, Fault>,
-    ) -> Result<Self, Fault> {
+        read: fn(&Row<'_>) -> Result<T, InternalError>,
+    ) -> Result<Self, InternalError> {
         let mut cursor = Self { rows, read, current: None };
         cursor.step()?;
         Ok(cursor)
@@ -25,8 +25,11 @@ impl<'s, T> Cursor<'s, T> {
         self.current.as_ref().map(|(key, _)| *key)
     }
 
-    /// The entry of this number, if there is one; then the next entry follows.
-    pub(super) fn take(&mut self, key: i64) -> Result<Option<Result<T, Fault>>, Fault> {
+    /// Returns the row with this sequence number, if there is one, and moves to the next row.
+    pub(super) fn take(
+        &mut self,
+        key: i64,
+    ) -> Result<Option<Result<T, InternalError>>, InternalError> {
         if self.key() != Some(key) {
             return Ok(None);
         }
@@ -35,7 +38,7 @@ impl<'s, T> Cursor<'s, T> {
         Ok(taken)
     }
 
-    fn step(&mut self) -> Result<(), Fault> {
+    fn step(&mut self) -> Result<(), InternalError> {
         self.current = match self.rows.next()? {
             Some(row) => Some((row.get(0)?, (self.read)(row))),
             None => None,

@@ -1,29 +1,31 @@
+//! The kinds of damage that a check can find.
+
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 
-/// What must hold, and did not.
+/// A rule that the database violates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     Structure,
     Unreadable,
-    NowhereToBeFound,
-    LivingAndFinished,
-    LivingWithoutJob,
+    JobWithoutState,
+    LiveAndFinished,
+    LiveWithoutJob,
     FinishedWithoutJob,
     ErrorsWithoutJob,
     MalformedJob,
-    MalformedLiving,
+    MalformedLive,
     MalformedFinished,
     MissingTimer,
-    AnotherSize,
-    AnothersId,
-    KeptForEver,
+    SizeMismatch,
+    IdMismatch,
+    MissingPurgeEntry,
     UnknownClass,
-    AnotherClass,
-    NumberNotGivenYet,
-    NotOnTheMap,
+    ClassMismatch,
+    SeqNotAssigned,
+    MissingInZones,
     Counts,
     MalformedClass,
     MalformedNamed,
@@ -32,13 +34,13 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// For scripts.
+    /// The stable name used in JSON output.
     #[must_use]
     pub fn code(self) -> &'static str {
         self.names().0
     }
 
-    /// The file itself cannot be trusted, not only some of what it says.
+    /// Whether the file itself is unreadable, as opposed to inconsistent rows.
     #[must_use]
     pub fn is_broken(self) -> bool {
         matches!(self, Rule::Structure | Rule::Unreadable)
@@ -48,34 +50,34 @@ impl Rule {
         match self {
             Rule::Structure => ("structure", "SQLite finds the file damaged"),
             Rule::Unreadable => ("unreadable", "parts of the file cannot be read"),
-            Rule::NowhereToBeFound => {
+            Rule::JobWithoutState => {
                 ("job_without_state", "jobs that are neither living nor finished")
             }
-            Rule::LivingAndFinished => {
+            Rule::LiveAndFinished => {
                 ("living_and_finished", "jobs that are both living and finished")
             }
-            Rule::LivingWithoutJob => ("living_without_job", "living jobs without a body"),
+            Rule::LiveWithoutJob => ("living_without_job", "living jobs without a body"),
             Rule::FinishedWithoutJob => ("finished_without_job", "finished jobs without a body"),
             Rule::ErrorsWithoutJob => ("errors_without_job", "errors of jobs that do not exist"),
             Rule::MalformedJob => ("malformed_job", "jobs with an id of the wrong length"),
-            Rule::MalformedLiving => ("malformed_living", "living jobs that cannot be read"),
+            Rule::MalformedLive => ("malformed_living", "living jobs that cannot be read"),
             Rule::MalformedFinished => ("malformed_finished", "finished jobs that cannot be read"),
             Rule::MissingTimer => {
                 ("missing_timer", "active, scheduled or retryable jobs without a time")
             }
-            Rule::AnotherSize => {
+            Rule::SizeMismatch => {
                 ("another_size", "living jobs whose size is not that of their body")
             }
-            Rule::AnothersId => ("anothers_id", "jobs that cannot be found by their id"),
-            Rule::KeptForEver => {
+            Rule::IdMismatch => ("anothers_id", "jobs that cannot be found by their id"),
+            Rule::MissingPurgeEntry => {
                 ("kept_for_ever", "finished jobs that retention does not know about")
             }
             Rule::UnknownClass => ("unknown_class", "jobs of a class that does not exist"),
-            Rule::AnotherClass => ("another_class", "jobs that are in two classes"),
-            Rule::NumberNotGivenYet => {
+            Rule::ClassMismatch => ("another_class", "jobs that are in two classes"),
+            Rule::SeqNotAssigned => {
                 ("number_not_given_yet", "jobs with a number that was not given out yet")
             }
-            Rule::NotOnTheMap => {
+            Rule::MissingInZones => {
                 ("not_on_the_map", "jobs that lists of their queue or tenant pass over")
             }
             Rule::Counts => ("counts", "classes whose finished jobs are counted wrongly"),
@@ -92,12 +94,12 @@ impl Rule {
     }
 }
 
-/// One kind of damage, however often it was met.
+/// All violations of one rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
     pub rule: Rule,
     pub count: u64,
-    /// The first few.
+    /// The first three.
     pub examples: Vec<String>,
 }
 
@@ -130,12 +132,13 @@ impl Damages {
         }
     }
 
-    /// What was read, unless it could not be. SQLite says more about why, if it knows.
-    pub(super) fn unless<T>(&mut self, read: Result<T, Fault>) -> Option<T> {
+    /// Unwraps a result and records an error as `Unreadable`, unless SQLite has already reported the
+    /// cause in more detail.
+    pub(super) fn record_error<T>(&mut self, read: Result<T, InternalError>) -> Option<T> {
         match read {
             Ok(read) => return Some(read),
             Err(_) if self.by_rule.contains_key(&Rule::Structure) => {}
-            Err(fault) => self.found(Rule::Unreadable, fault),
+            Err(error) => self.found(Rule::Unreadable, error),
         }
         None
     }

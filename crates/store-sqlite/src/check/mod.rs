@@ -1,14 +1,14 @@
-//! Whether a database is sound, to SQLite and to Rota.
+//! Checking a database for damage, both to SQLite's structures and to Rota's data.
 //!
-//! Everything is read inside one snapshot, so it may be done while a server writes.
+//! Everything is read in one snapshot, so a server can write meanwhile.
 
 mod cursor;
 mod damage;
-mod listed;
-mod mapped;
-mod rows;
+mod jobs;
+mod other_tables;
+mod purge_list;
 mod sqlite;
-mod things;
+mod zone_lookup;
 
 pub use damage::{Damage, Rule};
 
@@ -16,36 +16,37 @@ use rota_model::State;
 use rota_store::Counts;
 
 use crate::Snapshot;
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 use damage::Damages;
-use things::Classes;
+use other_tables::Classes;
 
-/// How closely SQLite's own structures are looked at. Rota's are always looked at as a whole.
+/// How thoroughly SQLite's structures are checked. Rota's data is always checked completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Every page is read.
+    /// Reads every page.
     Quick,
-    /// Every index is compared with its table as well.
+    /// Also compares every index with its table.
     Full,
 }
 
+/// The result of a check.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     pub census: Census,
     pub damages: Vec<Damage>,
 }
 
-/// The jobs that there are, counted.
+/// Number of jobs by state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Census {
-    living: [u64; State::ALL.len()],
+    live: [u64; State::ALL.len()],
     finished: Counts,
 }
 
 impl Census {
     #[must_use]
     pub fn of(&self, state: State) -> u64 {
-        self.living[usize::from(state.code())] + self.finished.of_state(state)
+        self.live[usize::from(state.code())] + self.finished.of_state(state)
     }
 
     #[must_use]
@@ -55,27 +56,28 @@ impl Census {
 }
 
 impl Report {
-    /// Damage that keeps the file from being read as what it is.
+    /// The damage that makes the file unreadable, if there is any.
     pub fn broken(&self) -> Option<Vec<Damage>> {
         let broken: Vec<_> = self.damages.iter().filter(|d| d.rule.is_broken()).cloned().collect();
         (!broken.is_empty()).then_some(broken)
     }
 }
 
+/// Checks a database.
 #[must_use]
 pub fn check(snapshot: &Snapshot, depth: Depth) -> Report {
     let mut damages = Damages::default();
-    // A page that cannot be read ends only the part that needs it.
+    // An unreadable page ends only the part of the check that reads it.
     let structure = sqlite::check(snapshot.conn(), depth, &mut damages);
-    damages.unless(structure);
-    let census = jobs(snapshot, &mut damages);
-    let census = damages.unless(census).unwrap_or_default();
-    let things = things::check(snapshot, &mut damages);
-    damages.unless(things);
+    damages.record_error(structure);
+    let census = check_jobs(snapshot, &mut damages);
+    let census = damages.record_error(census).unwrap_or_default();
+    let other_tables = other_tables::check(snapshot, &mut damages);
+    damages.record_error(other_tables);
     Report { census, damages: damages.into() }
 }
 
-fn jobs(snapshot: &Snapshot, damages: &mut Damages) -> Result<Census, Fault> {
+fn check_jobs(snapshot: &Snapshot, damages: &mut Damages) -> Result<Census, InternalError> {
     let classes = Classes::read(snapshot.conn(), damages)?;
-    rows::check(snapshot, &classes, damages)
+    jobs::check(snapshot, &classes, damages)
 }

@@ -1,46 +1,51 @@
-//! From times to sequence numbers: both grow together, so a range of the one is a range of the
-//! other, and finding it takes a handful of lookups instead of a filter over every row.
+//! The range of sequence numbers that a query can match.
+//!
+//! Creation times grow with sequence numbers, so a range of times is a range of numbers, and a binary
+//! search finds it without reading every row.
 
 use rota_model::{Millis, Seq};
 use rota_store::{ListQuery, Order};
 use rusqlite::{CachedStatement, Connection};
 
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 use crate::row;
 
-/// Both ends are included.
+/// A range of sequence numbers, with both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
     pub(super) low: i64,
     pub(super) high: i64,
 }
 
-/// `None` when nothing can lie between.
-pub(super) fn of(conn: &Connection, query: &ListQuery) -> Result<Option<Bounds>, Fault> {
-    let mut bounds = Bounds { low: 0, high: i64::MAX };
-    if let Some(since) = query.since {
-        match first_created_from(conn, since)? {
-            None => return Ok(None),
-            Some(first) => bounds.low = first,
-        }
-    }
-    if let Some(until) = query.until
-        && let Some(first) = first_created_from(conn, until)?
-    {
-        bounds.high = first.saturating_sub(1);
-    }
-    if let Some(after) = query.after {
-        bounds.go_on_behind(after, query.order);
-    }
-    Ok(Some(bounds).filter(|bounds| bounds.low <= bounds.high))
-}
-
 impl Bounds {
+    /// The bounds of a query; `None` if it cannot match anything.
+    pub(super) fn of(
+        conn: &Connection,
+        query: &ListQuery,
+    ) -> Result<Option<Bounds>, InternalError> {
+        let mut bounds = Bounds { low: 0, high: i64::MAX };
+        if let Some(since) = query.since {
+            match first_created_from(conn, since)? {
+                None => return Ok(None),
+                Some(first) => bounds.low = first,
+            }
+        }
+        if let Some(until) = query.until
+            && let Some(first) = first_created_from(conn, until)?
+        {
+            bounds.high = first.saturating_sub(1);
+        }
+        if let Some(after) = query.after {
+            bounds.continue_after(after, query.order);
+        }
+        Ok(Some(bounds).filter(|bounds| bounds.low <= bounds.high))
+    }
+
     pub(super) fn contains(self, key: i64) -> bool {
         (self.low..=self.high).contains(&key)
     }
 
-    /// What is left of this from the beginning of a part of it on.
+    /// The rest of this range from the start of `part` on.
     pub(super) fn rest_from(self, part: Bounds, order: Order) -> Bounds {
         match order {
             Order::OldestFirst => Bounds { low: self.low.max(part.low), ..self },
@@ -48,7 +53,7 @@ impl Bounds {
         }
     }
 
-    /// The last number that comes before all of these.
+    /// The number just before this range in the given order.
     pub(super) fn just_before(self, order: Order) -> i64 {
         match order {
             Order::OldestFirst => self.low.saturating_sub(1),
@@ -56,7 +61,7 @@ impl Bounds {
         }
     }
 
-    fn go_on_behind(&mut self, after: Seq, order: Order) {
+    fn continue_after(&mut self, after: Seq, order: Order) {
         let after = row::key(after);
         match order {
             Order::OldestFirst => self.low = self.low.max(after.saturating_add(1)),
@@ -65,8 +70,8 @@ impl Bounds {
     }
 }
 
-/// The first job that was created at this time or later.
-fn first_created_from(conn: &Connection, time: Millis) -> Result<Option<i64>, Fault> {
+/// Sequence number of the first job created at this time or later.
+fn first_created_from(conn: &Connection, time: Millis) -> Result<Option<i64>, InternalError> {
     let ends = conn
         .prepare_cached("SELECT (SELECT min(seq) FROM jobs), (SELECT max(seq) FROM jobs)")?
         .query_row([], |row| Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?)))?;
@@ -92,6 +97,6 @@ fn first_created_from(conn: &Connection, time: Millis) -> Result<Option<i64>, Fa
     Ok(first)
 }
 
-fn job_at(job_from: &mut CachedStatement<'_>, key: i64) -> Result<(i64, i64), Fault> {
+fn job_at(job_from: &mut CachedStatement<'_>, key: i64) -> Result<(i64, i64), InternalError> {
     Ok(job_from.query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }

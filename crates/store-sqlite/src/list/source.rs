@@ -1,13 +1,13 @@
-//! A table or an index that is walked for a page.
+//! The tables and indexes that a page is merged from.
 
 use rota_model::{ClassId, Ending, State};
 use rota_store::{Order, Selection};
 use rusqlite::{CachedStatement, Connection, Rows};
 
 use super::bounds::Bounds;
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 
-/// What to walk: a whole table, or only the rows of one rare state or ending.
+/// What to read: a whole table, or an index of the rows with one rare state or ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Plan {
     Live,
@@ -33,12 +33,13 @@ pub(super) fn plans(select: Selection) -> Vec<Plan> {
 }
 
 impl Plan {
-    /// The terms of the partial indexes are repeated, or SQLite would not use them.
+    /// The `WHERE` clauses of the partial indexes are repeated, because SQLite does not use the
+    /// indexes otherwise.
     pub(super) fn prepare<'c>(
         self,
         conn: &'c Connection,
         order: Order,
-    ) -> Result<CachedStatement<'c>, Fault> {
+    ) -> Result<CachedStatement<'c>, InternalError> {
         let (columns, from) = match self {
             Plan::Live => ("seq, class, state", "live WHERE"),
             Plan::LiveIn(_) => (
@@ -81,6 +82,7 @@ impl Plan {
     }
 }
 
+/// The next row of a source. `code` is that of its state or ending.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub(super) key: i64,
@@ -88,7 +90,7 @@ pub(super) struct Head {
     pub(super) code: u8,
 }
 
-/// Rows that are read one ahead, to be merged with others.
+/// The rows of one plan, read one ahead to be merged with those of others.
 pub(super) struct Source<'r> {
     pub(super) plan: Plan,
     pub(super) head: Option<Head>,
@@ -100,7 +102,7 @@ impl<'r> Source<'r> {
         statement: &'r mut CachedStatement<'_>,
         plan: Plan,
         bounds: Bounds,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         let rows = match plan.code() {
             None => statement.query((bounds.low, bounds.high))?,
             Some(code) => statement.query((bounds.low, bounds.high, code))?,
@@ -110,7 +112,8 @@ impl<'r> Source<'r> {
         Ok(source)
     }
 
-    pub(super) fn take(&mut self) -> Result<Option<Head>, Fault> {
+    /// Returns the current row and reads the next one.
+    pub(super) fn take(&mut self) -> Result<Option<Head>, InternalError> {
         let next = match self.rows.next()? {
             None => None,
             Some(row) => {

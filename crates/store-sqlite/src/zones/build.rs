@@ -1,13 +1,13 @@
-//! The zones of a database that had none.
+//! Building the zones of an older database when it is migrated.
 
 use rota_model::ClassId;
 use rusqlite::Connection;
 
 use super::OpenZones;
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 
-/// One pass over the narrow tables, in order; what a zone tells is of jobs that lists can show.
-pub(crate) fn build(conn: &Connection) -> Result<(), Fault> {
+/// Builds all zones in one pass over the tables `live` and `done`.
+pub(crate) fn build(conn: &Connection) -> Result<(), InternalError> {
     let next_seq = conn.query_row("SELECT next_seq FROM meta", [], |row| row.get(0))?;
     let mut zones = OpenZones::first();
     let mut statement = conn.prepare(
@@ -15,7 +15,7 @@ pub(crate) fn build(conn: &Connection) -> Result<(), Fault> {
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        zones.note(conn, row.get(0)?, ClassId(row.get(1)?))?;
+        zones.add_job(conn, row.get(0)?, ClassId(row.get(1)?))?;
     }
-    zones.open(conn, next_seq)
+    zones.advance(conn, next_seq)
 }

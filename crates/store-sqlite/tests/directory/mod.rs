@@ -1,4 +1,4 @@
-//! A data directory that is gone after the test.
+//! A temporary data directory.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -31,7 +31,7 @@ impl Directory {
         SqliteStore::open(self.path(), small())
     }
 
-    /// The names of the files in it, sorted.
+    /// Names of the files in the directory, sorted.
     pub fn listing(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.path()).expect("the directory is read");
         let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -55,7 +55,7 @@ impl Fixture for Directory {
     }
 }
 
-/// The futures of this store are ready at once.
+/// Polls once, because the futures of this store are ready at once.
 pub fn block_on<T: Future>(future: T) -> T::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,

@@ -1,4 +1,4 @@
-//! A database with some of everything, sound in every respect.
+//! An undamaged database with rows in every table.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -10,7 +10,9 @@ use rota_model::{
     TenantId,
 };
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Claim, Counts, Finish, HistoryRow, Kind, Mutation, NewRow, Period, Store};
+use rota_store::{
+    Batch, Claim, Counts, Finish, HistoryRow, Mutation, NewRow, Period, RowKind, Store,
+};
 use rota_store_sqlite::SqliteStore;
 use rusqlite::{Connection, Params};
 
@@ -18,21 +20,21 @@ use crate::directory::{Directory, block_on};
 
 pub const JOBS: u64 = 400;
 
-/// A store that was closed in order.
+/// The directory of a store that was closed cleanly.
 pub fn closed() -> Directory {
     let directory = Directory::new();
     block_on(fill(&directory).close()).expect("the store closes");
     directory
 }
 
-/// A store that is open, as a server has it.
+/// An open store.
 pub fn fill(directory: &Directory) -> SqliteStore {
     let mut store = directory.open();
     let mut mutations = vec![
         Mutation::Class(ClassId(1), class("mail")),
         Mutation::Class(ClassId(2), class("files")),
-        Mutation::Put(Kind::Queue, "mail".into(), Bytes::from_static(b"{}")),
-        Mutation::Put(Kind::LimitState, "a limit".into(), Bytes::from_static(b"{}")),
+        Mutation::Put(RowKind::Queue, "mail".into(), Bytes::from_static(b"{}")),
+        Mutation::Put(RowKind::LimitState, "a limit".into(), Bytes::from_static(b"{}")),
         Mutation::History(HistoryRow {
             period: Period::Minute,
             at: Millis(1_699_999_980_000),
@@ -79,7 +81,7 @@ pub fn insert_sized(seq: u64, bytes: usize) -> Mutation {
     Mutation::Insert(new, live.into())
 }
 
-/// Changes a closed database behind the server's back.
+/// Changes a closed database directly.
 pub fn tamper(directory: &Directory, sql: &str, params: impl Params) {
     let conn = Connection::open(directory.file("rota.db")).unwrap();
     assert!(conn.execute(sql, params).unwrap() > 0, "{sql} changes something");

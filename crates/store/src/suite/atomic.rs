@@ -1,11 +1,11 @@
-//! All of a batch, or none of it.
+//! A batch whose last mutation fails changes nothing.
 
 use rota_model::{ClassId, Ending, Seq};
 
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{bytes, class, error, everything, finish, insert};
-use crate::{CommitError, Kind, Mutation};
+use crate::{CommitError, Mutation, RowKind};
 
 pub fn a_batch_is_all_or_nothing<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -15,17 +15,17 @@ pub fn a_batch_is_all_or_nothing<F: Fixture>(fixture: &F) {
 
     let batch = driver.next_batch(vec![
         Mutation::Class(ClassId(7), class("seventh", 3)),
-        Mutation::Put(Kind::Setting, "setting".into(), bytes("1")),
+        Mutation::Put(RowKind::Setting, "setting".into(), bytes("1")),
         insert(4),
         error(1, 1),
         finish(1, Ending::DeadLetter),
         Mutation::Delete(Seq(3)),
         Mutation::Delete(Seq(2)),
-        // The last one contradicts the store.
+        // Job 4 exists by now, so this one fails.
         insert(4),
     ]);
-    let refused = driver.try_commit(&batch);
-    assert!(matches!(refused, Err(CommitError::Fatal(_))), "{refused:?}");
+    let result = driver.try_commit(&batch);
+    assert!(matches!(result, Err(CommitError::Fatal(_))), "{result:?}");
     assert_eq!(driver.load(), before);
     assert_eq!(driver.records(&[Seq(1), Seq(2), Seq(3)]), records);
     assert_eq!(driver.list_all(&everything()), [1, 2, 3]);

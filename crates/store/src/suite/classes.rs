@@ -1,4 +1,4 @@
-//! Classes and what is counted of them.
+//! Classes and their counts of finished jobs.
 
 use rota_model::{Class, ClassId};
 
@@ -7,7 +7,7 @@ use super::driver::Driver;
 use super::sample::class;
 use crate::{Counts, Mutation};
 
-pub fn classes_and_counts_are_kept<F: Fixture>(fixture: &F) {
+pub fn classes_and_counts_are_stored<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let many = Counts([u64::MAX, 2, 3, 4, 5]);
     driver.commit(vec![
@@ -26,7 +26,7 @@ pub fn classes_and_counts_are_kept<F: Fixture>(fixture: &F) {
     assert_eq!(driver.crash_and_reopen().load().classes, expected);
 }
 
-pub fn a_dropped_class_is_gone_with_its_counts<F: Fixture>(fixture: &F) {
+pub fn dropping_a_class_deletes_its_counts<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit(vec![
         Mutation::Class(ClassId(1), class("first", 3)),

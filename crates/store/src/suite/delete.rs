@@ -1,4 +1,4 @@
-//! A job is gone.
+//! Deleting live and finished jobs.
 
 use bytes::Bytes;
 use rota_model::{Ending, Millis, Seq};
@@ -8,7 +8,7 @@ use super::driver::Driver;
 use super::sample::{error, everything, finish_until, id, insert, job};
 use crate::Mutation;
 
-pub fn deleting_removes_all_of_a_job<F: Fixture>(fixture: &F) {
+pub fn deleting_removes_every_row_of_a_job<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit((0..6).map(insert).collect());
     driver.commit((0..6).map(|seq| error(seq, 1)).collect());
@@ -25,7 +25,7 @@ pub fn deleting_removes_all_of_a_job<F: Fixture>(fixture: &F) {
     let overdue: Vec<_> = driver.overdue(Millis::MAX, 10).iter().map(|done| done.seq.0).collect();
     assert_eq!(overdue, [3, 5]);
 
-    // The id is free again, and nothing of the old job is left to its successor.
+    // The id and the sequence number can be reused, and the new job inherits no errors.
     let (mut new, mut live) = job(1);
     (new.seq, live.seq) = (Seq(9), Seq(9));
     driver.commit(vec![Mutation::Insert(new, live.into()), Mutation::Delete(Seq(2)), insert(2)]);

@@ -1,4 +1,4 @@
-//! A store with a reader, driven from one thread, failing the test when they fail.
+//! A store and a reader behind a blocking interface that panics on any error.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use rota_model::{Class, ClassId, Done, JobId, Live, Millis, Overdue, Seq};
 
 use super::Fixture;
 use crate::{
-    Batch, Body, CommitError, Counts, Found, HistoryRow, Kind, ListPage, ListQuery, Loaded,
-    Mutation, Period, Reader, Record, Sink, Store,
+    Batch, Body, CommitError, Counts, Found, HistoryRow, ListPage, ListQuery, Loaded, Mutation,
+    Period, Reader, Record, RowKind, Sink, Store,
 };
 
 pub(super) struct Driver<'f, F: Fixture> {
     fixture: &'f F,
     store: F::Store,
     reader: <F::Store as Store>::Reader,
-    /// What the last commit left behind.
+    /// Position of the last committed batch.
     pub(super) last: Loaded,
 }
 
@@ -41,7 +41,7 @@ impl<'f, F: Fixture> Driver<'f, F> {
         Self::open(fixture)
     }
 
-    /// A batch that follows the last one.
+    /// Numbers the mutations as the successor of the last committed batch.
     pub(super) fn next_batch(&self, mutations: Vec<Mutation>) -> Batch {
         let inserted = mutations.iter().filter_map(|mutation| match mutation {
             Mutation::Insert(new, _) => Some(Seq(new.seq.0 + 1)),
@@ -112,7 +112,7 @@ impl<'f, F: Fixture> Driver<'f, F> {
         self.fixture.block_on(self.reader.list(query)).expect("a page is read")
     }
 
-    /// All pages of a list, as sequence numbers.
+    /// Sequence numbers of all pages of a list.
     pub(super) fn list_all(&mut self, query: &ListQuery) -> Vec<u64> {
         let mut query = query.clone();
         let mut seqs = Vec::new();
@@ -127,10 +127,10 @@ impl<'f, F: Fixture> Driver<'f, F> {
     }
 
     pub(super) fn overdue(&mut self, now: Millis, limit: usize) -> Vec<Done> {
-        self.sweep(now, limit).jobs
+        self.overdue_page(now, limit).jobs
     }
 
-    pub(super) fn sweep(&mut self, now: Millis, limit: usize) -> Overdue {
+    pub(super) fn overdue_page(&mut self, now: Millis, limit: usize) -> Overdue {
         self.fixture.block_on(self.reader.overdue(now, limit)).expect("overdue jobs are read")
     }
 
@@ -159,13 +159,13 @@ impl<'f, F: Fixture> Driver<'f, F> {
     }
 }
 
-/// All that a load hands over.
+/// Everything that a store returns on load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Image {
     pub(super) loaded: Loaded,
     pub(super) classes: Vec<(ClassId, Class, Counts)>,
-    /// Sorted, since their order says nothing.
-    pub(super) named: Vec<(Kind, Arc<str>, Bytes)>,
+    /// Sorted, because stores may return named rows in any order.
+    pub(super) named: Vec<(RowKind, Arc<str>, Bytes)>,
     pub(super) live: Vec<Live>,
     pub(super) history: Vec<HistoryRow>,
     pub(super) journal: Vec<(u64, Bytes)>,
@@ -178,8 +178,8 @@ impl Sink for Image {
         self.classes.push((id, class, counts));
     }
 
-    fn named(&mut self, kind: Kind, name: Arc<str>, json: Bytes) {
-        assert!(self.live.is_empty(), "named things come before jobs");
+    fn named(&mut self, kind: RowKind, name: Arc<str>, json: Bytes) {
+        assert!(self.live.is_empty(), "named rows come before jobs");
         self.expect_no_journal();
         self.named.push((kind, name, json));
     }

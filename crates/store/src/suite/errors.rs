@@ -1,4 +1,4 @@
-//! Failed executions.
+//! Errors of failed executions.
 
 use bytes::Bytes;
 use rota_model::Ending;
@@ -8,7 +8,7 @@ use super::driver::Driver;
 use super::sample::{claim, error, error_json, finish, insert};
 use crate::ERRORS_KEPT;
 
-pub fn errors_are_kept_in_order<F: Fixture>(fixture: &F) {
+pub fn errors_are_stored_in_order<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit(vec![insert(1), insert(2), insert(3)]);
     driver.commit(vec![claim(2), error(2, 1), error(3, 1)]);

@@ -1,4 +1,4 @@
-//! A job's end.
+//! Finishing jobs.
 
 use bytes::Bytes;
 use rota_model::{Done, Ending, Live, Millis, Seq};
@@ -6,9 +6,9 @@ use rota_model::{Done, Ending, Live, Millis, Seq};
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{bytes, claim, everything, finish, id, insert, job, pool, worker};
-use crate::{Finish, Mutation, Place};
+use crate::{Finish, JobRow, Mutation};
 
-pub fn finishing_carries_over_what_the_job_had<F: Fixture>(fixture: &F) {
+pub fn finishing_carries_over_the_live_columns<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     for (seq, result) in [(1, Some(bytes(r#"{"sum":42}"#))), (2, None), (3, Some(Bytes::new()))] {
         let (new, live) = job(seq);
@@ -42,24 +42,24 @@ pub fn finishing_carries_over_what_the_job_had<F: Fixture>(fixture: &F) {
             purge_at: Some(Millis(9)),
             result,
         };
-        assert_eq!(driver.record(seq).place, Place::Done(done.clone()));
+        assert_eq!(driver.record(seq).row, JobRow::Done(done.clone()));
         let found = driver.resolve(&[id(seq)]).pop().flatten().expect("it is still found");
-        assert_eq!(found.place, Place::Done(Done { result: None, ..done }));
+        assert_eq!(found.row, JobRow::Done(Done { result: None, ..done }));
     }
     assert!(driver.load().live.is_empty());
 }
 
-pub fn every_ending_is_kept<F: Fixture>(fixture: &F) {
+pub fn every_ending_is_stored<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let mut mutations = Vec::new();
     for (seq, ending) in (0..).zip(Ending::ALL) {
-        // All of a life in one batch.
+        // The whole life of a job in one batch.
         mutations.extend([insert(seq), claim(seq), finish(seq, ending)]);
     }
     driver.commit(mutations);
     let mut driver = driver.crash_and_reopen();
     for (seq, ending) in (0..).zip(Ending::ALL) {
-        let Place::Done(done) = driver.record(seq).place else { panic!("job {seq} has finished") };
+        let JobRow::Done(done) = driver.record(seq).row else { panic!("job {seq} has finished") };
         assert_eq!((done.ending, done.attempt, done.purge_at), (ending, 1, None));
     }
     assert_eq!(driver.list_all(&everything()), [0, 1, 2, 3, 4]);

@@ -1,4 +1,4 @@
-//! Statistics over time.
+//! Statistics of queues by minute and hour.
 
 use rota_model::Millis;
 
@@ -39,7 +39,7 @@ pub fn history_is_replaced_and_read_by_range<F: Fixture>(fixture: &F) {
     assert_eq!(driver.history(Period::Hour, "b", 0, 1000), []);
 }
 
-pub fn forgotten_history_is_gone<F: Fixture>(fixture: &F) {
+pub fn old_history_is_deleted_in_slices<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let mut rows = Vec::new();
     for queue in ["a", "b"] {
@@ -58,7 +58,7 @@ pub fn forgotten_history_is_gone<F: Fixture>(fixture: &F) {
     }
 }
 
-pub fn forgotten_history_of_a_queue_leaves_that_of_others<F: Fixture>(fixture: &F) {
+pub fn deleting_the_history_of_one_queue_keeps_the_others<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let rows = ["a", "b"].map(|queue| {
         [Period::Minute, Period::Hour].map(|period| put(period, queue, 60, "figures"))
@@ -72,7 +72,7 @@ pub fn forgotten_history_of_a_queue_leaves_that_of_others<F: Fixture>(fixture: &
     }
 }
 
-pub fn a_load_tells_the_minutes_of_the_last_hour<F: Fixture>(fixture: &F) {
+pub fn loading_returns_the_minutes_of_the_last_hour<F: Fixture>(fixture: &F) {
     let hour = Period::Hour.ms();
     let mut driver = Driver::open(fixture);
     driver.commit_at(
@@ -85,11 +85,11 @@ pub fn a_load_tells_the_minutes_of_the_last_hour<F: Fixture>(fixture: &F) {
         ],
     );
     let mut driver = driver.crash_and_reopen();
-    let mut told = driver.load().history;
-    told.sort_by(|a, b| a.queue.cmp(&b.queue));
+    let mut loaded = driver.load().history;
+    loaded.sort_by(|a, b| a.queue.cmp(&b.queue));
     let expected = [
         row(Period::Minute, "a", 5 * hour, "first"),
         row(Period::Minute, "b", 5 * hour + 60_000, "second"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(loaded, expected);
 }

@@ -1,4 +1,4 @@
-//! What goes in comes out.
+//! Inserted jobs are read back unchanged.
 
 use bytes::Bytes;
 use rota_model::{ClassId, JobId, Live, Millis, Seq, State};
@@ -6,7 +6,7 @@ use rota_model::{ClassId, JobId, Live, Millis, Seq, State};
 use super::Fixture;
 use super::driver::{Driver, Image};
 use super::sample::{bytes, everything, job, pool, size, worker};
-use crate::{Found, ListQuery, Loaded, Mutation, NewRow, Place};
+use crate::{Found, JobRow, ListQuery, Loaded, Mutation, NewRow};
 
 pub fn a_new_store_is_empty<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -19,7 +19,7 @@ pub fn a_new_store_is_empty<F: Fixture>(fixture: &F) {
     assert!(driver.overdue(Millis::MAX, 10).is_empty());
 }
 
-pub fn every_field_of_a_job_is_kept<F: Fixture>(fixture: &F) {
+pub fn every_field_of_a_job_is_stored<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let (bare, bare_live) = job(1);
     let (full, _) = job(2);
@@ -43,11 +43,11 @@ pub fn every_field_of_a_job_is_kept<F: Fixture>(fixture: &F) {
     driver.commit(
         jobs.iter().cloned().map(|(new, live)| Mutation::Insert(new, live.into())).collect(),
     );
-    holds(&mut driver, &jobs);
-    holds(&mut driver.crash_and_reopen(), &jobs);
+    expect_jobs(&mut driver, &jobs);
+    expect_jobs(&mut driver.crash_and_reopen(), &jobs);
 }
 
-pub fn extreme_values_are_kept<F: Fixture>(fixture: &F) {
+pub fn extreme_values_are_stored<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let low = (
         NewRow {
@@ -71,7 +71,7 @@ pub fn extreme_values_are_kept<F: Fixture>(fixture: &F) {
             ..job(0).1
         },
     );
-    // Sequence numbers are positive numbers of 63 bits.
+    // Sequence numbers have 63 bits.
     let high_seq = Seq(i64::MAX as u64 - 1);
     let body = bytes("\"\u{0}\u{fffd}😀\":null");
     let high = (
@@ -103,22 +103,22 @@ pub fn extreme_values_are_kept<F: Fixture>(fixture: &F) {
     driver.commit(
         jobs.iter().cloned().map(|(new, live)| Mutation::Insert(new, live.into())).collect(),
     );
-    holds(&mut driver, &jobs);
+    expect_jobs(&mut driver, &jobs);
     let mut driver = driver.crash_and_reopen();
     assert_eq!(driver.last.next_seq, Seq(i64::MAX as u64));
-    holds(&mut driver, &jobs);
+    expect_jobs(&mut driver, &jobs);
 }
 
-/// Checks the jobs in every way that they can be read.
-fn holds<F: Fixture>(driver: &mut Driver<'_, F>, jobs: &[(NewRow, Live)]) {
+/// Checks that every read method returns these jobs.
+fn expect_jobs<F: Fixture>(driver: &mut Driver<'_, F>, jobs: &[(NewRow, Live)]) {
     let lives: Vec<_> = jobs.iter().map(|(_, live)| live.clone()).collect();
     assert_eq!(driver.load().live, lives);
     for (new, live) in jobs {
-        let place = Place::Live(live.clone());
-        let found = Found { seq: new.seq, id: new.id, place: place.clone() };
+        let row = JobRow::Live(live.clone());
+        let found = Found { seq: new.seq, id: new.id, row: row.clone() };
         assert_eq!(driver.resolve(&[new.id]), [Some(found)]);
         let record = driver.record(new.seq.0);
-        assert_eq!(record.place, place);
+        assert_eq!(record.row, row);
         assert_eq!(record.body.id, new.id);
         assert_eq!(record.body.created, new.created);
         assert_eq!(record.body.json, new.body);

@@ -1,4 +1,4 @@
-//! What batches did to counters that are kept apart from the jobs.
+//! Journal entries and how they are trimmed.
 
 use bytes::Bytes;
 
@@ -7,7 +7,7 @@ use super::driver::Driver;
 use super::sample::{bytes, insert};
 use crate::{CommitError, Mutation};
 
-pub fn journal_entries_are_kept_under_their_batch<F: Fixture>(fixture: &F) {
+pub fn journal_entries_are_stored_by_batch_number<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let long = Bytes::from(vec![0xff; 100_000]);
     driver.commit(vec![entry("first")]);
@@ -22,7 +22,7 @@ pub fn journal_entries_are_kept_under_their_batch<F: Fixture>(fixture: &F) {
     assert_eq!(driver.load().journal, expected);
 }
 
-pub fn a_trim_removes_earlier_entries<F: Fixture>(fixture: &F) {
+pub fn trimming_removes_earlier_journal_entries<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     for _ in 1..=5 {
         driver.commit(vec![entry("e")]);
@@ -31,7 +31,7 @@ pub fn a_trim_removes_earlier_entries<F: Fixture>(fixture: &F) {
     assert_eq!(numbers(&mut driver), [1, 2, 3, 4, 5]);
     driver.commit(vec![entry("e"), Mutation::TrimJournal(4)]);
     assert_eq!(numbers(&mut driver), [4, 5, 7]);
-    // An entry is not safe from a trim of its own batch, unless it comes after it.
+    // A trim also removes the entry of its own batch, unless the entry comes after it.
     driver.commit(vec![Mutation::TrimJournal(9), entry("e")]);
     assert_eq!(numbers(&mut driver), [8]);
     let mut driver = driver.crash_and_reopen();
@@ -45,8 +45,8 @@ pub fn a_batch_has_at_most_one_journal_entry<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit(vec![entry("kept")]);
     let batch = driver.next_batch(vec![entry("one"), insert(1), entry("two")]);
-    let refused = driver.try_commit(&batch);
-    assert!(matches!(refused, Err(CommitError::Fatal(_))), "{refused:?}");
+    let result = driver.try_commit(&batch);
+    assert!(matches!(result, Err(CommitError::Fatal(_))), "{result:?}");
     assert_eq!(driver.load().journal, [(1, bytes("kept"))]);
     assert!(driver.load().live.is_empty(), "nothing of the batch is there");
 }

@@ -6,9 +6,9 @@ use rota_model::{Ending, Seq};
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{claim, everything, finish, id, insert, job, size};
-use crate::{Finish, ListQuery, Mutation, Place, Selection};
+use crate::{Finish, JobRow, ListQuery, Mutation, Selection};
 
-pub fn a_long_body_is_kept<F: Fixture>(fixture: &F) {
+pub fn a_long_body_is_stored<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let long: Bytes = (0..1 << 20).map(|i: u32| (i.wrapping_mul(31) >> 3) as u8).collect();
     let (mut new, mut live) = job(1);
@@ -25,7 +25,7 @@ pub fn a_long_body_is_kept<F: Fixture>(fixture: &F) {
     let mut driver = driver.crash_and_reopen();
     let record = driver.record(1);
     assert!(record.body.json == long, "the body is the same");
-    let Place::Done(done) = record.place else { panic!("it has finished") };
+    let JobRow::Done(done) = record.row else { panic!("it has finished") };
     assert!(done.result == Some(long), "the result is the same");
     assert_eq!(driver.record(2).body.json, job(2).0.body);
 }

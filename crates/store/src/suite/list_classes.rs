@@ -1,4 +1,4 @@
-//! Lists of few jobs beside very many others: what one class does is not felt in the lists of another.
+//! Lists of a class with few jobs do not become slower when another class has very many.
 
 use rota_model::{ClassId, Ending, Seq, State};
 
@@ -7,20 +7,21 @@ use super::driver::Driver;
 use super::sample::{everything, finish, insert_of};
 use crate::{ListQuery, Mutation, Order, Selection};
 
-const FLOOD: u32 = 1;
-const QUIET: u32 = 2;
-/// Far fewer rows than there are jobs.
+const LARGE: u32 = 1;
+const SMALL: u32 = 2;
+/// Far smaller than the number of jobs, so reading every row would leave pages short.
 const SCAN: usize = 2_000;
 
 fn of(class: u32) -> ListQuery {
     ListQuery { classes: Some(vec![ClassId(class)]), scan: SCAN, ..everything() }
 }
 
-/// 100 jobs amid 20,000 of another class. Of both, some have completed and some are dead.
-fn flooded<F: Fixture>(fixture: &F) -> Driver<'_, F> {
+/// 100 jobs of the small class among 20,000 of the large one. Both have live jobs, completed jobs
+/// and jobs in the dead letter.
+fn open_with_large_class<F: Fixture>(fixture: &F) -> Driver<'_, F> {
     let mut driver = Driver::open(fixture);
     for from in (0..20_100).step_by(2_010) {
-        let class = |seq| if (7_000..7_100).contains(&seq) { QUIET } else { FLOOD };
+        let class = |seq| if (7_000..7_100).contains(&seq) { SMALL } else { LARGE };
         driver.commit((from..from + 2_010).map(|seq| insert_of(seq, class(seq))).collect());
     }
     driver.commit((0..4_000).map(|seq| finish(seq, Ending::Completed)).collect());
@@ -32,7 +33,7 @@ fn flooded<F: Fixture>(fixture: &F) -> Driver<'_, F> {
     driver
 }
 
-/// Every page but the last is full, and together they are these jobs.
+/// Checks that every page but the last is full, and that together they list the expected jobs.
 fn expect_full_pages<F: Fixture>(
     driver: &mut Driver<'_, F>,
     query: &ListQuery,
@@ -58,8 +59,8 @@ fn expect_full_pages<F: Fixture>(
     }
 }
 
-pub fn a_few_jobs_beside_a_flood_have_full_pages<F: Fixture>(fixture: &F) {
-    let mut driver = flooded(fixture);
+pub fn a_small_class_beside_a_large_one_has_full_pages<F: Fixture>(fixture: &F) {
+    let mut driver = open_with_large_class(fixture);
     for _ in 0..2 {
         for (select, expected) in [
             (Selection::ALL, 7_000..7_100),
@@ -68,36 +69,36 @@ pub fn a_few_jobs_beside_a_flood_have_full_pages<F: Fixture>(fixture: &F) {
             (Selection::DEAD_LETTER, 7_030..7_040),
             (Selection::state(State::Scheduled), 0..0),
         ] {
-            expect_full_pages(&mut driver, &ListQuery { select, ..of(QUIET) }, expected);
+            expect_full_pages(&mut driver, &ListQuery { select, ..of(SMALL) }, expected);
         }
         driver = driver.crash_and_reopen();
     }
 }
 
-/// Pages by number read from the beginning, and one job more tells whether another follows.
-pub fn a_deep_page_beside_a_flood_is_read_at_once<F: Fixture>(fixture: &F) {
-    let mut driver = flooded(fixture);
+/// The server reads page n by listing all jobs up to it, plus one to know whether a page follows.
+pub fn a_deep_page_beside_a_large_class_is_one_read<F: Fixture>(fixture: &F) {
+    let mut driver = open_with_large_class(fixture);
     for order in [Order::OldestFirst, Order::NewestFirst] {
-        let page = driver.list(&ListQuery { order, limit: 81, ..of(QUIET) });
+        let page = driver.list(&ListQuery { order, limit: 81, ..of(SMALL) });
         assert_eq!(page.records.len(), 81);
         assert!(page.next.is_some());
-        let page = driver.list(&ListQuery { order, limit: 121, ..of(QUIET) });
+        let page = driver.list(&ListQuery { order, limit: 121, ..of(SMALL) });
         assert_eq!((page.records.len(), page.next), (100, None));
         let page = driver.list(&ListQuery { order, ..of(3) });
-        assert_eq!((page.records.len(), page.next), (0, None), "nobody has jobs of this class");
+        assert_eq!((page.records.len(), page.next), (0, None), "no job has this class");
     }
 }
 
-pub fn jobs_that_trickle_in_beside_a_flood_have_full_pages<F: Fixture>(fixture: &F) {
+pub fn sparse_jobs_beside_a_large_class_have_full_pages<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     for from in (0..20_000).step_by(2_000) {
-        let class = |seq| if seq % 1_000 == 500 { QUIET } else { FLOOD };
+        let class = |seq| if seq % 1_000 == 500 { SMALL } else { LARGE };
         driver.commit((from..from + 2_000).map(|seq| insert_of(seq, class(seq))).collect());
     }
     driver.commit((0..10_000).map(|seq| finish(seq, Ending::Completed)).collect());
     let mut expected: Vec<u64> = (0..20).map(|n| n * 1_000 + 500).collect();
     for order in [Order::OldestFirst, Order::NewestFirst] {
-        let page = driver.list(&ListQuery { order, scan: 6_000, ..of(QUIET) });
+        let page = driver.list(&ListQuery { order, scan: 6_000, ..of(SMALL) });
         let seqs: Vec<_> = page.records.iter().map(|record| record.seq.0).collect();
         assert_eq!((seqs, page.next), (expected.clone(), None));
         expected.reverse();
@@ -117,44 +118,44 @@ pub fn one_of_thousands_of_classes_has_full_pages<F: Fixture>(fixture: &F) {
         let seqs: Vec<_> = page.records.iter().map(|record| record.seq.0).collect();
         assert_eq!((seqs, page.next), (expected, None));
     }
-    // And many of them at once, as a tenant with many keys has.
+    // A tenant with many limit keys has many classes, all listed at once.
     let classes = (0..CLASSES as u32).step_by(2).map(ClassId).collect();
     let query = ListQuery { classes: Some(classes), scan: SCAN, ..everything() };
     let expected: Vec<_> = (0..20_000).filter(|seq| (seq % CLASSES).is_multiple_of(2)).collect();
     assert_eq!(driver.list_all(&query), expected);
 }
 
-/// Deleting what was there, of either class, leaves the rest where it is found.
+/// Deleting jobs of both classes does not hide the remaining ones.
 pub fn a_class_is_listed_while_jobs_around_it_are_deleted<F: Fixture>(fixture: &F) {
-    let mut driver = flooded(fixture);
+    let mut driver = open_with_large_class(fixture);
     let delete = |range: std::ops::Range<u64>| range.map(|seq| Mutation::Delete(Seq(seq)));
     driver.commit(delete(0..6_500).collect());
     driver.commit(delete(7_050..19_500).collect());
     for _ in 0..2 {
-        expect_full_pages(&mut driver, &of(QUIET), 7_000..7_050);
-        let flood = driver.list_all(&of(FLOOD));
-        assert_eq!(flood, (6_500..7_000).chain(19_500..20_100).collect::<Vec<_>>());
+        expect_full_pages(&mut driver, &of(SMALL), 7_000..7_050);
+        let large = driver.list_all(&of(LARGE));
+        assert_eq!(large, (6_500..7_000).chain(19_500..20_100).collect::<Vec<_>>());
         driver = driver.close_and_reopen();
     }
     driver.commit(delete(6_500..7_050).chain(delete(19_500..20_100)).collect());
-    driver.commit(vec![insert_of(30_000, QUIET), insert_of(30_001, FLOOD)]);
-    assert_eq!(driver.list_all(&of(QUIET)), [30_000]);
-    assert_eq!(driver.list_all(&of(FLOOD)), [30_001]);
+    driver.commit(vec![insert_of(30_000, SMALL), insert_of(30_001, LARGE)]);
+    assert_eq!(driver.list_all(&of(SMALL)), [30_000]);
+    assert_eq!(driver.list_all(&of(LARGE)), [30_001]);
 }
 
-/// Nobody is served so, but a store keeps what it is given.
-pub fn a_class_is_listed_whatever_the_order_of_its_numbers<F: Fixture>(fixture: &F) {
+/// The engine assigns sequence numbers in order, but a store must not depend on it.
+pub fn a_class_is_listed_when_sequence_numbers_are_out_of_order<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let seqs = [9_000, 5, 700_000, 10, 8_990, 699_990, 64, 1_000_000, 300_000];
     for seq in seqs {
-        driver.commit(vec![insert_of(seq, QUIET), insert_of(seq + 1, FLOOD)]);
+        driver.commit(vec![insert_of(seq, SMALL), insert_of(seq + 1, LARGE)]);
     }
     let mut expected = seqs.to_vec();
     for _ in 0..2 {
         expected.sort_unstable();
-        assert_eq!(driver.list_all(&of(QUIET)), expected);
+        assert_eq!(driver.list_all(&of(SMALL)), expected);
         expected.reverse();
-        let newest_first = ListQuery { order: Order::NewestFirst, scan: 1, ..of(QUIET) };
+        let newest_first = ListQuery { order: Order::NewestFirst, scan: 1, ..of(SMALL) };
         assert_eq!(driver.list_all(&newest_first), expected);
         driver = driver.crash_and_reopen();
     }

@@ -1,4 +1,4 @@
-//! Pages while jobs come, move and go.
+//! Pages stay consistent while jobs are inserted, finished and deleted between them.
 
 use rota_model::{Ending, Seq, State};
 
@@ -7,8 +7,8 @@ use super::driver::Driver;
 use super::sample::{claim, everything, finish, insert};
 use crate::{ListQuery, Mutation, Order, Selection};
 
-/// The jobs that are there from the first page to the last are all seen, and none is seen twice.
-pub fn pages_hold_every_job_once_while_jobs_move<F: Fixture>(fixture: &F) {
+/// Jobs that exist from the first page to the last are listed exactly once.
+pub fn pages_list_every_job_once_while_jobs_change<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let mut next_seq = 0;
     for order in [Order::OldestFirst, Order::NewestFirst] {
@@ -16,21 +16,29 @@ pub fn pages_hold_every_job_once_while_jobs_move<F: Fixture>(fixture: &F) {
             let first = next_seq;
             driver.commit((first..first + 60).map(insert).collect());
             next_seq += 60;
-            walk(&mut driver, &mut next_seq, ListQuery { order, scan, limit: 7, ..everything() });
+            list_while_changing(
+                &mut driver,
+                &mut next_seq,
+                ListQuery { order, scan, limit: 7, ..everything() },
+            );
         }
     }
 }
 
-fn walk<F: Fixture>(driver: &mut Driver<'_, F>, next_seq: &mut u64, mut query: ListQuery) {
-    let there = driver.list_all(&everything());
-    let mut gone = Vec::new();
+fn list_while_changing<F: Fixture>(
+    driver: &mut Driver<'_, F>,
+    next_seq: &mut u64,
+    mut query: ListQuery,
+) {
+    let before = driver.list_all(&everything());
+    let mut deleted = Vec::new();
     let mut seen = Vec::new();
     for step in 0.. {
         let page = driver.list(&query);
         seen.extend(page.records.iter().map(|record| record.seq.0));
         let Some(next) = page.next else { break };
         query.after = Some(next);
-        disturb(driver, next_seq, next.0, &mut gone, step);
+        change_jobs(driver, next_seq, next.0, &mut deleted, step);
     }
     let mut ordered = seen.clone();
     ordered.sort_unstable();
@@ -41,32 +49,32 @@ fn walk<F: Fixture>(driver: &mut Driver<'_, F>, next_seq: &mut u64, mut query: L
     ordered.dedup();
     assert_eq!(seen.len(), ordered.len(), "no job is seen twice");
     let missing: Vec<_> =
-        there.iter().filter(|seq| !gone.contains(*seq) && !seen.contains(seq)).collect();
+        before.iter().filter(|seq| !deleted.contains(*seq) && !seen.contains(seq)).collect();
     assert!(missing.is_empty(), "{missing:?} were not seen");
 }
 
-/// Finishes jobs on both sides of the cursor, deletes one, and adds some.
-fn disturb<F: Fixture>(
+/// Finishes jobs on both sides of the cursor, deletes one and inserts two.
+fn change_jobs<F: Fixture>(
     driver: &mut Driver<'_, F>,
     next_seq: &mut u64,
     cursor: u64,
-    gone: &mut Vec<u64>,
+    deleted: &mut Vec<u64>,
     step: u64,
 ) {
     if step > 200 {
         return;
     }
-    let living = driver.load().live;
-    let at = living.partition_point(|live| live.seq.0 < cursor);
+    let live = driver.load().live;
+    let behind = live.partition_point(|live| live.seq.0 < cursor);
     let near: Vec<_> =
-        living[at.saturating_sub(2)..].iter().take(4).map(|live| live.seq.0).collect();
+        live[behind.saturating_sub(2)..].iter().take(4).map(|live| live.seq.0).collect();
     let mut mutations: Vec<_> = near
         .iter()
         .flat_map(|&seq| [claim(seq), finish(seq, Ending::ALL[seq as usize % 5])])
         .collect();
     if let Some(&last) = near.last() {
         mutations.push(Mutation::Delete(Seq(last)));
-        gone.push(last);
+        deleted.push(last);
     }
     mutations.extend([insert(*next_seq), insert(*next_seq + 1)]);
     *next_seq += 2;

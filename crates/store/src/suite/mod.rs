@@ -1,14 +1,17 @@
 //! The test suite that every store must pass.
 //!
-//! A store's crate says how to open one, and [`store_tests!`](crate::store_tests) makes a test of
-//! each scenario:
+//! A store's crate implements [`Fixture`], and [`store_tests!`](crate::store_tests) generates one
+//! test per scenario:
 //!
 //! ```ignore
 //! rota_store::store_tests!(TemporaryDirectory::new());
 //! ```
 
 mod atomic;
+mod batch_numbers;
+mod body_sizes;
 mod classes;
+mod contradictions;
 mod delete;
 mod driver;
 mod errors;
@@ -17,33 +20,33 @@ mod history;
 mod insert;
 mod journal;
 mod large;
-mod list_by;
 mod list_classes;
+mod list_filters;
 mod list_pages;
-mod list_scan;
-mod named;
-mod numbering;
+mod list_scan_bound;
+mod named_rows;
 mod oracle;
 mod overdue;
 mod random_walk;
+mod read_after_commit;
 mod records;
-mod refused;
 mod reopen;
 mod resolve;
 mod revive;
+mod same_batch;
 mod sample;
-mod sizes;
-mod together;
+mod transitions;
 mod usage;
-mod visible;
-mod working;
 
 use std::future::Future;
 
 use crate::Store;
 
 pub use atomic::*;
+pub use batch_numbers::*;
+pub use body_sizes::*;
 pub use classes::*;
+pub use contradictions::*;
 pub use delete::*;
 pub use errors::*;
 pub use finish::*;
@@ -51,104 +54,102 @@ pub use history::*;
 pub use insert::*;
 pub use journal::*;
 pub use large::*;
-pub use list_by::*;
 pub use list_classes::*;
+pub use list_filters::*;
 pub use list_pages::*;
-pub use list_scan::*;
-pub use named::*;
-pub use numbering::*;
+pub use list_scan_bound::*;
+pub use named_rows::*;
 pub use overdue::*;
 pub use random_walk::*;
+pub use read_after_commit::*;
 pub use records::*;
-pub use refused::*;
 pub use reopen::*;
 pub use resolve::*;
 pub use revive::*;
-pub use sizes::*;
-pub use together::*;
+pub use same_batch::*;
+pub use transitions::*;
 pub use usage::*;
-pub use visible::*;
-pub use working::*;
 
-/// Where a scenario gets its store from. A fresh fixture holds no data.
+/// Opens the store that a scenario tests. A new fixture has no data.
 pub trait Fixture {
     type Store: Store;
 
-    /// Opens the store. It is called again after the last one was closed or dropped, and then
-    /// finds the same data.
+    /// Opens the store. When called again after that store was closed or dropped, opens one with
+    /// the same data.
     fn open(&self) -> Self::Store;
 
-    /// Waits for a store's future on this thread.
+    /// Runs a future of the store to completion on this thread.
     fn block_on<T: Future>(&self, future: T) -> T::Output;
 }
 
-/// Makes one `#[test]` of every scenario, each with a fixture of its own from the expression.
+/// Generates one `#[test]` per scenario. The expression is evaluated for each, so every test has
+/// its own fixture.
 #[macro_export]
 macro_rules! store_tests {
     ($fixture:expr) => {
         $crate::store_tests! { @each $fixture;
             a_new_store_is_empty
-            every_field_of_a_job_is_kept
-            extreme_values_are_kept
-            a_claim_sets_what_it_names
+            every_field_of_a_job_is_stored
+            extreme_values_are_stored
+            a_claim_sets_its_columns_only
             an_extension_moves_the_reservation
             a_failed_job_backs_off
             a_job_becomes_ready_again
-            an_execution_that_does_not_count_is_undone
+            an_uncounted_execution_is_undone
             a_ready_job_is_postponed
-            a_batch_may_claim_postpone_and_undo
-            jobs_claimed_at_once_keep_their_own_pools
-            the_size_of_a_body_is_told_everywhere
-            finishing_carries_over_what_the_job_had
-            every_ending_is_kept
+            one_batch_may_claim_postpone_and_undo
+            jobs_claimed_in_one_batch_keep_their_own_pools
+            every_read_reports_the_body_size
+            finishing_carries_over_the_live_columns
+            every_ending_is_stored
             a_revived_job_starts_over
-            deleting_removes_all_of_a_job
-            errors_are_kept_in_order
+            deleting_removes_every_row_of_a_job
+            errors_are_stored_in_order
             only_the_last_errors_are_kept
-            classes_and_counts_are_kept
-            a_dropped_class_is_gone_with_its_counts
-            named_things_of_each_kind_are_kept_apart
-            journal_entries_are_kept_under_their_batch
-            a_trim_removes_earlier_entries
+            classes_and_counts_are_stored
+            dropping_a_class_deletes_its_counts
+            named_rows_of_different_kinds_are_separate
+            journal_entries_are_stored_by_batch_number
+            trimming_removes_earlier_journal_entries
             a_batch_has_at_most_one_journal_entry
-            number_time_and_sequence_are_kept
-            a_batch_that_does_not_follow_is_refused
+            batch_number_time_and_next_seq_are_stored
+            a_batch_out_of_sequence_is_rejected
             a_batch_is_all_or_nothing
-            contradictions_are_refused
-            ids_are_resolved_in_the_order_asked_for
-            ids_that_hold_their_number_are_resolved
+            contradictory_mutations_are_rejected
+            ids_are_resolved_in_request_order
+            ids_with_a_sealed_sequence_number_are_resolved
             bodies_are_read_by_sequence
-            records_hold_everything
+            records_are_complete
             lists_select_by_state
             lists_select_by_ending
             lists_select_the_dead_letter
             lists_select_by_class
             lists_select_by_creation
-            lists_merge_living_and_finished_jobs_in_order
-            pages_hold_every_job_once_while_jobs_move
+            lists_merge_live_and_finished_jobs_in_order
+            pages_list_every_job_once_while_jobs_change
             pages_end_at_the_limit
-            a_few_jobs_beside_a_flood_have_full_pages
-            a_deep_page_beside_a_flood_is_read_at_once
-            jobs_that_trickle_in_beside_a_flood_have_full_pages
+            a_small_class_beside_a_large_one_has_full_pages
+            a_deep_page_beside_a_large_class_is_one_read
+            sparse_jobs_beside_a_large_class_have_full_pages
             one_of_thousands_of_classes_has_full_pages
             a_class_is_listed_while_jobs_around_it_are_deleted
-            a_class_is_listed_whatever_the_order_of_its_numbers
+            a_class_is_listed_when_sequence_numbers_are_out_of_order
             pages_end_at_the_scan_bound
-            overdue_jobs_come_longest_overdue_first
-            a_sweep_says_how_far_it_went
-            a_job_that_lived_again_is_overdue_by_its_last_end
-            a_job_that_lived_again_is_overdue_only_once
+            overdue_jobs_are_ordered_by_purge_time
+            overdue_reports_through_which_time_it_is_complete
+            a_revived_job_is_overdue_by_its_last_end
+            a_revived_job_is_overdue_only_once
             jobs_without_a_purge_time_are_never_overdue
             history_is_replaced_and_read_by_range
-            forgotten_history_is_gone
+            old_history_is_deleted_in_slices
             usage_adds_up_by_hour_and_day
-            old_usage_goes_in_slices_and_a_tenants_at_once
-            forgotten_history_of_a_queue_leaves_that_of_others
-            a_load_tells_the_minutes_of_the_last_hour
+            old_usage_is_deleted_in_slices_and_a_tenants_at_once
+            deleting_the_history_of_one_queue_keeps_the_others
+            loading_returns_the_minutes_of_the_last_hour
             a_closed_store_reopens_the_same
             a_crashed_store_reopens_the_same
             a_commit_is_visible_at_once
-            a_long_body_is_kept
+            a_long_body_is_stored
             ten_thousand_jobs_fit_in_a_batch
             random_walks_match_the_oracle
         }

@@ -1,9 +1,9 @@
-//! What a store should hold, kept in plain maps and written apart from any store.
+//! A reference implementation of a store in plain maps, to compare real stores with.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{Done, Ending, ErrorRow, Live, Millis, Seq, State};
 
 use super::sample::size;
@@ -14,7 +14,7 @@ use crate::{
 
 #[derive(Default)]
 pub(super) struct Oracle {
-    /// The batch that is being applied.
+    /// Number of the batch that is being applied.
     number: u64,
     jobs: BTreeMap<Seq, Job>,
     journal: BTreeMap<u64, Bytes>,
@@ -22,7 +22,7 @@ pub(super) struct Oracle {
 
 struct Job {
     new: NewRow,
-    place: Place,
+    row: JobRow,
     errors: Vec<Bytes>,
 }
 
@@ -39,27 +39,29 @@ impl Oracle {
     pub(super) fn apply(&mut self, mutation: &Mutation) {
         match mutation {
             Mutation::Insert(new, live) => {
-                let place = Place::Live(Live::clone(live));
-                let job = Job { new: new.clone(), place, errors: Vec::new() };
+                let row = JobRow::Live(Live::clone(live));
+                let job = Job { new: new.clone(), row, errors: Vec::new() };
                 self.jobs.insert(new.seq, job);
             }
-            Mutation::Claim(claim) => self.change(claim.seq, |live| take(live, claim)),
+            Mutation::Claim(claim) => self.change(claim.seq, |live| apply_claim(live, claim)),
             Mutation::Extend { seq, due, reserved_ms } => self.change(*seq, |live| {
                 live.due = Some(*due);
                 live.reserved_ms = *reserved_ms;
             }),
-            Mutation::Backoff(backoff) => self.change(backoff.seq, |live| back_off(live, *backoff)),
+            Mutation::Backoff(backoff) => {
+                self.change(backoff.seq, |live| apply_backoff(live, *backoff))
+            }
             Mutation::Postpone { seq, due } => self.change(*seq, |live| {
                 assert_eq!(live.state, State::Available, "job {seq} is postponed");
                 live.state = State::Scheduled;
                 live.due = Some(*due);
                 live.held = true;
             }),
-            Mutation::Ready(ready) => self.change(ready.seq, |live| make_ready(live, *ready)),
+            Mutation::Ready(ready) => self.change(ready.seq, |live| apply_ready(live, *ready)),
             Mutation::Finish(finish) => self.finish(finish),
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
             Mutation::Delete(seq) => drop(self.jobs.remove(seq)),
-            Mutation::Swept(_) => {}
+            Mutation::Purged(_) => {}
             Mutation::Error(ErrorRow { seq, json, .. }) => {
                 let errors = &mut self.job(*seq).errors;
                 errors.push(json.clone());
@@ -75,33 +77,31 @@ impl Oracle {
     }
 
     pub(super) fn live(&self) -> Vec<Live> {
-        let places = self.jobs.values().map(|job| &job.place);
-        places
-            .filter_map(
-                |place| if let Place::Live(live) = place { Some(live.clone()) } else { None },
-            )
-            .collect()
+        let live = |job: &Job| match &job.row {
+            JobRow::Live(live) => Some(live.clone()),
+            JobRow::Done(_) => None,
+        };
+        self.jobs.values().filter_map(live).collect()
     }
 
     pub(super) fn done(&self) -> Vec<Done> {
-        let places = self.jobs.values().map(|job| &job.place);
-        places
-            .filter_map(
-                |place| if let Place::Done(done) = place { Some(done.clone()) } else { None },
-            )
-            .collect()
+        let done = |job: &Job| match &job.row {
+            JobRow::Live(_) => None,
+            JobRow::Done(done) => Some(done.clone()),
+        };
+        self.jobs.values().filter_map(done).collect()
     }
 
     pub(super) fn record(&self, seq: Seq) -> Option<Record> {
         self.jobs.get(&seq).map(|job| Record {
             seq,
             body: Body { id: job.new.id, created: job.new.created, json: job.new.body.clone() },
-            place: job.place.clone(),
+            row: job.row.clone(),
             errors: job.errors.clone(),
         })
     }
 
-    /// Every match of the query, as if there were no pages.
+    /// Every match of the query, ignoring page limits.
     pub(super) fn list(&self, query: &ListQuery) -> Vec<u64> {
         let mut seqs: Vec<_> = self
             .jobs
@@ -120,16 +120,16 @@ impl Oracle {
     }
 
     fn change(&mut self, seq: Seq, change: impl FnOnce(&mut Live)) {
-        match &mut self.job(seq).place {
-            Place::Live(live) => change(live),
-            Place::Done(_) => panic!("job {seq} has finished"),
+        match &mut self.job(seq).row {
+            JobRow::Live(live) => change(live),
+            JobRow::Done(_) => panic!("job {seq} has finished"),
         }
     }
 
     fn finish(&mut self, finish: &Finish) {
         let job = self.job(finish.seq);
-        let Place::Live(live) = &job.place else { panic!("job {} has finished", finish.seq) };
-        job.place = Place::Done(Done {
+        let JobRow::Live(live) = &job.row else { panic!("job {} has finished", finish.seq) };
+        job.row = JobRow::Done(Done {
             seq: finish.seq,
             class: live.class,
             bytes: size(&job.new.body),
@@ -146,10 +146,10 @@ impl Oracle {
 
     fn revive(&mut self, seq: Seq, enqueued: Millis) {
         let job = self.job(seq);
-        let Place::Done(done) = &job.place else { panic!("job {seq} is alive") };
+        let JobRow::Done(done) = &job.row else { panic!("job {seq} has not finished") };
         let class = done.class;
         job.errors.clear();
-        job.place = Place::Live(Live {
+        job.row = JobRow::Live(Live {
             bytes: size(&job.new.body),
             pauses: 0,
             seq,
@@ -168,7 +168,7 @@ impl Oracle {
     }
 }
 
-fn take(live: &mut Live, claim: &Claim) {
+fn apply_claim(live: &mut Live, claim: &Claim) {
     live.state = State::Active;
     live.attempt = claim.attempt;
     live.started = Some(claim.started);
@@ -178,28 +178,28 @@ fn take(live: &mut Live, claim: &Claim) {
     live.pool = claim.pool.clone();
 }
 
-fn make_ready(live: &mut Live, ready: Ready) {
-    let_go(live, State::Available);
+fn apply_ready(live: &mut Live, ready: Ready) {
+    release(live, State::Available);
     live.due = None;
     live.enqueued = ready.enqueued;
     live.held = ready.held;
-    take_back(live, ready.undo);
+    apply_undo(live, ready.undo);
 }
 
-fn back_off(live: &mut Live, backoff: Backoff) {
-    let_go(live, State::Retryable);
+fn apply_backoff(live: &mut Live, backoff: Backoff) {
+    release(live, State::Retryable);
     live.due = Some(backoff.due);
-    take_back(live, backoff.undo);
+    apply_undo(live, backoff.undo);
 }
 
-fn take_back(live: &mut Live, undo: Option<Undo>) {
+fn apply_undo(live: &mut Live, undo: Option<Undo>) {
     if let Some(Undo { attempt, pauses }) = undo {
         live.attempt = attempt;
         live.pauses = pauses;
     }
 }
 
-fn let_go(live: &mut Live, state: State) {
+fn release(live: &mut Live, state: State) {
     live.state = state;
     live.worker = None;
     live.pool = None;
@@ -207,14 +207,14 @@ fn let_go(live: &mut Live, state: State) {
 }
 
 fn is_selected(job: &Job, query: &ListQuery) -> bool {
-    let by_place = match &job.place {
-        Place::Live(live) => query.select.has_state(live.state),
-        Place::Done(Done { ending, .. }) => {
+    let state_matches = match &job.row {
+        JobRow::Live(live) => query.select.has_state(live.state),
+        JobRow::Done(Done { ending, .. }) => {
             Ending::ALL.contains(ending) && query.select.has_ending(*ending)
         }
     };
-    by_place
-        && query.classes.as_ref().is_none_or(|classes| classes.contains(&job.place.class()))
+    state_matches
+        && query.classes.as_ref().is_none_or(|classes| classes.contains(&job.row.class()))
         && query.since.is_none_or(|since| job.new.created >= since)
         && query.until.is_none_or(|until| job.new.created < until)
 }

@@ -1,4 +1,4 @@
-//! Finished jobs whose time has come.
+//! Finished jobs whose retention time has passed.
 
 use rota_model::{Ending, Millis, Seq};
 
@@ -7,13 +7,13 @@ use super::driver::Driver;
 use super::sample::{bytes, finish, finish_until, insert};
 use crate::{Finish, Mutation};
 
-pub fn overdue_jobs_come_longest_overdue_first<F: Fixture>(fixture: &F) {
+pub fn overdue_jobs_are_ordered_by_purge_time<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit((0..8).map(insert).collect());
     let times = [500, 100, 900, 300, 100, -5];
     let mut finishes: Vec<_> = (0..)
         .zip(times)
-        .map(|(seq, at)| finish_until(seq, Ending::ALL[seq as usize % 5], Some(at)))
+        .map(|(seq, purge_at)| finish_until(seq, Ending::ALL[seq as usize % 5], Some(purge_at)))
         .collect();
     finishes.push(Mutation::Finish(Finish {
         seq: Seq(6),
@@ -40,31 +40,36 @@ pub fn overdue_jobs_come_longest_overdue_first<F: Fixture>(fixture: &F) {
     assert_eq!(left, [4, 6]);
 }
 
-/// A sweep goes on until nothing is left, and then the store may forget that there was anything.
-pub fn a_sweep_says_how_far_it_went<F: Fixture>(fixture: &F) {
+/// `through` is the time up to which the returned jobs are all there are. Once they are deleted, the
+/// engine tells the store so, and the store no longer looks at earlier times.
+pub fn overdue_reports_through_which_time_it_is_complete<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit((0..8).map(insert).collect());
     let finishes =
         (0..6).map(|seq| finish_until(seq, Ending::Completed, Some(100 + seq as i64 / 2)));
     driver.commit_at(Millis(102), finishes.collect());
 
-    let whole = driver.sweep(Millis(1000), 100);
+    let whole = driver.overdue_page(Millis(1000), 100);
     assert_eq!(whole.jobs.len(), 6);
-    assert_eq!(whole.through, Some(Millis(101)), "more may still come to moment 102");
-    let part = driver.sweep(Millis(1000), 3);
+    assert_eq!(
+        whole.through,
+        Some(Millis(101)),
+        "jobs may still finish that are to be purged at 102"
+    );
+    let part = driver.overdue_page(Millis(1000), 3);
     assert_eq!((part.jobs.len(), part.through), (3, Some(Millis(100))));
-    assert_eq!(driver.sweep(Millis(1000), 1).through, None);
+    assert_eq!(driver.overdue_page(Millis(1000), 1).through, None);
 
     driver.commit_at(Millis(102), vec![finish_until(6, Ending::Completed, Some(102))]);
-    let gone = (0..4).map(|seq| Mutation::Delete(Seq(seq)));
-    driver.commit_at(Millis(103), gone.chain([Mutation::Swept(Millis(101))]).collect());
+    let deletions = (0..4).map(|seq| Mutation::Delete(Seq(seq)));
+    driver.commit_at(Millis(103), deletions.chain([Mutation::Purged(Millis(101))]).collect());
     let mut driver = driver.crash_and_reopen();
-    let rest = driver.sweep(Millis(1000), 100);
+    let rest = driver.overdue_page(Millis(1000), 100);
     assert_eq!(rest.jobs.iter().map(|job| job.seq.0).collect::<Vec<_>>(), [4, 5, 6]);
     assert_eq!(rest.through, Some(Millis(102)));
 }
 
-pub fn a_job_that_lived_again_is_overdue_by_its_last_end<F: Fixture>(fixture: &F) {
+pub fn a_revived_job_is_overdue_by_its_last_end<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit(vec![insert(1)]);
     driver.commit(vec![finish_until(1, Ending::DeadLetter, Some(100))]);
@@ -73,12 +78,12 @@ pub fn a_job_that_lived_again_is_overdue_by_its_last_end<F: Fixture>(fixture: &F
     driver.commit(vec![finish_until(1, Ending::Completed, Some(300))]);
     assert!(driver.overdue(Millis(299), 10).is_empty());
     assert_eq!(driver.overdue(Millis(300), 10).len(), 1);
-    driver.commit_at(Millis(250), vec![Mutation::Swept(Millis(100))]);
+    driver.commit_at(Millis(250), vec![Mutation::Purged(Millis(100))]);
     assert_eq!(driver.overdue(Millis(300), 10).len(), 1);
 }
 
-/// Whoever deletes a job deletes it once.
-pub fn a_job_that_lived_again_is_overdue_only_once<F: Fixture>(fixture: &F) {
+/// Otherwise the engine would delete the job twice, which is a contradiction.
+pub fn a_revived_job_is_overdue_only_once<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit(vec![insert(1)]);
     for purge_at in [300, 100, 200, 100] {

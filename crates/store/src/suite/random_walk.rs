@@ -1,4 +1,4 @@
-//! Many small random batches, after which the store and the oracle must agree.
+//! A random sequence of small batches, applied to the store and to the oracle and compared.
 
 use rota_model::{ClassId, Ending, ErrorRow, Millis, Seq, State};
 
@@ -6,7 +6,7 @@ use super::Fixture;
 use super::driver::Driver;
 use super::oracle::Oracle;
 use super::sample::{bytes, created, everything, insert_of, pool, size, worker};
-use crate::{Backoff, Claim, Finish, ListQuery, Mutation, Order, Place, Ready, Selection, Undo};
+use crate::{Backoff, Claim, Finish, JobRow, ListQuery, Mutation, Order, Ready, Selection, Undo};
 
 const SEED: u64 = 0x0b5e_55ed;
 const BATCHES: usize = 300;
@@ -36,13 +36,13 @@ pub fn random_walks_match_the_oracle<F: Fixture>(fixture: &F) {
                 1 => driver.crash_and_reopen(),
                 _ => driver,
             };
-            agree(&mut driver, &oracle, &mut dice, next_seq);
+            expect_agreement(&mut driver, &oracle, &mut dice, next_seq);
         }
     }
-    agree(&mut driver, &oracle, &mut dice, next_seq);
+    expect_agreement(&mut driver, &oracle, &mut dice, next_seq);
 }
 
-/// Something that the engine might do next.
+/// A random mutation that is valid in the current state.
 fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64, number: u64) -> Mutation {
     let (live, done) = (oracle.live(), oracle.done());
     if dice.below(100) == 0 {
@@ -50,7 +50,7 @@ fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64, number: u64) -> Mu
     }
     if dice.below(3) == 0 || live.is_empty() {
         let Mutation::Insert(mut new, mut live) = insert_of(*next_seq, dice.below(4) as u32) else {
-            unreachable!("an insertion inserts")
+            unreachable!("insert_of returns an insertion")
         };
         *next_seq += 1 + dice.below(3);
         let states = [State::Available, State::Scheduled, State::Pending];
@@ -68,7 +68,7 @@ fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64, number: u64) -> Mu
             _ => Mutation::Delete(done.seq),
         };
     }
-    let job = dice.one_of(&live).expect("some job lives");
+    let job = dice.one_of(&live).expect("there is a live job");
     let seq = job.seq;
     let time = Millis(dice.below(100_000) as i64);
     match dice.below(9) {
@@ -107,7 +107,12 @@ fn undo(dice: &mut Dice) -> Option<Undo> {
     (dice.below(2) == 0).then_some(undo)
 }
 
-fn agree<F: Fixture>(driver: &mut Driver<'_, F>, oracle: &Oracle, dice: &mut Dice, next_seq: u64) {
+fn expect_agreement<F: Fixture>(
+    driver: &mut Driver<'_, F>,
+    oracle: &Oracle,
+    dice: &mut Dice,
+    next_seq: u64,
+) {
     let image = driver.load();
     assert_eq!((image.live, image.journal), (oracle.live(), oracle.journal()));
     let seqs: Vec<_> = (0..next_seq).map(Seq).collect();
@@ -117,7 +122,7 @@ fn agree<F: Fixture>(driver: &mut Driver<'_, F>, oracle: &Oracle, dice: &mut Dic
     for (found, record) in driver.resolve(&ids).iter().zip(expected.iter().flatten()) {
         let found = found.as_ref().expect("a job that exists is found");
         assert_eq!(found.seq, record.seq);
-        assert_eq!(found.place, without_result(record.place.clone()));
+        assert_eq!(found.row, without_result(record.row.clone()));
     }
     for _ in 0..20 {
         let query = random_query(dice, next_seq);
@@ -125,18 +130,18 @@ fn agree<F: Fixture>(driver: &mut Driver<'_, F>, oracle: &Oracle, dice: &mut Dic
     }
     let now = Millis(dice.below(100_000) as i64);
     let mut overdue = oracle.done();
-    overdue.retain(|done| done.purge_at.is_some_and(|at| at <= now));
+    overdue.retain(|done| done.purge_at.is_some_and(|purge_at| purge_at <= now));
     overdue.sort_by_key(|done| (done.purge_at, done.seq));
     overdue.truncate(10);
     overdue.iter_mut().for_each(|done| done.result = None);
     assert_eq!(driver.overdue(now, 10), overdue);
 }
 
-fn without_result(mut place: Place) -> Place {
-    if let Place::Done(done) = &mut place {
+fn without_result(mut row: JobRow) -> JobRow {
+    if let JobRow::Done(done) = &mut row {
         done.result = None;
     }
-    place
+    row
 }
 
 fn random_query(dice: &mut Dice, next_seq: u64) -> ListQuery {
@@ -162,7 +167,7 @@ fn random_query(dice: &mut Dice, next_seq: u64) -> ListQuery {
     }
 }
 
-/// A xorshift generator: the walk is the same on every machine.
+/// A xorshift generator, so that the sequence is the same on every machine.
 struct Dice(u64);
 
 impl Dice {

@@ -1,13 +1,13 @@
-//! Everything about a job at once.
+//! Reading complete jobs.
 
 use rota_model::{Done, Ending, Seq};
 
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{bytes, created, error, error_json, insert, job};
-use crate::{Body, Finish, Mutation, Place, Record};
+use crate::{Body, Finish, JobRow, Mutation, Record};
 
-pub fn records_hold_everything<F: Fixture>(fixture: &F) {
+pub fn records_are_complete<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit(vec![insert(1), insert(2), insert(3), error(2, 1), error(3, 1), error(3, 2)]);
     driver.commit(vec![Mutation::Finish(Finish {
@@ -17,17 +17,17 @@ pub fn records_hold_everything<F: Fixture>(fixture: &F) {
         purge_at: None,
         result: Some(bytes("[1,2]")),
     })]);
-    let record = |seq, place, errors: &[u32]| {
+    let record = |seq, row, errors: &[u32]| {
         let (new, _) = job(seq);
         Some(Record {
             seq: Seq(seq),
             body: Body { id: new.id, created: new.created, json: new.body },
-            place,
+            row,
             errors: errors.iter().copied().map(error_json).collect(),
         })
     };
-    let live = |seq| Place::Live(job(seq).1);
-    let done = Place::Done(Done {
+    let live = |seq| JobRow::Live(job(seq).1);
+    let done = JobRow::Done(Done {
         seq: Seq(3),
         class: job(3).1.class,
         bytes: job(3).1.bytes,

@@ -1,11 +1,11 @@
-//! The next start finds what the last commit left.
+//! A reopened store has exactly the committed state, after a clean close and after a crash.
 
 use rota_model::{ClassId, Ending, Seq};
 
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{bytes, claim, class, error, finish, insert, insert_of};
-use crate::{Counts, Kind, Mutation};
+use crate::{Counts, Mutation, RowKind};
 
 pub fn a_closed_store_reopens_the_same<F: Fixture>(fixture: &F) {
     reopens_the_same(fixture, Driver::close_and_reopen);
@@ -20,7 +20,7 @@ fn reopens_the_same<'f, F: Fixture>(fixture: &'f F, reopen: fn(Driver<'f, F>) ->
     driver.commit(vec![
         Mutation::Class(ClassId(1), class("default", 3)),
         Mutation::Counts(ClassId(1), Counts([1, 2, 3, 4, 5])),
-        Mutation::Put(Kind::Queue, "default".into(), bytes(r#"{"paused":true}"#)),
+        Mutation::Put(RowKind::Queue, "default".into(), bytes(r#"{"paused":true}"#)),
     ]);
     for round in 0..5 {
         let first = round * 20;

@@ -1,11 +1,11 @@
-//! A finished job lives again.
+//! Reviving finished jobs.
 
 use rota_model::{Ending, Live, Millis, Seq};
 
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{bytes, claim, error, everything, finish, insert, job};
-use crate::{Finish, Mutation, Place, Selection};
+use crate::{Finish, JobRow, Mutation, Selection};
 
 pub fn a_revived_job_starts_over<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -28,7 +28,7 @@ pub fn a_revived_job_starts_over<F: Fixture>(fixture: &F) {
 
     let revived = Live { enqueued: Millis(100), expires: None, ..live };
     let record = driver.record(1);
-    assert_eq!(record.place, Place::Live(revived.clone()));
+    assert_eq!(record.row, JobRow::Live(revived.clone()));
     assert!(record.errors.is_empty(), "its errors are forgotten");
     assert_eq!(driver.load().live, [revived, job(2).1]);
     assert!(driver.overdue(Millis::MAX, 10).is_empty());
@@ -37,6 +37,6 @@ pub fn a_revived_job_starts_over<F: Fixture>(fixture: &F) {
     assert_eq!(driver.record(0).errors.len(), 1, "another job's errors stay");
 
     driver.commit(vec![claim(1), finish(1, Ending::Completed)]);
-    let Place::Done(done) = driver.record(1).place else { panic!("it has finished again") };
+    let JobRow::Done(done) = driver.record(1).row else { panic!("it has finished again") };
     assert_eq!(done.result, None, "the first result is forgotten");
 }

@@ -1,4 +1,4 @@
-//! Jobs and classes to test with.
+//! Sample jobs, classes and mutations for the scenarios.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use rota_model::{
 
 use crate::{Backoff, Claim, Finish, ListQuery, Mutation, NewRow, Order, Ready, Selection, Undo};
 
-/// When the first sample job was created; each later one came a millisecond after.
+/// Creation time of sample job 0, in milliseconds. Each further job is one millisecond later.
 pub(super) const EPOCH: i64 = 1_700_000_000_000;
 
 pub(super) fn bytes(text: &str) -> Bytes {
@@ -150,7 +150,7 @@ fn limit() -> RateLimit {
     }
 }
 
-/// Everything, oldest first, in one long page.
+/// Lists all jobs, oldest first, in pages of 1,000.
 pub(super) fn everything() -> ListQuery {
     ListQuery {
         select: Selection::ALL,

@@ -1,4 +1,4 @@
-//! What tenants used.
+//! Usage of tenants by hour and day.
 
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Millis, TenantId};
@@ -40,7 +40,7 @@ pub fn usage_adds_up_by_hour_and_day<F: Fixture>(fixture: &F) {
     assert_eq!(driver.usage(UsagePer::Day, "c", 0, HOUR), []);
 }
 
-pub fn old_usage_goes_in_slices_and_a_tenants_at_once<F: Fixture>(fixture: &F) {
+pub fn old_usage_is_deleted_in_slices_and_a_tenants_at_once<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit((0..10).flat_map(|hour| [add("a", hour, 1), add("b", hour, 1)]).collect());
     let before = Millis(8 * HOUR);
@@ -54,8 +54,8 @@ pub fn old_usage_goes_in_slices_and_a_tenants_at_once<F: Fixture>(fixture: &F) {
     let first = driver.usage(UsagePer::Hour, "a", 0, 100 * HOUR)[0].0;
     assert_eq!(first, 8 * HOUR, "the oldest go first");
     assert_eq!(driver.usage(UsagePer::Day, "a", 0, HOUR).len(), 1);
-    let gone = TenantId::parse("a").expect("a tenant's id");
-    driver.commit(vec![Mutation::ForgetTenantUsage(gone)]);
+    let tenant = TenantId::parse("a").expect("a tenant's id");
+    driver.commit(vec![Mutation::ForgetTenantUsage(tenant)]);
     for per in UsagePer::ALL {
         assert_eq!(driver.usage(per, "a", 0, 100 * HOUR), []);
         assert!(!driver.usage(per, "b", 0, 100 * HOUR).is_empty());

@@ -55,10 +55,10 @@ fn explain(damage: &Damage, dir: &Path) -> Finding {
         Rule::Counts => {
             ("figures", "Figures are wrong, and removing these jobs may end the server.")
         }
-        Rule::NumberNotGivenYet => {
+        Rule::SeqNotAssigned => {
             ("contents", "New jobs will collide with these and end the server.")
         }
-        Rule::NotOnTheMap => {
+        Rule::MissingInZones => {
             ("contents", "Lists do not show these jobs; they are run all the same.")
         }
         Rule::ErrorsWithoutJob | Rule::MalformedHistory => ("contents", "No job is affected."),

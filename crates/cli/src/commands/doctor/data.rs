@@ -5,7 +5,7 @@ use std::path::Path;
 use indicatif::BinaryBytes;
 use rota_settings::Settings;
 use rota_store_sqlite::check::Depth;
-use rota_store_sqlite::{FORMAT, OpenError, Server, Snapshot, Survey, survey};
+use rota_store_sqlite::{DirectoryStatus, FORMAT, OpenError, Server, Snapshot, directory_status};
 
 use super::contents;
 use super::finding::Finding;
@@ -17,7 +17,7 @@ const LITTLE: u64 = 64 << 20;
 
 pub(super) fn look(settings: &Settings, depth: Depth) -> Vec<Finding> {
     let dir = &settings.data;
-    let seen = match survey(dir) {
+    let seen = match directory_status(dir) {
         Ok(seen) => seen,
         Err(error) => return vec![unusable(dir, &error)],
     };
@@ -35,7 +35,7 @@ pub(super) fn look(settings: &Settings, depth: Depth) -> Vec<Finding> {
 }
 
 pub(super) fn is_in_use(dir: &Path) -> bool {
-    survey(dir).is_ok_and(|seen| seen.server != Server::Stopped)
+    directory_status(dir).is_ok_and(|seen| seen.server != Server::Stopped)
 }
 
 fn unusable(dir: &Path, error: &OpenError) -> Finding {
@@ -50,7 +50,7 @@ fn unusable(dir: &Path, error: &OpenError) -> Finding {
     unreadable("directory", error)
 }
 
-fn server(seen: &Survey) -> Finding {
+fn server(seen: &DirectoryStatus) -> Finding {
     let what = match seen.server {
         Server::Running { pid: Some(pid) } => format!("A server is running here: process {pid}."),
         Server::Running { pid: None } => "A server is running here.".to_owned(),
@@ -59,7 +59,7 @@ fn server(seen: &Survey) -> Finding {
     Finding::ok("server", what)
 }
 
-fn disk(seen: &Survey, reserve: u64) -> Finding {
+fn disk(seen: &DirectoryStatus, reserve: u64) -> Finding {
     let Some(free) = seen.free_bytes else {
         return Finding::ok("disk", "How much room there is cannot be told here.");
     };
@@ -89,18 +89,19 @@ fn disk(seen: &Survey, reserve: u64) -> Finding {
     }
 }
 
-fn log(seen: &Survey) -> Option<Finding> {
-    (seen.log_bytes > LONG_LOG).then(|| {
-        let what = format!("The log rota.db-wal has grown to {}.", BinaryBytes(seen.log_bytes));
+fn log(seen: &DirectoryStatus) -> Option<Finding> {
+    (seen.wal_bytes > LONG_LOG).then(|| {
+        let what = format!("The log rota.db-wal has grown to {}.", BinaryBytes(seen.wal_bytes));
         let advice = "Something reads the database for a long time: look for a backup, or another \
                       program that has it open. It shrinks by itself when that ends.";
         Finding::warning("log", what, advice)
     })
 }
 
-fn remains(seen: &Survey) -> Option<Finding> {
-    (!seen.remains.is_empty()).then(|| {
-        let what = format!("Remains of a copy that was cut short: {}.", seen.remains.join(", "));
+fn remains(seen: &DirectoryStatus) -> Option<Finding> {
+    (!seen.partial_files.is_empty()).then(|| {
+        let what =
+            format!("Remains of a copy that was cut short: {}.", seen.partial_files.join(", "));
         let advice = "Delete them, unless a backup or a restore is under way just now.";
         Finding::warning("remains", what, advice)
     })

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use rota_engine::{Changed, Command, Refusal, Reply};
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{JobId, Millis, Rejection, State as JobState};
 use rota_store::{Order, Record, Selection};
 use serde::Deserialize;
@@ -120,9 +120,9 @@ pub(super) async fn act(
 
 fn ended_early(record: &Record, before: Option<Millis>) -> bool {
     let Some(before) = before else { return true };
-    match &record.place {
-        Place::Done(done) => done.at < before,
-        Place::Live(_) => record.body.created < before,
+    match &record.row {
+        JobRow::Done(done) => done.at < before,
+        JobRow::Live(_) => record.body.created < before,
     }
 }
 

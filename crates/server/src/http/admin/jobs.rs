@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::Command;
 use rota_model::json::{Object, members};
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_store::{Record, Selection};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -38,13 +38,13 @@ pub(in crate::http) async fn retry(State(app): Shared, name: PathName) -> ApiRes
 /// All times of a job in one place, the missing ones as null.
 fn times(record: &Record) -> Value {
     let text = |at: Option<rota_model::Millis>| at.map(|at| at.to_string());
-    let (enqueued, started, due, ended) = match &record.place {
-        Place::Live(live) => {
+    let (enqueued, started, due, ended) = match &record.row {
+        JobRow::Live(live) => {
             // An active job's timer is the end of its reservation.
             let due = live.due.filter(|_| live.state != rota_model::State::Active);
             (live.enqueued, live.started, due, None)
         }
-        Place::Done(done) => {
+        JobRow::Done(done) => {
             (done.enqueued, done.started, None, Some((done.ending.state(), done.at)))
         }
     };

@@ -115,9 +115,9 @@ async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
 async fn oldest(app: &App, view: &QueueView) -> Result<Value, ApiError> {
     let Some(seq) = view.oldest else { return Ok(Value::Null) };
     let mut records = app.handle.records(vec![seq]).await?;
-    let enqueued = records.pop().flatten().and_then(|record| match record.place {
-        rota_store::Place::Live(live) => Some(live.enqueued.to_string()),
-        rota_store::Place::Done(_) => None,
+    let enqueued = records.pop().flatten().and_then(|record| match record.row {
+        rota_store::JobRow::Live(live) => Some(live.enqueued.to_string()),
+        rota_store::JobRow::Done(_) => None,
     });
     Ok(json!(enqueued))
 }

@@ -1,6 +1,6 @@
 //! Events about the stream itself, which nobody else sees.
 
-use rota_model::row::Place;
+use rota_model::row::JobRow;
 use rota_model::{JobId, Millis, State};
 use rota_store::Record;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ pub(super) struct End {
 }
 
 pub(super) fn end_of(record: &Record) -> Option<End> {
-    let Place::Done(done) = &record.place else { return None };
+    let JobRow::Done(done) = &record.row else { return None };
     let mut text = Vec::new();
     job_json::write_record(&mut text, record);
     Some(End { job: serde_json::from_slice(&text).unwrap_or_default(), at: done.at })

@@ -1,4 +1,4 @@
-//! Lists by what jobs are.
+//! Lists filtered by state, ending, class or creation time.
 
 use rota_model::{ClassId, Ending, State};
 
@@ -7,20 +7,21 @@ use super::driver::Driver;
 use super::sample::{created, everything, finish, insert, insert_in, insert_of};
 use crate::{ListQuery, Order, Selection};
 
-const LIVING: [State; 5] =
+const LIVE_STATES: [State; 5] =
     [State::Scheduled, State::Available, State::Pending, State::Active, State::Retryable];
 
-/// Jobs 0 to 39: the living states in turn, and every fifth round the endings.
-fn mixture<F: Fixture>(fixture: &F) -> Driver<'_, F> {
+/// Jobs 0 to 39. In each group of ten, the first five have one of the live states each, and the
+/// other five have one of the endings each.
+fn open_with_mixed_jobs<F: Fixture>(fixture: &F) -> Driver<'_, F> {
     let mut driver = Driver::open(fixture);
-    driver.commit((0..40).map(|seq| insert_in(seq, LIVING[seq as usize % 5])).collect());
+    driver.commit((0..40).map(|seq| insert_in(seq, LIVE_STATES[seq as usize % 5])).collect());
     let finished = (0..40).filter(|seq| seq / 5 % 2 == 1);
     driver.commit(finished.map(|seq| finish(seq, Ending::ALL[seq as usize % 5])).collect());
     driver
 }
 
-fn selects<F: Fixture>(driver: &mut Driver<'_, F>, select: Selection, expected: &[u64]) {
-    // Pages of one row and pages of all: the same jobs, in either order.
+fn expect_selection<F: Fixture>(driver: &mut Driver<'_, F>, select: Selection, expected: &[u64]) {
+    // The jobs are the same for any page size and scan bound, in either order.
     for (limit, scan) in [(100, 100), (1, 100), (100, 1), (3, 2)] {
         let query = ListQuery { select, limit, scan, ..everything() };
         assert_eq!(driver.list_all(&query), expected, "{select:?} by {limit}/{scan}");
@@ -31,37 +32,37 @@ fn selects<F: Fixture>(driver: &mut Driver<'_, F>, select: Selection, expected: 
 }
 
 pub fn lists_select_by_state<F: Fixture>(fixture: &F) {
-    let mut driver = mixture(fixture);
-    for (n, state) in (0..).zip(LIVING) {
-        selects(&mut driver, Selection::state(state), &[n, n + 10, n + 20, n + 30]);
+    let mut driver = open_with_mixed_jobs(fixture);
+    for (n, state) in (0..).zip(LIVE_STATES) {
+        expect_selection(&mut driver, Selection::state(state), &[n, n + 10, n + 20, n + 30]);
     }
     let rare = Selection::state(State::Retryable).with(State::Scheduled);
-    selects(&mut driver, rare, &[0, 4, 10, 14, 20, 24, 30, 34]);
+    expect_selection(&mut driver, rare, &[0, 4, 10, 14, 20, 24, 30, 34]);
     let mixed = Selection::state(State::Active).with(State::Scheduled);
-    selects(&mut driver, mixed, &[0, 3, 10, 13, 20, 23, 30, 33]);
-    selects(&mut driver, Selection::NONE, &[]);
+    expect_selection(&mut driver, mixed, &[0, 3, 10, 13, 20, 23, 30, 33]);
+    expect_selection(&mut driver, Selection::NONE, &[]);
 }
 
 pub fn lists_select_by_ending<F: Fixture>(fixture: &F) {
-    let mut driver = mixture(fixture);
-    selects(&mut driver, Selection::state(State::Completed), &[5, 15, 25, 35]);
-    selects(&mut driver, Selection::state(State::Cancelled), &[6, 16, 26, 36]);
+    let mut driver = open_with_mixed_jobs(fixture);
+    expect_selection(&mut driver, Selection::state(State::Completed), &[5, 15, 25, 35]);
+    expect_selection(&mut driver, Selection::state(State::Cancelled), &[6, 16, 26, 36]);
     let discarded = [7, 8, 9, 17, 18, 19, 27, 28, 29, 37, 38, 39];
-    selects(&mut driver, Selection::state(State::Discarded), &discarded);
+    expect_selection(&mut driver, Selection::state(State::Discarded), &discarded);
     let both = Selection::state(State::Completed).with(State::Cancelled);
-    selects(&mut driver, both, &[5, 6, 15, 16, 25, 26, 35, 36]);
+    expect_selection(&mut driver, both, &[5, 6, 15, 16, 25, 26, 35, 36]);
 }
 
 pub fn lists_select_the_dead_letter<F: Fixture>(fixture: &F) {
-    let mut driver = mixture(fixture);
-    selects(&mut driver, Selection::DEAD_LETTER, &[7, 17, 27, 37]);
+    let mut driver = open_with_mixed_jobs(fixture);
+    expect_selection(&mut driver, Selection::DEAD_LETTER, &[7, 17, 27, 37]);
 }
 
-pub fn lists_merge_living_and_finished_jobs_in_order<F: Fixture>(fixture: &F) {
-    let mut driver = mixture(fixture);
-    selects(&mut driver, Selection::ALL, &(0..40).collect::<Vec<_>>());
+pub fn lists_merge_live_and_finished_jobs_in_order<F: Fixture>(fixture: &F) {
+    let mut driver = open_with_mixed_jobs(fixture);
+    expect_selection(&mut driver, Selection::ALL, &(0..40).collect::<Vec<_>>());
     let rare = Selection::state(State::Cancelled).with(State::Pending);
-    selects(&mut driver, rare, &[2, 6, 12, 16, 22, 26, 32, 36]);
+    expect_selection(&mut driver, rare, &[2, 6, 12, 16, 22, 26, 32, 36]);
     let page = driver.list(&everything());
     assert_eq!(page.next, None);
     for record in page.records {
@@ -88,7 +89,7 @@ pub fn lists_select_by_class<F: Fixture>(fixture: &F) {
 
 pub fn lists_select_by_creation<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
-    // With gaps, and with jobs that share an instant: 10, 10, 20, 20, 30, 30, ...
+    // Sequence numbers have gaps, and jobs share creation times: 10, 10, 20, 20, 30, 30, ...
     let jobs = (1..=20).map(|n| {
         let crate::Mutation::Insert(mut new, live) = insert(n * 100) else { unreachable!() };
         new.created = created(n.div_ceil(2) * 10);
@@ -99,11 +100,11 @@ pub fn lists_select_by_creation<F: Fixture>(fixture: &F) {
     let mut between = |since: Option<u64>, until: Option<u64>| {
         let (since, until) = (since.map(created), until.map(created));
         let query = ListQuery { since, until, limit: 3, ..everything() };
-        let forth = driver.list_all(&query);
-        let mut back = driver.list_all(&ListQuery { order: Order::NewestFirst, ..query });
-        back.reverse();
-        assert_eq!(forth, back);
-        forth.iter().map(|seq| seq / 100).collect::<Vec<_>>()
+        let oldest_first = driver.list_all(&query);
+        let mut newest_first = driver.list_all(&ListQuery { order: Order::NewestFirst, ..query });
+        newest_first.reverse();
+        assert_eq!(oldest_first, newest_first);
+        oldest_first.iter().map(|seq| seq / 100).collect::<Vec<_>>()
     };
     assert_eq!(between(Some(20), Some(40)), [3, 4, 5, 6]);
     assert_eq!(between(Some(15), Some(31)), [3, 4, 5, 6]);

@@ -1,13 +1,13 @@
-//! The classes of a zone, and how they are written.
+//! The set of classes of a zone and its encoding: ascending ids as varint-encoded differences.
 
 use std::collections::BTreeSet;
 
 use rota_model::ClassId;
 
-/// A zone with more classes than this does not tell them; those below it do.
-const MOST: usize = 16_384;
+/// A zone with more classes than this does not list them; the zones below it do.
+const MAX_CLASSES: usize = 16_384;
 
-/// `None` means that any class may be in it.
+/// `None` means that the zone may have any class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClassSet(Option<BTreeSet<u32>>);
 
@@ -18,8 +18,8 @@ impl ClassSet {
         Self(Some(BTreeSet::new()))
     }
 
-    pub(crate) fn read(written: Option<&[u8]>) -> Self {
-        Self(written.map(|bytes| Numbers { bytes, last: 0 }.collect()))
+    pub(crate) fn read(encoded: Option<&[u8]>) -> Self {
+        Self(encoded.map(|bytes| Decoder { bytes, last: 0 }.collect()))
     }
 
     pub(crate) fn write(&self) -> Option<Vec<u8>> {
@@ -27,7 +27,7 @@ impl ClassSet {
         let mut out = Vec::with_capacity(classes.len() * 2);
         let mut last = 0;
         for &class in classes {
-            write_number(&mut out, class - last);
+            write_varint(&mut out, class - last);
             last = class;
         }
         Some(out)
@@ -44,7 +44,7 @@ impl ClassSet {
     pub(crate) fn add(&mut self, class: ClassId) {
         if let Some(classes) = &mut self.0 {
             classes.insert(class.0);
-            self.keep_bounded();
+            self.enforce_limit();
         }
     }
 
@@ -53,23 +53,23 @@ impl ClassSet {
             (Some(classes), Some(others)) => classes.extend(others),
             _ => *self = Self::ANY,
         }
-        self.keep_bounded();
+        self.enforce_limit();
     }
 
-    fn keep_bounded(&mut self) {
-        if self.0.as_ref().is_some_and(|classes| classes.len() > MOST) {
+    fn enforce_limit(&mut self) {
+        if self.0.as_ref().is_some_and(|classes| classes.len() > MAX_CLASSES) {
             *self = Self::ANY;
         }
     }
 }
 
-/// Whether any of these classes, which are sorted, is among the written ones.
-pub(crate) fn meets(written: Option<&[u8]>, classes: &[ClassId]) -> bool {
-    let Some(bytes) = written else { return true };
-    Numbers { bytes, last: 0 }.any(|number| classes.binary_search(&ClassId(number)).is_ok())
+/// Whether the encoded set contains any of the classes, which are sorted.
+pub(crate) fn intersects(encoded: Option<&[u8]>, classes: &[ClassId]) -> bool {
+    let Some(bytes) = encoded else { return true };
+    Decoder { bytes, last: 0 }.any(|number| classes.binary_search(&ClassId(number)).is_ok())
 }
 
-fn write_number(out: &mut Vec<u8>, mut number: u32) {
+fn write_varint(out: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -77,23 +77,23 @@ fn write_number(out: &mut Vec<u8>, mut number: u32) {
     out.push(number as u8);
 }
 
-/// Ends early where the bytes make no sense.
-struct Numbers<'a> {
+/// Decodes class ids. Ends at the first invalid byte.
+struct Decoder<'a> {
     bytes: &'a [u8],
     last: u32,
 }
 
-impl Iterator for Numbers<'_> {
+impl Iterator for Decoder<'_> {
     type Item = u32;
 
     fn next(&mut self) -> Option<u32> {
-        let mut distance = 0;
+        let mut difference = 0;
         for shift in (0..35).step_by(7) {
             let (&byte, rest) = self.bytes.split_first()?;
             self.bytes = rest;
-            distance |= u64::from(byte & 0x7f) << shift;
+            difference |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
-                self.last = u32::try_from(u64::from(self.last) + distance).ok()?;
+                self.last = u32::try_from(u64::from(self.last) + difference).ok()?;
                 return Some(self.last);
             }
         }
@@ -111,33 +111,39 @@ mod tests {
         let mut set = ClassSet::empty();
         assert!(set.is_empty());
         classes.into_iter().rev().for_each(|class| set.add(class));
-        let written = set.write();
-        assert_eq!(ClassSet::read(written.as_deref()), set);
+        let encoded = set.write();
+        assert_eq!(ClassSet::read(encoded.as_deref()), set);
         assert!(
-            classes.iter().all(|class| set.has(*class) && meets(written.as_deref(), &[*class]))
+            classes
+                .iter()
+                .all(|class| set.has(*class) && intersects(encoded.as_deref(), &[*class]))
         );
-        assert!(!set.has(ClassId(2)) && !meets(written.as_deref(), &[2, 129, 301].map(ClassId)));
-        assert!(meets(written.as_deref(), &[2, 129, 300].map(ClassId)));
+        assert!(
+            !set.has(ClassId(2)) && !intersects(encoded.as_deref(), &[2, 129, 301].map(ClassId))
+        );
+        assert!(intersects(encoded.as_deref(), &[2, 129, 300].map(ClassId)));
     }
 
     #[test]
     fn too_many_classes_are_any_class() {
         let mut set = ClassSet::empty();
-        (0..MOST as u32).for_each(|n| set.add(ClassId(n)));
-        assert!(!set.has(ClassId(MOST as u32)));
+        (0..MAX_CLASSES as u32).for_each(|n| set.add(ClassId(n)));
+        assert!(!set.has(ClassId(MAX_CLASSES as u32)));
         let mut more = ClassSet::empty();
         more.add(ClassId(u32::MAX));
         set.add_all(&more);
         assert_eq!(set, ClassSet::ANY);
-        assert!(set.has(ClassId(MOST as u32)) && set.write().is_none() && meets(None, &[]));
+        assert!(
+            set.has(ClassId(MAX_CLASSES as u32)) && set.write().is_none() && intersects(None, &[])
+        );
         more.add_all(&set);
         assert_eq!(more, ClassSet::ANY);
     }
 
     #[test]
-    fn nonsense_is_read_to_its_end() {
+    fn invalid_bytes_end_the_set() {
         for bytes in [&[0x80][..], &[0xff; 9], &[1, 0xff, 0xff, 0xff, 0xff, 0x0f]] {
-            assert!(!meets(Some(bytes), &[ClassId(7)]), "{bytes:?}");
+            assert!(!intersects(Some(bytes), &[ClassId(7)]), "{bytes:?}");
         }
     }
 }

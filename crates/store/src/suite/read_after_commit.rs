@@ -1,4 +1,4 @@
-//! A reader sees a commit as soon as the commit has returned.
+//! Every reader sees a batch as soon as its commit has returned.
 
 use rota_model::{Ending, Seq};
 

@@ -1,23 +1,23 @@
-//! Everything that is not a job: classes, named things, statistics and the journal.
+//! Mutations of everything that is not a job: classes, named rows, statistics, usage and the journal.
 
 use bytes::Bytes;
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Class, ClassId, Millis};
-use rota_store::{Counts, HistoryRow, Kind, Period};
+use rota_store::{Counts, HistoryRow, Period, RowKind};
 
 use super::Applier;
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 
 impl Applier<'_> {
-    pub(super) fn count(&mut self, id: ClassId, counts: &Counts) -> Result<(), Fault> {
+    pub(super) fn put_counts(&mut self, id: ClassId, counts: &Counts) -> Result<(), InternalError> {
         let [completed, cancelled, dead_letter, discarded, expired] = counts.0.map(|n| n as i64);
         self.put_counts.execute((id.0, completed, cancelled, dead_letter, discarded, expired))?;
         Ok(())
     }
 
-    pub(super) fn put_class(&self, id: ClassId, class: &Class) -> Result<(), Fault> {
+    pub(super) fn put_class(&self, id: ClassId, class: &Class) -> Result<(), InternalError> {
         let json = serde_json::to_string(class).map_err(|error| {
-            Fault::Refused(format!("class {} cannot be written: {error}", id.0))
+            InternalError::Rejected(format!("class {} cannot be written: {error}", id.0))
         })?;
         self.run(
             "INSERT INTO classes (id, json) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET json = ?2",
@@ -25,12 +25,12 @@ impl Applier<'_> {
         ).map(drop)
     }
 
-    pub(super) fn drop_class(&self, id: ClassId) -> Result<(), Fault> {
+    pub(super) fn drop_class(&self, id: ClassId) -> Result<(), InternalError> {
         self.run("DELETE FROM classes WHERE id = ?1", [id.0])?;
         self.run("DELETE FROM counts WHERE class = ?1", [id.0]).map(drop)
     }
 
-    pub(super) fn put(&self, kind: Kind, name: &str, json: &Bytes) -> Result<(), Fault> {
+    pub(super) fn put(&self, kind: RowKind, name: &str, json: &Bytes) -> Result<(), InternalError> {
         self.run(
             "INSERT INTO named (kind, name, json) VALUES (?1, ?2, ?3) \
              ON CONFLICT (kind, name) DO UPDATE SET json = ?3",
@@ -39,11 +39,11 @@ impl Applier<'_> {
         .map(drop)
     }
 
-    pub(super) fn remove(&self, kind: Kind, name: &str) -> Result<(), Fault> {
+    pub(super) fn remove(&self, kind: RowKind, name: &str) -> Result<(), InternalError> {
         self.run("DELETE FROM named WHERE kind = ?1 AND name = ?2", (kind.code(), name)).map(drop)
     }
 
-    pub(super) fn put_history(&self, row: &HistoryRow) -> Result<(), Fault> {
+    pub(super) fn put_history(&self, row: &HistoryRow) -> Result<(), InternalError> {
         self.run(
             "INSERT INTO history (period, queue, at, data) VALUES (?1, ?2, ?3, ?4) \
              ON CONFLICT (period, queue, at) DO UPDATE SET data = ?4",
@@ -57,7 +57,7 @@ impl Applier<'_> {
         period: Period,
         before: Millis,
         most: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.run(
             "DELETE FROM history WHERE (period, queue, at) IN (SELECT period, queue, at FROM history \
              INDEXED BY history_age WHERE period = ?1 AND at < ?2 ORDER BY at LIMIT ?3)",
@@ -66,13 +66,13 @@ impl Applier<'_> {
         .map(drop)
     }
 
-    pub(super) fn add_usage(&self, row: &UsageRow) -> Result<(), Fault> {
+    pub(super) fn add_usage(&self, row: &UsageRow) -> Result<(), InternalError> {
         let Usage { enqueued, bytes, started, completed, failed, run_ms, discarded } = row.usage;
         let counts = [enqueued, bytes, completed, failed, run_ms, discarded];
         let [enqueued, bytes, completed, failed, run_ms, discarded] =
             counts.map(|count| count as i64);
         for per in UsagePer::ALL {
-            let at = per.start_of(row.at).0;
+            let start = per.start_of(row.at).0;
             self.run(
                 "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
                  ON CONFLICT (tenant, per, at) DO UPDATE SET enqueued = enqueued + ?4, \
@@ -81,7 +81,7 @@ impl Applier<'_> {
                 rusqlite::params![
                     &*row.tenant,
                     per.code(),
-                    at,
+                    start,
                     enqueued,
                     bytes,
                     started,
@@ -100,7 +100,7 @@ impl Applier<'_> {
         per: UsagePer,
         before: Millis,
         most: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.run(
             "DELETE FROM usage WHERE (tenant, per, at) IN (SELECT tenant, per, at FROM usage \
              INDEXED BY usage_age WHERE per = ?1 AND at < ?2 ORDER BY at LIMIT ?3)",
@@ -109,28 +109,28 @@ impl Applier<'_> {
         .map(drop)
     }
 
-    pub(super) fn forget_tenant_usage(&self, tenant: &str) -> Result<(), Fault> {
+    pub(super) fn forget_tenant_usage(&self, tenant: &str) -> Result<(), InternalError> {
         self.run("DELETE FROM usage WHERE tenant = ?1", [tenant]).map(drop)
     }
 
-    pub(super) fn forget_history_of(&self, queue: &str) -> Result<(), Fault> {
+    pub(super) fn forget_history_of(&self, queue: &str) -> Result<(), InternalError> {
         for period in [Period::Minute, Period::Hour] {
-            let named = (period.code(), queue);
-            self.run("DELETE FROM history WHERE period = ?1 AND queue = ?2", named)?;
+            let key = (period.code(), queue);
+            self.run("DELETE FROM history WHERE period = ?1 AND queue = ?2", key)?;
         }
         Ok(())
     }
 
-    /// A second entry of a batch finds its place taken.
-    pub(super) fn write_journal(&self, data: &Bytes) -> Result<(), Fault> {
+    /// Fails on a second entry of the same batch, because the number is the primary key.
+    pub(super) fn write_journal(&self, data: &Bytes) -> Result<(), InternalError> {
         self.run(
             "INSERT INTO journal (number, data) VALUES (?1, ?2)",
-            (self.number as i64, &data[..]),
+            (self.batch_number as i64, &data[..]),
         )
         .map(drop)
     }
 
-    pub(super) fn trim_journal(&self, before: u64) -> Result<(), Fault> {
+    pub(super) fn trim_journal(&self, before: u64) -> Result<(), InternalError> {
         let before = i64::try_from(before).unwrap_or(i64::MAX);
         self.run("DELETE FROM journal WHERE number < ?1", [before]).map(drop)
     }

@@ -1,21 +1,21 @@
-//! A file that gets its name only when it is complete.
+//! A file under construction, which gets its final name only when it is complete.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::CopyError;
-use crate::place::sync_directory_of;
+use crate::paths::sync_directory_of;
 
-/// Removed when dropped, unless it was given its name.
-pub(crate) struct Partial {
+/// Deleted when dropped, unless it was persisted.
+pub(crate) struct PartialFile {
     path: PathBuf,
     file: File,
-    is_named: bool,
+    is_persisted: bool,
 }
 
-impl Partial {
-    /// An empty file. One that an earlier attempt left behind is used again; one that another
-    /// process is writing is not.
+impl PartialFile {
+    /// Creates an empty file, or truncates one that an earlier attempt has left. Fails if another
+    /// process is writing it.
     pub(crate) fn create(path: PathBuf) -> Result<Self, CopyError> {
         let failed = |error: std::io::Error| CopyError::failed(&path, error);
         let mut options = OpenOptions::new();
@@ -27,7 +27,7 @@ impl Partial {
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         file.set_len(0).map_err(failed)?;
-        Ok(Self { path, file, is_named: false })
+        Ok(Self { path, file, is_persisted: false })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -38,18 +38,18 @@ impl Partial {
         &self.file
     }
 
-    /// From one instant to the next the name stands for this file, whatever it stood for before.
-    pub(crate) fn name(mut self, name: &Path) -> Result<(), CopyError> {
+    /// Atomically renames the file, replacing any file of that name.
+    pub(crate) fn persist(mut self, name: &Path) -> Result<(), CopyError> {
         let failed = |error: std::io::Error| CopyError::failed(name, error);
         fs::rename(&self.path, name).map_err(failed)?;
-        self.is_named = true;
+        self.is_persisted = true;
         sync_directory_of(name).map_err(failed)
     }
 }
 
-impl Drop for Partial {
+impl Drop for PartialFile {
     fn drop(&mut self) {
-        if !self.is_named {
+        if !self.is_persisted {
             let _ = fs::remove_file(&self.path);
         }
     }

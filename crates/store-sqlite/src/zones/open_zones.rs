@@ -1,10 +1,10 @@
-//! The zones of the newest jobs, which have no rows yet.
+//! The newest zone of each level, which has no row yet and is kept in memory.
 
 use rota_model::{ClassId, Seq};
 use rusqlite::Connection;
 
 use super::{ClassSet, LEVELS, below, first_in, last_in, zone_of};
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 use crate::row::key;
 
 pub(crate) struct OpenZones {
@@ -17,14 +17,14 @@ struct OpenZone {
 }
 
 impl OpenZones {
-    /// When no job has been accepted yet, or none is known of.
+    /// The zones of an empty database.
     pub(super) fn first() -> Self {
         let open = |_| OpenZone { number: 0, classes: ClassSet::empty() };
         Self { levels: std::array::from_fn(open) }
     }
 
-    /// As a commit that gave numbers out up to this one left them.
-    pub(crate) fn read(conn: &Connection, next_seq: Seq) -> Result<Self, Fault> {
+    /// Reads the zones of a database whose next sequence number is `next_seq`.
+    pub(crate) fn read(conn: &Connection, next_seq: Seq) -> Result<Self, InternalError> {
         let mut zones = Self::first();
         for (level, open) in zones.levels.iter_mut().enumerate() {
             open.number = zone_of(level, key(next_seq));
@@ -37,26 +37,26 @@ impl OpenZones {
         Ok(zones)
     }
 
-    /// A job of this class has this number now.
-    pub(crate) fn note(
+    /// Records a new job.
+    pub(crate) fn add_job(
         &mut self,
         conn: &Connection,
         key: i64,
         class: ClassId,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let zone = zone_of(0, key);
         if zone > self.levels[0].number {
-            self.open(conn, key)?;
+            self.advance(conn, key)?;
         }
         if zone == self.levels[0].number {
             self.levels[0].classes.add(class);
             return Ok(());
         }
-        self.note_late(conn, key, class)
+        self.add_late_job(conn, key, class)
     }
 
-    /// The next number to be given out is this one, or a later one: writes the zones before it.
-    pub(crate) fn open(&mut self, conn: &Connection, key: i64) -> Result<(), Fault> {
+    /// Writes all zones before the one of `key`, the next sequence number to be assigned.
+    pub(crate) fn advance(&mut self, conn: &Connection, key: i64) -> Result<(), InternalError> {
         for level in 0..LEVELS {
             let number = zone_of(level, key);
             if number <= self.levels[level].number {
@@ -67,21 +67,26 @@ impl OpenZones {
             if let Some(above) = self.levels.get_mut(level + 1) {
                 above.classes.add_all(&closed.classes);
             }
-            if !closed.classes.is_empty() && keep(conn, level, closed.number)? {
+            if !closed.classes.is_empty() && keep_or_prune(conn, level, closed.number)? {
                 put(conn, level, closed.number, &closed.classes)?;
             }
         }
         Ok(())
     }
 
-    /// Some jobs are gone; their numbers are sorted. Rows go when no job is left in a zone of the
-    /// second level, many at once: a row at a time would cost every commit another page.
-    pub(crate) fn forget(&self, conn: &Connection, gone: &[Seq]) -> Result<(), Fault> {
+    /// Removes the rows of zones that have no jobs left. `deleted` is sorted. Rows are removed only
+    /// when a zone of the second level is empty, because removing single rows would cost every commit
+    /// another page.
+    pub(crate) fn remove_jobs(
+        &self,
+        conn: &Connection,
+        deleted: &[Seq],
+    ) -> Result<(), InternalError> {
         let same_zone = |a: &Seq, b: &Seq| zone_of(1, key(*a)) == zone_of(1, key(*b));
-        for seqs in gone.chunk_by(same_zone) {
+        for seqs in deleted.chunk_by(same_zone) {
             for level in 1..LEVELS {
                 let zone = zone_of(level, key(seqs[0]));
-                if zone >= self.levels[level].number || keep(conn, level, zone)? {
+                if zone >= self.levels[level].number || keep_or_prune(conn, level, zone)? {
                     break;
                 }
                 let sql = "DELETE FROM zones WHERE level = ?1 AND zone = ?2";
@@ -91,8 +96,14 @@ impl OpenZones {
         Ok(())
     }
 
-    /// Numbers are given out in order, so this is hardly ever needed: the zone has told its classes.
-    fn note_late(&mut self, conn: &Connection, key: i64, class: ClassId) -> Result<(), Fault> {
+    /// Records a job in a zone that was encoded already, which then may have any class. Sequence
+    /// numbers are assigned in order, so this is rare.
+    fn add_late_job(
+        &mut self,
+        conn: &Connection,
+        key: i64,
+        class: ClassId,
+    ) -> Result<(), InternalError> {
         for (level, open) in self.levels.iter_mut().enumerate() {
             let zone = zone_of(level, key);
             if zone < open.number {
@@ -105,7 +116,7 @@ impl OpenZones {
     }
 }
 
-fn read_jobs(conn: &Connection, open: &mut OpenZone) -> Result<(), Fault> {
+fn read_jobs(conn: &Connection, open: &mut OpenZone) -> Result<(), InternalError> {
     let mut statement = conn.prepare(
         "SELECT class FROM live WHERE seq >= ?1 UNION SELECT class FROM done WHERE seq >= ?1",
     )?;
@@ -116,20 +127,21 @@ fn read_jobs(conn: &Connection, open: &mut OpenZone) -> Result<(), Fault> {
     Ok(())
 }
 
-fn read_below(conn: &Connection, level: usize, open: &mut OpenZone) -> Result<(), Fault> {
+fn read_below(conn: &Connection, level: usize, open: &mut OpenZone) -> Result<(), InternalError> {
     let mut statement =
         conn.prepare("SELECT classes FROM zones WHERE level = ?1 AND zone BETWEEN ?2 AND ?3")?;
     let (first, last) = below(open.number);
     let mut rows = statement.query((level as i64 - 1, first, last))?;
     while let Some(row) = rows.next()? {
-        let written = row.get_ref(0)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
-        open.classes.add_all(&ClassSet::read(written));
+        let encoded = row.get_ref(0)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+        open.classes.add_all(&ClassSet::read(encoded));
     }
     Ok(())
 }
 
-/// Whether a complete zone needs its row; where no jobs are left, those below it are removed.
-fn keep(conn: &Connection, level: usize, zone: i64) -> Result<bool, Fault> {
+/// Whether a complete zone needs its row. If a zone of the second level has no jobs left, removes the
+/// rows below it.
+fn keep_or_prune(conn: &Connection, level: usize, zone: i64) -> Result<bool, InternalError> {
     let (first, last) = below(zone);
     match level {
         0 => Ok(true),
@@ -149,7 +161,12 @@ fn keep(conn: &Connection, level: usize, zone: i64) -> Result<bool, Fault> {
     }
 }
 
-fn put(conn: &Connection, level: usize, zone: i64, classes: &ClassSet) -> Result<(), Fault> {
+fn put(
+    conn: &Connection,
+    level: usize,
+    zone: i64,
+    classes: &ClassSet,
+) -> Result<(), InternalError> {
     let sql = "INSERT OR REPLACE INTO zones (level, zone, classes) VALUES (?1, ?2, ?3)";
     conn.prepare_cached(sql)?.execute((level as i64, zone, classes.write()))?;
     Ok(())

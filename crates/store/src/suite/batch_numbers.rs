@@ -1,4 +1,4 @@
-//! Batches follow one another without gaps.
+//! Batch numbers are consecutive; a store rejects gaps and repetitions.
 
 use rota_model::{Millis, Seq};
 
@@ -7,7 +7,7 @@ use super::driver::Driver;
 use super::sample::{everything, insert};
 use crate::{Batch, CommitError, Loaded};
 
-pub fn number_time_and_sequence_are_kept<F: Fixture>(fixture: &F) {
+pub fn batch_number_time_and_next_seq_are_stored<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     for number in 1..=3 {
         let batch = Batch {
@@ -25,15 +25,15 @@ pub fn number_time_and_sequence_are_kept<F: Fixture>(fixture: &F) {
     assert_eq!(driver.load().loaded, expected);
 }
 
-pub fn a_batch_that_does_not_follow_is_refused<F: Fixture>(fixture: &F) {
+pub fn a_batch_out_of_sequence_is_rejected<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit(vec![insert(1)]);
     driver.commit(vec![insert(2)]);
     let before = driver.load();
     for number in [0, 1, 2, 4, u64::MAX] {
         let batch = Batch { number, ..driver.next_batch(vec![insert(3)]) };
-        let refused = driver.try_commit(&batch);
-        assert!(matches!(refused, Err(CommitError::Fatal(_))), "batch {number}: {refused:?}");
+        let result = driver.try_commit(&batch);
+        assert!(matches!(result, Err(CommitError::Fatal(_))), "batch {number}: {result:?}");
         assert_eq!(driver.load(), before);
         assert_eq!(driver.list_all(&everything()), [1, 2]);
     }

@@ -1,4 +1,4 @@
-//! What the engine never asks for: a store that is asked all the same must not go along.
+//! Mutations that contradict the stored state are rejected; the engine never emits them.
 
 use rota_model::{Ending, Millis, Seq, State};
 
@@ -7,7 +7,7 @@ use super::driver::Driver;
 use super::sample::{back_off, claim, finish, insert, insert_in, job, postpone, ready};
 use crate::{CommitError, Mutation};
 
-pub fn contradictions_are_refused<F: Fixture>(fixture: &F) {
+pub fn contradictory_mutations_are_rejected<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     driver.commit(vec![insert(1), insert(2), finish(2, Ending::Completed)]);
     driver.commit(vec![insert_in(3, State::Scheduled), insert_in(4, State::Active)]);
@@ -42,8 +42,8 @@ pub fn contradictions_are_refused<F: Fixture>(fixture: &F) {
     ];
     for (what, mutation) in contradictions {
         let batch = driver.next_batch(vec![mutation]);
-        let refused = driver.try_commit(&batch);
-        assert!(matches!(refused, Err(CommitError::Fatal(_))), "{what}: {refused:?}");
+        let result = driver.try_commit(&batch);
+        assert!(matches!(result, Err(CommitError::Fatal(_))), "{what}: {result:?}");
         assert_eq!(driver.load(), before, "{what}");
     }
 }

@@ -1,4 +1,4 @@
-//! A job while it is worked on: each mutation changes what it names and nothing else.
+//! State transitions of a live job: each mutation changes its own columns and no others.
 
 use rota_model::{Live, Millis, Seq, State};
 
@@ -7,7 +7,7 @@ use super::driver::Driver;
 use super::sample::{back_off, everything, job, pool, postpone, ready, worker};
 use crate::{Claim, ListQuery, Mutation, Ready, Selection, Undo};
 
-pub fn a_claim_sets_what_it_names<F: Fixture>(fixture: &F) {
+pub fn a_claim_sets_its_columns_only<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let before = start(&mut driver, |live| live.expires = Some(Millis(99)));
     driver.commit(vec![claim(Some("worker-1"), Some("pool-1"))]);
@@ -79,7 +79,7 @@ pub fn a_job_becomes_ready_again<F: Fixture>(fixture: &F) {
     expect(&mut driver, &Live { held: false, ..held });
 }
 
-pub fn an_execution_that_does_not_count_is_undone<F: Fixture>(fixture: &F) {
+pub fn an_uncounted_execution_is_undone<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let before = start(&mut driver, running);
     driver.commit(vec![back_off(1, 700, Some(Undo { attempt: 0, pauses: 1 }))]);
@@ -94,7 +94,7 @@ pub fn an_execution_that_does_not_count_is_undone<F: Fixture>(fixture: &F) {
         ..before
     };
     expect(&mut driver, &paused);
-    // Nothing but another undoing forgets its pauses.
+    // Only another undo changes the number of pauses.
     driver.commit(vec![ready(1, 700), claim(None, Some("pool-1"))]);
     driver.commit(vec![back_off(1, 900, None)]);
     let failed = Live { attempt: 2, due: Some(Millis(900)), enqueued: Millis(700), ..paused };
@@ -145,7 +145,7 @@ fn running(live: &mut Live) {
     live.reserved_ms = 30;
 }
 
-/// Jobs 1 to 3, the first as it is made, with a neighbour on either side of what will change.
+/// Inserts jobs 0 to 2, of which `make` prepares job 1. The neighbours must not change.
 fn start<F: Fixture>(driver: &mut Driver<'_, F>, make: fn(&mut Live)) -> Live {
     let (new, mut live) = job(1);
     make(&mut live);
@@ -161,5 +161,5 @@ fn start<F: Fixture>(driver: &mut Driver<'_, F>, make: fn(&mut Live)) -> Live {
 fn expect<F: Fixture>(driver: &mut Driver<'_, F>, live: &Live) {
     let expected = [job(0).1, live.clone(), job(2).1];
     assert_eq!(driver.load().live, expected);
-    assert_eq!(driver.record(1).place, crate::Place::Live(live.clone()));
+    assert_eq!(driver.record(1).row, crate::JobRow::Live(live.clone()));
 }

@@ -1,12 +1,12 @@
-//! Files that an administrator makes for the user that runs the server.
+//! Giving files that root has created to the user who runs the server.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
-/// Gives a file to the owner of another one, or of a directory, with the same permissions as that
-/// other file. Whoever may not do this is mostly the owner himself.
-pub(crate) fn hand_over(path: &Path, like: &Path) {
+/// Gives `path` the owner of the file or directory `like`, and the permissions if that is a file.
+/// Errors are ignored: a process that may not change owners usually is that owner.
+pub(crate) fn copy_owner(path: &Path, like: &Path) {
     let Ok(model) = fs::metadata(like) else { return };
     let _ = chown(path, Some(model.uid()), Some(model.gid()));
     if model.is_file() {

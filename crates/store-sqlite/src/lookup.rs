@@ -1,60 +1,66 @@
-//! Single jobs, by id or by sequence number.
+//! Looking up single jobs by id or by sequence number.
 
 use rota_model::{Done, JobId, Live, Millis, Seq};
-use rota_store::{Body, Found, Place, Record};
+use rota_store::{Body, Found, JobRow, Record};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 use crate::load;
 use crate::row::{self, key};
 
-/// Looks up where jobs are, with each statement prepared once.
-pub(crate) struct Places<'c> {
+/// Reads the `live` or `done` row of jobs, with statements that are prepared once.
+pub(crate) struct RowLookup<'c> {
     live: CachedStatement<'c>,
     done: CachedStatement<'c>,
 }
 
-impl<'c> Places<'c> {
-    pub(crate) fn new(conn: &'c Connection) -> Result<Self, Fault> {
+impl<'c> RowLookup<'c> {
+    pub(crate) fn new(conn: &'c Connection) -> Result<Self, InternalError> {
         let live = format!("SELECT {} FROM live WHERE seq = ?1", row::LIVE);
         let done = format!("SELECT {}, {} FROM done WHERE seq = ?1", row::DONE, row::DONE_BYTES);
         Ok(Self { live: conn.prepare_cached(&live)?, done: conn.prepare_cached(&done)? })
     }
 
-    pub(crate) fn of(&mut self, seq: Seq) -> Result<Place, Fault> {
+    pub(crate) fn get(&mut self, seq: Seq) -> Result<JobRow, InternalError> {
         if let Some(live) = self.live(seq)? {
-            return Ok(Place::Live(live));
+            return Ok(JobRow::Live(live));
         }
         match self.done(seq)? {
-            Some(done) => Ok(Place::Done(done)),
-            None => Err(Fault::Damaged(format!("job {seq} is neither living nor finished"))),
+            Some(done) => Ok(JobRow::Done(done)),
+            None => {
+                Err(InternalError::Corrupt(format!("job {seq} is neither living nor finished")))
+            }
         }
     }
 
-    fn live(&mut self, seq: Seq) -> Result<Option<Live>, Fault> {
+    fn live(&mut self, seq: Seq) -> Result<Option<Live>, InternalError> {
         self.live.query([key(seq)])?.next()?.map(row::live).transpose()
     }
 
-    fn done(&mut self, seq: Seq) -> Result<Option<Done>, Fault> {
+    fn done(&mut self, seq: Seq) -> Result<Option<Done>, InternalError> {
         self.done.query([key(seq)])?.next()?.map(row::done).transpose()
     }
 }
 
-pub(crate) fn resolve(conn: &Connection, ids: &[JobId]) -> Result<Vec<Option<Found>>, Fault> {
+pub(crate) fn resolve(
+    conn: &Connection,
+    ids: &[JobId],
+) -> Result<Vec<Option<Found>>, InternalError> {
     let key = load::meta(conn)?.id_key;
-    let mut made = conn.prepare_cached("SELECT 1 FROM jobs WHERE seq = ?1 AND id = ?2")?;
-    let mut given = conn.prepare_cached("SELECT seq FROM jobs WHERE id = ?1 AND given = 1")?;
-    let mut places = Places::new(conn)?;
+    let mut by_sealed_seq = conn.prepare_cached("SELECT 1 FROM jobs WHERE seq = ?1 AND id = ?2")?;
+    let mut by_given_id =
+        conn.prepare_cached("SELECT seq FROM jobs WHERE id = ?1 AND given = 1")?;
+    let mut rows = RowLookup::new(conn)?;
     let mut resolved = Vec::with_capacity(ids.len());
     for &id in ids {
         let (bytes, sealed) = (id.to_bytes(), id.unseal(key));
-        let seq = if made.exists((row::key(sealed), &bytes[..]))? {
+        let seq = if by_sealed_seq.exists((row::key(sealed), &bytes[..]))? {
             Some(sealed)
         } else {
-            given.query_row([&bytes[..]], |row| row.get(0)).optional()?.map(row::seq)
+            by_given_id.query_row([&bytes[..]], |row| row.get(0)).optional()?.map(row::seq)
         };
         let found = match seq {
-            Some(seq) => Some(Found { seq, id, place: places.of(seq)? }),
+            Some(seq) => Some(Found { seq, id, row: rows.get(seq)? }),
             None => None,
         };
         resolved.push(found);
@@ -64,14 +70,17 @@ pub(crate) fn resolve(conn: &Connection, ids: &[JobId]) -> Result<Vec<Option<Fou
 
 const BODY: &str = "SELECT id, created, body FROM jobs WHERE seq = ?1";
 
-pub(crate) fn bodies(conn: &Connection, seqs: &[Seq]) -> Result<Vec<Option<Body>>, Fault> {
+pub(crate) fn bodies(conn: &Connection, seqs: &[Seq]) -> Result<Vec<Option<Body>>, InternalError> {
     let mut by_seq = conn.prepare_cached(BODY)?;
     seqs.iter().map(|seq| body(&mut by_seq, *seq)).collect()
 }
 
-pub(crate) fn records(conn: &Connection, seqs: &[Seq]) -> Result<Vec<Option<Record>>, Fault> {
+pub(crate) fn records(
+    conn: &Connection,
+    seqs: &[Seq],
+) -> Result<Vec<Option<Record>>, InternalError> {
     let mut by_seq = conn.prepare_cached(BODY)?;
-    let mut places = Places::new(conn)?;
+    let mut rows = RowLookup::new(conn)?;
     let mut results =
         conn.prepare_cached("SELECT result FROM done WHERE seq = ?1 AND result IS NOT NULL")?;
     let mut errors = conn.prepare_cached("SELECT json FROM errors WHERE seq = ?1 ORDER BY n")?;
@@ -81,24 +90,24 @@ pub(crate) fn records(conn: &Connection, seqs: &[Seq]) -> Result<Vec<Option<Reco
             records.push(None);
             continue;
         };
-        let mut place = places.of(seq)?;
-        if let Place::Done(done) = &mut place {
+        let mut row = rows.get(seq)?;
+        if let JobRow::Done(done) = &mut row {
             done.result =
                 results.query([key(seq)])?.next()?.map(|row| row::bytes(row, 0)).transpose()?;
         }
         let errors = errors
             .query_and_then([key(seq)], |row| row::bytes(row, 0))?
-            .collect::<Result<Vec<_>, Fault>>()?;
-        records.push(Some(Record { seq, body, place, errors }));
+            .collect::<Result<Vec<_>, InternalError>>()?;
+        records.push(Some(Record { seq, body, row, errors }));
     }
     Ok(records)
 }
 
-fn body(by_seq: &mut CachedStatement<'_>, seq: Seq) -> Result<Option<Body>, Fault> {
+fn body(by_seq: &mut CachedStatement<'_>, seq: Seq) -> Result<Option<Body>, InternalError> {
     by_seq.query([key(seq)])?.next()?.map(read_body).transpose()
 }
 
-fn read_body(row: &Row<'_>) -> Result<Body, Fault> {
+fn read_body(row: &Row<'_>) -> Result<Body, InternalError> {
     Ok(Body {
         id: JobId::from_bytes(row.get(0)?),
         created: Millis(row.get(1)?),

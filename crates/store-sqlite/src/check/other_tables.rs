@@ -1,29 +1,30 @@
-//! Everything that is not a job: classes and their counts, named things, statistics, the journal.
+//! Checking everything that is not a job: classes and counts, named rows, statistics, usage and the
+//! journal.
 
 use std::collections::{HashMap, HashSet};
 
 use rota_model::usage::UsagePer;
 use rota_model::{Class, ClassId};
-use rota_store::{Counts, Kind, Period};
+use rota_store::{Counts, Period, RowKind};
 use rusqlite::Connection;
 use serde_json::value::RawValue;
 
 use super::damage::{Damages, Rule};
-use crate::fault::Fault;
+use crate::internal_error::InternalError;
 use crate::{Snapshot, migrate};
 
 pub(super) struct Classes {
-    known: HashSet<ClassId>,
+    ids: HashSet<ClassId>,
     counts: HashMap<ClassId, Counts>,
 }
 
 impl Classes {
-    pub(super) fn read(conn: &Connection, damages: &mut Damages) -> Result<Self, Fault> {
-        Ok(Self { known: known(conn, damages)?, counts: counts(conn)? })
+    pub(super) fn read(conn: &Connection, damages: &mut Damages) -> Result<Self, InternalError> {
+        Ok(Self { ids: class_ids(conn, damages)?, counts: counts(conn)? })
     }
 
     pub(super) fn contains(&self, id: ClassId) -> bool {
-        self.known.contains(&id)
+        self.ids.contains(&id)
     }
 
     pub(super) fn counts(&self, id: ClassId) -> Counts {
@@ -35,22 +36,22 @@ impl Classes {
     }
 }
 
-fn known(conn: &Connection, damages: &mut Damages) -> Result<HashSet<ClassId>, Fault> {
+fn class_ids(conn: &Connection, damages: &mut Damages) -> Result<HashSet<ClassId>, InternalError> {
     let mut statement = conn.prepare("SELECT id, json FROM classes")?;
     let mut rows = statement.query([])?;
-    let mut known = HashSet::new();
+    let mut ids = HashSet::new();
     while let Some(row) = rows.next()? {
         let id = ClassId(row.get(0)?);
-        known.insert(id);
+        ids.insert(id);
         let json = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
         if serde_json::from_str::<Class>(json).is_err() {
             damages.found(Rule::MalformedClass, id.0);
         }
     }
-    Ok(known)
+    Ok(ids)
 }
 
-fn counts(conn: &Connection) -> Result<HashMap<ClassId, Counts>, Fault> {
+fn counts(conn: &Connection) -> Result<HashMap<ClassId, Counts>, InternalError> {
     let mut statement = conn.prepare(
         "SELECT class, completed, cancelled, dead_letter, discarded, expired FROM counts",
     )?;
@@ -66,8 +67,8 @@ fn counts(conn: &Connection) -> Result<HashMap<ClassId, Counts>, Fault> {
     Ok(counts)
 }
 
-pub(super) fn check(snapshot: &Snapshot, damages: &mut Damages) -> Result<(), Fault> {
-    named(snapshot.conn(), damages)?;
+pub(super) fn check(snapshot: &Snapshot, damages: &mut Damages) -> Result<(), InternalError> {
+    named_rows(snapshot.conn(), damages)?;
     if snapshot.format() >= FIRST_WITH_HISTORY {
         history(snapshot.conn(), damages)?;
     }
@@ -82,56 +83,56 @@ pub(super) fn check(snapshot: &Snapshot, damages: &mut Damages) -> Result<(), Fa
 
 const FIRST_WITH_HISTORY: u32 = 2;
 
-fn named(conn: &Connection, damages: &mut Damages) -> Result<(), Fault> {
+fn named_rows(conn: &Connection, damages: &mut Damages) -> Result<(), InternalError> {
     let mut statement = conn.prepare("SELECT kind, name, json FROM named")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (kind, name): (u8, String) = (row.get(0)?, row.get(1)?);
         let json = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-        if Kind::from_code(kind).is_none() || !is_json(json) {
+        if RowKind::from_code(kind).is_none() || !is_json(json) {
             damages.found(Rule::MalformedNamed, name);
         }
     }
     Ok(())
 }
 
-fn history(conn: &Connection, damages: &mut Damages) -> Result<(), Fault> {
+fn history(conn: &Connection, damages: &mut Damages) -> Result<(), InternalError> {
     let mut statement = conn.prepare("SELECT period, queue, at, data FROM history")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (period, queue, at): (u8, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let data = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
-        let known = [Period::Minute, Period::Hour].into_iter().find(|p| p.code() == period);
-        let begins = known.is_some_and(|period| at.rem_euclid(period.ms()) == 0);
-        if !begins || !is_json(data) {
+        let period = [Period::Minute, Period::Hour].into_iter().find(|p| p.code() == period);
+        let is_aligned = period.is_some_and(|period| at.rem_euclid(period.ms()) == 0);
+        if !is_aligned || !is_json(data) {
             damages.found(Rule::MalformedHistory, format!("'{queue}' at {at}"));
         }
     }
     Ok(())
 }
 
-fn usage(conn: &Connection, damages: &mut Damages) -> Result<(), Fault> {
+fn usage(conn: &Connection, damages: &mut Damages) -> Result<(), InternalError> {
     let mut statement = conn.prepare("SELECT per, tenant, at FROM usage")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (per, tenant, at): (u8, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let known = UsagePer::ALL.into_iter().find(|known| known.code() == per);
-        if known.is_none_or(|per| at.rem_euclid(per.ms()) != 0) {
+        let per = UsagePer::ALL.into_iter().find(|candidate| candidate.code() == per);
+        if per.is_none_or(|per| at.rem_euclid(per.ms()) != 0) {
             damages.found(Rule::MalformedHistory, format!("usage of '{tenant}' at {at}"));
         }
     }
     Ok(())
 }
 
-fn journal(snapshot: &Snapshot, damages: &mut Damages) -> Result<(), Fault> {
-    // The data is read too, so that a page that cannot be is met here and not at the next start.
+fn journal(snapshot: &Snapshot, damages: &mut Damages) -> Result<(), InternalError> {
+    // The data is read too, so that an unreadable page is found here and not at the next start.
     let mut statement = snapshot.conn().prepare("SELECT number, data FROM journal")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let number: i64 = row.get(0)?;
         row.get_ref(1)?;
-        let made = 1..=snapshot.loaded().number;
-        if !u64::try_from(number).is_ok_and(|number| made.contains(&number)) {
+        let committed = 1..=snapshot.loaded().number;
+        if !u64::try_from(number).is_ok_and(|number| committed.contains(&number)) {
             damages.found(Rule::JournalAhead, number);
         }
     }

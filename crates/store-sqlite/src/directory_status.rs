@@ -1,4 +1,4 @@
-//! A data directory, looked at from outside: nothing is opened that a server would mind.
+//! The status of a data directory, read without disturbing a running server.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -6,45 +6,46 @@ use std::path::Path;
 
 use crate::{OpenError, disk, lock};
 
+/// The server and the files of a data directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Survey {
+pub struct DirectoryStatus {
     pub server: Server,
-    /// What is left on its disk, where that can be told.
+    /// Free bytes on the directory's file system; `None` if the system does not report it.
     pub free_bytes: Option<u64>,
     pub database_bytes: u64,
-    /// The size of the log.
-    pub log_bytes: u64,
-    /// Space set aside; 0 when none is.
+    /// Size of the write-ahead log.
+    pub wal_bytes: u64,
+    /// Size of the reserve file; 0 if there is none.
     pub reserve_bytes: u64,
-    /// Remains of copies that were cut short.
-    pub remains: Vec<String>,
+    /// Names of files that interrupted backups and restores have left.
+    pub partial_files: Vec<String>,
 }
 
-/// Whether a server uses a directory.
+/// Whether a server uses the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Server {
     Running { pid: Option<u32> },
     Stopped,
 }
 
-pub fn survey(dir: &Path) -> Result<Survey, OpenError> {
+/// Reads the status of a data directory.
+pub fn directory_status(dir: &Path) -> Result<DirectoryStatus, OpenError> {
     let entries = fs::read_dir(dir).map_err(|error| OpenError::unusable(dir, error))?;
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let len = |name: &str| fs::metadata(dir.join(name)).map_or(0, |metadata| metadata.len());
-    Ok(Survey {
+    Ok(DirectoryStatus {
         server: server(dir)?,
         free_bytes: disk::free_bytes(dir),
         database_bytes: len("rota.db"),
-        log_bytes: len("rota.db-wal"),
+        wal_bytes: len("rota.db-wal"),
         reserve_bytes: len("rota.reserve"),
-        remains: names
+        partial_files: names
             .filter(|name| name.ends_with(".partial") || name.ends_with(".restoring"))
             .collect(),
     })
 }
 
-/// Asks for a shared lock and lets go of it at once; a server that starts in this very instant
-/// tries again.
+/// Tries to take the lock and releases it at once. A server that starts at the same moment retries.
 fn server(dir: &Path) -> Result<Server, OpenError> {
     let path = dir.join("rota.lock");
     let mut file = match File::open(&path) {

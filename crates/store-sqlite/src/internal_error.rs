@@ -1,4 +1,4 @@
-//! Whatever goes wrong behind the seam, before it is put into the words of the caller.
+//! The error type used inside this crate, and its conversion to the public error types.
 
 use std::path::Path;
 
@@ -8,26 +8,26 @@ use rusqlite::{ErrorCode, ffi};
 use crate::OpenError;
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Fault {
-    #[error("{}", in_words(.0))]
+pub(crate) enum InternalError {
+    #[error("{}", describe(.0))]
     Sqlite(#[from] rusqlite::Error),
-    /// The file is sound to SQLite, but holds what Rota never wrote.
+    /// SQLite can read the file, but the data is not valid for Rota.
     #[error("the database is damaged: {0}")]
-    Damaged(String),
-    /// A batch contradicts what is stored.
+    Corrupt(String),
+    /// A batch contradicts the stored data.
     #[error("{0}")]
-    Refused(String),
+    Rejected(String),
 }
 
-impl Fault {
+impl InternalError {
     pub(crate) fn code(&self) -> Option<ErrorCode> {
         match self {
-            Fault::Sqlite(error) => error.sqlite_error_code(),
-            Fault::Damaged(_) | Fault::Refused(_) => None,
+            InternalError::Sqlite(error) => error.sqlite_error_code(),
+            InternalError::Corrupt(_) | InternalError::Rejected(_) => None,
         }
     }
 
-    pub(crate) fn at_open(self, path: &Path) -> OpenError {
+    pub(crate) fn into_open_error(self, path: &Path) -> OpenError {
         match self.code() {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) | None => {
                 OpenError::corrupt(path, self.to_string())
@@ -38,19 +38,19 @@ impl Fault {
     }
 }
 
-impl From<Fault> for StoreError {
-    fn from(fault: Fault) -> Self {
-        match fault.code() {
-            // Without a code it is what Rota never wrote, or a value of the wrong type.
+impl From<InternalError> for StoreError {
+    fn from(error: InternalError) -> Self {
+        match error.code() {
+            // Without a SQLite code, the stored data is invalid or a column has the wrong type.
             None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                StoreError::damaged(fault.to_string())
+                StoreError::damaged(error.to_string())
             }
-            Some(_) => StoreError::new(fault.to_string()),
+            Some(_) => StoreError::new(error.to_string()),
         }
     }
 }
 
-fn in_words(error: &rusqlite::Error) -> String {
+fn describe(error: &rusqlite::Error) -> String {
     let Some(code) = error.sqlite_error() else {
         return format!("the database is damaged: {error}");
     };

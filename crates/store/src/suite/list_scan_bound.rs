@@ -1,4 +1,4 @@
-//! The bound on how much one page may cost.
+//! The bound on the rows read for one page.
 
 use rota_model::{ClassId, Ending, Seq};
 
@@ -22,7 +22,7 @@ pub fn pages_end_at_the_scan_bound<F: Fixture>(fixture: &F) {
         };
         let page = driver.list(&query);
         assert!(page.records.is_empty(), "no match among the first thirty");
-        let cursor = page.next.expect("an empty page may have a successor");
+        let cursor = page.next.expect("the empty page has a cursor");
         match order {
             Order::OldestFirst => assert!(cursor < Seq(50), "{cursor}"),
             Order::NewestFirst => assert!(cursor > Seq(950), "{cursor}"),
@@ -33,7 +33,7 @@ pub fn pages_end_at_the_scan_bound<F: Fixture>(fixture: &F) {
         }
         assert_eq!(all, (0..10).map(|n| n * 100 + 50).collect::<Vec<_>>());
 
-        // The bound is on rows, so a page that looks at every row finds all of them.
+        // With a bound as large as the table, one page finds every match.
         let page = driver.list(&ListQuery { scan: 1000, limit: 100, ..query.clone() });
         assert_eq!((page.records.len(), page.next), (10, None));
     }

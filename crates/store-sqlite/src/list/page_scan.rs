@@ -1,54 +1,54 @@
-//! From row to row, and over those that cannot be meant.
+//! The scan that collects the jobs of one page, skipping zones without matches.
 
 use rota_model::{ClassId, Seq};
 use rota_store::{ListQuery, Order};
 use rusqlite::Connection;
 
 use super::bounds::Bounds;
-use super::effort::Effort;
-use super::seek::{Seeker, Sought};
+use super::scan_budget::ScanBudget;
 use super::source::Source;
-use crate::fault::Fault;
+use super::zone_seek::{SeekResult, Seeker};
+use crate::internal_error::InternalError;
 use crate::row;
 
-pub(super) struct Walk<'a> {
+pub(super) struct PageScan<'a> {
     query: &'a ListQuery,
-    /// Only for a list of some classes.
+    /// Present if the list is limited to some classes.
     seeker: Option<Seeker<'a>>,
-    /// Where the seeker said that jobs may be.
-    worth: Option<Bounds>,
-    effort: Effort,
+    /// The last zone that the seeker returned.
+    zone: Option<Bounds>,
+    budget: ScanBudget,
     found: Vec<Seq>,
-    /// Everything up to here has been considered.
+    /// The last sequence number that was read or skipped.
     passed: Option<i64>,
 }
 
 pub(super) enum Step {
-    /// The sources are to be opened anew with these bounds.
-    Leap(Bounds),
-    /// The page is complete, and this is where the next one begins.
+    /// Reopen the sources with these bounds.
+    Skip(Bounds),
+    /// The page is complete. The cursor is that of the next page, if there is one.
     End(Option<Seq>),
 }
 
-impl<'a> Walk<'a> {
-    pub(super) fn new(conn: &'a Connection, query: &'a ListQuery) -> Result<Self, Fault> {
+impl<'a> PageScan<'a> {
+    pub(super) fn new(conn: &'a Connection, query: &'a ListQuery) -> Result<Self, InternalError> {
         let seeker = match &query.classes {
             Some(classes) => Some(Seeker::new(conn, classes, query.order)?),
             None => None,
         };
-        let effort = Effort::of(query.scan);
-        Ok(Self { query, seeker, worth: None, effort, found: Vec::new(), passed: None })
+        let budget = ScanBudget::of(query.scan);
+        Ok(Self { query, seeker, zone: None, budget, found: Vec::new(), passed: None })
     }
 
     pub(super) fn found(self) -> Vec<Seq> {
         self.found
     }
 
-    pub(super) fn go_on(
+    pub(super) fn run(
         &mut self,
         sources: &mut [Source<'_>],
         bounds: Bounds,
-    ) -> Result<Step, Fault> {
+    ) -> Result<Step, InternalError> {
         loop {
             let Some((key, source)) = nearest(sources, self.query.order) else {
                 return Ok(Step::End(None));
@@ -57,41 +57,43 @@ impl<'a> Walk<'a> {
                 return Ok(step);
             }
             let is_full = self.found.len() >= self.query.limit.max(1);
-            if is_full || self.effort.is_over() {
+            if is_full || self.budget.is_exhausted() {
                 return Ok(Step::End(self.passed.map(row::seq)));
             }
             let plan = source.plan;
             let Some(head) = source.take()? else { continue };
             self.passed = Some(head.key);
-            self.effort.pass_row();
+            self.budget.charge_row();
             if plan.selects(self.query.select, head.code) && in_classes(self.query, head.class) {
                 self.found.push(row::seq(head.key));
             }
         }
     }
 
-    /// `None` when the job of this number is worth a look.
-    fn seek(&mut self, key: i64, bounds: Bounds) -> Result<Option<Step>, Fault> {
+    /// Returns `None` if the job with this number may match, or else where to continue.
+    fn seek(&mut self, key: i64, bounds: Bounds) -> Result<Option<Step>, InternalError> {
         let Some(seeker) = &self.seeker else { return Ok(None) };
-        if self.worth.is_some_and(|worth| worth.contains(key)) {
+        if self.zone.is_some_and(|zone| zone.contains(key)) {
             return Ok(None);
         }
-        let worth = match seeker.seek(key, bounds, &mut self.effort)? {
+        let zone = match seeker.seek(key, bounds, &mut self.budget)? {
             None => return Ok(Some(Step::End(None))),
-            Some(Sought::NotUpTo(passed)) => return Ok(Some(Step::End(Some(row::seq(passed))))),
-            Some(Sought::In(worth)) => worth,
+            Some(SeekResult::OutOfBudget(passed)) => {
+                return Ok(Some(Step::End(Some(row::seq(passed)))));
+            }
+            Some(SeekResult::Zone(zone)) => zone,
         };
-        self.worth = Some(worth);
-        if worth.contains(key) {
+        self.zone = Some(zone);
+        if zone.contains(key) {
             return Ok(None);
         }
-        self.passed = Some(worth.just_before(self.query.order));
-        self.effort.leap();
-        Ok(Some(Step::Leap(bounds.rest_from(worth, self.query.order))))
+        self.passed = Some(zone.just_before(self.query.order));
+        self.budget.charge_skip();
+        Ok(Some(Step::Skip(bounds.rest_from(zone, self.query.order))))
     }
 }
 
-/// The source whose next job comes first, and that job's number.
+/// The source whose next job comes first, with that job's number.
 fn nearest<'s, 'r>(
     sources: &'s mut [Source<'r>],
     order: Order,

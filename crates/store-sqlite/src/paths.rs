@@ -1,9 +1,9 @@
-//! Where files are.
+//! Small functions on paths and directories.
 
 use std::fs::File;
 use std::path::Path;
 
-/// Without this a name may be lost with the power, though the file is not.
+/// Syncs the directory of a file, so that a new name survives a power failure.
 pub(crate) fn sync_directory_of(path: &Path) -> std::io::Result<()> {
     File::open(directory_of(path))?.sync_all()
 }
@@ -15,7 +15,7 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// Whether two paths lead to the same file or directory, which must exist.
-pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
+/// Whether both paths exist and refer to the same file or directory.
+pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
