@@ -6,7 +6,9 @@ use rota_model::{PoolName, QueueName, QueueStrategy, Starvation, TenantId, Weigh
 
 use super::Scheduler;
 use super::account::{AccountIx, Owner};
-use super::rotation::{Rotation, RotationIx};
+use super::notice::Notice;
+use super::parts::{Parts, PartsIx};
+use super::rotation::{Rank, Rotation, RotationIx};
 use super::tag::Tag;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
@@ -88,6 +90,8 @@ pub(crate) struct RotationRules {
 #[derive(Default)]
 pub(super) struct Rotations {
     all: Vec<Option<Entry>>,
+    pub(super) parts: BTreeMap<PartsIx, Parts>,
+    next_parts: u64,
     free: Vec<RotationIx>,
     by_key: BTreeMap<RotationKey, RotationIx>,
     /// Sets by when they were last used, those of fetches of one tenant first.
@@ -107,6 +111,8 @@ pub(super) struct Rotations {
 struct Entry {
     key: RotationKey,
     rotation: Rotation,
+    /// Its own, or those of all sets that share queues.
+    parts: PartsIx,
     account: Option<AccountIx>,
     /// Up to date with this version of the pools.
     version: u64,
@@ -123,6 +129,64 @@ impl Rotations {
     pub fn get_mut(&mut self, ix: RotationIx) -> &mut Rotation {
         let entry = self.all[ix.0 as usize].as_mut();
         &mut entry.expect("a rotation is there while it is named").rotation
+    }
+
+    fn with_parts(&mut self, ix: RotationIx) -> (&mut Rotation, &mut Parts) {
+        let entry = self.all[ix.0 as usize].as_mut();
+        let entry = entry.expect("a rotation is there while it is named");
+        let parts = self.parts.get_mut(&entry.parts).expect("a rotation has parts");
+        (&mut entry.rotation, parts)
+    }
+
+    pub fn parts_of(&self, ix: RotationIx) -> PartsIx {
+        self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").parts
+    }
+
+    pub fn add_parts(&mut self, parts: Parts) -> PartsIx {
+        self.next_parts += 1;
+        self.parts.insert(PartsIx(self.next_parts), parts);
+        PartsIx(self.next_parts)
+    }
+
+    /// A rotation's queues are guaranteed these parts from now on.
+    pub fn move_to_parts(&mut self, ix: RotationIx, parts: PartsIx) {
+        if let Some(entry) = self.all[ix.0 as usize].as_mut() {
+            entry.parts = parts;
+            entry.rotation.move_to(&self.parts[&parts]);
+        }
+    }
+
+    /// Queues are guaranteed a part, or go first when they have gone without for too long.
+    pub fn guarantees(&self, ix: RotationIx) -> bool {
+        self.parts[&self.parts_of(ix)].is_enforced()
+    }
+
+    /// The queue that is next, and whether because it is owed a dispatch or has gone without.
+    pub fn first(
+        &mut self,
+        ix: RotationIx,
+        mono: u64,
+        notices: &mut Vec<Notice>,
+    ) -> Option<(QueueIx, bool)> {
+        self.report_starved(ix, mono, notices);
+        let (rotation, parts) = self.with_parts(ix);
+        rotation.first(parts, mono)
+    }
+
+    /// A queue's claim among some of a rotation's that were named in this order.
+    pub fn rank(&self, ix: RotationIx, queue: QueueIx, named: usize, mono: u64) -> Rank {
+        self.get(ix).rank(queue, named, &self.parts[&self.parts_of(ix)], mono)
+    }
+
+    /// Reports queues that have just gone without for too long, except in a tenant's own rotation.
+    pub fn report_starved(&mut self, ix: RotationIx, mono: u64, notices: &mut Vec<Notice>) {
+        let (rotation, parts) = self.with_parts(ix);
+        let own = rotation.is_own();
+        parts.report_starved(mono, |notice| {
+            if !own {
+                notices.push(notice);
+            }
+        });
     }
 
     pub fn key(&self, ix: RotationIx) -> &RotationKey {
@@ -144,10 +208,12 @@ impl Rotations {
         for (key, ix) in &self.by_key {
             if let Some((round, tags)) = self.remembered.remove(key)
                 && let Some(entry) = self.all[ix.0 as usize].as_mut()
+                && let Some(parts) = self.parts.get_mut(&entry.parts)
             {
-                entry
-                    .rotation
-                    .restore(round, tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag))));
+                let tags = tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag)));
+                entry.rotation.restore(round, tags);
+                entry.rotation.queues().iter().for_each(|queue| parts.owe_one(*queue));
+                entry.rotation.move_to(parts);
             }
         }
     }
@@ -186,8 +252,15 @@ impl Rotations {
 
     /// A job of this queue was handed out.
     pub fn served(&mut self, ix: RotationIx, queue: QueueIx, mono: u64) {
-        self.get_mut(ix).served(queue, mono);
+        let (rotation, parts) = self.with_parts(ix);
+        rotation.served(queue);
+        parts.served(queue, mono);
         self.changed.insert(ix);
+    }
+
+    /// The same, for a fetch without a pool that named this queue only.
+    pub fn served_alone(&mut self, ix: PartsIx, queue: QueueIx, mono: u64) {
+        self.parts.entry(ix).and_modify(|parts| parts.served(queue, mono));
     }
 }
 
@@ -225,21 +298,19 @@ impl Scheduler {
         if is_set && !self.rotations.by_key.contains_key(&key) {
             self.forget_oldest_set();
         }
-        let ix = match self.rotations.by_key.get(&key) {
-            Some(&ix) => {
-                self.detach(ix);
-                ix
-            }
-            None => self.add_rotation(key, rules),
-        };
+        let known = self.rotations.by_key.get(&key).copied();
+        known.into_iter().for_each(|ix| self.detach(ix));
+        let ix = known.unwrap_or_else(|| self.add_rotation(key, rules));
+        let unsettled = self.put_parts(ix, rules, known.is_none());
         let share = rules.shared && (!is_set || self.rotations.shared_sets < MOST_SHARED_SETS);
         let entry = self.rotations.all[ix.0 as usize].as_mut().expect("it was just found");
         entry.version = version;
         entry.rotation.configure(rules);
         if let Some((round, tags)) = self.rotations.remembered.remove(&entry.key) {
-            entry
-                .rotation
-                .restore(round, tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag))));
+            let tags = tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag)));
+            entry.rotation.restore(round, tags);
+            let parts = self.rotations.parts.get_mut(&entry.parts).expect("a rotation has parts");
+            unsettled.into_iter().for_each(|queue| parts.owe_one(queue));
         }
         let had = entry.account;
         match (had, share) {
@@ -267,11 +338,16 @@ impl Scheduler {
     }
 
     fn add_rotation(&mut self, key: RotationKey, rules: &RotationRules) -> RotationIx {
+        let parts = match is_shared_set(&key, rules.own) {
+            true => self.common_parts(rules),
+            false => self.rotations.add_parts(Parts::new(rules.starvation, Some(rules.named))),
+        };
         let rotations = &mut self.rotations;
         rotations.uses += 1;
         let entry = Entry {
             key: key.clone(),
-            rotation: Rotation::new(rules.strategy, rules.starvation),
+            rotation: Rotation::new(rules.strategy),
+            parts,
             account: None,
             version: 0,
             used: rotations.uses,
@@ -296,6 +372,12 @@ impl Scheduler {
         let Some(entry) = self.rotations.all[ix.0 as usize].take() else { return };
         self.rotations.by_use.remove(&(entry.of_all, entry.used, ix));
         self.rotations.free.push(ix);
+        match is_shared_set(key, entry.rotation.is_own()) {
+            true => self.leave_parts(entry.parts, entry.rotation.queues()),
+            false => {
+                self.rotations.parts.remove(&entry.parts);
+            }
+        }
         if let Some(account) = entry.account {
             self.close_account(account);
             let is_set = matches!(key, RotationKey::Set(_));
@@ -332,7 +414,9 @@ impl Scheduler {
     /// The rotation goes on without this queue.
     pub(super) fn leave_rotation(&mut self, ix: RotationIx, queue: QueueIx) {
         self.detach(ix);
-        self.rotations.get_mut(ix).remove(queue);
+        let (rotation, parts) = self.rotations.with_parts(ix);
+        rotation.remove(queue);
+        parts.remove(queue);
         self.attach(ix);
     }
 
@@ -371,28 +455,34 @@ impl Scheduler {
 
     /// A queue has something to serve, as far as is known.
     pub(super) fn wake_in_rotation(&mut self, ix: RotationIx, queue: QueueIx) {
-        let rotation = self.rotations.get_mut(ix);
-        if let Some(place) = rotation.place(queue)
-            && !rotation.is_ready(queue)
-        {
+        let (rotation, parts) = self.rotations.with_parts(ix);
+        let Some(place) = rotation.place(queue) else { return };
+        parts.wake(queue);
+        if !rotation.is_ready(queue) {
             let is = &mut self.queues[queue.0 as usize];
             if !rotation.is_own() {
                 is.sleeps_in.retain(|sleeps| *sleeps != (ix, place));
             }
-            rotation.wake(place, is.available);
+            rotation.wake(place, is.available, parts);
         }
     }
 
     /// A queue has nothing to serve: the rotation leaves it out until it has.
     pub(super) fn put_to_sleep(&mut self, ix: RotationIx, queue: QueueIx) {
-        let rotation = self.rotations.get_mut(ix);
+        let (rotation, parts) = self.rotations.with_parts(ix);
         if let Some(place) = rotation.place(queue)
             && rotation.is_ready(queue)
         {
             rotation.put_to_sleep(place);
+            parts.put_to_sleep(queue);
             if !rotation.is_own() {
                 self.queues[queue.0 as usize].sleeps_in.push((ix, place));
             }
         }
     }
+}
+
+/// Whether a key stands for the queues of shared workers without a pool.
+pub(super) fn is_shared_set(key: &RotationKey, own: bool) -> bool {
+    matches!(key, RotationKey::Set(_)) && !own
 }
