@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::Scheduler;
 use super::parts::{Parts, PartsIx};
 use super::rotation::RotationIx;
-use super::rotations::{RotationRules, is_shared_set};
+use super::rotation_rules::RotationRules;
 use crate::queue::QueueIx;
 
 impl Scheduler {
@@ -22,7 +22,7 @@ impl Scheduler {
         new: bool,
     ) -> Vec<QueueIx> {
         let mut queues: Vec<QueueIx> = rules.queues.iter().map(|(queue, _)| *queue).collect();
-        let in_common = is_shared_set(self.rotations.key(ix), rules.own);
+        let in_common = self.rotations.key(ix).is_shared_set(rules.own);
         let parts_ix = self.rotations.parts_of(ix);
         let Some(parts) = self.rotations.parts.get_mut(&parts_ix) else { return Vec::new() };
         match in_common {

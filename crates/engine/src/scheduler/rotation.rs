@@ -7,7 +7,7 @@ use rota_model::{QueueStrategy, Weight};
 use super::late_order::LateOrder;
 use super::parts::Parts;
 use super::queue_turns::MOST_BEHIND;
-use super::rotations::RotationRules;
+use super::rotation_rules::RotationRules;
 use super::tag::Tag;
 use crate::queue::QueueIx;
 

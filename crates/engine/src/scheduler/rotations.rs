@@ -2,90 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rota_model::{PoolName, QueueName, QueueStrategy, Starvation, TenantId, Weight};
+use rota_model::{PoolName, QueueName, QueueStrategy, Weight};
 
 use super::Scheduler;
 use super::account::{AccountIx, Owner};
 use super::notice::Notice;
 use super::parts::{Parts, PartsIx};
 use super::rotation::{Rank, Rotation, RotationIx};
+pub(super) use super::rotation_rules::RotationKey;
+use super::rotation_rules::{ChangedRotation, RememberedAccount, RotationRules};
 use super::tag::Tag;
 use crate::queue::QueueIx;
-use crate::tenant::TenantIx;
 
 /// Sets of queues that are remembered.
 const MOST_SETS: usize = 4_096;
 /// Those of them that may have accounts of their own.
 pub(crate) const MOST_SHARED_SETS: usize = 256;
-
-/// Whose queues take turns.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum RotationKey {
-    /// Those of a pool; of one tenant, where each has queues of its own.
-    Pool(PoolName, Option<TenantId>),
-    /// Those of fetches that name the same queues with the same strategy.
-    Set(u64),
-}
-
-impl RotationKey {
-    /// Its name on disk.
-    pub fn name(&self) -> String {
-        match self {
-            RotationKey::Pool(pool, None) => format!("pool:{pool}"),
-            RotationKey::Pool(pool, Some(tenant)) => format!("pool:{pool}/{tenant}"),
-            RotationKey::Set(hash) => format!("set:{hash:016x}"),
-        }
-    }
-
-    pub fn parse(name: &str) -> Option<Self> {
-        let (kind, rest) = name.split_once(':')?;
-        match kind {
-            "set" => u64::from_str_radix(rest, 16).ok().map(RotationKey::Set),
-            "pool" => {
-                let (pool, tenant) = match rest.split_once('/') {
-                    Some((pool, tenant)) => (pool, Some(TenantId::parse(tenant).ok()?)),
-                    None => (rest, None),
-                };
-                Some(RotationKey::Pool(PoolName::parse(pool).ok()?, tenant))
-            }
-            _ => None,
-        }
-    }
-}
-
-/// A rotation that has served: its round, and the tags that have changed.
-pub(crate) struct ChangedRotation {
-    pub key: RotationKey,
-    pub round: Tag,
-    pub tags: Vec<(QueueIx, Tag)>,
-    /// The rounds of its account, by level, that may have changed.
-    pub rounds: BTreeMap<i32, Tag>,
-}
-
-/// An account of a pool or set as it was before a restart.
-#[derive(Default)]
-pub(super) struct RememberedAccount {
-    /// The batch in which it began. Older tags are of another pool of that name.
-    pub since: u64,
-    /// By level. Not known in data of an older version.
-    pub rounds: BTreeMap<i32, Tag>,
-    /// Each with the batch after which it was so.
-    pub tags: BTreeMap<(TenantIx, i32), (Tag, u64)>,
-}
-
-/// What a rotation is made from.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RotationRules {
-    pub queues: Vec<(QueueIx, Weight)>,
-    pub strategy: QueueStrategy,
-    pub starvation: Starvation,
-    /// How many queues share what is guaranteed, those included that do not exist yet.
-    pub named: usize,
-    /// Tenants have an account over all of the queues.
-    pub shared: bool,
-    /// For fetches of one tenant: what they make others forget is their own.
-    pub own: bool,
-}
 
 #[derive(Default)]
 pub(super) struct Rotations {
@@ -338,7 +270,7 @@ impl Scheduler {
     }
 
     fn add_rotation(&mut self, key: RotationKey, rules: &RotationRules) -> RotationIx {
-        let parts = match is_shared_set(&key, rules.own) {
+        let parts = match key.is_shared_set(rules.own) {
             true => self.common_parts(rules),
             false => self.rotations.add_parts(Parts::new(rules.starvation, Some(rules.named))),
         };
@@ -372,7 +304,7 @@ impl Scheduler {
         let Some(entry) = self.rotations.all[ix.0 as usize].take() else { return };
         self.rotations.by_use.remove(&(entry.of_all, entry.used, ix));
         self.rotations.free.push(ix);
-        match is_shared_set(key, entry.rotation.is_own()) {
+        match key.is_shared_set(entry.rotation.is_own()) {
             true => self.leave_parts(entry.parts, entry.rotation.queues()),
             false => {
                 self.rotations.parts.remove(&entry.parts);
@@ -480,9 +412,4 @@ impl Scheduler {
             }
         }
     }
-}
-
-/// Whether a key stands for the queues of shared workers without a pool.
-pub(super) fn is_shared_set(key: &RotationKey, own: bool) -> bool {
-    matches!(key, RotationKey::Set(_)) && !own
 }

@@ -242,3 +242,28 @@ fn a_queue_that_other_fetches_serve_is_not_reported_as_starved() {
         |kind: &rota_engine::EventKind| matches!(kind, rota_engine::EventKind::QueueStarved { .. });
     assert!(!world.has_event(starved));
 }
+
+#[test]
+fn where_tenants_have_queues_of_their_own_each_is_counted_by_itself() {
+    let mut world = World::with(Config { queues_per_tenant: true, ..config(Some(100_000)) });
+    for queue in ["a", "b"] {
+        world.enqueue(&job("x").queue(queue), 500);
+    }
+    for queue in ["c", "d"] {
+        world.enqueue(&job("y").queue(queue), 500);
+    }
+    let next = |world: &mut World, tenant: &str, queues: &[&str]| {
+        let own = TenantId::parse(tenant).unwrap();
+        world.next(queues, |fetch| fetch.tenant = Some(own)).unwrap().1
+    };
+    next(&mut world, "x", &["a", "b"]);
+    let mut got = Vec::new();
+    for _ in 0..100 {
+        got.push(next(&mut world, "x", &["a"]));
+        got.push(next(&mut world, "x", &["a", "b"]));
+        next(&mut world, "y", &["c"]);
+        next(&mut world, "y", &["c", "d"]);
+    }
+    check_every_window(&got, &["a", "b"], 0.1);
+    assert!(count(&got, "b") <= 21, "{}", count(&got, "b"));
+}
