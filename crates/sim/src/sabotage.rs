@@ -39,6 +39,8 @@ pub enum Sabotage {
     SecretWeight,
     /// Shares are counted in each queue by itself where they should be counted over several.
     SecretScope,
+    /// Queues are guaranteed no part of the dispatches where the settings say they are.
+    NoGuarantee,
     /// What a tenant's own workers take is free where it should be charged.
     FreeOwnWorkers,
     /// What was said about a tenant is not heeded.
@@ -88,6 +90,7 @@ impl Sabotage {
     pub(crate) fn misread(self, mut config: Config) -> Config {
         match self {
             Sabotage::SecretScope => config.fairness.scope = FairnessScope::Queue,
+            Sabotage::NoGuarantee => config.starvation.enabled = false,
             Sabotage::FreeOwnWorkers => config.fairness.charge_own_workers = false,
             _ => {}
         }

@@ -171,6 +171,11 @@ fn a_pool_beyond_its_limits() {
 }
 
 #[test]
+fn a_queue_that_gets_less_than_it_is_guaranteed_without_a_pool() {
+    assert!(finds_by(Theme::Giant, Sabotage::NoGuarantee, &[Rule::Starved]));
+}
+
+#[test]
 fn a_job_too_many() {
     assert!(finds(Sabotage::GhostJob, &[Rule::Counts]));
 }

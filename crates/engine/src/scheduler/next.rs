@@ -54,8 +54,8 @@ impl Scheduler {
 
     /// First the queue, then the tenant in it.
     fn next_by_queue(&mut self, ask: &Ask, rotation: RotationIx) -> Option<Pick> {
-        let is = self.rotations.get(rotation);
-        let defer = !is.is_strict() && !is.guarantees();
+        let rotations = &self.rotations;
+        let defer = !rotations.get(rotation).is_strict() && !rotations.guarantees(rotation);
         let pick = |scheduler: &mut Self, queue: QueueIx, reason: Reason| {
             let pick = scheduler.pick_in_key_order(ask, queue, reason, defer);
             if pick.is_none() {
@@ -102,7 +102,7 @@ impl Scheduler {
     /// The queue that comes first in a rotation, and whether because it is owed a dispatch.
     fn first_queue(&mut self, rotation: RotationIx) -> Option<(QueueIx, Reason)> {
         let mono = self.now.mono;
-        let (queue, owed) = self.rotations.get_mut(rotation).first(mono, &mut self.notices)?;
+        let (queue, owed) = self.rotations.first(rotation, mono, &mut self.notices)?;
         Some((queue, if owed { Reason::Owed } else { Reason::Turn }))
     }
 
@@ -116,9 +116,11 @@ impl Scheduler {
     ) -> Option<Pick> {
         let mono = self.now.mono;
         self.steps += queues.len() as u64;
-        let is = self.rotations.get_mut(rotation);
-        is.note_starved(mono, &mut self.notices);
-        let rank = |(named, queue): (usize, &QueueIx)| (is.rank(*queue, named, mono), *queue);
+        self.rotations.report_starved(rotation, mono, &mut self.notices);
+        let rotations = &self.rotations;
+        let rank = |(named, queue): (usize, &QueueIx)| {
+            (rotations.rank(rotation, *queue, named, mono), *queue)
+        };
         let mut ranked: Vec<_> = queues.iter().enumerate().map(rank).collect();
         ranked.sort_unstable();
         for (rank, queue) in ranked {

@@ -77,20 +77,22 @@ impl Scheduler {
         let step = is.step(queue);
         let (tag, served) = step
             .map_or_else(Default::default, |step| self.accounts.queue_place(standing, queue, step));
-        (tag, served, is.rank(queue, place, self.now.mono))
+        (tag, served, self.rotations.rank(rotation, queue, place, self.now.mono))
     }
 
     /// A queue among these that is owed a dispatch.
     fn owed_queue(&mut self, rotation: RotationIx, queues: &[QueueIx]) -> Option<QueueIx> {
-        if !self.rotations.get(rotation).guarantees() {
+        if !self.rotations.guarantees(rotation) {
             return None;
         }
         let mono = self.now.mono;
         self.with_somebody_seated(queues, rotation);
-        let is = self.rotations.get_mut(rotation);
-        is.note_starved(mono, &mut self.notices);
-        let ready = queues.iter().enumerate().filter(|(_, queue)| is.is_ready(**queue));
-        let first = ready.map(|(place, queue)| (is.rank(*queue, place, mono), *queue)).min()?;
+        self.rotations.report_starved(rotation, mono, &mut self.notices);
+        let rotations = &self.rotations;
+        let is_ready = |queue| rotations.get(rotation).is_ready(queue);
+        let ready = queues.iter().enumerate().filter(|(_, queue)| is_ready(**queue));
+        let rank = |place, queue| rotations.rank(rotation, queue, place, mono);
+        let first = ready.map(|(place, queue)| (rank(place, *queue), *queue)).min()?;
         first.0.is_owed().then_some(first.1)
     }
 

@@ -6,6 +6,7 @@ use rota_model::{ClassId, Seq};
 
 use super::account::AccountIx;
 use super::limits::{Bucket, GateIx, LimitIx};
+use super::parts::PartsIx;
 use super::ring::Ring;
 use super::rotation::RotationIx;
 use super::turn::TurnIx;
@@ -25,6 +26,9 @@ pub(super) struct Queue {
     pub members: Vec<Member>,
     /// Rotations that it takes turns in.
     pub rotates_in: Vec<RotationIx>,
+    /// What it is guaranteed of the dispatches to fetches without a pool, if any of these names it
+    /// together with others.
+    pub parts: Option<PartsIx>,
     /// Rotations that are to know when it has something to serve.
     pub sleeps_in: Vec<(RotationIx, u32)>,
     /// Rotations that order queues by how much waits in them.

@@ -3,7 +3,7 @@
 
 use super::Scheduler;
 use super::queue::Queue;
-use super::rotations::RotationKey;
+use super::rotation_rules::RotationKey;
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;

@@ -2,92 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rota_model::{PoolName, QueueName, QueueStrategy, Starvation, TenantId, Weight};
+use rota_model::{PoolName, QueueName, QueueStrategy, Weight};
 
 use super::Scheduler;
 use super::account::{AccountIx, Owner};
-use super::rotation::{Rotation, RotationIx};
+use super::notice::Notice;
+use super::parts::{Parts, PartsIx};
+use super::rotation::{Rank, Rotation, RotationIx};
+pub(super) use super::rotation_rules::RotationKey;
+use super::rotation_rules::{ChangedRotation, RememberedAccount, RotationRules};
 use super::tag::Tag;
 use crate::queue::QueueIx;
-use crate::tenant::TenantIx;
 
 /// Sets of queues that are remembered.
 const MOST_SETS: usize = 4_096;
 /// Those of them that may have accounts of their own.
 pub(crate) const MOST_SHARED_SETS: usize = 256;
 
-/// Whose queues take turns.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum RotationKey {
-    /// Those of a pool; of one tenant, where each has queues of its own.
-    Pool(PoolName, Option<TenantId>),
-    /// Those of fetches that name the same queues with the same strategy.
-    Set(u64),
-}
-
-impl RotationKey {
-    /// Its name on disk.
-    pub fn name(&self) -> String {
-        match self {
-            RotationKey::Pool(pool, None) => format!("pool:{pool}"),
-            RotationKey::Pool(pool, Some(tenant)) => format!("pool:{pool}/{tenant}"),
-            RotationKey::Set(hash) => format!("set:{hash:016x}"),
-        }
-    }
-
-    pub fn parse(name: &str) -> Option<Self> {
-        let (kind, rest) = name.split_once(':')?;
-        match kind {
-            "set" => u64::from_str_radix(rest, 16).ok().map(RotationKey::Set),
-            "pool" => {
-                let (pool, tenant) = match rest.split_once('/') {
-                    Some((pool, tenant)) => (pool, Some(TenantId::parse(tenant).ok()?)),
-                    None => (rest, None),
-                };
-                Some(RotationKey::Pool(PoolName::parse(pool).ok()?, tenant))
-            }
-            _ => None,
-        }
-    }
-}
-
-/// A rotation that has served: its round, and the tags that have changed.
-pub(crate) struct ChangedRotation {
-    pub key: RotationKey,
-    pub round: Tag,
-    pub tags: Vec<(QueueIx, Tag)>,
-    /// The rounds of its account, by level, that may have changed.
-    pub rounds: BTreeMap<i32, Tag>,
-}
-
-/// An account of a pool or set as it was before a restart.
-#[derive(Default)]
-pub(super) struct RememberedAccount {
-    /// The batch in which it began. Older tags are of another pool of that name.
-    pub since: u64,
-    /// By level. Not known in data of an older version.
-    pub rounds: BTreeMap<i32, Tag>,
-    /// Each with the batch after which it was so.
-    pub tags: BTreeMap<(TenantIx, i32), (Tag, u64)>,
-}
-
-/// What a rotation is made from.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RotationRules {
-    pub queues: Vec<(QueueIx, Weight)>,
-    pub strategy: QueueStrategy,
-    pub starvation: Starvation,
-    /// How many queues share what is guaranteed, those included that do not exist yet.
-    pub named: usize,
-    /// Tenants have an account over all of the queues.
-    pub shared: bool,
-    /// For fetches of one tenant: what they make others forget is their own.
-    pub own: bool,
-}
-
 #[derive(Default)]
 pub(super) struct Rotations {
     all: Vec<Option<Entry>>,
+    pub(super) parts: BTreeMap<PartsIx, Parts>,
+    next_parts: u64,
     free: Vec<RotationIx>,
     by_key: BTreeMap<RotationKey, RotationIx>,
     /// Sets by when they were last used, those of fetches of one tenant first.
@@ -107,6 +43,8 @@ pub(super) struct Rotations {
 struct Entry {
     key: RotationKey,
     rotation: Rotation,
+    /// Its own, or those of all sets that share queues.
+    parts: PartsIx,
     account: Option<AccountIx>,
     /// Up to date with this version of the pools.
     version: u64,
@@ -123,6 +61,64 @@ impl Rotations {
     pub fn get_mut(&mut self, ix: RotationIx) -> &mut Rotation {
         let entry = self.all[ix.0 as usize].as_mut();
         &mut entry.expect("a rotation is there while it is named").rotation
+    }
+
+    fn with_parts(&mut self, ix: RotationIx) -> (&mut Rotation, &mut Parts) {
+        let entry = self.all[ix.0 as usize].as_mut();
+        let entry = entry.expect("a rotation is there while it is named");
+        let parts = self.parts.get_mut(&entry.parts).expect("a rotation has parts");
+        (&mut entry.rotation, parts)
+    }
+
+    pub fn parts_of(&self, ix: RotationIx) -> PartsIx {
+        self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").parts
+    }
+
+    pub fn add_parts(&mut self, parts: Parts) -> PartsIx {
+        self.next_parts += 1;
+        self.parts.insert(PartsIx(self.next_parts), parts);
+        PartsIx(self.next_parts)
+    }
+
+    /// A rotation's queues are guaranteed these parts from now on.
+    pub fn move_to_parts(&mut self, ix: RotationIx, parts: PartsIx) {
+        if let Some(entry) = self.all[ix.0 as usize].as_mut() {
+            entry.parts = parts;
+            entry.rotation.move_to(&self.parts[&parts]);
+        }
+    }
+
+    /// Queues are guaranteed a part, or go first when they have gone without for too long.
+    pub fn guarantees(&self, ix: RotationIx) -> bool {
+        self.parts[&self.parts_of(ix)].is_enforced()
+    }
+
+    /// The queue that is next, and whether because it is owed a dispatch or has gone without.
+    pub fn first(
+        &mut self,
+        ix: RotationIx,
+        mono: u64,
+        notices: &mut Vec<Notice>,
+    ) -> Option<(QueueIx, bool)> {
+        self.report_starved(ix, mono, notices);
+        let (rotation, parts) = self.with_parts(ix);
+        rotation.first(parts, mono)
+    }
+
+    /// A queue's claim among some of a rotation's that were named in this order.
+    pub fn rank(&self, ix: RotationIx, queue: QueueIx, named: usize, mono: u64) -> Rank {
+        self.get(ix).rank(queue, named, &self.parts[&self.parts_of(ix)], mono)
+    }
+
+    /// Reports queues that have just gone without for too long, except in a tenant's own rotation.
+    pub fn report_starved(&mut self, ix: RotationIx, mono: u64, notices: &mut Vec<Notice>) {
+        let (rotation, parts) = self.with_parts(ix);
+        let own = rotation.is_own();
+        parts.report_starved(mono, |notice| {
+            if !own {
+                notices.push(notice);
+            }
+        });
     }
 
     pub fn key(&self, ix: RotationIx) -> &RotationKey {
@@ -144,10 +140,12 @@ impl Rotations {
         for (key, ix) in &self.by_key {
             if let Some((round, tags)) = self.remembered.remove(key)
                 && let Some(entry) = self.all[ix.0 as usize].as_mut()
+                && let Some(parts) = self.parts.get_mut(&entry.parts)
             {
-                entry
-                    .rotation
-                    .restore(round, tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag))));
+                let tags = tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag)));
+                entry.rotation.restore(round, tags);
+                entry.rotation.queues().iter().for_each(|queue| parts.owe_one(*queue));
+                entry.rotation.move_to(parts);
             }
         }
     }
@@ -186,8 +184,15 @@ impl Rotations {
 
     /// A job of this queue was handed out.
     pub fn served(&mut self, ix: RotationIx, queue: QueueIx, mono: u64) {
-        self.get_mut(ix).served(queue, mono);
+        let (rotation, parts) = self.with_parts(ix);
+        rotation.served(queue);
+        parts.served(queue, mono);
         self.changed.insert(ix);
+    }
+
+    /// The same, for a fetch without a pool that named this queue only.
+    pub fn served_alone(&mut self, ix: PartsIx, queue: QueueIx, mono: u64) {
+        self.parts.entry(ix).and_modify(|parts| parts.served(queue, mono));
     }
 }
 
@@ -225,21 +230,19 @@ impl Scheduler {
         if is_set && !self.rotations.by_key.contains_key(&key) {
             self.forget_oldest_set();
         }
-        let ix = match self.rotations.by_key.get(&key) {
-            Some(&ix) => {
-                self.detach(ix);
-                ix
-            }
-            None => self.add_rotation(key, rules),
-        };
+        let known = self.rotations.by_key.get(&key).copied();
+        known.into_iter().for_each(|ix| self.detach(ix));
+        let ix = known.unwrap_or_else(|| self.add_rotation(key, rules));
+        let unsettled = self.put_parts(ix, rules, known.is_none());
         let share = rules.shared && (!is_set || self.rotations.shared_sets < MOST_SHARED_SETS);
         let entry = self.rotations.all[ix.0 as usize].as_mut().expect("it was just found");
         entry.version = version;
         entry.rotation.configure(rules);
         if let Some((round, tags)) = self.rotations.remembered.remove(&entry.key) {
-            entry
-                .rotation
-                .restore(round, tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag))));
+            let tags = tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag)));
+            entry.rotation.restore(round, tags);
+            let parts = self.rotations.parts.get_mut(&entry.parts).expect("a rotation has parts");
+            unsettled.into_iter().for_each(|queue| parts.owe_one(queue));
         }
         let had = entry.account;
         match (had, share) {
@@ -267,11 +270,16 @@ impl Scheduler {
     }
 
     fn add_rotation(&mut self, key: RotationKey, rules: &RotationRules) -> RotationIx {
+        let parts = match key.is_shared_set(rules.own) {
+            true => self.common_parts(rules),
+            false => self.rotations.add_parts(Parts::new(rules.starvation, Some(rules.named))),
+        };
         let rotations = &mut self.rotations;
         rotations.uses += 1;
         let entry = Entry {
             key: key.clone(),
-            rotation: Rotation::new(rules.strategy, rules.starvation),
+            rotation: Rotation::new(rules.strategy),
+            parts,
             account: None,
             version: 0,
             used: rotations.uses,
@@ -296,6 +304,12 @@ impl Scheduler {
         let Some(entry) = self.rotations.all[ix.0 as usize].take() else { return };
         self.rotations.by_use.remove(&(entry.of_all, entry.used, ix));
         self.rotations.free.push(ix);
+        match key.is_shared_set(entry.rotation.is_own()) {
+            true => self.leave_parts(entry.parts, entry.rotation.queues()),
+            false => {
+                self.rotations.parts.remove(&entry.parts);
+            }
+        }
         if let Some(account) = entry.account {
             self.close_account(account);
             let is_set = matches!(key, RotationKey::Set(_));
@@ -332,7 +346,9 @@ impl Scheduler {
     /// The rotation goes on without this queue.
     pub(super) fn leave_rotation(&mut self, ix: RotationIx, queue: QueueIx) {
         self.detach(ix);
-        self.rotations.get_mut(ix).remove(queue);
+        let (rotation, parts) = self.rotations.with_parts(ix);
+        rotation.remove(queue);
+        parts.remove(queue);
         self.attach(ix);
     }
 
@@ -371,25 +387,26 @@ impl Scheduler {
 
     /// A queue has something to serve, as far as is known.
     pub(super) fn wake_in_rotation(&mut self, ix: RotationIx, queue: QueueIx) {
-        let rotation = self.rotations.get_mut(ix);
-        if let Some(place) = rotation.place(queue)
-            && !rotation.is_ready(queue)
-        {
+        let (rotation, parts) = self.rotations.with_parts(ix);
+        let Some(place) = rotation.place(queue) else { return };
+        parts.wake(queue);
+        if !rotation.is_ready(queue) {
             let is = &mut self.queues[queue.0 as usize];
             if !rotation.is_own() {
                 is.sleeps_in.retain(|sleeps| *sleeps != (ix, place));
             }
-            rotation.wake(place, is.available);
+            rotation.wake(place, is.available, parts);
         }
     }
 
     /// A queue has nothing to serve: the rotation leaves it out until it has.
     pub(super) fn put_to_sleep(&mut self, ix: RotationIx, queue: QueueIx) {
-        let rotation = self.rotations.get_mut(ix);
+        let (rotation, parts) = self.rotations.with_parts(ix);
         if let Some(place) = rotation.place(queue)
             && rotation.is_ready(queue)
         {
             rotation.put_to_sleep(place);
+            parts.put_to_sleep(queue);
             if !rotation.is_own() {
                 self.queues[queue.0 as usize].sleeps_in.push((ix, place));
             }

@@ -81,11 +81,22 @@ impl Scheduler {
             self.pass_on(turn, key);
             self.reseat(turn);
         }
-        if let Some(rotation) = ask.rotation {
-            let mono = self.now.mono;
-            self.rotations.served(rotation, queue, mono);
-        }
+        self.count_dispatch(ask, queue);
         Some(Started { job, account, timed })
+    }
+
+    /// What a tenant's own workers take from shared queues counts in their own rotations only.
+    fn count_dispatch(&mut self, ask: &Ask, queue: QueueIx) {
+        let mono = self.now.mono;
+        let of_shared_workers = ask.only.is_none() || self.rules.queues_per_tenant;
+        match ask.rotation {
+            Some(rotation) => self.rotations.served(rotation, queue, mono),
+            None if of_shared_workers => {
+                let parts = self.queue(queue).parts;
+                parts.into_iter().for_each(|ix| self.rotations.served_alone(ix, queue, mono));
+            }
+            None => {}
+        }
     }
 
     /// A job started through this gate: its turn is back in line, and so are those that let others go

@@ -118,6 +118,8 @@ pub(super) struct Rules {
     /// Tenants take turns; otherwise jobs go in the order in which they came.
     pub fair: bool,
     pub priority_scope: PriorityScope,
+    /// Each tenant has queues of its own, and its workers share them.
+    pub queues_per_tenant: bool,
     /// What a job is held to cost when a tag may be at most one job ahead.
     pub one_job: u64,
 }
@@ -189,6 +191,7 @@ impl Scheduler {
             rules: Rules {
                 fair: fairness.enabled,
                 priority_scope: fairness.priority_scope,
+                queues_per_tenant: config.queues_per_tenant,
                 one_job,
             },
             now: Now::default(),

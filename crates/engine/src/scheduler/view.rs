@@ -10,7 +10,7 @@ use super::fetches::Fetches;
 use super::lane::Lane;
 use super::limits::{Closed, GateIx, Limits};
 use super::pool::Pools;
-use super::rotations::{ChangedRotation, RotationKey};
+use super::rotation_rules::{ChangedRotation, RotationKey};
 use super::tag::Tag;
 use crate::Now;
 use crate::queue::QueueIx;

@@ -39,6 +39,7 @@ impl Scheduler {
             self.steps += 1;
             self.wake_in_rotation(rotation, queue);
         }
+        self.wake_parts(queue);
         if self.fetches.wait_for(queue) {
             self.to_serve.insert(queue);
         }

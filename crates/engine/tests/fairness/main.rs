@@ -8,6 +8,7 @@ mod caps;
 mod debts;
 mod entitled;
 mod figures;
+mod guaranteed_parts;
 mod idle;
 mod keys;
 mod limit_caps;

@@ -59,7 +59,7 @@ impl World {
     }
 
     /// The queues that a fetch asks for, each once: those that exist and that it may have.
-    fn queues_to_serve(&self, fetch: &Fetch) -> Vec<QueueName> {
+    pub(super) fn queues_to_serve(&self, fetch: &Fetch) -> Vec<QueueName> {
         let mut queues: Vec<QueueName> = Vec::new();
         for queue in self.queues_of(fetch) {
             let served = self.queues.contains_key(&queue) && !self.is_shut_out(fetch, &queue);

@@ -47,6 +47,7 @@ impl World {
         self.check_room_for_waiting()?;
         self.note_present();
         self.note_idle_queues();
+        self.note_idle_debts();
         self.note_idle_turns();
         self.note_written();
         if matches!(step.command, Command::Tick(_)) {

@@ -96,6 +96,7 @@ impl World {
         let living = living.filter(|job| *job.class.queue == *name).count();
         ensure(living == 0, Rule::Transition, || format!("queue {name} went with {living} jobs"))?;
         self.queues.retain(|known, _| **known != *name);
+        self.debts.begin_anew();
         Ok(())
     }
 

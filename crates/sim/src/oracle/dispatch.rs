@@ -48,6 +48,7 @@ impl World {
         let class = job.class.clone();
         self.take_turn(&class, &fetch)?;
         self.check_guarantee(&class, &fetch)?;
+        self.check_debts(&class, &fetch)?;
         self.check_queue_turn(&class, &fetch)?;
         self.start_limited(&class)?;
         let pool = self.pool_of(&fetch).filter(|name| self.pools.contains_key(name));

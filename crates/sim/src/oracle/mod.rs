@@ -11,6 +11,7 @@ mod clients;
 mod control;
 mod cost;
 mod crossings;
+mod debts;
 mod dispatch;
 mod eligible;
 mod glance;

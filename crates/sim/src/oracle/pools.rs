@@ -148,6 +148,9 @@ impl World {
     }
 
     pub(super) fn control_pools(&mut self, command: &Command) {
+        if matches!(command, Command::PutPool(..) | Command::RemovePool(_)) {
+            self.debts.begin_anew();
+        }
         match command {
             Command::PutPool(name, config) => {
                 let pool = Pool { config: (**config).clone(), runs: BTreeMap::new(), partial: 0 };

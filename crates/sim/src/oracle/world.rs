@@ -11,6 +11,7 @@ use rota_model::{
     TenantId, WorkerId,
 };
 
+use super::debts::Debts;
 use super::limits::{Key, Partition};
 use super::moment::Restart;
 use super::pools::Pool;
@@ -49,6 +50,7 @@ pub struct World {
     /// The tenants that the limits on disk count for, by their names there.
     pub limit_rows: BTreeMap<String, Option<TenantId>>,
     pub pools: BTreeMap<PoolName, Pool>,
+    pub debts: Debts,
     pub queue_turns: QueueTurns,
     /// Queues that fetches without a pool named together, in pool scope.
     pub sets: BTreeSet<Vec<QueueName>>,
@@ -183,6 +185,7 @@ impl World {
             limits: BTreeMap::new(),
             limit_rows: BTreeMap::new(),
             pools: BTreeMap::new(),
+            debts: Debts::default(),
             queue_turns: QueueTurns::default(),
             sets: BTreeSet::new(),
             turns: Turns::default(),
@@ -226,6 +229,7 @@ impl World {
         arrivals.for_each(|arrival| arrival.after_with_its_batch(&restart));
         self.turns.restarted();
         self.restart_pools();
+        self.debts.restarted();
         self.queue_turns = QueueTurns::default();
         let default_timeout = self.config.timeout_ms;
         for job in self.jobs.values_mut() {

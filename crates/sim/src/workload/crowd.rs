@@ -216,6 +216,16 @@ pub(super) fn starvation(rng: &mut Rng, theme: Theme, queues: usize) -> Option<S
     })
 }
 
+/// What queues are guaranteed without a pool, and in pools that do not say. It fits all queues.
+pub(super) fn common_starvation(rng: &mut Rng, theme: Theme) -> Starvation {
+    let chance = if theme.has_pools() { 40 } else { 15 };
+    Starvation {
+        enabled: rng.percent(chance),
+        rotation_ms: rng.one_of([1_000, 3_600_000]),
+        min_ratio: rng.one_of([None, Some(100_000), Some(250_000)]),
+    }
+}
+
 /// How tenants share, in a run.
 pub(super) fn sharing(rng: &mut Rng, config: Config) -> Config {
     Config {

@@ -58,7 +58,8 @@ impl Profile {
         let (fairness, pool_scopes) =
             crowd::scopes(&mut aside, crowd.theme, config.fairness.clone());
         let lanes_at_once = aside.one_of([0, 2, 256]);
-        let config = Config { fairness, lanes_at_once, ..config };
+        let starvation = crowd::common_starvation(&mut aside, crowd.theme);
+        let config = Config { fairness, lanes_at_once, starvation, ..config };
         let (batch, appetite) = match crowd.theme {
             Theme::Loud => (20, 12),
             Theme::Hostile => (8, 4),

@@ -1,0 +1,60 @@
+//! An order whose keys grow elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Orders places by keys that never shrink. A key that has grown is noticed when its place comes
+/// first, so that whoever changes a key need not know the orders it is in.
+#[derive(Default)]
+pub(super) struct LateOrder<K> {
+    order: BTreeSet<(K, u32)>,
+    keys: BTreeMap<u32, K>,
+}
+
+impl<K: Ord + Copy> LateOrder<K> {
+    pub fn insert(&mut self, place: u32, key: K) {
+        self.remove(place);
+        self.keys.insert(place, key);
+        self.order.insert((key, place));
+    }
+
+    pub fn remove(&mut self, place: u32) {
+        if let Some(key) = self.keys.remove(&place) {
+            self.order.remove(&(key, place));
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.order.clear();
+        self.keys.clear();
+    }
+
+    /// The place with the smallest key, if that key is wanted. `present` tells the key that a place
+    /// has now; keys that are greater than an unwanted one are unwanted too.
+    pub fn first(&mut self, wanted: impl Fn(K) -> bool, present: impl Fn(u32) -> K) -> Option<u32> {
+        loop {
+            let &(key, place) = self.order.first().filter(|(key, _)| wanted(*key))?;
+            let now = present(place);
+            if now <= key {
+                return Some(place);
+            }
+            self.insert(place, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_has_grown_is_noticed_when_its_place_comes_first() {
+        let mut order = LateOrder::default();
+        let mut keys = [1, 2, 3];
+        (0..).zip(keys).for_each(|(place, key)| order.insert(place, key));
+        keys = [5, 4, 3];
+        assert_eq!(order.first(|_| true, |place| keys[place as usize]), Some(2));
+        order.remove(2);
+        assert_eq!(order.first(|key| key < 4, |place| keys[place as usize]), None);
+        assert_eq!(order.first(|key| key < 5, |place| keys[place as usize]), Some(1));
+    }
+}
