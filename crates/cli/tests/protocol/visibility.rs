@@ -115,7 +115,7 @@ fn a_reservation_that_the_server_cuts_is_told_as_it_is() {
     let queue = fresh_queue();
     let header = [JSON, ("X-OJS-Tenant", "acme")];
     let ask = json!({"queues": [queue]}).to_string();
-    for asked in [json!({"visibility_timeout_ms": 60_000}), json!({"visibility_timeout": "PT1M"})] {
+    for asked in [json!({"visibility_timeout_ms": 60_000}), json!({"visibility_timeout": 60})] {
         let mut job = job_with(&queue, asked.clone());
         job["args"] = json!([{"visibility_timeout_ms": 5, "a": "b,\"c"}]);
         job["meta"] = json!({"tenant_id": "acme"});
