@@ -10,8 +10,14 @@ use super::job_limit::JobLimit;
 
 #[derive(Debug, Args)]
 pub(crate) struct JobOptions {
-    /// The job's arguments: a JSON array, such as '["you@example.com", 3]'
-    #[arg(long, value_name = "JSON", value_parser = json_array, default_value = "[]")]
+    // Not a doc comment, in which rustdoc would take the brackets for a link.
+    #[arg(
+        long,
+        value_name = "JSON",
+        value_parser = json_array,
+        default_value = "[]",
+        help = r#"The job's arguments: a JSON array, such as '["you@example.com", 3]'"#
+    )]
     args: JsonArray,
 
     /// The queue; `default` unless told

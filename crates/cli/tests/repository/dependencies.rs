@@ -1,0 +1,160 @@
+//! The part of `deny.toml` that needs neither cargo-deny nor a network.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::{licence, read, root};
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    version: String,
+    /// `None` for the members of the workspace.
+    source: Option<String>,
+    license: Option<String>,
+    rust_version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Deny {
+    licenses: Licenses,
+    bans: Bans,
+    sources: Sources,
+}
+
+#[derive(Deserialize)]
+struct Licenses {
+    allow: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Bans {
+    skip: Vec<Skip>,
+}
+
+#[derive(Deserialize)]
+struct Skip {
+    name: String,
+    version: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Sources {
+    allow_registry: Vec<String>,
+}
+
+#[test]
+fn licences_are_allowed_and_all_that_are_allowed_are_needed() {
+    let allow = deny().licenses.allow;
+    let packages = dependencies();
+    for package in &packages {
+        let license = package.license.as_deref().unwrap_or_default();
+        assert!(
+            licence::is_allowed(license, &allow),
+            "{} {} has the licence '{license}', which deny.toml does not allow",
+            package.name,
+            package.version,
+        );
+    }
+    for licence in &allow {
+        let without: Vec<String> =
+            allow.iter().filter(|other| *other != licence).cloned().collect();
+        let allowed_without = |package: &Package| {
+            licence::is_allowed(package.license.as_deref().unwrap_or_default(), &without)
+        };
+        assert!(
+            !packages.iter().all(allowed_without),
+            "no dependency needs {licence}: remove it from deny.toml"
+        );
+    }
+}
+
+#[test]
+fn no_crate_is_there_twice_without_a_reason() {
+    let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let packages = dependencies();
+    for package in &packages {
+        versions.entry(&package.name).or_default().insert(&package.version);
+    }
+    let skip = deny().bans.skip;
+    for Skip { name, version } in &skip {
+        let Some(all) = versions.get_mut(&**name) else { continue };
+        all.remove(version.trim_start_matches('='));
+    }
+    versions.retain(|_, versions| versions.len() > 1);
+    assert!(
+        versions.is_empty(),
+        "update what needs the older version, or give the reason in deny.toml: {versions:?}"
+    );
+}
+
+#[test]
+fn everything_comes_from_an_allowed_registry() {
+    let allowed = deny().sources.allow_registry;
+    for package in dependencies() {
+        let source = package.source.unwrap_or_default();
+        let registry = source.strip_prefix("registry+").unwrap_or(&source);
+        assert!(allowed.iter().any(|url| url == registry), "{} is from {source}", package.name);
+    }
+}
+
+/// What the code itself needs is checked by the lint `incompatible_msrv`, which knows `rust-version`.
+#[test]
+fn no_dependency_needs_a_newer_compiler_than_the_workspace_says() {
+    let manifest: toml::Table = read("Cargo.toml").parse().expect("the manifest is TOML");
+    let stated = manifest["workspace"]["package"]["rust-version"].as_str().unwrap_or_default();
+    for package in dependencies() {
+        let needed = package.rust_version.unwrap_or_default();
+        assert!(
+            number(&needed) <= number(stated),
+            "{} {} needs Rust {needed}, but rust-version is {stated}",
+            package.name,
+            package.version,
+        );
+    }
+}
+
+/// `1.89` and `1.89.0` are equal.
+fn number(version: &str) -> [u32; 3] {
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    [(); 3].map(|()| parts.next().unwrap_or(0))
+}
+
+fn deny() -> Deny {
+    toml::from_str(&read("deny.toml")).expect("deny.toml has the parts that are checked here")
+}
+
+/// Whatever is compiled for this platform, with all features.
+fn dependencies() -> Vec<Package> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(root()).args([
+        "metadata",
+        "--format-version=1",
+        "--all-features",
+        "--locked",
+    ]);
+    cargo.args(["--filter-platform", &host()]);
+    let output = cargo.output().expect("cargo runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo metadata failed: {errors}");
+    let metadata: Metadata = serde_json::from_slice(&output.stdout).expect("the metadata is JSON");
+    let dependencies: Vec<Package> =
+        metadata.packages.into_iter().filter(|package| package.source.is_some()).collect();
+    assert!(dependencies.len() > 50, "only {} dependencies", dependencies.len());
+    dependencies
+}
+
+fn host() -> String {
+    let output = Command::new("rustc").arg("-vV").output().expect("rustc runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.expect("rustc says which platform it is for").to_owned()
+}
