@@ -1,4 +1,4 @@
-//! The dead letter, as an operator handles it.
+//! Admin routes for the dead letter: list and purge.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -46,6 +46,6 @@ pub(in crate::http) async fn purge(State(app): Shared, body: Json) -> ApiResult 
         .map(|text| Millis::parse_rfc3339(&text))
         .transpose()
         .map_err(|e| Rejection::field("older_than", e.to_string()))?;
-    let outcome = bulk::act(&app, Action::Delete, &filter, older_than).await?;
+    let outcome = bulk::apply(&app, Action::Delete, &filter, older_than).await?;
     Ok(reply::ok(&json!({"purged_count": outcome.succeeded, "failed": outcome.failed})))
 }

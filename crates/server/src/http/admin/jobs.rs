@@ -1,4 +1,4 @@
-//! Single jobs, as an operator sees them.
+//! Admin routes for jobs: list, show, retry.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -33,7 +33,7 @@ pub(in crate::http) async fn retry(State(app): Shared, name: PathName) -> ApiRes
     jobs::changed_job(&app, &changed, "re_enqueued_at").await
 }
 
-/// All times of a job in one place, the missing ones as null.
+/// All times of a job; those that it does not have are null.
 fn times(record: &Record) -> Value {
     let text = |at: Option<rota_model::Millis>| at.map(|at| at.to_string());
     let (enqueued, started, due, ended) = match &record.place {
@@ -46,7 +46,7 @@ fn times(record: &Record) -> Value {
             (done.enqueued, done.started, None, Some((done.ending.state(), done.at)))
         }
     };
-    let ended_as = |state| ended.filter(|(was, _)| *was == state).map(|(_, at)| at);
+    let ended_as = |state| ended.filter(|(ended_in, _)| *ended_in == state).map(|(_, at)| at);
     json!({
         "created_at": record.body.created.to_string(),
         "enqueued_at": enqueued.to_string(),
@@ -58,7 +58,7 @@ fn times(record: &Record) -> Value {
     })
 }
 
-/// The job with all its times under `metadata`, beside what stands there already.
+/// The job's JSON with its times added to `metadata`.
 fn with_times(job: &[u8], record: &Record) -> Vec<u8> {
     let text = String::from_utf8_lossy(job);
     let members = rota_model::json::members(&text, "the job").unwrap_or_default();
@@ -66,7 +66,7 @@ fn with_times(job: &[u8], record: &Record) -> Vec<u8> {
     let mut out = vec![b'{'];
     for (key, value) in &members {
         match (&**key, serde_json::from_str(value.get())) {
-            ("metadata", Ok(own @ Value::Object(_))) => queues::merge(&mut metadata, &own),
+            ("metadata", Ok(stored @ Value::Object(_))) => queues::merge(&mut metadata, &stored),
             _ => {
                 rota_model::json::write_str(&mut out, key);
                 out.push(b':');

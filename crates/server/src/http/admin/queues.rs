@@ -1,4 +1,4 @@
-//! Queues, as an operator sees and handles them.
+//! Admin routes for queues: list, show, pause, resume, purge.
 
 use axum::extract::State;
 use rota_engine::{Interval, QueueView};
@@ -29,8 +29,8 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
     let mut value = item(&app, &view).await?;
-    value["configuration"] = queue_config::shown(&app, &view.name, &view.settings).await?;
-    value["oldest_available_at"] = oldest(&app, &view).await?;
+    value["configuration"] = queue_config::config_json(&app, &view.name, &view.settings).await?;
+    value["oldest_available_at"] = oldest_available_at(&app, &view).await?;
     Ok(reply::ok(&value))
 }
 
@@ -78,7 +78,7 @@ pub(in crate::http) async fn purge(State(app): Shared, name: PathName, body: Jso
         ),
         None => None,
     };
-    let outcome = bulk::act(&app, Action::Delete, &filter, older_than).await?;
+    let outcome = bulk::apply(&app, Action::Delete, &filter, older_than).await?;
     Ok(reply::ok(&json!({
         "purged_count": outcome.succeeded,
         "states": states,
@@ -90,7 +90,7 @@ pub(in crate::http) async fn purge(State(app): Shared, name: PathName, body: Jso
 async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
     let hour = own_hour(app, view).await?;
     let per_minute = |count: fn(&Interval) -> u64| hour.as_ref().map(|h| count(h) as f64 / 60.0);
-    let latency = |part: f64| hour.as_ref().map(|hour| hour.run_ms.quantile(part));
+    let latency = |quantile: f64| hour.as_ref().map(|hour| hour.run_ms.quantile(quantile));
     Ok(json!({
         "name": view.name.local(),
         "tenant_id": view.name.namespace(),
@@ -112,7 +112,7 @@ async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
     }))
 }
 
-async fn oldest(app: &App, view: &QueueView) -> Result<Value, ApiError> {
+async fn oldest_available_at(app: &App, view: &QueueView) -> Result<Value, ApiError> {
     let Some(seq) = view.oldest else { return Ok(Value::Null) };
     let mut records = app.handle.records(vec![seq]).await?;
     let enqueued = records.pop().flatten().and_then(|record| match record.place {

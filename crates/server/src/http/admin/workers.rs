@@ -1,4 +1,4 @@
-//! Workers, as an operator sees and handles them.
+//! Admin routes for workers: list, show, quiet, terminate, resume, delete.
 
 use axum::extract::State;
 use rota_engine::{Command, Engine, Refusal, Reply, WorkerView};
@@ -15,7 +15,7 @@ use crate::runtime::Answer;
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let mut by_name = ByName::pages(&params, &[])?;
     let tenant = caller();
-    // A tenant knows its workers by the names that they gave themselves.
+    // A tenant's cursors are worker ids without the tenant's prefix.
     if tenant.is_some()
         && let Ok(id) = WorkerId::parse(&by_name.after)
     {
@@ -87,8 +87,8 @@ async fn command(app: &App, name: &PathName, command: Command<JobId>) -> Result<
     }
 }
 
-/// A worker that the caller can see, and the jobs that it holds: an operator may have given it jobs of
-/// others, and a tenant is told of its own.
+/// A worker that the caller may see, and its active jobs. A tenant gets its own jobs only, even if the
+/// worker has jobs of other tenants.
 async fn find(app: &App, name: &PathName) -> Result<(WorkerView, Vec<Seq>), ApiError> {
     let (id, tenant) = (app.worker(name.worker()?), caller());
     let look = app.handle.look(move |engine| {
@@ -100,7 +100,7 @@ async fn find(app: &App, name: &PathName) -> Result<(WorkerView, Vec<Seq>), ApiE
     look.await?.ok_or_else(|| ApiError::not_found("worker", name.as_str()))
 }
 
-/// The tenant that the worker was first met for.
+/// The tenant that the worker belongs to: the caller of its first request.
 fn owner(view: &WorkerView) -> Option<&str> {
     view.about.tenant.as_deref().or(view.about.worker.namespace())
 }
