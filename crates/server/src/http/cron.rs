@@ -11,9 +11,9 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::body::{Json, member};
-use super::by_name::ByName;
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
+use super::name_pages::NameWindow;
 use super::params::{Params, PathName};
 use super::{App, Shared, reply};
 use crate::runtime::Answer;
@@ -55,14 +55,14 @@ pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let more = ["enabled", "tenant", "tenant_id"];
-    let mut by_name = ByName::offsets(&params, &more, 1000, 1000)?;
+    let mut window = NameWindow::offsets(&params, &more, 1000, 1000)?;
     let enabled = params.flag("enabled")?;
     let tenant = tenant_of(&params)?;
     // A tenant's cursors are names without the tenant's prefix.
     if let Some(tenant) = &tenant
-        && let Ok(name) = CronName::parse(&by_name.after)
+        && let Ok(name) = CronName::parse(&window.after)
     {
-        by_name.after = name.of_tenant(tenant).to_string();
+        window.after = name.of_tenant(tenant).to_string();
     }
     let has_tenant = tenant.is_some();
     let look = move |engine: &Engine, after: &str, skip, most| {
@@ -74,9 +74,9 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
         true => cron.name.local().to_owned(),
         false => cron.name.to_string(),
     };
-    let found = by_name.find(&app, look, name).await?;
-    let shown: Vec<String> = found.items.iter().map(show_cron).collect();
-    let (count, list, pagination) = (shown.len(), shown.join(","), found.pagination);
+    let page = window.read(&app, look, name).await?;
+    let shown: Vec<String> = page.items.iter().map(show_cron).collect();
+    let (count, list, pagination) = (shown.len(), shown.join(","), page.pagination);
     let body = format!(
         "{{\"crons\":[{list}],\"cron_jobs\":[{list}],\"count\":{count},\"pagination\":{pagination}}}"
     );
@@ -269,8 +269,8 @@ fn show_cron(cron: &CronView) -> String {
         "overlap_policy": cron.overlap.as_str(),
         "enabled": cron.enabled,
         "status": if cron.enabled { "active" } else { "disabled" },
-        "last_run_at": cron.last_run.map(|at| at.to_string()),
-        "next_run_at": cron.next_run.map(|at| at.to_string()),
+        "last_run_at": cron.last_run.map(|time| time.to_string()),
+        "next_run_at": cron.next_run.map(|time| time.to_string()),
         "run_count": cron.run_count,
         "skip_count": cron.skip_count,
         "created_at": cron.created.to_string(),

@@ -11,15 +11,15 @@ use super::bulk::{self, Action};
 use crate::http::body::Json;
 use crate::http::error::ApiResult;
 use crate::http::filter::Filter;
-use crate::http::page::{self, Window};
+use crate::http::job_pages::{self, Window};
 use crate::http::params::Params;
-use crate::http::{Shared, dead_letter, reply};
+use crate::http::{Shared, job_json, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let filter = Filter::dead_letter(&params)?;
     let window = Window::from_params(&params, "per_page", 20, 100)?;
-    let found = page::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, dead_letter::listing("items", &found.records, &found.pagination)))
+    let page = job_pages::find(&app, &filter, &window).await?;
+    Ok(reply::raw(StatusCode::OK, job_json::page_json("items", &page.records, &page.pagination)))
 }
 
 #[derive(Deserialize)]

@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
-use crate::http::page::{self, Window};
+use crate::http::job_pages::{self, Window};
 use crate::http::params::{Params, PathName};
-use crate::http::{Shared, dead_letter, job_json, jobs, queues, reply};
+use crate::http::{Shared, job_json, jobs, queues, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let filter = Filter::from_params(&params, Selection::ALL)?;
     let window = Window::from_params(&params, "per_page", 20, 100)?;
-    let found = page::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, dead_letter::listing("items", &found.records, &found.pagination)))
+    let page = job_pages::find(&app, &filter, &window).await?;
+    Ok(reply::raw(StatusCode::OK, job_json::page_json("items", &page.records, &page.pagination)))
 }
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
@@ -35,7 +35,7 @@ pub(in crate::http) async fn retry(State(app): Shared, name: PathName) -> ApiRes
 
 /// All times of a job; those that it does not have are null.
 fn times(record: &Record) -> Value {
-    let text = |at: Option<rota_model::Millis>| at.map(|at| at.to_string());
+    let text = |time: Option<rota_model::Millis>| time.map(|time| time.to_string());
     let (enqueued, started, due, ended) = match &record.place {
         Place::Live(live) => {
             // An active job's timer is the end of its reservation.

@@ -8,9 +8,9 @@ use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration, 
 use serde_json::{Map, Value, json};
 
 use crate::http::body::{Json, member};
-use crate::http::by_name::ByName;
 use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
+use crate::http::name_pages::NameWindow;
 use crate::http::params::{Params, PathName};
 use crate::http::{App, Shared, reply};
 use crate::runtime::Answer;
@@ -20,9 +20,9 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
         (engine.pools_after(after, skip, most), engine.pool_count())
     };
     let name = |view: &PoolView| view.name.to_string();
-    let found = ByName::pages(&params, &[])?.find(&app, look, name).await?;
-    let items: Vec<Value> = found.items.iter().map(|view| item(&app, view)).collect();
-    Ok(reply::ok(&json!({"items": items, "pools": items, "pagination": found.pagination})))
+    let page = NameWindow::pages(&params, &[])?.read(&app, look, name).await?;
+    let items: Vec<Value> = page.items.iter().map(|view| item(&app, view)).collect();
+    Ok(reply::ok(&json!({"items": items, "pools": items, "pagination": page.pagination})))
 }
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {

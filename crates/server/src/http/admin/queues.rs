@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 use super::bulk::{self, Action};
 use super::queue_config;
 use crate::http::body::Json;
-use crate::http::by_name::ByName;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::{Filter, parse_state};
+use crate::http::name_pages::NameWindow;
 use crate::http::params::{Params, PathName};
 use crate::http::queues::{self, counts, find, own_hour, set_paused, status};
 use crate::http::{App, Shared, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let found = queues::page(&app, &ByName::pages(&params, &[])?).await?;
+    let page = queues::page(&app, &NameWindow::pages(&params, &[])?).await?;
     let mut items = Vec::new();
-    for view in &found.items {
+    for view in &page.items {
         items.push(item(&app, view).await?);
     }
-    Ok(reply::ok(&json!({"items": items, "queues": items, "pagination": found.pagination})))
+    Ok(reply::ok(&json!({"items": items, "queues": items, "pagination": page.pagination})))
 }
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
@@ -36,19 +36,19 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
 
 pub(in crate::http) async fn pause(State(app): Shared, name: PathName) -> ApiResult {
     let view = set_paused(&app, &name, true).await?;
-    let at = view.paused.map(|at| at.to_string());
+    let paused_at = view.paused.map(|time| time.to_string());
     Ok(reply::ok(&json!({
         "name": view.name.local(), "state": status(&view), "status": status(&view), "paused": true,
-        "paused_at": at,
+        "paused_at": paused_at,
     })))
 }
 
 pub(in crate::http) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
     let view = set_paused(&app, &name, false).await?;
-    let at = app.handle.clock().now().wall.to_string();
+    let resumed_at = app.handle.clock().now().wall.to_string();
     Ok(reply::ok(&json!({
         "name": view.name.local(), "state": status(&view), "status": status(&view), "paused": false,
-        "resumed_at": at,
+        "resumed_at": resumed_at,
     })))
 }
 
@@ -107,7 +107,7 @@ async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
             "p99": latency(0.99),
         },
         "paused": view.paused.is_some(),
-        "paused_at": view.paused.map(|at| at.to_string()),
+        "paused_at": view.paused.map(|time| time.to_string()),
         "created_at": view.created.to_string(),
     }))
 }

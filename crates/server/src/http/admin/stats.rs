@@ -9,7 +9,7 @@ use rota_store::Period;
 use serde_json::{Value, json};
 
 use crate::http::caller::caller;
-use crate::http::error::{ApiError, ApiResult};
+use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::params::Params;
 use crate::http::queues::{last_hour, visible};
 use crate::http::{App, Shared, reply};
@@ -94,7 +94,12 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
         "5m" => (300_000, Period::Minute),
         "1h" => (3_600_000, Period::Hour),
         "1d" => (86_400_000, Period::Hour),
-        _ => return Err(ApiError::invalid_request("'period' must be 1m, 5m, 1h or 1d.")),
+        other => {
+            return Err(ApiError::invalid_request(format!(
+                "'period' is '{}'; it must be 1m, 5m, 1h or 1d.",
+                excerpt(other)
+            )));
+        }
     };
     let now = app.handle.clock().now().wall;
     let until = params.time("until")?.unwrap_or(now);
@@ -111,7 +116,8 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
     for queue in queues_of(&app, params.get("queue")).await? {
         add_history(&app, &mut points, queue, Range { first, until, step_ms, stored }).await?;
     }
-    let data: Vec<Value> = points.into_iter().map(|(at, interval)| point(at, &interval)).collect();
+    let data: Vec<Value> =
+        points.into_iter().map(|(start, interval)| point(start, &interval)).collect();
     Ok(reply::ok(&json!({"period": period, "data": data})))
 }
 
@@ -135,8 +141,8 @@ async fn add_history(
     let this_interval = now.0 - now.0.rem_euclid(stored.ms());
     // The current minute may have been written when the server last stopped; the engine has all of it.
     for row in rows.iter().filter(|row| row.at.0 < this_interval || stored == Period::Hour) {
-        let at = row.at.0 - row.at.0.rem_euclid(step_ms);
-        points.entry(at).or_default().merge(&interval(&row.data));
+        let start = row.at.0 - row.at.0.rem_euclid(step_ms);
+        points.entry(start).or_default().merge(&interval(&row.data));
     }
     if until.0 >= this_interval && stored == Period::Minute {
         let current = app.handle.look(move |engine| match &*queue {
@@ -144,16 +150,16 @@ async fn add_history(
             name => engine.queue(name).map(|view| view.minute),
         });
         if let Some(current) = current.await?.filter(|current| !current.is_empty()) {
-            let at = this_interval - this_interval.rem_euclid(step_ms);
-            points.entry(at).or_default().merge(&current);
+            let start = this_interval - this_interval.rem_euclid(step_ms);
+            points.entry(start).or_default().merge(&current);
         }
     }
     Ok(())
 }
 
-fn point(at: i64, interval: &Interval) -> Value {
+fn point(start: i64, interval: &Interval) -> Value {
     json!({
-        "timestamp": Millis(at).to_string(),
+        "timestamp": Millis(start).to_string(),
         "processed": interval.processed(),
         "failed": interval.failed,
         "enqueued": interval.enqueued,

@@ -59,7 +59,7 @@ fn show(maintenance: &Maintenance) -> Value {
     json!({
         "maintenance": maintenance.enabled(),
         "reason": maintenance.reason,
-        "enabled_at": maintenance.since.map(|at| at.to_string()),
-        "estimated_end": maintenance.expected_end.map(|at| at.to_string()),
+        "enabled_at": maintenance.since.map(|time| time.to_string()),
+        "estimated_end": maintenance.expected_end.map(|time| time.to_string()),
     })
 }

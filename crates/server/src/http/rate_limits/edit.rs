@@ -52,7 +52,7 @@ impl LimitEdit {
             Some(Value::Null) => Some(Millis::ZERO),
             Some(value) => Some(time(value, "paused_until")?),
         };
-        if paused_until.is_some_and(|at| at != Millis::ZERO && at <= now) {
+        if paused_until.is_some_and(|until| until != Millis::ZERO && until <= now) {
             let text = "'paused_until' must be in the future.";
             return Err(
                 ApiError::validation("paused_until", text).hint("Send null to end a pause.")
@@ -122,8 +122,8 @@ fn numbers_edit(members: &Map<String, Value>) -> Result<NumbersEdit, ApiError> {
 }
 
 fn expiry(members: &Map<String, Value>, now: Millis) -> Result<Option<Millis>, ApiError> {
-    let given = |name: &str| members.get(name).filter(|value| !value.is_null());
-    let (field, at) = match (given("expires_at"), given("expires_in")) {
+    let member = |name: &str| members.get(name).filter(|value| !value.is_null());
+    let (field, expires) = match (member("expires_at"), member("expires_in")) {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => {
             return Err(ApiError::invalid_request(
@@ -139,10 +139,10 @@ fn expiry(members: &Map<String, Value>, now: Millis) -> Result<Option<Millis>, A
             ("expires_in", Millis(now.0.saturating_add(ms).min(Millis::MAX.0)))
         }
     };
-    if at <= now {
+    if expires <= now {
         return Err(ApiError::validation(field, format!("'{field}' must be in the future.")));
     }
-    Ok(Some(at))
+    Ok(Some(expires))
 }
 
 fn time(value: &Value, field: &'static str) -> Result<Millis, ApiError> {

@@ -9,7 +9,7 @@ pub(super) fn partition(view: &LimitView) -> Value {
     let numbers = view.numbers;
     let tenant = view.tenant.as_deref().or(view.key.namespace());
     let scope = if tenant.is_some() { Scope::Tenant } else { Scope::Global };
-    let time = |at: rota_model::Millis| at.to_string();
+    let time = |time: rota_model::Millis| time.to_string();
     let mut value = json!({
         "key": view.key.local(),
         "scope": scope.as_str(),

@@ -23,8 +23,8 @@ const MAX_LOOKS: usize = 20;
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     params.only(&["page", "per_page", "cursor", "prefix"])?;
     let per_page = params.number("per_page", 1, 100, 20)? as usize;
-    let page = params.number("page", 1, 1_000_000, 1)? as usize;
-    let skip = (page - 1) * per_page;
+    let page_number = params.number("page", 1, 1_000_000, 1)? as usize;
+    let skip = (page_number - 1) * per_page;
     if skip > MAX_SKIP {
         let text = format!("Pages by number end after {MAX_SKIP} entries.");
         return Err(ApiError::validation("page", text)
@@ -37,21 +37,21 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
         })
     });
     let prefix = params.get("prefix").unwrap_or_default().to_owned();
-    let found = find(&app, after.transpose()?, prefix, skip, per_page).await?;
+    let page = find_page(&app, after.transpose()?, prefix, skip, per_page).await?;
     let mut pagination =
-        json!({"page": page, "per_page": per_page, "has_more": found.next.is_some()});
-    match found.total {
+        json!({"page": page_number, "per_page": per_page, "has_more": page.next.is_some()});
+    match page.total {
         Some(total) => pagination["total"] = json!(total),
         None => pagination["total_known"] = json!(false),
     }
-    if let Some(next) = found.next {
+    if let Some(next) = page.next {
         pagination["next_cursor"] = json!(next.cursor());
     }
-    let items: Vec<_> = found.items.iter().map(partition).collect();
+    let items: Vec<_> = page.items.iter().map(partition).collect();
     Ok(reply::ok(&json!({"items": items, "pagination": pagination})))
 }
 
-struct Found {
+struct LimitPage {
     items: Vec<LimitView>,
     /// The limit after which the next page starts, if there is one.
     next: Option<LimitName>,
@@ -60,13 +60,13 @@ struct Found {
 }
 
 /// Reads one page of the limits that the caller may see.
-async fn find(
+async fn find_page(
     app: &App,
     after: Option<LimitName>,
     prefix: String,
     mut skip: usize,
     per_page: usize,
-) -> Result<Found, ApiError> {
+) -> Result<LimitPage, ApiError> {
     let caller = caller();
     let from_start = after.is_none();
     let sees_all = caller.is_none() && prefix.is_empty();
@@ -100,7 +100,11 @@ async fn find(
         stopped_at = items.last().map(|(name, _)| name.clone());
     }
     let total = if sees_all { Some(limit_count) } else { visited_all.then_some(found) };
-    Ok(Found { items: items.into_iter().map(|(_, view)| view).collect(), next: stopped_at, total })
+    Ok(LimitPage {
+        items: items.into_iter().map(|(_, view)| view).collect(),
+        next: stopped_at,
+        total,
+    })
 }
 
 /// A tenant sees its own limits, and those that an operator has declared for all tenants.

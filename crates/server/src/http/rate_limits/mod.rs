@@ -170,17 +170,17 @@ async fn partitions_of(app: &App, key: &LimitKey) -> Result<Vec<Value>, ApiError
 
 /// The tenant whose partition is meant: the caller, or the one that an operator names.
 fn tenant(params: &Params, name: &PathName) -> Result<Option<TenantId>, ApiError> {
-    let given = params.get("tenant").map(|text| {
+    let named = params.get("tenant").map(|text| {
         TenantId::parse(text).map_err(|e| {
             ApiError::invalid_request(format!("'tenant' {e}.")).detail("field", "tenant")
         })
     });
-    let given = given.transpose()?;
-    match (caller(), given) {
-        (Some(caller), Some(given)) if caller != given => {
+    let named = named.transpose()?;
+    match (caller(), named) {
+        (Some(caller), Some(named)) if caller != named => {
             Err(ApiError::not_found("rate limit", name.as_str()))
         }
-        (caller, given) => Ok(caller.or(given)),
+        (caller, named) => Ok(caller.or(named)),
     }
 }
 

@@ -78,9 +78,10 @@ fn preference(
     weights: Option<Value>,
     named: &[QueueName],
 ) -> Result<Option<Preference>, ApiError> {
-    let given = |value: Option<Value>| value.filter(|value| !value.is_null());
-    let strategy = given(strategy).map(|value| parse_strategy(&value, "strategy")).transpose()?;
-    let weights = given(weights).map(|value| parse_weights(&value)).transpose()?;
+    let not_null = |value: Option<Value>| value.filter(|value| !value.is_null());
+    let strategy =
+        not_null(strategy).map(|value| parse_strategy(&value, "strategy")).transpose()?;
+    let weights = not_null(weights).map(|value| parse_weights(&value)).transpose()?;
     if let Some(weights) = &weights {
         check_weighted(strategy, weights)?;
         if !named.is_empty() {

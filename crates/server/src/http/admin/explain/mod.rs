@@ -32,7 +32,7 @@ fn show(id: &str, why: &Explained) -> Value {
         "runnable": is_runnable(why),
         "summary": messages::summary(id, why),
         "reasons": reasons,
-        "earliest_start": why.earliest.map(|at| at.to_string()),
+        "earliest_start": why.earliest.map(|time| time.to_string()),
         "position": why.line.map(|line| json!({
             "in_lane": line.in_lane + 1,
             "of_tenant": line.of_tenant + 1,
@@ -67,7 +67,7 @@ fn is_runnable(why: &Explained) -> bool {
 fn show_reason(id: &str, why: &Explained, reason: &Reason) -> Value {
     let mut shown = match reason {
         Reason::Scheduled { due } | Reason::RetryDelay { due } => {
-            json!({"until": due.map(|at| at.to_string())})
+            json!({"until": due.map(|time| time.to_string())})
         }
         Reason::QueuePaused { since } | Reason::TenantPaused { since } => {
             json!({"since": since.to_string()})
@@ -97,7 +97,7 @@ fn show_limit(reason: &Reason) -> Option<Value> {
         "strategy": strategy.as_str(),
         "limit": limit,
         "current": current,
-        "opens_at": opens.map(|at| at.to_string()),
+        "opens_at": opens.map(|time| time.to_string()),
         "overtaken": overtaken,
     }))
 }

@@ -34,7 +34,7 @@ pub(super) fn details(view: &TenantView, totals: &Totals, shards: &[ShardView]) 
         "file": view.file.as_ref().map(config),
         // A tenant that is configured and has had no jobs has no creation time.
         "created_at": (view.created.0 > 0).then(|| view.created.to_string()),
-        "updated_at": view.updated.map(|at: Millis| at.to_string()),
+        "updated_at": view.updated.map(|time: Millis| time.to_string()),
         "reason": view.reason,
     });
     merge(&mut shown, &more);

@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 
 use super::fairness;
 use crate::http::caller::caller;
-use crate::http::error::{ApiError, ApiResult};
+use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::filter::Filter;
-use crate::http::page::{self, Window};
+use crate::http::job_pages::{self, Window};
 use crate::http::params::{Params, PathName};
-use crate::http::{App, Shared, dead_letter, engine_slices, reply};
+use crate::http::{App, Shared, engine_slices, job_json, reply};
 
 const MAX_PER_PAGE: u64 = 100;
 /// Shards per slice.
@@ -38,9 +38,12 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
         Some("depth") => Some(Most::Waiting),
         Some("active") => Some(Most::Active),
         Some("enqueued") => Some(Most::Enqueued),
-        Some(_) => {
-            return Err(ApiError::invalid_request("'sort' must be id, depth, active or enqueued.")
-                .detail("field", "sort"));
+        Some(other) => {
+            let text = format!(
+                "'sort' is '{}'; it must be id, depth, active or enqueued.",
+                excerpt(other)
+            );
+            return Err(ApiError::invalid_request(text).detail("field", "sort"));
         }
     };
     let after = params.cursor()?.map(str::to_owned);
@@ -92,8 +95,8 @@ pub(in crate::http) async fn jobs(State(app): Shared, name: PathName, params: Pa
     let tenant = find(&app, &name).await?.view.id;
     let filter = Filter::from_params(&params, Selection::ALL)?.of_tenant(tenant);
     let window = Window::from_params(&params, "per_page", 20, 100)?;
-    let found = page::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, dead_letter::listing("items", &found.records, &found.pagination)))
+    let page = job_pages::find(&app, &filter, &window).await?;
+    Ok(reply::raw(StatusCode::OK, job_json::page_json("items", &page.records, &page.pagination)))
 }
 
 /// The changes to a tenant's configuration, newest first.

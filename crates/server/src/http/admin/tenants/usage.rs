@@ -8,7 +8,7 @@ use rota_model::{Millis, TenantId};
 use serde_json::{Value, json};
 
 use super::{id_of, unknown};
-use crate::http::error::{ApiError, ApiResult};
+use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::params::{Params, PathName};
 use crate::http::{App, Shared, reply};
 
@@ -60,10 +60,9 @@ impl Range {
         let per = match params.get("per") {
             None | Some("hour") => UsagePer::Hour,
             Some("day") => UsagePer::Day,
-            Some(_) => {
-                return Err(
-                    ApiError::invalid_request("'per' must be hour or day.").detail("field", "per")
-                );
+            Some(other) => {
+                let text = format!("'per' is '{}'; it must be hour or day.", excerpt(other));
+                return Err(ApiError::invalid_request(text).detail("field", "per"));
             }
         };
         let now = app.handle.clock().now().wall;
