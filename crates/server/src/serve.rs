@@ -11,12 +11,14 @@ use crate::http::{self, App, Listener};
 use crate::runtime::{Handle, Options, Runtime, StartError};
 use rota_settings::{Isolation, Settings};
 
+/// A server that has opened its data and its port.
 pub struct Server {
     listener: Listener,
     runtime: Runtime,
     settings: Settings,
 }
 
+/// Why the server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error(transparent)]

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::App;
-use super::error::ApiError;
+use super::error::{ApiError, excerpt};
 use super::listen::wait_for_rest;
 use rota_settings::Settings;
 
@@ -157,9 +157,11 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), ApiError> {
     if supported.iter().any(|name| essence.eq_ignore_ascii_case(name)) {
         return Ok(());
     }
-    let shown: String = text.chars().take(100).collect();
-    Err(ApiError::invalid_request(format!("The content type '{shown}' is not supported."))
-        .hint("Send Content-Type: application/openjobspec+json or application/json."))
+    Err(ApiError::invalid_request(format!(
+        "The content type '{}' is not supported.",
+        excerpt(text)
+    ))
+    .hint("Send Content-Type: application/openjobspec+json or application/json."))
 }
 
 fn too_long(limit: usize) -> ApiError {
@@ -179,6 +181,6 @@ fn timed_out() -> ApiError {
 
 /// The member of this name; `None` if it is absent or null.
 pub(super) fn member<'a>(members: &Members<'a>, name: &str) -> Option<&'a RawValue> {
-    let found = members.iter().find(|(key, _)| key == name)?;
-    (found.1.get() != "null").then_some(found.1)
+    let (_, value) = members.iter().find(|(key, _)| key == name)?;
+    (value.get() != "null").then_some(*value)
 }

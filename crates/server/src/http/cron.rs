@@ -13,9 +13,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::body::{Json, member};
-use super::by_name::ByName;
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
+use super::name_pages::NameWindow;
 use super::params::{Params, PathName};
 use super::{App, Shared, reply};
 use crate::runtime::Answer;
@@ -60,14 +60,14 @@ pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let more = ["enabled", "tenant", "tenant_id"];
-    let mut by_name = ByName::offsets(&params, &more, 1000, 1000)?;
+    let mut window = NameWindow::offsets(&params, &more, 1000, 1000)?;
     let enabled = params.flag("enabled")?;
     let tenant = tenant_of(&params)?;
     // A tenant's cursors are names without the tenant's prefix.
     if let Some(tenant) = &tenant
-        && let Ok(name) = CronName::parse(&by_name.after)
+        && let Ok(name) = CronName::parse(&window.after)
     {
-        by_name.after = name.of_tenant(tenant).to_string();
+        window.after = name.of_tenant(tenant).to_string();
     }
     let has_tenant = tenant.is_some();
     let look = move |engine: &Engine, after: &str, skip, most| {
@@ -79,10 +79,10 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
         true => cron.name.local().to_owned(),
         false => cron.name.to_string(),
     };
-    let found = by_name.find(&app, look, name).await?;
-    let crons: Vec<Shown<'_>> = found.items.iter().map(Shown::new).collect();
+    let page = window.read(&app, look, name).await?;
+    let crons: Vec<Shown<'_>> = page.items.iter().map(Shown::new).collect();
     let count = crons.len();
-    Ok(reply::ok(&List { cron_jobs: &crons, crons: &crons, count, pagination: found.pagination }))
+    Ok(reply::ok(&List { cron_jobs: &crons, crons: &crons, count, pagination: page.pagination }))
 }
 
 pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
@@ -253,7 +253,7 @@ struct List<'a> {
     pagination: Value,
 }
 
-/// The specification has two names for a schedule in an answer.
+/// The answer with one schedule, under both names that the specification's documents use.
 #[derive(Serialize)]
 struct Wrapped<'a> {
     cron: Shown<'a>,
@@ -297,9 +297,9 @@ impl<'a> Shown<'a> {
             cron: &cron.expression,
             enabled: cron.enabled,
             expression: &cron.expression,
-            last_run_at: cron.last_run.map(|at| at.to_string()),
+            last_run_at: cron.last_run.map(|time| time.to_string()),
             name: cron.name.local(),
-            next_run_at: cron.next_run.map(|at| at.to_string()),
+            next_run_at: cron.next_run.map(|time| time.to_string()),
             overlap_policy: cron.overlap.as_str(),
             run_count: cron.run_count,
             skip_count: cron.skip_count,

@@ -8,19 +8,19 @@ use rota_engine::{Changed, Command};
 use rota_model::row::JobRow;
 use rota_model::{Ending, JobId};
 use rota_store::Record;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::error::{ApiError, ApiResult};
 use super::filter::Filter;
-use super::page::{self, Window};
+use super::job_pages::{self, Window};
 use super::params::{Params, PathName};
 use super::{App, Shared, job_json, jobs, queues, reply};
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let filter = Filter::dead_letter(&params)?;
     let window = Window::from_params(&params, "limit", 50, 200)?;
-    let found = page::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, listing("jobs", &found.records, &found.pagination)))
+    let page = job_pages::find(&app, &filter, &window).await?;
+    Ok(reply::raw(StatusCode::OK, job_json::page_json("jobs", &page.records, &page.pagination)))
 }
 
 pub(super) async fn stats(State(app): Shared, params: Params) -> ApiResult {
@@ -68,18 +68,4 @@ async fn find(app: &App, name: &PathName) -> Result<Record, ApiError> {
     let record = app.record(name.job().map_err(|_| missing())?).await?;
     let is_dead_letter = |record: &Record| matches!(&record.row, JobRow::Done(done) if done.ending == Ending::DeadLetter);
     record.filter(is_dead_letter).ok_or_else(missing)
-}
-
-/// The JSON of a page of jobs, as the member `key`.
-pub(super) fn listing(key: &str, records: &[Record], pagination: &Value) -> Vec<u8> {
-    let mut out = Vec::with_capacity(64 + records.len() * 512);
-    out.extend_from_slice(format!("{{\"{key}\":[").as_bytes());
-    for (i, record) in records.iter().enumerate() {
-        if i > 0 {
-            out.push(b',');
-        }
-        job_json::write_record(&mut out, record);
-    }
-    out.extend_from_slice(format!("],\"pagination\":{pagination}}}").as_bytes());
-    out
 }

@@ -269,6 +269,11 @@ fn shortened(text: String, most: usize) -> String {
     text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect()
 }
 
+/// A value from a request for an error message, cut to 100 characters.
+pub(super) fn excerpt(value: &str) -> String {
+    value.chars().take(100).collect()
+}
+
 /// A hint on why a thing may not exist.
 fn not_found_hint(what: &str) -> &'static str {
     match what {

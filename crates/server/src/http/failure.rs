@@ -96,10 +96,10 @@ fn backtrace(raw: &RawValue) -> Vec<u8> {
     let Ok(frames) = serde_json::from_str::<Vec<String>>(raw.get()) else {
         return raw.get().as_bytes().to_vec();
     };
-    let mut left = MAX_BACKTRACE_BYTES;
+    let mut bytes_left = MAX_BACKTRACE_BYTES;
     let fits = |frame: &String| {
-        let fits = frame.len() <= left;
-        left = left.saturating_sub(frame.len());
+        let fits = frame.len() <= bytes_left;
+        bytes_left = bytes_left.saturating_sub(frame.len());
         fits
     };
     let kept: Vec<String> = frames.into_iter().take(MAX_FRAMES).take_while(fits).collect();

@@ -6,7 +6,7 @@ use rota_store::{ListQuery, Order, Selection};
 
 use super::App;
 use super::caller::caller;
-use super::error::ApiError;
+use super::error::{ApiError, excerpt};
 use super::params::Params;
 
 /// The most rows that one request may read. A page that reaches this bound is short and has a cursor.
@@ -264,7 +264,7 @@ impl Counted {
 pub(super) fn parse_state(text: &str) -> Result<State, ApiError> {
     State::parse(text).ok_or_else(|| {
         let states = State::ALL.map(State::as_str).join(", ");
-        ApiError::invalid_request(format!("'{text}' is not a state."))
+        ApiError::invalid_request(format!("'{}' is not a state.", excerpt(text)))
             .hint(format!("Use one of: {states}."))
     })
 }

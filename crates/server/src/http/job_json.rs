@@ -9,6 +9,7 @@ use rota_model::envelope;
 use rota_model::row::JobRow;
 use rota_model::{Done, Ending, JobId, Live, Millis, State};
 use rota_store::{Body, Record};
+use serde_json::Value;
 
 use crate::runtime::Delivery;
 
@@ -139,6 +140,20 @@ pub(super) fn write_record(out: &mut Vec<u8>, record: &Record) {
         JobRow::Done(done) => write_done(&mut members, done, record),
     }
     out.push(b'}');
+}
+
+/// The JSON of a page of jobs, as the member `key`.
+pub(super) fn page_json(key: &str, records: &[Record], pagination: &Value) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + records.len() * 512);
+    out.extend_from_slice(format!("{{\"{key}\":[").as_bytes());
+    for (i, record) in records.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        write_record(&mut out, record);
+    }
+    out.extend_from_slice(format!("],\"pagination\":{pagination}}}").as_bytes());
+    out
 }
 
 fn write_live(members: &mut Members<'_>, live: &Live, record: &Record) {

@@ -70,6 +70,7 @@ pub(super) async fn wait_for_rest<T>(
 pub(super) struct Cut(Arc<Notify>);
 
 impl Cut {
+    /// The handle for the connection of the current request; `None` outside of a request.
     pub fn of_this_request() -> Option<Self> {
         CUT.try_with(|cut| Self(cut.clone())).ok()
     }
@@ -79,6 +80,7 @@ impl Cut {
     }
 }
 
+/// A bound port.
 pub struct Listener {
     listener: TcpListener,
 }

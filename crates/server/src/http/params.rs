@@ -4,7 +4,7 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use rota_model::{CronName, JobId, Millis, QueueName, TenantId, WorkerId};
 
-use super::error::ApiError;
+use super::error::{ApiError, excerpt};
 
 /// The `{...}` of a path, decoded. No route has more than one.
 pub(super) struct PathName(String);
@@ -97,8 +97,11 @@ impl Params {
             None => Ok(None),
             Some("true") => Ok(Some(true)),
             Some("false") => Ok(Some(false)),
-            Some(_) => Err(ApiError::invalid_request(format!("'{name}' must be true or false."))
-                .detail("field", name)),
+            Some(other) => Err(ApiError::invalid_request(format!(
+                "'{name}' is '{}'; it must be true or false.",
+                excerpt(other)
+            ))
+            .detail("field", name)),
         }
     }
 
@@ -118,7 +121,8 @@ impl Params {
             Err(_) if digits => Ok(most),
             Ok(value) if value >= least => Ok(value.min(most)),
             _ => Err(ApiError::invalid_request(format!(
-                "'{name}' must be a whole number of at least {least}."
+                "'{name}' is '{}'; it must be a whole number of at least {least}.",
+                excerpt(text)
             ))
             .detail("field", name)),
         }

@@ -6,9 +6,9 @@ use rota_model::{JobId, Millis, State as JobState, TenantId};
 use rota_store::Period;
 use serde_json::{Map, Value, json};
 
-use super::by_name::{ByName, Found};
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
+use super::name_pages::{NameWindow, Page};
 use super::params::{Params, PathName};
 use super::{App, Shared, engine_slices, over_limit, reply};
 use crate::runtime::Answer;
@@ -17,9 +17,9 @@ use crate::runtime::Answer;
 const SLICE: usize = 500;
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let found = page(&app, &ByName::offsets(&params, &[], 50, 200)?).await?;
-    let rows: Vec<Value> = found.items.iter().map(summary).collect();
-    Ok(reply::ok(&json!({"queues": rows, "pagination": found.pagination})))
+    let page = page(&app, &NameWindow::offsets(&params, &[], 50, 200)?).await?;
+    let rows: Vec<Value> = page.items.iter().map(summary).collect();
+    Ok(reply::ok(&json!({"queues": rows, "pagination": page.pagination})))
 }
 
 pub(super) async fn stats(State(app): Shared, name: PathName) -> ApiResult {
@@ -57,7 +57,7 @@ pub(super) async fn pause(State(app): Shared, name: PathName) -> ApiResult {
         "name": view.name.local(),
         "status": status(&view),
         "paused": true,
-        "paused_at": view.paused.map(|at| at.to_string()),
+        "paused_at": view.paused.map(|time| time.to_string()),
     })))
 }
 
@@ -84,13 +84,13 @@ pub(super) async fn find(app: &App, name: &PathName) -> Result<QueueView, ApiErr
 }
 
 /// A page of the queues that the caller can see.
-pub(super) async fn page(app: &App, by_name: &ByName) -> Result<Found<QueueView>, ApiError> {
+pub(super) async fn page(app: &App, window: &NameWindow) -> Result<Page<QueueView>, ApiError> {
     let (tenant, is_tenant) = (caller(), caller().is_some());
     let look = move |engine: &Engine, after: &str, skip, most| match tenant {
         Some(tenant) => engine.queues_of_tenant_after(&tenant, after, skip, most),
         None => (engine.queues_after(after, skip, most), engine.queue_count()),
     };
-    by_name.find(app, look, |view| cursor(view, is_tenant)).await
+    window.read(app, look, |view| cursor(view, is_tenant)).await
 }
 
 /// All queues that the caller can see, sorted by name; read in slices.

@@ -116,12 +116,12 @@ fn check_version<B>(request: &Request<B>) -> Result<(), ApiError> {
 
 /// The client's own id, if it is safe to log and to send back; otherwise a new one.
 fn request_id_for<B>(request: &Request<B>) -> HeaderValue {
-    let given = request.headers().get("x-request-id");
+    let header = request.headers().get("x-request-id");
     let is_safe = |id: &&HeaderValue| {
         let bytes = id.as_bytes();
         !bytes.is_empty() && bytes.len() <= MAX_ID_BYTES && bytes.iter().all(u8::is_ascii_graphic)
     };
-    given.filter(is_safe).cloned().unwrap_or_else(new_request_id)
+    header.filter(is_safe).cloned().unwrap_or_else(new_request_id)
 }
 
 fn new_request_id() -> HeaderValue {

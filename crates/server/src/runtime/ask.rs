@@ -20,6 +20,7 @@ impl From<Command<JobId>> for Ask {
     }
 }
 
+/// The engine thread's answer to an [`Ask`].
 #[derive(Debug)]
 pub enum Answer {
     Reply(Reply),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rota_engine::Now;
 use rota_model::Millis;
 
+/// The server's clock. Nothing else in the runtime reads the time for decisions of the engine.
 #[derive(Debug, Clone)]
 pub struct Clock {
     origin: Instant,
@@ -39,6 +40,7 @@ impl Clock {
         Duration::from_millis(mono).saturating_sub(self.uptime())
     }
 
+    /// The time since the server started.
     #[must_use]
     pub fn uptime(&self) -> Duration {
         self.origin.elapsed()

@@ -22,6 +22,7 @@ use super::resolve::Resolver;
 use super::store_loop::{StoreReport, Work};
 use super::{Clock, Health};
 
+/// The state of the engine thread.
 pub(super) struct EngineLoop<R> {
     pub engine: Engine,
     pub clock: Clock,
@@ -29,9 +30,11 @@ pub(super) struct EngineLoop<R> {
     pub work: Arc<Queue<Work>>,
     pub resolver: Resolver<R>,
     pub bodies: BodyCache,
+    /// Changes that are decided and not committed yet.
     pub in_flight: InFlight,
     /// The number of the last batch that was submitted to the store.
     pub last_batch: u64,
+    /// The batch that is being collected, and the answers and events that wait for its commit.
     pub batch: Batch,
     pub release: Release,
     /// Fetches and enqueues that wait in the engine.

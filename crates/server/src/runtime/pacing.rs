@@ -13,6 +13,7 @@ const BATCH_INTERVAL: Duration = Duration::from_micros(600);
 /// A batch with at least this many answers counts as load.
 const LOAD_ANSWERS: usize = 16;
 
+/// Tracks unfinished batches and the time of the next one.
 #[derive(Default)]
 pub(super) struct Pacing {
     /// Batches that were submitted and that the store has not finished.

@@ -13,6 +13,7 @@ use super::queue::{Popped, PushError, Queue};
 
 type Responder<T> = oneshot::Sender<Result<T, StoreError>>;
 
+/// One read, with the channel for its result.
 pub(super) enum Read {
     Stop,
     Record(JobId, Responder<Option<Record>>),
@@ -35,6 +36,7 @@ pub(super) enum Read {
     },
 }
 
+/// Why a read failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ReadError {
     #[error("too many reads are waiting")]
@@ -110,6 +112,7 @@ fn answer<T>(reply: Responder<T>, outcome: Result<T, StoreError>, on_fatal: &dyn
     let _ = reply.send(outcome);
 }
 
+/// Reads a job by its id.
 async fn find<R: Reader>(reader: &mut R, id: JobId) -> Result<Option<Record>, StoreError> {
     let found = reader.resolve(&[id]).await?.pop().flatten();
     match found {

@@ -11,6 +11,7 @@ use tokio::runtime::Handle as Tokio;
 
 use super::ask::Ask;
 
+/// Resolves ids, first from memory and then from the store.
 pub(super) struct Resolver<R> {
     reader: R,
     tokio: Tokio,
@@ -63,8 +64,8 @@ impl<R: Reader> Resolver<R> {
         let newest = in_flight.seq_of(id).or(found.map(|found| found.seq));
         let Some(seq) = newest else { return Ok(None) };
         let stored = found.filter(|found| found.seq == seq).map(|found| found.row.clone());
-        let place = in_flight.standing(seq, stored);
-        Ok(place.map(|now| Target { seq, id, now }))
+        let current = in_flight.standing(seq, stored);
+        Ok(current.map(|now| Target { seq, id, now }))
     }
 
     /// Up to `limit` finished jobs whose retention has passed. Jobs with changes in flight are left for
@@ -76,9 +77,10 @@ impl<R: Reader> Resolver<R> {
         in_flight: &InFlight,
     ) -> Result<Overdue, StoreError> {
         let mut overdue = self.tokio.block_on(self.reader.overdue(now, limit))?;
-        let found = overdue.jobs.len();
+        let count = overdue.jobs.len();
         overdue.jobs.retain(|done| !in_flight.touches(done.seq));
-        if overdue.jobs.len() < found {
+        if overdue.jobs.len() < count {
+            // Some are left over, so the list is not done up to that time.
             overdue.through = None;
         }
         Ok(overdue)

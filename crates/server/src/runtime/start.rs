@@ -24,6 +24,7 @@ use super::resolve::Resolver;
 use super::store_loop::StoreLoop;
 use super::{Clock, Events, Handle, retention};
 
+/// What the runtime needs to start, besides the store.
 pub struct Options {
     pub config: Config,
     /// Capacity of the mailbox: requests that may wait for the engine.
@@ -67,6 +68,7 @@ impl Health {
     }
 }
 
+/// The running threads and tasks.
 pub struct Runtime {
     handle: Handle,
     health: Health,

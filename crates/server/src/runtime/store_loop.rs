@@ -17,6 +17,7 @@ use super::queue::{Popped, Queue};
 use super::release::Release;
 use super::{Clock, Health};
 
+/// Work for the store thread.
 pub(super) enum Work {
     Commit(Batch, Release),
     /// Answers without mutations, released after all batches before them are committed.
@@ -44,6 +45,7 @@ pub(super) enum StoreReport {
 /// The store does its housekeeping after this long without work.
 const IDLE: Duration = Duration::from_millis(500);
 
+/// The state of the store thread.
 pub(super) struct StoreLoop<S> {
     pub store: S,
     pub tokio: Tokio,

@@ -1,4 +1,4 @@
-//! Doing something to all jobs that match, a slice at a time.
+//! Bulk operations: retries, cancels or deletes all jobs that match a filter, in slices.
 
 use axum::extract::State;
 use rota_engine::{Changed, Command, Refusal, Reply};
@@ -15,13 +15,14 @@ use crate::http::params::PathName;
 use crate::http::{App, Shared, reply};
 use crate::runtime::{Answer, Unavailable};
 
-/// Jobs changed in one commit.
+/// The most jobs that are changed in one commit.
 const SLICE: usize = 200;
-/// Rows looked at for one slice.
+/// The most rows that are read for one slice.
 const SCAN: usize = 20_000;
-const MOST_ERRORS: usize = 100;
-/// For one slice.
-const TRIES: u32 = 3;
+/// The most errors that the answer lists.
+const MAX_ERRORS: usize = 100;
+/// The most attempts to change one slice.
+const MAX_ATTEMPTS: u32 = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
@@ -63,15 +64,14 @@ pub(in crate::http) async fn run(State(app): Shared, name: PathName, body: Json)
         "cancel" => Action::Cancel,
         "delete" => Action::Delete,
         other => {
-            return Err(
-                ApiError::not_found("bulk action", other).hint("One of: retry, cancel, delete.")
-            );
+            return Err(ApiError::not_found("bulk action", other)
+                .hint("Use one of: retry, cancel, delete."));
         }
     };
     let body: BulkBody = body.parse()?;
     require_confirm(body.confirm)?;
     let filter = filter(action, body.filter)?;
-    let outcome = act(&app, action, &filter, None).await?;
+    let outcome = apply(&app, action, &filter, None).await?;
     Ok(reply::ok(&json!({
         "action": name.as_str(),
         "matched": outcome.matched,
@@ -87,11 +87,13 @@ pub(super) fn require_confirm(confirm: Option<bool>) -> Result<(), ApiError> {
     }
     Err(ApiError::invalid_request("This changes many jobs at once and needs \"confirm\": true.")
         .detail("field", "confirm")
-        .hint("Look at what matches first: GET /ojs/v1/admin/jobs with the same filter."))
+        .hint("List the matching jobs first: GET /ojs/v1/admin/jobs with the same filter."))
 }
 
-/// Acts on every job that matches now. Each slice is a commit of its own, so nothing waits long.
-pub(super) async fn act(
+/// Applies an action to every job that matches now and, with `ended_before`, ended before that time (or
+/// was created before it, if unfinished). Each slice is a separate commit, so other requests are not held
+/// up.
+pub(super) async fn apply(
     app: &App,
     action: Action,
     filter: &Filter,
@@ -99,15 +101,15 @@ pub(super) async fn act(
 ) -> Result<Outcome, ApiError> {
     let mut outcome = Outcome::default();
     let Some(mut query) = filter.query(app).await? else { return Ok(outcome) };
-    // Jobs that arrive while this runs are not meant.
+    // Leaves out jobs that are enqueued while this runs.
     let newest = app.handle.look(rota_engine::Engine::next_seq).await?;
     query.order = Order::OldestFirst;
     query.limit = SLICE;
     query.scan = SCAN;
     loop {
         let page = app.handle.list(query.clone()).await?;
-        let meant = |record: &&Record| record.seq < newest && ended_early(record, ended_before);
-        let ids: Vec<JobId> = page.records.iter().filter(meant).map(|r| r.body.id).collect();
+        let matches = |record: &&Record| record.seq < newest && is_before(record, ended_before);
+        let ids: Vec<JobId> = page.records.iter().filter(matches).map(|r| r.body.id).collect();
         if !ids.is_empty() {
             change(app, action, ids, &mut outcome).await?;
         }
@@ -118,7 +120,7 @@ pub(super) async fn act(
     }
 }
 
-fn ended_early(record: &Record, before: Option<Millis>) -> bool {
+fn is_before(record: &Record, before: Option<Millis>) -> bool {
     let Some(before) = before else { return true };
     match &record.row {
         JobRow::Done(done) => done.at < before,
@@ -137,11 +139,11 @@ async fn change(
         outcome.matched += 1;
         match result {
             Ok(_) => outcome.succeeded += 1,
-            // Gone meanwhile: for a deletion that is what was wanted.
+            // Already deleted, by retention or another request.
             Err(Refusal::UnknownJob) if action == Action::Delete => outcome.succeeded += 1,
             Err(refusal) => {
                 outcome.failed += 1;
-                if outcome.errors.len() < MOST_ERRORS {
+                if outcome.errors.len() < MAX_ERRORS {
                     let text = ApiError::from(refusal).body()["error"]["message"].clone();
                     outcome.errors.push(json!({"job_id": id.to_string(), "error": text}));
                 }
@@ -151,24 +153,24 @@ async fn change(
     Ok(())
 }
 
-/// A slice that could not be written did not happen, and is tried again: on a full disk the first
-/// failure is what makes room for the next try.
+/// Applies the action to a slice. A slice that could not be written is tried again: on a full disk, the
+/// first failure releases the disk reserve, which makes room for the next attempt.
 async fn send(
     app: &App,
     action: Action,
     ids: &[JobId],
 ) -> Result<Vec<Result<Changed, Refusal>>, ApiError> {
-    let mut tries_left = TRIES;
+    let mut attempts_left = MAX_ATTEMPTS;
     loop {
         let command = match action {
             Action::Retry => Command::Retry(ids.to_vec()),
             Action::Cancel => Command::Cancel(ids.to_vec()),
             Action::Delete => Command::Delete(ids.to_vec()),
         };
-        tries_left -= 1;
+        attempts_left -= 1;
         match app.ask(command).await {
             Answer::Reply(Reply::Changed(results)) => return Ok(results),
-            Answer::Unavailable(Unavailable::NotWritten) if tries_left > 0 => {}
+            Answer::Unavailable(Unavailable::NotWritten) if attempts_left > 0 => {}
             answer => return Err(answer.into()),
         }
     }
@@ -182,7 +184,7 @@ fn filter(action: Action, body: Option<FilterBody>) -> Result<Filter, ApiError> 
         Action::Cancel => JobState::ALL.into_iter().filter(|state| !state.is_terminal()).collect(),
     };
     let default = match action {
-        // Retrying everything that was ever cancelled is hardly ever meant.
+        // Retrying all cancelled jobs is rarely intended, so it must be asked for.
         Action::Retry => Selection::state(JobState::Discarded),
         _ => allowed.iter().fold(Selection::NONE, |select, state| select.with(*state)),
     };
@@ -199,9 +201,9 @@ fn filter(action: Action, body: Option<FilterBody>) -> Result<Filter, ApiError> 
             let words = allowed.iter().map(|state| state.as_str()).collect::<Vec<_>>().join(", ");
             return Err(ApiError::validation(
                 "filter.state",
-                format!("Jobs in '{state}' cannot be acted on so."),
+                format!("This action cannot be applied to jobs in the state '{state}'."),
             )
-            .hint(format!("One of: {words}.")));
+            .hint(format!("Use one of: {words}.")));
         }
     }
     filter.kind = body.kind;

@@ -1,4 +1,4 @@
-//! The dead letter, as an operator handles it.
+//! Admin routes for the dead letter: list and purge.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -11,15 +11,15 @@ use super::bulk::{self, Action};
 use crate::http::body::Json;
 use crate::http::error::ApiResult;
 use crate::http::filter::Filter;
-use crate::http::page::{self, Window};
+use crate::http::job_pages::{self, Window};
 use crate::http::params::Params;
-use crate::http::{Shared, dead_letter, reply};
+use crate::http::{Shared, job_json, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let filter = Filter::dead_letter(&params)?;
     let window = Window::from_params(&params, "per_page", 20, 100)?;
-    let found = page::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, dead_letter::listing("items", &found.records, &found.pagination)))
+    let page = job_pages::find(&app, &filter, &window).await?;
+    Ok(reply::raw(StatusCode::OK, job_json::page_json("items", &page.records, &page.pagination)))
 }
 
 #[derive(Deserialize)]
@@ -46,6 +46,6 @@ pub(in crate::http) async fn purge(State(app): Shared, body: Json) -> ApiResult 
         .map(|text| Millis::parse_rfc3339(&text))
         .transpose()
         .map_err(|e| Rejection::field("older_than", e.to_string()))?;
-    let outcome = bulk::act(&app, Action::Delete, &filter, older_than).await?;
+    let outcome = bulk::apply(&app, Action::Delete, &filter, older_than).await?;
     Ok(reply::ok(&json!({"purged_count": outcome.succeeded, "failed": outcome.failed})))
 }

@@ -1,4 +1,4 @@
-//! What tenants are entitled to, and what they got.
+//! The route that compares the share each tenant is entitled to with the share it gets.
 
 use std::cmp::Reverse;
 
@@ -13,16 +13,16 @@ use crate::http::error::ApiResult;
 use crate::http::params::Params;
 use crate::http::{Shared, engine_slices, reply};
 
-const MOST_TENANTS: u64 = 1_000;
-/// Tenants that are looked at at once.
+const MAX_TENANTS: u64 = 1_000;
+/// Tenants per slice.
 pub(super) const SLICE: usize = 2_000;
 
 pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResult {
     params.only(&["limit"])?;
-    let limit = params.number("limit", 1, MOST_TENANTS, 100)? as usize;
+    let limit = params.number("limit", 1, MAX_TENANTS, 100)? as usize;
     let (shares, dispatched) = match caller() {
-        Some(own) => {
-            let share = app.handle.look(move |engine| engine.share(&own)).await?;
+        Some(tenant) => {
+            let share = app.handle.look(move |engine| engine.share(&tenant)).await?;
             let dispatched = share.iter().map(|share| u64::from(share.dispatched)).sum();
             (Vec::from_iter(share), dispatched)
         }
@@ -31,7 +31,7 @@ pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResu
             let all =
                 engine_slices::gather(&app, SLICE, |engine, from, most| engine.shares(from, most))
                     .await?;
-            (the_busiest(all, limit), dispatched)
+            (busiest(all, limit), dispatched)
         }
     };
     let settings = &app.settings;
@@ -39,9 +39,9 @@ pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResu
     let look = |engine: &Engine, after: &str, most| engine.pools_after(after, 0, most);
     let pools =
         engine_slices::gather_by_name(&app, SLICE, look, |pool| pool.name.to_string()).await?;
-    let own_scope = |pool: &&PoolView| pool.config.fairness_scope.is_some_and(|own| own != scope);
-    let other_scope: Vec<&PoolName> =
-        pools.iter().filter(own_scope).map(|pool| &pool.name).collect();
+    let differs =
+        |pool: &&PoolView| pool.config.fairness_scope.is_some_and(|own_scope| own_scope != scope);
+    let other_scope: Vec<&PoolName> = pools.iter().filter(differs).map(|pool| &pool.name).collect();
     Ok(reply::ok(&json!({
         "scope": scope.as_str(),
         "pools_with_other_scope": other_scope,
@@ -56,8 +56,8 @@ pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResu
     })))
 }
 
-/// Most dispatches first, then most waiting jobs.
-fn the_busiest(mut shares: Vec<ShareView>, limit: usize) -> Vec<ShareView> {
+/// The tenants with the most dispatches; of those with equally many, the ones with more available jobs.
+fn busiest(mut shares: Vec<ShareView>, limit: usize) -> Vec<ShareView> {
     let key = |share: &ShareView| Reverse((share.dispatched, share.available));
     shares.sort_unstable_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id)));
     shares.truncate(limit);

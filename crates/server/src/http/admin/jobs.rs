@@ -1,4 +1,4 @@
-//! Single jobs, as an operator sees them.
+//! Admin routes for jobs: list, show, retry.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
-use crate::http::page::{self, Window};
+use crate::http::job_pages::{self, Window};
 use crate::http::params::{Params, PathName};
-use crate::http::{Shared, dead_letter, job_json, jobs, queues, reply};
+use crate::http::{Shared, job_json, jobs, queues, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let filter = Filter::from_params(&params, Selection::ALL)?;
     let window = Window::from_params(&params, "per_page", 20, 100)?;
-    let found = page::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, dead_letter::listing("items", &found.records, &found.pagination)))
+    let page = job_pages::find(&app, &filter, &window).await?;
+    Ok(reply::raw(StatusCode::OK, job_json::page_json("items", &page.records, &page.pagination)))
 }
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
@@ -35,9 +35,9 @@ pub(in crate::http) async fn retry(State(app): Shared, name: PathName) -> ApiRes
     jobs::changed_job(&app, &changed, "re_enqueued_at").await
 }
 
-/// All times of a job in one place, the missing ones as null.
+/// All times of a job; those that it does not have are null.
 fn times(record: &Record) -> Value {
-    let text = |at: Option<rota_model::Millis>| at.map(|at| at.to_string());
+    let text = |time: Option<rota_model::Millis>| time.map(|time| time.to_string());
     let (enqueued, started, due, ended) = match &record.row {
         JobRow::Live(live) => {
             // An active job's timer is the end of its reservation.
@@ -48,7 +48,7 @@ fn times(record: &Record) -> Value {
             (done.enqueued, done.started, None, Some((done.ending.state(), done.at)))
         }
     };
-    let ended_as = |state| ended.filter(|(was, _)| *was == state).map(|(_, at)| at);
+    let ended_as = |state| ended.filter(|(ended_in, _)| *ended_in == state).map(|(_, at)| at);
     json!({
         "created_at": record.body.created.to_string(),
         "enqueued_at": enqueued.to_string(),
@@ -60,7 +60,7 @@ fn times(record: &Record) -> Value {
     })
 }
 
-/// The job with all its times under `metadata`, beside what stands there already.
+/// The job's JSON with its times added to `metadata`.
 fn with_times(job: &[u8], record: &Record) -> Vec<u8> {
     let text = String::from_utf8_lossy(job);
     let members = members(&text, "the job").unwrap_or_default();
@@ -68,7 +68,7 @@ fn with_times(job: &[u8], record: &Record) -> Vec<u8> {
     let mut job = Vec::with_capacity(members.len());
     for (name, value) in members {
         match (&*name, serde_json::from_str(value.get())) {
-            ("metadata", Ok(own @ Value::Object(_))) => queues::merge(&mut metadata, &own),
+            ("metadata", Ok(stored @ Value::Object(_))) => queues::merge(&mut metadata, &stored),
             _ => job.push((name, value)),
         }
     }

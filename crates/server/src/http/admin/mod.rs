@@ -1,4 +1,4 @@
-//! The operator's side, all under `/ojs/v1/admin`.
+//! The routes for operators, under `/ojs/v1/admin`.
 
 pub(super) mod bulk;
 pub(super) mod dead_letter;

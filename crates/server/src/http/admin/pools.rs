@@ -1,4 +1,4 @@
-//! Pools of workers.
+//! Routes for worker pools: list, show, create or replace, delete.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,9 +8,9 @@ use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration, 
 use serde_json::{Map, Value, json};
 
 use crate::http::body::{Json, member};
-use crate::http::by_name::ByName;
 use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
+use crate::http::name_pages::NameWindow;
 use crate::http::params::{Params, PathName};
 use crate::http::{App, Shared, reply};
 use crate::runtime::Answer;
@@ -20,24 +20,24 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
         (engine.pools_after(after, skip, most), engine.pool_count())
     };
     let name = |view: &PoolView| view.name.to_string();
-    let found = ByName::pages(&params, &[])?.find(&app, look, name).await?;
-    let items: Vec<Value> = found.items.iter().map(|view| item(&app, view)).collect();
-    Ok(reply::ok(&json!({"items": items, "pools": items, "pagination": found.pagination})))
+    let page = NameWindow::pages(&params, &[])?.read(&app, look, name).await?;
+    let items: Vec<Value> = page.items.iter().map(|view| item(&app, view)).collect();
+    Ok(reply::ok(&json!({"items": items, "pools": items, "pagination": page.pagination})))
 }
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
-    Ok(reply::ok(&both_ways(item(&app, &view))))
+    Ok(reply::ok(&with_pool(item(&app, &view))))
 }
 
-/// Replaces the pool, or makes it.
+/// Creates or replaces a pool.
 pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json) -> ApiResult {
     only_operators("A pool")?;
     let pool = PoolName::parse(name.as_str())
         .map_err(|error| ApiError::invalid_request(format!("The pool's name {error}.")))?;
     let members = unwrapped(body.object()?)?;
     if members.get("name").is_some_and(|given| given.as_str() != Some(name.as_str())) {
-        return Err(ApiError::validation("name", "'name' is not the one in the path."));
+        return Err(ApiError::validation("name", "'name' differs from the name in the path."));
     }
     let mut config = PoolConfig::parse(&members)?;
     if starvation_rule(&app, &config).promises_too_much(config.queues.len()) {
@@ -45,18 +45,19 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
             .hint("Name fewer queues, give the pool its own 'starvation_prevention', or lower starvation.min_dispatch_ratio in the server's configuration.")
             .into());
     }
-    let order = order_in(&body);
+    let order = queue_order(&body);
     config.queues.sort_by_key(|queue| order.iter().position(|name| **name == **queue));
     match app.handle.command(Command::PutPool(pool, Box::new(config))).await? {
         Reply::Pool { pool, created } => {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-            Ok(reply::json(status, &both_ways(item(&app, &pool))))
+            Ok(reply::json(status, &with_pool(item(&app, &pool))))
         }
         reply => Err(Answer::Reply(reply).into()),
     }
 }
 
-/// What was said here about the pool; what the configuration says counts again.
+/// Deletes a definition that was made through the API. If the server's configuration defines the pool,
+/// that definition applies again.
 pub(in crate::http) async fn remove(State(app): Shared, name: PathName) -> ApiResult {
     only_operators("A pool")?;
     let view = find(&app, &name).await?;
@@ -79,7 +80,7 @@ async fn find(app: &App, name: &PathName) -> Result<PoolView, ApiError> {
     app.handle.look(move |engine| engine.pool(&pool)).await?.ok_or_else(unknown)
 }
 
-/// One document has the fields at the top, another in `pool`.
+/// The pool's members. One document of the specification has them at the top level, another in `pool`.
 fn unwrapped(mut members: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
     match members.remove("pool") {
         None => Ok(members),
@@ -88,21 +89,23 @@ fn unwrapped(mut members: Map<String, Value>) -> Result<Map<String, Value>, ApiE
     }
 }
 
-/// The queues of a map in the order in which they were written; a list has kept its own.
-fn order_in(body: &Json) -> Vec<String> {
-    let inside = |text: &str, name: &str| -> Option<String> {
+/// The queues in the order of the body, if `queues` is a map, whose order parsing does not keep. Empty
+/// if it is a list.
+fn queue_order(body: &Json) -> Vec<String> {
+    let find_member = |text: &str, name: &str| -> Option<String> {
         let members = json::members(text, "the pool").ok()?;
         member(&members, name).map(|raw| raw.get().to_owned())
     };
-    let pool = inside(body.text(), "pool").unwrap_or_else(|| body.text().to_owned());
-    let Some(queues) = inside(&pool, "queues").filter(|text| text.starts_with('{')) else {
+    let pool = find_member(body.text(), "pool").unwrap_or_else(|| body.text().to_owned());
+    let Some(queues) = find_member(&pool, "queues").filter(|text| text.starts_with('{')) else {
         return Vec::new();
     };
     let members = json::members(&queues, "'queues'").unwrap_or_default();
     members.into_iter().map(|(name, _)| name.into_owned()).collect()
 }
 
-fn both_ways(mut item: Value) -> Value {
+/// The answer with one pool: its members at the top level, and again in `pool`.
+fn with_pool(mut item: Value) -> Value {
     item["pool"] = item.clone();
     item
 }
@@ -110,7 +113,7 @@ fn both_ways(mut item: Value) -> Value {
 fn item(app: &App, view: &PoolView) -> Value {
     let config = &view.config;
     let weights: Map<String, Value> =
-        config.weights.iter().map(|(queue, own)| (queue.to_string(), weight(*own))).collect();
+        config.weights.iter().map(|(queue, value)| (queue.to_string(), weight(*value))).collect();
     let rule = starvation_rule(app, config);
     let scope = config.fairness_scope.unwrap_or(app.settings.fairness.scope);
     json!({
@@ -130,12 +133,12 @@ fn item(app: &App, view: &PoolView) -> Value {
     })
 }
 
-/// Its part of the jobs that it may have at once; absent where it may have any number.
+/// The pool's active jobs as a fraction of its concurrency; `None` if that is unlimited.
 pub(in crate::http) fn utilization(view: &PoolView) -> Option<f64> {
     match view.config.concurrency {
         None => None,
         Some(0) => Some(1.0),
-        Some(most) => Some(view.active_jobs as f64 / f64::from(most)),
+        Some(concurrency) => Some(view.active_jobs as f64 / f64::from(concurrency)),
     }
 }
 
@@ -152,7 +155,7 @@ fn starvation(rule: Starvation, queues: usize) -> Value {
     })
 }
 
-/// A whole number where it is one.
+/// A weight as a JSON number, without a fraction if it has none.
 fn weight(weight: Weight) -> Value {
     match weight.hundredths() {
         whole if whole % 100 == 0 => json!(whole / 100),

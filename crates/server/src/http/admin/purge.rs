@@ -1,4 +1,4 @@
-//! Deletions that may take living jobs with them.
+//! Deletes a queue or tenant together with its unfinished jobs, if the request says `purge`.
 
 use rota_engine::{Command, Refusal, Reply};
 use rota_model::JobId;
@@ -12,78 +12,81 @@ use crate::http::error::ApiError;
 use crate::http::filter::Filter;
 use crate::http::params::Params;
 
-/// How often a purge goes over the jobs again, because more have come.
-const ROUNDS: usize = 5;
+/// How often a purge is repeated when more jobs have been enqueued meanwhile.
+const MAX_REPEATS: usize = 5;
 
-/// Whether living jobs are to go too: `purge`, with `confirm`, in the query string or the body.
+/// Whether unfinished jobs are to be removed: `purge`, with `confirm`, in the query string or the body.
 pub(super) struct Purge(bool);
 
 impl Purge {
-    pub fn of(params: &Params, members: &Map<String, Value>) -> Result<Self, ApiError> {
-        let wanted = given(params, members, "purge")?;
-        if wanted {
-            bulk::require_confirm(Some(given(params, members, "confirm")?))?;
+    pub fn from_request(params: &Params, members: &Map<String, Value>) -> Result<Self, ApiError> {
+        let purge = flag(params, members, "purge")?;
+        if purge {
+            bulk::require_confirm(Some(flag(params, members, "confirm")?))?;
         }
-        Ok(Self(wanted))
+        Ok(Self(purge))
     }
 
-    pub fn is_wanted(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.0
     }
 
-    /// Applies the command, after removing the living jobs if that is wanted. Gives the answer, and
-    /// how many jobs were removed or cancelled.
-    pub async fn before(
+    /// Removes the unfinished jobs, if requested, and then applies the deletion. Returns the reply and
+    /// the number of jobs that were deleted or cancelled.
+    pub async fn delete(
         &self,
         app: &App,
         jobs: impl Fn(Selection) -> Filter,
         command: impl Fn() -> Command<JobId>,
     ) -> Result<(Reply, u64), ApiError> {
-        let rounds = if self.0 { ROUNDS } else { 0 };
-        let (mut purged, mut round) = (0, 0);
+        let mut repeats_left = if self.0 { MAX_REPEATS } else { 0 };
+        let mut purged = 0;
         loop {
             if self.0 {
-                purged += remove_living(app, &jobs).await?;
+                purged += remove_unfinished(app, &jobs).await?;
             }
             let reply = app.handle.command(command()).await?;
-            let busy = matches!(
+            let has_jobs = matches!(
                 reply,
                 Reply::Refused(Refusal::TenantHasJobs { .. } | Refusal::QueueHasJobs { .. })
             );
-            if !busy || round == rounds {
+            if !has_jobs || repeats_left == 0 {
                 return Ok((reply, purged));
             }
-            round += 1;
+            repeats_left -= 1;
         }
     }
 }
 
-/// A word that may stand in the query string or the body. If it stands in both, they must agree.
-fn given(params: &Params, members: &Map<String, Value>, name: &str) -> Result<bool, ApiError> {
-    let wrong = || ApiError::invalid_request(format!("'{name}' must be true or false."));
-    let asked = match params.get(name) {
+/// A flag in the query string or the body. If it is in both, they must agree.
+fn flag(params: &Params, members: &Map<String, Value>, name: &str) -> Result<bool, ApiError> {
+    let invalid = || ApiError::invalid_request(format!("'{name}' must be true or false."));
+    let in_query = match params.get(name) {
         None => None,
         Some("true") => Some(true),
         Some("false") => Some(false),
-        Some(_) => return Err(wrong()),
+        Some(_) => return Err(invalid()),
     };
-    let said = match members.get(name) {
+    let in_body = match members.get(name) {
         None => None,
-        Some(Value::Bool(said)) => Some(*said),
-        Some(_) => return Err(wrong()),
+        Some(Value::Bool(value)) => Some(*value),
+        Some(_) => return Err(invalid()),
     };
-    if asked.is_some() && said.is_some() && asked != said {
-        let both = format!("'{name}' differs between the query string and the body.");
-        return Err(ApiError::invalid_request(both));
+    if in_query.is_some() && in_body.is_some() && in_query != in_body {
+        let text = format!("'{name}' differs between the query string and the body.");
+        return Err(ApiError::invalid_request(text));
     }
-    Ok(asked.or(said).unwrap_or(false))
+    Ok(in_query.or(in_body).unwrap_or(false))
 }
 
-/// Removes what waits, so that no more of it starts, and then cancels what runs.
-async fn remove_living(app: &App, jobs: &impl Fn(Selection) -> Filter) -> Result<u64, ApiError> {
+/// Deletes waiting jobs first, so that no more of them start, and then cancels active ones.
+async fn remove_unfinished(
+    app: &App,
+    jobs: &impl Fn(Selection) -> Filter,
+) -> Result<u64, ApiError> {
     let waiting = JobState::WAITING.into_iter().fold(Selection::NONE, Selection::with);
-    let removed = bulk::act(app, Action::Delete, &jobs(waiting), None).await?;
+    let deleted = bulk::apply(app, Action::Delete, &jobs(waiting), None).await?;
     let active = jobs(Selection::state(JobState::Active));
-    let cancelled = bulk::act(app, Action::Cancel, &active, None).await?;
-    Ok(removed.succeeded + cancelled.succeeded)
+    let cancelled = bulk::apply(app, Action::Cancel, &active, None).await?;
+    Ok(deleted.succeeded + cancelled.succeeded)
 }

@@ -1,4 +1,4 @@
-//! What an operator sets for a queue.
+//! The route that configures a queue: concurrency, retention, rate limit and bounds.
 
 use axum::extract::State;
 use rota_engine::{Backpressure, Bounds, Command, LimitView, QueueSettings};
@@ -10,11 +10,11 @@ use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
 use crate::http::queues::change;
-use crate::http::rate_limits::{self, Said, numbers_json};
+use crate::http::rate_limits::{self, LimitEdit, numbers_json};
 use crate::http::{App, Shared, reply};
 
-/// In thousandths of a bound, where nothing is said.
-const WARN_AT: u32 = 800;
+/// The default warning threshold, in thousandths of a bound.
+const DEFAULT_WARN_AT: u32 = 800;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,8 +59,8 @@ struct TenantBoundsBody {
     max_size_bytes: Option<Value>,
 }
 
-/// Replaces the queue's settings; what is left out follows the server again. The limit on its starts has
-/// a life of its own and changes only when it is named.
+/// Replaces the queue's settings; the server's defaults apply to those that are left out. The queue's
+/// rate limit is changed only if `rate_limit` is present.
 pub(in crate::http) async fn configure(
     State(app): Shared,
     name: PathName,
@@ -69,19 +69,19 @@ pub(in crate::http) async fn configure(
     app.only_operators_if_shared("The configuration of a queue")?;
     let mut body: ConfigBody = body.parse()?;
     let queue = app.queue(&name.queue()?)?;
-    let limit = body.rate_limit.take().map(|value| declared(&value)).transpose()?;
+    let limit_edit = body.rate_limit.take().map(|value| parse_rate_limit(&value)).transpose()?;
     let settings = settings(body)?;
     let view = change(&app, Command::ConfigureQueue(queue.clone(), settings)).await?;
-    if let Some(said) = limit {
-        let put = said.about(LimitKey::of_queue(&queue), None);
-        rate_limits::tell(&app, Command::PutLimit(Box::new(put))).await?;
+    if let Some(edit) = limit_edit {
+        let put = edit.for_limit(LimitKey::of_queue(&queue), None);
+        rate_limits::change(&app, Command::PutLimit(Box::new(put))).await?;
     }
-    let configuration = shown(&app, &queue, &view.settings).await?;
+    let configuration = config_json(&app, &queue, &view.settings).await?;
     Ok(reply::ok(&json!({"name": queue.local(), "configuration": configuration})))
 }
 
-/// The settings of a queue, and the limit on its starts.
-pub(super) async fn shown(
+/// The JSON of a queue's settings and rate limit.
+pub(super) async fn config_json(
     app: &App,
     queue: &rota_model::QueueName,
     settings: &QueueSettings,
@@ -103,7 +103,7 @@ pub(super) async fn shown(
 fn limit_json(view: &LimitView) -> Option<Value> {
     view.declared.as_ref().map(|numbers| {
         let mut value = numbers_json(numbers);
-        // As the document on queues has it.
+        // The shape in the specification's document on queues.
         if let Some(rate) = numbers.rate {
             value["limit"] = json!(rate.limit);
             value["period"] = value["rate"]["period"].clone();
@@ -131,7 +131,7 @@ fn settings(body: ConfigBody) -> Result<QueueSettings, ApiError> {
             .hint("Pause the queue to stop it."));
     }
     let retention = body.retention.unwrap_or_default();
-    let at_the_top = BoundsBody {
+    let top_level = BoundsBody {
         max_depth: body.max_depth,
         max_size: body.max_size,
         max_size_bytes: body.max_size_bytes,
@@ -140,14 +140,14 @@ fn settings(body: ConfigBody) -> Result<QueueSettings, ApiError> {
         per_tenant: body.per_tenant,
     };
     let nested = body.backpressure.map(|body| bounds(body, "backpressure.")).transpose()?;
-    let bounds = match (nested.flatten(), bounds(at_the_top, "")?) {
+    let bounds = match (nested.flatten(), bounds(top_level, "")?) {
         (Some(_), Some(_)) => {
             return Err(ApiError::invalid_request(
-                "Bounds are given both in 'backpressure' and beside it.",
+                "Bounds cannot be given both in 'backpressure' and at the top level.",
             )
             .detail("field", "backpressure"));
         }
-        (nested, at_the_top) => nested.or(at_the_top),
+        (nested, top_level) => nested.or(top_level),
     };
     Ok(QueueSettings {
         bounds,
@@ -158,17 +158,17 @@ fn settings(body: ConfigBody) -> Result<QueueSettings, ApiError> {
     })
 }
 
-/// `None` when nothing is said.
+/// The bounds in `body`; `None` if it has no members. `within` is the prefix of its fields' names.
 fn bounds(body: BoundsBody, within: &str) -> Result<Option<Bounds>, ApiError> {
-    let silent = body.strategy.is_none() && body.warning_threshold.is_none();
+    let only_bounds = body.strategy.is_none() && body.warning_threshold.is_none();
     let per_tenant = body.per_tenant.unwrap_or_default();
     let max_depth = depth(body.max_depth, body.max_size, within)?;
     let max_bytes = whole(body.max_size_bytes, within, "max_size_bytes")?;
-    let of_each = format!("{within}per_tenant.");
-    let tenant_max_depth = depth(per_tenant.max_depth, per_tenant.max_size, &of_each)?;
-    let tenant_max_bytes = whole(per_tenant.max_size_bytes, &of_each, "max_size_bytes")?;
-    let given = [max_depth, max_bytes, tenant_max_depth, tenant_max_bytes];
-    if silent && given.iter().all(Option::is_none) {
+    let within_tenant = format!("{within}per_tenant.");
+    let tenant_max_depth = depth(per_tenant.max_depth, per_tenant.max_size, &within_tenant)?;
+    let tenant_max_bytes = whole(per_tenant.max_size_bytes, &within_tenant, "max_size_bytes")?;
+    let all_bounds = [max_depth, max_bytes, tenant_max_depth, tenant_max_bytes];
+    if only_bounds && all_bounds.iter().all(Option::is_none) {
         return Ok(None);
     }
     Ok(Some(Bounds {
@@ -181,7 +181,7 @@ fn bounds(body: BoundsBody, within: &str) -> Result<Option<Bounds>, ApiError> {
     }))
 }
 
-/// Two documents call it differently.
+/// The bound on jobs, which the specification's documents call `max_depth` or `max_size`.
 fn depth(
     max_depth: Option<Value>,
     max_size: Option<Value>,
@@ -194,7 +194,7 @@ fn depth(
             let field = format!("{within}max_size");
             Err(ApiError::validation(
                 &field,
-                "'max_depth' and 'max_size' mean the same and differ.",
+                "'max_depth' and 'max_size' mean the same, but their values differ.",
             ))
         }
         (depth, size) => Ok(depth.or(size)),
@@ -219,7 +219,7 @@ fn strategy(value: Option<Value>, within: &str) -> Result<Backpressure, ApiError
 }
 
 fn threshold(value: Option<Value>, within: &str) -> Result<u32, ApiError> {
-    let Some(value) = value else { return Ok(WARN_AT) };
+    let Some(value) = value else { return Ok(DEFAULT_WARN_AT) };
     let part = value.as_f64().filter(|part| (0.0..=1.0).contains(part));
     part.map(|part| (part * 1_000.0).round() as u32).ok_or_else(|| {
         let text = "must be a number from 0 to 1";
@@ -227,19 +227,20 @@ fn threshold(value: Option<Value>, within: &str) -> Result<u32, ApiError> {
     })
 }
 
-/// `{"limit", "period"}` is a rate; the other shapes are those of a rate limit. Null ends it.
-fn declared(value: &Value) -> Result<Said, ApiError> {
+/// Parses `rate_limit`. `{"limit", "period"}` is a rate; the other members are those of a rate limit.
+/// Null removes the limit.
+fn parse_rate_limit(value: &Value) -> Result<LimitEdit, ApiError> {
     let none = Map::new();
     let members = match value {
         Value::Null => &none,
         Value::Object(members) => members,
         _ => return Err(Rejection::field("rate_limit", "must be an object").into()),
     };
-    const KNOWN: [&str; 6] =
+    const MEMBERS: [&str; 6] =
         ["limit", "period", "concurrency", "rate", "throttle", "max_per_second"];
-    if let Some(unknown) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
+    if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
         let field = format!("rate_limit.{unknown}");
-        return Err(Rejection::value(field, "is not a part of a queue's rate limit").into());
+        return Err(Rejection::value(field, "is not a member of a queue's rate limit").into());
     }
     let mut members = members.clone();
     if let Some(limit) = members.remove("limit") {
@@ -247,15 +248,15 @@ fn declared(value: &Value) -> Result<Said, ApiError> {
         let rate = json!({"limit": limit, "period": period});
         match members.get("rate").filter(|value| !value.is_null()) {
             None => drop(members.insert("rate".to_owned(), rate)),
-            // As it is shown: the same twice.
-            Some(known) if *known == rate => {}
+            // The answer of a GET has both, with the same value.
+            Some(given) if *given == rate => {}
             Some(_) => {
                 let text = "and 'rate' cannot both be given";
                 return Err(Rejection::value("rate_limit.limit", text).into());
             }
         }
     }
-    Said::declared(&members, "rate_limit")
+    LimitEdit::replacement(&members, "rate_limit")
 }
 
 fn retention_ms(text: Option<String>, state: &str) -> Result<Option<u64>, ApiError> {
@@ -265,7 +266,7 @@ fn retention_ms(text: Option<String>, state: &str) -> Result<Option<u64>, ApiErr
     Ok(Some(u64::try_from(ms).unwrap_or(0)))
 }
 
-/// Tells null from nothing.
+/// Deserializes null as `Some(Value::Null)`, which distinguishes it from an absent member.
 fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }

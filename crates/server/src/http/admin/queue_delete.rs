@@ -1,4 +1,4 @@
-//! Deleting a queue, and its living jobs if that is wanted.
+//! The route that deletes a queue, with its unfinished jobs if the request says so.
 
 use axum::extract::State;
 use rota_engine::{Command, Refusal, Reply};
@@ -22,20 +22,20 @@ pub(in crate::http) async fn delete(
     app.only_operators_if_shared("Deleting a queue")?;
     let members = body.members()?;
     params.only(&["purge", "confirm"])?;
-    let mut given = members.keys().map(String::as_str);
-    if let Some(unknown) = given.find(|name| !matches!(*name, "purge" | "confirm")) {
-        return Err(Rejection::value(unknown.to_owned(), "is not known here")
+    let mut names = members.keys().map(String::as_str);
+    if let Some(unknown) = names.find(|name| !matches!(*name, "purge" | "confirm")) {
+        return Err(Rejection::value(unknown.to_owned(), "is not a member of this request")
             .hint("Only 'purge' and 'confirm' can be given.")
             .into());
     }
-    let purge = Purge::of(&params, &members)?;
+    let purge = Purge::from_request(&params, &members)?;
     let (local, queue) = (name.queue()?, app.queue(&name.queue()?)?);
     let of_queue = |select| {
         let mut filter = Filter::all(select);
         filter.queue = Some(local.clone());
         filter
     };
-    let deletion = purge.before(&app, of_queue, || Command::DeleteQueue(queue.clone()));
+    let deletion = purge.delete(&app, of_queue, || Command::DeleteQueue(queue.clone()));
     match deletion.await? {
         (Reply::Queue(_), purged) => {
             let name = queue.local();

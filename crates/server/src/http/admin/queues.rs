@@ -1,4 +1,4 @@
-//! Queues, as an operator sees and handles them.
+//! Admin routes for queues: list, show, pause, resume, purge.
 
 use axum::extract::State;
 use rota_engine::{Interval, QueueView};
@@ -10,45 +10,45 @@ use serde_json::{Value, json};
 use super::bulk::{self, Action};
 use super::queue_config;
 use crate::http::body::Json;
-use crate::http::by_name::ByName;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::{Filter, parse_state};
+use crate::http::name_pages::NameWindow;
 use crate::http::params::{Params, PathName};
 use crate::http::queues::{self, counts, find, own_hour, set_paused, status};
 use crate::http::{App, Shared, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let found = queues::page(&app, &ByName::pages(&params, &[])?).await?;
+    let page = queues::page(&app, &NameWindow::pages(&params, &[])?).await?;
     let mut items = Vec::new();
-    for view in &found.items {
+    for view in &page.items {
         items.push(item(&app, view).await?);
     }
-    Ok(reply::ok(&json!({"items": items, "queues": items, "pagination": found.pagination})))
+    Ok(reply::ok(&json!({"items": items, "queues": items, "pagination": page.pagination})))
 }
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
     let mut value = item(&app, &view).await?;
-    value["configuration"] = queue_config::shown(&app, &view.name, &view.settings).await?;
-    value["oldest_available_at"] = oldest(&app, &view).await?;
+    value["configuration"] = queue_config::config_json(&app, &view.name, &view.settings).await?;
+    value["oldest_available_at"] = oldest_available_at(&app, &view).await?;
     Ok(reply::ok(&value))
 }
 
 pub(in crate::http) async fn pause(State(app): Shared, name: PathName) -> ApiResult {
     let view = set_paused(&app, &name, true).await?;
-    let at = view.paused.map(|at| at.to_string());
+    let paused_at = view.paused.map(|time| time.to_string());
     Ok(reply::ok(&json!({
         "name": view.name.local(), "state": status(&view), "status": status(&view), "paused": true,
-        "paused_at": at,
+        "paused_at": paused_at,
     })))
 }
 
 pub(in crate::http) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
     let view = set_paused(&app, &name, false).await?;
-    let at = app.handle.clock().now().wall.to_string();
+    let resumed_at = app.handle.clock().now().wall.to_string();
     Ok(reply::ok(&json!({
         "name": view.name.local(), "state": status(&view), "status": status(&view), "paused": false,
-        "resumed_at": at,
+        "resumed_at": resumed_at,
     })))
 }
 
@@ -78,7 +78,7 @@ pub(in crate::http) async fn purge(State(app): Shared, name: PathName, body: Jso
         ),
         None => None,
     };
-    let outcome = bulk::act(&app, Action::Delete, &filter, older_than).await?;
+    let outcome = bulk::apply(&app, Action::Delete, &filter, older_than).await?;
     Ok(reply::ok(&json!({
         "purged_count": outcome.succeeded,
         "states": states,
@@ -90,7 +90,7 @@ pub(in crate::http) async fn purge(State(app): Shared, name: PathName, body: Jso
 async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
     let hour = own_hour(app, view).await?;
     let per_minute = |count: fn(&Interval) -> u64| hour.as_ref().map(|h| count(h) as f64 / 60.0);
-    let latency = |part: f64| hour.as_ref().map(|hour| hour.run_ms.quantile(part));
+    let latency = |quantile: f64| hour.as_ref().map(|hour| hour.run_ms.quantile(quantile));
     Ok(json!({
         "name": view.name.local(),
         "tenant_id": view.name.namespace(),
@@ -107,12 +107,12 @@ async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
             "p99": latency(0.99),
         },
         "paused": view.paused.is_some(),
-        "paused_at": view.paused.map(|at| at.to_string()),
+        "paused_at": view.paused.map(|time| time.to_string()),
         "created_at": view.created.to_string(),
     }))
 }
 
-async fn oldest(app: &App, view: &QueueView) -> Result<Value, ApiError> {
+async fn oldest_available_at(app: &App, view: &QueueView) -> Result<Value, ApiError> {
     let Some(seq) = view.oldest else { return Ok(Value::Null) };
     let mut records = app.handle.records(vec![seq]).await?;
     let enqueued = records.pop().flatten().and_then(|record| match record.row {

@@ -1,4 +1,4 @@
-//! How queues and pools were served.
+//! Scheduling statistics: dispatches of queues and pools in the last minute.
 
 use axum::extract::State;
 use rota_engine::{Engine, QueueShare};
@@ -11,17 +11,15 @@ use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::Params;
 use crate::http::{Shared, reply};
 
-/// Queues and pools that are looked at in one go.
+/// Queues or pools per slice.
 const SLICE: usize = 500;
 
 pub(in crate::http) async fn stats(State(app): Shared, params: Params) -> ApiResult {
     params.only(&[])?;
     let tenant = caller();
     if tenant.is_some() && !app.is_namespaced() {
-        return Err(ApiError::unsupported(
-            "Dispatches are counted for queues, and not for each tenant.",
-        )
-        .hint("GET /ojs/v1/admin/tenants/{id}/stats has a tenant's last minute and day."));
+        return Err(ApiError::unsupported("Dispatches are counted per queue, not per tenant.")
+            .hint("GET /ojs/v1/admin/tenants/{id}/stats has a tenant's last minute and day."));
     }
     let (queues, pools) = match tenant {
         None => {

@@ -1,4 +1,4 @@
-//! Figures over all queues, now and in the past.
+//! Statistics of all queues together: current totals and history.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,14 @@ use rota_store::Period;
 use serde_json::{Value, json};
 
 use crate::http::caller::caller;
-use crate::http::error::{ApiError, ApiResult};
+use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::params::Params;
 use crate::http::queues::{last_hour, visible};
 use crate::http::{App, Shared, reply};
 
-const MOST_POINTS: i64 = 5_000;
-/// Under this name the statistics of all queues together are kept.
+/// The most points in a history.
+const MAX_POINTS: i64 = 5_000;
+/// The queue name under which the statistics of all queues together are stored.
 const ALL_QUEUES: &str = "";
 
 pub(in crate::http) async fn totals(State(app): Shared, params: Params) -> ApiResult {
@@ -44,7 +45,7 @@ pub(in crate::http) async fn totals(State(app): Shared, params: Params) -> ApiRe
     })))
 }
 
-/// The same figures for one tenant; its throughput is that of the last minute.
+/// The totals of one tenant. Its throughput is that of the last minute, not of the last hour.
 async fn of_tenant(app: &App, tenant: TenantId) -> ApiResult {
     let look = app.handle.look(move |engine| {
         let (_, queues) = engine.queues_of_tenant_after(&tenant, "", 0, 0);
@@ -70,47 +71,54 @@ fn by_state(totals: &Totals) -> Value {
     Value::Object(JobState::ALL.iter().map(count).collect())
 }
 
-/// The queues whose history is meant, as the engine calls them.
+/// The engine's names of the queues whose history is read.
 async fn queues_of(app: &App, name: Option<&str>) -> Result<Vec<String>, ApiError> {
     if caller().is_none() {
         return Ok(vec![name.unwrap_or(ALL_QUEUES).to_owned()]);
     }
     if !app.is_namespaced() {
-        return Err(ApiError::unsupported("History is kept for queues, and not for each tenant.")
-            .hint("GET /ojs/v1/admin/tenants/{id}/usage has what a tenant used, by the hour and the day."));
+        return Err(ApiError::unsupported("History is stored per queue, not per tenant.").hint(
+            "GET /ojs/v1/admin/tenants/{id}/usage has what a tenant used, by the hour and the day.",
+        ));
     }
-    let own = visible(app).await?;
-    let meant = own.iter().filter(|view| name.is_none_or(|name| view.name.local() == name));
-    Ok(meant.map(|view| view.name.to_string()).collect())
+    let queues = visible(app).await?;
+    let selected = queues.iter().filter(|view| name.is_none_or(|name| view.name.local() == name));
+    Ok(selected.map(|view| view.name.to_string()).collect())
 }
 
 pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiResult {
     params.only(&["period", "since", "until", "queue"])?;
-    let word = params.get("period").unwrap_or("5m");
-    let (step_ms, stored) = match word {
+    let period = params.get("period").unwrap_or("5m");
+    let (step_ms, stored) = match period {
         "1m" => (60_000, Period::Minute),
         "5m" => (300_000, Period::Minute),
         "1h" => (3_600_000, Period::Hour),
         "1d" => (86_400_000, Period::Hour),
-        _ => return Err(ApiError::invalid_request("'period' must be 1m, 5m, 1h or 1d.")),
+        other => {
+            return Err(ApiError::invalid_request(format!(
+                "'period' is '{}'; it must be 1m, 5m, 1h or 1d.",
+                excerpt(other)
+            )));
+        }
     };
     let now = app.handle.clock().now().wall;
     let until = params.time("until")?.unwrap_or(now);
     let since = params.time("since")?.unwrap_or(Millis(now.0 - 3_600_000));
     let first = since.0 - since.0.rem_euclid(step_ms);
-    if (until.0 - first) / step_ms > MOST_POINTS {
+    if (until.0 - first) / step_ms > MAX_POINTS {
         return Err(ApiError::validation(
             "since",
-            format!("The range has more than {MOST_POINTS} points."),
+            format!("The range has more than {MAX_POINTS} points."),
         )
         .hint("Shorten it, or choose a longer period."));
     }
     let mut points: BTreeMap<i64, Interval> = BTreeMap::new();
     for queue in queues_of(&app, params.get("queue")).await? {
-        gather(&app, &mut points, queue, Range { first, until, step_ms, stored }).await?;
+        add_history(&app, &mut points, queue, Range { first, until, step_ms, stored }).await?;
     }
-    let data: Vec<Value> = points.into_iter().map(|(at, interval)| point(at, &interval)).collect();
-    Ok(reply::ok(&json!({"period": word, "data": data})))
+    let data: Vec<Value> =
+        points.into_iter().map(|(start, interval)| point(start, &interval)).collect();
+    Ok(reply::ok(&json!({"period": period, "data": data})))
 }
 
 #[derive(Clone, Copy)]
@@ -121,8 +129,8 @@ struct Range {
     stored: Period,
 }
 
-/// Adds a queue's past to the points.
-async fn gather(
+/// Adds a queue's history to the points.
+async fn add_history(
     app: &App,
     points: &mut BTreeMap<i64, Interval>,
     queue: String,
@@ -131,10 +139,10 @@ async fn gather(
     let now = app.handle.clock().now().wall;
     let rows = app.handle.history(stored, queue.clone(), Millis(first), until).await?;
     let this_interval = now.0 - now.0.rem_euclid(stored.ms());
-    // The minute under way may have been written by an earlier stop; the engine has all of it.
+    // The current minute may have been written when the server last stopped; the engine has all of it.
     for row in rows.iter().filter(|row| row.at.0 < this_interval || stored == Period::Hour) {
-        let at = row.at.0 - row.at.0.rem_euclid(step_ms);
-        points.entry(at).or_default().merge(&interval(&row.data));
+        let start = row.at.0 - row.at.0.rem_euclid(step_ms);
+        points.entry(start).or_default().merge(&interval(&row.data));
     }
     if until.0 >= this_interval && stored == Period::Minute {
         let current = app.handle.look(move |engine| match &*queue {
@@ -142,16 +150,16 @@ async fn gather(
             name => engine.queue(name).map(|view| view.minute),
         });
         if let Some(current) = current.await?.filter(|current| !current.is_empty()) {
-            let at = this_interval - this_interval.rem_euclid(step_ms);
-            points.entry(at).or_default().merge(&current);
+            let start = this_interval - this_interval.rem_euclid(step_ms);
+            points.entry(start).or_default().merge(&current);
         }
     }
     Ok(())
 }
 
-fn point(at: i64, interval: &Interval) -> Value {
+fn point(start: i64, interval: &Interval) -> Value {
     json!({
-        "timestamp": Millis(at).to_string(),
+        "timestamp": Millis(start).to_string(),
         "processed": interval.processed(),
         "failed": interval.failed,
         "enqueued": interval.enqueued,

@@ -1,4 +1,4 @@
-//! Maintenance mode and the settings in force.
+//! Routes for maintenance mode and the effective settings.
 
 use axum::extract::State;
 use rota_engine::{Command, Maintenance, Reply};
@@ -42,7 +42,7 @@ pub(in crate::http) async fn set_maintenance(State(app): Shared, body: Json) -> 
     }
 }
 
-/// It also has what is configured for each tenant.
+/// For operators only: the settings include the configuration of each tenant.
 pub(in crate::http) async fn config(State(app): Shared) -> ApiResult {
     only_operators("The settings")?;
     let rows = app.settings.table();
@@ -59,7 +59,7 @@ fn show(maintenance: &Maintenance) -> Value {
     json!({
         "maintenance": maintenance.enabled(),
         "reason": maintenance.reason,
-        "enabled_at": maintenance.since.map(|at| at.to_string()),
-        "estimated_end": maintenance.expected_end.map(|at| at.to_string()),
+        "enabled_at": maintenance.since.map(|time| time.to_string()),
+        "estimated_end": maintenance.expected_end.map(|time| time.to_string()),
     })
 }

@@ -1,25 +1,25 @@
-//! Workers, as an operator sees and handles them.
+//! Admin routes for workers: list, show, quiet, terminate, resume, delete.
 
 use axum::extract::State;
 use rota_engine::{Command, Engine, Refusal, Reply, WorkerView};
 use rota_model::{Directive, JobId, Seq, WorkerId};
 use serde_json::{Value, json};
 
-use crate::http::by_name::ByName;
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
+use crate::http::name_pages::NameWindow;
 use crate::http::params::{Params, PathName};
 use crate::http::{App, Shared, reply};
 use crate::runtime::Answer;
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let mut by_name = ByName::pages(&params, &[])?;
+    let mut window = NameWindow::pages(&params, &[])?;
     let tenant = caller();
-    // A tenant knows its workers by the names that they gave themselves.
+    // A tenant's cursors are worker ids without the tenant's prefix.
     if tenant.is_some()
-        && let Ok(id) = WorkerId::parse(&by_name.after)
+        && let Ok(id) = WorkerId::parse(&window.after)
     {
-        by_name.after = app.worker(id).to_string();
+        window.after = app.worker(id).to_string();
     }
     let is_tenant = tenant.is_some();
     let look = move |engine: &Engine, after: &str, skip, most| {
@@ -30,8 +30,8 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
         true => view.about.worker.local().to_owned(),
         false => view.about.worker.to_string(),
     };
-    let found = by_name.find(&app, look, name).await?;
-    let counts = found.counts;
+    let page = window.read(&app, look, name).await?;
+    let counts = page.counts;
     let summary = json!({
         "total": counts.all(),
         "running": counts.running,
@@ -39,9 +39,9 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
         "terminate": counts.terminate,
         "stale": counts.stale,
     });
-    let items: Vec<Value> = found.items.iter().map(item).collect();
+    let items: Vec<Value> = page.items.iter().map(item).collect();
     Ok(reply::ok(&json!({
-        "items": items, "workers": items, "summary": summary, "pagination": found.pagination,
+        "items": items, "workers": items, "summary": summary, "pagination": page.pagination,
     })))
 }
 
@@ -87,8 +87,8 @@ async fn command(app: &App, name: &PathName, command: Command<JobId>) -> Result<
     }
 }
 
-/// A worker that the caller can see, and the jobs that it holds: an operator may have given it jobs of
-/// others, and a tenant is told of its own.
+/// A worker that the caller may see, and its active jobs. A tenant gets its own jobs only, even if the
+/// worker has jobs of other tenants.
 async fn find(app: &App, name: &PathName) -> Result<(WorkerView, Vec<Seq>), ApiError> {
     let (id, tenant) = (app.worker(name.worker()?), caller());
     let look = app.handle.look(move |engine| {
@@ -100,7 +100,7 @@ async fn find(app: &App, name: &PathName) -> Result<(WorkerView, Vec<Seq>), ApiE
     look.await?.ok_or_else(|| ApiError::not_found("worker", name.as_str()))
 }
 
-/// The tenant that the worker was first met for.
+/// The tenant that the worker belongs to: the caller of its first request.
 fn owner(view: &WorkerView) -> Option<&str> {
     view.about.tenant.as_deref().or(view.about.worker.namespace())
 }

@@ -1,15 +1,15 @@
-//! A limit in JSON.
+//! The JSON of rate limits.
 
 use rota_engine::LimitView;
 use rota_model::{LimitKey, LimitNumbers, OnLimit, Rate, Scope, duration};
 use serde_json::{Value, json};
 
-/// A key as it is counted for everyone, or for one tenant.
+/// One limit: a key's counter for all tenants, or one tenant's partition of it.
 pub(super) fn partition(view: &LimitView) -> Value {
     let numbers = view.numbers;
     let tenant = view.tenant.as_deref().or(view.key.namespace());
     let scope = if tenant.is_some() { Scope::Tenant } else { Scope::Global };
-    let time = |at: rota_model::Millis| at.to_string();
+    let time = |time: rota_model::Millis| time.to_string();
     let mut value = json!({
         "key": view.key.local(),
         "scope": scope.as_str(),
@@ -19,11 +19,11 @@ pub(super) fn partition(view: &LimitView) -> Value {
             "active": view.active,
             "available": u64::from(limit).saturating_sub(view.active),
         })),
-        "rate": numbers.rate.map(|rate| with(rate, json!({
+        "rate": numbers.rate.map(|rate| with_rate(rate, json!({
             "current_count": view.started.map_or(0, |(count, _)| count),
             "window_resets_at": view.started.and_then(|(_, resets)| resets).map(time),
         }))),
-        "throttle": numbers.throttle.map(|rate| with(rate, json!({
+        "throttle": numbers.throttle.map(|rate| with_rate(rate, json!({
             "next_allowed_at": view.next_paced.map(time),
         }))),
         "on_limit": view.on_limit.unwrap_or(OnLimit::Wait).as_str(),
@@ -47,10 +47,17 @@ pub(super) fn partition(view: &LimitView) -> Value {
     value
 }
 
-/// A key of which tenants have parts to themselves.
-pub(super) fn with_parts(key: &LimitKey, whole: Option<&LimitView>, parts: &[Value]) -> Value {
-    let sum = |name: &str| parts.iter().filter_map(|part| part[name].as_u64()).sum::<u64>();
-    let mut value = whole.map_or_else(
+/// A key that is counted per tenant, with its partitions. `shared` is the counter for all tenants, if
+/// the key has one too.
+pub(super) fn with_partitions(
+    key: &LimitKey,
+    shared: Option<&LimitView>,
+    partitions: &[Value],
+) -> Value {
+    let sum = |name: &str| {
+        partitions.iter().filter_map(|partition| partition[name].as_u64()).sum::<u64>()
+    };
+    let mut value = shared.map_or_else(
         || {
             json!({
                 "key": key,
@@ -65,12 +72,12 @@ pub(super) fn with_parts(key: &LimitKey, whole: Option<&LimitView>, parts: &[Val
         },
         partition,
     );
-    value["partitions"] = json!(parts);
+    value["partitions"] = json!(partitions);
     value
 }
 
 pub(in crate::http) fn numbers(numbers: &LimitNumbers) -> Value {
-    let rate = |rate: Option<Rate>| rate.map(|rate| with(rate, json!({})));
+    let rate = |rate: Option<Rate>| rate.map(|rate| with_rate(rate, json!({})));
     json!({
         "concurrency": numbers.concurrency,
         "rate": rate(numbers.rate),
@@ -78,8 +85,8 @@ pub(in crate::http) fn numbers(numbers: &LimitNumbers) -> Value {
     })
 }
 
-fn with(rate: Rate, mut more: Value) -> Value {
-    more["limit"] = json!(rate.limit);
-    more["period"] = json!(duration::format_iso8601(rate.period_ms as i64));
-    more
+fn with_rate(rate: Rate, mut value: Value) -> Value {
+    value["limit"] = json!(rate.limit);
+    value["period"] = json!(duration::format_iso8601(rate.period_ms as i64));
+    value
 }

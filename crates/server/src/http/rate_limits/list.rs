@@ -1,4 +1,4 @@
-//! All limits, in pages.
+//! The paginated list of rate limits.
 
 use axum::extract::State;
 use rota_engine::{Engine, LimitName, LimitSlice, LimitView};
@@ -11,101 +11,107 @@ use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::Params;
 use crate::http::{App, Shared, reply};
 
-/// How deep pages by number go. Cursors have no such bound.
-const DEEPEST: usize = 100_000;
-/// Limits that one look goes over for an operator, who sees them all, and for a tenant, who may have to
-/// pass over those of others. A tenant's page may take several looks.
-const MOST_OF_ALL: usize = DEEPEST + 200;
-const MOST_OF_OTHERS: usize = 5_000;
-/// Looks for one page. Whatever was not found by then is behind the page's cursor.
-const MOST_LOOKS: usize = 20;
+/// The most entries that a page by number may skip. Cursors have no such bound.
+const MAX_SKIP: usize = 100_000;
+/// The most limits that one look at the engine visits for an operator, who sees all of them.
+const MAX_VISITED_BY_OPERATOR: usize = MAX_SKIP + 200;
+/// The same for a tenant, whose limits may be far apart; a tenant's page may take several looks.
+const MAX_VISITED_BY_TENANT: usize = 5_000;
+/// The most looks for one page. Entries not found by then follow after the page's cursor.
+const MAX_LOOKS: usize = 20;
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     params.only(&["page", "per_page", "cursor", "prefix"])?;
     let per_page = params.number("per_page", 1, 100, 20)? as usize;
-    let page = params.number("page", 1, 1_000_000, 1)? as usize;
-    let skip = (page - 1) * per_page;
-    if skip > DEEPEST {
-        let text = format!("Pages by number end after {DEEPEST} entries.");
+    let page_number = params.number("page", 1, 1_000_000, 1)? as usize;
+    let skip = (page_number - 1) * per_page;
+    if skip > MAX_SKIP {
+        let text = format!("Pages by number end after {MAX_SKIP} entries.");
         return Err(ApiError::validation("page", text)
-            .hint("Follow 'next_cursor' with ?cursor=... to go on; that has no end."));
+            .hint("Follow 'next_cursor' with ?cursor=... to read on; it has no such bound."));
     }
     let after = params.cursor()?.map(|cursor| {
         LimitName::from_cursor(cursor).ok_or_else(|| {
-            let text = "'cursor' is none that this list gave out.";
+            let text = "'cursor' is not a cursor of this list.";
             ApiError::invalid_request(text).detail("field", "cursor")
         })
     });
     let prefix = params.get("prefix").unwrap_or_default().to_owned();
-    let found = find(&app, after.transpose()?, prefix, skip, per_page).await?;
+    let page = find_page(&app, after.transpose()?, prefix, skip, per_page).await?;
     let mut pagination =
-        json!({"page": page, "per_page": per_page, "has_more": found.next.is_some()});
-    match found.total {
+        json!({"page": page_number, "per_page": per_page, "has_more": page.next.is_some()});
+    match page.total {
         Some(total) => pagination["total"] = json!(total),
         None => pagination["total_known"] = json!(false),
     }
-    if let Some(next) = found.next {
+    if let Some(next) = page.next {
         pagination["next_cursor"] = json!(next.cursor());
     }
-    let items: Vec<_> = found.items.iter().map(partition).collect();
+    let items: Vec<_> = page.items.iter().map(partition).collect();
     Ok(reply::ok(&json!({"items": items, "pagination": pagination})))
 }
 
-struct Found {
+struct LimitPage {
     items: Vec<LimitView>,
-    /// The last limit of the page, where others follow.
+    /// The limit after which the next page starts, if there is one.
     next: Option<LimitName>,
-    /// Where that is known without going over all of them.
+    /// The length of the whole list, if it is known without visiting all limits.
     total: Option<usize>,
 }
 
-/// The page that the caller may see.
-async fn find(
+/// Reads one page of the limits that the caller may see.
+async fn find_page(
     app: &App,
     after: Option<LimitName>,
     prefix: String,
     mut skip: usize,
     per_page: usize,
-) -> Result<Found, ApiError> {
+) -> Result<LimitPage, ApiError> {
     let caller = caller();
     let from_start = after.is_none();
     let sees_all = caller.is_none() && prefix.is_empty();
-    let most = if caller.is_none() { MOST_OF_ALL } else { MOST_OF_OTHERS };
-    let (mut items, mut found, mut all) = (Vec::new(), 0, 0);
+    let max_visited =
+        if caller.is_none() { MAX_VISITED_BY_OPERATOR } else { MAX_VISITED_BY_TENANT };
+    let (mut items, mut found, mut limit_count) = (Vec::new(), 0, 0);
     let mut stopped_at = after;
-    for _ in 0..MOST_LOOKS {
+    for _ in 0..MAX_LOOKS {
         let (after, prefix, caller) = (stopped_at.take(), prefix.clone(), caller.clone());
-        // One more than wanted tells whether anything follows.
+        // One more entry than the limit shows whether there is another page.
         let range = (skip, per_page + 1 - items.len());
         let look = move |engine: &Engine| {
-            let wanted = |name: &LimitName| may_see(caller.as_ref(), name);
-            let slice = engine.slice_of_limits(after.as_ref(), &prefix, wanted, range, most);
+            let is_visible = |name: &LimitName| may_see(caller.as_ref(), name);
+            let after = after.as_ref();
+            let slice = engine.slice_of_limits(after, &prefix, is_visible, range, max_visited);
             (slice, engine.limit_count())
         };
-        let (LimitSlice { items: more, found: count, stopped_at: last }, known) =
+        let (LimitSlice { items: more, found: count, stopped_at: last }, total) =
             app.handle.look(look).await?;
         items.extend(more);
         found += count;
         skip = skip.saturating_sub(count);
-        (all, stopped_at) = (known, last);
+        (limit_count, stopped_at) = (total, last);
         if stopped_at.is_none() || items.len() > per_page {
             break;
         }
     }
-    let went_over_all = from_start && stopped_at.is_none();
+    let visited_all = from_start && stopped_at.is_none();
     if items.len() > per_page {
         items.truncate(per_page);
         stopped_at = items.last().map(|(name, _)| name.clone());
     }
-    let total = if sees_all { Some(all) } else { went_over_all.then_some(found) };
-    Ok(Found { items: items.into_iter().map(|(_, view)| view).collect(), next: stopped_at, total })
+    let total = if sees_all { Some(limit_count) } else { visited_all.then_some(found) };
+    Ok(LimitPage {
+        items: items.into_iter().map(|(_, view)| view).collect(),
+        next: stopped_at,
+        total,
+    })
 }
 
-/// A tenant sees its own limits, and what an operator has declared for all.
+/// A tenant sees its own limits, and those that an operator has declared for all tenants.
 fn may_see(caller: Option<&TenantId>, name: &LimitName) -> bool {
-    let Some(own) = caller else { return true };
+    let Some(caller) = caller else { return true };
     match name.tenant.as_deref().or(name.key.namespace()) {
-        Some(tenant) => tenant == &**own,
+        Some(tenant) => tenant == &**caller,
         None => name.declared,
     }
 }

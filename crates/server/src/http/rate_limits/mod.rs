@@ -1,9 +1,9 @@
-//! Rate limits: looking at them, and an operator's word on them.
+//! Routes for rate limits, by key, by queue and by job type.
 
+mod check_target;
+mod edit;
 mod json;
 mod list;
-mod meaning;
-mod said;
 
 use axum::extract::State;
 use rota_engine::{Command, LimitName, LimitView, Refusal, Reply};
@@ -17,22 +17,22 @@ use super::params::{Params, PathName};
 use super::{App, Shared, reply};
 use crate::runtime::Answer;
 
+pub(super) use edit::LimitEdit;
 pub(super) use json::numbers as numbers_json;
 pub(super) use list::list;
-pub(super) use said::Said;
 
 const QUEUE: &str = "The limit of a queue";
-/// The most tenants' parts of a key that are shown with it.
-const MOST_PARTS: usize = 1_000;
+/// The most partitions of a key that are shown with it.
+const MAX_PARTITIONS: usize = 1_000;
 
-/// What a request speaks of.
+/// The limit that a request is about: a key, or one tenant's partition of it.
 struct Target {
     key: LimitKey,
     tenant: Option<TenantId>,
 }
 
 pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
-    let target = known(&app, known_key(&name)?, tenant(&params, &name)?).await?;
+    let target = find_target(&app, parse_key(&name)?, tenant(&params, &name)?).await?;
     answer(&app, &target).await
 }
 
@@ -45,51 +45,51 @@ pub(super) async fn put(
     let key = LimitKey::parse(name.as_str())
         .map_err(|e| ApiError::invalid_request(format!("The key {e}.")).detail("field", "key"))?;
     let tenant = tenant(&params, &name)?;
-    let said = Said::read(&body, &key, app.handle.clock().now().wall)?;
-    let target = meaning::target_of(&app, Target { key, tenant }, &said).await?;
-    say(&app, target, said).await
+    let edit = LimitEdit::parse(&body, &key, app.handle.clock().now().wall)?;
+    let target = check_target::check_target(&app, Target { key, tenant }, &edit).await?;
+    put_limit(&app, target, edit).await
 }
 
 pub(super) async fn clear(State(app): Shared, name: PathName, params: Params) -> ApiResult {
-    let target = known(&app, known_key(&name)?, tenant(&params, &name)?).await?;
-    forget(&app, target).await
+    let target = find_target(&app, parse_key(&name)?, tenant(&params, &name)?).await?;
+    clear_limit(&app, target).await
 }
 
 pub(super) async fn show_queue(State(app): Shared, name: PathName) -> ApiResult {
-    let target = of_queue(&app, &name)?;
+    let target = queue_target(&app, &name)?;
     answer(&app, &target).await
 }
 
 pub(super) async fn put_queue(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    let target = of_queue(&app, &name)?;
+    let target = queue_target(&app, &name)?;
     app.only_operators_if_shared(QUEUE)?;
-    let said = Said::read(&body, &target.key.local(), app.handle.clock().now().wall)?;
-    say(&app, target, said).await
+    let edit = LimitEdit::parse(&body, &target.key.local(), app.handle.clock().now().wall)?;
+    put_limit(&app, target, edit).await
 }
 
 pub(super) async fn clear_queue(State(app): Shared, name: PathName) -> ApiResult {
-    let target = of_queue(&app, &name)?;
+    let target = queue_target(&app, &name)?;
     app.only_operators_if_shared(QUEUE)?;
-    forget(&app, target).await
+    clear_limit(&app, target).await
 }
 
 pub(super) async fn show_type(State(app): Shared, name: PathName) -> ApiResult {
-    answer(&app, &of_type(&name)?).await
+    answer(&app, &type_target(&name)?).await
 }
 
 pub(super) async fn put_type(State(app): Shared, name: PathName, body: Json) -> ApiResult {
     only_operators("The limit of a job type")?;
-    let target = of_type(&name)?;
-    let said = Said::read(&body, &target.key, app.handle.clock().now().wall)?;
-    say(&app, target, said).await
+    let target = type_target(&name)?;
+    let edit = LimitEdit::parse(&body, &target.key, app.handle.clock().now().wall)?;
+    put_limit(&app, target, edit).await
 }
 
 pub(super) async fn clear_type(State(app): Shared, name: PathName) -> ApiResult {
     only_operators("The limit of a job type")?;
-    forget(&app, of_type(&name)?).await
+    clear_limit(&app, type_target(&name)?).await
 }
 
-/// A limit as it stands, if there is one.
+/// The current state of a limit, if it exists.
 pub(super) async fn look(
     app: &App,
     key: LimitKey,
@@ -98,14 +98,14 @@ pub(super) async fn look(
     Ok(app.handle.look(move |engine| engine.limit(&key, tenant.as_ref())).await?)
 }
 
-/// Named as whoever asks would name the key.
+/// The error for a limit that does not exist; it shows the key as the caller named it.
 fn unknown(target: &Target) -> ApiError {
     ApiError::not_found("rate limit", &target.key.local())
 }
 
 async fn answer(app: &App, target: &Target) -> ApiResult {
     let view = look(app, target.key.clone(), target.tenant.clone()).await?;
-    // What an operator has declared for everyone holds a tenant's jobs too.
+    // A limit that an operator has declared for all tenants applies to the caller's jobs too.
     let view = match view {
         None if target.tenant.is_some() && caller().is_some() => {
             let shared = look(app, target.key.clone(), None).await?;
@@ -113,35 +113,38 @@ async fn answer(app: &App, target: &Target) -> ApiResult {
         }
         found => found,
     };
-    let parts = match target.tenant {
+    let partitions = match target.tenant {
         Some(_) => Vec::new(),
-        None => parts_of(app, &target.key).await?,
+        None => partitions_of(app, &target.key).await?,
     };
-    match (view, parts.is_empty()) {
+    match (view, partitions.is_empty()) {
         (None, true) => Err(unknown(target)),
         (Some(view), true) => Ok(reply::ok(&json::partition(&view))),
-        (view, false) => Ok(reply::ok(&json::with_parts(&target.key, view.as_ref(), &parts))),
+        (view, false) => {
+            Ok(reply::ok(&json::with_partitions(&target.key, view.as_ref(), &partitions)))
+        }
     }
 }
 
-async fn say(app: &App, target: Target, said: Said) -> ApiResult {
-    if said.only_ends() && look(app, target.key.clone(), target.tenant.clone()).await?.is_none() {
+async fn put_limit(app: &App, target: Target, edit: LimitEdit) -> ApiResult {
+    if edit.only_removes() && look(app, target.key.clone(), target.tenant.clone()).await?.is_none()
+    {
         return Err(unknown(&target));
     }
-    let view =
-        tell(app, Command::PutLimit(Box::new(said.about(target.key, target.tenant)))).await?;
+    let put = edit.for_limit(target.key, target.tenant);
+    let view = change(app, Command::PutLimit(Box::new(put))).await?;
     Ok(reply::ok(&json::partition(&view)))
 }
 
-/// Says something about a limit, and gives what it is then.
-pub(super) async fn tell(app: &App, command: Command<JobId>) -> Result<LimitView, ApiError> {
+/// Applies a command to a limit, and returns the limit's new state.
+pub(super) async fn change(app: &App, command: Command<JobId>) -> Result<LimitView, ApiError> {
     match app.handle.command(command).await? {
         Reply::Limit(view) => Ok(*view),
         reply => Err(Answer::Reply(reply).into()),
     }
 }
 
-async fn forget(app: &App, target: Target) -> ApiResult {
+async fn clear_limit(app: &App, target: Target) -> ApiResult {
     let clear = Command::ClearLimit(target.key.clone(), target.tenant.clone());
     match app.handle.command(clear).await? {
         Reply::Limit(view) => Ok(reply::ok(&json::partition(&view))),
@@ -150,41 +153,49 @@ async fn forget(app: &App, target: Target) -> ApiResult {
     }
 }
 
-/// The parts of a key that tenants have to themselves.
-async fn parts_of(app: &App, key: &LimitKey) -> Result<Vec<Value>, ApiError> {
+/// The tenants' partitions of a key.
+async fn partitions_of(app: &App, key: &LimitKey) -> Result<Vec<Value>, ApiError> {
     let key = key.clone();
     let look = app.handle.look(move |engine| {
-        let whole = LimitName { key: key.clone(), tenant: None, declared: false };
-        let after = engine.limits_after(Some(&whole), &key, MOST_PARTS);
-        let own = after.into_iter().take_while(|name| name.key == key);
-        own.filter_map(|name| engine.limit(&name.key, name.tenant.as_ref())).collect::<Vec<_>>()
+        // Partitions follow the shared limit of the same key.
+        let shared = LimitName { key: key.clone(), tenant: None, declared: false };
+        let after = engine.limits_after(Some(&shared), &key, MAX_PARTITIONS);
+        let partitions = after.into_iter().take_while(|name| name.key == key);
+        partitions
+            .filter_map(|name| engine.limit(&name.key, name.tenant.as_ref()))
+            .collect::<Vec<_>>()
     });
     Ok(look.await?.iter().map(json::partition).collect())
 }
 
-/// The tenant whose part is meant. Nobody but an operator may mean another's.
+/// The tenant whose partition is meant: the caller, or the one that an operator names.
 fn tenant(params: &Params, name: &PathName) -> Result<Option<TenantId>, ApiError> {
-    let given = params.get("tenant").map(|text| {
+    let named = params.get("tenant").map(|text| {
         TenantId::parse(text).map_err(|e| {
             ApiError::invalid_request(format!("'tenant' {e}.")).detail("field", "tenant")
         })
     });
-    let given = given.transpose()?;
-    match (caller(), given) {
-        (Some(caller), Some(given)) if caller != given => {
+    let named = named.transpose()?;
+    match (caller(), named) {
+        (Some(caller), Some(named)) if caller != named => {
             Err(ApiError::not_found("rate limit", name.as_str()))
         }
-        (caller, given) => Ok(caller.or(given)),
+        (caller, named) => Ok(caller.or(named)),
     }
 }
 
-fn known_key(name: &PathName) -> Result<LimitKey, ApiError> {
+fn parse_key(name: &PathName) -> Result<LimitKey, ApiError> {
     LimitKey::parse(name.as_str()).map_err(|_| ApiError::not_found("rate limit", name.as_str()))
 }
 
-/// What is known of a key; the queue that a tenant has to itself comes before its jobs' own limits.
-async fn known(app: &App, key: LimitKey, tenant: Option<TenantId>) -> Result<Target, ApiError> {
-    if let Some(target) = of_own_queue(app, &key, tenant.as_ref())
+/// The limit that a key names. Under namespace isolation, the limit of the tenant's own queue has
+/// precedence over a partition of the same key.
+async fn find_target(
+    app: &App,
+    key: LimitKey,
+    tenant: Option<TenantId>,
+) -> Result<Target, ApiError> {
+    if let Some(target) = own_queue_target(app, &key, tenant.as_ref())
         && look(app, target.key.clone(), None).await?.is_some()
     {
         return Ok(target);
@@ -192,19 +203,19 @@ async fn known(app: &App, key: LimitKey, tenant: Option<TenantId>) -> Result<Tar
     Ok(Target { key, tenant })
 }
 
-/// The limit of a whole queue, where the tenant has queues of its own.
-fn of_own_queue(app: &App, key: &LimitKey, tenant: Option<&TenantId>) -> Option<Target> {
+/// The limit of the tenant's own queue, for a `queue:` key under namespace isolation.
+fn own_queue_target(app: &App, key: &LimitKey, tenant: Option<&TenantId>) -> Option<Target> {
     let tenant = tenant.filter(|_| app.is_namespaced())?;
     let queue = QueueName::parse(key.strip_prefix("queue:")?).ok()?;
     Some(Target { key: LimitKey::of_queue(&queue.in_namespace(tenant)), tenant: None })
 }
 
-fn of_queue(app: &App, name: &PathName) -> Result<Target, ApiError> {
+fn queue_target(app: &App, name: &PathName) -> Result<Target, ApiError> {
     let queue = app.queue(&name.queue()?)?;
     Ok(Target { key: LimitKey::of_queue(&queue), tenant: None })
 }
 
-fn of_type(name: &PathName) -> Result<Target, ApiError> {
+fn type_target(name: &PathName) -> Result<Target, ApiError> {
     let kind = JobType::parse(name.as_str())
         .map_err(|error| ApiError::invalid_request(format!("The job type {error}.")))?;
     Ok(Target { key: LimitKey::of_type(&kind), tenant: None })

@@ -1,4 +1,4 @@
-//! Handing out jobs.
+//! The fetch route, which hands out jobs to workers.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -16,7 +16,8 @@ use crate::http::listen::{is_kept_back, may_not_wait};
 use crate::http::{App, Shared, job_json, reply};
 use crate::runtime::Delivery;
 
-const LONGEST_WAIT_MS: u64 = 30_000;
+/// The longest that a fetch may wait for jobs, in milliseconds.
+const MAX_WAIT_MS: u64 = 30_000;
 
 #[derive(Deserialize)]
 struct FetchBody {
@@ -34,10 +35,10 @@ struct FetchBody {
 pub(in crate::http) async fn fetch(State(app): Shared, body: Json) -> ApiResult {
     let body: FetchBody = body.parse()?;
     let wait_ms = body.wait_ms.unwrap_or(0);
-    if wait_ms > LONGEST_WAIT_MS {
+    if wait_ms > MAX_WAIT_MS {
         return Err(ApiError::validation(
             "wait_ms",
-            format!("'wait_ms' is at most {LONGEST_WAIT_MS}."),
+            format!("'wait_ms' is {wait_ms}; it must be at most {MAX_WAIT_MS}."),
         ));
     }
     let named = match body.queues {
@@ -46,7 +47,7 @@ pub(in crate::http) async fn fetch(State(app): Shared, body: Json) -> ApiResult 
     };
     let preference = preference(body.strategy, body.weights, &named)?;
     let fetch = Fetch {
-        // Whether it may name none is for the engine to say, which knows the worker's pool.
+        // May be empty: the engine knows the queues of the worker's pool or registration.
         queues: named.iter().map(|name| app.queue(name)).collect::<Result<_, _>>()?,
         count: count(&app, body.count)?,
         worker: body.worker_id.as_deref().map(|id| worker_id(&app, id)).transpose()?,
@@ -65,26 +66,26 @@ pub(in crate::http) async fn fetch(State(app): Shared, body: Json) -> ApiResult 
     Ok(reply::raw(StatusCode::OK, deliver(&app, &jobs).await?))
 }
 
-/// Puts the answer together, reading what was not at hand: a body, or everything about a job that
-/// has a history.
+/// Writes the answer. Reads bodies that are not cached from the store, and the whole record of jobs that
+/// may have run before.
 async fn deliver(app: &App, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
-    let seqs = |wanted: fn(&Delivery) -> bool| -> Vec<Seq> {
-        jobs.iter().filter(|job| wanted(job)).map(|job| job.claimed.seq).collect()
+    let seqs = |condition: fn(&Delivery) -> bool| -> Vec<Seq> {
+        jobs.iter().filter(|job| condition(job)).map(|job| job.claimed.seq).collect()
     };
     let mut bodies = app.handle.bodies(seqs(lacks_body)).await?.into_iter();
     let mut records = app.handle.records(seqs(has_history)).await?.into_iter();
-    let (mut out, mut learnt) = (Vec::with_capacity(64 + jobs.len() * 512), Vec::new());
+    let (mut out, mut ids_read) = (Vec::with_capacity(64 + jobs.len() * 512), Vec::new());
     out.extend_from_slice(b"{\"jobs\":[");
     for job in jobs {
         let record: Option<Record> = if has_history(job) { records.next().flatten() } else { None };
         let read: Option<Body> = if lacks_body(job) { bodies.next().flatten() } else { None };
         let read = read.as_ref().or(record.as_ref().map(|record| &record.body));
         let Some(body) = job.body.as_ref().or(read) else {
-            // Cancelled and removed between the claim and this read.
+            // The job was cancelled and removed after it was claimed.
             continue;
         };
         if job.body.is_none() {
-            learnt.push((body.id, job.claimed.seq));
+            ids_read.push((body.id, job.claimed.seq));
         }
         if out.last() == Some(&b'}') {
             out.push(b',');
@@ -92,11 +93,11 @@ async fn deliver(app: &App, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
         job_json::write_delivery(&mut out, job, body, record.as_ref());
     }
     out.extend_from_slice(b"]}");
-    app.handle.note_active_ids(learnt);
+    app.handle.note_active_ids(ids_read);
     Ok(out)
 }
 
-/// Whatever is not fresh from this process may have run before.
+/// Whether the job may have run before: true unless it was enqueued in this process and never ran.
 fn has_history(job: &Delivery) -> bool {
     !job.claimed.fresh
 }
@@ -106,9 +107,9 @@ fn lacks_body(job: &Delivery) -> bool {
 }
 
 fn count(app: &App, count: Option<u64>) -> Result<usize, ApiError> {
-    let most = app.settings.limits.fetch_jobs;
+    let max_jobs = app.settings.limits.fetch_jobs;
     match usize::try_from(count.unwrap_or(1)) {
-        Ok(count) if (1..=most).contains(&count) => Ok(count),
-        _ => Err(ApiError::validation("count", format!("'count' must be from 1 to {most}."))),
+        Ok(count) if (1..=max_jobs).contains(&count) => Ok(count),
+        _ => Err(ApiError::validation("count", format!("'count' must be from 1 to {max_jobs}."))),
     }
 }

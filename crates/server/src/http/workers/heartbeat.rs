@@ -1,4 +1,4 @@
-//! Workers that say that they live, and which jobs they hold.
+//! The heartbeat route: extends a worker's reservations and returns its directive.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use rota_model::{Directive, JobId, Rejection};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AboutBody, visibility, worker_id};
+use super::{WorkerInfoBody, visibility, worker_id};
 use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::{App, Shared, reply};
@@ -23,7 +23,7 @@ struct BeatBody {
     visibility_timeout_ms: Option<u64>,
     visibility_timeout: Option<u64>,
     #[serde(flatten)]
-    about: AboutBody,
+    about: WorkerInfoBody,
 }
 
 pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiResult {
@@ -35,19 +35,20 @@ pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiRes
         })?),
         None => None,
     };
-    let jobs = held_jobs(&app, body.active_jobs, body.active_job_ids)?;
+    let jobs = active_jobs(&app, body.active_jobs, body.active_job_ids)?;
     let visibility_ms = visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?;
     let about = body.about.registration(worker.clone())?;
     let beat = Beat { worker, state, jobs: jobs.clone(), visibility_ms, about };
     match app.ask(Command::Beat(beat)).await {
         Answer::Reply(Reply::Beat(beat)) => {
-            let known: HashSet<JobId> = [&beat.extended, &beat.cancelled, &beat.lost]
+            let answered: HashSet<JobId> = [&beat.extended, &beat.cancelled, &beat.lost]
                 .into_iter()
                 .flatten()
                 .copied()
                 .collect();
             let names = |ids: &[JobId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
-            let unknown: Vec<JobId> = jobs.into_iter().filter(|id| !known.contains(id)).collect();
+            let unknown: Vec<JobId> =
+                jobs.into_iter().filter(|id| !answered.contains(id)).collect();
             let lost: Vec<String> = names(&beat.lost).into_iter().chain(names(&unknown)).collect();
             Ok(reply::ok(&json!({
                 "state": beat.directive.as_str(),
@@ -61,8 +62,9 @@ pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiRes
     }
 }
 
-/// `active_jobs` is a list of ids in one document and a number in another.
-fn held_jobs(
+/// The jobs that the worker reports as active. In one document of the specification `active_jobs` is a
+/// list of ids, in another a number.
+fn active_jobs(
     app: &App,
     active_jobs: Option<Value>,
     ids: Option<Vec<String>>,
@@ -73,17 +75,17 @@ fn held_jobs(
             Rejection::field("active_jobs", "must be a list of job ids, or a number")
         })?,
     };
-    let mut all: Vec<String> = listed.into_iter().chain(ids.unwrap_or_default()).collect();
-    all.sort_unstable();
-    all.dedup();
-    let most = app.settings.limits.batch_jobs;
-    if all.len() > most {
+    let mut ids: Vec<String> = listed.into_iter().chain(ids.unwrap_or_default()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let max_jobs = app.settings.limits.batch_jobs;
+    if ids.len() > max_jobs {
         return Err(ApiError::validation(
             "active_jobs",
-            format!("At most {most} jobs fit in a heartbeat."),
+            format!("The heartbeat names {} jobs; at most {max_jobs} are accepted.", ids.len()),
         )
         .hint("Send several heartbeats."));
     }
-    // An id that cannot be one is nobody's job; the others still count.
-    Ok(all.iter().filter_map(|id| JobId::parse(id).ok()).collect())
+    // Malformed ids are no jobs; they are skipped.
+    Ok(ids.iter().filter_map(|id| JobId::parse(id).ok()).collect())
 }

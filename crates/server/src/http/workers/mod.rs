@@ -1,4 +1,4 @@
-//! Workers: fetch, heartbeat, registration.
+//! Routes for workers: fetch, heartbeat, registration; and the fields that they share.
 
 mod fetch;
 mod heartbeat;
@@ -18,12 +18,12 @@ use super::App;
 use super::caller::caller;
 use super::error::ApiError;
 
-const MOST_QUEUES: usize = 100;
-const MOST_LABELS: usize = 100;
+const MAX_QUEUES: usize = 100;
+const MAX_LABELS: usize = 100;
 
-/// What a worker says of itself.
+/// The description of a worker in registrations and heartbeats.
 #[derive(Deserialize, Default)]
-struct AboutBody {
+struct WorkerInfoBody {
     strategy: Option<Value>,
     weights: Option<Value>,
     hostname: Option<String>,
@@ -37,17 +37,17 @@ struct AboutBody {
     metadata: Option<Value>,
 }
 
-impl AboutBody {
+impl WorkerInfoBody {
     fn registration(self, worker: WorkerId) -> Result<Registration, ApiError> {
         let queues = match self.queues {
             Some(names) if !names.is_empty() => queues(names)?,
             _ => Vec::new(),
         };
         let labels = self.labels.unwrap_or_default();
-        if labels.len() > MOST_LABELS {
+        if labels.len() > MAX_LABELS {
             return Err(ApiError::validation(
                 "labels",
-                format!("At most {MOST_LABELS} labels are kept."),
+                format!("'labels' has {} entries; at most {MAX_LABELS} are kept.", labels.len()),
             ));
         }
         if self.concurrency == Some(0) {
@@ -71,16 +71,17 @@ impl AboutBody {
     }
 }
 
-/// `named` are the queues of the same request. With none, those of its pool or registration are
-/// meant, and the weights are for these.
+/// How the worker wants its queues to be served. `named` are the queues of the same request; if it is
+/// empty, the weights are for the queues of the worker's pool or registration and are not checked here.
 fn preference(
     strategy: Option<Value>,
     weights: Option<Value>,
     named: &[QueueName],
 ) -> Result<Option<Preference>, ApiError> {
-    let given = |value: Option<Value>| value.filter(|value| !value.is_null());
-    let strategy = given(strategy).map(|value| parse_strategy(&value, "strategy")).transpose()?;
-    let weights = given(weights).map(|value| parse_weights(&value)).transpose()?;
+    let not_null = |value: Option<Value>| value.filter(|value| !value.is_null());
+    let strategy =
+        not_null(strategy).map(|value| parse_strategy(&value, "strategy")).transpose()?;
+    let weights = not_null(weights).map(|value| parse_weights(&value)).transpose()?;
     if let Some(weights) = &weights {
         check_weighted(strategy, weights)?;
         if !named.is_empty() {
@@ -90,7 +91,7 @@ fn preference(
     Ok(match (strategy, weights) {
         (None, None) => None,
         (strategy, weights) => Some(Preference {
-            // Weights alone mean that they are to be used.
+            // Weights without a strategy imply the weighted one.
             strategy: strategy.unwrap_or(QueueStrategy::Weighted),
             weights: weights.unwrap_or_default(),
         }),
@@ -98,8 +99,8 @@ fn preference(
 }
 
 fn queues(names: Vec<String>) -> Result<Vec<QueueName>, ApiError> {
-    if names.is_empty() || names.len() > MOST_QUEUES {
-        let text = format!("must name from 1 to {MOST_QUEUES} queues");
+    if names.is_empty() || names.len() > MAX_QUEUES {
+        let text = format!("must name from 1 to {MAX_QUEUES} queues");
         return Err(Rejection::field("queues", text)
             .hint("Send \"queues\": [\"default\"].")
             .into());
@@ -118,12 +119,12 @@ fn queues(names: Vec<String>) -> Result<Vec<QueueName>, ApiError> {
 }
 
 fn visibility(app: &App, ms: Option<u64>, seconds: Option<u64>) -> Result<Option<u64>, ApiError> {
-    let own = app.settings.tenancy.max_visibility_timeout.as_millis() as u64;
-    let most = app.rules.max_visibility_ms.min(caller().map_or(u64::MAX, |_| own));
+    let tenant_max_ms = app.settings.tenancy.max_visibility_timeout.as_millis() as u64;
+    let max_ms = app.rules.max_visibility_ms.min(caller().map_or(u64::MAX, |_| tenant_max_ms));
     match ms.or(seconds.map(|s| s.saturating_mul(1000))) {
-        Some(ms) if ms == 0 || ms > most => Err(ApiError::validation(
+        Some(ms) if ms == 0 || ms > max_ms => Err(ApiError::validation(
             "visibility_timeout_ms",
-            format!("'visibility_timeout_ms' must be from 1 to {most}."),
+            format!("'visibility_timeout_ms' must be from 1 to {max_ms}."),
         )),
         other => Ok(other),
     }

@@ -1,4 +1,4 @@
-//! Workers that come and go.
+//! Routes by which workers register and deregister.
 
 use axum::extract::State;
 use rota_engine::{Command, Refusal, Reply};
@@ -6,7 +6,7 @@ use rota_model::{Rejection, WorkerId};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{AboutBody, worker_id};
+use super::{WorkerInfoBody, worker_id};
 use crate::http::body::Json;
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
@@ -19,20 +19,20 @@ struct RegisterBody {
     worker_id: Option<String>,
     id: Option<String>,
     #[serde(flatten)]
-    about: AboutBody,
+    about: WorkerInfoBody,
 }
 
-/// One document has the fields at the top, another in `worker`.
+/// One document of the specification has the fields at the top level, another in `worker`.
 #[derive(Deserialize)]
-struct Registering {
+struct RequestBody {
     worker: Option<RegisterBody>,
     #[serde(flatten)]
-    at_the_top: RegisterBody,
+    top_level: RegisterBody,
 }
 
 pub(in crate::http) async fn register(State(app): Shared, body: Json) -> ApiResult {
-    let body: Registering = body.parse()?;
-    let body = body.worker.unwrap_or(body.at_the_top);
+    let body: RequestBody = body.parse()?;
+    let body = body.worker.unwrap_or(body.top_level);
     let id =
         body.worker_id.or(body.id).ok_or_else(|| Rejection::field("worker_id", "is required"))?;
     let about = body.about.registration(worker_id(&app, &id)?)?;

@@ -1,6 +1,6 @@
-//! Why a job has not begun, and when it can.
+//! The route that explains why a job has not started, and when it can.
 
-mod words;
+mod messages;
 
 use axum::extract::State;
 use rota_engine::{Explained, Reason};
@@ -30,9 +30,9 @@ fn show(id: &str, why: &Explained) -> Value {
         "job_id": id,
         "state": why.state.as_str(),
         "runnable": is_runnable(why),
-        "summary": words::summary(id, why),
+        "summary": messages::summary(id, why),
         "reasons": reasons,
-        "earliest_start": why.earliest.map(|at| at.to_string()),
+        "earliest_start": why.earliest.map(|time| time.to_string()),
         "position": why.line.map(|line| json!({
             "in_lane": line.in_lane + 1,
             "of_tenant": line.of_tenant + 1,
@@ -56,17 +56,18 @@ fn show(id: &str, why: &Explained) -> Value {
     })
 }
 
-/// Whether the next worker that asks may get it.
+/// Whether the next fetch from the job's queue may get it.
 fn is_runnable(why: &Explained) -> bool {
-    let harmless = |reason: &Reason| matches!(reason, Reason::InLine | Reason::NoWorker { .. });
+    let is_no_obstacle =
+        |reason: &Reason| matches!(reason, Reason::InLine | Reason::NoWorker { .. });
     let is_next = why.line.is_some_and(|line| line.of_tenant == 0);
-    why.state == JobState::Available && is_next && why.reasons.iter().all(harmless)
+    why.state == JobState::Available && is_next && why.reasons.iter().all(is_no_obstacle)
 }
 
 fn show_reason(id: &str, why: &Explained, reason: &Reason) -> Value {
     let mut shown = match reason {
         Reason::Scheduled { due } | Reason::RetryDelay { due } => {
-            json!({"until": due.map(|at| at.to_string())})
+            json!({"until": due.map(|time| time.to_string())})
         }
         Reason::QueuePaused { since } | Reason::TenantPaused { since } => {
             json!({"since": since.to_string()})
@@ -82,8 +83,8 @@ fn show_reason(id: &str, why: &Explained, reason: &Reason) -> Value {
         limit @ Reason::Limit { .. } => show_limit(limit).unwrap_or_else(|| json!({})),
         _ => json!({}),
     };
-    shown["code"] = json!(words::code(reason));
-    shown["message"] = json!(words::message(id, why, reason));
+    shown["code"] = json!(messages::code(reason));
+    shown["message"] = json!(messages::message(id, why, reason));
     shown
 }
 
@@ -96,7 +97,7 @@ fn show_limit(reason: &Reason) -> Option<Value> {
         "strategy": strategy.as_str(),
         "limit": limit,
         "current": current,
-        "opens_at": opens.map(|at| at.to_string()),
+        "opens_at": opens.map(|time| time.to_string()),
         "overtaken": overtaken,
     }))
 }

@@ -1,4 +1,4 @@
-//! Saying something about a tenant.
+//! Routes that change a tenant: replace or merge its configuration, release its throttle.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -14,30 +14,30 @@ use crate::http::params::PathName;
 use crate::http::{App, Shared, reply};
 use crate::runtime::Answer;
 
-const LONGEST_REASON: usize = 1_000;
+const MAX_REASON_BYTES: usize = 1_000;
 
-/// Replaces all that was said.
+/// Replaces the tenant's configuration.
 pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    let (id, members) = (changeable(&name)?, body.object()?);
+    let (id, members) = (id_to_change(&name)?, body.object()?);
     same_tenant(&id, &members)?;
     let mut config = TenantConfig::default();
     config.merge(&members)?;
     let change = TenantChange { config, what: "put", reason: reason(&members)? };
-    let _turn = app.tenant_changes.lock().await;
+    let _guard = app.tenant_changes.lock().await;
     let (view, created) = send(&app, id, change).await?;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     answer(&app, status, view).await
 }
 
-/// Changes what is given, and leaves the rest.
+/// Changes the members that are given, and leaves the others.
 pub(in crate::http) async fn merge(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    let (id, members) = (changeable(&name)?, body.object()?);
+    let (id, members) = (id_to_change(&name)?, body.object()?);
     same_tenant(&id, &members)?;
     let reason = reason(&members)?;
-    // Nobody else may change it between the look and the change.
-    let _turn = app.tenant_changes.lock().await;
-    let known = id.clone();
-    let config = app.handle.look(move |engine| engine.tenant(&known).map(|view| view.config));
+    // No other request may change the tenant between the read and the write.
+    let _guard = app.tenant_changes.lock().await;
+    let tenant = id.clone();
+    let config = app.handle.look(move |engine| engine.tenant(&tenant).map(|view| view.config));
     let mut config = config.await?.unwrap_or_default();
     config.merge(&members)?;
     let (view, _) = send(&app, id, TenantChange { config, what: "limits", reason }).await?;
@@ -51,7 +51,7 @@ pub(in crate::http) async fn release(
     body: OptionalJson,
 ) -> ApiResult {
     let members = body.members()?;
-    let command = Command::ReleaseTenant(changeable(&name)?, reason(&members)?);
+    let command = Command::ReleaseTenant(id_to_change(&name)?, reason(&members)?);
     match app.handle.command(command).await? {
         Reply::Tenant { tenant, .. } => answer(&app, StatusCode::OK, *tenant).await,
         Reply::Refused(Refusal::UnknownTenant) => Err(unknown(&name)),
@@ -59,20 +59,20 @@ pub(in crate::http) async fn release(
     }
 }
 
-/// Why something is done, for those who read the changes later.
+/// The member `reason`, which is stored with the change.
 pub(super) fn reason(members: &Map<String, Value>) -> Result<Option<String>, Rejection> {
     match members.get("reason") {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if text.len() <= LONGEST_REASON => Ok(Some(text.clone())),
+        Some(Value::String(text)) if text.len() <= MAX_REASON_BYTES => Ok(Some(text.clone())),
         Some(_) => {
-            let text = format!("must be a text of at most {LONGEST_REASON} bytes");
+            let text = format!("must be a string of at most {MAX_REASON_BYTES} bytes");
             Err(Rejection::field("reason", text))
         }
     }
 }
 
-/// A tenant that may not exist yet. What it is entitled to is not for itself to say.
-fn changeable(name: &PathName) -> Result<TenantId, ApiError> {
+/// The id of the tenant in the path, which need not exist yet. Only operators may change tenants.
+fn id_to_change(name: &PathName) -> Result<TenantId, ApiError> {
     TenantId::parse(name.as_str()).map_err(|error| {
         ApiError::invalid_request(format!("The tenant's id {error}.")).detail("field", "tenant_id")
     })?;
@@ -85,7 +85,7 @@ fn same_tenant(id: &TenantId, members: &Map<String, Value>) -> Result<(), ApiErr
     match members.get("tenant_id") {
         None | Some(Value::Null) => Ok(()),
         Some(Value::String(given)) if **given == **id => Ok(()),
-        Some(_) => Err(Rejection::field("tenant_id", "is not the tenant of the address")
+        Some(_) => Err(Rejection::field("tenant_id", "differs from the tenant in the path")
             .hint("Leave it out of the body.")
             .into()),
     }
@@ -106,5 +106,5 @@ async fn answer(app: &App, status: StatusCode, view: TenantView) -> ApiResult {
     let id = view.id.clone();
     let totals = app.handle.look(move |engine| engine.totals_of_tenant(&id)).await?;
     let shards = shards(app, &view).await?;
-    Ok(reply::json(status, &json::whole(&view, &totals, &shards)))
+    Ok(reply::json(status, &json::details(&view, &totals, &shards)))
 }

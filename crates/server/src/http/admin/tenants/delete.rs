@@ -1,4 +1,4 @@
-//! Forgetting a tenant, and its jobs if that is wanted.
+//! The route that deletes a tenant, with its unfinished jobs if the request says so.
 
 use axum::extract::State;
 use rota_engine::{Command, Engine, Origin, Refusal, Reply};
@@ -16,7 +16,7 @@ use crate::http::params::{Params, PathName};
 use crate::http::{App, Shared, reply};
 use crate::runtime::Answer;
 
-/// Schedules that are removed before the engine is asked for more.
+/// Schedules per slice.
 const SLICE: usize = 100;
 
 pub(in crate::http) async fn delete(
@@ -36,13 +36,13 @@ pub(in crate::http) async fn delete(
         )
         .hint("Remove it there and restart, or PUT another configuration over it."));
     }
-    let purge = Purge::of(&params, &members)?;
-    if purge.is_wanted() {
+    let purge = Purge::from_request(&params, &members)?;
+    if purge.is_requested() {
         remove_schedules(&app, &id).await?;
     }
     let of_tenant = |select| Filter::all(select).of_tenant(id.clone());
     let command = || Command::DeleteTenant(id.clone(), reason.clone());
-    match purge.before(&app, of_tenant, command).await? {
+    match purge.delete(&app, of_tenant, command).await? {
         (Reply::Tenant { .. }, purged) => {
             Ok(reply::ok(&json!({"deleted": true, "tenant_id": id, "purged_jobs": purged})))
         }
@@ -51,7 +51,7 @@ pub(in crate::http) async fn delete(
     }
 }
 
-/// Schedules would bring the tenant back with their next run.
+/// Removes the tenant's schedules, whose next runs would create the tenant again.
 async fn remove_schedules(app: &App, id: &TenantId) -> Result<(), ApiError> {
     loop {
         let tenant = id.clone();

@@ -1,4 +1,4 @@
-//! A tenant as JSON.
+//! The JSON of tenants.
 
 use rota_engine::{Change, Origin, ShardView, TenantView, Throttle, Totals};
 use rota_model::{Millis, Rate, State, TenantConfig, duration};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::http::queues::merge;
 
-/// One line of a list.
+/// A tenant in a list.
 pub(super) fn summary(view: &TenantView) -> Value {
     json!({
         "tenant_id": view.id,
@@ -19,27 +19,27 @@ pub(super) fn summary(view: &TenantView) -> Value {
     })
 }
 
-/// All about a tenant, flat and again under `tenant`.
-pub(super) fn whole(view: &TenantView, totals: &Totals, shards: &[ShardView]) -> Value {
+/// Everything about a tenant, at the top level and again in `tenant`.
+pub(super) fn details(view: &TenantView, totals: &Totals, shards: &[ShardView]) -> Value {
     let mut shown = config(&view.config);
     let more = json!({
         "tenant_id": view.id,
         "origin": view.origin.as_str(),
         "configured": view.origin != Origin::Default,
-        // What counts, also where nothing was said.
+        // The weight in effect, even if none is configured.
         "fairness_weight": number(view.weight.value()),
         "throttle": view.throttle.as_ref().map(throttle),
         "noisy": noisy(view),
         "stats": stats(view, totals, shards),
         "file": view.file.as_ref().map(config),
-        // One that is only configured has no beginning.
+        // A tenant that is configured and has had no jobs has no creation time.
         "created_at": (view.created.0 > 0).then(|| view.created.to_string()),
-        "updated_at": view.updated.map(|at: Millis| at.to_string()),
+        "updated_at": view.updated.map(|time: Millis| time.to_string()),
         "reason": view.reason,
     });
     merge(&mut shown, &more);
-    let again = shown.clone();
-    shown["tenant"] = again;
+    let copy = shown.clone();
+    shown["tenant"] = copy;
     shown
 }
 
@@ -52,7 +52,7 @@ pub(super) fn stats(view: &TenantView, totals: &Totals, shards: &[ShardView]) ->
             "processed_per_minute": view.minute.processed(),
             "enqueued_per_minute": view.minute.enqueued,
         },
-        "limits": use_of_limits(view),
+        "limits": limit_usage(view),
         "fairness": fairness(view),
         "total_jobs": total,
         "depth": view.jobs.depth(),
@@ -63,7 +63,7 @@ pub(super) fn stats(view: &TenantView, totals: &Totals, shards: &[ShardView]) ->
     })
 }
 
-/// What was said about a tenant.
+/// A tenant's configuration.
 pub(super) fn config(config: &TenantConfig) -> Value {
     json!({
         "limits": {
@@ -79,8 +79,8 @@ pub(super) fn config(config: &TenantConfig) -> Value {
     })
 }
 
-/// Each limit with what is used of it.
-pub(super) fn use_of_limits(view: &TenantView) -> Value {
+/// Each limit with its current usage.
+pub(super) fn limit_usage(view: &TenantView) -> Value {
     let config = &view.config;
     json!({
         "max_concurrency": {"limit": view.cap, "current": view.jobs.count(State::Active)},
@@ -104,7 +104,7 @@ pub(super) fn change(change: &Change) -> Value {
     })
 }
 
-/// Whole numbers are written as such.
+/// A JSON number, without a fraction if it has none.
 pub(in crate::http) fn number(value: f64) -> Value {
     if value.fract() == 0.0 { json!(value as i64) } else { json!(value) }
 }
@@ -147,7 +147,7 @@ pub(in crate::http) fn throttle(throttle: &Throttle) -> Value {
     shown
 }
 
-/// What a tenant takes too much of, for as long as it does.
+/// The signal by which the tenant is noisy, while it is.
 fn noisy(view: &TenantView) -> Option<Value> {
     view.noisy.as_ref().map(|noisy| {
         json!({

@@ -1,4 +1,4 @@
-//! What a tenant used, by the hour or the day.
+//! The route for a tenant's usage per hour or day.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use rota_model::{Millis, TenantId};
 use serde_json::{Value, json};
 
 use super::{id_of, unknown};
-use crate::http::error::{ApiError, ApiResult};
+use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::params::{Params, PathName};
 use crate::http::{App, Shared, reply};
 
 /// More than there can be: hours are kept for 400 days at most.
-const MOST_PER_PAGE: u64 = 10_000;
-/// Usage may move from memory to the disk between two looks at it.
-const ATTEMPTS: usize = 20;
+const MAX_PER_PAGE: u64 = 10_000;
+/// Attempts to read memory and disk consistently: usage may be written between the two reads.
+const MAX_ATTEMPTS: usize = 20;
 
 pub(in crate::http) async fn usage(
     State(app): Shared,
@@ -25,7 +25,7 @@ pub(in crate::http) async fn usage(
     params.only(&["per", "from", "to", "page", "per_page"])?;
     let id = id_of(&name)?;
     let range = Range::from_params(&app, &params)?;
-    let per_page = params.number("per_page", 1, MOST_PER_PAGE, 100)?;
+    let per_page = params.number("per_page", 1, MAX_PER_PAGE, 100)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
     let periods = find(&app, &id, range).await?.ok_or_else(|| unknown(&name))?;
     let mut total = Usage::default();
@@ -47,7 +47,7 @@ pub(in crate::http) async fn usage(
     })))
 }
 
-/// Periods that begin from `from` on and before `to`.
+/// The periods that start at or after `from` and before `to`.
 #[derive(Clone, Copy)]
 struct Range {
     per: UsagePer,
@@ -60,26 +60,25 @@ impl Range {
         let per = match params.get("per") {
             None | Some("hour") => UsagePer::Hour,
             Some("day") => UsagePer::Day,
-            Some(_) => {
-                return Err(
-                    ApiError::invalid_request("'per' must be hour or day.").detail("field", "per")
-                );
+            Some(other) => {
+                let text = format!("'per' is '{}'; it must be hour or day.", excerpt(other));
+                return Err(ApiError::invalid_request(text).detail("field", "per"));
             }
         };
         let now = app.handle.clock().now().wall;
-        let (usual, kept) = match per {
+        let (default_periods, kept) = match per {
             UsagePer::Hour => (23, app.settings.retention.usage_hours),
             UsagePer::Day => (29, app.settings.retention.usage_days),
         };
         let to = params.time("to")?.unwrap_or(Millis(now.0 + 1));
-        let since = now.saturating_sub_ms(usual * per.ms());
+        let since = now.saturating_sub_ms(default_periods * per.ms());
         let from = per.start_of(params.time("from")?.unwrap_or(since.min(to)));
         if from > to {
             return Err(ApiError::invalid_request("'from' is after 'to'.")
                 .detail("field", "from")
                 .hint("'from' is the earlier of the two; 'to' is not included."));
         }
-        // What is older may be on disk still.
+        // Older periods may still be on disk, but their retention has passed.
         let oldest = now.saturating_sub_ms(i64::try_from(kept.as_millis()).unwrap_or(i64::MAX));
         Ok(Self { per, from: from.max(per.start_of(oldest)).min(to), to })
     }
@@ -89,13 +88,13 @@ impl Range {
     }
 }
 
-/// What is on disk, and what the engine has not written down yet; `None` for an unknown tenant.
+/// The usage on disk plus what the engine has not written yet; `None` for an unknown tenant.
 async fn find(
     app: &App,
     id: &TenantId,
     range: Range,
 ) -> Result<Option<BTreeMap<Millis, Usage>>, ApiError> {
-    for _ in 0..ATTEMPTS {
+    for _ in 0..MAX_ATTEMPTS {
         let Some(before) = unwritten(app, id).await? else { return Ok(None) };
         let since = range.from.max(range.per.start_of(before.created));
         let rows = app.handle.usage(range.per, id.clone(), since, range.to).await?;
@@ -110,7 +109,7 @@ async fn find(
         }
         return Ok(Some(periods));
     }
-    Err(ApiError::busy("The tenant's usage is being written down; try again."))
+    Err(ApiError::busy("The tenant's usage is being written to disk and could not be read."))
 }
 
 async fn unwritten(

@@ -1,4 +1,4 @@
-//! An explanation in words that say what to do.
+//! The codes and messages of an explanation; each message says what to do.
 
 use rota_engine::{Explained, Reason, Strategy};
 use rota_model::{LimitKey, Millis, State};
@@ -25,17 +25,17 @@ pub(super) fn code(reason: &Reason) -> &'static str {
     }
 }
 
-/// The strongest reason, and how many more there are.
+/// The most important reason, and the number of further ones.
 pub(super) fn summary(id: &str, why: &Explained) -> String {
-    let holds = |reason: &&Reason| **reason != Reason::InLine;
-    let mut held = why.reasons.iter().filter(holds);
-    let Some(first) = held.next() else { return message(id, why, &Reason::InLine) };
+    let is_obstacle = |reason: &&Reason| **reason != Reason::InLine;
+    let mut obstacles = why.reasons.iter().filter(is_obstacle);
+    let Some(first) = obstacles.next() else { return message(id, why, &Reason::InLine) };
     let sentence = message(id, why, first);
-    let open = sentence.trim_end_matches('.');
-    match held.count() {
+    let without_period = sentence.trim_end_matches('.');
+    match obstacles.count() {
         0 => sentence,
-        1 => format!("{open} (and one more reason)."),
-        more => format!("{open} (and {more} more reasons)."),
+        1 => format!("{without_period} (and one more reason)."),
+        more => format!("{without_period} (and {more} more reasons)."),
     }
 }
 
@@ -51,17 +51,17 @@ pub(super) fn message(id: &str, why: &Explained, reason: &Reason) -> String {
             state => format!("The job has ended; its state is '{state}'."),
         },
         Reason::Active => "The job is running.".to_owned(),
-        Reason::Scheduled { due } => format!("The job is scheduled for {}.", at(*due)),
+        Reason::Scheduled { due } => format!("The job is scheduled for {}.", time_text(*due)),
         Reason::RetryDelay { due } => {
-            format!("Its last attempt failed; the next can start at {}.", at(*due))
+            format!("Its last attempt failed; the next can start at {}.", time_text(*due))
         }
         Reason::Pending => {
-            format!("The job is pending; let it go with POST /ojs/v1/jobs/{id}/activate.")
+            format!("The job is pending; activate it with POST /ojs/v1/jobs/{id}/activate.")
         }
         Reason::Held => "It waits until the previous run of its schedule has ended; \
                          end that, or register the schedule with another overlap_policy."
             .to_owned(),
-        Reason::Maintenance => "The server is in maintenance and hands nothing out; end that with \
+        Reason::Maintenance => "The server is in maintenance and hands out no jobs; end that with \
                                 POST /ojs/v1/admin/system/maintenance and {\"enabled\": false}."
             .to_owned(),
         Reason::QueuePaused { since } => format!(
@@ -151,17 +151,17 @@ fn limit_message(
         Strategy::Rate => format!(
             "The limit '{key}' lets {limit} jobs start in its period, and {current} have; it opens \
              at {}. Raise 'rate' with PUT {address}.",
-            at(opens)
+            time_text(opens)
         ),
         Strategy::Throttle => format!(
-            "The limit '{key}' keeps a distance between starts; it opens at {}. \
+            "The limit '{key}' spaces out starts; it opens at {}. \
              Raise 'throttle' with PUT {address}.",
-            at(opens)
+            time_text(opens)
         ),
         Strategy::Pause => format!(
             "The limit '{key}' is paused until {}; end that with PUT {address} and \
              {{\"paused_until\": null}}.",
-            at(opens)
+            time_text(opens)
         ),
     }
 }
@@ -169,18 +169,18 @@ fn limit_message(
 fn in_line(why: &Explained) -> String {
     let ahead = why.line.map_or(0, |line| line.of_tenant);
     let others = why.line.map_or(0, |line| line.tenants.saturating_sub(1));
-    let place = match ahead {
+    let position = match ahead {
         0 => "The job is the next of its tenant".to_owned(),
         1 => "One job of its tenant is before it".to_owned(),
         more => format!("{more} jobs of its tenant are before it"),
     };
     match others {
-        0 => format!("{place}; it starts when a worker has room."),
-        1 => format!("{place}, and one other tenant is served in turn with it."),
-        more => format!("{place}, and {more} other tenants are served in turn with it."),
+        0 => format!("{position}; it starts when a worker has room."),
+        1 => format!("{position}, and one other tenant is served in turn with it."),
+        more => format!("{position}, and {more} other tenants are served in turn with it."),
     }
 }
 
-fn at(time: Option<Millis>) -> String {
-    time.map_or_else(|| "a time that is not known".to_owned(), |at| at.to_string())
+fn time_text(time: Option<Millis>) -> String {
+    time.map_or_else(|| "an unknown time".to_owned(), |time| time.to_string())
 }

@@ -11,7 +11,7 @@ use super::params::Params;
 const MAX_SKIP: usize = 100_000;
 
 /// The page that a request asks for. Reading it takes one look at the engine.
-pub(super) struct ByName {
+pub(super) struct NameWindow {
     /// The engine's name of the entry before the page; empty for the first page.
     pub after: String,
     skip: usize,
@@ -21,7 +21,7 @@ pub(super) struct ByName {
 }
 
 /// A page of entries.
-pub(super) struct Found<T, C = usize> {
+pub(super) struct Page<T, C = usize> {
     pub items: Vec<T>,
     pub counts: C,
     pub pagination: Value,
@@ -44,7 +44,7 @@ impl Total for WorkerCounts {
     }
 }
 
-impl ByName {
+impl NameWindow {
     /// For a list with `page` and `per_page`. `more` are the list's other parameters.
     pub fn pages(params: &Params, more: &[&str]) -> Result<Self, ApiError> {
         params.only(&[&["page", "per_page", "cursor"], more].concat())?;
@@ -80,12 +80,12 @@ impl ByName {
 
     /// Reads the page. `look` gets the name before the page, how many entries to skip and the most to
     /// return; it returns the entries and the counts of the whole list. `name` is an entry's cursor.
-    pub async fn find<T: Send + 'static, C: Total>(
+    pub async fn read<T: Send + 'static, C: Total>(
         &self,
         app: &App,
         look: impl FnOnce(&Engine, &str, usize, usize) -> (Vec<T>, C) + Send + 'static,
         name: impl FnOnce(&T) -> String,
-    ) -> Result<Found<T, C>, ApiError> {
+    ) -> Result<Page<T, C>, ApiError> {
         let (after, skip, limit) = (self.after.clone(), self.skip, self.limit);
         // One more entry than the limit shows whether there is another page.
         let look = app.handle.look(move |engine| look(engine, &after, skip, limit + 1));
@@ -101,7 +101,7 @@ impl ByName {
         if let Some(last) = items.last().filter(|_| has_more) {
             pagination["next_cursor"] = json!(name(last));
         }
-        Ok(Found { items, counts, pagination })
+        Ok(Page { items, counts, pagination })
     }
 }
 

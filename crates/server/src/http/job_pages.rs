@@ -6,7 +6,7 @@ use rota_store::{ListPage, ListQuery, Order, Record, Selection};
 use serde_json::{Map, Value, json};
 
 use super::App;
-use super::error::ApiError;
+use super::error::{ApiError, excerpt};
 use super::filter::{Extent, Filter, PagePlan};
 use super::params::Params;
 
@@ -60,29 +60,33 @@ impl Window {
         let order = match params.get("order") {
             None | Some("desc") => Order::NewestFirst,
             Some("asc") => Order::OldestFirst,
-            Some(_) => return Err(ApiError::invalid_request("'order' must be asc or desc.")),
+            Some(other) => {
+                let text = format!("'order' is '{}'; it must be asc or desc.", excerpt(other));
+                return Err(ApiError::invalid_request(text));
+            }
         };
         let sort = match params.get("sort") {
             None | Some("created_at") => Sort::Created,
             Some("scheduled_at") => Sort::Scheduled,
             Some("priority") => Sort::Priority,
-            Some(_) => {
-                return Err(ApiError::invalid_request(
-                    "'sort' must be created_at, scheduled_at or priority.",
-                ));
+            Some(other) => {
+                return Err(ApiError::invalid_request(format!(
+                    "'sort' is '{}'; it must be created_at, scheduled_at or priority.",
+                    excerpt(other)
+                )));
             }
         };
         Ok(Self { limit: limit as usize, skip: skip as usize, after, page, order, sort })
     }
 }
 
-pub(super) struct Found {
+pub(super) struct JobPage {
     pub records: Vec<Record>,
     pub pagination: Value,
 }
 
 /// Reads one page of the jobs that match the filter.
-pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<Found, ApiError> {
+pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<JobPage, ApiError> {
     let in_order = window.sort == Sort::Created;
     // One more job than the limit shows whether there is another page.
     let limit = if in_order { window.skip + window.limit } else { MAX_DEPTH as usize } + 1;
@@ -118,7 +122,7 @@ pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<
     if let Some(next) = next {
         put("next_cursor", json!(cursor(next)));
     }
-    Ok(Found { records, pagination: Value::Object(pagination) })
+    Ok(JobPage { records, pagination: Value::Object(pagination) })
 }
 
 /// Reads a page in the order of creation. Returns the cursor of the next page, if there is one.
@@ -222,7 +226,7 @@ fn sort_key(record: &Record, sort: Sort) -> i64 {
         Sort::Scheduled => keys
             .scheduled_at
             .and_then(|text| Millis::parse_rfc3339(&text).ok())
-            .map_or(record.body.created.0, |at| at.0),
+            .map_or(record.body.created.0, |time| time.0),
         Sort::Created => record.body.created.0,
     }
 }

@@ -1,4 +1,4 @@
-//! What a request says about a limit.
+//! Parses the body of a `PUT` to a rate limit.
 
 use rota_engine::{NumbersEdit, PutLimit};
 use rota_model::limit::parse_numbers;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::http::body::Json;
 use crate::http::error::ApiError;
 
-const KNOWN: [&str; 10] = [
+const MEMBERS: [&str; 10] = [
     "key",
     "concurrency",
     "rate",
@@ -20,36 +20,39 @@ const KNOWN: [&str; 10] = [
     "paused_until",
     "reason",
 ];
-const LONGEST_REASON: usize = 1_000;
+const MAX_REASON_BYTES: usize = 1_000;
 
-pub(in crate::http) struct Said {
+/// A change to a rate limit.
+pub(in crate::http) struct LimitEdit {
+    /// New numbers, and when they expire.
     numbers: Option<(NumbersEdit, Option<Millis>)>,
+    /// Zero ends a pause.
     paused_until: Option<Millis>,
     reason: Option<String>,
 }
 
-impl Said {
-    pub(super) fn read(body: &Json, key: &LimitKey, now: Millis) -> Result<Self, ApiError> {
+impl LimitEdit {
+    pub(super) fn parse(body: &Json, key: &LimitKey, now: Millis) -> Result<Self, ApiError> {
         let members = body.object()?;
-        if let Some(unknown) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
-            return Err(Rejection::value(unknown.clone(), "is not a part of a rate limit")
+        if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
+            return Err(Rejection::value(unknown.clone(), "is not a member of a rate limit")
                 .hint(
-                    "Known are concurrency, rate, throttle, expires_at, expires_in, paused_until \
-                     and reason.",
+                    "The members are concurrency, rate, throttle, expires_at, expires_in, \
+                     paused_until and reason.",
                 )
                 .into());
         }
         if members.get("key").is_some_and(|given| given.as_str() != Some(key)) {
-            return Err(ApiError::validation("key", "'key' is not the one in the path."));
+            return Err(ApiError::validation("key", "'key' differs from the key in the path."));
         }
-        let edit = edit(&members)?;
+        let edit = numbers_edit(&members)?;
         let expires = expiry(&members, now)?;
         let paused_until = match members.get("paused_until") {
             None => None,
             Some(Value::Null) => Some(Millis::ZERO),
             Some(value) => Some(time(value, "paused_until")?),
         };
-        if paused_until.is_some_and(|at| at != Millis::ZERO && at <= now) {
+        if paused_until.is_some_and(|until| until != Millis::ZERO && until <= now) {
             let text = "'paused_until' must be in the future.";
             return Err(
                 ApiError::validation("paused_until", text).hint("Send null to end a pause.")
@@ -63,11 +66,8 @@ impl Said {
             .hint("To stop a key for a while, send paused_until."));
         }
         if edit.is_empty() && paused_until.is_none() {
-            return Err(ApiError::validation(
-                "concurrency",
-                "The body says nothing about the limit.",
-            )
-            .hint("Send concurrency, rate, throttle or paused_until."));
+            return Err(ApiError::validation("concurrency", "The body does not change the limit.")
+                .hint("Send concurrency, rate, throttle or paused_until."));
         }
         Ok(Self {
             numbers: (!edit.is_empty()).then_some((edit, expires)),
@@ -76,9 +76,9 @@ impl Said {
         })
     }
 
-    /// Numbers alone, for good, as they stand in the configuration of a queue. Those that are not given
-    /// go.
-    pub fn declared(members: &Map<String, Value>, within: &str) -> Result<Self, ApiError> {
+    /// An edit that replaces all numbers without an expiry, from the configuration of a queue. Numbers
+    /// that are left out are removed.
+    pub fn replacement(members: &Map<String, Value>, within: &str) -> Result<Self, ApiError> {
         let numbers = parse_numbers(members, within)?;
         let edit = NumbersEdit {
             concurrency: Some(numbers.concurrency),
@@ -88,46 +88,48 @@ impl Said {
         Ok(Self { numbers: Some((edit, None)), paused_until: None, reason: None })
     }
 
-    /// Numbers that hold from now on.
+    /// Whether the edit sets numbers without an expiry.
     pub(super) fn declares(&self) -> bool {
-        self.numbers.is_some_and(|(edit, expires)| expires.is_none() && !ends(&edit))
+        self.numbers.is_some_and(|(edit, expires)| expires.is_none() && sets_a_number(&edit))
     }
 
-    /// It says nothing that is new: only that something is over.
-    pub(super) fn only_ends(&self) -> bool {
+    /// Whether the edit only removes numbers or ends a pause.
+    pub(super) fn only_removes(&self) -> bool {
         self.paused_until.is_none_or(|until| until == Millis::ZERO)
-            && self.numbers.as_ref().is_none_or(|(edit, _)| ends(edit))
+            && !self.numbers.as_ref().is_some_and(|(edit, _)| sets_a_number(edit))
     }
 
-    pub fn about(self, key: LimitKey, tenant: Option<TenantId>) -> PutLimit {
+    pub fn for_limit(self, key: LimitKey, tenant: Option<TenantId>) -> PutLimit {
         let Self { numbers, paused_until, reason } = self;
         PutLimit { key, tenant, numbers, paused_until, reason }
     }
 }
 
-fn ends(edit: &NumbersEdit) -> bool {
-    let begins = |rate: Option<Option<Rate>>| rate.flatten().is_some();
-    edit.concurrency.flatten().is_none() && !begins(edit.rate) && !begins(edit.throttle)
+fn sets_a_number(edit: &NumbersEdit) -> bool {
+    let is_set = |rate: Option<Option<Rate>>| rate.flatten().is_some();
+    edit.concurrency.flatten().is_some() || is_set(edit.rate) || is_set(edit.throttle)
 }
 
-/// What is not named stays; null takes away.
-fn edit(members: &Map<String, Value>) -> Result<NumbersEdit, ApiError> {
+/// The numbers in the body. Numbers that are absent stay as they are; null removes a number.
+fn numbers_edit(members: &Map<String, Value>) -> Result<NumbersEdit, ApiError> {
     let numbers = parse_numbers(members, "rate_limit")?;
-    let named = |names: &[&str]| names.iter().any(|name| members.contains_key(*name));
+    let is_present = |names: &[&str]| names.iter().any(|name| members.contains_key(*name));
     Ok(NumbersEdit {
-        concurrency: named(&["concurrency"]).then_some(numbers.concurrency),
-        rate: named(&["rate", "max_per_second"]).then_some(numbers.rate),
-        throttle: named(&["throttle"]).then_some(numbers.throttle),
+        concurrency: is_present(&["concurrency"]).then_some(numbers.concurrency),
+        rate: is_present(&["rate", "max_per_second"]).then_some(numbers.rate),
+        throttle: is_present(&["throttle"]).then_some(numbers.throttle),
     })
 }
 
 fn expiry(members: &Map<String, Value>, now: Millis) -> Result<Option<Millis>, ApiError> {
-    let given = |name: &str| members.get(name).filter(|value| !value.is_null());
-    let (field, at) = match (given("expires_at"), given("expires_in")) {
+    let member = |name: &str| members.get(name).filter(|value| !value.is_null());
+    let (field, expires) = match (member("expires_at"), member("expires_in")) {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => {
-            return Err(ApiError::invalid_request("Both expires_at and expires_in are given.")
-                .detail("field", "expires_in"));
+            return Err(ApiError::invalid_request(
+                "'expires_at' and 'expires_in' cannot both be given.",
+            )
+            .detail("field", "expires_in"));
         }
         (Some(value), None) => ("expires_at", time(value, "expires_at")?),
         (None, Some(value)) => {
@@ -137,10 +139,10 @@ fn expiry(members: &Map<String, Value>, now: Millis) -> Result<Option<Millis>, A
             ("expires_in", Millis(now.0.saturating_add(ms).min(Millis::MAX.0)))
         }
     };
-    if at <= now {
+    if expires <= now {
         return Err(ApiError::validation(field, format!("'{field}' must be in the future.")));
     }
-    Ok(Some(at))
+    Ok(Some(expires))
 }
 
 fn time(value: &Value, field: &'static str) -> Result<Millis, ApiError> {
@@ -152,9 +154,9 @@ fn time(value: &Value, field: &'static str) -> Result<Millis, ApiError> {
 fn reason(members: &Map<String, Value>) -> Result<Option<String>, ApiError> {
     match members.get("reason") {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if text.len() <= LONGEST_REASON => Ok(Some(text.clone())),
+        Some(Value::String(text)) if text.len() <= MAX_REASON_BYTES => Ok(Some(text.clone())),
         Some(_) => {
-            let text = format!("must be a text of at most {LONGEST_REASON} bytes");
+            let text = format!("must be a string of at most {MAX_REASON_BYTES} bytes");
             Err(Rejection::field("reason", text).into())
         }
     }

@@ -1,0 +1,101 @@
+//! Checks that a `PUT` to a rate limit affects some jobs, and that the caller may send it.
+
+use rota_model::{JobType, LimitKey, QueueName};
+
+use super::{LimitEdit, Target, look, own_queue_target, partitions_of};
+use crate::http::App;
+use crate::http::caller::{only_operators, queue_needs_tenant};
+use crate::http::error::ApiError;
+
+/// The limit that a `PUT` to a key changes. An edit that would apply to no job is an error.
+pub(super) async fn check_target(
+    app: &App,
+    target: Target,
+    edit: &LimitEdit,
+) -> Result<Target, ApiError> {
+    let scope = KeyScope::of(&target.key)?;
+    if let Some(own_queue) = own_queue_target(app, &target.key, target.tenant.as_ref()) {
+        return Ok(own_queue);
+    }
+    match (&target.tenant, scope) {
+        (None, Some(KeyScope::Queue)) if app.is_namespaced() => return Err(queue_needs_tenant()),
+        (None, Some(_)) => {}
+        (None, None) => check_shared_key(app, &target, edit).await?,
+        (Some(_), scope) => check_partition(app, &target, scope).await?,
+    }
+    Ok(target)
+}
+
+/// What a key with a reserved prefix applies to: all jobs of a queue or of a type, whichever keys the
+/// jobs themselves carry.
+#[derive(Clone, Copy)]
+enum KeyScope {
+    Queue,
+    Type,
+}
+
+impl KeyScope {
+    fn of(key: &LimitKey) -> Result<Option<Self>, ApiError> {
+        let invalid = |part: &str, error: &dyn std::fmt::Display| {
+            ApiError::validation("key", format!("The {part} of the key '{key}' {error}."))
+        };
+        if let Some(queue) = key.strip_prefix("queue:") {
+            return match QueueName::parse(queue) {
+                Ok(_) => Ok(Some(Self::Queue)),
+                Err(error) => Err(invalid("queue", &error)),
+            };
+        }
+        if let Some(kind) = key.strip_prefix("type:") {
+            return match JobType::parse(kind) {
+                Ok(_) => Ok(Some(Self::Type)),
+                Err(error) => Err(invalid("job type", &error)),
+            };
+        }
+        Ok(None)
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Self::Queue => "The limit of a queue",
+            Self::Type => "The limit of a job type",
+        }
+    }
+}
+
+/// Checks an edit of a tenant's partition of a key. The partition applies only to jobs that count the
+/// key per tenant. It may be created before there are such jobs, unless the key applies to all tenants.
+async fn check_partition(
+    app: &App,
+    target: &Target,
+    scope: Option<KeyScope>,
+) -> Result<(), ApiError> {
+    if look(app, target.key.clone(), target.tenant.clone()).await?.is_some() {
+        return Ok(());
+    }
+    if let Some(scope) = scope {
+        only_operators(scope.description())?;
+        let text = format!("{} applies to the jobs of all tenants.", scope.description());
+        return Err(ApiError::validation("tenant", text)
+            .hint("Leave 'tenant' out, or PUT /ojs/v1/admin/tenants/{id} to limit a tenant."));
+    }
+    let shared = look(app, target.key.clone(), None).await?;
+    if shared.is_some_and(|view| view.declared.is_some()) {
+        only_operators("A limit that is declared for everyone")?;
+    }
+    Ok(())
+}
+
+/// Checks an edit of a key for all tenants. If jobs count the key per tenant, it has no shared counter,
+/// so the edit would apply to none. Under namespace isolation an operator may declare the key all the
+/// same, because jobs can share only keys that are declared.
+async fn check_shared_key(app: &App, target: &Target, edit: &LimitEdit) -> Result<(), ApiError> {
+    let declares = app.is_namespaced() && edit.declares();
+    if declares || look(app, target.key.clone(), None).await?.is_some() {
+        return Ok(());
+    }
+    if partitions_of(app, &target.key).await?.is_empty() {
+        return Ok(());
+    }
+    let text = format!("The key '{}' is counted for each tenant separately.", target.key);
+    Err(ApiError::validation("tenant", text).hint("Name a tenant with ?tenant=..."))
+}
