@@ -84,6 +84,8 @@ fn openings(engine: &Engine, queues: &[QueueName]) -> Vec<Command> {
     for tenant in engine.tenant_ids_after("", 0, usize::MAX) {
         let change = TenantChange { config: Default::default(), what: "put", reason: None };
         commands.push(Command::PutTenant(tenant.clone(), change));
+        // A process that has just begun throttles a noisy tenant at its first look.
+        commands.push(Command::ReleaseTenant(tenant.clone(), None));
         let resume = |queue: &QueueName| Command::ResumeShard(tenant.clone(), queue.clone());
         commands.extend(queues.iter().map(resume));
     }
