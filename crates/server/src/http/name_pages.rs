@@ -1,4 +1,4 @@
-//! Pages of lists that are sorted by name: queues, workers, tenants, schedules, pools.
+//! Pages of lists that are sorted by name: queues, workers, schedules, pools.
 
 use rota_engine::{Engine, WorkerCounts};
 use serde_json::{Value, json};

@@ -42,7 +42,10 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
     let mut config = PoolConfig::parse(&members)?;
     if starvation_rule(&app, &config).promises_too_much(config.queues.len()) {
         return Err(ratio_too_large(config.queues.len())
-            .hint("Name fewer queues, give the pool its own 'starvation_prevention', or lower starvation.min_dispatch_ratio in the server's configuration.")
+            .hint(
+                "Name fewer queues, give the pool its own 'starvation_prevention', or lower \
+                 starvation.min_dispatch_ratio in the server's configuration.",
+            )
             .into());
     }
     let order = queue_order(&body);

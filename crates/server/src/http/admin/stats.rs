@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::params::Params;
-use crate::http::queues::{last_hour, visible};
+use crate::http::queues::{last_hour, visible_queues};
 use crate::http::{App, Shared, reply};
 
 /// The most points in a history.
@@ -78,10 +78,10 @@ async fn queues_of(app: &App, name: Option<&str>) -> Result<Vec<String>, ApiErro
     }
     if !app.is_namespaced() {
         return Err(ApiError::unsupported("History is stored per queue, not per tenant.").hint(
-            "GET /ojs/v1/admin/tenants/{id}/usage has what a tenant used, by the hour and the day.",
+            "GET /ojs/v1/admin/tenants/{id}/usage shows a tenant's usage per hour and day.",
         ));
     }
-    let queues = visible(app).await?;
+    let queues = visible_queues(app).await?;
     let selected = queues.iter().filter(|view| name.is_none_or(|name| view.name.local() == name));
     Ok(selected.map(|view| view.name.to_string()).collect())
 }
