@@ -94,7 +94,7 @@ pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<
     let look = move |engine: &Engine, query: &ListQuery| {
         if in_order { seqs_from_engine(engine, query) } else { None }
     };
-    let PagePlan { total, query, seqs } = filter.look(app, extent, look).await?;
+    let PagePlan { total, query, seqs } = filter.plan_page(app, extent, look).await?;
     let (records, next, has_more) = match query {
         Some(query) if in_order => {
             let (records, next) = read_in_order(app, query, seqs, window).await?;

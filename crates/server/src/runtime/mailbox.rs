@@ -11,6 +11,7 @@ use super::ask::Input;
 use super::queue::PushError;
 use super::store_loop::StoreReport;
 
+/// Bounded in requests; store reports always fit.
 pub(super) struct Mailbox {
     state: Mutex<State>,
     wake: Condvar,
