@@ -27,7 +27,7 @@ impl From<Refusal> for ApiError {
             }
             Refusal::NotHolder { worker, attempt } => {
                 Self::conflict("The job is held by another worker or attempt.")
-                    .hint("This execution was given up; drop its outcome.")
+                    .hint("This execution has lost its reservation; discard its outcome.")
                     .detail("worker_id", worker.map(|id| id.local().to_owned()))
                     .detail("attempt", attempt)
             }

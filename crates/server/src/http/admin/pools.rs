@@ -32,7 +32,7 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
 
 /// Creates or replaces a pool.
 pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    only_operators("A pool")?;
+    only_operators("Changing a pool")?;
     let pool = PoolName::parse(name.as_str())
         .map_err(|error| ApiError::invalid_request(format!("The pool's name {error}.")))?;
     let members = unwrapped(body.object()?)?;
@@ -62,7 +62,7 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
 /// Deletes a definition that was made through the API. If the server's configuration defines the pool,
 /// that definition applies again.
 pub(in crate::http) async fn remove(State(app): Shared, name: PathName) -> ApiResult {
-    only_operators("A pool")?;
+    only_operators("Changing a pool")?;
     let view = find(&app, &name).await?;
     if view.origin == Origin::File {
         return Err(ApiError::conflict("The pool is defined in the server's configuration.")

@@ -66,7 +66,7 @@ pub(in crate::http) async fn configure(
     name: PathName,
     body: Json,
 ) -> ApiResult {
-    app.only_operators_if_shared("The configuration of a queue")?;
+    app.only_operators_if_shared("Configuring a queue")?;
     let mut body: ConfigBody = body.parse()?;
     let queue = app.queue(&name.queue()?)?;
     let limit_edit = body.rate_limit.take().map(|value| parse_rate_limit(&value)).transpose()?;

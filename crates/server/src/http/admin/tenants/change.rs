@@ -77,7 +77,7 @@ fn id_to_change(name: &PathName) -> Result<TenantId, ApiError> {
         ApiError::invalid_request(format!("The tenant's id {error}.")).detail("field", "tenant_id")
     })?;
     let id = id_of(name)?;
-    only_operators("What a tenant may use")?;
+    only_operators("Changing a tenant")?;
     Ok(id)
 }
 
