@@ -47,7 +47,7 @@ pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
     match app.handle.command(Command::PutCron(Box::new(spec))).await? {
         Reply::Cron { cron, created } => {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-            Ok(reply::raw(status, wrapped(&cron, "")))
+            Ok(reply::raw(status, answer_json(&cron, "")))
         }
         reply => Err(Answer::Reply(reply).into()),
     }
@@ -75,7 +75,7 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
         false => cron.name.to_string(),
     };
     let page = window.read(&app, look, name).await?;
-    let shown: Vec<String> = page.items.iter().map(show_cron).collect();
+    let shown: Vec<String> = page.items.iter().map(cron_json).collect();
     let (count, list, pagination) = (shown.len(), shown.join(","), page.pagination);
     let body = format!(
         "{{\"crons\":[{list}],\"cron_jobs\":[{list}],\"count\":{count},\"pagination\":{pagination}}}"
@@ -85,14 +85,14 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
 
 pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
     let cron = find(&app, &name, &params).await?;
-    Ok(reply::raw(StatusCode::OK, wrapped(&cron, "")))
+    Ok(reply::raw(StatusCode::OK, answer_json(&cron, "")))
 }
 
 pub(super) async fn remove(State(app): Shared, name: PathName, params: Params) -> ApiResult {
     let full_name = find(&app, &name, &params).await?.name;
     let cron = change(&app, &name, Command::RemoveCron(full_name)).await?;
     let more = format!(",\"deleted\":true,\"name\":{}", json!(cron.name.local()));
-    Ok(reply::raw(StatusCode::OK, wrapped(&cron, &more)))
+    Ok(reply::raw(StatusCode::OK, answer_json(&cron, &more)))
 }
 
 pub(super) async fn toggle(
@@ -106,7 +106,7 @@ pub(super) async fn toggle(
     let enabled = enabled.ok_or_else(|| Rejection::field("enabled", "must be true or false"))?;
     let full_name = find(&app, &name, &params).await?.name;
     let cron = change(&app, &name, Command::EnableCron(full_name, enabled)).await?;
-    Ok(reply::raw(StatusCode::OK, wrapped(&cron, "")))
+    Ok(reply::raw(StatusCode::OK, answer_json(&cron, "")))
 }
 
 /// The tenant whose schedules are meant: the caller, or the one that an operator names.
@@ -253,13 +253,13 @@ fn text(members: &json::Members<'_>, name: &'static str) -> Result<Option<String
 
 /// The answer with one schedule, under both names that the specification's documents use. `more` is
 /// appended.
-fn wrapped(cron: &CronView, more: &str) -> Vec<u8> {
-    let shown = show_cron(cron);
+fn answer_json(cron: &CronView, more: &str) -> Vec<u8> {
+    let shown = cron_json(cron);
     format!("{{\"cron\":{shown},\"cron_job\":{shown}{more}}}").into_bytes()
 }
 
 /// A schedule's JSON. What the client sent is returned byte for byte, so large numbers keep their digits.
-fn show_cron(cron: &CronView) -> String {
+fn cron_json(cron: &CronView) -> String {
     let members = json!({
         "name": cron.name.local(),
         "tenant_id": cron.tenant,

@@ -126,8 +126,8 @@ impl From<Refusal> for ApiError {
                     .detail("pool", pool.to_string())
             }
             Refusal::UnknownTenant => Self::not_found("tenant", "?"),
-            Refusal::QueueHasJobs { living } => has_jobs("queue", living),
-            Refusal::TenantHasJobs { living } => has_jobs("tenant", living),
+            Refusal::QueueHasJobs { living } => has_jobs_error("queue", living),
+            Refusal::TenantHasJobs { living } => has_jobs_error("tenant", living),
             Refusal::NotThrottled => Self::conflict("The tenant is not throttled.").hint(
                 "There is no throttle to release; GET /ojs/v1/admin/tenants/{id} shows \
                      'throttle'.",
@@ -138,9 +138,9 @@ impl From<Refusal> for ApiError {
 }
 
 /// The error for deleting a queue or tenant that has unfinished jobs.
-fn has_jobs(what: &str, living: u64) -> ApiError {
-    let jobs = if living == 1 { "one job" } else { &format!("{living} jobs") };
+fn has_jobs_error(what: &str, unfinished: u64) -> ApiError {
+    let jobs = if unfinished == 1 { "one job" } else { &format!("{unfinished} jobs") };
     ApiError::conflict(format!("The {what} has {jobs} not finished yet."))
         .hint("Wait for them, or send ?purge=true with {\"confirm\": true} to remove them.")
-        .detail("live_jobs", living)
+        .detail("live_jobs", unfinished)
 }

@@ -35,7 +35,7 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
     only_operators("Changing a pool")?;
     let pool = PoolName::parse(name.as_str())
         .map_err(|error| ApiError::invalid_request(format!("The pool's name {error}.")))?;
-    let members = unwrapped(body.object()?)?;
+    let members = pool_members(body.object()?)?;
     if members.get("name").is_some_and(|given| given.as_str() != Some(name.as_str())) {
         return Err(ApiError::validation("name", "'name' differs from the name in the path."));
     }
@@ -84,7 +84,7 @@ async fn find(app: &App, name: &PathName) -> Result<PoolView, ApiError> {
 }
 
 /// The pool's members. One document of the specification has them at the top level, another in `pool`.
-fn unwrapped(mut members: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
+fn pool_members(mut members: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
     match members.remove("pool") {
         None => Ok(members),
         Some(Value::Object(inner)) if members.is_empty() => Ok(inner),
