@@ -27,10 +27,12 @@ pub(super) async fn with_caller<F: Future>(tenant: Option<TenantId>, serve: F) -
     CALLER.scope(tenant, serve).await
 }
 
-/// Refuses a tenant's request to see or change what all tenants share. `what` begins the message.
+/// Refuses a tenant's request to see or change what all tenants share. `what` is the subject of the
+/// message.
 pub(super) fn only_operators(what: &str) -> Result<(), ApiError> {
     let Some(tenant) = caller() else { return Ok(()) };
-    let text = format!("{what}: this is for operators only, and the request comes from a tenant.");
+    let text =
+        format!("{what} is reserved for operators, and the request comes from tenant '{tenant}'.");
     Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", text)
         .hint("An operator's requests come without the header X-OJS-Tenant.")
         .detail("tenant_id", tenant.to_string()))

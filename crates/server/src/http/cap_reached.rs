@@ -6,7 +6,7 @@ use rota_engine::{CapReached, Capped};
 use super::error::ApiError;
 
 /// How a cap is described in messages.
-struct Words {
+struct CapText {
     /// What is capped, in the plural.
     things: &'static str,
     /// The setting `limits.<setting>` with the total; the cap per tenant is `<setting>_per_tenant`.
@@ -17,7 +17,7 @@ struct Words {
     retry_after: Option<u64>,
 }
 
-fn words(capped: Capped) -> Words {
+fn text_of(capped: Capped) -> CapText {
     let (things, setting, remedy, retry_after) = match capped {
         Capped::Tenants => (
             "tenants",
@@ -78,20 +78,20 @@ fn words(capped: Capped) -> Words {
         ),
         Capped::EventStreams => ("event streams", "event_streams", "Close one", Some(5)),
     };
-    Words { things, setting, remedy, retry_after }
+    CapText { things, setting, remedy, retry_after }
 }
 
 pub(super) fn error(reached: &CapReached) -> ApiError {
-    let words = words(reached.capped);
+    let cap_text = text_of(reached.capped);
     match &reached.tenant {
-        Some(tenant) if reached.is_tenants() => tenant_cap_error(reached, &words, tenant),
-        _ => total_cap_error(reached, &words),
+        Some(tenant) if reached.is_tenants() => tenant_cap_error(reached, &cap_text, tenant),
+        _ => total_cap_error(reached, &cap_text),
     }
 }
 
 /// The error for the cap per tenant.
-fn tenant_cap_error(reached: &CapReached, words: &Words, tenant: &str) -> ApiError {
-    let Words { things, setting, remedy, retry_after } = words;
+fn tenant_cap_error(reached: &CapReached, cap_text: &CapText, tenant: &str) -> ApiError {
+    let CapText { things, setting, remedy, retry_after } = cap_text;
     let CapReached { own, more, per_tenant: most, .. } = reached;
     let asks = match more {
         1 => String::new(),
@@ -116,8 +116,8 @@ fn tenant_cap_error(reached: &CapReached, words: &Words, tenant: &str) -> ApiErr
 }
 
 /// The error for the cap on all tenants together, part of which is kept back.
-fn total_cap_error(reached: &CapReached, words: &Words) -> ApiError {
-    let Words { things, setting, remedy, retry_after } = words;
+fn total_cap_error(reached: &CapReached, cap_text: &CapText) -> ApiError {
+    let CapText { things, setting, remedy, retry_after } = cap_text;
     let CapReached { own, more, all, total, tenant, .. } = reached;
     let text = match tenant {
         Some(tenant) if reached.capped == Capped::Tenants => format!(

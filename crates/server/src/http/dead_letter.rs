@@ -25,7 +25,7 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
 
 pub(super) async fn stats(State(app): Shared, params: Params) -> ApiResult {
     params.only(&[])?;
-    let queues = queues::visible(&app).await?;
+    let queues = queues::visible_queues(&app).await?;
     let mut by_queue = BTreeMap::<&str, u64>::new();
     for view in queues.iter().filter(|view| view.totals.dead_letter() > 0) {
         *by_queue.entry(view.name.local()).or_default() += view.totals.dead_letter();
@@ -66,6 +66,9 @@ async fn change(
 async fn find(app: &App, name: &PathName) -> Result<Record, ApiError> {
     let missing = || ApiError::not_found("dead letter job", name.as_str());
     let record = app.record(name.job().map_err(|_| missing())?).await?;
-    let is_dead_letter = |record: &Record| matches!(&record.row, JobRow::Done(done) if done.ending == Ending::DeadLetter);
+    let is_dead_letter = |record: &Record| match &record.row {
+        JobRow::Done(done) => done.ending == Ending::DeadLetter,
+        JobRow::Live(_) => false,
+    };
     record.filter(is_dead_letter).ok_or_else(missing)
 }

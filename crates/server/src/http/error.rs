@@ -49,7 +49,7 @@ impl ApiError {
             kind: code,
             message: shortened(message.into(), LONGEST_MESSAGE),
             retryable: false,
-            hint: Cow::Borrowed("See docs/http.md for the requests that this server accepts."),
+            hint: Cow::Borrowed("See docs/http.md for the requests that this server takes."),
             details: Map::new(),
             retry_after: None,
             beside: Map::new(),

@@ -126,12 +126,12 @@ impl Filter {
     /// The query for the store; `None` if no job can match.
     pub async fn query(&self, app: &App) -> Result<Option<ListQuery>, ApiError> {
         let extent = Extent { after: None, order: Order::NewestFirst, limit: 0 };
-        Ok(self.look(app, extent, |_, _| None).await?.query)
+        Ok(self.plan_page(app, extent, |_, _| None).await?.query)
     }
 
     /// Asks the engine about one page: the total, the query for the store, and the page's jobs if `find`
     /// can name them. Takes one look at the engine for each slice of classes.
-    pub async fn look(
+    pub async fn plan_page(
         &self,
         app: &App,
         extent: Extent,

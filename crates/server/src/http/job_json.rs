@@ -25,7 +25,7 @@ impl<'a> Members<'a> {
     }
 
     /// Continues an object that has members already.
-    pub fn more(out: &'a mut Vec<u8>) -> Self {
+    pub fn continued(out: &'a mut Vec<u8>) -> Self {
         Self(out)
     }
 

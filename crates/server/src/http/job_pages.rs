@@ -40,11 +40,11 @@ impl Window {
         params: &Params,
         size: &str,
         default: u64,
-        most: u64,
+        max_limit: u64,
     ) -> Result<Self, ApiError> {
         let limit = match params.get(size) {
-            Some(_) => params.number(size, 1, most, default)?,
-            None => params.number("limit", 1, most, default)?,
+            Some(_) => params.number(size, 1, max_limit, default)?,
+            None => params.number("limit", 1, max_limit, default)?,
         };
         let page = params.number("page", 1, u64::MAX, 1)?;
         let offset = params.number("offset", 0, u64::MAX, 0)?;
@@ -94,7 +94,7 @@ pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<
     let look = move |engine: &Engine, query: &ListQuery| {
         if in_order { seqs_from_engine(engine, query) } else { None }
     };
-    let PagePlan { total, query, seqs } = filter.look(app, extent, look).await?;
+    let PagePlan { total, query, seqs } = filter.plan_page(app, extent, look).await?;
     let (records, next, has_more) = match query {
         Some(query) if in_order => {
             let (records, next) = read_in_order(app, query, seqs, window).await?;

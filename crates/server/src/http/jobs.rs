@@ -104,7 +104,7 @@ pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> Api
             out.push(b'"');
         }
     }
-    let mut members = job_json::Members::more(&mut out);
+    let mut members = job_json::Members::continued(&mut out);
     members.text("previous_state", changed.before.as_str());
     if when != "cancelled_at" {
         members.time(when, changed.at);

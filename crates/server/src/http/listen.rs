@@ -75,6 +75,7 @@ impl Cut {
         CUT.try_with(|cut| Self(cut.clone())).ok()
     }
 
+    /// Closes the connection.
     pub fn now(&self) {
         self.0.notify_one();
     }

@@ -1,4 +1,4 @@
-//! Pages of lists that are sorted by name: queues, workers, tenants, schedules, pools.
+//! Pages of lists that are sorted by name: queues, workers, schedules, pools.
 
 use rota_engine::{Engine, WorkerCounts};
 use serde_json::{Value, json};
@@ -58,10 +58,10 @@ impl NameWindow {
         params: &Params,
         more: &[&str],
         default: u64,
-        most: u64,
+        max_limit: u64,
     ) -> Result<Self, ApiError> {
         params.only(&[&["limit", "offset", "cursor"], more].concat())?;
-        let limit = params.number("limit", 1, most, default)? as usize;
+        let limit = params.number("limit", 1, max_limit, default)? as usize;
         let offset = params.number("offset", 0, u64::MAX, 0)? as usize;
         Self::new(params, "offset", offset, limit, None)
     }

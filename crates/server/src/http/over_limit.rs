@@ -57,7 +57,7 @@ pub(super) fn error(refusal: Refusal) -> ApiError {
                 .member("strategy", strategy.as_str());
             let error = match in_bytes {
                 true => error.member("size_bytes", depth).member("bound_bytes", bound),
-                false => in_jobs(error, depth, Some(bound)),
+                false => with_depth(error, depth, Some(bound)),
             };
             let error = match tenant {
                 Some(tenant) => error.member("tenant_id", tenant.to_string()),
@@ -84,7 +84,7 @@ pub(super) async fn error_with_depth(app: &App, refusal: Refusal) -> ApiError {
     let bounds = view.settings.bounds;
     let bound =
         bounds.map(|bounds| if of_tenant { bounds.tenant_max_depth } else { bounds.max_depth });
-    in_jobs(refusal.into(), depth(&view), bound.filter(|bound| *bound > 0))
+    with_depth(refusal.into(), depth(&view), bound.filter(|bound| *bound > 0))
 }
 
 /// The number of jobs that wait in a queue.
@@ -92,7 +92,7 @@ pub(super) fn depth(view: &QueueView) -> u64 {
     State::WAITING.into_iter().map(|state| view.totals.of(state)).sum()
 }
 
-fn in_jobs(error: ApiError, depth: u64, bound: Option<u64>) -> ApiError {
+fn with_depth(error: ApiError, depth: u64, bound: Option<u64>) -> ApiError {
     let error = error.member("depth", depth).header("x-ojs-queue-depth", depth);
     match bound {
         Some(bound) => error.member("bound", bound).header("x-ojs-queue-bound", bound),

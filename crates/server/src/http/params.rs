@@ -112,16 +112,16 @@ impl Params {
         parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
-    /// A whole number of at least `least`. Values above `most` are reduced to `most`.
-    pub fn number(&self, name: &str, least: u64, most: u64, default: u64) -> Result<u64, ApiError> {
+    /// A whole number of at least `min`. Values above `max` are reduced to `max`.
+    pub fn number(&self, name: &str, min: u64, max: u64, default: u64) -> Result<u64, ApiError> {
         let Some(text) = self.get(name) else { return Ok(default) };
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse::<u64>() {
             // A number too large for u64.
-            Err(_) if digits => Ok(most),
-            Ok(value) if value >= least => Ok(value.min(most)),
+            Err(_) if digits => Ok(max),
+            Ok(value) if value >= min => Ok(value.min(max)),
             _ => Err(ApiError::invalid_request(format!(
-                "'{name}' is '{}'; it must be a whole number of at least {least}.",
+                "'{name}' is '{}'; it must be a whole number of at least {min}.",
                 excerpt(text)
             ))
             .detail("field", name)),

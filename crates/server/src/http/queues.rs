@@ -24,7 +24,7 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
 
 pub(super) async fn stats(State(app): Shared, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
-    let hour = own_hour(&app, &view).await?;
+    let hour = visible_last_hour(&app, &view).await?;
     let mut queue = summary(&view);
     let mut stats = counts(&view);
     let figure = |read: fn(&Interval) -> Value| hour.as_ref().map(read);
@@ -94,7 +94,7 @@ pub(super) async fn page(app: &App, window: &NameWindow) -> Result<Page<QueueVie
 }
 
 /// All queues that the caller can see, sorted by name; read in slices.
-pub(super) async fn visible(app: &App) -> Result<Vec<QueueView>, ApiError> {
+pub(super) async fn visible_queues(app: &App) -> Result<Vec<QueueView>, ApiError> {
     let (tenant, is_tenant) = (caller(), caller().is_some());
     let look = move |engine: &Engine, after: &str, most| match &tenant {
         Some(tenant) => engine.queues_of_tenant_after(tenant, after, 0, most).0,
@@ -142,7 +142,10 @@ pub(super) async fn change(app: &App, command: Command<JobId>) -> Result<QueueVi
 
 /// The figures of a queue's last hour; `None` if the caller shares the queue with other tenants, because
 /// figures over time exist for whole queues only.
-pub(super) async fn own_hour(app: &App, view: &QueueView) -> Result<Option<Interval>, ApiError> {
+pub(super) async fn visible_last_hour(
+    app: &App,
+    view: &QueueView,
+) -> Result<Option<Interval>, ApiError> {
     if sharing_tenant(app).is_some() {
         return Ok(None);
     }

@@ -27,7 +27,7 @@ impl From<Refusal> for ApiError {
             }
             Refusal::NotHolder { worker, attempt } => {
                 Self::conflict("The job is held by another worker or attempt.")
-                    .hint("This execution was given up; drop its outcome.")
+                    .hint("This execution has lost its reservation; discard its outcome.")
                     .detail("worker_id", worker.map(|id| id.local().to_owned()))
                     .detail("attempt", attempt)
             }
@@ -42,7 +42,8 @@ impl From<Refusal> for ApiError {
             .hint("Enqueue with \"pending\": true to stage a job.")
             .detail("current_state", state.as_str()),
             Refusal::NotRetryable { state } => Self::conflict(format!(
-                "Only discarded and cancelled jobs can be retried; the state of this one is '{state}'."
+                "Only discarded and cancelled jobs can be retried; the state of this one is \
+                 '{state}'."
             ))
             .hint("Wait until it has ended.")
             .detail("current_state", state.as_str()),
@@ -53,60 +54,93 @@ impl From<Refusal> for ApiError {
             Refusal::OthersWorker => Self::new(
                 StatusCode::FORBIDDEN,
                 "forbidden",
-                "The worker of this name does not belong to the tenant that the request comes from.",
+                "The worker with this id does not belong to the tenant of the request.",
             )
-            .hint("Choose another worker_id, or send the header X-OJS-Tenant with all requests of a worker or with none.")
+            .hint(
+                "Choose another worker_id, or send the header X-OJS-Tenant with all requests of \
+                 a worker or with none.",
+            )
             .detail("field", "worker_id"),
-            Refusal::WorkerNotStale => {
-                Self::conflict("The worker is alive: it was last seen within the heartbeat timeout.")
-                    .hint("Quiet it instead, or wait until it is stale.")
-            }
+            Refusal::WorkerNotStale => Self::conflict(
+                "The worker is alive: it was last seen within the heartbeat timeout.",
+            )
+            .hint("Quiet it instead, or wait until it is stale."),
             Refusal::OtherPool { pool } => Self::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "invalid_request",
-                format!("The worker belongs to the pool '{pool}' and cannot join another while that pool exists."),
+                format!(
+                    "The worker belongs to the pool '{pool}' and cannot join another while that \
+                     pool exists."
+                ),
             )
-            .hint(format!("Send \"pool\": \"{pool}\" or leave 'pool' out; to change pools, deregister the worker first."))
+            .hint(format!(
+                "Send \"pool\": \"{pool}\" or leave 'pool' out; to change pools, deregister the \
+                 worker first."
+            ))
             .detail("pool", pool.to_string()),
             Refusal::UnknownQueue => Self::not_found("queue", "?"),
             Refusal::UnknownCron => Self::not_found("cron job", "?"),
             Refusal::CapReached(reached) => cap_reached::error(&reached),
             Refusal::UndeclaredKey { key } => Self::validation(
                 "rate_limit.scope",
-                format!("The key '{key}' is not declared, so its limit cannot be shared by all tenants."),
+                format!(
+                    "The key '{key}' is not declared, so its limit cannot be shared by all tenants."
+                ),
             )
-            .hint("Leave 'scope' out to limit the tenant's own jobs, or let an operator PUT /ojs/v1/rate-limits/{key}."),
-            refusal @ (Refusal::TenantLimit { .. } | Refusal::QueueFull { .. }) => over_limit::error(refusal),
-            Refusal::UnknownPool { pool } => Self::validation("pool", format!("There is no pool '{pool}'."))
-                .hint("GET /ojs/v1/admin/pools lists all pools.")
-                .detail("pool", pool.to_string()),
+            .hint(
+                "Leave 'scope' out to limit the tenant's own jobs, or let an operator \
+                 PUT /ojs/v1/rate-limits/{key}.",
+            ),
+            refusal @ (Refusal::TenantLimit { .. } | Refusal::QueueFull { .. }) => {
+                over_limit::error(refusal)
+            }
+            Refusal::UnknownPool { pool } => {
+                Self::validation("pool", format!("There is no pool '{pool}'."))
+                    .hint("GET /ojs/v1/admin/pools lists all pools.")
+                    .detail("pool", pool.to_string())
+            }
             Refusal::RatioTooLarge { queues } => Self::validation(
                 "queues",
-                format!("Each of {queues} queues cannot be guaranteed starvation.min_dispatch_ratio of all dispatches: together that is more than 1."),
+                format!(
+                    "Each of {queues} queues cannot be guaranteed starvation.min_dispatch_ratio of \
+                     all dispatches: together that is more than 1."
+                ),
             )
-            .hint("Name fewer queues, or lower starvation.min_dispatch_ratio in the server's configuration."),
-            Refusal::NoQueues => Rejection::field("queues", "must name at least one queue, or the request a pool")
-                .hint("Send \"queues\": [\"default\"], or register the worker with queues or a pool.")
-                .into(),
+            .hint(
+                "Name fewer queues, or lower starvation.min_dispatch_ratio in the server's \
+                 configuration.",
+            ),
+            Refusal::NoQueues => {
+                let text = "must name at least one queue, or the request a pool";
+                Rejection::field("queues", text)
+                    .hint(
+                        "Send \"queues\": [\"default\"], or register the worker with queues or a \
+                         pool.",
+                    )
+                    .into()
+            }
             Refusal::NotInPool { pool, queue } => {
-                Self::validation("queues", format!("The queue '{queue}' is not among those of the pool '{pool}'."))
+                let text = format!("The queue '{queue}' is not among those of the pool '{pool}'.");
+                Self::validation("queues", text)
                     .hint("Leave 'queues' out to be served from all queues of the pool.")
                     .detail("pool", pool.to_string())
             }
             Refusal::UnknownTenant => Self::not_found("tenant", "?"),
-            Refusal::QueueHasJobs { living } => has_jobs("queue", living),
-            Refusal::TenantHasJobs { living } => has_jobs("tenant", living),
-            Refusal::NotThrottled => Self::conflict("The tenant is not throttled.")
-                .hint("There is no throttle to release; GET /ojs/v1/admin/tenants/{id} shows 'throttle'."),
+            Refusal::QueueHasJobs { living } => has_jobs_error("queue", living),
+            Refusal::TenantHasJobs { living } => has_jobs_error("tenant", living),
+            Refusal::NotThrottled => Self::conflict("The tenant is not throttled.").hint(
+                "There is no throttle to release; GET /ojs/v1/admin/tenants/{id} shows \
+                     'throttle'.",
+            ),
             Refusal::UnknownLimit => Self::not_found("rate limit", "?"),
         }
     }
 }
 
 /// The error for deleting a queue or tenant that has unfinished jobs.
-fn has_jobs(what: &str, living: u64) -> ApiError {
-    let jobs = if living == 1 { "one job" } else { &format!("{living} jobs") };
+fn has_jobs_error(what: &str, unfinished: u64) -> ApiError {
+    let jobs = if unfinished == 1 { "one job" } else { &format!("{unfinished} jobs") };
     ApiError::conflict(format!("The {what} has {jobs} not finished yet."))
         .hint("Wait for them, or send ?purge=true with {\"confirm\": true} to remove them.")
-        .detail("live_jobs", living)
+        .detail("live_jobs", unfinished)
 }

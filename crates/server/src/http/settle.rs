@@ -167,7 +167,7 @@ fn write_settled(out: &mut Vec<u8>, settled: &Settled, kind: Kind) {
     out.extend_from_slice(b"{\"id\":\"");
     settled.id.write(out);
     out.push(b'"');
-    let mut members = Members::more(out);
+    let mut members = Members::continued(out);
     members.id("job_id", settled.id);
     members.text("state", state);
     members.number("attempt", u64::from(settled.attempt));
@@ -189,7 +189,7 @@ fn write_settled(out: &mut Vec<u8>, settled: &Settled, kind: Kind) {
     members.raw("job", b"{\"id\":\"");
     settled.id.write(out);
     out.push(b'"');
-    let mut members = Members::more(out);
+    let mut members = Members::continued(out);
     members.text("state", state);
     members.number("attempt", u64::from(settled.attempt));
     out.extend_from_slice(b"}}");

@@ -26,8 +26,8 @@ pub(super) async fn health(State(app): Shared) -> ApiResult {
     });
     let counts = tokio::time::timeout(ENGINE_TIMEOUT, look).await.unwrap_or(Err(Unavailable::Busy));
     let latency_ms = started.elapsed().as_millis() as u64;
-    let full = app.health.is_full();
-    let (status, word, backend) = match (&counts, full) {
+    let disk_full = app.health.is_disk_full();
+    let (status, word, backend) = match (&counts, disk_full) {
         (Ok(_), false) => (StatusCode::OK, "ok", "ok"),
         (Ok(_), true) => (StatusCode::SERVICE_UNAVAILABLE, "degraded", "full"),
         (Err(_), _) => (StatusCode::SERVICE_UNAVAILABLE, "degraded", "unresponsive"),

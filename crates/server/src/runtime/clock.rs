@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rota_engine::Now;
 use rota_model::Millis;
 
-/// The server's clock. Nothing else in the runtime reads the time for decisions of the engine.
+/// The engine's only source of time.
 #[derive(Debug, Clone)]
 pub struct Clock {
     origin: Instant,

@@ -117,7 +117,7 @@ impl<R: Reader> EngineLoop<R> {
         caller: Caller<'_>,
         responder: Option<oneshot::Sender<Answer>>,
     ) {
-        if self.health.is_full() && adds_data(&ask) {
+        if self.health.is_disk_full() && adds_data(&ask) {
             if let Some(responder) = responder {
                 let _ = responder.send(Answer::Unavailable(Unavailable::DiskFull));
             }
@@ -294,7 +294,7 @@ impl<R: Reader> EngineLoop<R> {
             StoreReport::Finished => self.pacing.finished(),
             StoreReport::SpaceAvailable => {
                 tracing::info!("there is room on the disk again: new jobs are accepted");
-                self.health.set_full(false);
+                self.health.set_disk_full(false);
             }
         }
     }
@@ -330,7 +330,7 @@ impl<R: Reader> EngineLoop<R> {
     }
 
     fn check_disk_space(&mut self) {
-        if self.health.is_full() && self.space_checked.elapsed() > SPACE_CHECK_INTERVAL {
+        if self.health.is_disk_full() && self.space_checked.elapsed() > SPACE_CHECK_INTERVAL {
             self.space_checked = Instant::now();
             let _ = self.work.try_push(Work::CheckSpace);
         }

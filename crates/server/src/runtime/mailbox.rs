@@ -11,6 +11,7 @@ use super::ask::Input;
 use super::queue::PushError;
 use super::store_loop::StoreReport;
 
+/// Bounded in requests; store reports always fit.
 pub(super) struct Mailbox {
     state: Mutex<State>,
     wake: Condvar,
@@ -67,9 +68,9 @@ impl Mailbox {
         self.wake_if(state, |engine| engine != EngineThread::Stopped);
     }
 
-    /// Returns a store report at once, or else up to `most` requests. With a `pause`, requests are not
+    /// Returns a store report at once, or else up to `max_inputs` requests. With a `pause`, requests are not
     /// taken before it has passed. Waits no longer than `timeout`.
-    pub fn wait(&self, pause: Option<Duration>, timeout: Duration, most: usize) -> Mail {
+    pub fn wait(&self, pause: Option<Duration>, timeout: Duration, max_inputs: usize) -> Mail {
         let until = Instant::now() + pause.map_or(timeout, |pause| pause.min(timeout));
         let mut state = self.lock();
         loop {
@@ -78,7 +79,7 @@ impl Mailbox {
             }
             let left = until.saturating_duration_since(Instant::now());
             if !state.inputs.is_empty() && (pause.is_none() || left.is_zero()) {
-                let count = state.inputs.len().min(most);
+                let count = state.inputs.len().min(max_inputs);
                 return Mail::Inputs(state.inputs.drain(..count).collect());
             }
             if left.is_zero() {

@@ -50,7 +50,8 @@ pub(super) async fn run(
     }
 }
 
-/// Returns jobs to their queues whose client had gone before the answer was ready.
+/// Undoes the claims of clients that went away before their answer was ready: the jobs return to their
+/// queues.
 fn undo_claims(claims: Vec<(Seq, u32)>, mailbox: &Mailbox) {
     if claims.is_empty() {
         return;

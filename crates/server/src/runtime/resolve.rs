@@ -80,7 +80,7 @@ impl<R: Reader> Resolver<R> {
         let count = overdue.jobs.len();
         overdue.jobs.retain(|done| !in_flight.touches(done.seq));
         if overdue.jobs.len() < count {
-            // Some are left over, so the list is not done up to that time.
+            // The jobs left out are still overdue, so their entries must stay listed.
             overdue.through = None;
         }
         Ok(overdue)

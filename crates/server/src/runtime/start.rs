@@ -59,11 +59,11 @@ pub struct Health(Arc<AtomicBool>);
 impl Health {
     /// Whether the disk is full. Then new jobs and schedules are refused.
     #[must_use]
-    pub fn is_full(&self) -> bool {
+    pub fn is_disk_full(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    pub(super) fn set_full(&self, full: bool) {
+    pub(super) fn set_disk_full(&self, full: bool) {
         self.0.store(full, Ordering::Relaxed);
     }
 }

@@ -125,7 +125,7 @@ impl<S: Store> StoreLoop<S> {
             }
             Err(CommitError::Full(cause)) => {
                 tracing::error!(%cause, "the disk is full: no new jobs are accepted until there is room");
-                self.health.set_full(true);
+                self.health.set_disk_full(true);
                 self.store.release_reserve();
                 release.fail(&Unavailable::NotWritten);
                 self.mailbox.put_report(StoreReport::DiskFull);

@@ -32,17 +32,20 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
 
 /// Creates or replaces a pool.
 pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    only_operators("A pool")?;
+    only_operators("Changing a pool")?;
     let pool = PoolName::parse(name.as_str())
         .map_err(|error| ApiError::invalid_request(format!("The pool's name {error}.")))?;
-    let members = unwrapped(body.object()?)?;
+    let members = pool_members(body.object()?)?;
     if members.get("name").is_some_and(|given| given.as_str() != Some(name.as_str())) {
         return Err(ApiError::validation("name", "'name' differs from the name in the path."));
     }
     let mut config = PoolConfig::parse(&members)?;
     if starvation_rule(&app, &config).promises_too_much(config.queues.len()) {
         return Err(ratio_too_large(config.queues.len())
-            .hint("Name fewer queues, give the pool its own 'starvation_prevention', or lower starvation.min_dispatch_ratio in the server's configuration.")
+            .hint(
+                "Name fewer queues, give the pool its own 'starvation_prevention', or lower \
+                 starvation.min_dispatch_ratio in the server's configuration.",
+            )
             .into());
     }
     let order = queue_order(&body);
@@ -59,7 +62,7 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
 /// Deletes a definition that was made through the API. If the server's configuration defines the pool,
 /// that definition applies again.
 pub(in crate::http) async fn remove(State(app): Shared, name: PathName) -> ApiResult {
-    only_operators("A pool")?;
+    only_operators("Changing a pool")?;
     let view = find(&app, &name).await?;
     if view.origin == Origin::File {
         return Err(ApiError::conflict("The pool is defined in the server's configuration.")
@@ -81,7 +84,7 @@ async fn find(app: &App, name: &PathName) -> Result<PoolView, ApiError> {
 }
 
 /// The pool's members. One document of the specification has them at the top level, another in `pool`.
-fn unwrapped(mut members: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
+fn pool_members(mut members: Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
     match members.remove("pool") {
         None => Ok(members),
         Some(Value::Object(inner)) if members.is_empty() => Ok(inner),

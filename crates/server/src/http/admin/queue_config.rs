@@ -66,7 +66,7 @@ pub(in crate::http) async fn configure(
     name: PathName,
     body: Json,
 ) -> ApiResult {
-    app.only_operators_if_shared("The configuration of a queue")?;
+    app.only_operators_if_shared("Configuring a queue")?;
     let mut body: ConfigBody = body.parse()?;
     let queue = app.queue(&name.queue()?)?;
     let limit_edit = body.rate_limit.take().map(|value| parse_rate_limit(&value)).transpose()?;
@@ -163,10 +163,11 @@ fn bounds(body: BoundsBody, within: &str) -> Result<Option<Bounds>, ApiError> {
     let only_bounds = body.strategy.is_none() && body.warning_threshold.is_none();
     let per_tenant = body.per_tenant.unwrap_or_default();
     let max_depth = depth(body.max_depth, body.max_size, within)?;
-    let max_bytes = whole(body.max_size_bytes, within, "max_size_bytes")?;
+    let max_bytes = whole_number(body.max_size_bytes, within, "max_size_bytes")?;
     let within_tenant = format!("{within}per_tenant.");
     let tenant_max_depth = depth(per_tenant.max_depth, per_tenant.max_size, &within_tenant)?;
-    let tenant_max_bytes = whole(per_tenant.max_size_bytes, &within_tenant, "max_size_bytes")?;
+    let tenant_max_bytes =
+        whole_number(per_tenant.max_size_bytes, &within_tenant, "max_size_bytes")?;
     let all_bounds = [max_depth, max_bytes, tenant_max_depth, tenant_max_bytes];
     if only_bounds && all_bounds.iter().all(Option::is_none) {
         return Ok(None);
@@ -187,8 +188,8 @@ fn depth(
     max_size: Option<Value>,
     within: &str,
 ) -> Result<Option<u64>, ApiError> {
-    let depth = whole(max_depth, within, "max_depth")?;
-    let size = whole(max_size, within, "max_size")?;
+    let depth = whole_number(max_depth, within, "max_depth")?;
+    let size = whole_number(max_size, within, "max_size")?;
     match (depth, size) {
         (Some(depth), Some(size)) if depth != size => {
             let field = format!("{within}max_size");
@@ -201,7 +202,7 @@ fn depth(
     }
 }
 
-fn whole(value: Option<Value>, within: &str, name: &str) -> Result<Option<u64>, ApiError> {
+fn whole_number(value: Option<Value>, within: &str, name: &str) -> Result<Option<u64>, ApiError> {
     let Some(value) = value else { return Ok(None) };
     let number = value.as_u64().filter(|number| i64::try_from(*number).is_ok());
     number.map(Some).ok_or_else(|| {

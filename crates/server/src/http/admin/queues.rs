@@ -14,7 +14,7 @@ use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::{Filter, parse_state};
 use crate::http::name_pages::NameWindow;
 use crate::http::params::{Params, PathName};
-use crate::http::queues::{self, counts, find, own_hour, set_paused, status};
+use crate::http::queues::{self, counts, find, set_paused, status, visible_last_hour};
 use crate::http::{App, Shared, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
@@ -88,7 +88,7 @@ pub(in crate::http) async fn purge(State(app): Shared, name: PathName, body: Jso
 }
 
 async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
-    let hour = own_hour(app, view).await?;
+    let hour = visible_last_hour(app, view).await?;
     let per_minute = |count: fn(&Interval) -> u64| hour.as_ref().map(|h| count(h) as f64 / 60.0);
     let latency = |quantile: f64| hour.as_ref().map(|hour| hour.run_ms.quantile(quantile));
     Ok(json!({

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::params::Params;
-use crate::http::queues::{last_hour, visible};
+use crate::http::queues::{last_hour, visible_queues};
 use crate::http::{App, Shared, reply};
 
 /// The most points in a history.
@@ -22,7 +22,7 @@ const ALL_QUEUES: &str = "";
 pub(in crate::http) async fn totals(State(app): Shared, params: Params) -> ApiResult {
     params.only(&[])?;
     if let Some(tenant) = caller() {
-        return of_tenant(&app, tenant).await;
+        return tenant_totals(&app, tenant).await;
     }
     let look = app.handle.look(|engine| {
         let queues = engine.queue_count();
@@ -46,7 +46,7 @@ pub(in crate::http) async fn totals(State(app): Shared, params: Params) -> ApiRe
 }
 
 /// The totals of one tenant. Its throughput is that of the last minute, not of the last hour.
-async fn of_tenant(app: &App, tenant: TenantId) -> ApiResult {
+async fn tenant_totals(app: &App, tenant: TenantId) -> ApiResult {
     let look = app.handle.look(move |engine| {
         let (_, queues) = engine.queues_of_tenant_after(&tenant, "", 0, 0);
         let workers = engine.worker_counts(Some(&tenant)).all();
@@ -72,16 +72,16 @@ fn by_state(totals: &Totals) -> Value {
 }
 
 /// The engine's names of the queues whose history is read.
-async fn queues_of(app: &App, name: Option<&str>) -> Result<Vec<String>, ApiError> {
+async fn history_queues(app: &App, name: Option<&str>) -> Result<Vec<String>, ApiError> {
     if caller().is_none() {
         return Ok(vec![name.unwrap_or(ALL_QUEUES).to_owned()]);
     }
     if !app.is_namespaced() {
         return Err(ApiError::unsupported("History is stored per queue, not per tenant.").hint(
-            "GET /ojs/v1/admin/tenants/{id}/usage has what a tenant used, by the hour and the day.",
+            "GET /ojs/v1/admin/tenants/{id}/usage shows a tenant's usage per hour and day.",
         ));
     }
-    let queues = visible(app).await?;
+    let queues = visible_queues(app).await?;
     let selected = queues.iter().filter(|view| name.is_none_or(|name| view.name.local() == name));
     Ok(selected.map(|view| view.name.to_string()).collect())
 }
@@ -113,7 +113,7 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
         .hint("Shorten it, or choose a longer period."));
     }
     let mut points: BTreeMap<i64, Interval> = BTreeMap::new();
-    for queue in queues_of(&app, params.get("queue")).await? {
+    for queue in history_queues(&app, params.get("queue")).await? {
         add_history(&app, &mut points, queue, Range { first, until, step_ms, stored }).await?;
     }
     let data: Vec<Value> =

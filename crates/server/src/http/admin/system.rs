@@ -25,7 +25,7 @@ struct MaintenanceBody {
 }
 
 pub(in crate::http) async fn set_maintenance(State(app): Shared, body: Json) -> ApiResult {
-    only_operators("Maintenance")?;
+    only_operators("Changing the maintenance mode")?;
     let body: MaintenanceBody = body.parse()?;
     let expected_ms = match body.estimated_duration.as_deref() {
         Some(text) => {
@@ -44,7 +44,7 @@ pub(in crate::http) async fn set_maintenance(State(app): Shared, body: Json) -> 
 
 /// For operators only: the settings include the configuration of each tenant.
 pub(in crate::http) async fn config(State(app): Shared) -> ApiResult {
-    only_operators("The settings")?;
+    only_operators("Reading the settings")?;
     let rows = app.settings.table();
     let values: serde_json::Map<String, Value> =
         rows.iter().map(|row| (row.key.to_owned(), json!(row.value))).collect();

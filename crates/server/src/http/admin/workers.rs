@@ -55,26 +55,26 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
 }
 
 pub(in crate::http) async fn quiet(State(app): Shared, name: PathName) -> ApiResult {
-    direct(&app, &name, Directive::Quiet).await
+    send_directive(&app, &name, Directive::Quiet).await
 }
 
 pub(in crate::http) async fn terminate(State(app): Shared, name: PathName) -> ApiResult {
-    direct(&app, &name, Directive::Terminate).await
+    send_directive(&app, &name, Directive::Terminate).await
 }
 
 pub(in crate::http) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
-    direct(&app, &name, Directive::Running).await
+    send_directive(&app, &name, Directive::Running).await
 }
 
 pub(in crate::http) async fn drop_stale(State(app): Shared, name: PathName) -> ApiResult {
-    app.only_operators_if_shared("A worker that serves all tenants")?;
+    app.only_operators_if_shared("Changing a worker that serves all tenants")?;
     let requeued = find(&app, &name).await?.0.active;
     command(&app, &name, Command::DropStaleWorker(app.worker(name.worker()?))).await?;
     Ok(reply::ok(&json!({"deleted": true, "id": name.as_str(), "jobs_requeued": requeued})))
 }
 
-async fn direct(app: &App, name: &PathName, directive: Directive) -> ApiResult {
-    app.only_operators_if_shared("A worker that serves all tenants")?;
+async fn send_directive(app: &App, name: &PathName, directive: Directive) -> ApiResult {
+    app.only_operators_if_shared("Changing a worker that serves all tenants")?;
     command(app, name, Command::Direct(app.worker(name.worker()?), directive)).await?;
     Ok(reply::ok(&item(&find(app, name).await?.0)))
 }

@@ -2,7 +2,9 @@
 
 use rota_model::{JobType, LimitKey, QueueName};
 
-use super::{LimitEdit, Target, look, own_queue_target, partitions_of};
+use super::{
+    CHANGE_QUEUE_LIMIT, CHANGE_TYPE_LIMIT, LimitEdit, Target, look, own_queue_target, partitions_of,
+};
 use crate::http::App;
 use crate::http::caller::{only_operators, queue_needs_tenant};
 use crate::http::error::ApiError;
@@ -54,10 +56,11 @@ impl KeyScope {
         Ok(None)
     }
 
-    fn description(self) -> &'static str {
+    /// What the key is, and how a change to it is described to a tenant.
+    fn descriptions(self) -> (&'static str, &'static str) {
         match self {
-            Self::Queue => "The limit of a queue",
-            Self::Type => "The limit of a job type",
+            Self::Queue => ("the limit of a queue", CHANGE_QUEUE_LIMIT),
+            Self::Type => ("the limit of a job type", CHANGE_TYPE_LIMIT),
         }
     }
 }
@@ -73,14 +76,15 @@ async fn check_partition(
         return Ok(());
     }
     if let Some(scope) = scope {
-        only_operators(scope.description())?;
-        let text = format!("{} applies to the jobs of all tenants.", scope.description());
+        let (limit, change) = scope.descriptions();
+        only_operators(change)?;
+        let text = format!("'{}' is {limit} and applies to the jobs of all tenants.", target.key);
         return Err(ApiError::validation("tenant", text)
             .hint("Leave 'tenant' out, or PUT /ojs/v1/admin/tenants/{id} to limit a tenant."));
     }
     let shared = look(app, target.key.clone(), None).await?;
     if shared.is_some_and(|view| view.declared.is_some()) {
-        only_operators("A limit that is declared for everyone")?;
+        only_operators("Changing a limit that is declared for all tenants")?;
     }
     Ok(())
 }

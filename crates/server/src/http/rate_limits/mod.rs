@@ -21,7 +21,9 @@ pub(super) use edit::LimitEdit;
 pub(super) use json::numbers as numbers_json;
 pub(super) use list::list;
 
-const QUEUE: &str = "The limit of a queue";
+/// Subjects of the message to a tenant that may not change a limit.
+const CHANGE_QUEUE_LIMIT: &str = "Changing the limit of a queue";
+const CHANGE_TYPE_LIMIT: &str = "Changing the limit of a job type";
 /// The most partitions of a key that are shown with it.
 const MAX_PARTITIONS: usize = 1_000;
 
@@ -62,14 +64,14 @@ pub(super) async fn show_queue(State(app): Shared, name: PathName) -> ApiResult 
 
 pub(super) async fn put_queue(State(app): Shared, name: PathName, body: Json) -> ApiResult {
     let target = queue_target(&app, &name)?;
-    app.only_operators_if_shared(QUEUE)?;
+    app.only_operators_if_shared(CHANGE_QUEUE_LIMIT)?;
     let edit = LimitEdit::parse(&body, &target.key.local(), app.handle.clock().now().wall)?;
     put_limit(&app, target, edit).await
 }
 
 pub(super) async fn clear_queue(State(app): Shared, name: PathName) -> ApiResult {
     let target = queue_target(&app, &name)?;
-    app.only_operators_if_shared(QUEUE)?;
+    app.only_operators_if_shared(CHANGE_QUEUE_LIMIT)?;
     clear_limit(&app, target).await
 }
 
@@ -78,14 +80,14 @@ pub(super) async fn show_type(State(app): Shared, name: PathName) -> ApiResult {
 }
 
 pub(super) async fn put_type(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    only_operators("The limit of a job type")?;
+    only_operators(CHANGE_TYPE_LIMIT)?;
     let target = type_target(&name)?;
     let edit = LimitEdit::parse(&body, &target.key, app.handle.clock().now().wall)?;
     put_limit(&app, target, edit).await
 }
 
 pub(super) async fn clear_type(State(app): Shared, name: PathName) -> ApiResult {
-    only_operators("The limit of a job type")?;
+    only_operators(CHANGE_TYPE_LIMIT)?;
     clear_limit(&app, type_target(&name)?).await
 }
 

@@ -19,7 +19,7 @@ const MAX_REASON_BYTES: usize = 1_000;
 /// Replaces the tenant's configuration.
 pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json) -> ApiResult {
     let (id, members) = (id_to_change(&name)?, body.object()?);
-    same_tenant(&id, &members)?;
+    check_same_tenant(&id, &members)?;
     let mut config = TenantConfig::default();
     config.merge(&members)?;
     let change = TenantChange { config, what: "put", reason: reason(&members)? };
@@ -32,7 +32,7 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
 /// Changes the members that are given, and leaves the others.
 pub(in crate::http) async fn merge(State(app): Shared, name: PathName, body: Json) -> ApiResult {
     let (id, members) = (id_to_change(&name)?, body.object()?);
-    same_tenant(&id, &members)?;
+    check_same_tenant(&id, &members)?;
     let reason = reason(&members)?;
     // No other request may change the tenant between the read and the write.
     let _guard = app.tenant_changes.lock().await;
@@ -77,11 +77,11 @@ fn id_to_change(name: &PathName) -> Result<TenantId, ApiError> {
         ApiError::invalid_request(format!("The tenant's id {error}.")).detail("field", "tenant_id")
     })?;
     let id = id_of(name)?;
-    only_operators("What a tenant may use")?;
+    only_operators("Changing a tenant")?;
     Ok(id)
 }
 
-fn same_tenant(id: &TenantId, members: &Map<String, Value>) -> Result<(), ApiError> {
+fn check_same_tenant(id: &TenantId, members: &Map<String, Value>) -> Result<(), ApiError> {
     match members.get("tenant_id") {
         None | Some(Value::Null) => Ok(()),
         Some(Value::String(given)) if **given == **id => Ok(()),

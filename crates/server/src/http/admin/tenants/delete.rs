@@ -29,7 +29,7 @@ pub(in crate::http) async fn delete(
     let reason = reason(&members)?;
     let view = find(&app, &name).await?.view;
     let id = view.id;
-    only_operators("What a tenant may use")?;
+    only_operators("Deleting a tenant")?;
     if view.origin == Origin::File {
         return Err(ApiError::conflict(
             "The tenant is configured in the settings file or in ROTA_TENANTS.",
