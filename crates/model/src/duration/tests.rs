@@ -1,3 +1,5 @@
+//! Tests of durations.
+
 use super::*;
 
 fn iso_problem(text: &str) -> Problem {
@@ -45,7 +47,7 @@ fn reads_iso8601() {
 }
 
 #[test]
-fn refuses_what_is_not_iso8601() {
+fn rejects_what_is_not_iso8601() {
     for (text, problem) in [
         ("", Problem::Empty),
         ("P", Problem::Empty),
@@ -113,7 +115,7 @@ fn reads_human() {
 }
 
 #[test]
-fn refuses_what_is_not_human() {
+fn rejects_what_is_not_human() {
     for (text, problem) in [
         ("", Problem::Empty),
         ("-5s", Problem::Negative),
