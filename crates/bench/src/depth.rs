@@ -1,21 +1,21 @@
-//! Whether a deep backlog costs anything: a fetch, memory, a restart.
+//! Measures how the number of waiting jobs affects fetches, memory and restarts.
 
 use std::time::Instant;
 
-use crate::check::{agree, counts, get};
 use crate::http::{Drive, drive};
-use crate::load::{Enqueue, Handling, Tally};
+use crate::load::{Enqueue, Tally, Worker};
 use crate::process::Process;
+use crate::server_counts::{agree, counts, get};
 use crate::{BenchError, Line, Options, Percentiles, Progress};
 
 const SHALLOW: u64 = 1_000;
-/// Fetches are timed one after the other, on one connection, so that nothing but depth differs.
+/// Fetches are timed one after another on one connection, so that only the depth differs.
 const FETCHES: u64 = 500;
-/// Jobs in a request that fills, and about how many bytes it may have.
+/// Maximum number of jobs, and approximate number of bytes, in a request that fills the queue.
 const BATCH: u64 = 500;
 const BATCH_BYTES: u64 = 1 << 20;
 
-/// With so many jobs waiting, against a thousand.
+/// Measures with `jobs` waiting jobs, compared with 1,000.
 pub fn depth(
     options: &Options,
     jobs: u64,
@@ -33,7 +33,7 @@ pub fn depth(
     let rest = jobs - jobs / 2;
     bench.fill(&server, rest, "filling the second half")?;
     let full = server.memory();
-    // Both ways of reading the oldest bodies from the disk are warm.
+    // Warm the caches for reading the oldest bodies.
     bench.fetches(&server, "warming up")?;
     let deep = bench.fetches(&server, "fetch, many waiting")?;
     let waiting = counts(server.address)?.available;
@@ -86,9 +86,9 @@ impl Bench<'_> {
     fn fetches(&self, server: &Process, name: &str) -> Result<Percentiles, BenchError> {
         let before = counts(server.address)?;
         let how = self.how(server, name);
-        let (measured, scripts) = drive(&how, vec![Handling::new(0, 1, FETCHES)])?;
+        let (measured, scripts) = drive(&how, vec![Worker::new(0, 1, FETCHES)])?;
         agree(server.address, before, 0, scripts[0].handled())?;
-        measured.times(Handling::FETCH).ok_or_else(|| BenchError::wrong("nothing was fetched"))
+        measured.times(Worker::FETCH).ok_or_else(|| BenchError::wrong("nothing was fetched"))
     }
 
     fn how<'a>(&'a self, server: &Process, name: &'a str) -> Drive<'a> {
@@ -96,8 +96,8 @@ impl Bench<'_> {
     }
 }
 
-/// Exactly so many jobs: for each connection the size of its batches and their number. What is left
-/// over is a batch of its own.
+/// Divides the jobs among connections: the size and number of the batches of each. The remainder is one
+/// more batch.
 fn shares(jobs: u64, connections: u64, payload: usize) -> Vec<(u64, u64)> {
     let size = (BATCH_BYTES / (payload as u64 + 100)).clamp(1, BATCH);
     let (requests, rest) = (jobs / size, jobs % size);

@@ -1,20 +1,20 @@
-//! The engine alone: decisions, without HTTP and without a disk.
+//! Measures the engine alone, without HTTP or disk.
 
 use std::time::Instant;
 
 use rota_engine::Fetch;
 use rota_model::{Class, JobType, Policy, QueueName, TenantId};
 
-use crate::driver::Driver;
+use crate::engine_driver::EngineDriver;
 use crate::{BenchError, Line, Options, Progress};
 
-/// Tenants that take turns; each is a lane of its own.
+/// Number of tenants; each has its own lane.
 const TENANTS: usize = 10_000;
-/// How many jobs wait at first, and how many a worker takes at once.
+/// Number of jobs waiting at first, and jobs per fetch.
 const WAITING: usize = 1_000_000;
 const AT_ONCE: usize = 100;
 
-/// Claims and acknowledgements on one core.
+/// Measures enqueues, claims and acknowledgements on one core.
 pub fn engine(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
     let mut bench = Bench::new();
     let filling = Instant::now();
@@ -46,13 +46,13 @@ pub fn engine(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, B
 }
 
 struct Bench {
-    driver: Driver,
+    driver: EngineDriver,
     queue: QueueName,
 }
 
 impl Bench {
     fn new() -> Self {
-        let mut driver = Driver::new();
+        let mut driver = EngineDriver::new();
         for n in 0..TENANTS {
             driver.add_class(Class {
                 queue: QueueName::default_queue(),
@@ -73,7 +73,7 @@ impl Bench {
         Ok(count)
     }
 
-    /// Takes some jobs and acknowledges them.
+    /// Fetches jobs and acknowledges them.
     fn handle(&mut self, count: usize) -> Result<u64, BenchError> {
         let claimed = self.driver.fetch(Fetch::of(vec![self.queue.clone()], count), count)?;
         Ok(self.driver.ack(claimed)?.len() as u64)

@@ -1,21 +1,23 @@
+//! The errors of a measurement.
+
 use std::io;
 use std::net::SocketAddr;
 
-/// Why there is no measurement.
+/// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The server did something that it must not do, so its speed is of no interest.
+    /// The server gave a wrong response, so its speed does not matter.
     #[error("wrong answer, so nothing was measured: {0}")]
     Wrong(String),
-    /// Nobody listens there.
+    /// No server listens at this address.
     #[error("no server answers at http://{0}: {1}")]
     Away(SocketAddr, io::Error),
     #[error("{0}")]
     Server(String),
-    /// It was over before anything was done.
+    /// No operation was completed in the measured time.
     #[error("{0}: nothing was done in the time that is measured")]
     TooShort(String),
-    /// By whoever follows its progress.
+    /// [`Progress::show`](crate::Progress::show) returned an error.
     #[error("it was stopped")]
     Stopped,
     #[error("{0}")]
@@ -27,7 +29,7 @@ impl BenchError {
         BenchError::Wrong(what.into())
     }
 
-    /// Says of a wrong answer to what it was one.
+    /// Adds the request to the message of a wrong response.
     pub(crate) fn answering(self, question: &str) -> Self {
         match self {
             BenchError::Wrong(what) => BenchError::Wrong(format!("{question}: {what}")),

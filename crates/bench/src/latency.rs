@@ -1,16 +1,16 @@
-//! How late, at half of what the server can take.
+//! Measures latency at half of the maximum throughput.
 
 use std::time::{Duration, Instant};
 
-use crate::check::{agree, counts};
 use crate::http::{Drive, PATIENCE, drive};
 use crate::load::{Echo, Part, Producer, Receiver, job};
-use crate::measured::{Measured, histogram, percentiles};
+use crate::measurement::{Measurement, histogram, percentiles};
 use crate::process::Process;
+use crate::server_counts::{agree, counts};
 use crate::{BenchError, Line, Options, Percentiles, Progress};
 
-/// The time of an enqueue, and from there to a worker that waits, at half the most that a server
-/// can both take in and hand out.
+/// Measures the time of an enqueue, and from there until a waiting worker has the job, at half the rate
+/// at which the server can both accept and deliver jobs.
 pub fn latency(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
     let most = run(options, progress, "the most", options.duration / 2, None)?;
     let rate = most.measured.per_second().min(most.handled_per_second) / 2.0;
@@ -25,8 +25,8 @@ pub fn latency(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, 
     ])
 }
 
-/// How late a machine is that has nothing to do but answer.
-fn echo(options: &Options, progress: &dyn Progress, rate: f64) -> Result<Measured, BenchError> {
+/// Measures the latency of an echo server on the same machine.
+fn echo(options: &Options, progress: &dyn Progress, rate: f64) -> Result<Measurement, BenchError> {
     let server = Process::echo(options)?;
     let connections = options.connections;
     let how = Drive {
@@ -43,12 +43,12 @@ fn echo(options: &Options, progress: &dyn Progress, rate: f64) -> Result<Measure
 }
 
 struct Outcome {
-    measured: Measured,
+    measured: Measurement,
     handled_per_second: f64,
     receipts: Percentiles,
 }
 
-/// With a server of its own, so that no backlog of one run stands before the next.
+/// Starts a server for each run, so that the backlog of one does not affect the next.
 fn run(
     options: &Options,
     progress: &dyn Progress,
@@ -64,7 +64,7 @@ fn run(
     let mut scripts: Vec<Part> =
         (0..producers).map(|_| Part::Producer(Producer::new(start, options.payload))).collect();
     let receivers = options.batch_connections() * 2;
-    // A job that came late counts too; but at full speed all that came in would take too long.
+    // Receivers also wait for late jobs; but at full speed, draining the backlog would take too long.
     let drains = rate.is_some();
     let receiver = |n| Part::Receiver(Receiver::new(start, start + warm_up, drains, n));
     scripts.extend((0..receivers).map(receiver));
@@ -78,7 +78,7 @@ fn run(
         progress,
     };
     let (mut measured, scripts) = drive(&how, scripts)?;
-    // The last fetches wait a moment for jobs that do not come; that time does not count.
+    // The last fetches time out without jobs; that time does not count.
     measured.seconds = measured.seconds.min(duration.as_secs_f64());
     let (mut accepted, mut handled, mut times) = (0, 0, histogram());
     for script in &scripts {

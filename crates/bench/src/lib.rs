@@ -1,23 +1,23 @@
-//! `rota bench`: how fast, how late, how much, measured against a baseline in the same run.
+//! The measurements of `rota bench`: throughput, latency and memory, compared with a baseline in the same run.
 //!
-//! Every answer is checked, and the server's own counts at the end: a wrong one is an error, never
-//! a fast request.
+//! Every response is checked, and so are the server's counts at the end. A wrong response is an error,
+//! never a fast request.
 
-mod check;
 mod depth;
-mod driver;
 mod echo;
 mod engine;
+mod engine_driver;
 mod error;
 mod http;
 mod latency;
 mod line;
 mod load;
-mod measured;
+mod measurement;
 mod options;
 mod process;
 mod rates;
 mod scheduler;
+mod server_counts;
 mod store;
 mod tenants;
 
@@ -27,7 +27,7 @@ pub use engine::engine;
 pub use error::BenchError;
 pub use latency::latency;
 pub use line::{Line, Ratio};
-pub use measured::Percentiles;
+pub use measurement::Percentiles;
 pub use options::{Options, Progress};
 pub use rates::rates;
 pub use scheduler::scheduler;

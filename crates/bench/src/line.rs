@@ -1,9 +1,9 @@
-//! Results as people and programs read them.
+//! One line of results, shown as text or JSON.
 
 use serde::Serialize;
 
 use crate::Percentiles;
-use crate::measured::Measured;
+use crate::measurement::Measurement;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Line {
@@ -16,7 +16,7 @@ pub struct Line {
     pub ratio: Option<Ratio>,
 }
 
-/// Compared with a baseline of the same run.
+/// The ratio to a baseline of the same run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Ratio {
     pub value: f64,
@@ -24,7 +24,7 @@ pub struct Ratio {
 }
 
 impl Line {
-    pub(crate) fn rate(name: &str, measured: &Measured, kind: usize) -> Self {
+    pub(crate) fn rate(name: &str, measured: &Measurement, kind: usize) -> Self {
         Self {
             name: name.into(),
             value: measured.per_second(),

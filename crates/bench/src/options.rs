@@ -1,22 +1,24 @@
+//! The options of the measurements.
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::BenchError;
 
-/// What to measure with.
+/// The options of all measurements.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The program whose `serve` is measured.
+    /// The `rota` binary to measure.
     pub binary: PathBuf,
-    /// Where data is put for the time of the measurement: the disk that is measured.
+    /// Directory for temporary data, on the disk to measure.
     pub dir: PathBuf,
-    /// Measure the server there instead of one that is started for it.
+    /// A running server to measure; `None` starts one.
     pub server: Option<SocketAddr>,
     /// `fsync` or `os`.
     pub durability: String,
     pub connections: usize,
-    /// How long each measurement takes.
+    /// Duration of each measurement.
     pub duration: Duration,
     /// Bytes in a job's arguments.
     pub payload: usize,
@@ -30,15 +32,15 @@ impl Options {
         (self.duration / 5).min(Duration::from_secs(1))
     }
 
-    /// Batches keep a server busy with fewer connections.
+    /// Number of connections for batches, of which fewer are enough to keep a server busy.
     pub(crate) fn batch_connections(&self) -> usize {
         (self.connections / 8).max(1)
     }
 }
 
-/// Told how far a measurement is, a few times a second; an error from it ends the measurement, and
-/// with it all that was started for it.
+/// Receives the progress of a measurement a few times a second. An error ends the measurement and the
+/// processes it has started.
 pub trait Progress {
-    /// `part` of the whole, from 0 to 1; `rate` in operations per second so far.
+    /// `part` is the completed part from 0 to 1, `rate` the operations per second so far.
     fn show(&self, name: &str, part: f64, rate: f64) -> Result<(), BenchError>;
 }

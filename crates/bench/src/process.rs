@@ -1,4 +1,4 @@
-//! The server that is measured, in a process of its own.
+//! The measured server, as a child process.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -13,12 +13,12 @@ use crate::{BenchError, Options};
 pub(crate) struct Process {
     child: Child,
     pub address: SocketAddr,
-    /// Kept open: a server whose output nobody takes might stop.
+    /// Kept open, because a server that cannot write its output might stop.
     _output: BufReader<ChildStdout>,
 }
 
 impl Process {
-    /// `rota serve` on this directory.
+    /// Starts `rota serve` with this data directory.
     pub fn serve(options: &Options, data: &Path) -> Result<Self, BenchError> {
         let mut command = Command::new(&options.binary);
         command
@@ -35,7 +35,7 @@ impl Process {
         Self::start(command)
     }
 
-    /// A bare echo, served in the same way.
+    /// Starts the echo server.
     pub fn echo(options: &Options) -> Result<Self, BenchError> {
         let mut command = Command::new(&options.binary);
         command.args(["bench", "echo-server"]);
@@ -62,14 +62,14 @@ impl Process {
         }
     }
 
-    /// Resident memory, where the system tells.
+    /// Resident memory in bytes; `None` if the system does not report it.
     pub fn memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
         line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
     }
 
-    /// Ends it in order.
+    /// Stops the server gracefully.
     pub fn stop(mut self) -> Result<(), BenchError> {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {

@@ -1,19 +1,19 @@
-//! How many a second over HTTP, next to a bare echo of the same bodies.
+//! Measures throughput over HTTP, compared with an echo of the same bodies.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::check::{Counts, agree, counts};
 use crate::http::{Drive, PATIENCE, Script, drive};
-use crate::load::{Cycle, Echo, Enqueue, Handling, Tally, batch_of, job};
-use crate::measured::Measured;
+use crate::load::{Cycle, Echo, Enqueue, Tally, Worker, batch_of, job};
+use crate::measurement::Measurement;
 use crate::process::Process;
+use crate::server_counts::{Counts, agree, counts};
 use crate::{BenchError, Line, Options, Progress};
 
-/// Baseline and server take turns, so that a machine which slows down meanwhile slows both.
+/// Number of alternating rounds of baseline and server, so that a machine that slows down affects both.
 const ROUNDS: u32 = 3;
 
-/// Enqueue, fetch and ack, one by one and in batches.
+/// Measures enqueue, fetch and ack, one by one and in batches.
 pub fn rates(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
     if let Some(given) = options.server {
         return rates_of(given, options, progress);
@@ -42,7 +42,7 @@ struct Bench<'a> {
     address: SocketAddr,
     echo: SocketAddr,
     start: Counts,
-    /// What has been done to the server so far.
+    /// Operations on the server so far.
     enqueued: u64,
     handled: u64,
 }
@@ -67,14 +67,14 @@ impl Bench<'_> {
 
     fn one_by_one(&mut self) -> Result<Vec<Line>, BenchError> {
         let Options { connections, payload, duration, .. } = *self.options;
-        let (mut echoes, mut singles) = (Measured::new(), Measured::new());
+        let (mut echoes, mut singles) = (Measurement::new(), Measurement::new());
         let turn = duration / ROUNDS;
         for _ in 0..ROUNDS {
             echoes.add(self.echo("bare echo", connections, &job(payload))?);
             let scripts = many(connections, || Enqueue::one_by_one(payload));
             singles.add(self.serve("enqueue", turn, scripts)?);
         }
-        let workers = (0..connections).map(|n| Handling::new(n, 1, u64::MAX)).collect();
+        let workers = (0..connections).map(|n| Worker::new(n, 1, u64::MAX)).collect();
         let handling = self.serve("fetch and ack", duration, workers)?;
         let (base, rate) = (echoes.per_second(), handling.per_second());
         let part = |name, kind| Line::value(name, rate, "per second").times(handling.times(kind));
@@ -83,8 +83,8 @@ impl Bench<'_> {
             Line::rate("enqueue", &singles, 0).against("the echo", singles.per_second() / base),
             // Two requests each.
             Line::value("fetch and ack", rate, "per second").against("the echo", 2.0 * rate / base),
-            part("  fetch", Handling::FETCH),
-            part("  ack", Handling::ACK),
+            part("  fetch", Worker::FETCH),
+            part("  ack", Worker::ACK),
         ])
     }
 
@@ -100,29 +100,29 @@ impl Bench<'_> {
         let enqueue = self.serve(&enqueue_name, duration, scripts)?;
 
         let handling_name = format!("fetch and ack, {batch} in a request");
-        let workers = (0..few).map(|n| Handling::new(n, batch, u64::MAX)).collect();
+        let workers = (0..few).map(|n| Worker::new(n, batch, u64::MAX)).collect();
         let handling = self.serve(&handling_name, duration, workers)?;
         let ratio = enqueue.per_second() / base;
         Ok(vec![
             Line { value: base, ..Line::rate(&echo_name, &echoes, 0) },
             Line::rate(&enqueue_name, &enqueue, 0).against("its echo", ratio),
-            Line::rate(&handling_name, &handling, Handling::FETCH),
+            Line::rate(&handling_name, &handling, Worker::FETCH),
         ])
     }
 
-    /// Measures the baseline with this body, for a turn.
-    fn echo(&self, name: &str, connections: usize, body: &str) -> Result<Measured, BenchError> {
+    /// Measures one round of the baseline with this body.
+    fn echo(&self, name: &str, connections: usize, body: &str) -> Result<Measurement, BenchError> {
         let scripts = many(connections, || Echo { body: body.to_owned() });
         Ok(self.drive(name, self.echo, self.options.duration / ROUNDS, scripts)?.0)
     }
 
-    /// Measures the server, whose own counts must agree with what was seen.
+    /// Measures one round of the server, and checks its counts.
     fn serve<S: Script + Tally>(
         &mut self,
         name: &str,
         duration: Duration,
         scripts: Vec<S>,
-    ) -> Result<Measured, BenchError> {
+    ) -> Result<Measurement, BenchError> {
         let (measured, scripts) = self.drive(name, self.address, duration, scripts)?;
         self.enqueued += scripts.iter().map(Tally::enqueued).sum::<u64>();
         self.handled += scripts.iter().map(Tally::handled).sum::<u64>();
@@ -136,7 +136,7 @@ impl Bench<'_> {
         address: SocketAddr,
         duration: Duration,
         scripts: Vec<S>,
-    ) -> Result<(Measured, Vec<S>), BenchError> {
+    ) -> Result<(Measurement, Vec<S>), BenchError> {
         let warm_up = self.options.warm_up().min(duration / 4);
         let progress = self.progress;
         let patience = PATIENCE;

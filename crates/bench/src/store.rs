@@ -1,8 +1,7 @@
-//! The store thread alone: how many full cycles (enqueue, claim, acknowledge, and in time purge) it
-//! makes durable in a second.
+//! Measures the store alone: how many job cycles (enqueue, claim, acknowledge, purge) it commits per second.
 //!
-//! Operations are interleaved as in a busy server: every batch holds enqueues of new jobs, claims
-//! and acknowledgements of older ones, and the purge of as many that are older still.
+//! Operations are interleaved as in a busy server: every batch has enqueues of new jobs, claims and
+//! acknowledgements of older ones, and purges of still older ones.
 
 use std::path::Path;
 use std::pin::pin;
@@ -17,18 +16,18 @@ use rota_model::{
 use rota_store::{Batch, Claim, Counts, Finish, Mutation, NewRow, Store};
 use rota_store_sqlite::{Durability, Options as StoreOptions, SqliteStore};
 
-use crate::measured::{histogram, percentiles};
+use crate::measurement::{histogram, percentiles};
 use crate::{BenchError, Line, Options, Progress};
 
 const EPOCH: i64 = 1_700_000_000_000;
 const CLASSES: u64 = 10;
-/// How many jobs wait, run and are kept while the measurement runs.
+/// Number of waiting, active and finished jobs during the measurement.
 const WAITING: u64 = 20_000;
 const RUNNING: u64 = 1_000;
 const KEPT: u64 = 100_000;
 /// The list of what to remove is as long as it would be, though commits differ in size.
 const PURGED_AFTER: i64 = 600;
-/// Operations in a commit.
+/// Operations per commit.
 const BATCHES: [u64; 2] = [512, 1536];
 
 pub fn store(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
@@ -77,7 +76,7 @@ fn measure(
     Ok(Line::value(&name, rate, "cycles per second").times(Some(percentiles(&times))))
 }
 
-/// Each counter is the sequence number of the next job to which that happens.
+/// Generates batches. Each counter is the sequence number of the next job for that operation.
 struct Workload {
     number: u64,
     enqueued: u64,
@@ -114,8 +113,8 @@ impl Workload {
         self.batch(mutations)
     }
 
-    /// So many operations: a third each of enqueues, claims and acknowledgements, as far as
-    /// there is something to claim and to acknowledge, and the purge of what is kept too long.
+    /// The next batch: a third each of enqueues, claims and acknowledgements, as far as there are jobs to
+    /// claim and acknowledge, and the purges that are due.
     fn next(&mut self, operations: u64) -> Batch {
         let mut mutations = Vec::with_capacity(operations as usize * 2);
         for _ in 0..operations / 3 {
@@ -190,7 +189,7 @@ impl Workload {
     }
 }
 
-/// The futures of this store are ready at once.
+/// Polls once, because the futures of this store are ready at once.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,

@@ -1,24 +1,24 @@
-//! Whether anyone notices: many tenants, many blocked jobs, many limits, all quotas.
+//! Measures the cost of many tenants, blocked jobs, limits and quotas.
 
 use std::time::{Duration, Instant};
 
-use crate::check::{agree, counts, get, put};
 use crate::http::{Drive, drive};
-use crate::load::{Enqueue, Handling, Limit, Tally, Varied, Variety};
+use crate::load::{Enqueue, Limit, Tally, Varied, Variety, Worker};
 use crate::process::Process;
+use crate::server_counts::{agree, counts, get, put};
 use crate::{BenchError, Line, Options, Progress};
 
 const FEW: u64 = 10;
 const KEYS: u64 = 10_000;
-/// Jobs that may be handed out in each measurement, and how they are taken: a round for the one
-/// server, a round for the other, so that a machine which slows down meanwhile slows both.
+/// Jobs that may start in each measurement. Rounds alternate between the two servers, so that a machine
+/// that slows down affects both.
 const JOBS: u64 = 20_000;
 const ROUNDS: usize = 7;
 const EACH: u64 = 300;
 const AT_ONCE: u64 = 500;
 
-/// Fetch and ack with so many tenants, blocked jobs and limits, against ten tenants and none; what
-/// quotas, a known tenant and a scrape of the metrics cost.
+/// Measures fetch and ack with these numbers of tenants, blocked jobs and limits, compared with ten
+/// tenants and none. Also measures the cost of quotas and of scraping metrics.
 pub fn tenants(
     options: &Options,
     tenants: u64,
@@ -95,7 +95,7 @@ impl Bench<'_> {
         agree(server.address, before, enqueued, 0)
     }
 
-    /// Medians of fetch and ack together, in turns.
+    /// Median times of fetch and ack together, in alternating rounds.
     fn compare(
         &self,
         base: &Process,
@@ -116,10 +116,10 @@ impl Bench<'_> {
 
     fn round(&self, server: &Process, name: &str) -> Result<f64, BenchError> {
         let before = counts(server.address)?;
-        let (measured, scripts) = drive(&self.how(server, name), vec![Handling::new(0, 1, EACH)])?;
+        let (measured, scripts) = drive(&self.how(server, name), vec![Worker::new(0, 1, EACH)])?;
         agree(server.address, before, 0, scripts[0].handled())?;
         let times = |kind| measured.times(kind).map(|times| times.p50_ms);
-        match (times(Handling::FETCH), times(Handling::ACK)) {
+        match (times(Worker::FETCH), times(Worker::ACK)) {
             (Some(fetch), Some(ack)) => Ok(fetch + ack),
             _ => Err(BenchError::wrong("nothing was fetched")),
         }
@@ -127,13 +127,12 @@ impl Bench<'_> {
 
     fn drain(&self, server: &Process) -> Result<(), BenchError> {
         let before = counts(server.address)?;
-        let workers =
-            (0..self.options.batch_connections()).map(|n| Handling::new(n, 500, u64::MAX));
+        let workers = (0..self.options.batch_connections()).map(|n| Worker::new(n, 500, u64::MAX));
         let (_, scripts) = drive(&self.how(server, "handling them all"), workers.collect())?;
         agree(server.address, before, 0, scripts.iter().map(Tally::handled).sum())
     }
 
-    /// The same server and the same job, for a tenant with every limit there is and for one without.
+    /// Compares enqueues of a tenant with all quotas and of one without, on the same server.
     fn quotas(&self, server: &Process) -> Result<Vec<Line>, BenchError> {
         let limits = r#"{"limits":{"max_concurrency":1000000,"max_queue_depth":1000000000,
             "max_scheduled":1000000000,"max_enqueue_rate":{"limit":1000000000,"period":"PT1M"}},
@@ -161,7 +160,7 @@ impl Bench<'_> {
     }
 }
 
-/// The best of a few: a scrape that met another's work says nothing about scrapes.
+/// The fastest of a few scrapes, because a slow one may have waited for other work.
 fn scrape(server: &Process) -> Result<Line, BenchError> {
     let mut best = f64::MAX;
     for _ in 0..5 {

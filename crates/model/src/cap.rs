@@ -1,6 +1,6 @@
-//! Caps on what tenants share.
+//! Caps on resources that tenants share.
 
-/// How many of one kind there may be, in total and for each tenant.
+/// The maximum number of something, in total and per tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cap {
     /// For all tenants together.

@@ -1,4 +1,4 @@
-//! What jobs of one lane have in common.
+//! Job classes: what all jobs of one lane have in common.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::{JobType, Policy, QueueName, TenantId};
 #[serde(transparent)]
 pub struct ClassId(pub u32);
 
-/// Everything about a job that the scheduler needs and that never changes: jobs which are equal
-/// here share a lane, so a waiting job costs the engine no more than its sequence number.
+/// The immutable properties of a job that the scheduler needs. Jobs of equal class share a lane, so a
+/// waiting job costs the engine only its sequence number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Class {
-    /// The queue that its jobs wait in; in namespaces, with the tenant's name.
+    /// The queue. With namespaces, its name is prefixed with the tenant.
     pub queue: QueueName,
     /// The job type, `type` in the envelope.
     #[serde(rename = "type")]
     pub kind: JobType,
-    /// The owner of the jobs, who takes turns with other tenants.
+    /// The owner of the jobs.
     pub tenant: TenantId,
-    /// Higher starts first, from -100 to 100.
+    /// From -100 to 100; jobs with a higher priority start first.
     pub priority: i16,
-    /// How its jobs are retried, timed out and limited. Shared, because most classes have the same.
+    /// How the jobs are retried, timed out and limited. Shared, because most classes have equal ones.
     pub policy: Arc<Policy>,
 }

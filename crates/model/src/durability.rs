@@ -1,4 +1,4 @@
-//! What an answer promises about the disk.
+//! The durability mode: when a commit counts as durable.
 
 use serde::Deserialize;
 
@@ -6,10 +6,10 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
-    /// Once it is on disk: it survives a power failure.
+    /// After it is on disk. Commits survive a power failure.
     #[default]
     Fsync,
-    /// Once the operating system has it: it survives a crash of the process, but a power failure may
-    /// lose the last commits. The data stays consistent.
+    /// After the operating system has it. Commits survive a crash of the process; a power failure can
+    /// lose the last ones, but the data stays consistent.
     Os,
 }

@@ -1,9 +1,10 @@
-//! Durations as clients write them, in milliseconds inside.
+//! Parsing and formatting durations, which are milliseconds inside.
 //!
-//! A day is always 24 hours, a week 7 days, a month 30 days and a year 365 days: a duration is a
-//! length, not a walk through a calendar. Fractions finer than a millisecond are truncated.
+//! A duration is a fixed length: a day has 24 hours, a week 7 days, a month 30 days and a year 365
+//! days. Fractions of a millisecond are truncated.
 //!
-//! Not by jiff, which refuses fractions of days and durations over 20,000 years, and accepts `pt30s` and `1 hour`.
+//! jiff is not used, because it rejects fractions of days and durations over 20,000 years, and accepts
+//! `pt30s` and `1 hour`.
 
 use std::fmt;
 
@@ -26,22 +27,22 @@ const HUMAN_UNITS: &Units = &[("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECO
 
 /// Reads `P[n]Y[n]M[n]W[n]DT[n]H[n]M[n]S`; the last number may have a decimal fraction.
 pub fn parse_iso8601(text: &str) -> Result<i64, DurationError> {
-    read_iso8601(text).map_err(|fault| DurationError { fault, expected: Form::Iso8601 })
+    read_iso8601(text).map_err(|problem| DurationError { problem, expected: Form::Iso8601 })
 }
 
 /// Reads `500ms`, `45s`, `30m`, `2h`, `7d` and, largest unit first, combinations like `1h30m`.
 pub fn parse_human(text: &str) -> Result<i64, DurationError> {
-    read_human(text).map_err(|fault| DurationError { fault, expected: Form::Human })
+    read_human(text).map_err(|problem| DurationError { problem, expected: Form::Human })
 }
 
 /// Reads either form.
 pub fn parse_any(text: &str) -> Result<i64, DurationError> {
     let read = if text.starts_with('P') { read_iso8601(text) } else { read_human(text) };
-    read.map_err(|fault| DurationError { fault, expected: Form::Any })
+    read.map_err(|problem| DurationError { problem, expected: Form::Any })
 }
 
-/// Writes the shortest of days, hours, minutes and seconds that `parse_iso8601` reads back as the
-/// same value. A negative value, which no duration has, is written as zero.
+/// Formats a duration as days, hours, minutes and seconds, without zero units. `parse_iso8601` reads
+/// back the same value. A negative value is written as zero.
 pub fn format_iso8601(ms: i64) -> String {
     if ms <= 0 {
         return "PT0S".to_owned();
@@ -64,16 +65,16 @@ pub fn format_iso8601(ms: i64) -> String {
     text
 }
 
-/// Why a duration was refused. The text names the form that was expected.
+/// Why a duration is invalid. The message names the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{fault}; expected {expected}")]
+#[error("{problem}; expected {expected}")]
 pub struct DurationError {
-    fault: Fault,
+    problem: Problem,
     expected: Form,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-enum Fault {
+enum Problem {
     #[error("the duration is empty")]
     Empty,
     #[error("a duration cannot be negative")]
@@ -111,13 +112,13 @@ impl fmt::Display for Form {
     }
 }
 
-fn read_iso8601(text: &str) -> Result<i64, Fault> {
+fn read_iso8601(text: &str) -> Result<i64, Problem> {
     check_sign(text)?;
-    let body = text.strip_prefix('P').ok_or(Fault::MissingPrefix)?;
+    let body = text.strip_prefix('P').ok_or(Problem::MissingPrefix)?;
     let (date, time) = match body.split_once('T') {
-        Some((_, "")) => return Err(Fault::EmptyTime),
+        Some((_, "")) => return Err(Problem::EmptyTime),
         Some((date, time)) => (date, time),
-        None if body.is_empty() => return Err(Fault::Empty),
+        None if body.is_empty() => return Err(Problem::Empty),
         None => (body, ""),
     };
     let mut total = Total::default();
@@ -126,17 +127,17 @@ fn read_iso8601(text: &str) -> Result<i64, Fault> {
     Ok(total.ms)
 }
 
-fn read_human(text: &str) -> Result<i64, Fault> {
+fn read_human(text: &str) -> Result<i64, Problem> {
     check_sign(text)?;
     let mut total = Total::default();
     total.add_components(text, HUMAN_UNITS)?;
     Ok(total.ms)
 }
 
-fn check_sign(text: &str) -> Result<(), Fault> {
+fn check_sign(text: &str) -> Result<(), Problem> {
     match text {
-        "" => Err(Fault::Empty),
-        _ if text.contains('-') => Err(Fault::Negative),
+        "" => Err(Problem::Empty),
+        _ if text.contains('-') => Err(Problem::Negative),
         _ => Ok(()),
     }
 }
@@ -149,10 +150,10 @@ struct Total {
 
 impl Total {
     /// Adds components like `1h30m`, whose units must come in the order of `units`.
-    fn add_components(&mut self, mut text: &str, mut units: &Units) -> Result<(), Fault> {
+    fn add_components(&mut self, mut text: &str, mut units: &Units) -> Result<(), Problem> {
         while !text.is_empty() {
             if self.fraction_seen {
-                return Err(Fault::FractionNotLast);
+                return Err(Problem::FractionNotLast);
             }
             let (whole, rest) = split_digits(text)?;
             let (fraction, rest) = match rest.strip_prefix(['.', ',']) {
@@ -161,11 +162,12 @@ impl Total {
             };
             let unit_end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
             let (unit, rest) = rest.split_at(unit_end);
-            let place = units.iter().position(|(name, _)| *name == unit).ok_or(Fault::WrongUnit)?;
+            let index =
+                units.iter().position(|(name, _)| *name == unit).ok_or(Problem::WrongUnit)?;
 
             self.fraction_seen = !fraction.is_empty();
-            self.add(whole, fraction, units[place].1).ok_or(Fault::Overflow)?;
-            units = &units[place + 1..];
+            self.add(whole, fraction, units[index].1).ok_or(Problem::Overflow)?;
+            units = &units[index + 1..];
             text = rest;
         }
         Ok(())
@@ -178,17 +180,17 @@ impl Total {
     }
 }
 
-fn split_digits(text: &str) -> Result<(&str, &str), Fault> {
+fn split_digits(text: &str) -> Result<(&str, &str), Problem> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     if end == 0 {
-        return Err(Fault::NotANumber);
+        return Err(Problem::NotANumber);
     }
     Ok(text.split_at(end))
 }
 
-/// What the decimals after the point are worth in milliseconds, truncated.
+/// The decimals after the point in milliseconds, truncated.
 fn fraction_of(digits: &str, unit_ms: i64) -> i64 {
-    // Beyond fifteen decimals even a year's digits are worth less than a millisecond.
+    // Even for years, digits beyond the fifteenth are less than a millisecond.
     let digits = &digits[..digits.len().min(15)];
     let scale = 10_i128.pow(digits.len() as u32);
     let value = digits.bytes().fold(0, |value, b| value * 10 + i128::from(b - b'0'));

@@ -1,20 +1,20 @@
-//! How tenants share capacity.
+//! Options for how tenants share capacity.
 
 use serde::{Deserialize, Serialize};
 
-/// What a tenant's share is a share of.
+/// The scope within which tenants compete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FairnessScope {
-    /// Each queue by itself: pick the queue, then the tenant within it.
+    /// Each queue separately: pick the queue, then a tenant in it.
     #[default]
     Queue,
-    /// All queues of a pool or fetch: pick the tenant, then one of its queues.
+    /// All queues of a pool or fetch together: pick the tenant, then one of its queues.
     Pool,
 }
 
 impl FairnessScope {
-    /// Its name in JSON and in settings.
+    /// The name in JSON and in settings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -30,9 +30,9 @@ impl FairnessScope {
 pub enum FairStrategy {
     /// In proportion to their weights.
     Weighted,
-    /// All alike, whatever their weights.
+    /// Equally, regardless of weights.
     RoundRobin,
-    /// Every tenant has a concurrency limit of its own.
+    /// By a concurrency limit for each tenant.
     Strict,
 }
 
@@ -42,16 +42,16 @@ pub enum FairStrategy {
 pub enum Cost {
     /// Jobs started.
     Job,
-    /// Their run time.
+    /// Run time of jobs.
     Runtime,
 }
 
-/// Whose jobs a priority is compared with.
+/// The jobs that a priority is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PriorityScope {
-    /// With those of all tenants.
+    /// The jobs of all tenants.
     Global,
-    /// With those of the same tenant only.
+    /// The jobs of the same tenant.
     Tenant,
 }

@@ -1,10 +1,10 @@
-//! How a job is named: outside by a UUIDv7, inside by its sequence number.
+//! Job identifiers: the sequence number used inside Rota, and the UUIDv7 that clients see.
 
 use std::fmt;
 
 use crate::splitmix::mix;
 
-/// The order in which jobs were accepted, and a job's name inside Rota.
+/// A job's sequence number: its position in order of acceptance, and its key inside Rota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Seq(pub u64);
 
@@ -25,8 +25,8 @@ pub struct JobId(u128);
 )]
 pub struct IdError;
 
-/// Seals sequence numbers into ids. Each data directory has its own, so that an id does not tell
-/// its reader how many jobs there have been.
+/// The key that encrypts sequence numbers in ids, so that an id does not reveal how many jobs there
+/// have been. Each data directory has its own.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct IdKey(pub u64);
 
@@ -36,8 +36,8 @@ impl fmt::Debug for IdKey {
     }
 }
 
-/// How much of an id its sequence number takes. The 26 random bits that remain and the time keep
-/// the ids of two servers apart.
+/// Bits of an id that hold the encrypted sequence number. The time and the remaining 26 random bits
+/// make the ids of different servers distinct.
 const SEALED_BITS: u32 = 48;
 const SEALED: u64 = (1 << SEALED_BITS) - 1;
 const TEXT_LEN: usize = 36;
@@ -45,7 +45,7 @@ const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
 impl JobId {
-    /// Builds a UUIDv7 from a time and 74 bits of the given randomness.
+    /// Builds a UUIDv7 from a time and 74 of the random bits.
     #[must_use]
     pub fn v7(unix_ms: i64, random: u128) -> Self {
         let time = (u128::from(unix_ms.max(0) as u64) & 0xffff_ffff_ffff) << 80;
@@ -54,23 +54,24 @@ impl JobId {
         Self(time | 0x7 << 76 | rand_a << 64 | 0b10 << 62 | rand_b)
     }
 
-    /// This id with a sequence number in it, by which the job can be found without an index.
+    /// Returns this id with an encrypted sequence number in it, so that the job can be found without
+    /// an index.
     #[must_use]
     pub fn seal(self, key: IdKey, seq: Seq) -> Self {
-        debug_assert!(seq.0 <= SEALED, "48 bits count the jobs of 89 years at 100,000 a second");
+        debug_assert!(seq.0 <= SEALED, "48 bits last for 89 years at 100,000 jobs per second");
         let rest = self.0 & !u128::from(SEALED);
         Self(rest | u128::from((seq.0 ^ mask(key, rest)) & SEALED))
     }
 
-    /// The number that is in this id, if it was sealed with this key; any other id gives any
-    /// number, so the job must be asked whether this is its id.
+    /// Decrypts the sequence number. For an id that was not sealed with this key the result is
+    /// arbitrary, so the caller must check that the job with this number has this id.
     #[must_use]
     pub fn unseal(self, key: IdKey) -> Seq {
         let rest = self.0 & !u128::from(SEALED);
         Seq((self.0 as u64 ^ mask(key, rest)) & SEALED)
     }
 
-    /// Accepts only the canonical form, so that one job never has two spellings of its id.
+    /// Parses the canonical form only, so that every id has exactly one spelling.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         let bytes = text.as_bytes();
         if bytes.len() != TEXT_LEN {
@@ -96,7 +97,7 @@ impl JobId {
         if version == 7 && variant == 0b10 { Ok(Self(value)) } else { Err(IdError) }
     }
 
-    /// Big-endian, as ids are stored.
+    /// Big-endian bytes, as stored.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn made_ids_are_version_seven_and_sort_by_time() {
+    fn generated_ids_are_version_seven_and_sort_by_time() {
         let early = JobId::v7(1_700_000_000_000, u128::MAX);
         let late = JobId::v7(1_700_000_000_001, 0);
         assert!(early < late);
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_id_gives_its_number_back_to_the_key_only() {
+    fn only_the_key_unseals_an_id() {
         let key = IdKey(0x1234_5678_9abc_def0);
         for seq in [0, 1, 2, 1_000_000, SEALED] {
             let plain = JobId::v7(1_700_000_000_000, u128::from(seq) << 60 | 0x55);
@@ -176,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn sealed_ids_of_one_moment_differ() {
+    fn sealed_ids_of_the_same_millisecond_differ() {
         let plain = JobId::v7(1_700_000_000_000, 0);
         assert_ne!(plain.seal(IdKey(7), Seq(1)), plain.seal(IdKey(7), Seq(2)));
     }
 
     #[test]
-    fn other_uuids_are_refused() {
+    fn other_uuids_are_rejected() {
         for bad in [
             "",
             "not-a-uuid-at-all",

@@ -1,4 +1,4 @@
-//! JSON from outside: bounded before it is parsed, and read without being copied.
+//! Reading JSON from clients: bounds are checked before parsing, and values are not copied.
 
 mod one_line;
 
@@ -13,7 +13,7 @@ use crate::Rejection;
 
 pub use one_line::on_one_line;
 
-/// The members of a JSON object in their order, the values untouched.
+/// The members of a JSON object in order, with unparsed values.
 pub type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
 /// Serializes members as an object, in their order and with their bytes.
@@ -26,7 +26,7 @@ impl Serialize for Object<'_> {
     }
 }
 
-/// Checks encoding and nesting, so that whatever parses the text afterwards is safe to do so.
+/// Checks encoding and nesting depth, so that the text is safe to parse.
 pub fn check(bytes: &[u8], max_depth: usize) -> Result<&str, Rejection> {
     let text = std::str::from_utf8(bytes).map_err(|e| {
         Rejection::malformed(format!("the body is not UTF-8 (byte {})", e.valid_up_to()))
@@ -41,8 +41,8 @@ pub fn check(bytes: &[u8], max_depth: usize) -> Result<&str, Rejection> {
     Ok(text)
 }
 
-/// Splits an object into its members; a repeated key is refused, since readers disagree on which
-/// of the two counts.
+/// Splits an object into its members. A repeated key is an error, because parsers disagree on which
+/// value counts.
 pub fn members<'a>(text: &'a str, what: &str) -> Result<Members<'a>, Rejection> {
     let mut de = serde_json::Deserializer::from_str(text);
     let members = de
@@ -58,12 +58,12 @@ pub fn members<'a>(text: &'a str, what: &str) -> Result<Members<'a>, Rejection> 
     }
 }
 
-/// The elements of an array, untouched.
+/// The elements of an array, unparsed; `None` if it is not an array.
 pub fn elements(raw: &RawValue) -> Option<Vec<&RawValue>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// What a value is, for error messages.
+/// The type of a value with an article, for error messages.
 #[must_use]
 pub fn type_name(raw: &RawValue) -> &'static str {
     match raw.get().as_bytes().first() {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_encoding_is_named() {
+    fn invalid_utf8_is_reported() {
         let error = check(b"{\"a\":\"\xff\"}", 9).unwrap_err();
         assert!(error.message.contains("UTF-8"), "{error}");
     }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_keys_trailing_text_and_non_objects_are_refused() {
+    fn repeated_keys_trailing_text_and_non_objects_are_rejected() {
         for bad in [r#"{"a":1,"b":2,"\u0061":3}"#, "{} {}", "[]", "", "{", "null", "{'a':1}"] {
             assert!(members(bad, "it").is_err(), "{bad}");
         }

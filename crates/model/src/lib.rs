@@ -1,6 +1,6 @@
-//! The words of the system: ids, names, times, states, policies and the job envelope.
+//! The domain types of Rota: ids, names, times, states, policies, the job envelope and the mutations.
 //!
-//! Plain data and pure functions. Nothing here reads a clock, does I/O or waits.
+//! Plain data and pure functions. Nothing here reads a clock, does I/O or blocks.
 
 #![warn(missing_docs)]
 

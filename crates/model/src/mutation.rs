@@ -1,7 +1,7 @@
-//! What the engine changes, in the words that a store makes durable.
+//! The mutations that the engine emits and a store applies.
 //!
-//! Each variant names only the columns that it changes: the engine keeps eight bytes of a waiting
-//! job in memory, so it could not repeat the rest, and need not.
+//! A mutation contains only the columns that change. The engine keeps eight bytes of a waiting job in
+//! memory, so it does not have the others.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::{
     Class, ClassId, Ending, ErrorRow, JobId, Live, Millis, PoolName, Seq, State, TenantId, WorkerId,
 };
 
-/// One change that a store makes durable. A mutation names only the columns that it changes.
+/// One change to be made durable.
 #[derive(Debug, Clone)]
 pub enum Mutation {
-    /// A class that jobs of this batch refer to.
+    /// Adds a class that jobs of this batch refer to.
     Class(ClassId, Arc<Class>),
-    /// A class that no job refers to any more.
+    /// Deletes a class that no job refers to any more.
     DropClass(ClassId),
-    /// A class's finished jobs, counted anew.
+    /// Replaces a class's counts of finished jobs.
     Counts(ClassId, Counts),
-    /// A new job. The row is boxed because it would more than double the size of all mutations.
+    /// Inserts a new job. Boxed, because the row would double the size of every mutation.
     Insert(NewRow, Box<Live>),
-    /// A waiting job was given to a worker: it is active.
+    /// Makes an available job active: a worker has fetched it.
     Claim(Claim),
-    /// An active job's reservation was extended.
+    /// Extends an active job's reservation.
     Extend {
         /// The active job.
         seq: Seq,
@@ -34,81 +34,82 @@ pub enum Mutation {
         /// The new length of the reservation, in milliseconds.
         reserved_ms: u64,
     },
-    /// An active job failed and will be retried when it is due: it is retryable.
+    /// Makes an active job retryable: it has failed and will be retried when it is due.
     Backoff(Backoff),
-    /// A job that was available is put off because a limit is reached: it is scheduled and held. One that
-    /// was put off comes back at another time. All else stays.
+    /// Reschedules an available job because a limit is reached, or changes the time of a rescheduled
+    /// one. It becomes scheduled and `held`.
     Postpone {
-        /// The job, which is available or was put off before.
+        /// The job, which is available or was rescheduled before.
         seq: Seq,
         /// When it becomes available again.
         due: Millis,
     },
-    /// A job is ready to run: available. Its attempt, start and deadline stay; its timer, worker,
-    /// pool and reservation are cleared.
+    /// Makes a job available. Keeps its attempt, start and deadline, and clears its timer, worker, pool
+    /// and reservation.
     Ready(Ready),
-    /// A living job ended. The store carries attempt, class, times and deadline over.
+    /// Finishes a live job. The store copies attempt, class, times and deadline from the live row.
     Finish(Finish),
-    /// A finished job is available again, with no attempts; its result, errors, start and deadline
-    /// are forgotten.
+    /// Makes a finished job available again, with 0 attempts. Clears its result, errors, start and
+    /// deadline.
     Revive {
         /// The finished job.
         seq: Seq,
         /// When it became available again.
         enqueued: Millis,
     },
-    /// A job is gone, living or finished, with all that belongs to it.
+    /// Deletes a live or finished job with all of its rows.
     Delete(Seq),
-    /// No job that retention may remove at or before this time is left.
+    /// All finished jobs with a purge time up to this one have been deleted, so the store need not
+    /// look for them again.
     Purged(Millis),
-    /// An execution failed.
+    /// Adds the error of a failed execution.
     Error(ErrorRow),
-    /// A small named thing was created or changed.
+    /// Creates or replaces a named row.
     Put(RowKind, Arc<str>, Bytes),
-    /// A small named thing was deleted.
+    /// Deletes a named row.
     Remove(RowKind, Arc<str>),
-    /// An interval of statistics.
+    /// Creates or replaces one interval of statistics.
     History(HistoryRow),
-    /// Of statistics that begin before this, at most so many intervals are gone, the oldest first.
+    /// Deletes the oldest statistics.
     ForgetHistory {
-        /// Whether intervals of a minute or an hour are removed.
+        /// Length of the intervals to delete.
         period: Period,
-        /// Intervals that begin at or after this time stay.
+        /// Only intervals that begin before this time are deleted.
         before: Millis,
-        /// The most rows to remove, which bounds the length of the commit.
+        /// Maximum number of rows to delete, which bounds the duration of the commit.
         most: u32,
     },
-    /// All statistics of this queue are gone.
+    /// Deletes all statistics of a queue.
     ForgetHistoryOf(Arc<str>),
-    /// Is added to what the tenant used in this hour, and in its day.
+    /// Adds to a tenant's usage of an hour, and of the day of that hour.
     AddUsage(UsageRow),
-    /// Of usage that begins before this, at most so many periods are gone, the oldest first.
+    /// Deletes the oldest usage of all tenants.
     ForgetUsage {
-        /// Whether hours or days are removed.
+        /// Length of the periods to delete.
         per: UsagePer,
-        /// Periods that begin at or after this time stay.
+        /// Only periods that begin before this time are deleted.
         before: Millis,
-        /// The most rows to remove, which bounds the length of the commit.
+        /// Maximum number of rows to delete, which bounds the duration of the commit.
         most: u32,
     },
-    /// All that a tenant used is gone.
+    /// Deletes all usage of a tenant.
     ForgetTenantUsage(TenantId),
-    /// What this batch did to counters that are kept apart from the jobs: one entry, under the batch's number.
+    /// Adds the batch's journal entry: its changes to counters that are not stored with jobs.
     Journal(Bytes),
-    /// Entries of batches before this one are not needed any more.
+    /// Deletes the journal entries of batches before this one.
     TrimJournal(u64),
 }
 
-/// The part of a job that is written once.
+/// The immutable part of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRow {
     /// The job's number, in the order of acceptance.
     pub seq: Seq,
     /// The job's public id.
     pub id: JobId,
-    /// The client chose the id; otherwise it holds the number, sealed.
+    /// Whether the client chose the id. Otherwise, it contains the sealed sequence number.
     pub given: bool,
-    /// The class, which an earlier mutation has declared.
+    /// The class, which an earlier mutation has added.
     pub class: ClassId,
     /// When the job was accepted.
     pub created: Millis,
@@ -116,42 +117,43 @@ pub struct NewRow {
     pub body: Bytes,
 }
 
-/// A job that was handed to a worker.
+/// A job that a worker has fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// The job.
     pub seq: Seq,
-    /// The number of this execution, counted from 1.
+    /// Number of this execution, counted from 1.
     pub attempt: u32,
-    /// When it was handed out.
+    /// When the execution started.
     pub started: Millis,
-    /// The wall-clock end of its reservation.
+    /// The wall-clock end of the reservation.
     pub due: Millis,
-    /// The length of its reservation, in milliseconds.
+    /// Length of the reservation, in milliseconds.
     pub reserved_ms: u64,
-    /// Who fetched it, if the fetch named a worker.
+    /// The worker, if the fetch named one.
     pub worker: Option<WorkerId>,
-    /// The pool that it was fetched for, whose concurrency it counts toward.
+    /// The pool that the job was fetched for, and counts toward.
     pub pool: Option<PoolName>,
 }
 
-/// A job that waits for its next attempt.
+/// A job that will be retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     /// The job.
     pub seq: Seq,
-    /// When it becomes available.
+    /// When the job becomes available.
     pub due: Millis,
-    /// Set when an execution does not count.
+    /// Set if the execution does not count as an attempt.
     pub undo: Option<Undo>,
 }
 
-/// An execution that does not count, because it was never delivered or ended at a limit elsewhere.
+/// Takes back an execution that does not count, because the job never reached its worker or met a rate
+/// limit outside Rota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undo {
-    /// The attempts that are left without it.
+    /// Number of attempts without this execution.
     pub attempt: u32,
-    /// How often the job has ended at a limit elsewhere.
+    /// Number of executions that ended because of a rate limit outside Rota.
     pub pauses: u32,
 }
 
@@ -160,11 +162,11 @@ pub struct Undo {
 pub struct Ready {
     /// The job.
     pub seq: Seq,
-    /// When it became available, which is where its wait is measured from.
+    /// When the job became available, from which its waiting time is measured.
     pub enqueued: Millis,
-    /// Set when an execution does not count.
+    /// Set if the execution does not count as an attempt.
     pub undo: Option<Undo>,
-    /// Kept back until the previous run of its schedule has finished.
+    /// Whether the job must wait until the previous run of its schedule has finished.
     pub held: bool,
 }
 
@@ -173,17 +175,17 @@ pub struct Ready {
 pub struct Finish {
     /// The job.
     pub seq: Seq,
-    /// How it ended.
+    /// How the job ended.
     pub ending: Ending,
-    /// When it ended.
+    /// When the job ended.
     pub at: Millis,
-    /// When retention may remove it; `None` keeps it.
+    /// When retention may delete the job; `None` keeps it forever.
     pub purge_at: Option<Millis>,
-    /// What the worker returned, as JSON.
+    /// The result that the worker returned, as JSON.
     pub result: Option<Bytes>,
 }
 
-/// How many finished jobs of a class are kept, by [`Ending`].
+/// Number of stored finished jobs of a class, by [`Ending`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts(pub [u64; Ending::ALL.len()]);
 
@@ -199,13 +201,12 @@ impl Counts {
         &mut self.0[usize::from(ending.code())]
     }
 
-    /// Adds each counter of `other`.
+    /// Adds `other` counter by counter.
     pub fn add(&mut self, other: &Counts) {
         self.0.iter_mut().zip(other.0).for_each(|(sum, n)| *sum += n);
     }
 
-    /// Finished jobs in this state: expired jobs count as discarded, as those in the dead letter
-    /// do.
+    /// Finished jobs in this state. Expired jobs and those in the dead letter count as discarded.
     #[must_use]
     pub fn of_state(&self, state: State) -> u64 {
         Ending::ALL.into_iter().filter(|e| e.state() == state).map(|e| self.get(e)).sum()
@@ -218,33 +219,33 @@ impl Counts {
     }
 }
 
-/// Small named things, each a JSON document that only the engine reads.
+/// The kind of a named row. Each row is a JSON document that only the engine reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum RowKind {
-    /// What an operator configured for a queue, and whether it is paused.
+    /// The configuration of a queue, and whether it is paused.
     Queue = 0,
-    /// A recurring schedule with its counts.
+    /// A recurring schedule with its counters.
     Cron = 1,
     /// A registered worker.
     Worker = 2,
-    /// A setting that is changed at run time, such as maintenance mode.
+    /// A setting that can be changed at run time, such as maintenance mode.
     Setting = 3,
-    /// What an operator said about a tenant.
+    /// The configuration of a tenant.
     Tenant = 4,
-    /// What an operator said about a pool.
+    /// The configuration of a pool.
     Pool = 5,
-    /// What an operator or a handler said about a limit.
+    /// The configuration of a limit, by an operator or a handler.
     Limit = 6,
-    /// What a tenant's counters were when they were last written out.
+    /// A tenant's counters when they were last written.
     TenantState = 7,
-    /// The same of a limit.
+    /// A limit's counters when they were last written.
     LimitState = 8,
-    /// How queues take turns, for a pool or for fetches that name the same queues.
+    /// The rotation of a pool's queues, or of a set's.
     RotationState = 9,
-    /// An unfinished run of a schedule: the job's number, and the schedule's name.
+    /// An unfinished run of a schedule: the job's sequence number and the schedule's name.
     CronRun = 10,
-    /// What a queue or a pool handed out in the last minute, when it was last written out.
+    /// The dispatches of a queue or a pool in the last minute, when they were last written.
     DispatchState = 11,
 }
 
@@ -265,31 +266,31 @@ impl RowKind {
         RowKind::DispatchState,
     ];
 
-    /// The number that stands for it in a store. Never reused for something else.
+    /// The stored number. Codes are never reused.
     #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// Reads a code; `None` for one that a newer version may have written.
+    /// The kind with this code; `None` if it is unknown to this version.
     #[must_use]
     pub fn from_code(code: u8) -> Option<RowKind> {
         RowKind::ALL.get(usize::from(code)).copied()
     }
 }
 
-/// How long an interval of statistics is.
+/// The length of an interval of statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Period {
-    /// Kept for 25 hours.
+    /// One minute; kept for 25 hours.
     Minute = 0,
-    /// Kept for 31 days.
+    /// One hour; kept for 31 days.
     Hour = 1,
 }
 
 impl Period {
-    /// The number that stands for it in a store.
+    /// The stored number.
     #[must_use]
     pub fn code(self) -> u8 {
         self as u8
@@ -304,31 +305,31 @@ impl Period {
         }
     }
 
-    /// The beginning of the interval that this moment belongs to.
+    /// The start of the interval that contains this time.
     #[must_use]
-    pub fn start_of(self, at: Millis) -> Millis {
-        Millis(at.0 - at.0.rem_euclid(self.ms()))
+    pub fn start_of(self, time: Millis) -> Millis {
+        Millis(time.0 - time.0.rem_euclid(self.ms()))
     }
 
-    /// From where on a start reads minutes, if the last commit was at this time: those of the same hour, and
-    /// of the one before while that may not have been closed.
+    /// The first minute to load at startup: the start of the hour of the last commit, or of the hour
+    /// before if that may not have been closed yet.
     #[must_use]
     pub fn first_read(last_commit: Millis) -> Millis {
         Period::Hour.start_of(last_commit.saturating_sub_ms(CLOSING_MS))
     }
 }
 
-/// Closing the minutes and hours of all queues takes less than this.
+/// Upper bound on the time it takes to close the minutes and hours of all queues.
 const CLOSING_MS: i64 = 600_000;
 
 /// One interval of one queue's statistics; writing it again replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryRow {
-    /// How long the interval is.
+    /// Length of the interval.
     pub period: Period,
-    /// The interval's beginning.
+    /// Start of the interval.
     pub at: Millis,
-    /// The queue's name; empty for all queues together.
+    /// The queue's name; empty for the sum of all queues.
     pub queue: Arc<str>,
     /// JSON that only the engine reads.
     pub data: Bytes,

@@ -1,4 +1,4 @@
-//! Names that come from outside, checked once, at the edge.
+//! Validated names of queues, job types, tenants, workers, pools, schedules and limits.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Legal although it does not match the pattern of tenants, so that nobody else can be called so.
+/// Valid although it does not match the pattern of tenant ids, so no other tenant can have this name.
 const DEFAULT_TENANT: &str = "_default";
 
-/// Why a name was refused, as the end of a sentence that begins with the name's field.
+/// Why a name is invalid. The message completes a sentence that begins with the field's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NameError(&'static str);
@@ -24,7 +24,7 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Checks the rules of this kind of name.
+            /// Parses a name from a client.
             pub fn parse(text: &str) -> Result<Self, NameError> {
                 $check(text)?;
                 Ok(Self(text.into()))
@@ -71,7 +71,7 @@ name!(
     check_queue
 );
 name!(
-    /// What kind of work a job is: dot-separated segments such as `email.send`.
+    /// The type of a job: dot-separated segments such as `email.send`.
     JobType,
     check_type
 );
@@ -96,7 +96,7 @@ name!(
     check_cron
 );
 name!(
-    /// What a limit is counted by: an API, a customer, a queue.
+    /// The key of a limit, such as an API, a customer or a queue.
     LimitKey,
     check_limit_key
 );
@@ -116,26 +116,26 @@ impl QueueName {
         Self("default".into())
     }
 
-    /// The queue of this name that belongs to one tenant alone. No name from outside has a slash in
-    /// it, so none can mean another tenant's queue.
+    /// This queue in a tenant's namespace. Names from clients cannot contain a slash, so a client
+    /// cannot name another tenant's queue.
     #[must_use]
     pub fn in_namespace(&self, tenant: &TenantId) -> Self {
         Self(format!("{tenant}/{self}").into())
     }
 
-    /// The name as its tenant knows it.
+    /// The name without the namespace.
     #[must_use]
     pub fn local(&self) -> &str {
         self.0.split_once('/').map_or(&self.0, |(_, name)| name)
     }
 
-    /// The tenant that the queue belongs to, if it belongs to one alone.
+    /// The tenant in whose namespace the queue is, if any.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.0.split_once('/').map(|(tenant, _)| tenant)
     }
 
-    /// Reads a name back that was written by [`fmt::Display`].
+    /// Reads a stored name, which may have a namespace.
     pub fn stored(text: &str) -> Result<Self, NameError> {
         if let Some((tenant, name)) = text.split_once('/') {
             check_tenant(tenant)?;
@@ -147,8 +147,8 @@ impl QueueName {
 }
 
 impl CronName {
-    /// The schedule of this name that belongs to a tenant. Schedules of the default tenant are called
-    /// as they always were.
+    /// This schedule in a tenant's namespace. Schedules of the default tenant have no prefix, for
+    /// compatibility.
     #[must_use]
     pub fn of_tenant(&self, tenant: &TenantId) -> Self {
         match &**tenant {
@@ -157,13 +157,13 @@ impl CronName {
         }
     }
 
-    /// The name as its tenant knows it.
+    /// The name without the namespace.
     #[must_use]
     pub fn local(&self) -> &str {
         self.0.split_once('/').map_or(&self.0, |(_, name)| name)
     }
 
-    /// Reads a name back that was written by [`fmt::Display`].
+    /// Reads a stored name, which may have a namespace.
     pub fn stored(text: &str) -> Result<Self, NameError> {
         if let Some((tenant, name)) = text.split_once('/') {
             check_tenant(tenant)?;
@@ -175,26 +175,26 @@ impl CronName {
 }
 
 impl WorkerId {
-    /// The worker of this name that serves one tenant alone. Names from outside may have anything but
-    /// a space in them.
+    /// This worker in a tenant's namespace. The separator is a space, which names from clients cannot
+    /// contain.
     #[must_use]
     pub fn in_namespace(&self, tenant: &TenantId) -> Self {
         Self(format!("{tenant} {self}").into())
     }
 
-    /// The name that the worker has given itself.
+    /// The name without the namespace.
     #[must_use]
     pub fn local(&self) -> &str {
         self.0.split_once(' ').map_or(&self.0, |(_, name)| name)
     }
 
-    /// The tenant that the worker serves, if it serves one alone.
+    /// The tenant in whose namespace the worker is, if any.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.0.split_once(' ').map(|(tenant, _)| tenant)
     }
 
-    /// Reads a name back that was written by [`fmt::Display`].
+    /// Reads a stored name, which may have a namespace.
     pub fn stored(text: &str) -> Result<Self, NameError> {
         if let Some((tenant, name)) = text.split_once(' ') {
             check_tenant(tenant)?;
@@ -206,25 +206,25 @@ impl WorkerId {
 }
 
 impl LimitKey {
-    /// The key under which a queue as a whole is limited.
+    /// The key of the limit on a whole queue.
     #[must_use]
     pub fn of_queue(queue: &QueueName) -> Self {
         Self(format!("queue:{queue}").into())
     }
 
-    /// The key under which a job type is limited.
+    /// The key of the limit on a job type.
     #[must_use]
     pub fn of_type(kind: &JobType) -> Self {
         Self(format!("type:{kind}").into())
     }
 
-    /// The tenant whose queue is limited, if the queue belongs to one alone.
+    /// The tenant in whose namespace the limited queue is, if any.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.0.strip_prefix("queue:")?.split_once('/').map(|(tenant, _)| tenant)
     }
 
-    /// The key as that tenant knows it.
+    /// The key without the namespace.
     #[must_use]
     pub fn local(&self) -> Self {
         match self.0.split_once('/') {
@@ -233,7 +233,7 @@ impl LimitKey {
         }
     }
 
-    /// Reads a key back that was written by [`fmt::Display`].
+    /// Reads a stored key.
     #[must_use]
     pub fn stored(text: &str) -> Self {
         Self(text.into())
@@ -258,11 +258,11 @@ fn check_cron(text: &str) -> Result<(), NameError> {
     })
 }
 
-fn check_slug(text: &str, longest: usize) -> Result<(), ()> {
+fn check_slug(text: &str, max_length: usize) -> Result<(), ()> {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
-    let starts_well =
+    let has_valid_start =
         text.bytes().next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    (starts_well && text.len() <= longest && text.bytes().all(inner)).then_some(()).ok_or(())
+    (has_valid_start && text.len() <= max_length && text.bytes().all(inner)).then_some(()).ok_or(())
 }
 
 fn check_type(text: &str) -> Result<(), NameError> {
@@ -298,10 +298,10 @@ fn check_limit_key(text: &str) -> Result<(), NameError> {
     ))
 }
 
-fn is_key(text: &str, longest: usize) -> bool {
+fn is_key(text: &str, max_length: usize) -> bool {
     let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-');
-    let starts_well = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
-    starts_well && text.len() <= longest && text.bytes().all(inner)
+    let has_valid_start = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
+    has_valid_start && text.len() <= max_length && text.bytes().all(inner)
 }
 
 fn check_worker(text: &str) -> Result<(), NameError> {
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenants_own_queue_cannot_be_named_from_outside() {
+    fn clients_cannot_name_a_queue_with_its_namespace() {
         let queue = QueueName::parse("email").unwrap();
         let own = queue.in_namespace(&TenantId::parse("acme").unwrap());
         assert_eq!((own.local(), own.namespace()), ("email", Some("acme")));
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn schedules_and_workers_of_two_tenants_are_told_apart() {
+    fn schedules_and_workers_of_two_tenants_are_different() {
         let acme = TenantId::parse("acme").unwrap();
         let nightly = CronName::parse("nightly").unwrap();
         let own = nightly.of_tenant(&acme);

@@ -1,4 +1,4 @@
-//! How a job is run and retried.
+//! Execution and retry policies of jobs.
 
 use std::sync::Arc;
 
@@ -6,40 +6,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::RateLimit;
 
-/// The rules of a job's execution. Interned: most jobs share a handful.
+/// The rules of a job's execution. Interned, because most jobs share a few.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Policy {
-    /// What happens after a failure.
+    /// How failed executions are retried.
     pub retry: RetryPolicy,
-    /// The reservation that the job asks for; `None` leaves it to the fetch or the server.
+    /// Length of the reservation in milliseconds; `None` uses that of the fetch or the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility_ms: Option<u64>,
-    /// The longest execution; `None` is the server's default.
+    /// Maximum run time in milliseconds; `None` uses the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// What the worker that runs it is told. Only conformance runs use it.
+    /// A directive for the worker that runs the job. Used by conformance tests only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directive: Option<Directive>,
-    /// How often and how many at once may start.
+    /// The job's own limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<RateLimit>,
 }
 
-/// How often, and how soon, a failed job is tried again.
+/// How often and how soon a failed job is retried.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RetryPolicy {
-    /// Executions in all, the first included.
+    /// Maximum number of executions, including the first.
     pub max_attempts: u32,
-    /// The wait before the first retry, in milliseconds.
+    /// Delay before the first retry, in milliseconds.
     pub initial_ms: u64,
-    /// The longest wait between two attempts, in milliseconds. Jitter does not exceed it.
+    /// Maximum delay between two attempts in milliseconds, including jitter.
     pub max_ms: u64,
-    /// How fast waits grow; what it means depends on the strategy.
+    /// How fast delays grow; the meaning depends on the strategy.
     pub coefficient: Coefficient,
-    /// How waits grow from one retry to the next.
+    /// How delays grow from one retry to the next.
     pub strategy: Strategy,
-    /// Whether each wait is multiplied by a random number from 0.5 to 1.5, so that jobs that failed
-    /// together do not come back together.
+    /// Whether each delay is multiplied by a random number from 0.5 to 1.5, so that jobs that failed
+    /// together are not retried together.
     pub jitter: bool,
     /// Error types that are not retried: exact, or a prefix that ends with `.*`.
     #[serde(default, skip_serializing_if = "no_patterns")]
@@ -48,25 +48,25 @@ pub struct RetryPolicy {
     pub on_exhaustion: Exhaustion,
 }
 
-/// How the wait grows with `n`, the number of the retry.
+/// How the delay grows with `n`, the number of the retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// Always the initial wait.
+    /// The initial delay.
     Constant,
-    /// The initial wait times `n`.
+    /// The initial delay times `n`.
     Linear,
-    /// The initial wait times the coefficient to the power of `n - 1`.
+    /// The initial delay times the coefficient to the power of `n - 1`.
     Exponential,
-    /// The initial wait times `n` to the power of the coefficient.
+    /// The initial delay times `n` to the power of the coefficient.
     Polynomial,
 }
 
-/// What becomes of a job that has used up its attempts.
+/// What happens to a job that has used up its attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exhaustion {
-    /// The policy says nothing: discarded, and listed in the dead letter.
+    /// Not specified, which means discarded and listed in the dead letter.
     Unstated,
     /// Discarded, and not listed in the dead letter.
     Discard,
@@ -74,20 +74,20 @@ pub enum Exhaustion {
     DeadLetter,
 }
 
-/// A state that the server asks a worker to take, the mildest first.
+/// A state that the server asks a worker to enter, in order of severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Directive {
-    /// Go on as usual.
+    /// Continue normally.
     Running,
-    /// Fetch no more jobs; finish those at hand.
+    /// Finish the current jobs, but fetch no more.
     Quiet,
-    /// Finish the jobs at hand, then exit.
+    /// Finish the current jobs, then exit.
     Terminate,
 }
 
 impl Directive {
-    /// The word for it in JSON.
+    /// The name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Directive {
         }
     }
 
-    /// Reads the word; `None` for any other.
+    /// Parses the name in JSON.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         [Directive::Running, Directive::Quiet, Directive::Terminate]
@@ -106,7 +106,7 @@ impl Directive {
     }
 }
 
-/// A finite number of at least 1, compared by its bits so that policies can be interned.
+/// A finite number of at least 1. Compared and hashed by its bits, so that policies can be interned.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Coefficient(pub f64);
@@ -141,7 +141,8 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The wait before retry number `retry` (1 is the first), with `entropy` as the only chance.
+    /// Delay in milliseconds before retry number `retry`, counted from 1. `entropy` is the source of
+    /// the jitter.
     #[must_use]
     pub fn delay_ms(&self, retry: u32, entropy: u64) -> u64 {
         let initial = self.initial_ms as f64;

@@ -1,40 +1,40 @@
-//! Why something from outside was not accepted, in words for the person who sent it.
+//! The error type for invalid requests, with messages for the person who wrote them.
 
 use std::borrow::Cow;
 
-/// The kind decides the HTTP status and the error code; the words are for people.
+/// The kind of a rejection, which determines the HTTP status and the error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RejectionKind {
-    /// Not JSON, or not the JSON object that was expected.
+    /// Not JSON, or not the expected JSON object.
     Malformed,
     /// A field is missing or has the wrong type or form.
     InvalidField,
-    /// Well formed, but it makes no sense.
+    /// A field is well formed, but its value is not allowed.
     Invalid,
-    /// An OJS feature that this server knows and does not serve.
+    /// An OJS feature that this server does not support.
     Unsupported,
     /// Larger than a limit allows.
     TooLarge,
 }
 
-/// Why a request was refused, in words for the person who wrote it.
+/// Why a request was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Rejection {
-    /// Decides the HTTP status and the error code.
+    /// Determines the HTTP status and the error code.
     pub kind: RejectionKind,
-    /// A whole sentence about what is wrong.
+    /// What is wrong.
     pub message: String,
-    /// The member at fault, with dots for nested ones, such as `retry.max_attempts`.
+    /// Path of the invalid member, such as `retry.max_attempts`.
     pub field: Option<Cow<'static, str>>,
-    /// What to do about it.
+    /// How to fix the request.
     pub hint: Option<Cow<'static, str>>,
-    /// Which job of a batch it was.
+    /// Index of the job in a batch request.
     pub index: Option<usize>,
 }
 
 impl Rejection {
-    /// A refusal without field or hint.
+    /// A rejection without field or hint.
     #[must_use]
     pub fn new(kind: RejectionKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), field: None, hint: None, index: None }
@@ -52,13 +52,13 @@ impl Rejection {
         Self::about(RejectionKind::InvalidField, field.into(), problem.as_ref())
     }
 
-    /// A field whose value is well formed and makes no sense.
+    /// A field that is well formed, but whose value is not allowed.
     #[must_use]
     pub fn value(field: impl Into<Cow<'static, str>>, problem: impl AsRef<str>) -> Self {
         Self::about(RejectionKind::Invalid, field.into(), problem.as_ref())
     }
 
-    /// A part of OJS that is not served yet. Refused rather than ignored.
+    /// A feature of OJS that is not supported, and therefore rejected rather than ignored.
     #[must_use]
     pub fn unsupported(field: impl Into<Cow<'static, str>>, what: impl AsRef<str>) -> Self {
         Self::about(RejectionKind::Unsupported, field.into(), what.as_ref())
@@ -71,14 +71,14 @@ impl Rejection {
         Self::new(RejectionKind::TooLarge, message)
     }
 
-    /// Adds what the client can do about it.
+    /// Adds how to fix the request.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says which job of a batch is meant.
+    /// Adds the index of the job in a batch request.
     #[must_use]
     pub fn at_index(mut self, index: usize) -> Self {
         self.message = format!("job at index {index}: {}", self.message);

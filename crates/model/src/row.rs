@@ -1,46 +1,47 @@
-//! A job's changing part, as it is kept on disk: narrow while it lives, written once when it ends.
+//! The stored state of a job: a `Live` row while it is unfinished, a `Done` row afterwards.
 
 use bytes::Bytes;
 
 use crate::{ClassId, Millis, PoolName, Seq, State, WorkerId};
 
-/// A job that has not finished.
+/// The state of an unfinished job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Live {
     /// The job's number.
     pub seq: Seq,
-    /// What it shares with others of its lane.
+    /// The job's class.
     pub class: ClassId,
-    /// One of the states that are not terminal.
+    /// A state that is not terminal.
     pub state: State,
-    /// Executions begun so far.
+    /// Number of executions started.
     pub attempt: u32,
-    /// When it last became ready to run; for a job not ready yet, when it was accepted.
+    /// When the job last became available; before that, when it was accepted.
     pub enqueued: Millis,
-    /// When its timer fires: the start of a scheduled or retryable job, and the wall-clock end
-    /// of an active job's reservation (for the next process; this one counts monotonic time).
+    /// When the job's timer fires. For a scheduled or retryable job, this is when it becomes
+    /// available. For an active job, it is the wall-clock end of the reservation, which only a
+    /// restarted server uses: a running one counts monotonic time.
     pub due: Option<Millis>,
-    /// When the running or last execution began.
+    /// When the current or last execution started.
     pub started: Option<Millis>,
-    /// The deadline after which it must not start.
+    /// The deadline after which the job must not start.
     pub expires: Option<Millis>,
-    /// Who holds it, while it is active and the holder has a name.
+    /// The worker of an active job, if the fetch named one.
     pub worker: Option<WorkerId>,
-    /// The pool that it was fetched for, while it is active.
+    /// The pool that an active job was fetched for.
     pub pool: Option<PoolName>,
-    /// Its reservation in milliseconds, while it is active.
+    /// Length of an active job's reservation, in milliseconds.
     pub reserved_ms: u64,
-    /// Kept back. An available job waits until the previous run of its schedule has finished; a
-    /// scheduled one was put off because a limit was reached.
+    /// For an available job: it must wait until the previous run of its schedule has finished. For a
+    /// scheduled job: it was rescheduled because a limit was reached.
     pub held: bool,
-    /// The size of its body.
+    /// Size of the body in bytes.
     pub bytes: u32,
-    /// How often it has ended at a limit elsewhere, which is no attempt.
+    /// Number of executions that ended because of a rate limit outside Rota; these are not attempts.
     pub pauses: u32,
 }
 
 impl Live {
-    /// A job that is ready, and about which there is nothing else to say.
+    /// An available job with defaults for everything else.
     #[must_use]
     pub fn ready(seq: Seq, class: ClassId, enqueued: Millis, bytes: u32) -> Self {
         Self {
@@ -62,39 +63,39 @@ impl Live {
     }
 }
 
-/// A job that has finished.
+/// The state of a finished job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     /// The job's number.
     pub seq: Seq,
-    /// What it shares with others of its lane.
+    /// The job's class.
     pub class: ClassId,
-    /// The size of its body.
+    /// Size of the body in bytes.
     pub bytes: u32,
-    /// How it ended.
+    /// How the job ended.
     pub ending: Ending,
-    /// When it ended.
+    /// When the job ended.
     pub at: Millis,
-    /// Executions begun.
+    /// Number of executions started.
     pub attempt: u32,
-    /// When it last became ready to run.
+    /// When the job last became available.
     pub enqueued: Millis,
-    /// When its last execution began, if it had one.
+    /// When the last execution started, if there was one.
     pub started: Option<Millis>,
-    /// The deadline that it had.
+    /// The deadline after which the job must not have started.
     pub expires: Option<Millis>,
-    /// When retention may remove it; `None` keeps it.
+    /// When retention may delete the job; `None` keeps it forever.
     pub purge_at: Option<Millis>,
-    /// What its worker returned, as JSON.
+    /// The result that the worker returned, as JSON.
     pub result: Option<Bytes>,
 }
 
-/// Where a job is in its life.
+/// The stored row of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobRow {
-    /// It has not ended.
+    /// The job is unfinished.
     Live(Live),
-    /// It has ended.
+    /// The job has finished.
     Done(Done),
 }
 
@@ -108,7 +109,7 @@ impl JobRow {
         }
     }
 
-    /// The class of the job.
+    /// The job's class.
     #[must_use]
     pub fn class(&self) -> ClassId {
         match self {
@@ -118,12 +119,12 @@ impl JobRow {
     }
 }
 
-/// What retention may remove.
+/// Finished jobs that retention may delete.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overdue {
-    /// The longest overdue first, results left out.
+    /// The jobs in order of purge time, without results.
     pub jobs: Vec<Done>,
-    /// When these are gone, nothing is left that was to go at or before this time.
+    /// Once these jobs are deleted, no job with a purge time up to this one is left.
     pub through: Option<Millis>,
 }
 
@@ -135,9 +136,9 @@ pub enum Ending {
     Completed = 0,
     /// A client or an operator cancelled it.
     Cancelled = 1,
-    /// Failed for good, and listed in the dead letter.
+    /// It failed permanently and is listed in the dead letter.
     DeadLetter = 2,
-    /// Failed for good, and by its own policy not listed in the dead letter.
+    /// It failed permanently, and its policy keeps it out of the dead letter.
     Discarded = 3,
     /// Its deadline passed before it started.
     Expired = 4,
@@ -153,7 +154,7 @@ impl Ending {
         Ending::Expired,
     ];
 
-    /// The state that clients see: three of the endings are `discarded` to them.
+    /// The state that clients see. Three of the endings are `discarded`.
     #[must_use]
     pub fn state(self) -> State {
         match self {
@@ -163,26 +164,26 @@ impl Ending {
         }
     }
 
-    /// The number that stands for it in a store. Never reused for another.
+    /// The stored number. Codes are never reused.
     #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// Reads a code; `None` if there is no such ending.
+    /// The ending with this code.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Ending> {
         Ending::ALL.get(usize::from(code)).copied()
     }
 }
 
-/// One failed execution, as JSON in the shape that clients see.
+/// The error of one failed execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorRow {
     /// The job.
     pub seq: Seq,
-    /// The number of the execution that failed, counted from 1.
+    /// Number of the failed execution, counted from 1.
     pub attempt: u32,
-    /// The error object of the nack, within `limits.error_bytes`.
+    /// The error object as clients see it, at most `limits.error_bytes` long.
     pub json: Bytes,
 }

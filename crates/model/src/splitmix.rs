@@ -1,10 +1,12 @@
-//! SplitMix64. Written out because stored ids and the simulation's seeds depend on its exact output, and
-//! general-purpose crates such as `fastrand` may change theirs between versions.
+//! The SplitMix64 random number generator.
+//!
+//! Stored ids and the seeds of the simulation depend on its exact output, which crates such as
+//! `fastrand` may change between versions.
 
 /// The increment of the sequence: 2^64 divided by the golden ratio.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A sequence of numbers that is determined by its seed.
+/// A pseudo-random sequence determined by its seed.
 #[derive(Debug, Clone)]
 pub struct SplitMix64(pub u64);
 

@@ -1,31 +1,31 @@
-//! The eight states of a job, and which may follow which.
+//! The eight states of a job and the transitions between them.
 
 use std::fmt;
 
-/// Where a job is in its life, in the words of OJS.
+/// The state of a job, as defined by OJS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum State {
-    /// Waits for its start time.
+    /// Waiting for its start time.
     Scheduled = 0,
     /// Ready to be fetched.
     Available = 1,
-    /// Accepted, and not to be run before it is activated.
+    /// Waiting to be activated.
     Pending = 2,
-    /// Held by a worker.
+    /// Being run by a worker.
     Active = 3,
-    /// Ended well. Terminal.
+    /// Succeeded. Terminal.
     Completed = 4,
-    /// Failed, and waits for its next attempt.
+    /// Failed and waiting for its next attempt.
     Retryable = 5,
-    /// Called off. Terminal.
+    /// Cancelled by a client or an operator. Terminal.
     Cancelled = 6,
-    /// Failed for good, dropped or expired. Terminal.
+    /// Failed permanently, dropped or expired. Terminal.
     Discarded = 7,
 }
 
 impl State {
-    /// The states in which a job waits, in one way or another.
+    /// The states in which a job waits.
     pub const WAITING: [State; 4] =
         [State::Scheduled, State::Available, State::Pending, State::Retryable];
 
@@ -41,7 +41,7 @@ impl State {
         State::Discarded,
     ];
 
-    /// The word for it in JSON.
+    /// The name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -56,31 +56,32 @@ impl State {
         }
     }
 
-    /// Reads the word; `None` for any other.
+    /// Parses the name in JSON.
     #[must_use]
     pub fn parse(text: &str) -> Option<State> {
         State::ALL.into_iter().find(|s| s.as_str() == text)
     }
 
-    /// Reads a code; `None` if there is no such state.
+    /// The state with this code.
     #[must_use]
     pub fn from_code(code: u8) -> Option<State> {
         State::ALL.get(usize::from(code)).copied()
     }
 
-    /// The number that stands for it in a store. Never reused for another.
+    /// The stored number. Codes are never reused.
     #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// Whether the job has ended. Only an operator's retry leads out of such a state.
+    /// Whether the job has finished. Only a manual retry leaves such a state.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         matches!(self, State::Completed | State::Cancelled | State::Discarded)
     }
 
-    /// Whether the lifecycle allows this step. `None` is a job that does not exist yet.
+    /// Whether the transition from `from` to this state is allowed. `None` is a job that does not
+    /// exist yet.
     #[must_use]
     pub fn may_follow(self, from: Option<State>) -> bool {
         use State::{

@@ -1,7 +1,8 @@
-//! Instants as the whole system knows them: wall-clock milliseconds, written as RFC 3339 in UTC.
+//! Points in time: wall-clock milliseconds, formatted as RFC 3339 in UTC.
 //!
-//! Hand-written because timestamps are on the path of every request, where jiff takes a third longer to format and
-//! twice as long to parse, and because jiff also accepts what RFC 3339 does not (`2026-02-12 10:30Z`, a leap second).
+//! Formatting and parsing are hand-written, because every request does both: jiff takes a third longer
+//! to format and twice as long to parse. It also accepts timestamps that are not RFC 3339, such
+//! as `2026-02-12 10:30Z`.
 
 use std::fmt;
 
@@ -30,17 +31,17 @@ impl Millis {
     /// `9999-12-31T23:59:59.999Z`, the last instant that RFC 3339 can write.
     pub const MAX: Millis = Millis(253_402_300_799_999);
 
-    /// Later by so many milliseconds, or the last value that fits.
+    /// Adds milliseconds, saturating at the numeric bounds.
     pub const fn saturating_add_ms(self, ms: i64) -> Millis {
         Millis(self.0.saturating_add(ms))
     }
 
-    /// Earlier by so many milliseconds, or the first value that fits.
+    /// Subtracts milliseconds, saturating at the numeric bounds.
     pub const fn saturating_sub_ms(self, ms: i64) -> Millis {
         Millis(self.0.saturating_sub(ms))
     }
 
-    /// Milliseconds from `earlier` to `self`; negative when `earlier` is in fact later.
+    /// Milliseconds from `earlier` to `self`; negative if `earlier` is later.
     pub const fn since(self, earlier: Millis) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
@@ -50,9 +51,9 @@ impl Millis {
         out.extend_from_slice(&self.to_rfc3339());
     }
 
-    /// Reads a strict RFC 3339 timestamp: seconds and an offset are mandatory, a fraction is
-    /// truncated to milliseconds, and a leap second (`:60`) is out of range because Unix time
-    /// has no place for it.
+    /// Parses a strict RFC 3339 timestamp. Seconds and an offset are required, and fractions are
+    /// truncated to milliseconds. A leap second (`:60`) is out of range, because Unix time cannot
+    /// represent it.
     pub fn parse_rfc3339(text: &str) -> Result<Millis, TimeError> {
         read_timestamp(text.as_bytes()).map_err(TimeError::Timestamp)
     }
@@ -84,16 +85,16 @@ impl fmt::Display for Millis {
     }
 }
 
-/// A point in time as a client may give it.
+/// A point in time as given by a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
-    /// The instant that is meant.
+    /// The absolute time.
     pub at: Millis,
-    /// Whether the client gave it as a distance from now.
+    /// Whether the client gave it relative to now.
     pub relative: bool,
 }
 
-/// Reads an RFC 3339 timestamp, or a distance from `now` such as `+PT2S`.
+/// Parses an RFC 3339 timestamp, or a time relative to `now` such as `+PT2S`.
 pub fn parse_when(text: &str, now: Millis) -> Result<When, TimeError> {
     let Some(distance) = text.strip_prefix('+') else {
         let at = read_timestamp(text.as_bytes()).map_err(TimeError::When)?;
@@ -107,38 +108,38 @@ pub fn parse_when(text: &str, now: Millis) -> Result<When, TimeError> {
     Ok(When { at, relative: true })
 }
 
-/// Why a time was refused, as the end of a sentence that begins with the name of the field.
+/// Why a time is invalid. The message completes a sentence that begins with the field's name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TimeError {
-    /// Only a timestamp was allowed.
+    /// Invalid, where only a timestamp is allowed.
     #[error(
         "{0}; expected an RFC 3339 timestamp with an offset, such as \"2026-02-12T10:30:00.000Z\""
     )]
     Timestamp(TimestampFault),
-    /// A timestamp or a distance was allowed, and it looks like a timestamp.
+    /// Invalid timestamp, where a relative time is allowed, too.
     #[error(
         "{0}; expected an RFC 3339 timestamp with an offset, such as \"2026-02-12T10:30:00.000Z\", \
          or a distance from now, such as \"+PT2S\""
     )]
     When(TimestampFault),
-    /// It begins with `+`, and what follows is no duration.
+    /// A relative time with an invalid duration.
     #[error("is no distance from now, which is written like \"+PT2S\": {0}")]
     Relative(DurationError),
 }
 
-/// What is wrong with a timestamp.
+/// Why a timestamp is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TimestampFault {
-    /// It does not have the form of RFC 3339.
+    /// Not in the format of RFC 3339.
     #[error("is not a timestamp")]
     Malformed,
-    /// The offset is mandatory: a local time says nothing to a server.
+    /// The required offset is missing.
     #[error("has no UTC offset (\"Z\" or \"+02:00\")")]
     MissingOffset,
-    /// The named part, such as the month, has a value that does not exist.
+    /// The named part, such as the month, is out of range.
     #[error("has a {0} that is out of range")]
     OutOfRange(&'static str),
-    /// RFC 3339 has four digits for the year.
+    /// After the year 9999, which RFC 3339 cannot represent.
     #[error("is later than the year 9999")]
     TooLate,
 }
@@ -147,7 +148,7 @@ fn read_timestamp(text: &[u8]) -> Result<Millis, TimestampFault> {
     let (head, tail) =
         text.split_at_checked("2026-02-12T10:30:00".len()).ok_or(TimestampFault::Malformed)?;
     let separators = [(4, b'-'), (7, b'-'), (13, b':'), (16, b':')];
-    let separated = separators.iter().all(|&(at, byte)| head[at] == byte);
+    let separated = separators.iter().all(|&(index, byte)| head[index] == byte);
     if !separated || !head[10].eq_ignore_ascii_case(&b'T') {
         return Err(TimestampFault::Malformed);
     }
@@ -162,14 +163,14 @@ fn read_timestamp(text: &[u8]) -> Result<Millis, TimestampFault> {
     let (fraction_ms, offset) = read_fraction(tail)?;
     let offset_seconds = read_offset(offset)?;
     let seconds = (hour * 60 + minute) * 60 + second - offset_seconds;
-    let at = days_from_civil(year, month, day) * DAY_MS + seconds * SECOND_MS + fraction_ms;
-    if at > Millis::MAX.0 {
+    let millis = days_from_civil(year, month, day) * DAY_MS + seconds * SECOND_MS + fraction_ms;
+    if millis > Millis::MAX.0 {
         return Err(TimestampFault::TooLate);
     }
-    Ok(Millis(at))
+    Ok(Millis(millis))
 }
 
-/// Splits an optional `.123` off the front and gives it in milliseconds.
+/// Splits off an optional fraction such as `.123` and converts it to milliseconds.
 fn read_fraction(text: &[u8]) -> Result<(i64, &[u8]), TimestampFault> {
     let Some(rest) = text.strip_prefix(b".") else {
         return Ok((0, text));
@@ -180,7 +181,7 @@ fn read_fraction(text: &[u8]) -> Result<(i64, &[u8]), TimestampFault> {
     }
     let (fraction, rest) = rest.split_at(length);
     let millis = (0..3)
-        .fold(0, |ms, place| ms * 10 + fraction.get(place).map_or(0, |b| i64::from(b - b'0')));
+        .fold(0, |ms, digit| ms * 10 + fraction.get(digit).map_or(0, |b| i64::from(b - b'0')));
     Ok((millis, rest))
 }
 
@@ -246,7 +247,7 @@ fn civil_from_days(days_since_epoch: u32) -> (u32, u32, u32) {
     (year, month, day)
 }
 
-fn put_two_digits(text: &mut [u8; RFC3339_LEN], at: usize, value: u32) {
-    text[at] = b'0' + (value / 10) as u8;
-    text[at + 1] = b'0' + (value % 10) as u8;
+fn put_two_digits(text: &mut [u8; RFC3339_LEN], index: usize, value: u32) {
+    text[index] = b'0' + (value / 10) as u8;
+    text[index + 1] = b'0' + (value % 10) as u8;
 }

@@ -1,31 +1,31 @@
-//! What tenants used, by the hour and by the day.
+//! Usage of tenants by hour and day.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Millis, TenantId};
 
-/// What a tenant used in some period.
+/// Usage of one tenant in one period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Jobs accepted, and their bytes.
+    /// Jobs accepted.
     pub enqueued: u64,
-    /// Bytes of the accepted jobs as they are stored.
+    /// Stored size of the accepted jobs, in bytes.
     pub bytes: u64,
-    /// Executions: begun, completed, failed, and how long those that ended took. A claim that nobody
-    /// received is taken off again, which may be in the next hour.
+    /// Executions started. A claim that never reached its worker is subtracted again, possibly in the
+    /// next hour, so this can be negative.
     pub started: i64,
-    /// Executions that were acknowledged.
+    /// Executions acknowledged.
     pub completed: u64,
-    /// Executions that failed, retried or not.
+    /// Executions failed, whether or not they are retried.
     pub failed: u64,
-    /// Run time of executions that ended, in milliseconds.
+    /// Total run time of finished executions, in milliseconds.
     pub run_ms: u64,
-    /// Jobs that failed for good, were dropped or expired.
+    /// Jobs that failed permanently, were dropped or expired.
     pub discarded: u64,
 }
 
 impl Usage {
-    /// Adds each figure of `other`.
+    /// Adds `other` field by field.
     pub fn add(&mut self, other: &Usage) {
         self.enqueued += other.enqueued;
         self.bytes += other.bytes;
@@ -37,21 +37,21 @@ impl Usage {
     }
 }
 
-/// How long a period of usage is, in UTC.
+/// The length of a usage period. Periods are aligned in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum UsagePer {
-    /// From full hour to full hour.
+    /// One hour.
     Hour = 0,
-    /// From midnight to midnight.
+    /// One day, from midnight to midnight.
     Day = 1,
 }
 
 impl UsagePer {
-    /// Both of them.
+    /// Both periods.
     pub const ALL: [UsagePer; 2] = [UsagePer::Hour, UsagePer::Day];
 
-    /// The number that stands for it in a store.
+    /// The stored number.
     #[must_use]
     pub fn code(self) -> u8 {
         self as u8
@@ -66,7 +66,7 @@ impl UsagePer {
         }
     }
 
-    /// The word for it in the query of a request.
+    /// The name in query strings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -75,20 +75,20 @@ impl UsagePer {
         }
     }
 
-    /// The beginning of the period that this moment belongs to.
+    /// The start of the period that contains this time.
     #[must_use]
-    pub fn start_of(self, at: Millis) -> Millis {
-        Millis(at.0 - at.0.rem_euclid(self.ms()))
+    pub fn start_of(self, time: Millis) -> Millis {
+        Millis(time.0 - time.0.rem_euclid(self.ms()))
     }
 }
 
-/// What a tenant used within one hour.
+/// Usage to be added to one hour of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageRow {
-    /// Whose usage it is.
+    /// The tenant.
     pub tenant: TenantId,
-    /// The beginning of the hour.
+    /// The start of the hour.
     pub at: Millis,
-    /// What is added to that hour.
+    /// The amounts to add.
     pub usage: Usage,
 }

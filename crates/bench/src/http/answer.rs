@@ -1,20 +1,20 @@
-//! Just enough of HTTP/1.1 to take answers apart as fast as they come.
+//! A minimal, fast parser for HTTP/1.1 responses.
 
 use crate::BenchError;
 
-/// Where an answer lies in the bytes that have arrived.
+/// The position of a response in the received bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub status: u16,
     pub body: std::ops::Range<usize>,
 }
 
-/// More headers than any answer has, and more bytes.
+/// Maximum number of headers, and of bytes.
 const HEADERS: usize = 32;
 const MOST_HEAD: usize = 64 << 10;
 const MOST_BODY: usize = 1 << 30;
 
-/// The first answer in `bytes`, or `None` while it is incomplete.
+/// Parses the first response in `bytes`. Returns `None` while it is incomplete.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Answer>, BenchError> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut response = httparse::Response::new(&mut headers);

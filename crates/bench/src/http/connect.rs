@@ -1,3 +1,5 @@
+//! Connecting to a server.
+
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -6,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::BenchError;
 
-/// How long a server may be silent.
+/// How long to wait for a response.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn connect(address: SocketAddr, patience: Duration) -> Result<TcpStream, BenchError> {

@@ -1,4 +1,4 @@
-//! One connection: a request out, an answer in, and again.
+//! One connection, which alternates between a request and its response.
 
 use std::io::{self, Read, Write};
 use std::time::Instant;
@@ -17,11 +17,11 @@ pub(super) struct Connection<S> {
     written: usize,
     input: Vec<u8>,
     filled: usize,
-    /// Since when the request under way counts.
+    /// When the time of the current request begins to count.
     since: Option<Instant>,
 }
 
-/// What an answer amounted to.
+/// A completed request.
 pub(super) struct Finished {
     pub kind: usize,
     pub operations: u64,
@@ -30,7 +30,7 @@ pub(super) struct Finished {
 }
 
 impl<S: Script> Connection<S> {
-    /// On a stream that is connected: connecting is not what is measured.
+    /// Uses a connected stream, because connecting is not measured.
     pub fn open(
         stream: std::net::TcpStream,
         script: S,
@@ -78,7 +78,7 @@ impl<S: Script> Connection<S> {
         Ok(())
     }
 
-    /// Reads what has come; something when the answer is complete.
+    /// Reads what has arrived. Returns the request if its response is complete.
     pub fn receive(&mut self) -> Result<Option<Finished>, BenchError> {
         loop {
             if self.filled == self.input.len() {
@@ -121,7 +121,7 @@ impl<S: Script> Connection<S> {
         BenchError::wrong(what).answering(&self.question())
     }
 
-    /// Method and path of what was asked last.
+    /// Method and path of the last request.
     fn question(&self) -> String {
         let line = self.output.split(|byte| *byte == b'\r').next().unwrap_or_default();
         String::from_utf8_lossy(line).trim_end_matches(" HTTP/1.1").to_owned()

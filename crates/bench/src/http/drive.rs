@@ -1,4 +1,4 @@
-//! Lets many connections play their parts for a while.
+//! Runs scripts on many connections and measures them.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use super::connect::connect;
 use super::connection::{Connection, Finished};
 use super::pace::{Pace, Ticker};
 use super::script::Script;
-use crate::measured::Measured;
+use crate::measurement::Measurement;
 use crate::{BenchError, Progress};
 
 /// How a measurement is run.
@@ -20,17 +20,18 @@ pub(crate) struct Drive<'a> {
     pub address: SocketAddr,
     /// Not measured, so that caches and connections are warm.
     pub warm_up: Duration,
-    /// How long to measure; scripts may end it earlier.
+    /// Maximum duration of the measurement; scripts may end earlier.
     pub duration: Duration,
-    /// Requests per second of the first `paced` connections, which else go as fast as they can.
+    /// Number of paced connections and their total requests per second. Other connections send as fast as
+    /// they can.
     pub pace: Option<(usize, f64)>,
-    /// When nothing at all is answered for so long, the server hangs.
+    /// If there is no response at all for this long, the measurement fails.
     pub patience: Duration,
     pub progress: &'a dyn Progress,
 }
 
 impl<'a> Drive<'a> {
-    /// Until the scripts end by themselves.
+    /// Runs until all scripts end.
     pub fn to_the_end(name: &'a str, address: SocketAddr, progress: &'a dyn Progress) -> Self {
         Self {
             name,
@@ -47,11 +48,11 @@ impl<'a> Drive<'a> {
 const WAKE: Token = Token(usize::MAX);
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 
-/// Runs the scripts, each on a connection of its own, and gives them back.
+/// Runs each script on its own connection. Returns the measurement and the scripts.
 pub(crate) fn drive<S: Script>(
     how: &Drive<'_>,
     scripts: Vec<S>,
-) -> Result<(Measured, Vec<S>), BenchError> {
+) -> Result<(Measurement, Vec<S>), BenchError> {
     let mut poll = Poll::new()?;
     let mut connections = Vec::with_capacity(scripts.len());
     for (i, script) in scripts.into_iter().enumerate() {
@@ -67,7 +68,7 @@ pub(crate) fn drive<S: Script>(
         how,
         pace: how.pace.map(|(count, rate)| (count, Pace::new(start, rate))),
         free: Vec::new(),
-        measured: Measured::new(),
+        measured: Measurement::new(),
         from: start + how.warm_up,
         until: start + how.warm_up + how.duration,
         last: start,
@@ -113,18 +114,18 @@ pub(crate) fn drive<S: Script>(
 struct Run<'a> {
     how: &'a Drive<'a>,
     pace: Option<(usize, Pace)>,
-    /// Paced connections with nothing to do.
+    /// Idle paced connections.
     free: Vec<usize>,
-    measured: Measured,
+    measured: Measurement,
     from: Instant,
     until: Instant,
-    /// When the last answer came.
+    /// When the last response arrived.
     last: Instant,
     shown: Instant,
 }
 
 impl Run<'_> {
-    /// The connection has nothing under way: it goes on, or waits until it is due.
+    /// Sends the next request of an idle connection, or lets it wait until that is due.
     fn next<S: Script>(
         &mut self,
         connections: &mut [Connection<S>],
@@ -147,7 +148,7 @@ impl Run<'_> {
         }
     }
 
-    /// Sends what has become due.
+    /// Sends the requests that are due.
     fn release<S: Script>(&mut self, connections: &mut [Connection<S>]) -> Result<(), BenchError> {
         let Some((_, pace)) = &mut self.pace else { return Ok(()) };
         let now = Instant::now();

@@ -1,5 +1,4 @@
-//! The load generator: one thread, many connections, as little between them and the server as can
-//! be, so that it is the server that is measured.
+//! The load generator: one thread with many connections and little overhead of its own.
 
 mod answer;
 mod connect;

@@ -1,12 +1,13 @@
-//! A steady rate of requests, whatever the server does: a request that could not be sent in time
-//! because all connections were waiting counts from when it should have been sent.
+//! Sending requests at a steady rate.
+//!
+//! If a request is sent late because all connections were busy, its time counts from when it was due.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Requests are due in small groups, this far apart.
+/// Interval between groups of requests.
 const TICK: Duration = Duration::from_millis(1);
 
 pub(super) struct Pace {
@@ -20,15 +21,14 @@ impl Pace {
         Self { start, per_second, released: 0 }
     }
 
-    /// The moment from which the next request counts, past or future: that of its tick, even if
-    /// nobody asked then.
+    /// When the next request is due, which may be in the past or the future.
     pub fn due(&self) -> Instant {
         let seconds = (self.released + 1) as f64 / self.per_second;
         let ticks = (seconds / TICK.as_secs_f64()).ceil();
         self.start + TICK * (ticks as u32)
     }
 
-    /// Takes it.
+    /// Returns when the next request is due and advances to the one after.
     pub fn release(&mut self) -> Instant {
         let due = self.due();
         self.released += 1;
@@ -36,7 +36,7 @@ impl Pace {
     }
 }
 
-/// Wakes the generator at every tick. A thread, because a poll wakes only at whole milliseconds.
+/// Wakes the generator at every tick. It is a thread, because polls time out at whole milliseconds only.
 pub(super) struct Ticker {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,

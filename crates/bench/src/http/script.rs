@@ -1,30 +1,30 @@
-//! What a connection says, and what it expects to hear.
+//! The script of a connection: the requests it sends and the responses it expects.
 
 use std::time::Instant;
 
 use crate::BenchError;
 
-/// One connection's part. Every answer is looked at: a wrong one ends the measurement.
+/// The script of one connection. A wrong response ends the measurement.
 pub(crate) trait Script {
-    /// Writes the next request. `sent_at` is when its time begins to count.
+    /// Writes the next request, whose time counts from `sent_at`.
     fn request(&mut self, out: &mut Request<'_>, sent_at: Instant);
 
-    /// Takes the answer; the number of operations that it stands for.
+    /// Checks a response. Returns the number of operations that it completes.
     fn answer(&mut self, status: u16, body: &[u8], at: Instant) -> Result<u64, BenchError>;
 
-    /// The name under which the time of the request that was just answered is kept.
+    /// The kind of the last request, by which times are recorded.
     fn kind(&self) -> usize {
         0
     }
 
-    /// Whether there is a next request; asked before each. When the time is over, only what was
-    /// begun is brought to its end.
+    /// Whether there is another request. When `over`, the measured time has ended, and only operations in
+    /// progress are completed.
     fn goes_on(&self, over: bool) -> bool {
         !over
     }
 }
 
-/// Bytes to be sent.
+/// A buffer for requests to send.
 pub(crate) struct Request<'a>(pub(super) &'a mut Vec<u8>);
 
 impl Request<'_> {

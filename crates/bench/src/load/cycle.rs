@@ -1,11 +1,13 @@
+//! The script that enqueues, fetches and acknowledges batches.
+
 use std::time::Instant;
 
-use super::fetched::{Id, ack, acked, fetch, ids};
+use super::fetch_and_ack::{Id, ack, acked, fetch, ids};
 use super::{Enqueue, Tally};
 use crate::BenchError;
 use crate::http::{Request, Script};
 
-/// A batch in, a batch out, acknowledged, and again.
+/// Enqueues a batch, fetches a batch, acknowledges it, and repeats.
 pub(crate) struct Cycle {
     enqueue: Enqueue,
     worker: String,
@@ -39,7 +41,7 @@ impl Script for Cycle {
         }
     }
 
-    /// Only whole cycles count.
+    /// Only complete cycles count.
     fn answer(&mut self, status: u16, body: &[u8], at: Instant) -> Result<u64, BenchError> {
         self.kind = self.step;
         match self.step {

@@ -1,10 +1,12 @@
+//! The script for the echo server.
+
 use std::time::Instant;
 
 use super::expect;
 use crate::BenchError;
 use crate::http::{Request, Script};
 
-/// Sends a body and wants it back.
+/// Sends a body and expects the same one in the response.
 pub(crate) struct Echo {
     pub body: String,
 }

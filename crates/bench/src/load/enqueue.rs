@@ -1,15 +1,17 @@
+//! The script that enqueues equal jobs.
+
 use std::time::Instant;
 
 use super::{Tally, batch_of, contains, expect, job};
 use crate::BenchError;
 use crate::http::{Request, Script};
 
-/// Enqueues jobs, one in a request or many.
+/// Enqueues jobs, one per request or in batches.
 pub(crate) struct Enqueue {
     path: &'static str,
     body: String,
     count: u64,
-    /// How many requests are left.
+    /// Number of requests left.
     left: u64,
     proof: String,
     accepted: u64,

@@ -1,16 +1,17 @@
+//! The scripts that measure the time from enqueue to receipt.
+
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use memchr::memmem;
 
-use super::fetched::{Id, ack, acked, fetch, ids};
+use super::fetch_and_ack::{Id, ack, acked, fetch, ids};
 use super::{QUEUE, contains, expect};
 use crate::BenchError;
 use crate::http::{Request, Script};
-use crate::measured::histogram;
+use crate::measurement::histogram;
 
-/// A producer that writes into each job when it was sent, or a worker that waits for jobs and
-/// reads that.
+/// A producer that writes the send time into each job, or a receiver that waits for jobs and reads it.
 pub(crate) enum Part {
     Producer(Producer),
     Receiver(Receiver),
@@ -24,16 +25,16 @@ pub(crate) struct Producer {
 
 pub(crate) struct Receiver {
     start: Instant,
-    /// Jobs that were sent before this are not counted.
+    /// Jobs sent before this time do not count.
     from: Instant,
-    /// Whether it goes on until all has been received.
+    /// Whether it continues until all jobs have been received.
     drains: bool,
     worker: String,
     held: Vec<Id>,
     is_empty: bool,
     kind: usize,
     pub handled: u64,
-    /// From enqueue to receipt.
+    /// Times from enqueue to receipt.
     pub times: Histogram<u64>,
 }
 

@@ -1,37 +1,37 @@
-//! What the connections of each measurement do.
+//! The scripts of the measurements.
 
 mod cycle;
 mod echo;
 mod enqueue;
-mod fetched;
-mod handling;
+mod fetch_and_ack;
 mod latency;
-mod varied;
+mod varied_jobs;
+mod worker;
 
 pub(crate) use cycle::Cycle;
 pub(crate) use echo::Echo;
 pub(crate) use enqueue::Enqueue;
-pub(crate) use handling::Handling;
 pub(crate) use latency::{Part, Producer, Receiver};
-pub(crate) use varied::{Limit, Varied, Variety};
+pub(crate) use varied_jobs::{Limit, Varied, Variety};
+pub(crate) use worker::Worker;
 
 use crate::BenchError;
 
-/// The queue that is measured in, so that a server in use is left alone.
+/// The queue for measurements, so that other queues of a running server are not affected.
 pub(crate) const QUEUE: &str = "rota-bench";
 
-/// A job with so many bytes of payload.
+/// The JSON of a job with `payload` bytes of arguments.
 pub(crate) fn job(payload: usize) -> String {
     let filler = "x".repeat(payload);
     format!(r#"{{"type":"bench.job","queue":"{QUEUE}","args":["{filler}"]}}"#)
 }
 
-/// The body of a request with so many of them.
+/// The body of a batch request with `count` such jobs.
 pub(crate) fn batch_of(payload: usize, count: usize) -> String {
     format!(r#"{{"jobs":[{}]}}"#, vec![job(payload); count].join(","))
 }
 
-/// What a script has done to the server.
+/// Counts the operations of a script.
 pub(crate) trait Tally {
     fn enqueued(&self) -> u64 {
         0
@@ -42,7 +42,7 @@ pub(crate) trait Tally {
     }
 }
 
-/// The answer must have this status.
+/// Checks the status of a response.
 fn expect(status: u16, wanted: u16, body: &[u8]) -> Result<(), BenchError> {
     if status == wanted {
         return Ok(());

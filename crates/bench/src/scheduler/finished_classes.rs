@@ -1,4 +1,4 @@
-//! A tenant that has had jobs of very many types, all of which have finished and are kept.
+//! Measures a tenant with finished jobs of very many types.
 
 use std::time::Instant;
 
@@ -6,14 +6,14 @@ use rota_engine::{Command, Fetch, Reply, TenantChange};
 use rota_model::{TenantConfig, Weight};
 
 use super::load::{Bench, Load, Step, class, tenant};
-use crate::driver::Driver;
+use crate::engine_driver::EngineDriver;
 use crate::{BenchError, Line};
 
 const QUEUE: &str = "bench";
 const FEW: usize = 10;
 const CHUNK: usize = 1_000;
 
-/// What the tenant's next jobs cost, and a change of its configuration.
+/// Measures the tenant's next jobs, and a change of its configuration.
 pub(super) fn of_one_tenant(bench: &Bench<'_>, many: usize) -> Result<Vec<Line>, BenchError> {
     let of = format!("{FEW} finished classes");
     let name = format!("enqueue and start with {many} finished classes");
@@ -25,8 +25,8 @@ pub(super) fn of_one_tenant(bench: &Bench<'_>, many: usize) -> Result<Vec<Line>,
     Ok(vec![jobs, bench.compare(&name, &of, &mut small, &mut large)?])
 }
 
-fn with_finished(bench: &Bench<'_>, count: usize) -> Result<Driver, BenchError> {
-    let mut driver = Driver::new();
+fn with_finished(bench: &Bench<'_>, count: usize) -> Result<EngineDriver, BenchError> {
+    let mut driver = EngineDriver::new();
     let queue = class(QUEUE, "bench.job", None).queue;
     for first in (0..count).step_by(CHUNK) {
         bench.show("filling, finished classes", first as f64 / count as f64)?;
@@ -42,11 +42,11 @@ fn with_finished(bench: &Bench<'_>, count: usize) -> Result<Driver, BenchError> 
 }
 
 /// Jobs of a type that the tenant has not had yet.
-fn next_jobs(mut driver: Driver) -> Load {
+fn next_jobs(mut driver: EngineDriver) -> Load {
     let class = class(QUEUE, "next", None);
     let queue = class.queue.clone();
     let next = driver.add_class(class);
-    let step = move |driver: &mut Driver| {
+    let step = move |driver: &mut EngineDriver| {
         let begin = Instant::now();
         driver.enqueue(&[next])?;
         let claimed = driver.fetch(Fetch::of(vec![queue.clone()], 1), 1)?;
@@ -56,9 +56,9 @@ fn next_jobs(mut driver: Driver) -> Load {
     Load { driver, step: Box::new(step) }
 }
 
-fn changes(driver: Driver) -> Load {
+fn changes(driver: EngineDriver) -> Load {
     let mut weight = 1.0;
-    let step = move |driver: &mut Driver| {
+    let step = move |driver: &mut EngineDriver| {
         weight = 3.0 - weight;
         let config = TenantConfig { weight: Weight::new(weight), ..TenantConfig::default() };
         let change = TenantChange { config, what: "bench", reason: None };

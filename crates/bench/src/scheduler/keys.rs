@@ -1,4 +1,4 @@
-//! Jobs that wait for one key: of many types, in many queues, with many numbers.
+//! Measures jobs that wait for one limit key: of many types, in many queues, and with many sets of numbers.
 
 use std::time::Instant;
 
@@ -6,11 +6,11 @@ use rota_engine::{Command, Fetch, PutLimit, Reply};
 use rota_model::{LimitKey, LimitNumbers, OnLimit, QueueName, Rate, RateLimit, Scope};
 
 use super::load::{Bench, Load, Step, class, start};
-use crate::driver::Driver;
+use crate::engine_driver::EngineDriver;
 use crate::{BenchError, Line};
 
 const QUEUE: &str = "bench";
-/// The small size, where one would not be the load at all.
+/// The small size of loads for which 1 would be meaningless.
 const FEW: usize = 10;
 /// Fetches in other queues while a job runs.
 const POLLS: usize = 9;
@@ -18,7 +18,7 @@ const POLLS: usize = 9;
 /// Job types that wait for a key of concurrency 1, against one type with as many jobs.
 pub(super) fn types_at_one_key(bench: &Bench<'_>, types: usize) -> Result<Line, BenchError> {
     let load = |count: usize| {
-        let mut driver = Driver::new();
+        let mut driver = EngineDriver::new();
         for n in 0..count {
             let limit = shared_key(one_at_once());
             driver.add_class(class(QUEUE, &format!("type-{n}"), Some(limit)));
@@ -33,7 +33,7 @@ pub(super) fn types_at_one_key(bench: &Bench<'_>, types: usize) -> Result<Line, 
 /// type, which is closed.
 pub(super) fn lanes_at_a_second_limit(bench: &Bench<'_>, lanes: usize) -> Result<Line, BenchError> {
     let load = |count: usize| {
-        let mut driver = Driver::new();
+        let mut driver = EngineDriver::new();
         for n in 1..count {
             let closed = class(QUEUE, &format!("closed-{n}"), Some(shared_key(one_at_once())));
             close_type(&mut driver, &closed)?;
@@ -44,9 +44,9 @@ pub(super) fn lanes_at_a_second_limit(bench: &Bench<'_>, lanes: usize) -> Result
         driver.enqueue(&[free; FEW])?;
         Ok::<_, BenchError>(driver)
     };
-    let free_starts = |driver: Driver| {
+    let free_starts = |driver: EngineDriver| {
         let free = driver.classes() - 1;
-        let step = move |driver: &mut Driver| {
+        let step = move |driver: &mut EngineDriver| {
             let (step, classes) = start(driver, Fetch::of(vec![queue(QUEUE)], 2), 1)?;
             if classes != [free] {
                 return Err(BenchError::wrong("a job started although its type may not"));
@@ -64,14 +64,14 @@ pub(super) fn lanes_at_a_second_limit(bench: &Bench<'_>, lanes: usize) -> Result
 /// runs, workers of other queues ask and get nothing.
 pub(super) fn queues_at_one_key(bench: &Bench<'_>, queues: usize) -> Result<Line, BenchError> {
     let load = |count: usize| {
-        let mut driver = Driver::new();
+        let mut driver = EngineDriver::new();
         for n in 0..count {
             let limit = shared_key(one_at_once());
             driver.add_class(class(&format!("queue-{n}"), "bench.job", Some(limit)));
         }
         let driver = fill_evenly(bench, driver, queues * 2, "queues at one key")?;
         let mut next = 0;
-        let step = move |driver: &mut Driver| {
+        let step = move |driver: &mut EngineDriver| {
             let queue = next;
             next = (next + 1) % count;
             start_in_queue(driver, queue, count)
@@ -83,8 +83,12 @@ pub(super) fn queues_at_one_key(bench: &Bench<'_>, queues: usize) -> Result<Line
 }
 
 /// Starts a job in this queue of so many; each has one class, with the same index.
-fn start_in_queue(driver: &mut Driver, queue: usize, queues: usize) -> Result<Step, BenchError> {
-    let from = |driver: &Driver, n: usize| Fetch::of(vec![driver.class(n).queue.clone()], 1);
+fn start_in_queue(
+    driver: &mut EngineDriver,
+    queue: usize,
+    queues: usize,
+) -> Result<Step, BenchError> {
+    let from = |driver: &EngineDriver, n: usize| Fetch::of(vec![driver.class(n).queue.clone()], 1);
     let begin = Instant::now();
     let claimed = driver.fetch(from(driver, queue), 1)?;
     for n in 1..=POLLS {
@@ -103,7 +107,7 @@ fn start_in_queue(driver: &mut Driver, queue: usize, queues: usize) -> Result<St
 /// numbers with as many jobs.
 pub(super) fn sets_of_numbers(bench: &Bench<'_>, sets: usize) -> Result<Line, BenchError> {
     let load = |count: usize| {
-        let mut driver = Driver::new();
+        let mut driver = EngineDriver::new();
         for n in 0..count {
             let rate = Rate { limit: 1_000_000 + n as u32, period_ms: 1_000 };
             let numbers = LimitNumbers { rate: Some(rate), ..one_at_once() };
@@ -116,7 +120,7 @@ pub(super) fn sets_of_numbers(bench: &Bench<'_>, sets: usize) -> Result<Line, Be
 }
 
 /// Starts the one job that the key lets start: the fetch asks for two.
-fn contended(driver: Driver) -> Load {
+fn contended(driver: EngineDriver) -> Load {
     let fetch = || Fetch::of(vec![queue(QUEUE)], 2);
     Load { driver, step: Box::new(move |driver| Ok(start(driver, fetch(), 1)?.0)) }
 }
@@ -124,17 +128,17 @@ fn contended(driver: Driver) -> Load {
 /// So many jobs, the classes taking turns.
 fn fill_evenly(
     bench: &Bench<'_>,
-    mut driver: Driver,
+    mut driver: EngineDriver,
     jobs: usize,
     name: &str,
-) -> Result<Driver, BenchError> {
+) -> Result<EngineDriver, BenchError> {
     let classes: Vec<usize> = (0..jobs).map(|n| n % driver.classes()).collect();
     bench.fill(&mut driver, &classes, name)?;
     Ok(driver)
 }
 
 /// Declares that no job of this type may start.
-fn close_type(driver: &mut Driver, class: &rota_model::Class) -> Result<(), BenchError> {
+fn close_type(driver: &mut EngineDriver, class: &rota_model::Class) -> Result<(), BenchError> {
     let numbers = LimitNumbers { concurrency: Some(0), ..LimitNumbers::default() };
     let put = PutLimit {
         key: LimitKey::of_type(&class.kind),

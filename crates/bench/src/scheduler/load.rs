@@ -1,35 +1,35 @@
-//! Measures a load at two sizes, in turns.
+//! Measures a load at two sizes in alternating rounds.
 
 use std::time::{Duration, Instant};
 
 use rota_engine::Fetch;
 use rota_model::{Class, JobType, Policy, QueueName, RateLimit, TenantId};
 
-use crate::driver::Driver;
+use crate::engine_driver::EngineDriver;
 use crate::{BenchError, Line, Options, Progress};
 
-/// The large and the small load take turns, so that a machine which slows down slows both.
+/// Number of alternating rounds, so that a machine that slows down affects both sizes.
 const ROUNDS: usize = 7;
-/// Jobs in a command that fills.
+/// Jobs per enqueue when a load is prepared.
 const CHUNK: usize = 100;
 
-/// An engine that is filled, and what is measured in it again and again.
+/// A prepared engine and the step that is measured repeatedly.
 pub(super) struct Load {
-    pub driver: Driver,
+    pub driver: EngineDriver,
     pub step: Box<Measure>,
 }
 
-type Measure = dyn FnMut(&mut Driver) -> Result<Step, BenchError>;
+type Measure = dyn FnMut(&mut EngineDriver) -> Result<Step, BenchError>;
 
-/// One step: how many operations it had, and how long they took. What it does besides, such as putting
-/// jobs back, is not timed.
+/// The number of operations of a step and their duration, without untimed work such as enqueueing new
+/// jobs.
 pub(super) struct Step {
     pub operations: usize,
     pub time: Duration,
 }
 
 pub(super) struct Bench<'a> {
-    /// How long a round takes.
+    /// Duration of a round.
     round: Duration,
     progress: &'a dyn Progress,
 }
@@ -61,7 +61,7 @@ impl<'a> Bench<'a> {
         Ok(line.against(&format!("{of}, {few:.2} µs"), many / few))
     }
 
-    /// Microseconds for an operation.
+    /// Microseconds per operation.
     fn round(&self, load: &mut Load) -> Result<f64, BenchError> {
         let start = Instant::now();
         let (mut operations, mut time) = (0, Duration::ZERO);
@@ -76,7 +76,7 @@ impl<'a> Bench<'a> {
     /// Enqueues a job of each of these classes, a chunk at a time.
     pub fn fill(
         &self,
-        driver: &mut Driver,
+        driver: &mut EngineDriver,
         classes: &[usize],
         name: &str,
     ) -> Result<(), BenchError> {
@@ -88,7 +88,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Says how far preparations are.
+    /// Reports the progress of preparations.
     pub fn show(&self, name: &str, part: f64) -> Result<(), BenchError> {
         self.progress.show(name, part, 0.0)
     }
@@ -97,7 +97,7 @@ impl<'a> Bench<'a> {
 /// Fetches, which must hand out `starts` jobs, and acknowledges them. Their classes, which are returned,
 /// get new jobs then; that is not timed.
 pub(super) fn start(
-    driver: &mut Driver,
+    driver: &mut EngineDriver,
     fetch: Fetch,
     starts: usize,
 ) -> Result<(Step, Vec<usize>), BenchError> {

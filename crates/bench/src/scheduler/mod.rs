@@ -1,7 +1,6 @@
-//! The scheduler alone, under loads that grow: what a start costs with many lanes, queues, limits and
-//! waiting fetches, against few of them.
+//! Measures how the cost of starting a job grows with lanes, queues, limits and waiting fetches.
 //!
-//! The engine is driven without HTTP and without a disk, whose noise would hide the growth.
+//! The engine is driven without HTTP or disk, whose noise would hide the growth.
 
 mod finished_classes;
 mod keys;

@@ -1,10 +1,10 @@
-//! A pool whose queues all have a backlog.
+//! Measures a pool whose queues all have a backlog.
 
 use rota_engine::{Command, Fetch, Reply};
 use rota_model::{PoolConfig, PoolName, QueueStrategy};
 
 use super::load::{Bench, Load, class, start};
-use crate::driver::Driver;
+use crate::engine_driver::EngineDriver;
 use crate::{BenchError, Line};
 
 const FEW: usize = 2;
@@ -30,7 +30,7 @@ fn load(
     queues: usize,
     jobs: usize,
 ) -> Result<Load, BenchError> {
-    let mut driver = Driver::new();
+    let mut driver = EngineDriver::new();
     for n in 0..queues {
         driver.add_class(class(&format!("queue-{n}"), "bench.job", None));
     }
@@ -51,6 +51,6 @@ fn load(
         other => return Err(BenchError::wrong(format!("pool: {other:?}"))),
     }
     let fetch = move || Fetch { pool: Some(pool.clone()), ..Fetch::of(Vec::new(), COUNT) };
-    let step = move |driver: &mut Driver| Ok(start(driver, fetch(), COUNT)?.0);
+    let step = move |driver: &mut EngineDriver| Ok(start(driver, fetch(), COUNT)?.0);
     Ok(Load { driver, step: Box::new(step) })
 }

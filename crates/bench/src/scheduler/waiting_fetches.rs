@@ -1,11 +1,11 @@
-//! An enqueue on a queue where fetches of other tenants wait.
+//! Measures enqueues to a queue where fetches of other tenants wait.
 
 use std::time::Instant;
 
 use rota_engine::{Command, Fetch, Reply, WaiterId};
 
 use super::load::{Bench, Load, Step, class, tenant};
-use crate::driver::Driver;
+use crate::engine_driver::EngineDriver;
 use crate::{BenchError, Line};
 
 const QUEUE: &str = "bench";
@@ -16,7 +16,7 @@ const WAIT_MS: u64 = 24 * 3_600_000;
 /// that no fetch waits for.
 pub(super) fn enqueue_beside_them(bench: &Bench<'_>, fetches: usize) -> Result<Line, BenchError> {
     let load = |count: usize| {
-        let mut driver = Driver::new();
+        let mut driver = EngineDriver::new();
         let class = class(QUEUE, "bench.job", None);
         let queue = class.queue.clone();
         let index = driver.add_class(class);
@@ -33,7 +33,7 @@ pub(super) fn enqueue_beside_them(bench: &Bench<'_>, fetches: usize) -> Result<L
             }
         }
         let batch = vec![index; fetches];
-        let step = move |driver: &mut Driver| {
+        let step = move |driver: &mut EngineDriver| {
             let begin = Instant::now();
             driver.enqueue(&batch)?;
             let time = begin.elapsed();

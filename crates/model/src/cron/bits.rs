@@ -1,4 +1,4 @@
-//! A set of small numbers: the values of one field, or the days of one month.
+//! A bit set of the values of one field, or of the days of one month.
 
 use std::ops::{BitAnd, BitOr};
 

@@ -1,4 +1,4 @@
-//! The local times that the fields of an expression name, found by jumping from field to field.
+//! Finding the local times that match the fields of an expression.
 
 use jiff::civil::{Date, DateTime};
 
@@ -7,12 +7,12 @@ use super::days::{Days, MonthShape};
 use super::error::CronError;
 use super::field::Field;
 
-/// How far ahead a match is sought. A year is one of fourteen kinds (leap or not, by the weekday
-/// it starts on) and its kind decides every match; the rarest wait is for a 29 February on a given
-/// weekday, which across a century without a leap year takes 40 years.
+/// How far ahead to search. The matches of a year depend on its first weekday and on whether it is a
+/// leap year, so there are fourteen kinds of year. The longest gap is between two 29 Februaries on
+/// the same weekday: 40 years, if a century without a leap year is in between.
 const SEARCH_YEARS: i16 = 40;
 
-/// Any 28 years without such a century have all fourteen kinds of year.
+/// 28 years without such a century, which include all fourteen kinds of year.
 const ALL_KINDS_OF_YEAR: std::ops::RangeInclusive<i16> = 2001..=2028;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,12 +49,12 @@ impl Calendar {
         }
     }
 
-    /// The matches from `start` on, in order, for `SEARCH_YEARS`.
+    /// The matches at or after `start`, in order, within `SEARCH_YEARS`.
     pub fn matches_from(&self, start: DateTime) -> impl Iterator<Item = DateTime> + '_ {
         self.matches_until(start, start.year().saturating_add(SEARCH_YEARS))
     }
 
-    /// The matches from `start` on, in order, that are before `end`.
+    /// The matches at or after `start` and before `end`, in order.
     pub fn matches_between(
         &self,
         start: DateTime,
@@ -98,7 +98,7 @@ impl Calendar {
         None
     }
 
-    /// The first matching time of the day of `start`, at or after it.
+    /// The first match at or after `start` on the same day, ignoring the day fields.
     fn time_from(&self, start: DateTime) -> Option<DateTime> {
         let (hour, minute, second) =
             (start.hour() as u8, start.minute() as u8, start.second() as u8);
@@ -129,7 +129,7 @@ impl Calendar {
             .any(|(year, month)| self.days_of(year, month).is_some_and(|days| !days.is_empty()))
     }
 
-    /// The matching days of a month; `None` for a month that the calendar cannot express.
+    /// The matching days of a month; `None` if the month is out of jiff's range.
     fn days_of(&self, year: i16, month: i8) -> Option<Bits> {
         if !self.months.contains(month as u8) {
             return Some(Bits::default());
@@ -142,7 +142,7 @@ impl Calendar {
     }
 }
 
-/// The next whole second, at which a match strictly after `time` can be at the earliest.
+/// The next whole second: the earliest possible match after `time`.
 pub(super) fn second_after(time: DateTime) -> Option<DateTime> {
     let whole = time.with().subsec_nanosecond(0).build().ok()?;
     whole.checked_add(jiff::SignedDuration::from_secs(1)).ok()

@@ -1,4 +1,4 @@
-//! The two day fields, and which days of a given month they name.
+//! The day-of-month and day-of-week fields, and the days of a month that match them.
 //!
 //! When both fields are restricted, a day matches if either does; otherwise both must. As in
 //! Vixie cron, a field that starts with `*` is not restricted, so `*/2` narrows the other field
@@ -10,7 +10,7 @@ use super::field::Field;
 
 const SUNDAY: u8 = 0;
 const SATURDAY: u8 = 6;
-const WEEKS_AT_MOST: u8 = 5;
+const MAX_WEEKS: u8 = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Days {
@@ -33,10 +33,10 @@ impl Days {
     }
 }
 
-/// All that the day fields need to know about a month.
+/// The properties of a month that the day fields depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MonthShape {
-    /// How many days it has.
+    /// Number of days.
     pub length: u8,
     /// The weekday of the 1st, Sunday being 0.
     pub first_weekday: u8,
@@ -111,8 +111,8 @@ struct DayOfWeek {
     weekdays: Bits,
     /// `5L`
     last: Bits,
-    /// `5#3`: the weekdays wanted in the first, second, ... week of seven days.
-    nth: [Bits; WEEKS_AT_MOST as usize],
+    /// `5#3`: the weekdays that match in the first, second, ... seven days of the month.
+    nth: [Bits; MAX_WEEKS as usize],
 }
 
 impl DayOfWeek {
@@ -142,7 +142,7 @@ impl DayOfWeek {
     }
 }
 
-/// Gives the place in `DayOfWeek::nth`.
+/// The index in `DayOfWeek::nth`.
 fn parse_nth(item: &str, nth: &str) -> Result<usize, CronError> {
     match nth.as_bytes() {
         [digit @ b'1'..=b'5'] => Ok(usize::from(digit - b'1')),

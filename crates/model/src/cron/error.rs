@@ -1,9 +1,11 @@
+//! The errors of parsing cron expressions and time zones.
+
 use thiserror::Error;
 
 use super::field::Field;
 use crate::duration::DurationError;
 
-/// Why a cron expression or a time zone was refused.
+/// Why a cron expression or a time zone is invalid.
 #[expect(missing_docs, reason = "the message of each variant says what it means")]
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CronError {

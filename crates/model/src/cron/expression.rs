@@ -1,3 +1,5 @@
+//! Cron expressions.
+
 use std::fmt;
 
 use super::calendar::Calendar;
@@ -6,8 +8,8 @@ use crate::duration;
 
 const MAX_LENGTH: usize = 256;
 
-/// Schedules are evaluated at most once a second, so nothing may ask for more.
-const SHORTEST_INTERVAL_MS: i64 = 1_000;
+/// Schedules are evaluated at most once a second.
+const MIN_INTERVAL_MS: i64 = 1_000;
 
 /// A valid cron expression.
 ///
@@ -76,7 +78,7 @@ fn parse_every(source: &str) -> Result<Rule, CronError> {
         _ => return Err(CronError::UnknownAlias(source.to_owned())),
     };
     let interval_ms = duration::parse_human(interval).map_err(CronError::InvalidInterval)?;
-    if interval_ms < SHORTEST_INTERVAL_MS {
+    if interval_ms < MIN_INTERVAL_MS {
         return Err(CronError::IntervalTooShort(interval.to_owned()));
     }
     Ok(Rule::Every { interval_ms })

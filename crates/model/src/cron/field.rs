@@ -1,4 +1,4 @@
-//! One field of an expression: its range, its names, and the syntax that all fields share.
+//! The fields of a cron expression: their ranges, names and common syntax.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ const MONTHS: [&str; 12] =
     ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
-/// `7` is a second name for Sunday, which is day 0 everywhere inside.
+/// Clients may write `7` for Sunday, which is day 0 inside.
 const SUNDAY_AS_SEVEN: u8 = 7;
 
 /// A field of a calendar expression.
@@ -30,7 +30,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// What a client may write here, for error messages.
+    /// The allowed values, for error messages.
     pub fn allowed(self) -> &'static str {
         match self {
             Field::Second | Field::Minute => "0-59",
@@ -41,7 +41,7 @@ impl Field {
         }
     }
 
-    /// How many different values the field has; a longer step would never be taken.
+    /// Number of different values, which is also the largest step.
     pub(super) fn size(self) -> u8 {
         let (first, last) = self.values();
         last - first + 1
@@ -75,16 +75,16 @@ impl Field {
         Ok(values.map(|value| self.canonical(value)).collect())
     }
 
-    /// Reads the one number or name in `item`, which may have a suffix that `value` has not, and
-    /// gives it in canonical form, Sunday being 0.
+    /// Parses a single number or name; Sunday is 0. `item` is `value` with its suffix, for error
+    /// messages.
     pub(super) fn parse_single(self, item: &str, value: &str) -> Result<u8, CronError> {
         Ok(self.canonical(self.parse_value(item, value)?))
     }
 
     fn parse_value(self, item: &str, value: &str) -> Result<u8, CronError> {
-        let place = self.names().iter().position(|name| name.eq_ignore_ascii_case(value));
-        if let Some(place) = place {
-            return Ok(self.values().0 + place as u8);
+        let index = self.names().iter().position(|name| name.eq_ignore_ascii_case(value));
+        if let Some(index) = index {
+            return Ok(self.values().0 + index as u8);
         }
         if value.is_empty() || !value.bytes().all(|b| b.is_ascii_digit()) {
             return Err(CronError::Malformed { field: self, value: item.to_owned() });
@@ -96,7 +96,7 @@ impl Field {
 
     fn parse_range(self, item: &str, first: &str, last: &str) -> Result<(u8, u8), CronError> {
         let (first, mut last) = (self.parse_value(item, first)?, self.parse_value(item, last)?);
-        // A week may also end with its Sunday: FRI-SUN is Friday, Saturday and Sunday.
+        // A range may end with Sunday: FRI-SUN is Friday, Saturday and Sunday.
         if self == Field::DayOfWeek && last == 0 && first > 0 {
             last = SUNDAY_AS_SEVEN;
         }
@@ -116,7 +116,7 @@ impl Field {
         if self == Field::DayOfWeek && value == SUNDAY_AS_SEVEN { 0 } else { value }
     }
 
-    /// The first and the last of the distinct values that `*` stands for.
+    /// The first and the last value that `*` includes.
     fn values(self) -> (u8, u8) {
         match self {
             Field::Second | Field::Minute => (0, 59),
@@ -127,7 +127,7 @@ impl Field {
         }
     }
 
-    /// The smallest and the largest number that may be written.
+    /// The smallest and the largest number that clients may write.
     fn accepted(self) -> (u8, u8) {
         match self {
             Field::DayOfWeek => (0, SUNDAY_AS_SEVEN),

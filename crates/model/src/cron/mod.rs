@@ -1,6 +1,6 @@
-//! Cron schedules: the expression says which local times match, the zone says when those are.
+//! Cron schedules: expressions that match local times, and the time zones of those times.
 //!
-//! Nothing here reads a clock; every question about "next" takes the instant to start from.
+//! Nothing here reads a clock; callers pass the current time.
 
 mod bits;
 mod calendar;

@@ -1,3 +1,5 @@
+//! Schedules: finding the next occurrence of an expression in a time zone.
+
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
@@ -8,32 +10,32 @@ use super::expression::{Expression, Rule};
 use super::zone::Zone;
 use crate::time::Millis;
 
-/// How many skipped times `Schedule::skipped_by_dst` reports at most: enough for a schedule of
-/// every minute over the usual hour, without thousands for one of every second.
+/// Maximum number of times that `Schedule::skipped_by_dst` returns. It is enough for a schedule of
+/// every minute and the usual gap of an hour; one of every second would have thousands.
 pub const MAX_DST_SKIPS: usize = 100;
 
-/// A bound on the clock changes looked at in one call; half a century of two a year.
+/// Maximum number of clock changes examined in one call: two per year for half a century.
 const MAX_TRANSITIONS: usize = 100;
 
-/// No clock was ever set forward by more than this (Samoa dropped a whole day in 2011).
+/// The longest gap in any zone: Samoa skipped a whole day in 2011.
 const LONGEST_GAP_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// When a cron entry fires.
+/// A cron expression in a time zone.
 ///
-/// A local time that does not exist because clocks go forward is not fired, whatever the
-/// expression; a local time that occurs twice because they go back fires once, the first time.
+/// A local time that does not exist, because clocks go forward, does not fire. A local time that occurs
+/// twice, because they go back, fires the first time only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Which local times match.
+    /// The local times that match.
     pub expression: Expression,
-    /// Whose local time the expression is about.
+    /// The time zone of those times.
     pub zone: Zone,
 }
 
 /// One time at which a schedule fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Occurrence {
-    /// The instant, in UTC.
+    /// The time in UTC.
     pub at: Millis,
 }
 
@@ -43,12 +45,11 @@ impl Schedule {
         Ok(Schedule { expression: Expression::parse(expression)?, zone: Zone::parse(zone)? })
     }
 
-    /// The first occurrence strictly after `after`. `anchor`, the time of registration or of the
-    /// last trigger, is what `@every` counts from: its occurrences are `anchor` and whole
-    /// intervals after it.
+    /// The first occurrence strictly after `after`. `@every` fires at `anchor` and at whole intervals
+    /// after it; the anchor is the time of registration or of the last trigger.
     ///
-    /// `None` when nothing matches in the 40 years that are searched, as for a time that only ever
-    /// falls where clocks go forward, or when the answer is beyond the year 9999.
+    /// Returns `None` if nothing matches within 40 years, such as a time that clocks always skip, or
+    /// if the occurrence is after the year 9999.
     pub fn next_after(&self, after: Millis, anchor: Millis) -> Option<Occurrence> {
         let at = match &self.expression.rule {
             Rule::Calendar(calendar) => next_match(calendar, &self.zone.rules, after),
@@ -57,14 +58,14 @@ impl Schedule {
         (at <= Millis::MAX).then_some(Occurrence { at })
     }
 
-    /// The occurrences after `from`, up to and including `to`, that fall on local times which do
-    /// not exist: the first `MAX_DST_SKIPS` of them. Each is given as the instant it would have
-    /// been, had the clocks not changed (02:30 as half an hour after the change at 02:00).
+    /// The first `MAX_DST_SKIPS` matches after `from`, up to and including `to`, whose local time does
+    /// not exist. Each is returned as the time it would be if the clocks had not changed: for a change
+    /// at 02:00, the match 02:30 is half an hour after the change.
     pub fn skipped_by_dst(&self, from: Millis, to: Millis) -> Vec<Millis> {
         self.skips(from, to).take(MAX_DST_SKIPS).collect()
     }
 
-    /// The first of them.
+    /// The first skipped match after `from`, up to and including `to`.
     pub fn next_skip(&self, from: Millis, to: Millis) -> Option<Millis> {
         self.skips(from, to).next()
     }
@@ -94,12 +95,12 @@ fn next_match(calendar: &Calendar, rules: &TimeZone, after: Millis) -> Option<Mi
     calendar
         .matches_from(start)
         .filter_map(|local| first_instant(rules, local))
-        // Where clocks have just gone back, a local time ahead may have fired already.
+        // After clocks have gone back, a later local time may have fired already.
         .find(|&at| at > after)
         .map(|at| Millis(at.as_millisecond()))
 }
 
-/// The instant at which clocks first show `local`, if they ever do.
+/// The first time at which clocks show `local`; `None` if they skip it.
 fn first_instant(rules: &TimeZone, local: DateTime) -> Option<Timestamp> {
     let offset = match rules.to_ambiguous_timestamp(local).offset() {
         AmbiguousOffset::Unambiguous { offset } => offset,
@@ -109,7 +110,7 @@ fn first_instant(rules: &TimeZone, local: DateTime) -> Option<Timestamp> {
     offset.to_timestamp(local).ok()
 }
 
-/// The matches among the local times that clocks leave out at `change`, if they go forward then.
+/// The matches among the local times that clocks skip at `change`.
 fn matches_in_gap<'a>(
     calendar: &'a Calendar,
     rules: &TimeZone,

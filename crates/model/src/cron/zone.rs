@@ -1,13 +1,15 @@
+//! Time zones of the IANA database.
+
 use std::fmt;
 
 use jiff::tz::TimeZone;
 
 use super::error::CronError;
 
-/// Longer than every name in the IANA database, and short enough to quote in an error.
+/// Longer than any name in the IANA database, but short enough for an error message.
 const MAX_LENGTH: usize = 64;
 
-/// A time zone of the IANA database, with its rules as they were when it was parsed.
+/// A time zone with the rules that the IANA database had when it was parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone {
     name: Box<str>,
@@ -21,8 +23,8 @@ impl Zone {
     }
 
     /// Accepts `UTC`, `Area/City` names and the aliases of UTC under `Etc/`. Names without a slash
-    /// (`EST`, `GMT`, `Japan`) are refused because too many of them are abbreviations, and
-    /// `Etc/GMT+5` because it is a fixed offset, and one with the opposite sign of what it says.
+    /// (`EST`, `GMT`, `Japan`) are rejected because many of them are abbreviations. `Etc/GMT+5` is
+    /// rejected because it is a fixed offset with the opposite sign.
     pub fn parse(name: &str) -> Result<Zone, CronError> {
         if name == "UTC" {
             return Ok(Zone::utc());
@@ -58,7 +60,7 @@ impl fmt::Display for Zone {
     }
 }
 
-/// Refuses by its look what a time zone database may well know under that name.
+/// Rejects offsets, abbreviations and other names that the time zone database may contain.
 fn check_form(name: &str) -> Result<(), CronError> {
     if name.is_empty() {
         return Err(CronError::ZoneEmpty);

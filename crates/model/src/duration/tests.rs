@@ -1,11 +1,13 @@
+//! Tests of durations.
+
 use super::*;
 
-fn iso_fault(text: &str) -> Fault {
-    parse_iso8601(text).unwrap_err().fault
+fn iso_problem(text: &str) -> Problem {
+    parse_iso8601(text).unwrap_err().problem
 }
 
-fn human_fault(text: &str) -> Fault {
-    parse_human(text).unwrap_err().fault
+fn human_problem(text: &str) -> Problem {
+    parse_human(text).unwrap_err().problem
 }
 
 #[test]
@@ -45,50 +47,50 @@ fn reads_iso8601() {
 }
 
 #[test]
-fn refuses_what_is_not_iso8601() {
-    for (text, fault) in [
-        ("", Fault::Empty),
-        ("P", Fault::Empty),
-        ("PT", Fault::EmptyTime),
-        ("P1DT", Fault::EmptyTime),
-        ("T1S", Fault::MissingPrefix),
-        ("1S", Fault::MissingPrefix),
-        ("30s", Fault::MissingPrefix),
-        ("pt5m", Fault::MissingPrefix),
-        (" PT5M", Fault::MissingPrefix),
-        ("+PT5M", Fault::MissingPrefix),
-        ("-PT5M", Fault::Negative),
-        ("PT-5M", Fault::Negative),
-        ("PT5m", Fault::WrongUnit),
-        ("PT5", Fault::WrongUnit),
-        ("PT5X", Fault::WrongUnit),
-        ("PT5MX", Fault::WrongUnit),
-        ("PT5M ", Fault::NotANumber),
-        ("PT5 M", Fault::WrongUnit),
-        ("P5", Fault::WrongUnit),
-        ("P5S", Fault::WrongUnit),
-        ("P5H", Fault::WrongUnit),
-        ("PT5D", Fault::WrongUnit),
-        ("PT5S5M", Fault::WrongUnit),
-        ("PT5M5M", Fault::WrongUnit),
-        ("P1D1Y", Fault::WrongUnit),
-        ("PT1HT1M", Fault::WrongUnit),
-        ("PTM", Fault::NotANumber),
-        ("PT.5S", Fault::NotANumber),
-        ("PT5.S", Fault::NotANumber),
-        ("PT1.5.5S", Fault::WrongUnit),
-        ("PT1e3S", Fault::WrongUnit),
-        ("PT\u{665}S", Fault::NotANumber),
-        ("PT5\u{b5}S", Fault::WrongUnit),
-        ("PT1.5H30M", Fault::FractionNotLast),
-        ("P1.5DT1S", Fault::FractionNotLast),
-        ("PT9223372036854775.808S", Fault::Overflow),
-        ("PT9223372036854776S", Fault::Overflow),
-        ("PT99999999999999999999S", Fault::Overflow),
-        ("P300000000Y", Fault::Overflow),
-        ("P106751991167DT24H", Fault::Overflow),
+fn rejects_what_is_not_iso8601() {
+    for (text, problem) in [
+        ("", Problem::Empty),
+        ("P", Problem::Empty),
+        ("PT", Problem::EmptyTime),
+        ("P1DT", Problem::EmptyTime),
+        ("T1S", Problem::MissingPrefix),
+        ("1S", Problem::MissingPrefix),
+        ("30s", Problem::MissingPrefix),
+        ("pt5m", Problem::MissingPrefix),
+        (" PT5M", Problem::MissingPrefix),
+        ("+PT5M", Problem::MissingPrefix),
+        ("-PT5M", Problem::Negative),
+        ("PT-5M", Problem::Negative),
+        ("PT5m", Problem::WrongUnit),
+        ("PT5", Problem::WrongUnit),
+        ("PT5X", Problem::WrongUnit),
+        ("PT5MX", Problem::WrongUnit),
+        ("PT5M ", Problem::NotANumber),
+        ("PT5 M", Problem::WrongUnit),
+        ("P5", Problem::WrongUnit),
+        ("P5S", Problem::WrongUnit),
+        ("P5H", Problem::WrongUnit),
+        ("PT5D", Problem::WrongUnit),
+        ("PT5S5M", Problem::WrongUnit),
+        ("PT5M5M", Problem::WrongUnit),
+        ("P1D1Y", Problem::WrongUnit),
+        ("PT1HT1M", Problem::WrongUnit),
+        ("PTM", Problem::NotANumber),
+        ("PT.5S", Problem::NotANumber),
+        ("PT5.S", Problem::NotANumber),
+        ("PT1.5.5S", Problem::WrongUnit),
+        ("PT1e3S", Problem::WrongUnit),
+        ("PT\u{665}S", Problem::NotANumber),
+        ("PT5\u{b5}S", Problem::WrongUnit),
+        ("PT1.5H30M", Problem::FractionNotLast),
+        ("P1.5DT1S", Problem::FractionNotLast),
+        ("PT9223372036854775.808S", Problem::Overflow),
+        ("PT9223372036854776S", Problem::Overflow),
+        ("PT99999999999999999999S", Problem::Overflow),
+        ("P300000000Y", Problem::Overflow),
+        ("P106751991167DT24H", Problem::Overflow),
     ] {
-        assert_eq!(iso_fault(text), fault, "{text}");
+        assert_eq!(iso_problem(text), problem, "{text}");
     }
 }
 
@@ -113,26 +115,26 @@ fn reads_human() {
 }
 
 #[test]
-fn refuses_what_is_not_human() {
-    for (text, fault) in [
-        ("", Fault::Empty),
-        ("-5s", Fault::Negative),
-        ("5", Fault::WrongUnit),
-        ("s", Fault::NotANumber),
-        ("soon", Fault::NotANumber),
-        ("5S", Fault::WrongUnit),
-        ("5sec", Fault::WrongUnit),
-        ("5us", Fault::WrongUnit),
-        ("5w", Fault::WrongUnit),
-        ("5 s", Fault::WrongUnit),
-        ("1h 30m", Fault::NotANumber),
-        ("30m1h", Fault::WrongUnit),
-        ("1h1h", Fault::WrongUnit),
-        ("1.5h30m", Fault::FractionNotLast),
-        ("9223372036854775808ms", Fault::Overflow),
-        ("PT5S", Fault::NotANumber),
+fn rejects_what_is_not_human() {
+    for (text, problem) in [
+        ("", Problem::Empty),
+        ("-5s", Problem::Negative),
+        ("5", Problem::WrongUnit),
+        ("s", Problem::NotANumber),
+        ("soon", Problem::NotANumber),
+        ("5S", Problem::WrongUnit),
+        ("5sec", Problem::WrongUnit),
+        ("5us", Problem::WrongUnit),
+        ("5w", Problem::WrongUnit),
+        ("5 s", Problem::WrongUnit),
+        ("1h 30m", Problem::NotANumber),
+        ("30m1h", Problem::WrongUnit),
+        ("1h1h", Problem::WrongUnit),
+        ("1.5h30m", Problem::FractionNotLast),
+        ("9223372036854775808ms", Problem::Overflow),
+        ("PT5S", Problem::NotANumber),
     ] {
-        assert_eq!(human_fault(text), fault, "{text}");
+        assert_eq!(human_problem(text), problem, "{text}");
     }
 }
 

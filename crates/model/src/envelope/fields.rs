@@ -1,4 +1,4 @@
-//! Sorting the members of an envelope: ours to read, ours to set, and everything else.
+//! Sorting the members of an envelope into known, server-set and unknown ones.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::{Rejection, json};
 
-/// Members that only the server sets. A client's values for them are dropped.
-const SYSTEM: &[&str] = &[
+/// Members that only the server sets. Values from clients are dropped.
+const SERVER_SET: &[&str] = &[
     "state",
     "attempt",
     "max_attempts",
@@ -30,7 +30,7 @@ const SYSTEM: &[&str] = &[
     "result",
 ];
 
-/// Members that may stand at the top level or inside `options`.
+/// Members that are allowed at the top level and inside `options`.
 pub(super) const OPTIONS: &[&str] = &[
     "queue",
     "priority",
@@ -58,9 +58,9 @@ pub(super) struct Fields<'a> {
     pub schema: Option<&'a RawValue>,
     /// One slot for each of [`OPTIONS`].
     options: [Option<&'a RawValue>; OPTIONS.len()],
-    /// Top-level members that nobody here knows.
+    /// Unknown members at the top level.
     pub unknown: json::Members<'a>,
-    /// The same inside `options`.
+    /// Unknown members inside `options`.
     pub unknown_options: json::Members<'a>,
 }
 
@@ -77,26 +77,26 @@ impl<'a> Fields<'a> {
                 "meta" => fields.meta = present(value),
                 "schema" => fields.schema = present(value),
                 "options" => nested = present(value),
-                key if SYSTEM.contains(&key) => {}
-                _ => fields.place_option(key, value, false)?,
+                key if SERVER_SET.contains(&key) => {}
+                _ => fields.add_option(key, value, false)?,
             }
         }
         if let Some(nested) = nested {
             super::object(nested, "options")?;
             for (key, value) in json::members(nested.get(), "'options'")? {
-                fields.place_option(key, value, true)?;
+                fields.add_option(key, value, true)?;
             }
         }
         Ok(fields)
     }
 
-    /// An option's value; null counts as not given.
+    /// An option's value; null counts as absent.
     pub fn option(&self, name: &str) -> Option<&'a RawValue> {
         let slot = OPTIONS.iter().position(|o| *o == name).expect("the name of a known option");
         self.options[slot]
     }
 
-    fn place_option(
+    fn add_option(
         &mut self,
         key: Cow<'a, str>,
         value: &'a RawValue,
@@ -124,7 +124,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// JSON null counts as not given.
+/// A member's value; null counts as absent.
 fn present(raw: &RawValue) -> Option<&RawValue> {
     (raw.get() != "null").then_some(raw)
 }

@@ -1,4 +1,4 @@
-//! Building the part of a job's JSON that never changes.
+//! Building the immutable part of a job's JSON.
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -7,8 +7,8 @@ use super::fields::Fields;
 use super::options::Options;
 use crate::{JobType, json};
 
-/// JSON members, comma-separated, without braces. The order is fixed, so equal requests give
-/// equal bytes. The version and the id are not among them: see [`super::write_head`].
+/// Builds comma-separated JSON members without braces. The order is fixed, so equal requests give
+/// equal bytes. [`super::write_head`] writes the version and the id.
 pub(super) fn build(
     kind: &JobType,
     args: &RawValue,

@@ -1,13 +1,13 @@
-//! The job envelope as it comes in: read once, checked once, and kept as the bytes that came.
+//! Parsing and validating job envelopes.
 //!
-//! What a client sent and may see again becomes one fragment of JSON members, built here from
-//! slices of the request. Replies are that fragment with the changing members spliced behind it.
-//! Members that only the server may set are dropped here, so no later splice can meet a forgery.
+//! The immutable members of an envelope become one JSON fragment, built from slices of the request.
+//! Responses are that fragment, followed by the members that change. Members that only the server may
+//! set are dropped here, so responses never contain forged ones.
 
 mod fields;
 mod fragment;
+mod job_tenant;
 mod options;
-mod owner;
 mod retry;
 
 use bytes::Bytes;
@@ -20,59 +20,59 @@ use crate::{
     TenantId,
 };
 use fields::Fields;
+use job_tenant::JobTenant;
 use options::Options;
-use owner::Owner;
 
-/// The version of the specification that is spoken here.
+/// The supported version of the OJS specification.
 pub const SPEC_VERSION: &str = "1.0";
 
-/// A job that may be accepted.
+/// A valid job that has not been accepted yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewJob {
-    /// The client's id, or the fresh one that the parser was given.
+    /// The client's id, or else the one passed to the parser.
     pub id: JobId,
-    /// The client chose the id, so it may be taken already.
+    /// Whether the client chose the id, which may then exist already.
     pub id_given: bool,
-    /// What the scheduler needs to know of the job.
+    /// The job's class.
     pub class: Class,
-    /// The earliest start, if one was asked for; it may lie in the past.
+    /// The earliest start, which may be in the past.
     pub start_at: Option<Millis>,
     /// The latest start.
     pub expires: Option<Millis>,
-    /// Waits for activation.
+    /// Whether the job waits for activation.
     pub pending: bool,
-    /// JSON members without the braces around them.
+    /// JSON members without the enclosing braces.
     pub body: Bytes,
 }
 
-/// What an envelope is checked against.
+/// The rules that envelopes are validated against.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// The most bytes that an envelope may have.
+    /// Maximum size of an envelope in bytes.
     pub max_job_bytes: usize,
-    /// How far ahead a job may be scheduled.
+    /// How far ahead a job may be scheduled, in milliseconds.
     pub max_schedule_ms: i64,
-    /// The longest visibility timeout that a job may ask for, in milliseconds.
+    /// Maximum visibility timeout in milliseconds.
     pub max_visibility_ms: u64,
-    /// Whether `metadata.test_directive` is honoured.
+    /// Whether `metadata.test_directive` is used.
     pub test_directives: bool,
-    /// How the job's tenant is found.
+    /// How the job's tenant is determined.
     pub tenancy: Tenancy,
 }
 
-/// How a job comes to its tenant, and what follows from that.
+/// How a job's tenant is determined, and whether tenants have their own queues.
 #[derive(Debug, Clone)]
 pub struct Tenancy {
-    /// The tenant of jobs that name none; without one they are refused.
+    /// The tenant of jobs that name none. Without a default, they are rejected.
     pub default: Option<TenantId>,
-    /// `meta.tenant_id` is read.
+    /// Whether `meta.tenant_id` is read.
     pub in_body: bool,
-    /// A job that names no tenant is the one's that its request comes from. In any case it may not be
-    /// another's.
+    /// Whether a job without `meta.tenant_id` belongs to the caller's tenant. Naming another tenant
+    /// than the caller's is an error in any case.
     pub of_request: bool,
-    /// Queues exist for each tenant apart.
+    /// Whether each tenant has its own queues.
     pub namespaced: bool,
-    /// Who shares a limit's counters when the job does not say.
+    /// The default scope of limits.
     pub limit_scope: Scope,
 }
 
@@ -88,8 +88,8 @@ impl Default for Tenancy {
     }
 }
 
-/// Reads one envelope. `text` must have passed [`crate::json::check`]; `fresh_id` is used when
-/// the client brings none; `caller` is the tenant of the request, if it has one.
+/// Parses one envelope. `text` must have passed [`crate::json::check`]. `fresh_id` is the id if the
+/// client gives none. `caller` is the tenant of the request, if it has one.
 pub fn parse(
     text: &str,
     rules: &Rules,
@@ -119,13 +119,13 @@ pub fn parse(
         ),
         None => (fresh_id, false),
     };
-    let owner = Owner::of(fields.meta, &rules.tenancy, caller)?;
+    let job_tenant = JobTenant::of(fields.meta, &rules.tenancy, caller)?;
     let options = Options::read(&fields, rules, now)?;
     if let Some(limit) = &options.limit {
         check_key(&limit.key, &options.queue, &kind)?;
     }
-    let body = fragment::build(&kind, args, &owner.meta, &fields, &options);
-    let tenant = owner.tenant;
+    let body = fragment::build(&kind, args, &job_tenant.meta, &fields, &options);
+    let tenant = job_tenant.tenant;
     let queue = match rules.tenancy.namespaced {
         true => options.queue.in_namespace(&tenant),
         false => options.queue,
@@ -154,15 +154,15 @@ pub fn parse(
     })
 }
 
-/// How the JSON of a job begins; its body follows.
+/// Writes the beginning of a job's JSON, up to the body.
 pub fn write_head(out: &mut Vec<u8>, id: JobId) {
     out.extend_from_slice(br#"{"specversion":"1.0","id":""#);
     id.write(out);
     out.extend_from_slice(b"\",");
 }
 
-/// The body of one run of a recurring schedule: the registered one, with word of where it comes
-/// from.
+/// The body of one run of a schedule: the registered body, with the schedule's name and the time
+/// added.
 #[must_use]
 pub fn body_of_run(body: &str, cron: &CronName, scheduled_for: Millis) -> Bytes {
     let mut out = Vec::with_capacity(body.len() + 128);
@@ -175,12 +175,12 @@ pub fn body_of_run(body: &str, cron: &CronName, scheduled_for: Millis) -> Bytes 
     out.into()
 }
 
-/// A queue's name where one is required.
+/// Parses a queue name.
 pub fn queue_name(raw: &RawValue, field: &'static str) -> Result<QueueName, Rejection> {
     QueueName::parse(&string(raw, field)?).map_err(|e| Rejection::field(field, e.to_string()))
 }
 
-/// A JSON string's text.
+/// Parses a JSON string.
 pub fn string(raw: &RawValue, field: &'static str) -> Result<String, Rejection> {
     serde_json::from_str(raw.get()).map_err(|_| wrong_type(raw, field, "a string"))
 }
@@ -192,7 +192,8 @@ fn job_type(raw: Option<&RawValue>) -> Result<JobType, Rejection> {
     JobType::parse(&string(raw, "type")?).map_err(|e| Rejection::field("type", e.to_string()))
 }
 
-/// `queue:` and `type:` keys belong to that queue and that type. A job elsewhere could drain or pause them.
+/// Keys with the prefix `queue:` or `type:` are only for jobs of that queue or type, because other jobs
+/// could exhaust or pause them.
 fn check_key(key: &LimitKey, queue: &QueueName, kind: &JobType) -> Result<(), Rejection> {
     let own = match key.split_once(':') {
         Some(("queue", _)) => LimitKey::of_queue(queue),

@@ -1,4 +1,4 @@
-//! The options of a job: where it goes, when, and how it is run.
+//! Parsing the options of a job: queue, priority, times, timeouts, retry policy and limit.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::time::parse_when;
 use crate::{Directive, Millis, QueueName, RateLimit, Rejection, RetryPolicy, json};
 
 const PRIORITIES: std::ops::RangeInclusive<i64> = -100..=100;
-const LONGEST_TIMEOUT_MS: u64 = 366 * 24 * 3_600_000;
+const MAX_TIMEOUT_MS: u64 = 366 * 24 * 3_600_000;
 
 pub(super) struct Options<'a> {
     pub queue: QueueName,
@@ -26,7 +26,7 @@ pub(super) struct Options<'a> {
     pub limit: Option<RateLimit>,
 }
 
-/// A point in time, with the text to show for it: what the client wrote, unless that was relative.
+/// A point in time and the text to show for it, which is the client's unless that was relative.
 pub(super) struct Time<'a> {
     pub at: Millis,
     pub text: Cow<'a, str>,
@@ -34,7 +34,7 @@ pub(super) struct Time<'a> {
 
 impl<'a> Options<'a> {
     pub fn read(fields: &Fields<'a>, rules: &Rules, now: Millis) -> Result<Self, Rejection> {
-        refuse_unserved(fields)?;
+        reject_unsupported(fields)?;
         let queue = match fields.option("queue") {
             Some(raw) => queue_name(raw, "queue")?,
             None => QueueName::default_queue(),
@@ -69,7 +69,7 @@ impl<'a> Options<'a> {
     }
 }
 
-fn refuse_unserved(fields: &Fields<'_>) -> Result<(), Rejection> {
+fn reject_unsupported(fields: &Fields<'_>) -> Result<(), Rejection> {
     match fields.option("unique") {
         None => Ok(()),
         Some(_) => Err(Rejection::unsupported(
@@ -88,11 +88,11 @@ fn rate_limit(
     let value = serde_json::from_str(raw.get())
         .map_err(|_| wrong_type(raw, "rate_limit", "a JSON object"))?;
     let limit = parse_rate_limit(&value, queue, rules.tenancy.limit_scope)?;
-    Ok((!limit.numbers.is_empty() || fields_name_a_key(&value)).then_some(limit))
+    Ok((!limit.numbers.is_empty() || names_a_key(&value)).then_some(limit))
 }
 
-/// A limit without numbers says nothing by itself, but an operator may have limited its key.
-fn fields_name_a_key(value: &serde_json::Value) -> bool {
+/// A limit without numbers is kept if it names a key, because an operator may have limited the key.
+fn names_a_key(value: &serde_json::Value) -> bool {
     value.get("key").is_some_and(|key| !key.is_null())
 }
 
@@ -115,10 +115,10 @@ fn priority(raw: &RawValue) -> Result<i16, Rejection> {
 
 fn timeout(fields: &Fields<'_>) -> Result<Option<u64>, Rejection> {
     let given = milliseconds(fields, "timeout", "timeout_ms")?;
-    // 0 asks for the server's default.
+    // 0 means the server's default.
     let given = given.filter(|(ms, _)| *ms != 0);
     match given {
-        Some((ms, field)) if ms > LONGEST_TIMEOUT_MS => {
+        Some((ms, field)) if ms > MAX_TIMEOUT_MS => {
             Err(Rejection::value(field, "is longer than a year"))
         }
         other => Ok(other.map(|(ms, _)| ms)),
@@ -136,7 +136,8 @@ fn visibility(fields: &Fields<'_>, rules: &Rules) -> Result<Option<u64>, Rejecti
     }
 }
 
-/// A length of time given in seconds under one name or in milliseconds under another.
+/// Parses a length of time that has one member in seconds and one in milliseconds. Returns it in
+/// milliseconds, with the name of the member.
 fn milliseconds(
     fields: &Fields<'_>,
     in_seconds: &'static str,

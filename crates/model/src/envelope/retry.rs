@@ -1,4 +1,4 @@
-//! Reading a retry policy. What makes no sense is refused with the field's name.
+//! Parsing retry policies.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 use crate::policy::{Coefficient, Strategy};
 use crate::{Exhaustion, Rejection, RetryPolicy, duration, json};
 
-const MOST_ATTEMPTS: i64 = 1_000_000;
-const LONGEST_INTERVAL_MS: u64 = 3_660 * 86_400_000;
-const MOST_PATTERNS: usize = 100;
+const MAX_ATTEMPTS: i64 = 1_000_000;
+const MAX_INTERVAL_MS: u64 = 3_660 * 86_400_000;
+const MAX_PATTERNS: usize = 100;
 
-/// Merges what is given into the default policy.
+/// Parses a retry policy. Absent members have their defaults.
 pub fn parse_retry(raw: &RawValue) -> Result<RetryPolicy, Rejection> {
     if !raw.get().starts_with('{') {
         return Err(problem("", format!("must be an object, not {}", json::type_name(raw))));
@@ -55,10 +55,10 @@ pub fn parse_retry(raw: &RawValue) -> Result<RetryPolicy, Rejection> {
 
 fn attempts(raw: &RawValue) -> Result<u32, Rejection> {
     match serde_json::from_str::<i64>(raw.get()) {
-        Ok(n @ 0..=MOST_ATTEMPTS) => Ok(n as u32),
+        Ok(n @ 0..=MAX_ATTEMPTS) => Ok(n as u32),
         _ => Err(problem(
             "max_attempts",
-            format!("must be a whole number from 0 to {MOST_ATTEMPTS}, not {}", raw.get()),
+            format!("must be a whole number from 0 to {MAX_ATTEMPTS}, not {}", raw.get()),
         )),
     }
 }
@@ -77,7 +77,7 @@ fn whole_ms(raw: &RawValue, field: &str) -> Result<u64, Rejection> {
 }
 
 fn bounded(ms: u64, field: &str) -> Result<u64, Rejection> {
-    if ms > LONGEST_INTERVAL_MS {
+    if ms > MAX_INTERVAL_MS {
         return Err(problem(field, "is longer than ten years"));
     }
     Ok(ms)
@@ -108,9 +108,9 @@ fn strategy(raw: &RawValue) -> Result<Strategy, Rejection> {
 
 fn patterns(raw: &RawValue) -> Result<Arc<[Arc<str>]>, Rejection> {
     match serde_json::from_str::<Vec<String>>(raw.get()) {
-        Ok(list) if list.len() <= MOST_PATTERNS => Ok(list.into_iter().map(Arc::from).collect()),
+        Ok(list) if list.len() <= MAX_PATTERNS => Ok(list.into_iter().map(Arc::from).collect()),
         Ok(_) => {
-            Err(problem("non_retryable_errors", format!("has more than {MOST_PATTERNS} entries")))
+            Err(problem("non_retryable_errors", format!("has more than {MAX_PATTERNS} entries")))
         }
         Err(_) => Err(problem("non_retryable_errors", "must be an array of strings")),
     }

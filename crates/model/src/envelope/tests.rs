@@ -1,3 +1,5 @@
+//! Tests of the envelope parser.
+
 use super::*;
 use crate::{RejectionKind, json};
 use serde_json::{Value, json};
@@ -88,7 +90,7 @@ fn times_are_echoed_as_given_and_relative_ones_resolved() {
 }
 
 #[test]
-fn wrong_shapes_are_named() {
+fn wrong_types_are_reported_by_field() {
     for (body, field) in [
         (json!({"args": []}), "type"),
         (json!({"type": "a"}), "args"),
@@ -113,7 +115,7 @@ fn wrong_shapes_are_named() {
 }
 
 #[test]
-fn values_that_make_no_sense_are_named() {
+fn invalid_values_are_reported_by_field() {
     for (options, field) in [
         (json!({"priority": 101}), "priority"),
         (json!({"priority": -101}), "priority"),
@@ -137,7 +139,7 @@ fn values_that_make_no_sense_are_named() {
 }
 
 #[test]
-fn features_that_are_not_served_are_refused() {
+fn unsupported_features_are_rejected() {
     let error = refused(json!({"type": "a", "args": [], "unique": {"keys": ["type"]}}));
     assert_eq!(error.kind, RejectionKind::Unsupported, "{error}");
     let error = refused(json!({"type": "a", "args": [], "specversion": "2.0"}));
@@ -155,7 +157,7 @@ fn a_partial_retry_policy_keeps_the_other_defaults() {
 }
 
 #[test]
-fn an_oversized_job_is_refused() {
+fn an_oversized_job_is_rejected() {
     let error = refused(json!({"type": "a", "args": ["x".repeat(1 << 20)]}));
     assert_eq!(error.kind, RejectionKind::TooLarge);
 }
@@ -172,7 +174,7 @@ fn directives_are_read_only_when_the_server_allows_them() {
 }
 
 #[test]
-fn a_run_of_a_schedule_tells_its_origin() {
+fn a_run_of_a_schedule_names_the_schedule() {
     let (job, _) = accepted(&json!({"type": "a", "args": ["x"], "meta": {"k": 1}}));
     let name = crate::CronName::parse("nightly").unwrap();
     let body = body_of_run(std::str::from_utf8(&job.body).unwrap(), &name, NOW);

@@ -1,13 +1,14 @@
+//! Removing line breaks from JSON, so that stored fragments stay on one line when they are shown.
+
 use serde::de::IgnoredAny;
 
-/// The same JSON without whitespace between its parts, if it is spread over lines; `None` if it can
-/// stay as it is. What is kept of it is shown again, and one line must stay one line. Numbers,
-/// strings and the order of members are not touched.
+/// Removes the whitespace between tokens if the JSON has line breaks or tabs. Returns `None` if it has
+/// none, or is invalid. Numbers, strings and the order of members do not change.
 #[must_use]
 pub fn on_one_line(json: &[u8]) -> Option<Vec<u8>> {
-    // The usual body has none of them, and costs no more than this.
+    // Fast path: most bodies are on one line.
     memchr::memchr3(b'\n', b'\r', b'\t', json)?;
-    // Of bad JSON the sender is told line and column, as he sees them.
+    // Invalid JSON stays as it is, so that the parser's error has the line and column that were sent.
     serde_json::from_slice::<IgnoredAny>(json).ok()?;
     let mut out = Vec::with_capacity(json.len());
     let (mut in_string, mut escaped) = (false, false);
@@ -33,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_spread_over_lines_changes() {
+    fn only_json_with_line_breaks_changes() {
         assert_eq!(shown(r#"{ "a": [ 1.50, "\n\t" ] }"#), None);
         assert_eq!(shown(""), None);
         assert_eq!(shown("{\"a\":1}\n").unwrap(), r#"{"a":1}"#);
@@ -42,14 +43,14 @@ mod tests {
     }
 
     #[test]
-    fn values_and_order_stay_as_they_were_sent() {
+    fn values_and_order_do_not_change() {
         let spread =
             "{\n  \"b\": [ 1.50, 1e400, -0 ],\n  \"a \\\" b\": \" x \\\\\" , \"\\n\": \" \" }";
         assert_eq!(shown(spread).unwrap(), r#"{"b":[1.50,1e400,-0],"a \" b":" x \\","\n":" "}"#);
     }
 
     #[test]
-    fn bad_json_stays_as_it_is() {
+    fn invalid_json_does_not_change() {
         for bad in ["{\n\"a\" 1}", "[1\n2]", "[tr\nue]", "[\"a\nb\"]", "[1]\n[2]", "[1\n"] {
             assert_eq!(shown(bad), None, "{bad}");
         }

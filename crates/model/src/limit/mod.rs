@@ -1,4 +1,4 @@
-//! How often, and how many at once, jobs may start.
+//! Limits on how many jobs may start: concurrency, rate and throttle.
 
 mod parse;
 
@@ -8,33 +8,35 @@ use crate::LimitKey;
 
 pub use parse::{parse_numbers, parse_rate, parse_rate_limit};
 
-/// A job's own limit. Jobs of one key share its counters; each is held by its own numbers.
+/// The limit in a job's envelope. All jobs with one key share its counters, but each has its own
+/// numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RateLimit {
-    /// Jobs with the same key, and the same scope, are counted together.
+    /// Jobs with the same key and scope are counted together.
     pub key: LimitKey,
-    /// What this job is held by. An override or a declaration of the key takes their place.
+    /// The numbers that apply to this job, unless an override or a declaration of the key replaces
+    /// them.
     #[serde(flatten)]
     pub numbers: LimitNumbers,
-    /// What happens when the job would start and the limit is reached.
+    /// What happens if the job cannot start because the limit is reached.
     #[serde(default)]
     pub on_limit: OnLimit,
-    /// Whether all tenants share the counters of the key.
+    /// Whether all tenants share the key's counters.
     pub scope: Scope,
 }
 
-/// What must hold before a job starts. What is absent does not limit.
+/// The numbers of a limit. An absent number does not limit.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 pub struct LimitNumbers {
-    /// The most jobs that may be active at once; 0 lets none start.
+    /// Maximum number of active jobs; with 0, none can start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
-    /// The most starts in any window of the period.
+    /// Maximum number of starts in any window of the period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The same, evenly spaced.
+    /// Like `rate`, but starts are evenly spaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Rate>,
 }
@@ -47,41 +49,41 @@ impl LimitNumbers {
     }
 }
 
-/// So many in any window of a period.
+/// A maximum number of starts or enqueues in any window of a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Rate {
-    /// How many may start; 0 lets none start.
+    /// The maximum; 0 allows none.
     pub limit: u32,
-    /// The length of the window, in milliseconds.
+    /// Length of the window, in milliseconds.
     pub period_ms: u64,
 }
 
 impl Rate {
-    /// The distance between two starts that are evenly spaced, in microseconds.
+    /// The interval between evenly spaced starts, in microseconds.
     #[must_use]
     pub fn interval_us(&self) -> u64 {
         (self.period_ms * 1_000).div_ceil(u64::from(self.limit.max(1)))
     }
 }
 
-/// What becomes of a job that would start and may not.
+/// What happens to a job that cannot start because its limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnLimit {
-    /// Stays available; other jobs pass it.
+    /// It stays available, and other jobs overtake it.
     #[default]
     Wait,
-    /// Is scheduled for the first instant at which the limit will let it start.
+    /// It is scheduled for the first time at which the limit lets it start.
     Reschedule,
-    /// Is discarded.
+    /// It is discarded.
     Drop,
 }
 
 impl OnLimit {
-    /// All of them, in the order of the specification.
+    /// Every variant, in the order of the specification.
     pub const ALL: [OnLimit; 3] = [OnLimit::Wait, OnLimit::Reschedule, OnLimit::Drop];
 
-    /// The word for it in JSON.
+    /// The name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -92,7 +94,7 @@ impl OnLimit {
     }
 }
 
-/// Who shares a key's counters.
+/// Which tenants share a key's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -103,10 +105,10 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Both of them.
+    /// Both scopes.
     pub const ALL: [Scope; 2] = [Scope::Global, Scope::Tenant];
 
-    /// The word for it in JSON.
+    /// The name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

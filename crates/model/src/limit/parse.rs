@@ -1,17 +1,17 @@
-//! Reading limits in every shape that the documents show.
+//! Parsing limits in every shape that the OJS documents show.
 
 use serde_json::{Map, Value};
 
 use super::{LimitNumbers, OnLimit, Rate, RateLimit, Scope};
 use crate::{LimitKey, QueueName, Rejection, duration};
 
-const LONGEST_PERIOD_MS: u64 = 366 * 24 * 3_600_000;
+const MAX_PERIOD_MS: u64 = 366 * 24 * 3_600_000;
 const UNITS: [(&str, u64); 4] =
     [("second", 1_000), ("minute", 60_000), ("hour", 3_600_000), ("day", 86_400_000)];
 const KNOWN: [&str; 8] =
     ["key", "concurrency", "rate", "period", "throttle", "max_per_second", "on_limit", "scope"];
 
-/// A job's `rate_limit`. Without a key the job's queue is what is limited.
+/// Parses a job's `rate_limit`. Without a key, the limit is on the job's queue.
 pub fn parse_rate_limit(
     value: &Value,
     queue: &QueueName,
@@ -43,7 +43,7 @@ pub fn parse_rate_limit(
     })
 }
 
-/// `concurrency`, `rate` and `throttle`, as they stand in a job, an override or a configuration.
+/// Parses `concurrency`, `rate` and `throttle` of a job, an override or a configuration.
 pub fn parse_numbers(
     members: &Map<String, Value>,
     within: &str,
@@ -87,7 +87,7 @@ pub fn parse_numbers(
     Ok(LimitNumbers { concurrency, rate, throttle })
 }
 
-/// `{"limit": 100, "period": "PT1M"}`.
+/// Parses `{"limit": 100, "period": "PT1M"}`.
 pub fn parse_rate(value: &Value, field: &str) -> Result<Rate, Rejection> {
     let Value::Object(members) = value else {
         return Err(Rejection::field(field.to_owned(), "must be an object")
@@ -114,7 +114,7 @@ fn period_ms(value: &Value, field: &str) -> Result<u64, Rejection> {
     let ms = duration::parse_any(text)
         .map_err(|e| Rejection::value(field.to_owned(), format!("is '{text}': {e}")))?;
     match u64::try_from(ms) {
-        Ok(ms) if (1..=LONGEST_PERIOD_MS).contains(&ms) => Ok(ms),
+        Ok(ms) if (1..=MAX_PERIOD_MS).contains(&ms) => Ok(ms),
         _ => Err(Rejection::value(field.to_owned(), "must be from a millisecond to a year")),
     }
 }
@@ -126,9 +126,9 @@ fn word<T: Copy>(
     text: fn(T) -> &'static str,
 ) -> Result<Option<T>, Rejection> {
     let Some(value) = present(members, name) else { return Ok(None) };
-    let found = all.iter().find(|one| value.as_str() == Some(text(**one)));
+    let found = all.iter().find(|variant| value.as_str() == Some(text(**variant)));
     found.copied().map(Some).ok_or_else(|| {
-        let words: Vec<_> = all.iter().map(|one| text(*one)).collect();
+        let words: Vec<_> = all.iter().map(|variant| text(*variant)).collect();
         Rejection::value(
             format!("rate_limit.{name}"),
             format!("must be one of {}", words.join(", ")),
@@ -136,7 +136,7 @@ fn word<T: Copy>(
     })
 }
 
-/// JSON null means that there is no such limit.
+/// A member's value; null counts as absent.
 fn present<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     members.get(name).filter(|value| !value.is_null())
 }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_is_read() {
+    fn every_shape_is_parsed() {
         let full = read(json!({
             "key": "stripe-api", "concurrency": 5, "rate": {"limit": 100, "period": "PT1M"},
             "throttle": {"limit": 10, "period": "PT1S"}, "on_limit": "drop", "scope": "tenant",
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_by_name() {
+    fn invalid_fields_are_rejected_by_name() {
         for (bad, field) in [
             (json!({"key": "-x"}), "rate_limit.key"),
             (json!({"key": "k", "concurrency": -1}), "rate_limit.concurrency"),

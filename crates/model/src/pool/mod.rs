@@ -1,4 +1,4 @@
-//! A named group of workers, and how its queues are served.
+//! The configuration of a pool: a named group of workers and how its queues are served.
 
 mod parse;
 
@@ -10,46 +10,46 @@ use crate::{FairnessScope, QueueName, Weight};
 
 pub use parse::{check_named, check_weighted, parse_strategy, parse_weights, ratio_too_large};
 
-/// What an operator said about a pool of workers.
+/// The configuration of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolConfig {
-    /// The queues that its workers serve, in the order given.
+    /// The queues that the pool's workers serve, in order.
     pub queues: Vec<QueueName>,
-    /// The most jobs that may be active at once over all of its workers.
+    /// Maximum number of active jobs over all workers of the pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
     /// How the queues take turns.
     pub strategy: QueueStrategy,
-    /// For [`QueueStrategy::Weighted`]; a queue that is not in it has the weight 1.
+    /// Weights for [`QueueStrategy::Weighted`]. Queues without an entry have the weight 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<QueueName, Weight>,
-    /// Nobody outside the pool is given jobs of its queues.
+    /// Whether only the pool's workers get jobs of its queues.
     #[serde(default)]
     pub isolated: bool,
-    /// The least that each queue gets; `None` follows the server's setting.
+    /// The guaranteed part of each queue; `None` uses the server's setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starvation: Option<Starvation>,
-    /// What its workers share out among tenants; the server's setting where it does not say.
+    /// The scope within which tenants compete; `None` uses the server's setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness_scope: Option<FairnessScope>,
 }
 
-/// Which of several queues is next.
+/// How the next queue is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueStrategy {
-    /// The first that has a job, in the order given.
+    /// The first queue that has a job, in the configured order.
     Strict,
-    /// One job of each queue in turn.
+    /// One job from each queue in turn.
     RoundRobin,
-    /// In turn, in proportion to the weights.
+    /// In proportion to the weights.
     Weighted,
-    /// The one with the most jobs.
+    /// The queue with the most jobs.
     LeastLoaded,
 }
 
 impl QueueStrategy {
-    /// All of them.
+    /// Every strategy.
     pub const ALL: [QueueStrategy; 4] = [
         QueueStrategy::Strict,
         QueueStrategy::RoundRobin,
@@ -57,7 +57,7 @@ impl QueueStrategy {
         QueueStrategy::LeastLoaded,
     ];
 
-    /// The word for it in JSON and in settings.
+    /// The name in JSON and in settings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,14 +69,15 @@ impl QueueStrategy {
     }
 }
 
-/// How long a queue with waiting jobs may go without, and what it gets at least.
+/// Starvation prevention: the guaranteed part of each queue, and how long it may go unserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Starvation {
-    /// Whether it is in force.
+    /// Whether starvation prevention is active.
     pub enabled: bool,
-    /// How long a queue with waiting jobs may go unserved, in milliseconds.
+    /// Maximum time that a queue with waiting jobs may go unserved, in milliseconds.
     pub rotation_ms: u64,
-    /// The part of all dispatches that each queue is guaranteed, in millionths, where one was given.
+    /// The guaranteed part of all dispatches for each queue, in millionths; `None` uses
+    /// [`Starvation::DEFAULT_RATIO`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_ratio: Option<u32>,
 }
@@ -88,24 +89,24 @@ impl Default for Starvation {
 }
 
 impl Starvation {
-    /// What is guaranteed to each queue when nobody says otherwise, in millionths.
+    /// The default guaranteed part, in millionths.
     pub const DEFAULT_RATIO: u32 = 50_000;
 
-    /// The part of all dispatches that each of so many queues is guaranteed, in millionths. All of
-    /// them together cannot have more than there is.
+    /// The guaranteed part for each of `queues` queues, in millionths; lowered where the sum would
+    /// exceed 1.
     #[must_use]
     pub fn ratio_among(&self, queues: usize) -> u32 {
         let most = 1_000_000 / u32::try_from(queues.max(1)).unwrap_or(u32::MAX);
         self.min_ratio.unwrap_or(Self::DEFAULT_RATIO).min(most)
     }
 
-    /// Whether a ratio was given that so many queues cannot all have.
+    /// Whether it is enabled with a ratio that exceeds 1 when multiplied by the number of queues.
     #[must_use]
     pub fn promises_too_much(&self, queues: usize) -> bool {
         self.enabled && self.gives_too_much(queues)
     }
 
-    /// The same, whether or not it is in force.
+    /// Whether the ratio exceeds 1 when multiplied by the number of queues, even if not enabled.
     #[must_use]
     pub fn gives_too_much(&self, queues: usize) -> bool {
         self.min_ratio.is_some_and(|ratio| u64::from(ratio) * queues as u64 > 1_000_000)

@@ -1,4 +1,4 @@
-//! Reading pools and strategies.
+//! Parsing the configuration of a pool.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::{PoolConfig, QueueStrategy, Starvation};
 use crate::tenant::weight;
 use crate::{FairnessScope, QueueName, Rejection, Weight, duration};
 
-const MOST_QUEUES: usize = 1_000;
+const MAX_QUEUES: usize = 1_000;
 
 impl PoolConfig {
-    /// What may be said about a pool, besides its name.
+    /// The members of a pool's configuration, besides `name`.
     pub const FIELDS: &'static [&'static str] = &[
         "queues",
         "concurrency",
@@ -22,7 +22,8 @@ impl PoolConfig {
         "fairness_scope",
     ];
 
-    /// Reads the members of a pool; `queues` may be a list or a map of `name -> {weight}`.
+    /// Parses the members of a pool. `queues` may be a list of names, or a map from names to
+    /// `{"weight": ...}`.
     pub fn parse(members: &Map<String, Value>) -> Result<Self, Rejection> {
         let is_known = |key: &str| key == "name" || Self::FIELDS.contains(&key);
         if let Some(unknown) = members.keys().find(|key| !is_known(key)) {
@@ -31,8 +32,8 @@ impl PoolConfig {
         }
         let (queues, in_map) = queues(members.get("queues"))?;
         let given = |name| members.get(name).filter(|value| !value.is_null());
-        let beside = given("weights").map_or(Ok(BTreeMap::new()), parse_weights)?;
-        let weights = merged(in_map, beside)?;
+        let separate = given("weights").map_or(Ok(BTreeMap::new()), parse_weights)?;
+        let weights = merge_weights(in_map, separate)?;
         check_named(&weights, &queues)?;
         let strategy =
             given("strategy").map(|value| parse_strategy(value, "strategy")).transpose()?;
@@ -71,7 +72,7 @@ impl PoolConfig {
 }
 
 impl Starvation {
-    /// Reads the object `starvation_prevention`; what it leaves out has its default.
+    /// Parses the object `starvation_prevention`. Absent members have their defaults.
     pub fn parse(value: &Value) -> Result<Self, Rejection> {
         let Value::Object(members) = value else {
             return Err(Rejection::field("starvation_prevention", "must be an object"));
@@ -96,7 +97,7 @@ impl Starvation {
     }
 }
 
-/// The word for a strategy.
+/// Parses the name of a strategy.
 pub fn parse_strategy(value: &Value, field: &'static str) -> Result<QueueStrategy, Rejection> {
     let found = QueueStrategy::ALL.into_iter().find(|s| value.as_str() == Some(s.as_str()));
     found.ok_or_else(|| {
@@ -110,18 +111,18 @@ fn parse_scope(value: &Value) -> Result<FairnessScope, Rejection> {
     found.ok_or_else(|| Rejection::value("fairness_scope", "must be queue or pool"))
 }
 
-/// Weights by queue.
+/// Parses a map from queue names to weights.
 pub fn parse_weights(value: &Value) -> Result<BTreeMap<QueueName, Weight>, Rejection> {
     let Value::Object(members) = value else {
         return Err(Rejection::field("weights", "must be an object of queue names and numbers"));
     };
-    let one = |(name, value): (&String, &Value)| {
+    let entry = |(name, value): (&String, &Value)| {
         Ok((queue(name, "weights")?, weight(value, &format!("weights.{name}"))?))
     };
-    members.iter().map(one).collect()
+    members.iter().map(entry).collect()
 }
 
-/// A weight belongs to one of the queues that are named beside it.
+/// Checks that all weights are for listed queues.
 pub fn check_named(
     weights: &BTreeMap<QueueName, Weight>,
     queues: &[QueueName],
@@ -136,7 +137,7 @@ pub fn check_named(
     }
 }
 
-/// Weights count only with the strategy `weighted`; beside another one they are a mistake.
+/// Checks that weights are given only with the strategy `weighted`.
 pub fn check_weighted(
     strategy: Option<QueueStrategy>,
     weights: &BTreeMap<QueueName, Weight>,
@@ -152,7 +153,7 @@ pub fn check_weighted(
     }
 }
 
-/// The ratio of a rule, times the queues that it holds for, is more than 1.
+/// The rejection of a dispatch ratio that exceeds 1 when multiplied by the number of queues.
 #[must_use]
 pub fn ratio_too_large(queues: usize) -> Rejection {
     let problem = format!("times {queues} queues is more than 1");
@@ -198,19 +199,19 @@ fn queues(value: Option<&Value>) -> Result<Queues, Rejection> {
     let mut sorted = names.clone();
     sorted.sort_unstable();
     sorted.dedup();
-    if names.is_empty() || names.len() > MOST_QUEUES || sorted.len() != names.len() {
-        let problem = format!("must be 1 to {MOST_QUEUES} different names");
+    if names.is_empty() || names.len() > MAX_QUEUES || sorted.len() != names.len() {
+        let problem = format!("must be 1 to {MAX_QUEUES} different names");
         return Err(Rejection::value("queues", problem));
     }
     Ok((names, weights))
 }
 
-/// Weights from the map of queues and from beside it; a queue that has two must have the same twice.
-fn merged(
+/// Merges the weights in `queues` with those in `weights`. A queue in both must have equal weights.
+fn merge_weights(
     mut in_map: BTreeMap<QueueName, Weight>,
-    beside: BTreeMap<QueueName, Weight>,
+    separate: BTreeMap<QueueName, Weight>,
 ) -> Result<BTreeMap<QueueName, Weight>, Rejection> {
-    for (name, weight) in beside {
+    for (name, weight) in separate {
         let other = in_map.insert(name.clone(), weight).filter(|other| *other != weight);
         if let Some(other) = other {
             let problem =
@@ -222,7 +223,7 @@ fn merged(
     Ok(in_map)
 }
 
-/// What a map says about one of its queues: nothing, or its weight.
+/// Parses the value of one queue in the map: null, or an object with a weight.
 fn weight_in(about: &Value, queue: &QueueName) -> Result<Option<Weight>, Rejection> {
     let members = match about {
         Value::Null => return Ok(None),
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn both_shapes_of_queues_are_read() {
+    fn both_shapes_of_queues_are_parsed() {
         let list = read(json!({"queues": ["a", "b"], "strategy": "weighted", "weights": {"a": 3}}));
         let list = list.unwrap();
         assert_eq!((list.queues.len(), list.strategy), (2, QueueStrategy::Weighted));
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scope_of_shares_may_be_given() {
+    fn the_fairness_scope_is_parsed() {
         let scope = |given: Value| {
             read(json!({"queues": ["a"], "fairness_scope": given})).map(|pool| pool.fairness_scope)
         };
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_have_to_agree_with_the_rest_of_the_pool() {
+    fn weights_must_match_queues_and_strategy() {
         let map = json!({"a": {"weight": 3}, "b": null});
         for (bad, message, hint) in [
             (
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_ratio_has_to_fit_and_the_default_is_lowered() {
+    fn a_given_ratio_must_fit_and_the_default_is_lowered() {
         let names: Vec<String> = (0..30).map(|n| format!("q{n}")).collect();
         let wide = |rule: Value| read(json!({"queues": names, "starvation_prevention": rule}));
         let rejection = wide(json!({"enabled": true, "min_dispatch_ratio": 0.05})).unwrap_err();
@@ -361,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_by_name() {
+    fn invalid_fields_are_rejected_by_name() {
         let unfair = json!({"enabled": true, "min_dispatch_ratio": 0.6});
         for (bad, field) in [
             (json!({}), "queues"),

@@ -1,4 +1,4 @@
-//! What an operator says about one tenant.
+//! The configuration of a tenant.
 
 mod parse;
 
@@ -8,37 +8,36 @@ use crate::Rate;
 
 pub(crate) use parse::weight;
 
-/// What is absent follows the server's defaults; a limit that is absent does not limit.
+/// The configuration of a tenant. Absent fields use the server's defaults; absent limits do not apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TenantConfig {
-    /// The most jobs that may be active at once, over all queues.
+    /// Maximum number of active jobs over all queues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_concurrency: Option<u32>,
-    /// The most jobs that may be enqueued in any window of the period.
+    /// Maximum number of jobs enqueued in any window of the period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_enqueue_rate: Option<Rate>,
-    /// The most jobs that may wait: available, scheduled, retryable and pending.
+    /// Maximum number of waiting jobs: available, scheduled, retryable and pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_queue_depth: Option<u64>,
-    /// The most jobs that may wait for a start time.
+    /// Maximum number of scheduled jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_scheduled: Option<u64>,
-    /// Its share of what is handed out, compared with other tenants; `None` is the server's
-    /// default.
+    /// Share of capacity relative to other tenants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<Weight>,
-    /// Added to the priority of its jobs.
+    /// Added to the priority of the tenant's jobs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub priority_boost: i32,
-    /// The highest priority that its jobs may have, before the boost.
+    /// Maximum priority of the tenant's jobs, before the boost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_priority: Option<i16>,
-    /// Whether enqueues beyond a limit are refused; `None` means that they are.
+    /// Whether enqueues beyond a limit are rejected, which is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<Quota>,
 }
 
-/// A share of capacity, in hundredths: from 0.01 to 1000.
+/// A share of capacity from 0.01 to 1000, stored in hundredths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Weight(u32);
@@ -49,7 +48,7 @@ impl Weight {
     const SMALLEST: f64 = 0.01;
     const LARGEST: f64 = 1_000.0;
 
-    /// `None` outside 0.01 to 1000.
+    /// Returns `None` for values outside 0.01 to 1000.
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         let fits = (Self::SMALLEST..=Self::LARGEST).contains(&value);
@@ -62,13 +61,13 @@ impl Weight {
         self.0
     }
 
-    /// The weight as people write it.
+    /// The weight as a number.
     #[must_use]
     pub fn value(self) -> f64 {
         f64::from(self.0) / 100.0
     }
 
-    /// A part of it, and never nothing.
+    /// The weight multiplied by a factor, but at least 0.01.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self(((f64::from(self.0) * factor).round() as u32).max(1))
@@ -81,19 +80,19 @@ impl Default for Weight {
     }
 }
 
-/// What happens to a job beyond a limit: refused, or admitted with a warning.
+/// What happens to a job beyond a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quota {
-    /// Refused.
+    /// It is rejected.
     #[default]
     Hard,
-    /// Admitted; the answer and an event say that the limit was exceeded.
+    /// It is accepted, with a warning in the response and an event.
     Soft,
 }
 
 impl Quota {
-    /// The word for it in JSON.
+    /// The name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

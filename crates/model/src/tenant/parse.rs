@@ -1,4 +1,4 @@
-//! Reading a tenant's configuration, whole or in part.
+//! Parsing a tenant's configuration, complete or partial.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::{Quota, TenantConfig, Weight};
 use crate::Rejection;
 use crate::limit::{Rate, parse_rate};
 
-const MOST_BOOST: i64 = 1_000;
-/// What a counter on disk can hold.
-const MOST_JOBS: u64 = i64::MAX as u64;
-/// Members that say something else about a tenant than its configuration.
-const BESIDES: [&str; 3] = ["tenant_id", "reason", "limits"];
+const MAX_BOOST: i64 = 1_000;
+/// The largest counter that can be stored.
+const MAX_JOBS: u64 = i64::MAX as u64;
+/// Members of the object that are not fields of the configuration.
+const OTHER_MEMBERS: [&str; 3] = ["tenant_id", "reason", "limits"];
 
 impl TenantConfig {
     /// The members of a tenant's configuration, besides `tenant_id`.
@@ -31,7 +31,7 @@ impl TenantConfig {
         "reason",
     ];
 
-    /// Takes over the fields that are given, at the top and inside `limits`; null takes one away.
+    /// Sets the given fields, at the top level and inside `limits`. Null removes a field.
     pub fn merge(&mut self, members: &Map<String, Value>) -> Result<(), Rejection> {
         let none = Map::new();
         let limits = match members.get("limits") {
@@ -39,10 +39,10 @@ impl TenantConfig {
             Some(Value::Object(limits)) => limits,
             Some(_) => return Err(Rejection::field("limits", "must be an object")),
         };
-        let own = members.iter().filter(|(name, _)| !BESIDES.contains(&name.as_str()));
+        let own = members.iter().filter(|(name, _)| !OTHER_MEMBERS.contains(&name.as_str()));
         let mut given: BTreeMap<&str, &Value> = BTreeMap::new();
         for (name, value) in limits.iter().chain(own) {
-            if given.insert(meant_by(name), value).is_some_and(|other| other != value) {
+            if given.insert(canonical_name(name), value).is_some_and(|other| other != value) {
                 return Err(Rejection::value(
                     name.clone(),
                     "is given twice, with different values",
@@ -61,17 +61,17 @@ impl TenantConfig {
                 self.max_concurrency = most.map(|most| most as u32);
             }
             "max_queue_depth" => {
-                self.max_queue_depth = optional(value, |v| whole(v, name, MOST_JOBS))?;
+                self.max_queue_depth = optional(value, |v| whole(v, name, MAX_JOBS))?;
             }
             "max_scheduled" => {
-                self.max_scheduled = optional(value, |v| whole(v, name, MOST_JOBS))?;
+                self.max_scheduled = optional(value, |v| whole(v, name, MAX_JOBS))?;
             }
             "max_enqueue_rate" => {
                 self.max_enqueue_rate = optional(value, |v| rate(v, name))?;
             }
             "fairness_weight" | "weight" => self.weight = optional(value, |v| weight(v, name))?,
             "priority_boost" => {
-                let boost = optional(value, |v| within(v, name, MOST_BOOST))?;
+                let boost = optional(value, |v| within(v, name, MAX_BOOST))?;
                 self.priority_boost = boost.unwrap_or(0) as i32;
             }
             "max_priority" => {
@@ -112,8 +112,8 @@ fn rate(value: &Value, field: &str) -> Result<Rate, Rejection> {
     parse_rate(value, field)
 }
 
-/// Two documents call some fields differently.
-fn meant_by(name: &str) -> &str {
+/// The canonical name of a field; some fields have two.
+fn canonical_name(name: &str) -> &str {
     match name {
         "concurrency" => "max_concurrency",
         "weight" => "fairness_weight",
@@ -128,7 +128,7 @@ fn within(value: &Value, field: &str, most: i64) -> Result<i64, Rejection> {
     })
 }
 
-/// A weight as JSON has it.
+/// Parses a weight.
 pub(crate) fn weight(value: &Value, field: &str) -> Result<Weight, Rejection> {
     let weight = value.as_f64().and_then(Weight::new);
     weight.ok_or_else(|| {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documents_object_is_read() {
+    fn the_object_of_the_specification_is_parsed() {
         let config = merged(json!({
             "tenant_id": "acme-corp",
             "limits": {"max_concurrency": 20, "max_enqueue_rate": {"limit": 1000, "period": "PT1M"},
@@ -171,20 +171,20 @@ mod tests {
     }
 
     #[test]
-    fn fields_merge_and_null_takes_away() {
+    fn fields_merge_and_null_removes() {
         let config = merged(json!({"max_concurrency": 5})).unwrap();
         assert_eq!((config.max_concurrency, config.max_scheduled), (Some(5), Some(1)));
         assert_eq!(merged(json!({"max_scheduled": null})).unwrap().max_scheduled, None);
     }
 
     #[test]
-    fn the_same_may_be_said_twice() {
+    fn equal_values_may_be_given_twice() {
         let twice = json!({"limits": {"max_concurrency": 3}, "concurrency": 3, "weight": 2});
         assert_eq!(merged(twice).unwrap().max_concurrency, Some(3));
     }
 
     #[test]
-    fn nonsense_is_refused_by_name() {
+    fn invalid_fields_are_rejected_by_name() {
         for (bad, field) in [
             (json!({"fairness_weight": 0}), "fairness_weight"),
             (json!({"fairness_weight": 1000.5}), "fairness_weight"),

@@ -1,3 +1,5 @@
+//! Tests of timestamps, compared with jiff.
+
 use jiff::Timestamp;
 
 use super::*;
@@ -96,7 +98,7 @@ fn parses_rfc3339() {
 }
 
 #[test]
-fn refuses_what_is_not_rfc3339() {
+fn rejects_what_is_not_rfc3339() {
     for malformed in [
         "",
         "now",
@@ -135,7 +137,7 @@ fn refuses_what_is_not_rfc3339() {
 }
 
 #[test]
-fn refuses_fields_out_of_range() {
+fn rejects_fields_out_of_range() {
     for (written, field) in [
         ("2026-00-12T10:30:00Z", "month"),
         ("2026-13-12T10:30:00Z", "month"),

@@ -1,3 +1,5 @@
+//! The day-of-month and day-of-week fields.
+
 use jiff::civil::{Date, date};
 
 use super::*;

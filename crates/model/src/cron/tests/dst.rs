@@ -1,3 +1,5 @@
+//! Changes of daylight saving time.
+
 use super::*;
 
 const NEW_YORK: &str = "America/New_York";

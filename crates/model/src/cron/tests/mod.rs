@@ -1,8 +1,10 @@
+//! Tests of cron schedules.
+
 mod days;
 mod dst;
 mod occurrences;
 mod oracle;
-mod refusals;
+mod rejections;
 mod zones;
 
 use super::*;

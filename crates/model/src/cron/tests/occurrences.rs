@@ -1,3 +1,5 @@
+//! Finding the next occurrences.
+
 use super::*;
 
 /// Thursday.

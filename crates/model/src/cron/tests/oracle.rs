@@ -1,4 +1,4 @@
-//! Random schedules against a walk minute by minute that shares no code with the search.
+//! Random schedules, compared with a minute-by-minute search that shares no code with the real one.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -36,7 +36,7 @@ impl Random {
     }
 }
 
-/// One field as text, and the values that text stands for.
+/// The text of a field and the values that it matches.
 struct RandomField {
     text: String,
     values: Vec<i8>,
@@ -109,7 +109,7 @@ fn local(zone: &TimeZone, at: i64) -> DateTime {
     zone.to_datetime(Timestamp::from_millisecond(at).unwrap())
 }
 
-/// Whether clocks showed the same already, within the three hours before.
+/// Whether clocks showed the same local time within the three hours before.
 fn is_repeated(zone: &TimeZone, at: i64) -> bool {
     (1..=180).any(|minutes| local(zone, at - minutes * MINUTE_MS) == local(zone, at))
 }
@@ -137,7 +137,7 @@ fn random_instant(random: &mut Random, zone: &TimeZone) -> i64 {
 }
 
 #[test]
-fn agrees_with_a_walk_minute_by_minute() {
+fn agrees_with_a_minute_by_minute_search() {
     let seed = 0x00c0_ffee;
     let mut random = Random(seed);
     for case in 0..320 {

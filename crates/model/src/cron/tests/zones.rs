@@ -1,3 +1,5 @@
+//! Valid and invalid time zones.
+
 use super::*;
 
 #[test]
@@ -25,7 +27,7 @@ fn accepts_iana_names() {
 }
 
 #[test]
-fn refuses_offsets() {
+fn rejects_offsets() {
     for name in [
         "+05:00",
         "-08:00",
@@ -45,7 +47,7 @@ fn refuses_offsets() {
 }
 
 #[test]
-fn refuses_abbreviations_and_legacy_names() {
+fn rejects_abbreviations_and_legacy_names() {
     for name in
         ["EST", "PST", "CST", "CET", "GMT", "Z", "utc", "EST5EDT", "Japan", "Local", "Factory"]
     {
@@ -54,7 +56,7 @@ fn refuses_abbreviations_and_legacy_names() {
 }
 
 #[test]
-fn refuses_what_the_database_does_not_have() {
+fn rejects_what_the_database_does_not_have() {
     for name in [
         "Mars/Olympus_Mons",
         "America/Atlantis",
@@ -75,7 +77,7 @@ fn refuses_what_the_database_does_not_have() {
 }
 
 #[test]
-fn refuses_other_spellings_and_says_the_right_one() {
+fn rejects_other_spellings_and_says_the_right_one() {
     let error = Zone::parse("america/new_york").unwrap_err().to_string();
     assert!(error.contains("\"America/New_York\""), "{error}");
 }

@@ -1,23 +1,25 @@
+//! The script of a worker that fetches and acknowledges jobs.
+
 use std::time::Instant;
 
 use super::Tally;
-use super::fetched::{Id, ack, acked, fetch, ids};
+use super::fetch_and_ack::{Id, ack, acked, fetch, ids};
 use crate::BenchError;
 use crate::http::{Request, Script};
 
-/// A worker: fetches jobs and acknowledges them, until there are none or it has done its part.
-pub(crate) struct Handling {
+/// A worker that fetches and acknowledges jobs until there are none or it has reached its maximum.
+pub(crate) struct Worker {
     worker: String,
     count: usize,
     held: Vec<Id>,
     kind: usize,
-    /// How many jobs it may still take.
+    /// Number of jobs that it may still fetch.
     left: u64,
     handled: u64,
     is_empty: bool,
 }
 
-impl Handling {
+impl Worker {
     pub const FETCH: usize = 0;
     pub const ACK: usize = 1;
 
@@ -34,7 +36,7 @@ impl Handling {
     }
 }
 
-impl Script for Handling {
+impl Script for Worker {
     fn request(&mut self, out: &mut Request<'_>, _: Instant) {
         if self.held.is_empty() {
             fetch(out, self.count, &self.worker, 0);
@@ -68,7 +70,7 @@ impl Script for Handling {
     }
 }
 
-impl Tally for Handling {
+impl Tally for Worker {
     fn handled(&self) -> u64 {
         self.handled
     }

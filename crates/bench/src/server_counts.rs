@@ -1,4 +1,4 @@
-//! The server's own counts, which must agree with what was measured.
+//! The server's own job counts, which must agree with the measured operations.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use crate::BenchError;
 use crate::http::{PATIENCE, connect, parse_answer};
 use crate::load::QUEUE;
 
-/// Jobs of the queue that is measured in.
+/// Jobs in the queue used by measurements, by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     pub available: u64,
@@ -25,7 +25,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Longer than any answer that is asked for here.
+/// Maximum size of a response in bytes.
 const MOST: u64 = 1 << 26;
 
 pub(crate) fn counts(address: SocketAddr) -> Result<Counts, BenchError> {
@@ -50,7 +50,7 @@ pub(crate) fn counts(address: SocketAddr) -> Result<Counts, BenchError> {
     })
 }
 
-/// What the server says has become of the jobs since `before` must be what was seen to happen.
+/// Checks that the server's counts have changed since `before` by exactly these numbers.
 pub(crate) fn agree(
     address: SocketAddr,
     before: Counts,
@@ -78,7 +78,7 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> Result<(u16, Vec<u8>), Ben
     ask(address, "GET", path, "")
 }
 
-/// Puts a JSON document; anything but a success is an error.
+/// Sends a PUT request; any status but success is an error.
 pub(crate) fn put(address: SocketAddr, path: &str, body: &str) -> Result<(), BenchError> {
     match ask(address, "PUT", path, body)? {
         (200 | 201, _) => Ok(()),

@@ -1,3 +1,5 @@
+//! Invalid cron expressions.
+
 use super::*;
 use Field::*;
 
@@ -9,7 +11,7 @@ fn refused(expression: &str) -> CronError {
 }
 
 #[test]
-fn refuses_values_out_of_range() {
+fn rejects_values_out_of_range() {
     for (expression, field, value) in [
         ("60 * * * *", Minute, "60"),
         ("* 24 * * *", Hour, "24"),
@@ -32,7 +34,7 @@ fn refuses_values_out_of_range() {
 }
 
 #[test]
-fn refuses_what_cannot_be_read() {
+fn rejects_what_cannot_be_read() {
     for (expression, field, value) in [
         ("a * * * *", Minute, "a"),
         ("-1 * * * *", Minute, "-1"),
@@ -62,7 +64,7 @@ fn refuses_what_cannot_be_read() {
 }
 
 #[test]
-fn refuses_invalid_steps() {
+fn rejects_invalid_steps() {
     for (expression, field, value) in [
         ("*/0 * * * *", Minute, "*/0"),
         ("*/ * * * *", Minute, "*/"),
@@ -79,7 +81,7 @@ fn refuses_invalid_steps() {
 }
 
 #[test]
-fn refuses_reversed_ranges() {
+fn rejects_reversed_ranges() {
     for (expression, field, value) in [
         ("5-1 * * * *", Minute, "5-1"),
         ("* 22-2/2 * * *", Hour, "22-2/2"),
@@ -92,7 +94,7 @@ fn refuses_reversed_ranges() {
 }
 
 #[test]
-fn refuses_empty_items() {
+fn rejects_empty_items() {
     for (expression, field) in [
         ("1,,2 * * * *", Minute),
         ("1, * * * *", Minute),
@@ -105,7 +107,7 @@ fn refuses_empty_items() {
 }
 
 #[test]
-fn refuses_weeks_that_no_month_has() {
+fn rejects_weeks_that_no_month_has() {
     for value in ["5#0", "5#6", "5#", "5#33", "5#1#2"] {
         let error = refused(&format!("* * * * {value}"));
         assert_eq!(error, CronError::InvalidNth { field: DayOfWeek, value: value.to_owned() });
@@ -113,7 +115,7 @@ fn refuses_weeks_that_no_month_has() {
 }
 
 #[test]
-fn refuses_invalid_expressions() {
+fn rejects_invalid_expressions() {
     assert_eq!(refused(""), CronError::Empty);
     assert_eq!(refused(" \t"), CronError::Empty);
     for (expression, count) in [("*", 1), ("* * * *", 4), ("* * * * * * *", 7)] {
@@ -134,7 +136,7 @@ fn refuses_invalid_expressions() {
 }
 
 #[test]
-fn refuses_dates_that_never_come() {
+fn rejects_dates_that_never_come() {
     for expression in
         ["0 0 31 2 *", "0 0 30 FEB *", "0 0 31 4,6,9,11 *", "0 0 31W 2 *", "0 0 30 2 */2"]
     {

@@ -1,4 +1,4 @@
-//! Jobs in the answer to a fetch, and their acknowledgement.
+//! Requests and responses of fetch and ack.
 
 use memchr::memmem;
 
@@ -20,7 +20,7 @@ pub(super) fn fetch(out: &mut Request<'_>, count: usize, worker: &str, wait_ms: 
     out.post("/ojs/v1/workers/fetch", body.as_bytes());
 }
 
-/// The ids of the jobs that were handed out, of `count` that were asked for.
+/// Returns the ids of the fetched jobs; at most `count` were requested.
 pub(super) fn ids(status: u16, body: &[u8], count: usize) -> Result<Vec<Id>, BenchError> {
     expect(status, 200, body)?;
     contains(&body[..body.len().min(16)], r#"{"jobs":["#)?;
@@ -40,7 +40,7 @@ pub(super) fn ids(status: u16, body: &[u8], count: usize) -> Result<Vec<Id>, Ben
     Ok(ids)
 }
 
-/// Acknowledges all of them.
+/// Acknowledges these jobs.
 pub(super) fn ack(out: &mut Request<'_>, ids: &[Id], worker: &str) {
     let mut body = Vec::with_capacity(ids.len() * (ID + 48) + 16);
     if let [id] = ids {
@@ -66,7 +66,7 @@ fn one(body: &mut Vec<u8>, id: &Id, worker: &str) {
     body.extend_from_slice(br#""}"#);
 }
 
-/// All of them must have been taken.
+/// Checks that all jobs were acknowledged.
 pub(super) fn acked(status: u16, body: &[u8], count: usize) -> Result<(), BenchError> {
     expect(status, 200, body)?;
     if count == 1 {

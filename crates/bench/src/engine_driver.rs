@@ -1,4 +1,4 @@
-//! Drives an engine without HTTP and without a disk, and checks its replies.
+//! Drives an engine without HTTP or disk, and checks its replies.
 
 use bytes::Bytes;
 use rota_engine::{
@@ -13,34 +13,34 @@ use rota_model::{Class, JobId, Millis, WorkerId};
 use crate::BenchError;
 
 const EPOCH: i64 = 1_700_000_000_000;
-/// Mutations in a commit.
+/// Mutations per commit.
 const COMMIT: usize = 512;
-/// Marks a job that does not wait.
+/// Marks a job that is not waiting.
 const NOT_WAITING: u32 = u32::MAX;
 
-/// An engine, the classes of its jobs, and which jobs wait in it.
-pub(crate) struct Driver {
+/// An engine, the classes of its jobs, and the jobs that wait in it.
+pub(crate) struct EngineDriver {
     engine: Engine,
     worker: WorkerId,
     classes: Vec<Class>,
-    /// By sequence number: the index of a waiting job's class.
+    /// Class index of each waiting job, indexed by sequence number.
     waiting: Vec<u32>,
     body: Bytes,
     ms: u64,
-    /// The batch under way, as the server gathers it.
+    /// The mutations of the current batch.
     mutations: Vec<Mutation>,
     events: Vec<Event>,
     commits: u64,
 }
 
-/// Loads are of one tenant, or of few.
+/// A configuration without caps per tenant, because loads have few tenants.
 fn without_caps() -> Config {
     let cap = |most| Cap { total: most, per_tenant: most };
     let caps = Caps { queues: cap(1_000_000), classes: cap(100_000_000), ..Caps::default() };
     Config { caps, ..Config::default() }
 }
 
-impl Driver {
+impl EngineDriver {
     pub fn new() -> Self {
         Self {
             engine: Engine::new(without_caps(), 1),
@@ -69,14 +69,14 @@ impl Driver {
         &self.classes[index]
     }
 
-    /// Applies a command. No waiting fetch may be answered by it.
+    /// Applies a command, which must not complete a waiting fetch.
     pub fn apply(&mut self, command: Command) -> Result<Reply, BenchError> {
         let reply = self.engine.apply(self.ms, command);
         let woken = self.engine.move_effects(&mut self.mutations, &mut self.events);
         if self.mutations.len() >= COMMIT {
             self.commits += 1;
             self.engine.seal(self.commits, &mut self.mutations);
-            // The server would hand these to the store, and then to those who listen.
+            // A server would pass these to the store and the event streams.
             self.mutations.clear();
             self.events.clear();
         }
@@ -92,7 +92,7 @@ impl Driver {
         self.apply(Command::Tick(now)).map(drop)
     }
 
-    /// Enqueues a job of each of these classes, all in one command.
+    /// Enqueues one job of each of these classes in one command.
     pub fn enqueue(&mut self, classes: &[usize]) -> Result<(), BenchError> {
         self.tick()?;
         let job = |(n, class): (usize, &usize)| NewJob {
@@ -120,7 +120,7 @@ impl Driver {
         }
     }
 
-    /// Fetches as the bench's worker. Exactly `expected` jobs must be handed out, each of which waits.
+    /// Fetches jobs. Exactly `expected` jobs must be returned.
     pub fn fetch(&mut self, fetch: Fetch, expected: usize) -> Result<Vec<Claimed>, BenchError> {
         self.tick()?;
         let worker = Some(self.worker.clone());
@@ -134,7 +134,7 @@ impl Driver {
         }
     }
 
-    /// Acknowledges jobs, and returns the indexes of their classes.
+    /// Acknowledges jobs and returns their class indexes.
     pub fn ack(&mut self, claimed: Vec<Claimed>) -> Result<Vec<usize>, BenchError> {
         self.tick()?;
         let mut classes = Vec::with_capacity(claimed.len());
@@ -156,7 +156,7 @@ impl Driver {
         }
     }
 
-    /// The class of a job that waited until it was claimed.
+    /// Returns the class index of a claimed job, which must have been waiting.
     fn take(&mut self, job: &Claimed) -> Result<usize, BenchError> {
         let waiting = self.waiting.get_mut(job.seq.0 as usize);
         match waiting.map(|class| std::mem::replace(class, NOT_WAITING)) {

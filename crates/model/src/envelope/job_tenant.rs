@@ -1,4 +1,4 @@
-//! Whose job it is.
+//! Determining the tenant of a job from its `meta`, the caller and the default.
 
 use std::borrow::Cow;
 
@@ -9,21 +9,21 @@ use crate::{Rejection, RejectionKind, TenantId, json};
 
 const FIELD: &str = "meta.tenant_id";
 
-pub(super) struct Owner<'a> {
+pub(super) struct JobTenant<'a> {
     pub tenant: TenantId,
-    /// The job's `meta`, with the tenant of the request in it.
+    /// The job's `meta`, with the caller's tenant added if it names none.
     pub meta: Cow<'a, str>,
 }
 
-impl<'a> Owner<'a> {
+impl<'a> JobTenant<'a> {
     pub fn of(
         meta: Option<&'a RawValue>,
         rules: &Tenancy,
         caller: Option<&TenantId>,
     ) -> Result<Self, Rejection> {
         let meta = meta.map_or("{}", RawValue::get);
-        let named = match named_in(meta) {
-            // Where the body is not asked it may say what it likes, but not gainsay the request.
+        let named = match tenant_in_meta(meta) {
+            // If the body is not used, `meta.tenant_id` may be anything but another valid tenant.
             Err(_) if !rules.in_body => None,
             named => named?.filter(|named| rules.in_body || caller.is_some_and(|own| own != named)),
         };
@@ -54,8 +54,8 @@ impl<'a> Owner<'a> {
     }
 }
 
-fn named_in(meta: &str) -> Result<Option<TenantId>, Rejection> {
-    // Nearly no job has an escape in a key of its `meta`, and many have no tenant in it.
+fn tenant_in_meta(meta: &str) -> Result<Option<TenantId>, Rejection> {
+    // Fast path: many jobs have no tenant in `meta`, and hardly any has escaped keys.
     if !meta.contains("tenant_id") && !meta.contains('\\') {
         return Ok(None);
     }
@@ -75,7 +75,7 @@ fn with_tenant(meta: &str, tenant: &TenantId) -> Result<String, Rejection> {
     out.extend_from_slice(b"{\"tenant_id\":");
     json::write_str(&mut out, tenant);
     for (key, value) in json::members(meta, "'meta'")? {
-        // A null says nothing, and no key may stand twice.
+        // A null `tenant_id` is replaced.
         if key != "tenant_id" {
             out.push(b',');
             json::write_str(&mut out, &key);

@@ -1,13 +1,15 @@
+//! The script that enqueues jobs of different tenants and limits.
+
 use std::time::Instant;
 
 use super::{QUEUE, Tally, contains, expect};
 use crate::BenchError;
 use crate::http::{Request, Script};
 
-/// Who a job belongs to and what holds it, by its number.
+/// The tenant and the limit of a job, depending on its number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Variety {
-    /// Jobs go around among so many tenants.
+    /// Number of tenants, to which jobs are assigned round-robin.
     pub tenants: u64,
     pub limit: Limit,
 }
@@ -15,17 +17,17 @@ pub(crate) struct Variety {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Limit {
     None,
-    /// So many keys, each of which lets enough jobs start.
+    /// This many keys, each of which lets enough jobs start.
     Open {
         keys: u64,
     },
-    /// So many keys, none of which lets any job start.
+    /// This many keys, none of which lets any job start.
     Closed {
         keys: u64,
     },
 }
 
-/// Enqueues jobs that differ, in batches.
+/// Enqueues different jobs in batches.
 pub(crate) struct Varied {
     variety: Variety,
     payload: String,

@@ -1,19 +1,19 @@
-//! What a measurement found.
+//! The operations and request times of a measurement.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Operations and the times of their requests, apart by kind.
-pub(crate) struct Measured {
+/// Number of operations, and histograms of request times by kind of request.
+pub(crate) struct Measurement {
     pub operations: u64,
     pub requests: u64,
     pub seconds: f64,
     times: Vec<Histogram<u64>>,
 }
 
-/// Times in milliseconds.
+/// Percentiles of request times, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Percentiles {
     pub p50_ms: f64,
@@ -22,7 +22,7 @@ pub struct Percentiles {
     pub max_ms: f64,
 }
 
-impl Measured {
+impl Measurement {
     pub fn new() -> Self {
         Self { operations: 0, requests: 0, seconds: 0.0, times: Vec::new() }
     }
@@ -36,8 +36,8 @@ impl Measured {
         self.times[kind].saturating_record(time.as_nanos().try_into().unwrap_or(u64::MAX));
     }
 
-    /// Another turn of the same.
-    pub fn add(&mut self, other: Measured) {
+    /// Adds another round of the same measurement.
+    pub fn add(&mut self, other: Measurement) {
         self.operations += other.operations;
         self.requests += other.requests;
         self.seconds += other.seconds;
