@@ -1,10 +1,12 @@
+//! Recurring schedules.
+
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::page::Pagination;
-use crate::{Client, Error, Kept, NewJob, Page, PageAt};
+use crate::{Client, Error, NewJob, Page, PageAt, WithJson};
 
 /// A schedule to be registered. A schedule of the same name is replaced.
 #[derive(Debug, Clone, Serialize)]
@@ -60,7 +62,7 @@ pub struct Cron {
     /// As it was registered: any JSON.
     pub description: Option<Box<RawValue>>,
     /// The job that each run enqueues.
-    pub job_template: Option<Kept<Template>>,
+    pub job_template: Option<WithJson<Template>>,
     /// When the name was first registered.
     pub created_at: Option<String>,
     /// When it last fired, or skipped a run.
@@ -86,24 +88,28 @@ pub struct Template {
 
 #[derive(Deserialize)]
 struct OneCron {
-    cron: Kept<Cron>,
+    cron: WithJson<Cron>,
 }
 
 #[derive(Deserialize)]
 struct Listing {
-    crons: Vec<Kept<Cron>>,
+    crons: Vec<WithJson<Cron>>,
     #[serde(default)]
     pagination: Pagination,
 }
 
 impl Client {
     /// One page of the schedules, by name.
-    pub async fn crons(&self, limit: u32, at: Option<&PageAt>) -> Result<Page<Kept<Cron>>, Error> {
+    pub async fn crons(
+        &self,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<WithJson<Cron>>, Error> {
         // Without cursors this list goes by offset; its pages are all of the same length.
         let page = at.and_then(PageAt::number);
         let offset = page.map(|page| (page - 1) * u64::from(limit));
         let endpoint = self
-            .at(&["cron"])
+            .endpoint(&["cron"])
             .query("limit", Some(limit))
             .query("offset", offset)
             .query("cursor", at.and_then(PageAt::cursor));
@@ -116,24 +122,24 @@ impl Client {
     }
 
     /// One schedule.
-    pub async fn cron(&self, name: &str) -> Result<Kept<Cron>, Error> {
-        Ok(self.get(self.at(&["cron", name])).await?.read::<OneCron>()?.cron)
+    pub async fn cron(&self, name: &str) -> Result<WithJson<Cron>, Error> {
+        Ok(self.get(self.endpoint(&["cron", name])).await?.read::<OneCron>()?.cron)
     }
 
     /// Registers a schedule: a [`NewCron`], or any JSON object of its shape.
-    pub async fn register_cron(&self, cron: &impl Serialize) -> Result<Kept<Cron>, Error> {
-        Ok(self.post(self.at(&["cron"]), cron).await?.read::<OneCron>()?.cron)
+    pub async fn register_cron(&self, cron: &impl Serialize) -> Result<WithJson<Cron>, Error> {
+        Ok(self.post(self.endpoint(&["cron"]), cron).await?.read::<OneCron>()?.cron)
     }
 
     /// Enables or disables a schedule without changing anything else about it.
-    pub async fn enable_cron(&self, name: &str, enabled: bool) -> Result<Kept<Cron>, Error> {
-        let (endpoint, body) = (self.at(&["cron", name]), json!({"enabled": enabled}));
+    pub async fn enable_cron(&self, name: &str, enabled: bool) -> Result<WithJson<Cron>, Error> {
+        let (endpoint, body) = (self.endpoint(&["cron", name]), json!({"enabled": enabled}));
         let answer = self.send_json(Method::PATCH, endpoint, &body, Default::default()).await?;
         Ok(answer.read::<OneCron>()?.cron)
     }
 
     /// Forgets a schedule; runs that exist stay.
-    pub async fn delete_cron(&self, name: &str) -> Result<Kept<Cron>, Error> {
-        Ok(self.delete(self.at(&["cron", name])).await?.read::<OneCron>()?.cron)
+    pub async fn delete_cron(&self, name: &str) -> Result<WithJson<Cron>, Error> {
+        Ok(self.delete(self.endpoint(&["cron", name])).await?.read::<OneCron>()?.cron)
     }
 }

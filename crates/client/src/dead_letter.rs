@@ -1,3 +1,5 @@
+//! The dead letter: jobs that failed permanently.
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -6,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::job::OneJob;
-use crate::{Client, Error, Job, JobFilter, Kept, Page, PageAt};
+use crate::{Client, Error, Job, JobFilter, Page, PageAt, WithJson};
 
 const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -44,14 +46,14 @@ impl Client {
         filter: &JobFilter,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<Job>>, Error> {
+    ) -> Result<Page<WithJson<Job>>, Error> {
         let filter = JobFilter { state: None, ..filter.clone() };
         self.listed(&["dead-letter"], &filter, limit, at).await
     }
 
     /// One job, if it is in the dead letter.
-    pub async fn dead_letter(&self, id: &str) -> Result<Kept<Job>, Error> {
-        Ok(self.get(self.at(&["dead-letter", id])).await?.read::<OneJob>()?.job)
+    pub async fn dead_letter(&self, id: &str) -> Result<WithJson<Job>, Error> {
+        Ok(self.get(self.endpoint(&["dead-letter", id])).await?.read::<OneJob>()?.job)
     }
 
     /// How many there are of all tenants, also where queues belong to one tenant; none if the server
@@ -62,18 +64,22 @@ impl Client {
     }
 
     /// How many jobs are in the dead letter, in all and by queue.
-    pub async fn dead_letter_stats(&self) -> Result<Kept<DeadLetterStats>, Error> {
-        self.get(self.at(&["dead-letter", "stats"])).await?.read()
+    pub async fn dead_letter_stats(&self) -> Result<WithJson<DeadLetterStats>, Error> {
+        self.get(self.endpoint(&["dead-letter", "stats"])).await?.read()
     }
 
     /// Makes the job available again, with no attempts used.
-    pub async fn retry_dead_letter(&self, id: &str) -> Result<Kept<Job>, Error> {
-        Ok(self.tell(self.at(&["dead-letter", id, "retry"])).await?.read::<OneJob>()?.job)
+    pub async fn retry_dead_letter(&self, id: &str) -> Result<WithJson<Job>, Error> {
+        Ok(self
+            .post_empty(self.endpoint(&["dead-letter", id, "retry"]))
+            .await?
+            .read::<OneJob>()?
+            .job)
     }
 
     /// Removes the job for good.
-    pub async fn delete_dead_letter(&self, id: &str) -> Result<Kept<DeletedJob>, Error> {
-        self.delete(self.at(&["dead-letter", id])).await?.read()
+    pub async fn delete_dead_letter(&self, id: &str) -> Result<WithJson<DeletedJob>, Error> {
+        self.delete(self.endpoint(&["dead-letter", id])).await?.read()
     }
 
     /// Deletes all, or those of a queue, or those that ended before a time (RFC 3339).
@@ -81,9 +87,9 @@ impl Client {
         &self,
         queue: Option<&str>,
         older_than: Option<&str>,
-    ) -> Result<Kept<Purged>, Error> {
+    ) -> Result<WithJson<Purged>, Error> {
         let body = json!({"queue": queue, "older_than": older_than, "confirm": true});
-        let endpoint = self.at(&["admin", "dead-letter"]);
+        let endpoint = self.endpoint(&["admin", "dead-letter"]);
         self.send_json(Method::DELETE, endpoint, &body, PURGE_TIMEOUT).await?.read()
     }
 }

@@ -1,7 +1,9 @@
+//! Jobs as the server returns them.
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::Kept;
+use crate::WithJson;
 
 /// A job, as far as it has come. Times are RFC 3339, as the server wrote them.
 #[derive(Debug, Clone, Deserialize)]
@@ -17,10 +19,10 @@ pub struct Job {
     pub args: Box<RawValue>,
     /// One of the eight OJS states, such as `available`.
     pub state: String,
-    /// Executions begun so far.
+    /// Number of executions started.
     #[serde(default)]
     pub attempt: u32,
-    /// Executions in all, the first included.
+    /// Maximum number of executions, including the first.
     pub max_attempts: Option<u32>,
     /// Higher starts first.
     #[serde(default)]
@@ -59,10 +61,10 @@ pub struct Job {
     /// What its worker returned.
     pub result: Option<Box<RawValue>>,
     /// The last error, unless the job has succeeded since.
-    pub error: Option<Kept<JobError>>,
+    pub error: Option<WithJson<JobError>>,
     /// The history, oldest first.
     #[serde(default)]
-    pub errors: Vec<Kept<JobError>>,
+    pub errors: Vec<WithJson<JobError>>,
 }
 
 /// Why an attempt failed.
@@ -73,7 +75,7 @@ pub struct JobError {
     pub kind: Option<String>,
     /// What went wrong, for programs.
     pub code: Option<String>,
-    /// What went wrong, for people.
+    /// A message for people.
     #[serde(default)]
     pub message: String,
     /// Whether the worker thought that another attempt might succeed.
@@ -105,14 +107,14 @@ impl JobError {
 /// Most answers about a job wrap it.
 #[derive(Deserialize)]
 pub(crate) struct OneJob {
-    pub job: Kept<Job>,
+    pub job: WithJson<Job>,
     #[serde(default)]
     pub quota_exceeded: Vec<String>,
 }
 
 #[derive(Deserialize)]
 pub(crate) struct ManyJobs {
-    pub jobs: Vec<Kept<Job>>,
+    pub jobs: Vec<WithJson<Job>>,
     #[serde(default)]
     pub quota_exceeded: Vec<String>,
 }

@@ -1,3 +1,5 @@
+//! Enqueueing, reading, listing and changing jobs.
+
 use std::time::Duration;
 
 use http::Method;
@@ -5,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::{ManyJobs, OneJob};
 use crate::page::Pagination;
-use crate::{Client, Error, Job, Kept, Page, PageAt};
+use crate::{Client, Error, Job, Page, PageAt, WithJson};
 
 /// Changing many jobs takes its time.
 const BULK_TIMEOUT: Duration = Duration::from_secs(600);
@@ -67,25 +69,31 @@ struct Bulk<'a> {
 #[derive(Deserialize)]
 struct Listing {
     #[serde(alias = "jobs")]
-    items: Vec<Kept<Job>>,
+    items: Vec<WithJson<Job>>,
     pagination: Pagination,
 }
 
 impl Client {
     /// Enqueues one job: a [`NewJob`](crate::NewJob), or any JSON object that is an envelope.
-    pub async fn enqueue(&self, job: &impl Serialize) -> Result<Kept<Job>, Error> {
+    pub async fn enqueue(&self, job: &impl Serialize) -> Result<WithJson<Job>, Error> {
         Ok(self.enqueue_told(job).await?.what)
     }
 
     /// The same, with what there is to say about it.
-    pub async fn enqueue_told(&self, job: &impl Serialize) -> Result<Enqueued<Kept<Job>>, Error> {
-        let answer = self.post(self.at(&["jobs"]), job).await?;
+    pub async fn enqueue_told(
+        &self,
+        job: &impl Serialize,
+    ) -> Result<Enqueued<WithJson<Job>>, Error> {
+        let answer = self.post(self.endpoint(&["jobs"]), job).await?;
         let OneJob { job, quota_exceeded } = answer.read()?;
         Ok(Enqueued { what: job, quota_exceeded })
     }
 
     /// Enqueues all of them or none.
-    pub async fn enqueue_batch(&self, jobs: &[impl Serialize]) -> Result<Vec<Kept<Job>>, Error> {
+    pub async fn enqueue_batch(
+        &self,
+        jobs: &[impl Serialize],
+    ) -> Result<Vec<WithJson<Job>>, Error> {
         Ok(self.enqueue_batch_told(jobs).await?.what)
     }
 
@@ -93,33 +101,33 @@ impl Client {
     pub async fn enqueue_batch_told(
         &self,
         jobs: &[impl Serialize],
-    ) -> Result<Enqueued<Vec<Kept<Job>>>, Error> {
-        let answer = self.post(self.at(&["jobs", "batch"]), &Batch { jobs }).await?;
+    ) -> Result<Enqueued<Vec<WithJson<Job>>>, Error> {
+        let answer = self.post(self.endpoint(&["jobs", "batch"]), &Batch { jobs }).await?;
         let ManyJobs { jobs, quota_exceeded } = answer.read()?;
         Ok(Enqueued { what: jobs, quota_exceeded })
     }
 
     /// One job, finished or not.
-    pub async fn job(&self, id: &str) -> Result<Kept<Job>, Error> {
-        let answer = self.get(self.at(&["jobs", id])).await?;
+    pub async fn job(&self, id: &str) -> Result<WithJson<Job>, Error> {
+        let answer = self.get(self.endpoint(&["jobs", id])).await?;
         Ok(answer.read::<OneJob>()?.job)
     }
 
     /// Cancels a job in any state that has not ended.
-    pub async fn cancel(&self, id: &str) -> Result<Kept<Job>, Error> {
-        let answer = self.delete(self.at(&["jobs", id])).await?;
+    pub async fn cancel(&self, id: &str) -> Result<WithJson<Job>, Error> {
+        let answer = self.delete(self.endpoint(&["jobs", id])).await?;
         Ok(answer.read::<OneJob>()?.job)
     }
 
     /// Makes a pending job available.
-    pub async fn activate(&self, id: &str) -> Result<Kept<Job>, Error> {
-        let answer = self.tell(self.at(&["jobs", id, "activate"])).await?;
+    pub async fn activate(&self, id: &str) -> Result<WithJson<Job>, Error> {
+        let answer = self.post_empty(self.endpoint(&["jobs", id, "activate"])).await?;
         Ok(answer.read::<OneJob>()?.job)
     }
 
     /// Starts a discarded or cancelled job anew.
-    pub async fn retry(&self, id: &str) -> Result<Kept<Job>, Error> {
-        let answer = self.tell(self.at(&["admin", "jobs", id, "retry"])).await?;
+    pub async fn retry(&self, id: &str) -> Result<WithJson<Job>, Error> {
+        let answer = self.post_empty(self.endpoint(&["admin", "jobs", id, "retry"])).await?;
         Ok(answer.read::<OneJob>()?.job)
     }
 
@@ -129,7 +137,7 @@ impl Client {
         filter: &JobFilter,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<Job>>, Error> {
+    ) -> Result<Page<WithJson<Job>>, Error> {
         self.listed(&["admin", "jobs"], filter, limit, at).await
     }
 
@@ -139,9 +147,9 @@ impl Client {
         filter: &JobFilter,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<Job>>, Error> {
+    ) -> Result<Page<WithJson<Job>>, Error> {
         let endpoint = self
-            .at(path)
+            .endpoint(path)
             .query("queue", filter.queue.as_ref())
             .query("state", filter.state.as_ref())
             .query("type", filter.kind.as_ref())
@@ -156,22 +164,22 @@ impl Client {
     }
 
     /// Starts all matching jobs anew: the discarded ones, or the cancelled if the filter says so.
-    pub async fn retry_all(&self, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+    pub async fn retry_all(&self, filter: &JobFilter) -> Result<WithJson<BulkOutcome>, Error> {
         self.bulk("retry", filter).await
     }
 
     /// Cancels all jobs that match and have not ended.
-    pub async fn cancel_all(&self, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+    pub async fn cancel_all(&self, filter: &JobFilter) -> Result<WithJson<BulkOutcome>, Error> {
         self.bulk("cancel", filter).await
     }
 
     /// Deletes all matching jobs that have ended.
-    pub async fn delete_all(&self, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+    pub async fn delete_all(&self, filter: &JobFilter) -> Result<WithJson<BulkOutcome>, Error> {
         self.bulk("delete", filter).await
     }
 
-    async fn bulk(&self, action: &str, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
-        let endpoint = self.at(&["admin", "jobs", "bulk", action]);
+    async fn bulk(&self, action: &str, filter: &JobFilter) -> Result<WithJson<BulkOutcome>, Error> {
+        let endpoint = self.endpoint(&["admin", "jobs", "bulk", action]);
         let body = Bulk { filter, confirm: true };
         self.send_json(Method::POST, endpoint, &body, BULK_TIMEOUT).await?.read()
     }

@@ -1,3 +1,5 @@
+//! Building a job to be enqueued.
+
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -113,7 +115,7 @@ impl NewJob {
         self
     }
 
-    /// Executions in all, the first included.
+    /// Maximum number of executions, including the first.
     pub fn max_attempts(self, attempts: u32) -> Self {
         self.retry("max_attempts", attempts)
     }

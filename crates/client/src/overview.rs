@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::{Client, Counts, Error, Kept};
+use crate::{Client, Counts, Error, WithJson};
 
 /// Whether the server takes requests, and the time by its own clock.
 #[derive(Debug, Clone)]
@@ -51,22 +51,22 @@ pub struct ServerSettings {
 impl Client {
     /// Whether the server is ready for traffic. A server that is not is no error.
     pub async fn readiness(&self) -> Result<Readiness, Error> {
-        let answer = self.get(self.outside(&["ready"])).await?;
+        let answer = self.get(self.unversioned_endpoint(&["ready"])).await?;
         Ok(Readiness { ready: answer.status == 200, date: answer.date })
     }
 
     /// What the server has in hand.
-    pub async fn totals(&self) -> Result<Kept<Totals>, Error> {
-        self.get(self.at(&["admin", "stats"])).await?.read()
+    pub async fn totals(&self) -> Result<WithJson<Totals>, Error> {
+        self.get(self.endpoint(&["admin", "stats"])).await?.read()
     }
 
     /// Whether the server is in maintenance.
-    pub async fn maintenance(&self) -> Result<Kept<Maintenance>, Error> {
-        self.get(self.at(&["admin", "system", "maintenance"])).await?.read()
+    pub async fn maintenance(&self) -> Result<WithJson<Maintenance>, Error> {
+        self.get(self.endpoint(&["admin", "system", "maintenance"])).await?.read()
     }
 
     /// The settings that the server runs with.
-    pub async fn server_settings(&self) -> Result<Kept<ServerSettings>, Error> {
-        self.get(self.at(&["admin", "system", "config"])).await?.read()
+    pub async fn server_settings(&self) -> Result<WithJson<ServerSettings>, Error> {
+        self.get(self.endpoint(&["admin", "system", "config"])).await?.read()
     }
 }

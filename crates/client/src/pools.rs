@@ -1,3 +1,5 @@
+//! Pools of workers.
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -6,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::page::Pagination;
-use crate::{Client, Error, Kept, Page, PageAt};
+use crate::{Client, Error, Page, PageAt, WithJson};
 
 /// Workers that share queues and a strategy.
 #[derive(Debug, Clone, Deserialize)]
@@ -85,16 +87,20 @@ pub struct NewPool {
 
 #[derive(Deserialize)]
 struct Listing {
-    items: Vec<Kept<Pool>>,
+    items: Vec<WithJson<Pool>>,
     #[serde(default)]
     pagination: Pagination,
 }
 
 impl Client {
     /// One page of the pools, by name.
-    pub async fn pools(&self, limit: u32, at: Option<&PageAt>) -> Result<Page<Kept<Pool>>, Error> {
+    pub async fn pools(
+        &self,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<WithJson<Pool>>, Error> {
         let endpoint = self
-            .at(&["admin", "pools"])
+            .endpoint(&["admin", "pools"])
             .query("per_page", Some(limit))
             .query("page", at.and_then(PageAt::number))
             .query("cursor", at.and_then(PageAt::cursor));
@@ -103,18 +109,18 @@ impl Client {
     }
 
     /// One pool.
-    pub async fn pool(&self, name: &str) -> Result<Kept<Pool>, Error> {
-        self.get(self.at(&["admin", "pools", name])).await?.read()
+    pub async fn pool(&self, name: &str) -> Result<WithJson<Pool>, Error> {
+        self.get(self.endpoint(&["admin", "pools", name])).await?.read()
     }
 
     /// Creates the pool, or replaces it as a whole.
-    pub async fn set_pool(&self, name: &str, pool: &NewPool) -> Result<Kept<Pool>, Error> {
-        let endpoint = self.at(&["admin", "pools", name]);
+    pub async fn set_pool(&self, name: &str, pool: &NewPool) -> Result<WithJson<Pool>, Error> {
+        let endpoint = self.endpoint(&["admin", "pools", name]);
         self.send_json(Method::PUT, endpoint, pool, Duration::ZERO).await?.read()
     }
 
     /// Deletes the pool. Its workers go on without one.
-    pub async fn delete_pool(&self, name: &str) -> Result<Kept<IgnoredAny>, Error> {
-        self.delete(self.at(&["admin", "pools", name])).await?.read()
+    pub async fn delete_pool(&self, name: &str) -> Result<WithJson<IgnoredAny>, Error> {
+        self.delete(self.endpoint(&["admin", "pools", name])).await?.read()
     }
 }

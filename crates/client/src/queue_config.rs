@@ -1,10 +1,12 @@
+//! The configuration of queues.
+
 use std::time::Duration;
 
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::{Client, Error, Kept};
+use crate::{Client, Error, WithJson};
 
 /// What is configured for a queue, as JSON: `concurrency`, `retention`, `backpressure`, and whatever
 /// else the server knows.
@@ -22,8 +24,8 @@ pub struct ConfiguredQueue {
 
 impl Client {
     /// What is configured for a queue.
-    pub async fn queue_config(&self, name: &str) -> Result<Kept<ConfiguredQueue>, Error> {
-        self.get(self.at(&["admin", "queues", name])).await?.read()
+    pub async fn queue_config(&self, name: &str) -> Result<WithJson<ConfiguredQueue>, Error> {
+        self.get(self.endpoint(&["admin", "queues", name])).await?.read()
     }
 
     /// Replaces all that is configured; what is left out follows the server.
@@ -31,8 +33,8 @@ impl Client {
         &self,
         name: &str,
         config: &QueueConfig,
-    ) -> Result<Kept<ConfiguredQueue>, Error> {
-        let endpoint = self.at(&["admin", "queues", name, "config"]);
+    ) -> Result<WithJson<ConfiguredQueue>, Error> {
+        let endpoint = self.endpoint(&["admin", "queues", name, "config"]);
         self.send_json(Method::PUT, endpoint, config, Duration::ZERO).await?.read()
     }
 }

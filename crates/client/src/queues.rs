@@ -1,3 +1,5 @@
+//! Queues and their statistics.
+
 use std::time::Duration;
 
 use http::Method;
@@ -5,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::page::Pagination;
-use crate::{Client, Error, Kept, Page, PageAt};
+use crate::{Client, Error, Page, PageAt, WithJson};
 
 const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -103,20 +105,20 @@ pub struct Figures {
 
 #[derive(Deserialize)]
 struct Listing {
-    queues: Vec<Kept<Queue>>,
+    queues: Vec<WithJson<Queue>>,
     pagination: Pagination,
 }
 
 #[derive(Deserialize)]
 struct Overseen {
-    items: Vec<Kept<OverseenQueue>>,
+    items: Vec<WithJson<OverseenQueue>>,
     #[serde(default)]
     pagination: Pagination,
 }
 
 #[derive(Deserialize)]
 struct OneQueue {
-    queue: Kept<Queue>,
+    queue: WithJson<Queue>,
 }
 
 impl Client {
@@ -125,9 +127,9 @@ impl Client {
         &self,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<Queue>>, Error> {
+    ) -> Result<Page<WithJson<Queue>>, Error> {
         let endpoint = self
-            .at(&["queues"])
+            .endpoint(&["queues"])
             .query("limit", Some(limit))
             .query("cursor", at.and_then(PageAt::cursor));
         let listing: Listing = self.get(endpoint).await?.read()?;
@@ -139,9 +141,9 @@ impl Client {
         &self,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<OverseenQueue>>, Error> {
+    ) -> Result<Page<WithJson<OverseenQueue>>, Error> {
         let endpoint = self
-            .at(&["admin", "queues"])
+            .endpoint(&["admin", "queues"])
             .query("per_page", Some(limit))
             .query("page", at.and_then(PageAt::number))
             .query("cursor", at.and_then(PageAt::cursor));
@@ -150,14 +152,18 @@ impl Client {
     }
 
     /// The figures of one queue.
-    pub async fn queue_stats(&self, name: &str) -> Result<Kept<QueueStats>, Error> {
-        self.get(self.at(&["queues", name, "stats"])).await?.read()
+    pub async fn queue_stats(&self, name: &str) -> Result<WithJson<QueueStats>, Error> {
+        self.get(self.endpoint(&["queues", name, "stats"])).await?.read()
     }
 
     /// Deletes a queue. One with jobs that have not ended is refused, unless these are to be deleted
     /// too.
-    pub async fn delete_queue(&self, name: &str, purge: bool) -> Result<Kept<DeletedQueue>, Error> {
-        let endpoint = self.at(&["admin", "queues", name]);
+    pub async fn delete_queue(
+        &self,
+        name: &str,
+        purge: bool,
+    ) -> Result<WithJson<DeletedQueue>, Error> {
+        let endpoint = self.endpoint(&["admin", "queues", name]);
         if !purge {
             return self.delete(endpoint).await?.read();
         }
@@ -166,14 +172,14 @@ impl Client {
     }
 
     /// A paused queue accepts jobs and hands out none.
-    pub async fn pause(&self, name: &str) -> Result<Kept<Queue>, Error> {
-        let answer = self.tell(self.at(&["queues", name, "pause"])).await?;
+    pub async fn pause(&self, name: &str) -> Result<WithJson<Queue>, Error> {
+        let answer = self.post_empty(self.endpoint(&["queues", name, "pause"])).await?;
         Ok(answer.read::<OneQueue>()?.queue)
     }
 
     /// Hands out the queue's jobs again.
-    pub async fn resume(&self, name: &str) -> Result<Kept<Queue>, Error> {
-        let answer = self.tell(self.at(&["queues", name, "resume"])).await?;
+    pub async fn resume(&self, name: &str) -> Result<WithJson<Queue>, Error> {
+        let answer = self.post_empty(self.endpoint(&["queues", name, "resume"])).await?;
         Ok(answer.read::<OneQueue>()?.queue)
     }
 }

@@ -1,3 +1,5 @@
+//! Limits: their use, declarations and overrides.
+
 use std::time::Duration;
 
 use http::Method;
@@ -5,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base_url::Endpoint;
 use crate::page::Pagination;
-use crate::{Client, Error, Kept, Page, PageAt, Rate, Setting};
+use crate::{Client, Error, Page, PageAt, Rate, Setting, WithJson};
 
 /// The limits of a key, or of one tenant's part of it.
 #[derive(Debug, Clone, Deserialize)]
@@ -45,7 +47,7 @@ pub struct RateLimit {
     #[serde(default)]
     pub mixed: bool,
     /// Of each tenant, when the key is counted by tenant.
-    pub partitions: Option<Vec<Kept<RateLimit>>>,
+    pub partitions: Option<Vec<WithJson<RateLimit>>>,
 }
 
 /// A bound on active jobs, and its use.
@@ -160,7 +162,7 @@ pub struct JobRateLimit {
 
 #[derive(Deserialize)]
 struct Listing {
-    items: Vec<Kept<RateLimit>>,
+    items: Vec<WithJson<RateLimit>>,
     #[serde(default)]
     pagination: Pagination,
 }
@@ -183,9 +185,9 @@ impl Client {
         prefix: Option<&str>,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<RateLimit>>, Error> {
+    ) -> Result<Page<WithJson<RateLimit>>, Error> {
         let endpoint = self
-            .at(&["rate-limits"])
+            .endpoint(&["rate-limits"])
             .query("prefix", prefix)
             .query("per_page", Some(limit))
             .query("page", at.and_then(PageAt::number))
@@ -195,7 +197,7 @@ impl Client {
     }
 
     /// One limit and its use.
-    pub async fn rate_limit(&self, what: Limited<'_>) -> Result<Kept<RateLimit>, Error> {
+    pub async fn rate_limit(&self, what: Limited<'_>) -> Result<WithJson<RateLimit>, Error> {
         self.get(self.limit_of(what)).await?.read()
     }
 
@@ -204,20 +206,22 @@ impl Client {
         &self,
         what: Limited<'_>,
         limit: &NewRateLimit,
-    ) -> Result<Kept<RateLimit>, Error> {
+    ) -> Result<WithJson<RateLimit>, Error> {
         self.send_json(Method::PUT, self.limit_of(what), limit, Duration::ZERO).await?.read()
     }
 
     /// Only what jobs carry counts again.
-    pub async fn clear_rate_limit(&self, what: Limited<'_>) -> Result<Kept<RateLimit>, Error> {
+    pub async fn clear_rate_limit(&self, what: Limited<'_>) -> Result<WithJson<RateLimit>, Error> {
         self.delete(self.limit_of(what)).await?.read()
     }
 
     fn limit_of(&self, what: Limited<'_>) -> Endpoint {
         match what {
-            Limited::Key(key, tenant) => self.at(&["rate-limits", key]).query("tenant", tenant),
-            Limited::Queue(name) => self.at(&["admin", "queues", name, "rate-limit"]),
-            Limited::Type(kind) => self.at(&["admin", "job-types", kind, "rate-limit"]),
+            Limited::Key(key, tenant) => {
+                self.endpoint(&["rate-limits", key]).query("tenant", tenant)
+            }
+            Limited::Queue(name) => self.endpoint(&["admin", "queues", name, "rate-limit"]),
+            Limited::Type(kind) => self.endpoint(&["admin", "job-types", kind, "rate-limit"]),
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{Client, Error, Kept};
+use crate::{Client, Error, WithJson};
 
 /// What tenants are entitled to, and what they got.
 #[derive(Debug, Clone, Deserialize)]
@@ -189,17 +189,17 @@ pub struct ExplainedLimit {
 
 impl Client {
     /// Those who were served most in the last minute first.
-    pub async fn fairness(&self, limit: Option<u64>) -> Result<Kept<Fairness>, Error> {
-        self.get(self.at(&["admin", "fairness"]).query("limit", limit)).await?.read()
+    pub async fn fairness(&self, limit: Option<u64>) -> Result<WithJson<Fairness>, Error> {
+        self.get(self.endpoint(&["admin", "fairness"]).query("limit", limit)).await?.read()
     }
 
     /// How often each queue was served in the last minute.
-    pub async fn scheduling_stats(&self) -> Result<Kept<SchedulingStats>, Error> {
-        self.get(self.at(&["admin", "scheduling", "stats"])).await?.read()
+    pub async fn scheduling_stats(&self) -> Result<WithJson<SchedulingStats>, Error> {
+        self.get(self.endpoint(&["admin", "scheduling", "stats"])).await?.read()
     }
 
     /// Why a job has not started, and what to do about it.
-    pub async fn explain(&self, job_id: &str) -> Result<Kept<Explanation>, Error> {
-        self.get(self.at(&["admin", "jobs", job_id, "explain"])).await?.read()
+    pub async fn explain(&self, job_id: &str) -> Result<WithJson<Explanation>, Error> {
+        self.get(self.endpoint(&["admin", "jobs", job_id, "explain"])).await?.read()
     }
 }

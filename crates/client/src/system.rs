@@ -1,6 +1,8 @@
+//! Health and capabilities of the server.
+
 use serde::Deserialize;
 
-use crate::{Client, Error, Kept};
+use crate::{Client, Error, WithJson};
 
 /// How the server is.
 #[derive(Debug, Clone, Deserialize)]
@@ -53,12 +55,12 @@ pub struct Implementation {
 
 impl Client {
     /// Also a server that is not well answers this.
-    pub async fn health(&self) -> Result<Kept<Health>, Error> {
-        self.get(self.at(&["health"])).await?.read_any()
+    pub async fn health(&self) -> Result<WithJson<Health>, Error> {
+        self.get(self.endpoint(&["health"])).await?.read_any()
     }
 
     /// What the server supports.
-    pub async fn manifest(&self) -> Result<Kept<Manifest>, Error> {
-        self.get(self.outside(&["ojs", "manifest"])).await?.read()
+    pub async fn manifest(&self) -> Result<WithJson<Manifest>, Error> {
+        self.get(self.unversioned_endpoint(&["ojs", "manifest"])).await?.read()
     }
 }

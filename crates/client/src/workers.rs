@@ -1,9 +1,11 @@
+//! Listing and controlling workers.
+
 use std::fmt;
 
 use serde::Deserialize;
 
 use crate::page::Pagination;
-use crate::{Client, Error, Kept, Page, PageAt};
+use crate::{Client, Error, Page, PageAt, WithJson};
 
 /// A worker, as the server knows it.
 #[derive(Debug, Clone, Deserialize)]
@@ -25,7 +27,7 @@ pub struct Worker {
     pub queues: Vec<String>,
     /// The most jobs that it is given at once; `None` is no bound.
     pub concurrency: Option<u64>,
-    /// What operators know it by.
+    /// Labels for operators.
     #[serde(default)]
     pub labels: Vec<String>,
     /// Jobs that it holds.
@@ -69,7 +71,7 @@ pub struct RemovedWorker {
 
 #[derive(Deserialize)]
 struct Listing {
-    items: Vec<Kept<Worker>>,
+    items: Vec<WithJson<Worker>>,
     pagination: Pagination,
 }
 
@@ -79,9 +81,9 @@ impl Client {
         &self,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<Worker>>, Error> {
+    ) -> Result<Page<WithJson<Worker>>, Error> {
         let endpoint = self
-            .at(&["admin", "workers"])
+            .endpoint(&["admin", "workers"])
             .query("per_page", Some(limit))
             .query("page", at.and_then(PageAt::number))
             .query("cursor", at.and_then(PageAt::cursor));
@@ -90,8 +92,8 @@ impl Client {
     }
 
     /// One worker.
-    pub async fn worker(&self, id: &str) -> Result<Kept<Worker>, Error> {
-        self.get(self.at(&["admin", "workers", id])).await?.read()
+    pub async fn worker(&self, id: &str) -> Result<WithJson<Worker>, Error> {
+        self.get(self.endpoint(&["admin", "workers", id])).await?.read()
     }
 
     /// Tells a worker to stop fetching, to exit or to go on; it learns at its next heartbeat.
@@ -99,14 +101,14 @@ impl Client {
         &self,
         id: &str,
         change: WorkerChange,
-    ) -> Result<Kept<Worker>, Error> {
+    ) -> Result<WithJson<Worker>, Error> {
         let action = change.to_string();
-        self.tell(self.at(&["admin", "workers", id, &action])).await?.read()
+        self.post_empty(self.endpoint(&["admin", "workers", id, &action])).await?.read()
     }
 
     /// Forgets a worker that was not heard of for long, and takes its jobs back.
-    pub async fn remove_worker(&self, id: &str) -> Result<Kept<RemovedWorker>, Error> {
-        self.delete(self.at(&["admin", "workers", id])).await?.read()
+    pub async fn remove_worker(&self, id: &str) -> Result<WithJson<RemovedWorker>, Error> {
+        self.delete(self.endpoint(&["admin", "workers", id])).await?.read()
     }
 }
 
