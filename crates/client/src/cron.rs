@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use crate::page::Pagination;
 use crate::{Client, Error, NewJob, Page, PageAt, WithJson};
 
-/// A schedule to be registered. A schedule of the same name is replaced.
+/// A schedule to register. It replaces a schedule with the same name.
 #[derive(Debug, Clone, Serialize)]
 pub struct NewCron {
-    /// Unique for its tenant. Registering it again replaces the schedule.
+    /// The name, unique within the tenant.
     pub name: String,
     /// Five or six fields, an alias such as `@daily`, or `@every 1h30m`.
     pub expression: String,
@@ -21,7 +21,7 @@ pub struct NewCron {
     /// `skip`, `allow`, `cancel_previous` or `enqueue`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap_policy: Option<String>,
-    /// Whether it fires. A schedule can be registered and enabled later.
+    /// Whether the schedule is enabled.
     pub enabled: bool,
     /// Stored for people; the server does not read it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,15 +48,15 @@ impl NewCron {
 /// A schedule.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Cron {
-    /// Unique for its tenant.
+    /// The name, unique within the tenant.
     pub name: String,
     /// As it was registered.
     pub expression: String,
     /// The IANA name of its time zone.
     pub timezone: Option<String>,
-    /// What happens when a run is due and the last one has not finished.
+    /// What happens if a run is due before the previous one has finished.
     pub overlap_policy: Option<String>,
-    /// Whether it fires.
+    /// Whether the schedule is enabled.
     #[serde(default)]
     pub enabled: bool,
     /// As it was registered: any JSON.
@@ -67,9 +67,9 @@ pub struct Cron {
     pub created_at: Option<String>,
     /// When it last fired, or skipped a run.
     pub last_run_at: Option<String>,
-    /// When it will fire next; `None` while it is disabled.
+    /// When it fires next; `None` while it is disabled.
     pub next_run_at: Option<String>,
-    /// Jobs that it has enqueued so far.
+    /// Number of jobs enqueued so far.
     #[serde(default)]
     pub run_count: u64,
 }
@@ -131,14 +131,14 @@ impl Client {
         Ok(self.post(self.endpoint(&["cron"]), cron).await?.read::<OneCron>()?.cron)
     }
 
-    /// Enables or disables a schedule without changing anything else about it.
+    /// Enables or disables a schedule.
     pub async fn enable_cron(&self, name: &str, enabled: bool) -> Result<WithJson<Cron>, Error> {
         let (endpoint, body) = (self.endpoint(&["cron", name]), json!({"enabled": enabled}));
         let answer = self.send_json(Method::PATCH, endpoint, &body, Default::default()).await?;
         Ok(answer.read::<OneCron>()?.cron)
     }
 
-    /// Forgets a schedule; runs that exist stay.
+    /// Deletes a schedule. Its existing jobs are not affected.
     pub async fn delete_cron(&self, name: &str) -> Result<WithJson<Cron>, Error> {
         Ok(self.delete(self.endpoint(&["cron", name])).await?.read::<OneCron>()?.cron)
     }

@@ -8,27 +8,27 @@ use serde_json::{Map, Value};
 
 use crate::{Client, Error, WithJson};
 
-/// What is configured for a queue, as JSON: `concurrency`, `retention`, `backpressure`, and whatever
-/// else the server knows.
+/// The configuration of a queue as JSON: `concurrency`, `retention`, `backpressure`, and any other
+/// members that the server supports.
 pub type QueueConfig = Map<String, Value>;
 
-/// A queue with what an operator configured for it.
+/// A queue with its configuration.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ConfiguredQueue {
     /// The queue.
     pub name: String,
-    /// Only what was set; the rest follows the server's defaults.
+    /// The configured members; others have the server's defaults.
     #[serde(default)]
     pub configuration: QueueConfig,
 }
 
 impl Client {
-    /// What is configured for a queue.
+    /// Reads the configuration of a queue.
     pub async fn queue_config(&self, name: &str) -> Result<WithJson<ConfiguredQueue>, Error> {
         self.get(self.endpoint(&["admin", "queues", name])).await?.read()
     }
 
-    /// Replaces all that is configured; what is left out follows the server.
+    /// Replaces the configuration of a queue. Omitted members have the server's defaults.
     pub async fn configure_queue(
         &self,
         name: &str,

@@ -11,26 +11,26 @@ use crate::{Client, Error, Page, PageAt, WithJson};
 
 const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A queue, and how many of its jobs are in each state.
+/// A queue with its number of jobs by state.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Queue {
-    /// As jobs name it.
+    /// The queue's name.
     pub name: String,
     /// `active` or `paused`.
     pub status: String,
-    /// Since when it is paused, if it is.
+    /// When it was paused, if it is.
     pub paused_at: Option<String>,
-    /// When its first job, or its configuration, arrived.
+    /// When the queue was created, by its first job or its configuration.
     pub created_at: Option<String>,
     /// Its jobs in each state.
     #[serde(flatten)]
     pub counts: Counts,
 }
 
-/// A queue that was deleted.
+/// A deleted queue.
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeletedQueue {
-    /// The queue that is gone.
+    /// The queue's name.
     pub name: String,
     /// Jobs that were deleted or cancelled with it.
     #[serde(default)]
@@ -40,37 +40,37 @@ pub struct DeletedQueue {
 /// A queue in the operator's list.
 #[derive(Debug, Clone, Deserialize)]
 pub struct OverseenQueue {
-    /// As jobs name it.
+    /// The queue's name.
     pub name: String,
-    /// Whose it is, where queues belong to one tenant.
+    /// The queue's tenant, if tenants have their own queues.
     pub tenant_id: Option<String>,
     /// `active` or `paused`.
     pub status: String,
 }
 
-/// How many jobs are in each state.
+/// Number of jobs by state.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Counts {
-    /// Wait for activation.
+    /// Waiting for activation.
     pub pending: u64,
-    /// Wait for their start time.
+    /// Waiting for their start time.
     pub scheduled: u64,
     /// Ready to be fetched.
     pub available: u64,
-    /// Held by a worker.
+    /// Being run by a worker.
     pub active: u64,
-    /// Failed, and wait for the next attempt.
+    /// Failed and waiting for the next attempt.
     pub retryable: u64,
-    /// Ended well, and not yet removed by retention.
+    /// Succeeded, and not yet deleted by retention.
     pub completed: u64,
-    /// Cancelled, and not yet removed by retention.
+    /// Cancelled, and not yet deleted by retention.
     pub cancelled: u64,
-    /// Failed for good, dropped or expired, and not yet removed by retention.
+    /// Failed permanently, dropped or expired, and not yet deleted by retention.
     pub discarded: u64,
 }
 
-/// A queue, with what happened in it during the last hour.
+/// A queue with statistics of the last hour.
 #[derive(Debug, Clone, Deserialize)]
 pub struct QueueStats {
     /// The queue.
@@ -83,7 +83,7 @@ pub struct QueueStats {
     pub computed_at: Option<String>,
 }
 
-/// What happened in a queue. Averages of nothing are `None`.
+/// Statistics of a queue. Averages over no jobs are `None`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Figures {
     /// Jobs in each state, now.
@@ -136,7 +136,7 @@ impl Client {
         Ok(listing.pagination.page(listing.queues))
     }
 
-    /// A page of the queues of all tenants, also where each tenant has its own.
+    /// Reads one page of the queues of all tenants.
     pub async fn all_queues(
         &self,
         limit: u32,
@@ -156,8 +156,7 @@ impl Client {
         self.get(self.endpoint(&["queues", name, "stats"])).await?.read()
     }
 
-    /// Deletes a queue. One with jobs that have not ended is refused, unless these are to be deleted
-    /// too.
+    /// Deletes a queue. A queue with unfinished jobs is not deleted, unless these are to be deleted too.
     pub async fn delete_queue(
         &self,
         name: &str,
@@ -171,13 +170,13 @@ impl Client {
         self.send_json(Method::DELETE, endpoint, &body, PURGE_TIMEOUT).await?.read()
     }
 
-    /// A paused queue accepts jobs and hands out none.
+    /// Pauses a queue: it accepts jobs but dispatches none.
     pub async fn pause(&self, name: &str) -> Result<WithJson<Queue>, Error> {
         let answer = self.post_empty(self.endpoint(&["queues", name, "pause"])).await?;
         Ok(answer.read::<OneQueue>()?.queue)
     }
 
-    /// Hands out the queue's jobs again.
+    /// Resumes a paused queue.
     pub async fn resume(&self, name: &str) -> Result<WithJson<Queue>, Error> {
         let answer = self.post_empty(self.endpoint(&["queues", name, "resume"])).await?;
         Ok(answer.read::<OneQueue>()?.queue)

@@ -16,7 +16,7 @@ pub struct RateLimit {
     pub key: String,
     /// `global` or `tenant`.
     pub scope: Option<String>,
-    /// Whose part of the key it is, when it is counted by tenant.
+    /// The tenant, if the key is counted per tenant.
     pub tenant_id: Option<String>,
     /// How many of its jobs run, if that is limited.
     pub concurrency: Option<ConcurrencyUse>,
@@ -24,29 +24,29 @@ pub struct RateLimit {
     pub rate: Option<RateUse>,
     /// When its next job may start, if starts are spaced.
     pub throttle: Option<ThrottleUse>,
-    /// What becomes of a job that is over the limit: `wait`, `reschedule` or `drop`.
+    /// What happens to a job when the limit is reached: `wait`, `reschedule` or `drop`.
     pub on_limit: Option<String>,
     /// Jobs that wait because of this limit.
     #[serde(default)]
     pub waiting_count: u64,
-    /// No job of the key starts before.
+    /// No job with this key starts before this time.
     pub paused_until: Option<String>,
     /// Why the key is paused.
     pub pause_reason: Option<String>,
-    /// What replaces all other numbers for a while.
+    /// The override, which temporarily replaces all other numbers.
     #[serde(rename = "override")]
     pub overridden: Option<Override>,
-    /// An operator has declared the key.
+    /// Whether an operator has declared numbers for the key.
     #[serde(default)]
     pub declared: bool,
-    /// What an operator declared, if anything.
+    /// The declared numbers.
     pub declaration: Option<Declaration>,
     /// Why the numbers were set.
     pub reason: Option<String>,
-    /// Its jobs carry different numbers; the smallest are shown.
+    /// Whether jobs with this key have different numbers, of which the smallest are shown.
     #[serde(default)]
     pub mixed: bool,
-    /// Of each tenant, when the key is counted by tenant.
+    /// The limits of each tenant, if the key is counted per tenant.
     pub partitions: Option<Vec<WithJson<RateLimit>>>,
 }
 
@@ -65,7 +65,7 @@ pub struct ConcurrencyUse {
 /// A bound on starts in a period, and its use.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RateUse {
-    /// The most starts in any window of the period.
+    /// Maximum number of starts in any window of the period.
     pub limit: Option<u64>,
     /// The length of the window, ISO 8601.
     pub period: Option<String>,
@@ -87,25 +87,25 @@ pub struct ThrottleUse {
     pub next_allowed_at: Option<String>,
 }
 
-/// Numbers that an operator declared for a key. They replace those that jobs carry.
+/// Numbers that an operator has declared for a key. They replace those of jobs.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Declaration {
-    /// The most jobs active at once.
+    /// Maximum number of active jobs.
     pub concurrency: Option<u64>,
-    /// The most starts in any window of the period.
+    /// Maximum number of starts in any window of the period.
     pub rate: Option<Rate>,
-    /// The same, evenly spaced.
+    /// Like `rate`, but starts are evenly spaced.
     pub throttle: Option<Rate>,
 }
 
-/// What counts instead of all other numbers of the key.
+/// An override, which replaces all other numbers of the key.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Override {
-    /// The most jobs active at once.
+    /// Maximum number of active jobs.
     pub concurrency: Option<u64>,
-    /// The most starts in any window of the period.
+    /// Maximum number of starts in any window of the period.
     pub rate: Option<Rate>,
-    /// The same, evenly spaced.
+    /// Like `rate`, but starts are evenly spaced.
     pub throttle: Option<Rate>,
     /// When it ends.
     pub expires_at: Option<String>,
@@ -113,43 +113,43 @@ pub struct Override {
     pub reason: Option<String>,
 }
 
-/// What an operator says about a key.
+/// A change of a limit by an operator.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct NewRateLimit {
     /// The most jobs active at once; 0 lets none start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Setting<u64>>,
-    /// The most starts in any window of the period.
+    /// Maximum number of starts in any window of the period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Setting<Rate>>,
-    /// The same, evenly spaced.
+    /// Like `rate`, but starts are evenly spaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Setting<Rate>>,
     /// How long the numbers last, ISO 8601: with it they are an override, without it a declaration,
     /// which lasts until it is cleared. Both replace the numbers that jobs carry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<String>,
-    /// No job of the key starts before; RFC 3339.
+    /// No job with this key starts before this time, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<Setting<String>>,
-    /// Why; shown to whoever looks at the limit.
+    /// The reason, shown with the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// The limits that a job carries.
+/// The limit in a job's envelope.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct JobRateLimit {
-    /// Jobs with the same key share its counters; that of the queue unless told.
+    /// Jobs with the same key share its counters; the default is the key of the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The most jobs of the key active at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u64>,
-    /// The most starts in any window of the period.
+    /// Maximum number of starts in any window of the period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The same, evenly spaced.
+    /// Like `rate`, but starts are evenly spaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Rate>,
     /// `wait`, `reschedule` or `drop`.
@@ -167,7 +167,7 @@ struct Listing {
     pagination: Pagination,
 }
 
-/// What is limited.
+/// What a limit applies to.
 #[derive(Debug, Clone, Copy)]
 pub enum Limited<'a> {
     /// All jobs with this key; of one tenant if there is one.
@@ -201,7 +201,7 @@ impl Client {
         self.get(self.limit_of(what)).await?.read()
     }
 
-    /// Changes what is said, and nothing else.
+    /// Changes the given members of a limit.
     pub async fn set_rate_limit(
         &self,
         what: Limited<'_>,
@@ -210,7 +210,7 @@ impl Client {
         self.send_json(Method::PUT, self.limit_of(what), limit, Duration::ZERO).await?.read()
     }
 
-    /// Only what jobs carry counts again.
+    /// Clears overrides and declarations, so that the numbers of jobs apply again.
     pub async fn clear_rate_limit(&self, what: Limited<'_>) -> Result<WithJson<RateLimit>, Error> {
         self.delete(self.limit_of(what)).await?.read()
     }

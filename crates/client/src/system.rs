@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::{Client, Error, WithJson};
 
-/// How the server is.
+/// The health of the server.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Health {
     /// `ok` or `degraded`.
@@ -19,7 +19,7 @@ pub struct Health {
     pub active_jobs: Option<u64>,
     /// Workers that the server knows.
     pub workers: Option<u64>,
-    /// What it stores jobs in.
+    /// The server's store.
     pub backend: Option<Backend>,
 }
 
@@ -35,7 +35,7 @@ pub struct Backend {
     pub latency_ms: Option<u64>,
 }
 
-/// What the server is and can do.
+/// The capabilities of the server.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Manifest {
     /// The server program.
@@ -54,7 +54,7 @@ pub struct Implementation {
 }
 
 impl Client {
-    /// Also a server that is not well answers this.
+    /// Reads the health of the server, even if it is degraded.
     pub async fn health(&self) -> Result<WithJson<Health>, Error> {
         self.get(self.endpoint(&["health"])).await?.read_any()
     }

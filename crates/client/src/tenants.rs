@@ -15,7 +15,7 @@ use crate::{Client, Error, Job, JobFilter, Page, PageAt, WithJson};
 
 const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// By what a list of tenants is ordered.
+/// The order of a list of tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TenantOrder {
     /// By name.
@@ -28,14 +28,14 @@ pub enum TenantOrder {
     Enqueued,
 }
 
-/// Somebody changed a tenant.
+/// A change of a tenant's configuration.
 #[derive(Debug, Clone, Deserialize)]
 pub struct TenantChange {
     /// When it was changed.
     pub at: Option<String>,
     /// `put`, `limits`, `delete` or `release`.
     pub what: String,
-    /// Why, if whoever changed it said so.
+    /// The reason, if one was given.
     pub reason: Option<String>,
     /// The configuration before; null if there was none.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct TenantChange {
     pub after: Value,
 }
 
-/// Which usage of a tenant is wanted; the server decides about what is not said.
+/// Selects the usage of a tenant. Fields that are `None` have the server's defaults.
 #[derive(Debug, Clone, Default)]
 pub struct UsageQuery {
     /// `hour` or `day`.
@@ -60,10 +60,10 @@ pub struct UsageQuery {
     pub page: Option<u32>,
 }
 
-/// A tenant that was forgotten.
+/// A deleted tenant.
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeletedTenant {
-    /// The tenant that is gone.
+    /// The tenant's id.
     pub tenant_id: Option<String>,
     /// Jobs that were deleted or cancelled with it.
     #[serde(default)]
@@ -100,7 +100,7 @@ impl Client {
         self.get(self.endpoint(&["admin", "tenants", id])).await?.read()
     }
 
-    /// Replaces all that is configured for a tenant.
+    /// Replaces the configuration of a tenant.
     pub async fn set_tenant(
         &self,
         id: &str,
@@ -110,7 +110,7 @@ impl Client {
         self.send_json(Method::PUT, endpoint, config, Duration::ZERO).await?.read()
     }
 
-    /// Changes only what is said.
+    /// Changes the given members of a tenant's configuration.
     pub async fn change_tenant(
         &self,
         id: &str,
@@ -125,12 +125,12 @@ impl Client {
         self.get(self.endpoint(&["admin", "tenants", id, "limits"])).await?.read()
     }
 
-    /// What a tenant has and does.
+    /// Reads the statistics of a tenant.
     pub async fn tenant_stats(&self, id: &str) -> Result<WithJson<TenantStats>, Error> {
         self.get(self.endpoint(&["admin", "tenants", id, "stats"])).await?.read()
     }
 
-    /// What a tenant used, by the hour or the day.
+    /// Reads the usage of a tenant by hour or day.
     pub async fn tenant_usage(
         &self,
         id: &str,
@@ -157,7 +157,7 @@ impl Client {
         self.listed(&["admin", "tenants", id, "jobs"], filter, limit, at).await
     }
 
-    /// Who changed a tenant, and how.
+    /// Reads the history of changes of a tenant.
     pub async fn tenant_changes(
         &self,
         id: &str,
@@ -173,13 +173,12 @@ impl Client {
         Ok(listing.pagination.page(listing.items))
     }
 
-    /// Ends the throttling of a noisy tenant before its time.
+    /// Ends the throttling of a noisy tenant early.
     pub async fn release_tenant(&self, id: &str) -> Result<WithJson<IgnoredAny>, Error> {
         self.post_empty(self.endpoint(&["admin", "tenants", id, "release"])).await?.read()
     }
 
-    /// Forgets a tenant. One with jobs that have not ended is refused, unless these are to be
-    /// deleted too.
+    /// Deletes a tenant. A tenant with unfinished jobs is not deleted, unless these are to be deleted too.
     pub async fn delete_tenant(
         &self,
         id: &str,

@@ -7,22 +7,22 @@ use serde::Deserialize;
 use crate::page::Pagination;
 use crate::{Client, Error, Page, PageAt, WithJson};
 
-/// A worker, as the server knows it.
+/// A worker as the server reports it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Worker {
     /// The name that it registered or fetched with.
     pub id: String,
-    /// Whom it serves, where workers serve one tenant.
+    /// The worker's tenant, if workers belong to tenants.
     pub tenant_id: Option<String>,
     /// `running`, `quiet`, `terminate` or `stale`.
     pub state: String,
-    /// What an operator told it to become.
+    /// The state that an operator has requested.
     pub directive: Option<String>,
     /// Where it runs, as it says.
     pub hostname: Option<String>,
     /// Its process id, as it says.
     pub pid: Option<u64>,
-    /// What it registered for.
+    /// The queues it has registered for.
     #[serde(default)]
     pub queues: Vec<String>,
     /// The most jobs that it is given at once; `None` is no bound.
@@ -33,7 +33,7 @@ pub struct Worker {
     /// Jobs that it holds.
     #[serde(default)]
     pub active_jobs: u64,
-    /// Only when one worker is looked at.
+    /// Only present when a single worker is read.
     #[serde(default)]
     pub active_job_ids: Vec<String>,
     /// The version of the worker program.
@@ -48,23 +48,23 @@ pub struct Worker {
     pub last_heartbeat_at: Option<String>,
 }
 
-/// What an operator can tell a worker; it hears it with its next heartbeat.
+/// A state that an operator can request. The worker learns of it with its next heartbeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerChange {
-    /// Finish what it has and fetch no more.
+    /// Finish the current jobs, but fetch no more.
     Quiet,
-    /// Finish what it has and exit.
+    /// Finish the current jobs, then exit.
     Terminate,
-    /// Work as before.
+    /// Continue normally.
     Resume,
 }
 
-/// A worker that was forgotten.
+/// A removed worker.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RemovedWorker {
-    /// The worker that is gone.
+    /// The worker's id.
     pub id: String,
-    /// Jobs that it held, which are available again.
+    /// The jobs it was running, which are available again.
     #[serde(default)]
     pub jobs_requeued: u64,
 }
@@ -96,7 +96,7 @@ impl Client {
         self.get(self.endpoint(&["admin", "workers", id])).await?.read()
     }
 
-    /// Tells a worker to stop fetching, to exit or to go on; it learns at its next heartbeat.
+    /// Requests that a worker stops fetching, exits or continues.
     pub async fn change_worker(
         &self,
         id: &str,
@@ -106,7 +106,7 @@ impl Client {
         self.post_empty(self.endpoint(&["admin", "workers", id, &action])).await?.read()
     }
 
-    /// Forgets a worker that was not heard of for long, and takes its jobs back.
+    /// Removes a dead worker and requeues its jobs.
     pub async fn remove_worker(&self, id: &str) -> Result<WithJson<RemovedWorker>, Error> {
         self.delete(self.endpoint(&["admin", "workers", id])).await?.read()
     }
