@@ -164,7 +164,7 @@ impl Bench<'_> {
 fn scrape(server: &Process) -> Result<Line, BenchError> {
     let mut best = f64::MAX;
     for _ in 0..5 {
-        // Longer than a scrape is kept for whoever asks next.
+        // Longer than the server caches a scrape.
         std::thread::sleep(Duration::from_millis(1_100));
         let start = Instant::now();
         let (status, body) = get(server.address, "/metrics")?;

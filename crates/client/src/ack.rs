@@ -106,11 +106,11 @@ impl Client {
             reason: format!("its answer has an unknown shape ({cause})"),
         };
         let results = answer.read::<Results>()?.results;
-        results.iter().map(|raw| one(raw).map_err(odd)).collect()
+        results.iter().map(|raw| parse_result(raw).map_err(odd)).collect()
     }
 }
 
-fn one(raw: &RawValue) -> Result<SettledOne, serde_json::Error> {
+fn parse_result(raw: &RawValue) -> Result<SettledOne, serde_json::Error> {
     match serde_json::from_str::<Refused>(raw.get()) {
         Ok(refused) => Ok(Err(Refusal { status: refused.status, ..refused.error })),
         Err(_) => serde_json::from_str(raw.get()).map(Ok),

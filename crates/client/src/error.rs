@@ -38,7 +38,7 @@ pub enum Error {
     /// The connection broke after the request was sent. It is unknown whether the request was processed.
     #[error("the connection to {url} broke before the answer was complete: {cause}")]
     Interrupted {
-        /// The address that was asked.
+        /// The address of the server.
         url: String,
         /// The system's error message.
         cause: String,
@@ -47,7 +47,7 @@ pub enum Error {
     /// No response in time. It is unknown whether the request was processed.
     #[error("{url} did not answer within {seconds} s")]
     Timeout {
-        /// The address that was asked.
+        /// The address of the server.
         url: String,
         /// How long the client waited.
         seconds: u64,
@@ -56,7 +56,7 @@ pub enum Error {
     /// The response is not that of an OJS server.
     #[error("{url} does not answer as an OJS server: {reason}")]
     NotOjs {
-        /// The address that was asked.
+        /// The address of the server.
         url: String,
         /// The HTTP status, if there was one.
         status: Option<u16>,

@@ -177,8 +177,8 @@ impl Run<'_> {
         let silence = now.saturating_duration_since(self.last);
         if silence > self.how.patience {
             let seconds = self.how.patience.as_secs_f64();
-            let said = format!("{}: nothing was answered for {seconds} s", self.how.name);
-            return Err(BenchError::wrong(said));
+            let message = format!("{}: nothing was answered for {seconds} s", self.how.name);
+            return Err(BenchError::wrong(message));
         }
         if now.duration_since(self.shown) >= SHOW_EVERY {
             self.shown = now;
@@ -233,7 +233,7 @@ mod tests {
             progress: &Silent,
         };
         let outcome = drive(&how, vec![Ask, Ask]);
-        let said = outcome.err().expect("it does not answer").to_string();
-        assert!(said.ends_with("asking: nothing was answered for 0.2 s"), "{said}");
+        let message = outcome.err().expect("it does not answer").to_string();
+        assert!(message.ends_with("asking: nothing was answered for 0.2 s"), "{message}");
     }
 }

@@ -74,16 +74,16 @@ impl<H: Handler> Execution<H> {
     }
 
     async fn handle(&mut self) -> (Option<StopReason>, Outcome) {
-        let (stop, told) = Stop::new();
+        let (stop_sender, stop) = Stop::new();
         let (handler, job) = (self.handler.clone(), self.job.clone());
-        let mut handling = Aborting(tokio::spawn(async move { handler.handle(job, told).await }));
+        let mut handling = Aborting(tokio::spawn(async move { handler.handle(job, stop).await }));
         let longest = longest(self.timeout, self.job.timeout_ms);
         let reason = tokio::select! {
             outcome = &mut handling.0 => return (None, panic_to_failure(outcome)),
             reason = stop_ordered(&mut self.orders) => reason,
             () = sleep_or_never(longest) => StopReason::Timeout,
         };
-        stop.send_replace(Some(reason));
+        stop_sender.send_replace(Some(reason));
         match timeout(self.stop_within, &mut handling.0).await {
             Ok(outcome) => (Some(reason), panic_to_failure(outcome)),
             Err(_) => (Some(reason), Outcome::Stopped),

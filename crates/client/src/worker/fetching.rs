@@ -49,7 +49,7 @@ impl<H: Handler> Run<H> {
             .wait_ms(wait_ms)
             .choice(options.choice.clone());
         let (client, pause) = (self.worker.client.clone(), std::mem::take(&mut self.pause));
-        self.asked = Instant::now() + pause;
+        self.fetch_started = Instant::now() + pause;
         async move {
             sleep(pause).await;
             client.fetch(&fetch).await
@@ -62,7 +62,7 @@ impl<H: Handler> Run<H> {
                 self.server_reachable();
                 self.idle = jobs.is_empty();
                 if jobs.is_empty() {
-                    self.pause = POLL.saturating_sub(self.asked.elapsed());
+                    self.pause = POLL.saturating_sub(self.fetch_started.elapsed());
                 }
                 jobs.into_iter().for_each(|job| self.take(job));
             }

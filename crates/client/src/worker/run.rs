@@ -41,7 +41,7 @@ pub(super) struct Run<H> {
     /// Whether the last fetch returned nothing, and no job has ended since.
     pub(super) idle: bool,
     pub(super) pause: Duration,
-    pub(super) asked: Instant,
+    pub(super) fetch_started: Instant,
     pub(super) backoff: Backoff,
     pub(super) unreachable_since: Option<Instant>,
     /// When the phase ends, even if jobs are still running.
@@ -67,7 +67,7 @@ impl<H: Handler> Run<H> {
             taken: 0,
             idle: false,
             pause: Duration::ZERO,
-            asked: Instant::now(),
+            fetch_started: Instant::now(),
             backoff: Backoff::default(),
             unreachable_since: None,
             deadline: None,
