@@ -105,7 +105,7 @@ impl Client {
         limit: u32,
         at: Option<&PageAt>,
     ) -> Result<Page<WithJson<Cron>>, Error> {
-        // Without cursors this list goes by offset; its pages are all of the same length.
+        // This list has no cursors, but offsets; all pages have the same length.
         let page = at.and_then(PageAt::number);
         let offset = page.map(|page| (page - 1) * u64::from(limit));
         let endpoint = self

@@ -57,7 +57,7 @@ pub struct FairTenant {
     /// Number of the tenant's dispatches in the last minute.
     #[serde(default)]
     pub dispatched_1m: u64,
-    /// Where the server tells it here; the tenant's statistics have it in any case.
+    /// Present if the server reports it here; the tenant's statistics always have it.
     pub enqueued_per_minute: Option<f64>,
     /// Whether the tenant is throttled because it is noisy.
     #[serde(default)]
@@ -188,7 +188,7 @@ pub struct ExplainedLimit {
 }
 
 impl Client {
-    /// Those who were served most in the last minute first.
+    /// Reads the shares of tenants, those with the most dispatches in the last minute first.
     pub async fn fairness(&self, limit: Option<u64>) -> Result<WithJson<Fairness>, Error> {
         self.get(self.endpoint(&["admin", "fairness"]).query("limit", limit)).await?.read()
     }
