@@ -38,9 +38,9 @@ mod report;
 mod run;
 mod running_jobs;
 mod shutdown;
+mod start;
 mod stop_signal;
 mod summary;
-mod worker;
 
 pub use event::Event;
 pub use execution::{Ending, Finished};
@@ -49,6 +49,6 @@ pub use options::Options;
 pub use outcome::{Failure, Outcome};
 pub use report::{Reported, Taken};
 pub use shutdown::{Shutdown, Trigger};
+pub use start::Worker;
 pub use stop_signal::{Stop, StopReason};
 pub use summary::Summary;
-pub use worker::Worker;

@@ -1,4 +1,4 @@
-//! The entry point of a worker.
+//! Configuring and starting a worker.
 
 use std::sync::Arc;
 use std::time::Duration;
