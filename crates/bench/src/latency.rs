@@ -92,7 +92,7 @@ fn run(
     }
     agree(server.address, before, accepted, handled)?;
     server.stop()?;
-    // What nobody received has no rate, half of it no pace, and its times are none.
+    // Without receipts there is no rate to halve and there are no times to report.
     if times.is_empty() {
         return Err(BenchError::TooShort("from enqueue to a waiting worker".into()));
     }

@@ -26,7 +26,7 @@ impl Process {
             .arg(&options.durability)
             .arg("--data")
             .arg(data);
-        // Settings of the surroundings are not what is measured.
+        // Settings in the environment must not affect the measurement.
         for (name, _) in std::env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"ROTA_") {
                 command.env_remove(name);
@@ -46,7 +46,7 @@ impl Process {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            // A signal from the terminal is for the measurement, which then ends its servers.
+            // A signal from the terminal must end the measurement, which then stops its servers.
             .process_group(0)
             .spawn()
             .map_err(|error| BenchError::Server(format!("it cannot be started: {error}")))?;

@@ -49,7 +49,7 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn run(mut self) -> Result<Vec<Line>, BenchError> {
-        // First, while nothing waits: a job is fetched soon after it came, as in ordinary days.
+        // First, without a backlog: jobs are fetched soon after they are enqueued, as usual.
         let mut lines = self.cycles()?;
         lines.extend(self.one_by_one()?);
         lines.extend(self.in_batches()?);

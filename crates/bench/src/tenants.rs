@@ -38,7 +38,7 @@ pub fn tenants(
     bench.fill(&many, plain(tenants), tenants.max(JOBS), "filling, many tenants")?;
     lines.extend(bench.compare(&few, &many, &format!("{tenants} tenants"))?);
     bench.drain(&many)?;
-    // The same jobs of ten tenants: what is left over is the tenants'.
+    // The same jobs, but of ten tenants, so that the difference is the cost of the tenants.
     let alike = serve("alike")?;
     bench.fill(&alike, plain(FEW), tenants.max(JOBS), "filling, as many jobs of ten tenants")?;
     bench.drain(&alike)?;
@@ -164,7 +164,7 @@ impl Bench<'_> {
 fn scrape(server: &Process) -> Result<Line, BenchError> {
     let mut best = f64::MAX;
     for _ in 0..5 {
-        // Longer than a scrape is kept for whoever asks next.
+        // Longer than the server caches a scrape.
         std::thread::sleep(Duration::from_millis(1_100));
         let start = Instant::now();
         let (status, body) = get(server.address, "/metrics")?;

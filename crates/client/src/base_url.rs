@@ -1,3 +1,5 @@
+//! The URL of a server and of its endpoints.
+
 use std::fmt;
 
 use http::Uri;
@@ -5,11 +7,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::Error;
 
-/// Everything but what RFC 3986 leaves unreserved.
+/// The characters to escape: all but the unreserved ones of RFC 3986, and `*`.
 const RESERVED: AsciiSet =
     NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'*');
 
-/// Where the server is: scheme, host, port, and perhaps a path that a proxy strips.
+/// The URL of the server: scheme, host, port, and optionally a path that a proxy strips.
 #[derive(Debug, Clone)]
 pub(crate) struct BaseUrl(String);
 
@@ -34,13 +36,13 @@ impl BaseUrl {
         if uri.query().is_some() || text.contains('#') {
             return Err(bad("it must end after the path"));
         }
-        // People copy the address of an endpoint as often as that of the server.
+        // Accept the URL of the API, too.
         let path = uri.path().trim_end_matches('/');
         let path = path.strip_suffix("/ojs/v1").unwrap_or(path);
         Ok(Self(format!("http://{authority}{path}")))
     }
 
-    /// The address of an endpoint, from the parts of its path.
+    /// Builds the URL of an endpoint from the segments of its path.
     pub fn join<'a>(&self, parts: impl IntoIterator<Item = &'a str>) -> Endpoint {
         let mut text = self.0.clone();
         for part in parts {
@@ -63,7 +65,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Adds a parameter, if there is a value for it.
+    /// Adds a query parameter, unless the value is `None`.
     pub fn query(mut self, key: &str, value: Option<impl fmt::Display>) -> Self {
         if let Some(value) = value {
             self.text.push(if self.has_query { '&' } else { '?' });

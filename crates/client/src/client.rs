@@ -1,3 +1,5 @@
+//! The HTTP client.
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,13 +11,13 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde::Serialize;
 
 use crate::Error;
-use crate::answer::Answer;
 use crate::base_url::{BaseUrl, Endpoint};
+use crate::response::Response;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// Longer than any page of jobs may be.
-const LONGEST_ANSWER: usize = 512 << 20;
+/// Maximum size of a response; larger than any page of jobs.
+const MAX_RESPONSE_BYTES: usize = 512 << 20;
 const JSON: HeaderValue = HeaderValue::from_static("application/openjobspec+json");
 const TENANT: HeaderName = HeaderName::from_static("x-ojs-tenant");
 const USER_AGENT: HeaderValue =
@@ -30,7 +32,7 @@ pub struct Client {
     tenant: Option<HeaderValue>,
 }
 
-/// Settings of a client that are seldom needed.
+/// Builds a client with non-default timeouts.
 #[derive(Debug, Clone)]
 pub struct Builder {
     connect_timeout: Duration,
@@ -39,12 +41,12 @@ pub struct Builder {
 }
 
 impl Client {
-    /// A client for the server at this address, such as `http://127.0.0.1:8080`. Nothing is sent yet.
+    /// Creates a client for the server at this URL, such as `http://127.0.0.1:8080`, without connecting.
     pub fn new(url: &str) -> Result<Self, Error> {
         Self::builder().build(url)
     }
 
-    /// For a client that needs more than an address: a tenant, a timeout.
+    /// A builder, to set timeouts and the number of idle connections.
     pub fn builder() -> Builder {
         Builder {
             connect_timeout: CONNECT_TIMEOUT,
@@ -53,7 +55,7 @@ impl Client {
         }
     }
 
-    /// The same client for one tenant: what it enqueues is this tenant's, and it sees nobody else's.
+    /// Makes requests on behalf of this tenant: they create and see its jobs only.
     pub fn with_tenant(mut self, id: &str) -> Result<Self, Error> {
         let bad = |reason: &str| Error::BadTenant { id: id.to_owned(), reason: reason.to_owned() };
         if id.trim().is_empty() {
@@ -70,25 +72,25 @@ impl Client {
     }
 
     /// An endpoint of the specification: `/ojs/v1/...`.
-    pub(crate) fn at(&self, parts: &[&str]) -> Endpoint {
+    pub(crate) fn endpoint(&self, parts: &[&str]) -> Endpoint {
         self.base.join(["ojs", "v1"].into_iter().chain(parts.iter().copied()))
     }
 
     /// An endpoint outside of the versioned path.
-    pub(crate) fn outside(&self, parts: &[&str]) -> Endpoint {
+    pub(crate) fn unversioned_endpoint(&self, parts: &[&str]) -> Endpoint {
         self.base.join(parts.iter().copied())
     }
 
-    pub(crate) async fn get(&self, endpoint: Endpoint) -> Result<Answer, Error> {
+    pub(crate) async fn get(&self, endpoint: Endpoint) -> Result<Response, Error> {
         self.send(Method::GET, endpoint, None, Duration::ZERO).await
     }
 
-    pub(crate) async fn delete(&self, endpoint: Endpoint) -> Result<Answer, Error> {
+    pub(crate) async fn delete(&self, endpoint: Endpoint) -> Result<Response, Error> {
         self.send(Method::DELETE, endpoint, None, Duration::ZERO).await
     }
 
     /// A POST without a body.
-    pub(crate) async fn tell(&self, endpoint: Endpoint) -> Result<Answer, Error> {
+    pub(crate) async fn post_empty(&self, endpoint: Endpoint) -> Result<Response, Error> {
         self.send(Method::POST, endpoint, None, Duration::ZERO).await
     }
 
@@ -96,18 +98,18 @@ impl Client {
         &self,
         endpoint: Endpoint,
         body: &impl Serialize,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Response, Error> {
         self.send_json(Method::POST, endpoint, body, Duration::ZERO).await
     }
 
-    /// `longer` is added to the timeout: the server was asked to wait.
+    /// `longer` is added to the timeout, for requests that ask the server to wait.
     pub(crate) async fn send_json(
         &self,
         method: Method,
         endpoint: Endpoint,
         body: &impl Serialize,
         longer: Duration,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Response, Error> {
         let body = serde_json::to_vec(body).expect("requests are plain data");
         self.send(method, endpoint, Some(body.into()), longer).await
     }
@@ -118,7 +120,7 @@ impl Client {
         endpoint: Endpoint,
         body: Option<Bytes>,
         longer: Duration,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Response, Error> {
         let mut request = Request::builder()
             .method(method)
             .uri(endpoint.as_str())
@@ -140,10 +142,10 @@ impl Client {
         }
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Answer, Error> {
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response, Error> {
         let response = self.http.request(request).await.map_err(|error| self.not_sent(&error))?;
         let (head, body) = response.into_parts();
-        let body = Limited::new(body, LONGEST_ANSWER).collect().await.map_err(|cause| {
+        let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await.map_err(|cause| {
             if cause.is::<LengthLimitError>() {
                 return self.not_ojs(Some(head.status), "its answer is far too long");
             }
@@ -152,7 +154,7 @@ impl Client {
         let retry_after = head.headers.get(header::RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
         let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
-        Ok(Answer {
+        Ok(Response {
             url: self.url(),
             status: head.status.as_u16(),
             content_type: text(header::CONTENT_TYPE).map(str::to_owned),
@@ -167,7 +169,7 @@ impl Client {
         if error.is_connect() {
             return Error::Unreachable { url: self.url(), cause };
         }
-        if speaks_no_http(error) {
+        if is_not_http(error) {
             return self.not_ojs(None, "what it sends is not HTTP");
         }
         Error::Interrupted { url: self.url(), cause }
@@ -180,25 +182,25 @@ impl Client {
 }
 
 impl Builder {
-    /// How long connecting may take; 5 s unless told.
+    /// Timeout for connecting; 5 s by default.
     pub fn connect_timeout(mut self, longest: Duration) -> Self {
         self.connect_timeout = longest;
         self
     }
 
-    /// How long a request may take in all; 30 s unless told. A fetch may take its waiting time more.
+    /// Timeout for a whole request; 30 s by default. For a fetch, its waiting time is added.
     pub fn request_timeout(mut self, longest: Duration) -> Self {
         self.request_timeout = longest;
         self
     }
 
-    /// How many idle connections are kept for the next requests; all of them unless told.
+    /// Maximum number of idle connections to keep; unlimited by default.
     pub fn idle_connections(mut self, most: usize) -> Self {
         self.idle_connections = most;
         self
     }
 
-    /// Checks the address and makes the client. Connects to nothing yet.
+    /// Checks the URL and creates the client, without connecting.
     pub fn build(self, url: &str) -> Result<Client, Error> {
         let base = BaseUrl::parse(url)?;
         let mut connector = HttpConnector::new();
@@ -212,7 +214,8 @@ impl Builder {
     }
 }
 
-/// The innermost cause says most: "connection refused", not "client error".
+/// The message of the innermost error, which is the most specific: "connection refused" instead of
+/// "client error".
 fn root(error: &(dyn std::error::Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(cause) = innermost.source() {
@@ -224,7 +227,7 @@ fn root(error: &(dyn std::error::Error + 'static)) -> String {
     }
 }
 
-fn speaks_no_http(error: &HttpError) -> bool {
+fn is_not_http(error: &HttpError) -> bool {
     let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = next {
         if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {

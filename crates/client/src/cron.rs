@@ -1,15 +1,17 @@
+//! Recurring schedules.
+
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::page::Pagination;
-use crate::{Client, Error, Kept, NewJob, Page, PageAt};
+use crate::{Client, Error, NewJob, Page, PageAt, WithJson};
 
-/// A schedule to be registered. A schedule of the same name is replaced.
+/// A schedule to register. It replaces a schedule with the same name.
 #[derive(Debug, Clone, Serialize)]
 pub struct NewCron {
-    /// Unique for its tenant. Registering it again replaces the schedule.
+    /// The name, unique within the tenant.
     pub name: String,
     /// Five or six fields, an alias such as `@daily`, or `@every 1h30m`.
     pub expression: String,
@@ -19,7 +21,7 @@ pub struct NewCron {
     /// `skip`, `allow`, `cancel_previous` or `enqueue`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap_policy: Option<String>,
-    /// Whether it fires. A schedule can be registered and enabled later.
+    /// Whether the schedule is enabled.
     pub enabled: bool,
     /// Stored for people; the server does not read it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,7 +48,7 @@ impl NewCron {
 /// A schedule.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Cron {
-    /// Unique for its tenant.
+    /// The name, unique within the tenant.
     pub name: String,
     /// Whose jobs it enqueues.
     pub tenant_id: Option<String>,
@@ -54,22 +56,22 @@ pub struct Cron {
     pub expression: String,
     /// The IANA name of its time zone.
     pub timezone: Option<String>,
-    /// What happens when a run is due and the last one has not finished.
+    /// What happens if a run is due before the previous one has finished.
     pub overlap_policy: Option<String>,
-    /// Whether it fires.
+    /// Whether the schedule is enabled.
     #[serde(default)]
     pub enabled: bool,
     /// As it was registered: any JSON.
     pub description: Option<Box<RawValue>>,
     /// The job that each run enqueues.
-    pub job_template: Option<Kept<Template>>,
+    pub job_template: Option<WithJson<Template>>,
     /// When the name was first registered.
     pub created_at: Option<String>,
     /// When it last fired, or skipped a run.
     pub last_run_at: Option<String>,
-    /// When it will fire next; `None` while it is disabled.
+    /// When it fires next; `None` while it is disabled.
     pub next_run_at: Option<String>,
-    /// Jobs that it has enqueued so far.
+    /// Number of jobs enqueued so far.
     #[serde(default)]
     pub run_count: u64,
 }
@@ -88,24 +90,28 @@ pub struct Template {
 
 #[derive(Deserialize)]
 struct OneCron {
-    cron: Kept<Cron>,
+    cron: WithJson<Cron>,
 }
 
 #[derive(Deserialize)]
 struct Listing {
-    crons: Vec<Kept<Cron>>,
+    crons: Vec<WithJson<Cron>>,
     #[serde(default)]
     pagination: Pagination,
 }
 
 impl Client {
     /// One page of the schedules, by name.
-    pub async fn crons(&self, limit: u32, at: Option<&PageAt>) -> Result<Page<Kept<Cron>>, Error> {
-        // Without cursors this list goes by offset; its pages are all of the same length.
+    pub async fn crons(
+        &self,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<WithJson<Cron>>, Error> {
+        // This list has no cursors, but offsets; all pages have the same length.
         let page = at.and_then(PageAt::number);
         let offset = page.map(|page| (page - 1) * u64::from(limit));
         let endpoint = self
-            .at(&["cron"])
+            .endpoint(&["cron"])
             .query("limit", Some(limit))
             .query("offset", offset)
             .query("cursor", at.and_then(PageAt::cursor));
@@ -118,24 +124,24 @@ impl Client {
     }
 
     /// One schedule.
-    pub async fn cron(&self, name: &str) -> Result<Kept<Cron>, Error> {
-        Ok(self.get(self.at(&["cron", name])).await?.read::<OneCron>()?.cron)
+    pub async fn cron(&self, name: &str) -> Result<WithJson<Cron>, Error> {
+        Ok(self.get(self.endpoint(&["cron", name])).await?.read::<OneCron>()?.cron)
     }
 
     /// Registers a schedule: a [`NewCron`], or any JSON object of its shape.
-    pub async fn register_cron(&self, cron: &impl Serialize) -> Result<Kept<Cron>, Error> {
-        Ok(self.post(self.at(&["cron"]), cron).await?.read::<OneCron>()?.cron)
+    pub async fn register_cron(&self, cron: &impl Serialize) -> Result<WithJson<Cron>, Error> {
+        Ok(self.post(self.endpoint(&["cron"]), cron).await?.read::<OneCron>()?.cron)
     }
 
-    /// Enables or disables a schedule without changing anything else about it.
-    pub async fn enable_cron(&self, name: &str, enabled: bool) -> Result<Kept<Cron>, Error> {
-        let (endpoint, body) = (self.at(&["cron", name]), json!({"enabled": enabled}));
+    /// Enables or disables a schedule.
+    pub async fn enable_cron(&self, name: &str, enabled: bool) -> Result<WithJson<Cron>, Error> {
+        let (endpoint, body) = (self.endpoint(&["cron", name]), json!({"enabled": enabled}));
         let answer = self.send_json(Method::PATCH, endpoint, &body, Default::default()).await?;
         Ok(answer.read::<OneCron>()?.cron)
     }
 
-    /// Forgets a schedule; runs that exist stay.
-    pub async fn delete_cron(&self, name: &str) -> Result<Kept<Cron>, Error> {
-        Ok(self.delete(self.at(&["cron", name])).await?.read::<OneCron>()?.cron)
+    /// Deletes a schedule. Its existing jobs are not affected.
+    pub async fn delete_cron(&self, name: &str) -> Result<WithJson<Cron>, Error> {
+        Ok(self.delete(self.endpoint(&["cron", name])).await?.read::<OneCron>()?.cron)
     }
 }

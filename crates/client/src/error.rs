@@ -1,9 +1,11 @@
+//! The errors of requests.
+
 use std::fmt;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Why a request did not give what was asked for.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The address cannot be used.
@@ -24,74 +26,74 @@ pub enum Error {
         reason: String,
     },
 
-    /// Nobody is there. The request was not sent.
+    /// The server cannot be reached. The request was not sent.
     #[error("no server answers at {url}: {cause}")]
     Unreachable {
         /// The address that was tried.
         url: String,
-        /// What the system says.
+        /// The system's error message.
         cause: String,
     },
 
-    /// The connection ended after the request was sent. Whether it was carried out is not known.
+    /// The connection broke after the request was sent. It is unknown whether the request was processed.
     #[error("the connection to {url} broke before the answer was complete: {cause}")]
     Interrupted {
-        /// The address that was asked.
+        /// The address of the server.
         url: String,
-        /// What the system says.
+        /// The system's error message.
         cause: String,
     },
 
-    /// No answer in time. Whether the request was carried out is not known.
+    /// No response in time. It is unknown whether the request was processed.
     #[error("{url} did not answer within {seconds} s")]
     Timeout {
-        /// The address that was asked.
+        /// The address of the server.
         url: String,
         /// How long the client waited.
         seconds: u64,
     },
 
-    /// Somebody answered, but not as an OJS server does.
+    /// The response is not that of an OJS server.
     #[error("{url} does not answer as an OJS server: {reason}")]
     NotOjs {
-        /// The address that was asked.
+        /// The address of the server.
         url: String,
         /// The HTTP status, if there was one.
         status: Option<u16>,
-        /// What is wrong with the answer.
+        /// What is wrong with the response.
         reason: String,
     },
 
-    /// The server understood and said no.
+    /// The server rejected the request.
     #[error("{}", .0.message)]
     Refused(Box<Refusal>),
 }
 
-/// A server's "no", in its own words.
+/// The error response of a server.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Refusal {
     /// The HTTP status.
     #[serde(skip)]
     pub status: u16,
-    /// What went wrong, for programs: `not_found`, `conflict`, `invalid_request` and so on.
+    /// A code for programs, such as `not_found`, `conflict` or `invalid_request`.
     pub code: String,
-    /// What went wrong, for people.
+    /// A message for people.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
     /// Whether the same request may succeed later.
     #[serde(default)]
     pub retryable: bool,
-    /// What the message is about, such as `field` or `job_id`.
+    /// Details such as `field` or `job_id`.
     #[serde(default)]
     pub details: Map<String, Value>,
-    /// Seconds to wait before another try, if the server said so.
+    /// Seconds to wait before a retry, if the server gave them.
     #[serde(skip)]
     pub retry_after: Option<u64>,
 }
 
 impl Error {
-    /// The server's refusal, if it was one.
+    /// The server's error response, if there was one.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused(refusal) => Some(refusal),
@@ -99,12 +101,12 @@ impl Error {
         }
     }
 
-    /// There is no such job, queue, worker or schedule.
+    /// Whether the server answered that the job, queue, worker or schedule does not exist.
     pub fn is_not_found(&self) -> bool {
         self.refusal().is_some_and(|refusal| refusal.status == 404)
     }
 
-    /// Whether the same request may succeed a little later: the server is away, slow or busy.
+    /// Whether the same request may succeed later, because the server is unreachable, slow or busy.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Interrupted { .. } | Self::Timeout { .. } => true,
@@ -113,7 +115,7 @@ impl Error {
         }
     }
 
-    /// What to do about it, in a sentence.
+    /// How to fix the problem, in one sentence.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::BadUrl { .. } => "It looks like http://127.0.0.1:8080.",
@@ -131,7 +133,7 @@ impl Error {
     }
 }
 
-/// The body of a refusal.
+/// The body of an error response.
 #[derive(Deserialize)]
 pub(crate) struct ErrorBody {
     pub error: Refusal,

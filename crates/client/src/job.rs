@@ -1,9 +1,11 @@
+//! Jobs as the server returns them.
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::Kept;
+use crate::WithJson;
 
-/// A job, as far as it has come. Times are RFC 3339, as the server wrote them.
+/// A job. Times are RFC 3339, as the server wrote them.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Job {
     /// A UUIDv7.
@@ -11,61 +13,61 @@ pub struct Job {
     /// The job type, such as `email.send`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The queue that it is in.
+    /// The job's queue.
     pub queue: String,
     /// A JSON array.
     pub args: Box<RawValue>,
     /// One of the eight OJS states, such as `available`.
     pub state: String,
-    /// Executions begun so far.
+    /// Number of executions started.
     #[serde(default)]
     pub attempt: u32,
-    /// Executions in all, the first included.
+    /// Maximum number of executions, including the first.
     pub max_attempts: Option<u32>,
-    /// Higher starts first.
+    /// Jobs with a higher priority start first.
     #[serde(default)]
     pub priority: i64,
-    /// What the client attached: a JSON object.
+    /// The client's metadata, a JSON object.
     pub meta: Option<Box<RawValue>>,
-    /// What the client attached, to find jobs by.
+    /// The client's tags.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// The longest execution, in milliseconds.
+    /// Maximum run time in milliseconds.
     pub timeout_ms: Option<u64>,
-    /// How long a worker may hold the job without a word, in milliseconds.
+    /// Length of the reservation in milliseconds.
     pub visibility_timeout_ms: Option<u64>,
-    /// Who runs it, or ran it last.
+    /// The worker of the current or last execution.
     pub worker_id: Option<String>,
     /// When the server accepted it.
     pub created_at: Option<String>,
     /// When it last became available.
     pub enqueued_at: Option<String>,
-    /// The earliest start that the client asked for.
+    /// The earliest start, if the client set one.
     pub scheduled_at: Option<String>,
-    /// The latest start that the client asked for.
+    /// The latest start, if the client set one.
     pub expires_at: Option<String>,
-    /// When the present or last execution began.
+    /// When the current or last execution started.
     pub started_at: Option<String>,
     /// When a retryable job becomes available again.
     pub next_attempt_at: Option<String>,
-    /// When it ended, in whatever way.
+    /// When the job finished.
     pub completed_at: Option<String>,
     /// When it was cancelled.
     pub cancelled_at: Option<String>,
     /// When it was discarded.
     pub discarded_at: Option<String>,
-    /// When its deadline passed, if that is how it ended.
+    /// When the job expired.
     pub expired_at: Option<String>,
-    /// What its worker returned.
+    /// The result that the worker returned.
     pub result: Option<Box<RawValue>>,
     /// The last error, unless the job has succeeded since.
-    pub error: Option<Kept<JobError>>,
-    /// The history, oldest first.
+    pub error: Option<WithJson<JobError>>,
+    /// The errors of failed executions, oldest first.
     #[serde(default)]
-    pub errors: Vec<Kept<JobError>>,
+    pub errors: Vec<WithJson<JobError>>,
 }
 
-/// Why an attempt failed.
+/// The error of a failed execution.
 #[derive(Debug, Clone, Deserialize)]
 pub struct JobError {
     /// The class of the error, such as `Timeout`; retry policies match on it.
@@ -73,19 +75,19 @@ pub struct JobError {
     pub kind: Option<String>,
     /// What went wrong, for programs.
     pub code: Option<String>,
-    /// What went wrong, for people.
+    /// A message for people.
     #[serde(default)]
     pub message: String,
-    /// Whether the worker thought that another attempt might succeed.
+    /// Whether the worker considered the error retryable.
     pub retryable: Option<bool>,
-    /// The execution that failed, counted from 1.
+    /// Number of the failed execution, counted from 1.
     pub attempt: Option<u32>,
     occurred_at: Option<String>,
     timestamp: Option<String>,
 }
 
 impl Job {
-    /// Whose it is, if the server goes by what jobs say themselves.
+    /// The tenant in `meta.tenant_id`.
     pub fn tenant(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct Meta {
@@ -96,23 +98,23 @@ impl Job {
 }
 
 impl JobError {
-    /// When it happened. The specification's documents know it under two names.
+    /// When the error happened. The specification has two names for this member.
     pub fn at(&self) -> Option<&str> {
         self.occurred_at.as_deref().or(self.timestamp.as_deref())
     }
 }
 
-/// Most answers about a job wrap it.
+/// The wrapper of most responses with a job.
 #[derive(Deserialize)]
 pub(crate) struct OneJob {
-    pub job: Kept<Job>,
+    pub job: WithJson<Job>,
     #[serde(default)]
     pub quota_exceeded: Vec<String>,
 }
 
 #[derive(Deserialize)]
 pub(crate) struct ManyJobs {
-    pub jobs: Vec<Kept<Job>>,
+    pub jobs: Vec<WithJson<Job>>,
     #[serde(default)]
     pub quota_exceeded: Vec<String>,
 }

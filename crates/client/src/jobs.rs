@@ -1,3 +1,5 @@
+//! Enqueueing, reading, listing and changing jobs.
+
 use std::time::Duration;
 
 use http::Method;
@@ -5,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::{ManyJobs, OneJob};
 use crate::page::Pagination;
-use crate::{Client, Error, Job, Kept, Page, PageAt};
+use crate::{Client, Error, Job, Page, PageAt, WithJson};
 
-/// Changing many jobs takes its time.
+/// Additional timeout for bulk operations, which may change many jobs.
 const BULK_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Which jobs are meant; what is `None` does not matter.
+/// Selects jobs. Fields that are `None` match all jobs.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct JobFilter {
     /// Only jobs of this queue.
@@ -19,37 +21,37 @@ pub struct JobFilter {
     /// Only jobs in this state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Exact, or a prefix with `*` at its end.
+    /// An exact job type, or a prefix followed by `*`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Created at or after; RFC 3339.
+    /// Only jobs created at or after this time, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// Created before; RFC 3339.
+    /// Only jobs created before this time, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Oldest first, instead of newest.
+    /// Whether to list the oldest jobs first instead of the newest.
     #[serde(skip)]
     pub oldest_first: bool,
 }
 
-/// What became of a change of many jobs.
+/// The result of a bulk operation.
 #[derive(Debug, Clone, Deserialize)]
 pub struct BulkOutcome {
     /// Jobs that the filter matched.
     pub matched: u64,
     /// Jobs that were changed.
     pub succeeded: u64,
-    /// Jobs that were not, usually because their state changed meanwhile.
+    /// Jobs that were not changed, usually because their state had changed meanwhile.
     pub failed: u64,
 }
 
-/// What was enqueued, and what there is to say about it.
+/// Enqueued jobs with warnings.
 #[derive(Debug, Clone)]
 pub struct Enqueued<T> {
-    /// What was enqueued: one job, or several.
+    /// The enqueued job or jobs.
     pub what: T,
-    /// Limits of the tenant that it went over, where they only warn.
+    /// Exceeded soft quotas of the tenant.
     pub quota_exceeded: Vec<String>,
 }
 
@@ -67,69 +69,75 @@ struct Bulk<'a> {
 #[derive(Deserialize)]
 struct Listing {
     #[serde(alias = "jobs")]
-    items: Vec<Kept<Job>>,
+    items: Vec<WithJson<Job>>,
     pagination: Pagination,
 }
 
 impl Client {
     /// Enqueues one job: a [`NewJob`](crate::NewJob), or any JSON object that is an envelope.
-    pub async fn enqueue(&self, job: &impl Serialize) -> Result<Kept<Job>, Error> {
-        Ok(self.enqueue_told(job).await?.what)
+    pub async fn enqueue(&self, job: &impl Serialize) -> Result<WithJson<Job>, Error> {
+        Ok(self.enqueue_with_warnings(job).await?.what)
     }
 
-    /// The same, with what there is to say about it.
-    pub async fn enqueue_told(&self, job: &impl Serialize) -> Result<Enqueued<Kept<Job>>, Error> {
-        let answer = self.post(self.at(&["jobs"]), job).await?;
+    /// Enqueues and also returns the warnings of the server.
+    pub async fn enqueue_with_warnings(
+        &self,
+        job: &impl Serialize,
+    ) -> Result<Enqueued<WithJson<Job>>, Error> {
+        let answer = self.post(self.endpoint(&["jobs"]), job).await?;
         let OneJob { job, quota_exceeded } = answer.read()?;
         Ok(Enqueued { what: job, quota_exceeded })
     }
 
-    /// Enqueues all of them or none.
-    pub async fn enqueue_batch(&self, jobs: &[impl Serialize]) -> Result<Vec<Kept<Job>>, Error> {
-        Ok(self.enqueue_batch_told(jobs).await?.what)
-    }
-
-    /// The same, with what there is to say about it.
-    pub async fn enqueue_batch_told(
+    /// Enqueues all jobs or none.
+    pub async fn enqueue_batch(
         &self,
         jobs: &[impl Serialize],
-    ) -> Result<Enqueued<Vec<Kept<Job>>>, Error> {
-        let answer = self.post(self.at(&["jobs", "batch"]), &Batch { jobs }).await?;
+    ) -> Result<Vec<WithJson<Job>>, Error> {
+        Ok(self.enqueue_batch_with_warnings(jobs).await?.what)
+    }
+
+    /// Enqueues and also returns the warnings of the server.
+    pub async fn enqueue_batch_with_warnings(
+        &self,
+        jobs: &[impl Serialize],
+    ) -> Result<Enqueued<Vec<WithJson<Job>>>, Error> {
+        let answer = self.post(self.endpoint(&["jobs", "batch"]), &Batch { jobs }).await?;
         let ManyJobs { jobs, quota_exceeded } = answer.read()?;
         Ok(Enqueued { what: jobs, quota_exceeded })
     }
 
     /// One job, finished or not.
-    pub async fn job(&self, id: &str) -> Result<Kept<Job>, Error> {
-        let answer = self.get(self.at(&["jobs", id])).await?;
+    pub async fn job(&self, id: &str) -> Result<WithJson<Job>, Error> {
+        let answer = self.get(self.endpoint(&["jobs", id])).await?;
         Ok(answer.read::<OneJob>()?.job)
     }
 
-    /// Cancels a job in any state that has not ended.
-    pub async fn cancel(&self, id: &str) -> Result<Kept<Job>, Error> {
-        let answer = self.delete(self.at(&["jobs", id])).await?;
+    /// Cancels an unfinished job.
+    pub async fn cancel(&self, id: &str) -> Result<WithJson<Job>, Error> {
+        let answer = self.delete(self.endpoint(&["jobs", id])).await?;
         Ok(answer.read::<OneJob>()?.job)
     }
 
     /// Makes a pending job available.
-    pub async fn activate(&self, id: &str) -> Result<Kept<Job>, Error> {
-        let answer = self.tell(self.at(&["jobs", id, "activate"])).await?;
+    pub async fn activate(&self, id: &str) -> Result<WithJson<Job>, Error> {
+        let answer = self.post_empty(self.endpoint(&["jobs", id, "activate"])).await?;
         Ok(answer.read::<OneJob>()?.job)
     }
 
-    /// Starts a discarded or cancelled job anew.
-    pub async fn retry(&self, id: &str) -> Result<Kept<Job>, Error> {
-        let answer = self.tell(self.at(&["admin", "jobs", id, "retry"])).await?;
+    /// Makes a discarded or cancelled job available again.
+    pub async fn retry(&self, id: &str) -> Result<WithJson<Job>, Error> {
+        let answer = self.post_empty(self.endpoint(&["admin", "jobs", id, "retry"])).await?;
         Ok(answer.read::<OneJob>()?.job)
     }
 
-    /// A page of the jobs that match. A page may be short, even empty, and still have a next one.
+    /// Reads one page of the matching jobs. A short or even empty page may have a next one.
     pub async fn jobs(
         &self,
         filter: &JobFilter,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<Job>>, Error> {
+    ) -> Result<Page<WithJson<Job>>, Error> {
         self.listed(&["admin", "jobs"], filter, limit, at).await
     }
 
@@ -139,9 +147,9 @@ impl Client {
         filter: &JobFilter,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<Job>>, Error> {
+    ) -> Result<Page<WithJson<Job>>, Error> {
         let endpoint = self
-            .at(path)
+            .endpoint(path)
             .query("queue", filter.queue.as_ref())
             .query("state", filter.state.as_ref())
             .query("type", filter.kind.as_ref())
@@ -155,23 +163,23 @@ impl Client {
         Ok(listing.pagination.page(listing.items))
     }
 
-    /// Starts all matching jobs anew: the discarded ones, or the cancelled if the filter says so.
-    pub async fn retry_all(&self, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+    /// Retries all matching jobs that are discarded, or cancelled if the filter selects that state.
+    pub async fn retry_all(&self, filter: &JobFilter) -> Result<WithJson<BulkOutcome>, Error> {
         self.bulk("retry", filter).await
     }
 
-    /// Cancels all jobs that match and have not ended.
-    pub async fn cancel_all(&self, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+    /// Cancels all matching unfinished jobs.
+    pub async fn cancel_all(&self, filter: &JobFilter) -> Result<WithJson<BulkOutcome>, Error> {
         self.bulk("cancel", filter).await
     }
 
-    /// Deletes all matching jobs that have ended.
-    pub async fn delete_all(&self, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+    /// Deletes all matching finished jobs.
+    pub async fn delete_all(&self, filter: &JobFilter) -> Result<WithJson<BulkOutcome>, Error> {
         self.bulk("delete", filter).await
     }
 
-    async fn bulk(&self, action: &str, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
-        let endpoint = self.at(&["admin", "jobs", "bulk", action]);
+    async fn bulk(&self, action: &str, filter: &JobFilter) -> Result<WithJson<BulkOutcome>, Error> {
+        let endpoint = self.endpoint(&["admin", "jobs", "bulk", action]);
         let body = Bulk { filter, confirm: true };
         self.send_json(Method::POST, endpoint, &body, BULK_TIMEOUT).await?.read()
     }

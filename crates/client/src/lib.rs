@@ -11,14 +11,14 @@
 //! # }
 //! ```
 //!
-//! A program that runs jobs finds the loop for that in [`worker`].
+//! The module [`worker`] has a loop that fetches and runs jobs.
 //!
-//! Every answer is typed and keeps the JSON that it came from: see [`Kept`]. Times are RFC 3339 and
-//! durations ISO 8601, as the server writes them. What is `None` in an answer was absent or null.
+//! Responses are typed and include their original JSON: see [`WithJson`]. Times are RFC 3339 and
+//! durations ISO 8601, as the server writes them. A field is `None` if it was absent or null.
 
 #![warn(missing_docs)]
 
-mod answer;
+mod ack;
 mod base_url;
 mod client;
 mod cron;
@@ -26,7 +26,6 @@ mod dead_letter;
 mod error;
 mod job;
 mod jobs;
-mod kept;
 mod new_job;
 mod overview;
 mod page;
@@ -35,23 +34,24 @@ mod queue_config;
 mod queues;
 mod rate;
 mod rate_limits;
+mod response;
 mod scheduling;
 mod setting;
-mod settle;
 mod system;
 mod tenant;
 mod tenants;
-mod work;
+mod with_json;
 pub mod worker;
+mod worker_requests;
 mod workers;
 
+pub use ack::{Ack, Nack, Settled, SettledOne};
 pub use client::{Builder, Client};
 pub use cron::{Cron, NewCron, Template};
 pub use dead_letter::{DeadLetterStats, DeletedJob, Purged};
 pub use error::{Error, Refusal};
 pub use job::{Job, JobError};
 pub use jobs::{BulkOutcome, Enqueued, JobFilter};
-pub use kept::Kept;
 pub use new_job::NewJob;
 pub use overview::{Maintenance, Readiness, ServerSettings, Totals};
 pub use page::{Page, PageAt};
@@ -68,7 +68,6 @@ pub use scheduling::{
     QueueDispatches, Reason, SchedulingStats,
 };
 pub use setting::Setting;
-pub use settle::{Ack, Nack, Settled, SettledOne};
 pub use system::{Backend, Health, Implementation, Manifest};
 pub use tenant::{
     LimitUse, NewTenantLimits, Noisy, Tenant, TenantConfig, TenantJobs, TenantLimitUse,
@@ -76,5 +75,6 @@ pub use tenant::{
     Throughput, Used, UsedIn, UsedJobs,
 };
 pub use tenants::{DeletedTenant, TenantChange, TenantOrder, UsageQuery};
-pub use work::{Beat, Choice, Fetch, Heartbeat, Registration, Welcome};
+pub use with_json::WithJson;
+pub use worker_requests::{Beat, Choice, Fetch, Heartbeat, Registration, Welcome};
 pub use workers::{RemovedWorker, Worker, WorkerChange};

@@ -1,10 +1,12 @@
+//! Building a job to be enqueued.
+
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use crate::JobRateLimit;
 
-/// A job to be enqueued. What is not set is left to the server.
+/// A job to enqueue. Fields that are not set have the server's defaults.
 ///
 /// ```
 /// # use rota_client::NewJob;
@@ -65,66 +67,66 @@ impl NewJob {
         self
     }
 
-    /// Replaces all arguments by JSON that is passed on as it is.
+    /// Replaces all arguments by raw JSON.
     pub fn args(mut self, values: Vec<Box<RawValue>>) -> Self {
         self.args = values;
         self
     }
 
-    /// A UUIDv7 of your own: repeating the request is then safe, and `duplicate` means success.
+    /// Sets the id, a UUIDv7. Repeating the request is then safe, and the error `duplicate` means success.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// The queue to wait in; `default` unless set.
+    /// Sets the queue; the default is `default`.
     pub fn queue(mut self, name: impl Into<String>) -> Self {
         self.queue = Some(name.into());
         self
     }
 
-    /// From -100 to 100, higher first; 0 unless set.
+    /// Sets the priority, from -100 to 100; the default is 0.
     pub fn priority(mut self, priority: i64) -> Self {
         self.priority = Some(priority);
         self
     }
 
-    /// When it becomes available: RFC 3339, or from now on, such as `+PT10M`.
+    /// Sets the earliest start: RFC 3339, or relative to now, such as `+PT10M`.
     pub fn scheduled_at(mut self, time: impl Into<String>) -> Self {
         self.scheduled_at = Some(time.into());
         self
     }
 
-    /// The latest start, in the same forms.
+    /// Sets the latest start, in the same forms.
     pub fn expires_at(mut self, time: impl Into<String>) -> Self {
         self.expires_at = Some(time.into());
         self
     }
 
-    /// How long an attempt may take in all.
+    /// Sets the maximum run time of an execution.
     pub fn timeout_ms(mut self, ms: u64) -> Self {
         self.timeout_ms = Some(ms);
         self
     }
 
-    /// How long its worker may stay silent.
+    /// Sets the length of the reservation.
     pub fn visibility_timeout_ms(mut self, ms: u64) -> Self {
         self.visibility_timeout_ms = Some(ms);
         self
     }
 
-    /// Executions in all, the first included.
+    /// Maximum number of executions, including the first.
     pub fn max_attempts(self, attempts: u32) -> Self {
         self.retry("max_attempts", attempts)
     }
 
-    /// One member of the retry policy, such as `backoff_strategy`.
+    /// Sets one member of the retry policy, such as `backoff_strategy`.
     pub fn retry(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.retry.insert(key.into(), value.into());
         self
     }
 
-    /// How many jobs of its kind may run at once or in a time.
+    /// Sets the job's limit.
     pub fn rate_limit(mut self, limit: JobRateLimit) -> Self {
         self.rate_limit = Some(limit);
         self
@@ -143,13 +145,13 @@ impl NewJob {
         self
     }
 
-    /// It waits until it is activated.
+    /// Makes the job wait until it is activated.
     pub fn pending(mut self) -> Self {
         self.pending = true;
         self
     }
 
-    /// A member of the envelope that has no method here.
+    /// Sets any other member of the envelope.
     pub fn other(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.others.insert(key.into(), value.into());
         self

@@ -1,12 +1,12 @@
-//! What an operator looks at first.
+//! The overview of a server: readiness, totals, maintenance mode and settings.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::{Client, Counts, Error, Kept};
+use crate::{Client, Counts, Error, WithJson};
 
-/// Whether the server takes requests, and the time by its own clock.
+/// Whether the server is ready, and the time by its clock.
 #[derive(Debug, Clone)]
 pub struct Readiness {
     /// Whether the server accepts jobs.
@@ -15,7 +15,7 @@ pub struct Readiness {
     pub date: Option<String>,
 }
 
-/// All queues together.
+/// Totals over all queues.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Totals {
     /// Jobs in each state, over all queues.
@@ -28,14 +28,14 @@ pub struct Totals {
     pub waiting_fetches: u64,
 }
 
-/// Maintenance mode, in which the server hands out no jobs.
+/// Maintenance mode, in which the server dispatches no jobs.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Maintenance {
-    /// Whether the server hands out no jobs.
+    /// Whether maintenance mode is on.
     pub maintenance: bool,
-    /// What the operator gave as the reason.
+    /// The operator's reason.
     pub reason: Option<String>,
-    /// Since when.
+    /// When it began.
     pub enabled_at: Option<String>,
     /// When the operator expects it to end.
     pub estimated_end: Option<String>,
@@ -49,24 +49,24 @@ pub struct ServerSettings {
 }
 
 impl Client {
-    /// Whether the server is ready for traffic. A server that is not is no error.
+    /// Reads whether the server is ready. A server that is not ready is not an error.
     pub async fn readiness(&self) -> Result<Readiness, Error> {
-        let answer = self.get(self.outside(&["ready"])).await?;
+        let answer = self.get(self.unversioned_endpoint(&["ready"])).await?;
         Ok(Readiness { ready: answer.status == 200, date: answer.date })
     }
 
-    /// What the server has in hand.
-    pub async fn totals(&self) -> Result<Kept<Totals>, Error> {
-        self.get(self.at(&["admin", "stats"])).await?.read()
+    /// Reads the totals over all queues.
+    pub async fn totals(&self) -> Result<WithJson<Totals>, Error> {
+        self.get(self.endpoint(&["admin", "stats"])).await?.read()
     }
 
     /// Whether the server is in maintenance.
-    pub async fn maintenance(&self) -> Result<Kept<Maintenance>, Error> {
-        self.get(self.at(&["admin", "system", "maintenance"])).await?.read()
+    pub async fn maintenance(&self) -> Result<WithJson<Maintenance>, Error> {
+        self.get(self.endpoint(&["admin", "system", "maintenance"])).await?.read()
     }
 
     /// The settings that the server runs with.
-    pub async fn server_settings(&self) -> Result<Kept<ServerSettings>, Error> {
-        self.get(self.at(&["admin", "system", "config"])).await?.read()
+    pub async fn server_settings(&self) -> Result<WithJson<ServerSettings>, Error> {
+        self.get(self.endpoint(&["admin", "system", "config"])).await?.read()
     }
 }

@@ -1,22 +1,24 @@
+//! Pages of lists.
+
 use serde::Deserialize;
 
-/// A part of a list.
+/// One page of a list.
 #[derive(Debug, Clone)]
 pub struct Page<T> {
-    /// What is on this page.
+    /// The items of this page.
     pub items: Vec<T>,
-    /// Where the next page begins; without it this was the last one.
+    /// Where the next page begins; `None` on the last page.
     pub next: Option<PageAt>,
-    /// How many there are in all, where the server knows.
+    /// Total number of items, if the server knows it.
     pub total: Option<u64>,
 }
 
 /// Where a page begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageAt {
-    /// After the last entry of the page before. Costs the same at any depth.
+    /// After the last item of the previous page. Costs the same at any depth.
     Cursor(String),
-    /// Counted from 1. Servers may bound how far this goes.
+    /// A page number, counted from 1. Servers may limit it.
     Number(u64),
 }
 
@@ -36,7 +38,7 @@ impl PageAt {
     }
 }
 
-/// What the server says about a page.
+/// The pagination member of a response.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Pagination {
     has_more: Option<bool>,
@@ -56,7 +58,7 @@ impl Pagination {
         Page { items, next, total: self.total }
     }
 
-    /// Some lists say so; of the others it follows from their numbers.
+    /// Computed from the page number and the total if the response does not say.
     fn has_more(&self) -> bool {
         let counted = || match (self.page, self.per_page, self.total) {
             (Some(page), Some(per_page), Some(total)) => page.saturating_mul(per_page) < total,

@@ -1,3 +1,5 @@
+//! Pools of workers.
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -6,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::page::Pagination;
-use crate::{Client, Error, Kept, Page, PageAt};
+use crate::{Client, Error, Page, PageAt, WithJson};
 
 /// Workers that share queues and a strategy.
 #[derive(Debug, Clone, Deserialize)]
@@ -16,26 +18,26 @@ pub struct Pool {
     /// The queues that its workers serve, in order.
     #[serde(default)]
     pub queues: Vec<String>,
-    /// The most jobs active at once over all of its workers; `None` is no bound.
+    /// Maximum number of active jobs over all workers of the pool; `None` is unlimited.
     pub concurrency: Option<u64>,
     /// How the queues take turns: `strict`, `round-robin`, `weighted` or `least-loaded`.
     pub strategy: Option<String>,
-    /// By queue, for `weighted`.
+    /// Weights by queue, for `weighted`.
     pub weights: Option<BTreeMap<String, f64>>,
-    /// Nobody else is given jobs of its queues.
+    /// Whether only the pool's workers get jobs of its queues.
     #[serde(default)]
     pub isolated: bool,
-    /// The least that each queue gets, as in force.
+    /// The guaranteed part of each queue.
     pub starvation_prevention: Option<StarvationPrevention>,
-    /// `queue` or `pool`: what a tenant's share is a share of.
+    /// The scope within which tenants compete: `queue` or `pool`.
     pub fairness_scope: Option<String>,
-    /// The scope is the server's, because the pool has none of its own.
+    /// Whether the scope is the server's default.
     #[serde(default)]
     pub fairness_scope_inherited: bool,
-    /// Workers that are in the pool now.
+    /// Number of workers in the pool.
     #[serde(default)]
     pub active_workers: u64,
-    /// Jobs that its workers run now.
+    /// Number of jobs that its workers are running.
     #[serde(default)]
     pub active_jobs: u64,
     /// From 0 to 1.
@@ -44,10 +46,10 @@ pub struct Pool {
     pub origin: Option<String>,
 }
 
-/// No queue of a pool is forgotten for long.
+/// Starvation prevention: the guaranteed part of each queue.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StarvationPrevention {
-    /// Whether it is in force.
+    /// Whether it is enabled.
     #[serde(default)]
     pub enabled: bool,
     /// ISO 8601.
@@ -58,43 +60,47 @@ pub struct StarvationPrevention {
     pub min_dispatch_ratio: Option<f64>,
 }
 
-/// A pool to be made, or to be replaced.
+/// A pool to create or replace.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct NewPool {
     /// The queues that its workers serve, in order.
     pub queues: Vec<String>,
-    /// The most jobs active at once over all of its workers; `None` is no bound.
+    /// Maximum number of active jobs over all workers of the pool; `None` is unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u64>,
     /// `strict`, `round-robin`, `weighted` or `least-loaded`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<String>,
-    /// By queue, for `weighted`; a queue without one has 1.
+    /// Weights by queue, for `weighted`; the default is 1.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, u64>,
     /// Whether workers outside the pool get no jobs of its queues.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub isolated: bool,
-    /// The least that each queue gets; `None` follows the server's settings.
+    /// The guaranteed part of each queue; `None` uses the server's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starvation_prevention: Option<StarvationPrevention>,
-    /// `queue` or `pool`; the server's setting unless told.
+    /// `queue` or `pool`; `None` uses the server's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fairness_scope: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Listing {
-    items: Vec<Kept<Pool>>,
+    items: Vec<WithJson<Pool>>,
     #[serde(default)]
     pagination: Pagination,
 }
 
 impl Client {
     /// One page of the pools, by name.
-    pub async fn pools(&self, limit: u32, at: Option<&PageAt>) -> Result<Page<Kept<Pool>>, Error> {
+    pub async fn pools(
+        &self,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<WithJson<Pool>>, Error> {
         let endpoint = self
-            .at(&["admin", "pools"])
+            .endpoint(&["admin", "pools"])
             .query("per_page", Some(limit))
             .query("page", at.and_then(PageAt::number))
             .query("cursor", at.and_then(PageAt::cursor));
@@ -103,18 +109,18 @@ impl Client {
     }
 
     /// One pool.
-    pub async fn pool(&self, name: &str) -> Result<Kept<Pool>, Error> {
-        self.get(self.at(&["admin", "pools", name])).await?.read()
+    pub async fn pool(&self, name: &str) -> Result<WithJson<Pool>, Error> {
+        self.get(self.endpoint(&["admin", "pools", name])).await?.read()
     }
 
-    /// Creates the pool, or replaces it as a whole.
-    pub async fn set_pool(&self, name: &str, pool: &NewPool) -> Result<Kept<Pool>, Error> {
-        let endpoint = self.at(&["admin", "pools", name]);
+    /// Creates or replaces a pool.
+    pub async fn set_pool(&self, name: &str, pool: &NewPool) -> Result<WithJson<Pool>, Error> {
+        let endpoint = self.endpoint(&["admin", "pools", name]);
         self.send_json(Method::PUT, endpoint, pool, Duration::ZERO).await?.read()
     }
 
-    /// Deletes the pool. Its workers go on without one.
-    pub async fn delete_pool(&self, name: &str) -> Result<Kept<IgnoredAny>, Error> {
-        self.delete(self.at(&["admin", "pools", name])).await?.read()
+    /// Deletes a pool. Its workers continue without one.
+    pub async fn delete_pool(&self, name: &str) -> Result<WithJson<IgnoredAny>, Error> {
+        self.delete(self.endpoint(&["admin", "pools", name])).await?.read()
     }
 }

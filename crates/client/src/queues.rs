@@ -1,3 +1,5 @@
+//! Queues and their statistics.
+
 use std::time::Duration;
 
 use http::Method;
@@ -5,30 +7,30 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::page::Pagination;
-use crate::{Client, Error, Kept, Page, PageAt};
+use crate::{Client, Error, Page, PageAt, WithJson};
 
 const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A queue, and how many of its jobs are in each state.
+/// A queue with its number of jobs by state.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Queue {
-    /// As jobs name it.
+    /// The queue's name.
     pub name: String,
     /// `active` or `paused`.
     pub status: String,
-    /// Since when it is paused, if it is.
+    /// When it was paused, if it is.
     pub paused_at: Option<String>,
-    /// When its first job, or its configuration, arrived.
+    /// When the queue was created, by its first job or its configuration.
     pub created_at: Option<String>,
     /// Its jobs in each state.
     #[serde(flatten)]
     pub counts: Counts,
 }
 
-/// A queue that was deleted.
+/// A deleted queue.
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeletedQueue {
-    /// The queue that is gone.
+    /// The queue's name.
     pub name: String,
     /// Jobs that were deleted or cancelled with it.
     #[serde(default)]
@@ -38,37 +40,37 @@ pub struct DeletedQueue {
 /// A queue in the operator's list.
 #[derive(Debug, Clone, Deserialize)]
 pub struct OverseenQueue {
-    /// As jobs name it.
+    /// The queue's name.
     pub name: String,
-    /// Whose it is, where queues belong to one tenant.
+    /// The queue's tenant, if tenants have their own queues.
     pub tenant_id: Option<String>,
     /// `active` or `paused`.
     pub status: String,
 }
 
-/// How many jobs are in each state.
+/// Number of jobs by state.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Counts {
-    /// Wait for activation.
+    /// Waiting for activation.
     pub pending: u64,
-    /// Wait for their start time.
+    /// Waiting for their start time.
     pub scheduled: u64,
     /// Ready to be fetched.
     pub available: u64,
-    /// Held by a worker.
+    /// Being run by a worker.
     pub active: u64,
-    /// Failed, and wait for the next attempt.
+    /// Failed and waiting for the next attempt.
     pub retryable: u64,
-    /// Ended well, and not yet removed by retention.
+    /// Succeeded, and not yet deleted by retention.
     pub completed: u64,
-    /// Cancelled, and not yet removed by retention.
+    /// Cancelled, and not yet deleted by retention.
     pub cancelled: u64,
-    /// Failed for good, dropped or expired, and not yet removed by retention.
+    /// Failed permanently, dropped or expired, and not yet deleted by retention.
     pub discarded: u64,
 }
 
-/// A queue, with what happened in it during the last hour.
+/// A queue with statistics of the last hour.
 #[derive(Debug, Clone, Deserialize)]
 pub struct QueueStats {
     /// The queue.
@@ -81,7 +83,7 @@ pub struct QueueStats {
     pub computed_at: Option<String>,
 }
 
-/// What happened in a queue. Averages of nothing are `None`.
+/// Statistics of a queue. Averages over no jobs are `None`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Figures {
     /// Jobs in each state, now.
@@ -103,20 +105,20 @@ pub struct Figures {
 
 #[derive(Deserialize)]
 struct Listing {
-    queues: Vec<Kept<Queue>>,
+    queues: Vec<WithJson<Queue>>,
     pagination: Pagination,
 }
 
 #[derive(Deserialize)]
 struct Overseen {
-    items: Vec<Kept<OverseenQueue>>,
+    items: Vec<WithJson<OverseenQueue>>,
     #[serde(default)]
     pagination: Pagination,
 }
 
 #[derive(Deserialize)]
 struct OneQueue {
-    queue: Kept<Queue>,
+    queue: WithJson<Queue>,
 }
 
 impl Client {
@@ -125,23 +127,23 @@ impl Client {
         &self,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<Queue>>, Error> {
+    ) -> Result<Page<WithJson<Queue>>, Error> {
         let endpoint = self
-            .at(&["queues"])
+            .endpoint(&["queues"])
             .query("limit", Some(limit))
             .query("cursor", at.and_then(PageAt::cursor));
         let listing: Listing = self.get(endpoint).await?.read()?;
         Ok(listing.pagination.page(listing.queues))
     }
 
-    /// A page of the queues of all tenants, also where each tenant has its own.
+    /// Reads one page of the queues of all tenants.
     pub async fn all_queues(
         &self,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<OverseenQueue>>, Error> {
+    ) -> Result<Page<WithJson<OverseenQueue>>, Error> {
         let endpoint = self
-            .at(&["admin", "queues"])
+            .endpoint(&["admin", "queues"])
             .query("per_page", Some(limit))
             .query("page", at.and_then(PageAt::number))
             .query("cursor", at.and_then(PageAt::cursor));
@@ -150,14 +152,17 @@ impl Client {
     }
 
     /// The figures of one queue.
-    pub async fn queue_stats(&self, name: &str) -> Result<Kept<QueueStats>, Error> {
-        self.get(self.at(&["queues", name, "stats"])).await?.read()
+    pub async fn queue_stats(&self, name: &str) -> Result<WithJson<QueueStats>, Error> {
+        self.get(self.endpoint(&["queues", name, "stats"])).await?.read()
     }
 
-    /// Deletes a queue. One with jobs that have not ended is refused, unless these are to be deleted
-    /// too.
-    pub async fn delete_queue(&self, name: &str, purge: bool) -> Result<Kept<DeletedQueue>, Error> {
-        let endpoint = self.at(&["admin", "queues", name]);
+    /// Deletes a queue. A queue with unfinished jobs is not deleted, unless these are to be deleted too.
+    pub async fn delete_queue(
+        &self,
+        name: &str,
+        purge: bool,
+    ) -> Result<WithJson<DeletedQueue>, Error> {
+        let endpoint = self.endpoint(&["admin", "queues", name]);
         if !purge {
             return self.delete(endpoint).await?.read();
         }
@@ -165,15 +170,15 @@ impl Client {
         self.send_json(Method::DELETE, endpoint, &body, PURGE_TIMEOUT).await?.read()
     }
 
-    /// A paused queue accepts jobs and hands out none.
-    pub async fn pause(&self, name: &str) -> Result<Kept<Queue>, Error> {
-        let answer = self.tell(self.at(&["queues", name, "pause"])).await?;
+    /// Pauses a queue: it accepts jobs but dispatches none.
+    pub async fn pause(&self, name: &str) -> Result<WithJson<Queue>, Error> {
+        let answer = self.post_empty(self.endpoint(&["queues", name, "pause"])).await?;
         Ok(answer.read::<OneQueue>()?.queue)
     }
 
-    /// Hands out the queue's jobs again.
-    pub async fn resume(&self, name: &str) -> Result<Kept<Queue>, Error> {
-        let answer = self.tell(self.at(&["queues", name, "resume"])).await?;
+    /// Resumes a paused queue.
+    pub async fn resume(&self, name: &str) -> Result<WithJson<Queue>, Error> {
+        let answer = self.post_empty(self.endpoint(&["queues", name, "resume"])).await?;
         Ok(answer.read::<OneQueue>()?.queue)
     }
 }

@@ -1,3 +1,5 @@
+//! Limits: their use, declarations and overrides.
+
 use std::time::Duration;
 
 use http::Method;
@@ -5,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base_url::Endpoint;
 use crate::page::Pagination;
-use crate::{Client, Error, Kept, Page, PageAt, Rate, Setting};
+use crate::{Client, Error, Page, PageAt, Rate, Setting, WithJson};
 
 /// The limits of a key, or of one tenant's part of it.
 #[derive(Debug, Clone, Deserialize)]
@@ -14,7 +16,7 @@ pub struct RateLimit {
     pub key: String,
     /// `global` or `tenant`.
     pub scope: Option<String>,
-    /// Whose part of the key it is, when it is counted by tenant.
+    /// The tenant, if the key is counted per tenant.
     pub tenant_id: Option<String>,
     /// How many of its jobs run, if that is limited.
     pub concurrency: Option<ConcurrencyUse>,
@@ -22,30 +24,30 @@ pub struct RateLimit {
     pub rate: Option<RateUse>,
     /// When its next job may start, if starts are spaced.
     pub throttle: Option<ThrottleUse>,
-    /// What becomes of a job that is over the limit: `wait`, `reschedule` or `drop`.
+    /// What happens to a job when the limit is reached: `wait`, `reschedule` or `drop`.
     pub on_limit: Option<String>,
     /// Jobs that wait because of this limit.
     #[serde(default)]
     pub waiting_count: u64,
-    /// No job of the key starts before.
+    /// No job with this key starts before this time.
     pub paused_until: Option<String>,
     /// Why the key is paused.
     pub pause_reason: Option<String>,
-    /// What replaces all other numbers for a while.
+    /// The override, which temporarily replaces all other numbers.
     #[serde(rename = "override")]
     pub overridden: Option<Override>,
-    /// An operator has declared the key.
+    /// Whether an operator has declared numbers for the key.
     #[serde(default)]
     pub declared: bool,
-    /// What an operator declared, if anything.
+    /// The declared numbers.
     pub declaration: Option<Declaration>,
     /// Why the numbers were set.
     pub reason: Option<String>,
-    /// Its jobs carry different numbers; the smallest are shown.
+    /// Whether jobs with this key have different numbers, of which the smallest are shown.
     #[serde(default)]
     pub mixed: bool,
-    /// Of each tenant, when the key is counted by tenant.
-    pub partitions: Option<Vec<Kept<RateLimit>>>,
+    /// The limits of each tenant, if the key is counted per tenant.
+    pub partitions: Option<Vec<WithJson<RateLimit>>>,
 }
 
 /// A bound on active jobs, and its use.
@@ -63,7 +65,7 @@ pub struct ConcurrencyUse {
 /// A bound on starts in a period, and its use.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RateUse {
-    /// The most starts in any window of the period.
+    /// Maximum number of starts in any window of the period.
     pub limit: Option<u64>,
     /// The length of the window, ISO 8601.
     pub period: Option<String>,
@@ -85,25 +87,25 @@ pub struct ThrottleUse {
     pub next_allowed_at: Option<String>,
 }
 
-/// Numbers that an operator declared for a key. They replace those that jobs carry.
+/// Numbers that an operator has declared for a key. They replace those of jobs.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Declaration {
-    /// The most jobs active at once.
+    /// Maximum number of active jobs.
     pub concurrency: Option<u64>,
-    /// The most starts in any window of the period.
+    /// Maximum number of starts in any window of the period.
     pub rate: Option<Rate>,
-    /// The same, evenly spaced.
+    /// Like `rate`, but starts are evenly spaced.
     pub throttle: Option<Rate>,
 }
 
-/// What counts instead of all other numbers of the key.
+/// An override, which replaces all other numbers of the key.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Override {
-    /// The most jobs active at once.
+    /// Maximum number of active jobs.
     pub concurrency: Option<u64>,
-    /// The most starts in any window of the period.
+    /// Maximum number of starts in any window of the period.
     pub rate: Option<Rate>,
-    /// The same, evenly spaced.
+    /// Like `rate`, but starts are evenly spaced.
     pub throttle: Option<Rate>,
     /// When it ends.
     pub expires_at: Option<String>,
@@ -111,43 +113,43 @@ pub struct Override {
     pub reason: Option<String>,
 }
 
-/// What an operator says about a key.
+/// A change of a limit by an operator.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct NewRateLimit {
     /// The most jobs active at once; 0 lets none start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Setting<u64>>,
-    /// The most starts in any window of the period.
+    /// Maximum number of starts in any window of the period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Setting<Rate>>,
-    /// The same, evenly spaced.
+    /// Like `rate`, but starts are evenly spaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Setting<Rate>>,
     /// How long the numbers last, ISO 8601: with it they are an override, without it a declaration,
     /// which lasts until it is cleared. Both replace the numbers that jobs carry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<String>,
-    /// No job of the key starts before; RFC 3339.
+    /// No job with this key starts before this time, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<Setting<String>>,
-    /// Why; shown to whoever looks at the limit.
+    /// The reason, shown with the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// The limits that a job carries.
+/// The limit in a job's envelope.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct JobRateLimit {
-    /// Jobs with the same key share its counters; that of the queue unless told.
+    /// Jobs with the same key share its counters; the default is the key of the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The most jobs of the key active at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u64>,
-    /// The most starts in any window of the period.
+    /// Maximum number of starts in any window of the period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The same, evenly spaced.
+    /// Like `rate`, but starts are evenly spaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Rate>,
     /// `wait`, `reschedule` or `drop`.
@@ -160,12 +162,12 @@ pub struct JobRateLimit {
 
 #[derive(Deserialize)]
 struct Listing {
-    items: Vec<Kept<RateLimit>>,
+    items: Vec<WithJson<RateLimit>>,
     #[serde(default)]
     pagination: Pagination,
 }
 
-/// What is limited.
+/// What a limit applies to.
 #[derive(Debug, Clone, Copy)]
 pub enum Limited<'a> {
     /// All jobs with this key; of one tenant if there is one.
@@ -183,9 +185,9 @@ impl Client {
         prefix: Option<&str>,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<RateLimit>>, Error> {
+    ) -> Result<Page<WithJson<RateLimit>>, Error> {
         let endpoint = self
-            .at(&["rate-limits"])
+            .endpoint(&["rate-limits"])
             .query("prefix", prefix)
             .query("per_page", Some(limit))
             .query("page", at.and_then(PageAt::number))
@@ -195,29 +197,31 @@ impl Client {
     }
 
     /// One limit and its use.
-    pub async fn rate_limit(&self, what: Limited<'_>) -> Result<Kept<RateLimit>, Error> {
+    pub async fn rate_limit(&self, what: Limited<'_>) -> Result<WithJson<RateLimit>, Error> {
         self.get(self.limit_of(what)).await?.read()
     }
 
-    /// Changes what is said, and nothing else.
+    /// Changes the given members of a limit.
     pub async fn set_rate_limit(
         &self,
         what: Limited<'_>,
         limit: &NewRateLimit,
-    ) -> Result<Kept<RateLimit>, Error> {
+    ) -> Result<WithJson<RateLimit>, Error> {
         self.send_json(Method::PUT, self.limit_of(what), limit, Duration::ZERO).await?.read()
     }
 
-    /// Only what jobs carry counts again.
-    pub async fn clear_rate_limit(&self, what: Limited<'_>) -> Result<Kept<RateLimit>, Error> {
+    /// Clears overrides and declarations, so that the numbers of jobs apply again.
+    pub async fn clear_rate_limit(&self, what: Limited<'_>) -> Result<WithJson<RateLimit>, Error> {
         self.delete(self.limit_of(what)).await?.read()
     }
 
     fn limit_of(&self, what: Limited<'_>) -> Endpoint {
         match what {
-            Limited::Key(key, tenant) => self.at(&["rate-limits", key]).query("tenant", tenant),
-            Limited::Queue(name) => self.at(&["admin", "queues", name, "rate-limit"]),
-            Limited::Type(kind) => self.at(&["admin", "job-types", kind, "rate-limit"]),
+            Limited::Key(key, tenant) => {
+                self.endpoint(&["rate-limits", key]).query("tenant", tenant)
+            }
+            Limited::Queue(name) => self.endpoint(&["admin", "queues", name, "rate-limit"]),
+            Limited::Type(kind) => self.endpoint(&["admin", "job-types", kind, "rate-limit"]),
         }
     }
 }

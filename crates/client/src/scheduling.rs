@@ -1,21 +1,21 @@
-//! Who got what lately, and why a job has not begun.
+//! Scheduling statistics, and explanations why a job has not started.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{Client, Error, Kept};
+use crate::{Client, Error, WithJson};
 
-/// What tenants are entitled to, and what they got.
+/// The entitled and actual shares of tenants.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Fairness {
-    /// Whether tenants take turns by weight at all.
+    /// Whether fairness between tenants is enabled.
     pub enabled: Option<bool>,
-    /// `queue` or `pool`: what a tenant's share is a share of.
+    /// The scope within which tenants compete: `queue` or `pool`.
     pub scope: Option<String>,
-    /// Pools whose own scope is the other one.
+    /// Pools with a different scope.
     #[serde(default)]
     pub pools_with_other_scope: Vec<String>,
-    /// Jobs that a tenant's own workers take count against its share.
+    /// Whether jobs started by a tenant's own workers count toward its share.
     #[serde(default)]
     pub charge_own_workers: bool,
     /// `weighted`, `round-robin` or `strict`.
@@ -28,7 +28,7 @@ pub struct Fairness {
     pub window: Option<String>,
     /// Most dispatches first.
     pub tenants: Vec<FairTenant>,
-    /// Jobs handed out in the last minute, over all tenants.
+    /// Number of dispatches in the last minute, over all tenants.
     #[serde(default)]
     pub total_dispatched_1m: u64,
 }
@@ -40,7 +40,7 @@ pub struct FairTenant {
     pub tenant_id: String,
     /// As configured.
     pub weight: Option<f64>,
-    /// As in force: smaller while the tenant is throttled.
+    /// The effective weight, which is smaller while the tenant is throttled.
     pub effective_weight: Option<f64>,
     /// Jobs that wait.
     #[serde(default)]
@@ -48,18 +48,18 @@ pub struct FairTenant {
     /// Jobs that run.
     #[serde(default)]
     pub active: u64,
-    /// The share that its weight entitles it to, among those who compete now.
+    /// The share that the tenant is entitled to, among the tenants that compete now.
     #[serde(default)]
     pub entitled_share: f64,
-    /// Its share of what was handed out in the last minute.
+    /// The tenant's share of the dispatches in the last minute.
     #[serde(default)]
     pub actual_share: f64,
-    /// Jobs handed out to it in the last minute.
+    /// Number of the tenant's dispatches in the last minute.
     #[serde(default)]
     pub dispatched_1m: u64,
-    /// Where the server tells it here; the tenant's statistics have it in any case.
+    /// Present if the server reports it here; the tenant's statistics always have it.
     pub enqueued_per_minute: Option<f64>,
-    /// Whether the server slows it down because it is noisy.
+    /// Whether the tenant is throttled because it is noisy.
     #[serde(default)]
     pub throttled: bool,
 }
@@ -78,7 +78,7 @@ pub struct SchedulingStats {
 pub struct QueueDispatches {
     /// The queue.
     pub name: String,
-    /// Whose it is, where queues belong to one tenant.
+    /// The queue's tenant, if tenants have their own queues.
     pub tenant_id: Option<String>,
     /// Jobs handed out.
     #[serde(default)]
@@ -96,34 +96,34 @@ pub struct QueueDispatches {
     pub starved: bool,
 }
 
-/// Why a job has not begun, or that it has.
+/// Why a job has not started.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Explanation {
     /// The job.
     pub job_id: Option<String>,
     /// Its state.
     pub state: Option<String>,
-    /// Whether the next worker that asks may get it.
+    /// Whether the next fetch may get the job.
     pub runnable: Option<bool>,
     /// One sentence.
     pub summary: String,
-    /// Everything that holds it back, the most important first.
+    /// The reasons why it cannot start, the most important first.
     #[serde(default)]
     pub reasons: Vec<Reason>,
     /// When it can start at the earliest; `None` where that is unknown.
     pub earliest_start: Option<String>,
-    /// Where it stands in line, while it is available.
+    /// The position of an available job.
     pub position: Option<Position>,
-    /// How its tenant stands.
+    /// The job's tenant.
     pub tenant: Option<ExplainedTenant>,
-    /// How its queue stands.
+    /// The job's queue.
     pub queue: Option<ExplainedQueue>,
-    /// The limits that it is held by, open or closed.
+    /// The limits that apply to the job.
     #[serde(default)]
     pub limits: Vec<ExplainedLimit>,
 }
 
-/// One thing that holds a job back.
+/// One reason why a job cannot start.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Reason {
     /// For programs, such as `queue_paused` or `tenant_concurrency`.
@@ -133,7 +133,7 @@ pub struct Reason {
     pub message: String,
 }
 
-/// Its place in line; 1 is the next.
+/// The position of a job; 1 is the next.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Position {
     /// Among jobs of the same queue, type, tenant, priority and policy.
@@ -171,7 +171,7 @@ pub struct ExplainedQueue {
     pub workers_waiting: Option<u64>,
 }
 
-/// A limit that the job is held by.
+/// A limit that applies to the job.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ExplainedLimit {
     /// The key of the limit.
@@ -188,18 +188,18 @@ pub struct ExplainedLimit {
 }
 
 impl Client {
-    /// Those who were served most in the last minute first.
-    pub async fn fairness(&self, limit: Option<u64>) -> Result<Kept<Fairness>, Error> {
-        self.get(self.at(&["admin", "fairness"]).query("limit", limit)).await?.read()
+    /// Reads the shares of tenants, those with the most dispatches in the last minute first.
+    pub async fn fairness(&self, limit: Option<u64>) -> Result<WithJson<Fairness>, Error> {
+        self.get(self.endpoint(&["admin", "fairness"]).query("limit", limit)).await?.read()
     }
 
     /// How often each queue was served in the last minute.
-    pub async fn scheduling_stats(&self) -> Result<Kept<SchedulingStats>, Error> {
-        self.get(self.at(&["admin", "scheduling", "stats"])).await?.read()
+    pub async fn scheduling_stats(&self) -> Result<WithJson<SchedulingStats>, Error> {
+        self.get(self.endpoint(&["admin", "scheduling", "stats"])).await?.read()
     }
 
     /// Why a job has not started, and what to do about it.
-    pub async fn explain(&self, job_id: &str) -> Result<Kept<Explanation>, Error> {
-        self.get(self.at(&["admin", "jobs", job_id, "explain"])).await?.read()
+    pub async fn explain(&self, job_id: &str) -> Result<WithJson<Explanation>, Error> {
+        self.get(self.endpoint(&["admin", "jobs", job_id, "explain"])).await?.read()
     }
 }

@@ -1,12 +1,13 @@
+//! Changing or removing a single setting.
+
 use serde::Serialize;
 
-/// A field that is to be changed: to a value, or so that it has none. One that is not to be changed
-/// is left out of the request.
+/// A change of a field: to a value, or to none. Fields that do not change are omitted from the request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Setting<T> {
     /// Set it to this.
     To(T),
-    /// Take it away, so that the default applies.
+    /// Remove it, so that the default applies.
     Unset,
 }

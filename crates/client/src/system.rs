@@ -1,8 +1,10 @@
+//! Health and capabilities of the server.
+
 use serde::Deserialize;
 
-use crate::{Client, Error, Kept};
+use crate::{Client, Error, WithJson};
 
-/// How the server is.
+/// The health of the server.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Health {
     /// `ok` or `degraded`.
@@ -17,7 +19,7 @@ pub struct Health {
     pub active_jobs: Option<u64>,
     /// Workers that the server knows.
     pub workers: Option<u64>,
-    /// What it stores jobs in.
+    /// The server's store.
     pub backend: Option<Backend>,
 }
 
@@ -33,7 +35,7 @@ pub struct Backend {
     pub latency_ms: Option<u64>,
 }
 
-/// What the server is and can do.
+/// The capabilities of the server.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Manifest {
     /// The server program.
@@ -52,13 +54,13 @@ pub struct Implementation {
 }
 
 impl Client {
-    /// Also a server that is not well answers this.
-    pub async fn health(&self) -> Result<Kept<Health>, Error> {
-        self.get(self.at(&["health"])).await?.read_any()
+    /// Reads the health of the server, even if it is degraded.
+    pub async fn health(&self) -> Result<WithJson<Health>, Error> {
+        self.get(self.endpoint(&["health"])).await?.read_any()
     }
 
     /// What the server supports.
-    pub async fn manifest(&self) -> Result<Kept<Manifest>, Error> {
-        self.get(self.outside(&["ojs", "manifest"])).await?.read()
+    pub async fn manifest(&self) -> Result<WithJson<Manifest>, Error> {
+        self.get(self.unversioned_endpoint(&["ojs", "manifest"])).await?.read()
     }
 }

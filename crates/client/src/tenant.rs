@@ -1,4 +1,4 @@
-//! What is known of a tenant, and what can be said about it.
+//! Tenants: their configuration, statistics and usage.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ pub struct TenantSummary {
     /// Its jobs in each state.
     #[serde(default)]
     pub jobs: TenantJobs,
-    /// Jobs that wait, in any way.
+    /// Number of waiting jobs in any state.
     #[serde(default)]
     pub depth: u64,
-    /// What it is entitled to, and what it got.
+    /// The entitled and the actual share.
     #[serde(default)]
     pub fairness: TenantShare,
-    /// Whether the server slows it down because it is noisy.
+    /// Whether the tenant is throttled because it is noisy.
     #[serde(default)]
     pub throttled: bool,
 }
@@ -34,13 +34,13 @@ pub struct TenantSummary {
 pub struct TenantJobs {
     /// Ready to be fetched.
     pub available: u64,
-    /// Held by a worker.
+    /// Being run by a worker.
     pub active: u64,
-    /// Wait for their start time.
+    /// Waiting for their start time.
     pub scheduled: u64,
-    /// Failed, and wait for the next attempt.
+    /// Failed and waiting for the next attempt.
     pub retryable: u64,
-    /// Wait for activation.
+    /// Waiting for activation.
     pub pending: u64,
     /// Executions that were acknowledged within the last day.
     pub completed_24h: u64,
@@ -48,16 +48,16 @@ pub struct TenantJobs {
     pub failed_24h: u64,
 }
 
-/// What a tenant is entitled to, and what it gets; shares are from 0 to 1.
+/// The entitled and the actual share of a tenant, from 0 to 1.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct TenantShare {
     /// As configured.
     pub weight: Option<f64>,
-    /// As in force: smaller while the tenant is throttled.
+    /// The effective weight, which is smaller while the tenant is throttled.
     pub effective_weight: Option<f64>,
     /// The share that its weight entitles it to, from 0 to 1.
     pub effective_share: Option<f64>,
-    /// Its share of what was handed out in the last minute, from 0 to 1.
+    /// The tenant's share of the dispatches in the last minute, from 0 to 1.
     pub actual_share: Option<f64>,
 }
 
@@ -75,19 +75,19 @@ pub struct Tenant {
     pub fairness_weight: Option<f64>,
     /// Added to the priority of its jobs.
     pub priority_boost: Option<i64>,
-    /// Its jobs count as having no higher priority, before the boost.
+    /// Maximum priority of the tenant's jobs, before the boost.
     pub max_priority: Option<i64>,
     /// `hard` or `soft`.
     pub quota: Option<String>,
     /// Whether anything is configured for it.
     pub configured: Option<bool>,
-    /// How it is slowed down, if it is.
+    /// How the tenant is throttled, if it is.
     pub throttle: Option<Throttle>,
-    /// Why it counts as noisy, if it does.
+    /// Why the tenant counts as noisy, if it does.
     pub noisy: Option<Noisy>,
-    /// What it has and does.
+    /// The tenant's statistics.
     pub stats: Option<TenantStats>,
-    /// What the file says, where the API has overridden it.
+    /// The configuration in the file, if the API has overridden it.
     pub file: Option<Value>,
     /// When it was first configured.
     pub created_at: Option<String>,
@@ -97,20 +97,20 @@ pub struct Tenant {
     pub reason: Option<String>,
 }
 
-/// A tenant's bounds. `None` is no bound.
+/// The limits of a tenant. `None` is unlimited.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct TenantLimits {
-    /// The most jobs active at once, over all queues.
+    /// Maximum number of active jobs over all queues.
     pub max_concurrency: Option<u64>,
-    /// The most jobs enqueued in any window of the period.
+    /// Maximum number of jobs enqueued in any window of the period.
     pub max_enqueue_rate: Option<Rate>,
-    /// The most jobs that wait, in whatever state.
+    /// Maximum number of waiting jobs in any state.
     pub max_queue_depth: Option<u64>,
-    /// The most scheduled jobs.
+    /// Maximum number of scheduled jobs.
     pub max_scheduled: Option<u64>,
 }
 
-/// A tenant gets less for a while, because it took too much.
+/// The temporary throttling of a noisy tenant.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Throttle {
     /// The signal that set it off.
@@ -131,7 +131,7 @@ pub struct Throttle {
     pub until: Option<String>,
 }
 
-/// A tenant takes more than its neighbours.
+/// Why a tenant counts as noisy.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Noisy {
     /// What it was noticed by.
@@ -146,7 +146,7 @@ pub struct Noisy {
     pub action: Option<String>,
 }
 
-/// How a tenant is doing.
+/// The statistics of a tenant.
 #[derive(Debug, Clone, Deserialize)]
 pub struct TenantStats {
     /// The tenant.
@@ -160,25 +160,25 @@ pub struct TenantStats {
     /// Each limit by its name; `None` where there is none.
     #[serde(default)]
     pub limits: BTreeMap<String, Option<LimitUse>>,
-    /// What it is entitled to, and what it got.
+    /// The entitled and the actual share.
     #[serde(default)]
     pub fairness: TenantShare,
     /// All jobs, with finished ones that retention has not removed.
     pub total_jobs: Option<u64>,
-    /// Jobs that wait, in whatever state.
+    /// Number of waiting jobs in any state.
     pub depth: Option<u64>,
     /// Bytes of the jobs that have not ended.
     pub bytes: Option<u64>,
-    /// How it is slowed down, if it is.
+    /// How the tenant is throttled, if it is.
     pub throttle: Option<Throttle>,
-    /// Why it counts as noisy, if it does.
+    /// Why the tenant counts as noisy, if it does.
     pub noisy: Option<Noisy>,
     /// Its part of each queue.
     #[serde(default)]
     pub queues: Vec<TenantQueue>,
 }
 
-/// What a tenant used, period by period.
+/// The usage of a tenant by period.
 #[derive(Debug, Clone, Deserialize)]
 pub struct TenantUsage {
     /// `hour` or `day`.
@@ -205,7 +205,7 @@ pub struct UsedIn {
     pub used: Used,
 }
 
-/// What a tenant used.
+/// The usage of a tenant.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Used {
     /// Jobs and executions.
@@ -280,16 +280,16 @@ pub struct TenantQueue {
     /// Ready to be fetched.
     #[serde(default)]
     pub available: u64,
-    /// Held by a worker.
+    /// Being run by a worker.
     #[serde(default)]
     pub active: u64,
-    /// Wait for their start time.
+    /// Waiting for their start time.
     #[serde(default)]
     pub scheduled: u64,
-    /// Failed, and wait for the next attempt.
+    /// Failed and waiting for the next attempt.
     #[serde(default)]
     pub retryable: u64,
-    /// Wait for activation.
+    /// Waiting for activation.
     #[serde(default)]
     pub pending: u64,
     /// Whether the queue is paused for this tenant.
@@ -297,42 +297,42 @@ pub struct TenantQueue {
     pub paused: bool,
 }
 
-/// What is said about a tenant.
+/// The configuration of a tenant to set.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TenantConfig {
-    /// Bounds to set or take away.
+    /// Limits to set or remove.
     #[serde(skip_serializing_if = "NewTenantLimits::is_empty")]
     pub limits: NewTenantLimits,
-    /// Its share of what is handed out, from 0.01 to 1000.
+    /// The tenant's weight, from 0.01 to 1000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fairness_weight: Option<Setting<Number>>,
     /// Added to the priority of its jobs, from -1000 to 1000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_boost: Option<Setting<i64>>,
-    /// Its jobs count as having no higher priority, before the boost.
+    /// Maximum priority of the tenant's jobs, before the boost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_priority: Option<Setting<i64>>,
-    /// `hard` or `soft`: whether jobs beyond a limit are refused.
+    /// `hard` or `soft`: whether jobs beyond a limit are rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<String>,
-    /// For those who look at the changes later.
+    /// The reason, shown in the history of changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Bounds of a tenant to set or take away. What is `None` stays as it is.
+/// Limits of a tenant to set or remove. Fields that are `None` do not change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct NewTenantLimits {
-    /// The most jobs active at once, over all queues.
+    /// Maximum number of active jobs over all queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_concurrency: Option<Setting<u64>>,
-    /// The most jobs enqueued in any window of the period.
+    /// Maximum number of jobs enqueued in any window of the period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_enqueue_rate: Option<Setting<Rate>>,
-    /// The most jobs that wait, in whatever state.
+    /// Maximum number of waiting jobs in any state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_queue_depth: Option<Setting<u64>>,
-    /// The most scheduled jobs.
+    /// Maximum number of scheduled jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_scheduled: Option<Setting<u64>>,
 }

@@ -1,3 +1,5 @@
+//! Listing, configuring and deleting tenants.
+
 use std::time::Duration;
 
 use http::Method;
@@ -9,11 +11,11 @@ use crate::page::Pagination;
 use crate::tenant::{
     Tenant, TenantConfig, TenantLimitUse, TenantStats, TenantSummary, TenantUsage,
 };
-use crate::{Client, Error, Job, JobFilter, Kept, Page, PageAt};
+use crate::{Client, Error, Job, JobFilter, Page, PageAt, WithJson};
 
 const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// By what a list of tenants is ordered.
+/// The order of a list of tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TenantOrder {
     /// By name.
@@ -26,14 +28,14 @@ pub enum TenantOrder {
     Enqueued,
 }
 
-/// Somebody changed a tenant.
+/// A change of a tenant's configuration.
 #[derive(Debug, Clone, Deserialize)]
 pub struct TenantChange {
     /// When it was changed.
     pub at: Option<String>,
     /// `put`, `limits`, `delete` or `release`.
     pub what: String,
-    /// Why, if whoever changed it said so.
+    /// The reason, if one was given.
     pub reason: Option<String>,
     /// The configuration before; null if there was none.
     #[serde(default)]
@@ -43,7 +45,7 @@ pub struct TenantChange {
     pub after: Value,
 }
 
-/// Which usage of a tenant is wanted; the server decides about what is not said.
+/// Selects the usage of a tenant. Fields that are `None` have the server's defaults.
 #[derive(Debug, Clone, Default)]
 pub struct UsageQuery {
     /// `hour` or `day`.
@@ -58,10 +60,10 @@ pub struct UsageQuery {
     pub page: Option<u32>,
 }
 
-/// A tenant that was forgotten.
+/// A deleted tenant.
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeletedTenant {
-    /// The tenant that is gone.
+    /// The tenant's id.
     pub tenant_id: Option<String>,
     /// Jobs that were deleted or cancelled with it.
     #[serde(default)]
@@ -82,9 +84,9 @@ impl Client {
         order: TenantOrder,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<TenantSummary>>, Error> {
+    ) -> Result<Page<WithJson<TenantSummary>>, Error> {
         let endpoint = self
-            .at(&["admin", "tenants"])
+            .endpoint(&["admin", "tenants"])
             .query("sort", Some(order.name()))
             .query("per_page", Some(limit))
             .query("page", at.and_then(PageAt::number))
@@ -94,44 +96,48 @@ impl Client {
     }
 
     /// One tenant, with what is configured and what it uses.
-    pub async fn tenant(&self, id: &str) -> Result<Kept<Tenant>, Error> {
-        self.get(self.at(&["admin", "tenants", id])).await?.read()
+    pub async fn tenant(&self, id: &str) -> Result<WithJson<Tenant>, Error> {
+        self.get(self.endpoint(&["admin", "tenants", id])).await?.read()
     }
 
-    /// Replaces all that is configured for a tenant.
-    pub async fn set_tenant(&self, id: &str, config: &TenantConfig) -> Result<Kept<Tenant>, Error> {
-        let endpoint = self.at(&["admin", "tenants", id]);
+    /// Replaces the configuration of a tenant.
+    pub async fn set_tenant(
+        &self,
+        id: &str,
+        config: &TenantConfig,
+    ) -> Result<WithJson<Tenant>, Error> {
+        let endpoint = self.endpoint(&["admin", "tenants", id]);
         self.send_json(Method::PUT, endpoint, config, Duration::ZERO).await?.read()
     }
 
-    /// Changes only what is said.
+    /// Changes the given members of a tenant's configuration.
     pub async fn change_tenant(
         &self,
         id: &str,
         config: &TenantConfig,
-    ) -> Result<Kept<Tenant>, Error> {
-        let endpoint = self.at(&["admin", "tenants", id, "limits"]);
+    ) -> Result<WithJson<Tenant>, Error> {
+        let endpoint = self.endpoint(&["admin", "tenants", id, "limits"]);
         self.send_json(Method::PUT, endpoint, config, Duration::ZERO).await?.read()
     }
 
     /// The limits, and how much of them is used.
-    pub async fn tenant_limits(&self, id: &str) -> Result<Kept<TenantLimitUse>, Error> {
-        self.get(self.at(&["admin", "tenants", id, "limits"])).await?.read()
+    pub async fn tenant_limits(&self, id: &str) -> Result<WithJson<TenantLimitUse>, Error> {
+        self.get(self.endpoint(&["admin", "tenants", id, "limits"])).await?.read()
     }
 
-    /// What a tenant has and does.
-    pub async fn tenant_stats(&self, id: &str) -> Result<Kept<TenantStats>, Error> {
-        self.get(self.at(&["admin", "tenants", id, "stats"])).await?.read()
+    /// Reads the statistics of a tenant.
+    pub async fn tenant_stats(&self, id: &str) -> Result<WithJson<TenantStats>, Error> {
+        self.get(self.endpoint(&["admin", "tenants", id, "stats"])).await?.read()
     }
 
-    /// What a tenant used, by the hour or the day.
+    /// Reads the usage of a tenant by hour or day.
     pub async fn tenant_usage(
         &self,
         id: &str,
         query: &UsageQuery,
-    ) -> Result<Kept<TenantUsage>, Error> {
+    ) -> Result<WithJson<TenantUsage>, Error> {
         let endpoint = self
-            .at(&["admin", "tenants", id, "usage"])
+            .endpoint(&["admin", "tenants", id, "usage"])
             .query("per", query.per.as_ref())
             .query("from", query.from.as_ref())
             .query("to", query.to.as_ref())
@@ -147,19 +153,19 @@ impl Client {
         filter: &JobFilter,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<Job>>, Error> {
+    ) -> Result<Page<WithJson<Job>>, Error> {
         self.listed(&["admin", "tenants", id, "jobs"], filter, limit, at).await
     }
 
-    /// Who changed a tenant, and how.
+    /// Reads the history of changes of a tenant.
     pub async fn tenant_changes(
         &self,
         id: &str,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<TenantChange>>, Error> {
+    ) -> Result<Page<WithJson<TenantChange>>, Error> {
         let endpoint = self
-            .at(&["admin", "tenants", id, "changes"])
+            .endpoint(&["admin", "tenants", id, "changes"])
             .query("per_page", Some(limit))
             .query("page", at.and_then(PageAt::number))
             .query("cursor", at.and_then(PageAt::cursor));
@@ -167,15 +173,18 @@ impl Client {
         Ok(listing.pagination.page(listing.items))
     }
 
-    /// Ends the throttling of a noisy tenant before its time.
-    pub async fn release_tenant(&self, id: &str) -> Result<Kept<IgnoredAny>, Error> {
-        self.tell(self.at(&["admin", "tenants", id, "release"])).await?.read()
+    /// Ends the throttling of a noisy tenant early.
+    pub async fn release_tenant(&self, id: &str) -> Result<WithJson<IgnoredAny>, Error> {
+        self.post_empty(self.endpoint(&["admin", "tenants", id, "release"])).await?.read()
     }
 
-    /// Forgets a tenant. One with jobs that have not ended is refused, unless these are to be
-    /// deleted too.
-    pub async fn delete_tenant(&self, id: &str, purge: bool) -> Result<Kept<DeletedTenant>, Error> {
-        let endpoint = self.at(&["admin", "tenants", id]);
+    /// Deletes a tenant. A tenant with unfinished jobs is not deleted, unless these are to be deleted too.
+    pub async fn delete_tenant(
+        &self,
+        id: &str,
+        purge: bool,
+    ) -> Result<WithJson<DeletedTenant>, Error> {
+        let endpoint = self.endpoint(&["admin", "tenants", id]);
         if !purge {
             return self.delete(endpoint).await?.read();
         }

@@ -1,37 +1,39 @@
+//! Listing and controlling workers.
+
 use std::fmt;
 
 use serde::Deserialize;
 
 use crate::page::Pagination;
-use crate::{Client, Error, Kept, Page, PageAt};
+use crate::{Client, Error, Page, PageAt, WithJson};
 
-/// A worker, as the server knows it.
+/// A worker as the server reports it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Worker {
     /// The name that it registered or fetched with.
     pub id: String,
-    /// Whom it serves, where workers serve one tenant.
+    /// The worker's tenant, if workers belong to tenants.
     pub tenant_id: Option<String>,
     /// `running`, `quiet`, `terminate` or `stale`.
     pub state: String,
-    /// What an operator told it to become.
+    /// The state that an operator has requested.
     pub directive: Option<String>,
     /// Where it runs, as it says.
     pub hostname: Option<String>,
     /// Its process id, as it says.
     pub pid: Option<u64>,
-    /// What it registered for.
+    /// The queues it has registered for.
     #[serde(default)]
     pub queues: Vec<String>,
     /// The most jobs that it is given at once; `None` is no bound.
     pub concurrency: Option<u64>,
-    /// What operators know it by.
+    /// Labels for operators.
     #[serde(default)]
     pub labels: Vec<String>,
     /// Jobs that it holds.
     #[serde(default)]
     pub active_jobs: u64,
-    /// Only when one worker is looked at.
+    /// Only present when a single worker is read.
     #[serde(default)]
     pub active_job_ids: Vec<String>,
     /// The version of the worker program.
@@ -46,30 +48,30 @@ pub struct Worker {
     pub last_heartbeat_at: Option<String>,
 }
 
-/// What an operator can tell a worker; it hears it with its next heartbeat.
+/// A state that an operator can request. The worker learns of it with its next heartbeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerChange {
-    /// Finish what it has and fetch no more.
+    /// Finish the current jobs, but fetch no more.
     Quiet,
-    /// Finish what it has and exit.
+    /// Finish the current jobs, then exit.
     Terminate,
-    /// Work as before.
+    /// Continue normally.
     Resume,
 }
 
-/// A worker that was forgotten.
+/// A removed worker.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RemovedWorker {
-    /// The worker that is gone.
+    /// The worker's id.
     pub id: String,
-    /// Jobs that it held, which are available again.
+    /// The jobs it was running, which are available again.
     #[serde(default)]
     pub jobs_requeued: u64,
 }
 
 #[derive(Deserialize)]
 struct Listing {
-    items: Vec<Kept<Worker>>,
+    items: Vec<WithJson<Worker>>,
     pagination: Pagination,
 }
 
@@ -79,9 +81,9 @@ impl Client {
         &self,
         limit: u32,
         at: Option<&PageAt>,
-    ) -> Result<Page<Kept<Worker>>, Error> {
+    ) -> Result<Page<WithJson<Worker>>, Error> {
         let endpoint = self
-            .at(&["admin", "workers"])
+            .endpoint(&["admin", "workers"])
             .query("per_page", Some(limit))
             .query("page", at.and_then(PageAt::number))
             .query("cursor", at.and_then(PageAt::cursor));
@@ -90,23 +92,23 @@ impl Client {
     }
 
     /// One worker.
-    pub async fn worker(&self, id: &str) -> Result<Kept<Worker>, Error> {
-        self.get(self.at(&["admin", "workers", id])).await?.read()
+    pub async fn worker(&self, id: &str) -> Result<WithJson<Worker>, Error> {
+        self.get(self.endpoint(&["admin", "workers", id])).await?.read()
     }
 
-    /// Tells a worker to stop fetching, to exit or to go on; it learns at its next heartbeat.
+    /// Requests that a worker stops fetching, exits or continues.
     pub async fn change_worker(
         &self,
         id: &str,
         change: WorkerChange,
-    ) -> Result<Kept<Worker>, Error> {
+    ) -> Result<WithJson<Worker>, Error> {
         let action = change.to_string();
-        self.tell(self.at(&["admin", "workers", id, &action])).await?.read()
+        self.post_empty(self.endpoint(&["admin", "workers", id, &action])).await?.read()
     }
 
-    /// Forgets a worker that was not heard of for long, and takes its jobs back.
-    pub async fn remove_worker(&self, id: &str) -> Result<Kept<RemovedWorker>, Error> {
-        self.delete(self.at(&["admin", "workers", id])).await?.read()
+    /// Removes a dead worker and requeues its jobs.
+    pub async fn remove_worker(&self, id: &str) -> Result<WithJson<RemovedWorker>, Error> {
+        self.delete(self.endpoint(&["admin", "workers", id])).await?.read()
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rota_client::worker::{Failure, Options, Outcome, Shutdown, Stop, Summary, Worker};
-use rota_client::{Client, Error, Job, Kept};
+use rota_client::{Client, Error, Job, WithJson};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -71,7 +71,7 @@ impl Fake {
 
     async fn work_off<H>(
         &self,
-        handler: impl Fn(Arc<Kept<Job>>, Stop) -> H + Send + Sync + 'static,
+        handler: impl Fn(Arc<WithJson<Job>>, Stop) -> H + Send + Sync + 'static,
     ) -> Result<Summary, Error>
     where
         H: Future<Output = Outcome> + Send,
@@ -143,7 +143,7 @@ async fn a_server_without_registry_and_heartbeats_will_do() {
         "ack" => settled("completed"),
         _ => error(404, json!({})),
     });
-    let done = |job: Arc<Kept<Job>>, _| async move { Outcome::done_with(&job.kind) };
+    let done = |job: Arc<WithJson<Job>>, _| async move { Outcome::done_with(&job.kind) };
     let summary = fake.work_off(done).await.unwrap();
     assert_eq!(summary.completed, 1);
     let ack = &fake.asked("ack")[0];

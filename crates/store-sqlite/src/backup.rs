@@ -33,7 +33,7 @@ pub fn backup(
     let bytes = snapshot.bytes()?;
     let partial = PartialFile::create(header::with_suffix(target, ".partial"))?;
     disk::require_free_space(partial.path(), bytes + headroom(dir, target))?;
-    same_permissions(snapshot.path(), &partial)?;
+    copy_permissions(snapshot.path(), &partial)?;
     let guard = WalGuard::begin(dir);
     copy::copy(
         &snapshot,
@@ -66,14 +66,14 @@ pub(crate) fn check_copy(path: &Path, original: &Path) -> Result<Copied, CopyErr
 
 fn check_target(dir: &Path, target: &Path, overwrite: bool) -> Result<(), CopyError> {
     if is_server_file(dir, target) {
-        return Err(CopyError::Own { path: target.to_owned() });
+        return Err(CopyError::ServerFile { path: target.to_owned() });
     }
     if target.is_dir() || (!overwrite && target.symlink_metadata().is_ok()) {
         return Err(CopyError::Exists { path: target.to_owned() });
     }
-    let beside = ["-wal", "-journal"].map(|ending| header::with_suffix(target, ending));
-    match beside.into_iter().find(|path| path.exists()) {
-        Some(path) => Err(CopyError::Beside { path }),
+    let side_files = ["-wal", "-journal"].map(|suffix| header::with_suffix(target, suffix));
+    match side_files.into_iter().find(|path| path.exists()) {
+        Some(path) => Err(CopyError::StrayFile { path }),
         None => Ok(()),
     }
 }
@@ -94,7 +94,7 @@ fn headroom(dir: &Path, target: &Path) -> u64 {
 }
 
 /// Gives the copy the permissions of the database, so that nobody else can read the jobs.
-fn same_permissions(database: &Path, partial: &PartialFile) -> Result<(), CopyError> {
+fn copy_permissions(database: &Path, partial: &PartialFile) -> Result<(), CopyError> {
     let failed = |error: std::io::Error| CopyError::failed(partial.path(), error);
     let permissions = fs::metadata(database).map_err(failed)?.permissions();
     partial.file().set_permissions(permissions).map_err(failed)
@@ -121,7 +121,7 @@ impl WalGuard {
         let grown = len(&self.wal).saturating_sub(self.bytes);
         let is_low = || disk::free_bytes(&self.dir).is_some_and(|free| free < HEADROOM / 2);
         if grown > GROWTH_ALLOWED && is_low() {
-            return Err(CopyError::Crowded { dir: self.dir.clone() });
+            return Err(CopyError::WalGrowing { dir: self.dir.clone() });
         }
         Ok(())
     }

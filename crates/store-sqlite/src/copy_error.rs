@@ -15,19 +15,19 @@ pub enum CopyError {
     #[error("{} exists already", path.display())]
     Exists { path: PathBuf },
     #[error("{} is a file of the data directory itself", path.display())]
-    Own { path: PathBuf },
+    ServerFile { path: PathBuf },
     /// A `-wal` or `-journal` file with the name of the target, which SQLite would apply to the copy.
     #[error("{} lies beside it and belongs to another database", path.display())]
-    Beside { path: PathBuf },
+    StrayFile { path: PathBuf },
     #[error("{} is being written by another process", path.display())]
     Busy { path: PathBuf },
     #[error("{} is open in another program", path.display())]
     InUse { path: PathBuf },
     #[error("{} needs {} MiB, and there are {} MiB free on its disk", path.display(), needed.div_ceil(MIB), free / MIB)]
-    NoRoom { path: PathBuf, needed: u64, free: u64 },
+    NoSpace { path: PathBuf, needed: u64, free: u64 },
     #[error("the disk of {} was running out of room for the server's log, which grows while a copy is made", dir.display())]
-    Crowded { dir: PathBuf },
-    #[error("the copy of {} is damaged: {}", path.display(), listed(damages))]
+    WalGrowing { dir: PathBuf },
+    #[error("the copy of {} is damaged: {}", path.display(), join(damages))]
     Damaged { path: PathBuf, damages: Vec<Damage> },
     #[error("{} cannot be {what}: {cause}", path.display())]
     Failed { path: PathBuf, what: &'static str, cause: String },
@@ -43,6 +43,6 @@ impl CopyError {
     }
 }
 
-fn listed(damages: &[Damage]) -> String {
+fn join(damages: &[Damage]) -> String {
     damages.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

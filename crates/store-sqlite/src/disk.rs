@@ -16,7 +16,7 @@ pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
 pub(crate) fn require_free_space(path: &Path, needed: u64) -> Result<(), CopyError> {
     match free_bytes(directory_of(path)) {
         Some(free) if free < needed => {
-            Err(CopyError::NoRoom { path: path.to_owned(), needed, free })
+            Err(CopyError::NoSpace { path: path.to_owned(), needed, free })
         }
         _ => Ok(()),
     }

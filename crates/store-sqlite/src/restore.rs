@@ -28,7 +28,7 @@ pub fn restore(
 ) -> Result<Restored, CopyError> {
     let target = dir.join("rota.db");
     if is_same_file(file, &target) {
-        return Err(CopyError::Own { path: file.to_owned() });
+        return Err(CopyError::ServerFile { path: file.to_owned() });
     }
     let backup = Snapshot::of_file(file)?;
     let _lock = open::lock(dir)?;

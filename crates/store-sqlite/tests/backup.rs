@@ -118,7 +118,7 @@ fn the_files_of_the_server_cannot_be_the_target() {
     let directory = closed();
     for name in ["rota.db", "rota.db-wal", "rota.lock", "rota.reserve"] {
         let error = into(&directory, &directory.file(name), true).unwrap_err();
-        assert!(matches!(error, CopyError::Own { .. }), "{name}: {error}");
+        assert!(matches!(error, CopyError::ServerFile { .. }), "{name}: {error}");
     }
     assert_eq!(Snapshot::of_directory(directory.path()).unwrap().loaded().number, 1);
 }
@@ -129,7 +129,7 @@ fn a_stray_log_next_to_the_target_is_an_error() {
     let directory = closed();
     fs::write(directory.file("copy.db-wal"), "another's").unwrap();
     let error = into(&directory, &directory.file("copy.db"), true).unwrap_err();
-    assert!(matches!(error, CopyError::Beside { .. }), "{error}");
+    assert!(matches!(error, CopyError::StrayFile { .. }), "{error}");
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn a_backup_aborts_before_the_log_fills_the_disk() {
             block_on(store.commit(&batch(number))).expect("the server is never refused");
         }
     });
-    assert!(matches!(outcome, Err(CopyError::Crowded { .. })), "{outcome:?}");
+    assert!(matches!(outcome, Err(CopyError::WalGrowing { .. })), "{outcome:?}");
     assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0, "nothing is left of it");
     block_on(store.commit(&batch(number + 1))).unwrap();
 }

@@ -80,7 +80,7 @@ pub(crate) fn drive<S: Script>(
     let mut events = Events::with_capacity(1024);
     while connections.iter().any(|connection| !connection.is_idle()) || run.waits_for_pace() {
         match poll.poll(&mut events, Some(Duration::from_millis(100))) {
-            // A signal came, about which the progress knows.
+            // A signal has arrived; `progress` decides whether to stop.
             Err(error) if error.kind() == ErrorKind::Interrupted => events.clear(),
             other => other?,
         }
@@ -133,7 +133,7 @@ impl Run<'_> {
         now: Instant,
     ) -> Result<(), BenchError> {
         let pace = self.pace.as_mut().filter(|(paced, _)| i < *paced);
-        // What was due in time is sent, however late.
+        // Requests that were due in time are sent, even if late.
         let begins = pace.as_ref().map_or(now, |(_, pace)| pace.due());
         if !connections[i].script.goes_on(begins >= self.until) {
             return Ok(());
@@ -177,8 +177,8 @@ impl Run<'_> {
         let silence = now.saturating_duration_since(self.last);
         if silence > self.how.patience {
             let seconds = self.how.patience.as_secs_f64();
-            let said = format!("{}: nothing was answered for {seconds} s", self.how.name);
-            return Err(BenchError::wrong(said));
+            let message = format!("{}: nothing was answered for {seconds} s", self.how.name);
+            return Err(BenchError::wrong(message));
         }
         if now.duration_since(self.shown) >= SHOW_EVERY {
             self.shown = now;
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_server_that_hangs_is_not_waited_for_without_end() {
-        // Connections are taken by the system, and nobody ever reads from them.
+        // The system accepts the connections, but nothing reads from them.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let how = Drive {
             name: "asking",
@@ -233,7 +233,7 @@ mod tests {
             progress: &Silent,
         };
         let outcome = drive(&how, vec![Ask, Ask]);
-        let said = outcome.err().expect("it does not answer").to_string();
-        assert!(said.ends_with("asking: nothing was answered for 0.2 s"), "{said}");
+        let message = outcome.err().expect("it does not answer").to_string();
+        assert!(message.ends_with("asking: nothing was answered for 0.2 s"), "{message}");
     }
 }

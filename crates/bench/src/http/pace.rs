@@ -64,7 +64,7 @@ impl Drop for Ticker {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It cannot panic, and nothing depends on it any more.
+            // A panic of the thread does not matter any more.
             let _ = thread.join();
         }
     }

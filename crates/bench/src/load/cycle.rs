@@ -52,7 +52,7 @@ impl Script for Cycle {
             }
             1 => {
                 self.held = ids(status, body, self.count)?;
-                // Others may have been faster.
+                // Other connections may have fetched the jobs first.
                 self.step = if self.held.is_empty() { 0 } else { 2 };
                 Ok(0)
             }

@@ -56,7 +56,7 @@ impl Script for Enqueue {
 
     fn answer(&mut self, status: u16, body: &[u8], _: Instant) -> Result<u64, BenchError> {
         expect(status, 201, body)?;
-        // The proof stands at the end; what is before it was sent by ourselves.
+        // The server's members are at the end; those before repeat the request.
         contains(&body[body.len().saturating_sub(256)..], &self.proof)?;
         self.left -= 1;
         self.accepted += self.count;

@@ -25,15 +25,15 @@ pub(super) fn ids(status: u16, body: &[u8], count: usize) -> Result<Vec<Id>, Ben
     expect(status, 200, body)?;
     contains(&body[..body.len().min(16)], r#"{"jobs":["#)?;
     let mut ids = Vec::new();
-    for at in memmem::find_iter(body, HEAD) {
-        let id = body.get(at + HEAD.len()..at + HEAD.len() + ID);
+    for head in memmem::find_iter(body, HEAD) {
+        let id = body.get(head + HEAD.len()..head + HEAD.len() + ID);
         let id = id.and_then(|id| id.try_into().ok());
         ids.push(id.ok_or_else(|| BenchError::wrong("a job without an id"))?);
     }
     if ids.len() > count {
         return Err(BenchError::wrong(format!("{} jobs instead of {count}", ids.len())));
     }
-    // An answer that is not understood must not pass for an empty queue.
+    // A response that cannot be parsed must not look like an empty queue.
     if ids.is_empty() {
         contains(body, r#"{"jobs":[]}"#)?;
     }

@@ -82,7 +82,7 @@ pub(super) fn queues_at_one_key(bench: &Bench<'_>, queues: usize) -> Result<Line
     bench.compare(&name, "one queue", &mut load(1)?, &mut load(queues)?)
 }
 
-/// Starts a job in this queue of so many; each has one class, with the same index.
+/// Starts a job in the queue with this index, of `queues` queues. Each has one class with the same index.
 fn start_in_queue(
     driver: &mut EngineDriver,
     queue: usize,
@@ -125,7 +125,7 @@ fn contended(driver: EngineDriver) -> Load {
     Load { driver, step: Box::new(move |driver| Ok(start(driver, fetch(), 1)?.0)) }
 }
 
-/// So many jobs, the classes taking turns.
+/// Enqueues this many jobs, alternating between the classes.
 fn fill_evenly(
     bench: &Bench<'_>,
     mut driver: EngineDriver,

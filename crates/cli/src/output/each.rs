@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use rota_client::{Error, Kept};
+use rota_client::{Error, WithJson};
 
 use super::{print_json, print_line};
 use crate::Failure;
@@ -12,7 +12,7 @@ pub(crate) async fn each<T>(
     verb: &str,
     name: &str,
     as_json: bool,
-    mut act: impl AsyncFnMut(&str) -> Result<Kept<T>, Error>,
+    mut act: impl AsyncFnMut(&str) -> Result<WithJson<T>, Error>,
 ) -> Result<(), Failure> {
     let (mut done, mut failures) = (Vec::new(), Vec::new());
     for id in ids {

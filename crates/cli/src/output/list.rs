@@ -1,4 +1,4 @@
-use rota_client::{Error, Kept, Page, PageAt};
+use rota_client::{Error, Page, PageAt, WithJson};
 use serde_json::json;
 
 use super::{Table, print, remark};
@@ -26,7 +26,7 @@ impl List<'_> {
     pub async fn print<T>(
         mut self,
         cells: impl Fn(&T) -> Vec<String>,
-        mut page_at: impl AsyncFnMut(u32, Option<&PageAt>) -> Result<Page<Kept<T>>, Error>,
+        mut page_at: impl AsyncFnMut(u32, Option<&PageAt>) -> Result<Page<WithJson<T>>, Error>,
     ) -> Result<(), Failure> {
         let mut next = self.cursor.take().map(PageAt::Cursor);
         let mut count = 0;
@@ -56,8 +56,8 @@ impl List<'_> {
 
     async fn print_json<T>(
         self,
-        mut page: Page<Kept<T>>,
-        mut page_at: impl AsyncFnMut(u32, Option<&PageAt>) -> Result<Page<Kept<T>>, Error>,
+        mut page: Page<WithJson<T>>,
+        mut page_at: impl AsyncFnMut(u32, Option<&PageAt>) -> Result<Page<WithJson<T>>, Error>,
     ) -> Result<(), Failure> {
         let mut count = 0;
         loop {

@@ -1,10 +1,12 @@
+//! Delays between retries while the server is unreachable.
+
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_millis(100);
-/// Short enough that a server which returns hears of finished jobs long before it gives them away.
+/// Short enough that finished jobs are reported before a restarted server requeues them.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// Waits that grow while a server is away, spread so that workers do not return all at once.
+/// Exponential backoff with jitter while the server is unreachable.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     tries: u32,

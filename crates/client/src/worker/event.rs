@@ -1,34 +1,36 @@
+//! The events of a worker, for logs.
+
 use super::Finished;
 use crate::{Error, Job};
 
-/// Something that whoever watches a worker may want to know.
+/// An event in the life of a worker.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The server knows the worker, and jobs are fetched from now on.
+    /// The worker is registered and begins to fetch jobs.
     Ready {
-        /// The name under which it registered.
+        /// The worker's id.
         worker_id: &'a str,
     },
-    /// The server does not answer. Said once, until it is back.
+    /// The server is unreachable. Sent once until it is reachable again.
     Away(&'a Error),
-    /// The server answers again after [`Event::Away`].
+    /// The server is reachable again after [`Event::Away`].
     Back,
-    /// An operator said that no more jobs are to be fetched.
+    /// An operator has told the worker not to fetch jobs.
     Quieted,
-    /// An operator said that jobs are to be fetched again.
+    /// An operator has told the worker to fetch jobs again.
     Resumed,
-    /// The worker ends when its running jobs are done.
+    /// The worker ends when its running jobs have finished.
     Draining {
-        /// Jobs that are still running.
+        /// Number of running jobs.
         running: usize,
     },
-    /// Running jobs are stopped and handed back.
+    /// Running jobs are stopped and returned to their queues.
     Stopping {
-        /// Jobs that are still running.
+        /// Number of running jobs.
         running: usize,
     },
-    /// A job was handed to the handler.
+    /// The handler of a job has started.
     Started(&'a Job),
-    /// A job has ended and the server was told, or could not be.
+    /// A job has ended, and its report was sent or given up.
     Finished(&'a Finished),
 }

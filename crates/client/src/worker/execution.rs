@@ -1,3 +1,5 @@
+//! The execution of one job.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -6,47 +8,47 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::report::{Report, Reported};
-use super::stop::Orders;
+use super::stop_signal::JobOrders;
 use super::{Failure, Handler, Outcome, Stop, StopReason};
-use crate::{Client, Job, Kept};
+use crate::{Client, Job, WithJson};
 
-/// How a job ended here.
+/// How an execution ended.
 #[derive(Debug)]
 pub enum Ending {
     /// The handler returned a result.
     Completed,
     /// The handler failed, panicked or took too long.
     Failed(Failure),
-    /// Stopped, because the worker ends.
+    /// Stopped because the worker ends, and returned to its queue.
     HandedBack,
-    /// It arrived when the worker was about to end, and goes back.
+    /// Fetched when the worker was already draining, and returned without being started.
     Unstarted,
-    /// Stopped, because the job was cancelled.
+    /// Stopped because the job was cancelled.
     Cancelled,
-    /// Not this worker's any more.
+    /// Stopped because the job does not belong to this worker any more.
     Lost,
 }
 
-/// A job that this worker has nothing to do with any more.
+/// An execution that has ended.
 #[derive(Debug)]
 pub struct Finished {
     /// The job as it was fetched.
-    pub job: Arc<Kept<Job>>,
+    pub job: Arc<WithJson<Job>>,
     /// How long the handler ran.
     pub duration: Duration,
-    /// How it ended here.
+    /// How it ended.
     pub ending: Ending,
-    /// Whether the server knows.
+    /// Whether the server has accepted the report.
     pub reported: Reported,
 }
 
-/// One job, from its arrival until the server knows its outcome.
+/// The execution of one job, from the fetch until its outcome is reported.
 pub(super) struct Execution<H> {
     pub client: Client,
     pub worker_id: String,
-    pub job: Arc<Kept<Job>>,
+    pub job: Arc<WithJson<Job>>,
     pub handler: Arc<H>,
-    pub orders: watch::Receiver<Orders>,
+    pub orders: watch::Receiver<JobOrders>,
     pub timeout: Option<Duration>,
     pub stop_within: Duration,
 }
@@ -64,7 +66,7 @@ impl<H: Handler> Execution<H> {
         Finished { job: self.job, duration, ending, reported }
     }
 
-    /// Back to the queue without having been started.
+    /// Returns the job to its queue without starting it.
     pub async fn return_unstarted(mut self) -> Finished {
         let report = Report::hand_back(&self.job, &self.worker_id);
         let reported = report.send(&self.client, &mut self.orders).await;
@@ -72,18 +74,18 @@ impl<H: Handler> Execution<H> {
     }
 
     async fn handle(&mut self) -> (Option<StopReason>, Outcome) {
-        let (stop, told) = Stop::new();
+        let (stop_sender, stop) = Stop::new();
         let (handler, job) = (self.handler.clone(), self.job.clone());
-        let mut handling = Aborting(tokio::spawn(async move { handler.handle(job, told).await }));
+        let mut handling = Aborting(tokio::spawn(async move { handler.handle(job, stop).await }));
         let longest = longest(self.timeout, self.job.timeout_ms);
         let reason = tokio::select! {
-            outcome = &mut handling.0 => return (None, unless_it_panicked(outcome)),
-            reason = ordered_to_stop(&mut self.orders) => reason,
-            () = time_is_up(longest) => StopReason::Timeout,
+            outcome = &mut handling.0 => return (None, panic_to_failure(outcome)),
+            reason = stop_ordered(&mut self.orders) => reason,
+            () = sleep_or_never(longest) => StopReason::Timeout,
         };
-        stop.send_replace(Some(reason));
+        stop_sender.send_replace(Some(reason));
         match timeout(self.stop_within, &mut handling.0).await {
-            Ok(outcome) => (Some(reason), unless_it_panicked(outcome)),
+            Ok(outcome) => (Some(reason), panic_to_failure(outcome)),
             Err(_) => (Some(reason), Outcome::Stopped),
         }
     }
@@ -112,7 +114,7 @@ impl<H: Handler> Execution<H> {
     }
 }
 
-/// A handler does not outlive the task that waits for it.
+/// Aborts the handler's task when dropped.
 struct Aborting(JoinHandle<Outcome>);
 
 impl Drop for Aborting {
@@ -121,7 +123,7 @@ impl Drop for Aborting {
     }
 }
 
-fn unless_it_panicked(outcome: Result<Outcome, JoinError>) -> Outcome {
+fn panic_to_failure(outcome: Result<Outcome, JoinError>) -> Outcome {
     match outcome.map_err(JoinError::try_into_panic) {
         Ok(outcome) => outcome,
         Err(Ok(panic)) => {
@@ -133,22 +135,22 @@ fn unless_it_panicked(outcome: Result<Outcome, JoinError>) -> Outcome {
     }
 }
 
-/// The shorter of the two. The server counts a job's own timeout too, and begins earlier: a tenth of
-/// it, and at most a second, is left for stopping and for the report.
+/// The shorter of the two timeouts. The server enforces the job's timeout too, and its clock started
+/// earlier, so a tenth of it (at most a second) is left for stopping and reporting.
 fn longest(given: Option<Duration>, job_ms: Option<u64>) -> Option<Duration> {
     let of_job =
         job_ms.filter(|ms| *ms > 0).map(|ms| Duration::from_millis(ms - (ms / 10).min(1_000)));
     given.into_iter().chain(of_job).min()
 }
 
-async fn time_is_up(after: Option<Duration>) {
+async fn sleep_or_never(after: Option<Duration>) {
     match after {
         Some(after) => sleep(after).await,
         None => std::future::pending().await,
     }
 }
 
-async fn ordered_to_stop(orders: &mut watch::Receiver<Orders>) -> StopReason {
+async fn stop_ordered(orders: &mut watch::Receiver<JobOrders>) -> StopReason {
     match orders.wait_for(|orders| orders.stop.is_some()).await {
         Ok(orders) => orders.stop.unwrap_or(StopReason::Shutdown),
         Err(_) => StopReason::Shutdown,

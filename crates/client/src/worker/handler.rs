@@ -1,23 +1,25 @@
+//! The trait of handlers.
+
 use std::sync::Arc;
 
 use super::{Outcome, Stop};
-use crate::{Job, Kept};
+use crate::{Job, WithJson};
 
-/// What is done with a job.
+/// Runs jobs.
 ///
-/// A handler that is told to [`Stop`] should do so soon and answer [`Outcome::Stopped`]; one that
-/// takes longer than [`stop_within`](super::Options::stop_within) is dropped at its next await.
+/// A handler should return [`Outcome::Stopped`] soon after [`Stop`] is signalled. If it takes longer
+/// than [`stop_within`](super::Options::stop_within), it is dropped at its next await.
 pub trait Handler: Send + Sync + 'static {
-    /// Runs one job. `stop` tells when the result is not wanted any more.
-    fn handle(&self, job: Arc<Kept<Job>>, stop: Stop) -> impl Future<Output = Outcome> + Send;
+    /// Runs one job. `stop` signals that the handler should stop.
+    fn handle(&self, job: Arc<WithJson<Job>>, stop: Stop) -> impl Future<Output = Outcome> + Send;
 }
 
 impl<F, Handling> Handler for F
 where
-    F: Fn(Arc<Kept<Job>>, Stop) -> Handling + Send + Sync + 'static,
+    F: Fn(Arc<WithJson<Job>>, Stop) -> Handling + Send + Sync + 'static,
     Handling: Future<Output = Outcome> + Send,
 {
-    fn handle(&self, job: Arc<Kept<Job>>, stop: Stop) -> impl Future<Output = Outcome> + Send {
+    fn handle(&self, job: Arc<WithJson<Job>>, stop: Stop) -> impl Future<Output = Outcome> + Send {
         self(job, stop)
     }
 }

@@ -1,12 +1,12 @@
-//! Who a worker is.
+//! The host name and the id of a worker.
 
-/// The host's name, if it can be told.
+/// The host's name, if the system reports one.
 pub(super) fn hostname() -> Option<String> {
     let name = rustix::system::uname().nodename().to_str().ok()?.to_owned();
     (!name.is_empty()).then_some(name)
 }
 
-/// A name that no other worker has, and that says where this one is.
+/// A unique worker id with the host's name and the process id.
 pub(super) fn unique() -> String {
     let printable = |c: &char| c.is_ascii_graphic();
     let host: String = hostname().unwrap_or_default().chars().filter(printable).take(100).collect();

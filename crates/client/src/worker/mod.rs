@@ -1,12 +1,12 @@
-//! A worker: takes jobs, runs a handler for each of them, and tells the server what became of it.
+//! A worker that fetches jobs, runs a handler for each, and reports the outcomes.
 //!
 //! ```no_run
 //! use std::sync::Arc;
 //!
 //! use rota_client::worker::{Options, Outcome, Shutdown, Stop, Worker};
-//! use rota_client::{Client, Error, Job, Kept};
+//! use rota_client::{Client, Error, Job, WithJson};
 //!
-//! async fn handle(job: Arc<Kept<Job>>, _stop: Stop) -> Outcome {
+//! async fn handle(job: Arc<WithJson<Job>>, _stop: Stop) -> Outcome {
 //!     println!("{}: {}", job.kind, job.args);
 //!     Outcome::done()
 //! }
@@ -19,26 +19,27 @@
 //! # }
 //! ```
 //!
-//! What holds: never more jobs at once than the options say; a reservation is extended for as long as
-//! its handler runs; an outcome is repeated until the server has taken or refused it, or the
-//! reservation must have ended; a job that is not done when the worker has to end goes back.
+//! The worker never runs more jobs at once than configured. It extends a job's reservation as long as
+//! the handler runs. It repeats the report of an outcome until the server has accepted or rejected it,
+//! or the reservation must have ended. Jobs that are unfinished when the worker ends are returned to
+//! their queues.
 
 mod backoff;
 mod event;
 mod execution;
+mod fetching;
 mod handler;
-mod heart;
+mod heartbeat;
 mod identity;
-mod intake;
 mod options;
 mod outcome;
 mod register;
 mod report;
 mod run;
-mod running;
+mod running_jobs;
 mod shutdown;
 mod start;
-mod stop;
+mod stop_signal;
 mod summary;
 
 pub use event::Event;
@@ -49,5 +50,5 @@ pub use outcome::{Failure, Outcome};
 pub use report::{Reported, Taken};
 pub use shutdown::{Shutdown, Trigger};
 pub use start::Worker;
-pub use stop::{Stop, StopReason};
+pub use stop_signal::{Stop, StopReason};
 pub use summary::Summary;

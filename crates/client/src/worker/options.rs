@@ -1,39 +1,41 @@
+//! The options of a worker.
+
 use std::time::Duration;
 
 use super::identity;
 use crate::Choice;
 
-/// How a worker works.
+/// The options of a worker.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The worker's name; of the host, the process and chance unless told.
+    /// The worker's id; by default the host's name, the process id and a random number.
     pub id: String,
-    /// In order of preference.
+    /// The queues, in order of preference.
     pub queues: Vec<String>,
-    /// How the server chooses among them.
+    /// How the server chooses among the queues.
     pub choice: Choice,
-    /// Jobs at once, from 1 to 1,000.
+    /// Maximum number of jobs to run at once, from 1 to 1,000.
     pub concurrency: u32,
     /// How long a fetch waits for a job; at most 30 s.
     pub wait: Duration,
-    /// How long a handler may take, if the job does not say less.
+    /// Maximum run time of a handler; the job's own timeout applies if it is shorter.
     pub timeout: Option<Duration>,
-    /// How long running jobs may take to finish once the worker is to end.
+    /// How long running jobs may take to finish after a drain was requested.
     pub grace: Duration,
-    /// How long a handler that was told to stop may take for it.
+    /// How long a handler may take to stop.
     pub stop_within: Duration,
-    /// How long the server may be away at the start.
+    /// How long to retry the registration at startup.
     pub connect_within: Duration,
-    /// The worker ends after so many jobs.
+    /// The worker ends after this many jobs.
     pub max_jobs: Option<u64>,
     /// The worker ends when no job is waiting.
     pub until_idle: bool,
-    /// Of the program, for operators.
+    /// The program's version, for operators.
     pub version: Option<String>,
 }
 
 impl Options {
-    /// One job at a time from these queues, for ever.
+    /// Runs one job at a time from these queues, forever.
     pub fn new(queues: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             id: identity::unique(),

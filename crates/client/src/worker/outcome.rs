@@ -1,38 +1,40 @@
+//! The outcome of a handler.
+
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-/// What came of running a job.
+/// The outcome of a handler.
 #[derive(Debug, Clone)]
 pub enum Outcome {
-    /// It is done, perhaps with a result.
+    /// The job succeeded, optionally with a result.
     Done(Option<Box<RawValue>>),
-    /// It failed; whether it is retried is up to the server.
+    /// The job failed. The server decides whether to retry it.
     Failed(Failure),
-    /// It is not done, because the handler was told to stop.
+    /// The job is unfinished, because the handler was told to stop.
     Stopped,
 }
 
 /// Why a job failed.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// Retry policies name failures by this.
+    /// The error type, which retry policies can match.
     pub kind: String,
-    /// What went wrong, for people.
+    /// A message for people.
     pub message: String,
-    /// Whether the job's retry policy decides; otherwise the job is given up at once.
+    /// Whether the job's retry policy applies. If not, the job is discarded at once.
     pub retryable: bool,
-    /// More for whoever looks at the job, stored with the error.
+    /// Details that are stored with the error.
     pub details: Map<String, Value>,
 }
 
 impl Outcome {
-    /// Done, without a result.
+    /// Success without a result.
     pub fn done() -> Self {
         Self::Done(None)
     }
 
-    /// Done, with this result; failed if it cannot be said in JSON.
+    /// Success with this result, or a failure if it cannot be serialized to JSON.
     pub fn done_with(result: &impl Serialize) -> Self {
         match to_raw_value(result) {
             Ok(raw) => Self::Done(Some(raw)),
@@ -47,19 +49,19 @@ impl Failure {
         Self { kind: kind.into(), message: message.into(), retryable: true, details: Map::new() }
     }
 
-    /// Another attempt would fail the same way.
+    /// Marks the failure as not retryable.
     pub fn no_retry(mut self) -> Self {
         self.retryable = false;
         self
     }
 
-    /// Adds something to the details.
+    /// Adds a member to the details.
     pub fn detail(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.details.insert(key.into(), value.into());
         self
     }
 
-    /// As servers take it.
+    /// The error object of a nack.
     pub(super) fn json(&self) -> Value {
         let mut error =
             json!({"type": self.kind, "message": self.message, "retryable": self.retryable});
@@ -69,7 +71,7 @@ impl Failure {
         error
     }
 
-    /// The same for a server that finds it too large.
+    /// The failure without details and with a shorter message, for a server that rejects it as too large.
     pub(super) fn shortened(&self) -> Self {
         const LONGEST: usize = 200;
         Self {

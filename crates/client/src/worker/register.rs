@@ -1,16 +1,18 @@
+//! Registering a worker at startup.
+
 use tokio::time::{Instant, sleep};
 
 use super::backoff::Backoff;
 use super::identity;
-use super::report::may_pass;
+use super::report::is_retryable;
 use super::{Event, Options};
 use crate::{Client, Error, Registration, Welcome};
 
-/// Makes the worker known, with some patience. `None` from a server without a registry.
+/// Registers the worker, with retries. Returns `None` if the server does not support registration.
 pub(super) async fn register(
     client: &Client,
     options: &Options,
-    tell: &(dyn Fn(&Event<'_>) + Send + Sync),
+    on_event: &(dyn Fn(&Event<'_>) + Send + Sync),
 ) -> Result<Option<Welcome>, Error> {
     let registration = Registration {
         worker_id: options.id.clone(),
@@ -28,7 +30,7 @@ pub(super) async fn register(
         let error = match client.register(&registration).await {
             Ok(welcome) => {
                 if away {
-                    tell(&Event::Back);
+                    on_event(&Event::Back);
                 }
                 return Ok(Some(Welcome::clone(&welcome)));
             }
@@ -37,11 +39,11 @@ pub(super) async fn register(
         let wait = backoff.next();
         match error.refusal().map(|refusal| refusal.status) {
             Some(404 | 405 | 501) => return Ok(None),
-            _ if may_pass(&error) && Instant::now() + wait < until => {}
+            _ if is_retryable(&error) && Instant::now() + wait < until => {}
             _ => return Err(error),
         }
         if !away {
-            tell(&Event::Away(&error));
+            on_event(&Event::Away(&error));
         }
         away = true;
         sleep(wait).await;

@@ -1,35 +1,37 @@
+//! Reporting the outcome of an execution to the server.
+
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::Failure;
 use super::backoff::Backoff;
-use super::stop::Orders;
-use crate::{Ack, Client, Error, Job, Kept, Nack, Settled};
+use super::stop_signal::JobOrders;
+use crate::{Ack, Client, Error, Job, Nack, Settled, WithJson};
 
-/// Whether the server knows how a job ended.
+/// Whether the server has accepted the report of an execution.
 #[derive(Debug)]
 pub enum Reported {
-    /// The server took it, and this became of the job.
+    /// The server accepted the report.
     Taken(Taken),
-    /// The job is not this worker's any more, or not known.
+    /// The job does not belong to this worker any more, or does not exist.
     Refused(Error),
-    /// The server was away for too long. The job returns when its reservation ends.
+    /// The server was unreachable for too long. It requeues the job when the reservation ends.
     GivenUp(Error),
-    /// There was nothing to report.
+    /// No report was needed.
     Unneeded,
 }
 
-/// The server has taken the outcome.
+/// An accepted report.
 #[derive(Debug)]
 pub struct Taken {
-    /// What became of the job; not known if the answer was lost.
-    pub settled: Option<Kept<Settled>>,
-    /// Why the result or the details of the error had to be left out.
+    /// The state of the job; `None` if the response was lost.
+    pub settled: Option<WithJson<Settled>>,
+    /// Why the result or the details of the error were left out, if they were.
     pub left_out: Option<Error>,
 }
 
-/// What the server is told about a job that has ended here.
+/// The report of an execution.
 pub(super) enum Report {
     Done(Ack),
     Failed(Nack, Failure),
@@ -65,8 +67,12 @@ impl Report {
         Self::Failed(nack, failure)
     }
 
-    /// Says it until the server has understood, or there is no sense in it any more.
-    pub async fn send(mut self, client: &Client, orders: &mut watch::Receiver<Orders>) -> Reported {
+    /// Sends the report until the server accepts or rejects it, or the reservation must have ended.
+    pub async fn send(
+        mut self,
+        client: &Client,
+        orders: &mut watch::Receiver<JobOrders>,
+    ) -> Reported {
         let mut backoff = Backoff::default();
         let (mut may_be_known, mut left_out) = (false, None);
         loop {
@@ -74,7 +80,7 @@ impl Report {
                 Ok(settled) => return Reported::Taken(Taken { settled: Some(settled), left_out }),
                 Err(error) => error,
             };
-            if may_pass(&error) {
+            if is_retryable(&error) {
                 may_be_known |= !matches!(error, Error::Unreachable { .. });
                 let wait = backoff.next();
                 if Instant::now() + wait > orders.borrow_and_update().give_up_at() {
@@ -84,7 +90,7 @@ impl Report {
                 continue;
             }
             match error.refusal().map(|refusal| refusal.status) {
-                // The answer to an earlier try was lost, and it had been carried out.
+                // An earlier attempt succeeded, but its response was lost.
                 Some(409) if may_be_known && self.agrees_with(&error) => {
                     return Reported::Taken(Taken { settled: None, left_out });
                 }
@@ -98,7 +104,7 @@ impl Report {
         }
     }
 
-    async fn try_send(&self, client: &Client) -> Result<Kept<Settled>, Error> {
+    async fn try_send(&self, client: &Client) -> Result<WithJson<Settled>, Error> {
         match self {
             Self::Done(ack) => client.ack(ack).await,
             Self::Failed(nack, _) => client.nack(nack).await,
@@ -114,7 +120,7 @@ impl Report {
         }
     }
 
-    /// A job that has been done is not done again because its result is too large.
+    /// The report without its large parts, so that a job is not repeated because its result is too large.
     fn shortened(self) -> Self {
         match self {
             Self::Done(ack) => Self::Done(Ack { result: None, ..ack }),
@@ -126,8 +132,9 @@ impl Report {
     }
 }
 
-/// Whether it may go away by itself. Also a proxy whose server is away answers, and not in OJS.
-pub(super) fn may_pass(error: &Error) -> bool {
+/// Whether a retry may succeed. This includes errors of a proxy whose server is unreachable, which are
+/// not OJS responses.
+pub(super) fn is_retryable(error: &Error) -> bool {
     let status = match error {
         Error::Refused(refusal) => Some(refusal.status),
         Error::NotOjs { status, .. } => *status,

@@ -1,3 +1,5 @@
+//! The main loop of a worker.
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,43 +8,43 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::backoff::Backoff;
-use super::heart::{self, Answered, Heart};
-use super::intake::Fetched;
-use super::report::may_pass;
-use super::running::Running;
+use super::fetching::Fetched;
+use super::heartbeat::{self, BeatResponse, HeartbeatTimer};
+use super::report::is_retryable;
+use super::running_jobs::RunningJobs;
 use super::shutdown::Phase;
 use super::{Event, Finished, Handler, Shutdown, StopReason, Summary, Worker};
 use crate::{Error, Welcome};
 
-/// How long a reservation lasts when nobody says so.
+/// Default length of reservations.
 const USUAL_VISIBILITY: Duration = Duration::from_secs(30);
 const LONGEST_VISIBILITY: Duration = Duration::from_secs(366 * 24 * 3_600);
-/// Jobs that were handed out before the server knew that no more are wanted arrive within this.
+/// How long to wait for jobs that the server sent before it learned that the worker is quiet.
 const LAST_DELIVERY: Duration = Duration::from_millis(50);
-/// For telling the server about jobs that had to be stopped.
-const LAST_WORD: Duration = Duration::from_secs(5);
+/// How long to try to report jobs that had to be stopped.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(5);
 
 type Pending<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
 
-/// A worker at work.
+/// The state of a running worker.
 pub(super) struct Run<H> {
     pub(super) worker: Worker,
     pub(super) handler: Arc<H>,
     pub(super) phase: Phase,
-    /// By an operator.
+    /// Whether an operator has told the worker not to fetch jobs.
     pub(super) quieted: bool,
-    pub(super) running: Running,
+    pub(super) running: RunningJobs,
     pub(super) tasks: JoinSet<Finished>,
-    pub(super) heart: Heart,
+    pub(super) heart: HeartbeatTimer,
     pub(super) usual_visibility: Duration,
     pub(super) taken: u64,
-    /// The last fetch found nothing, and nothing has happened since.
+    /// Whether the last fetch returned nothing, and no job has ended since.
     pub(super) idle: bool,
     pub(super) pause: Duration,
-    pub(super) asked: Instant,
+    pub(super) fetch_started: Instant,
     pub(super) backoff: Backoff,
-    pub(super) away_since: Option<Instant>,
-    /// When the phase ends, whatever is still running.
+    pub(super) unreachable_since: Option<Instant>,
+    /// When the phase ends, even if jobs are still running.
     pub(super) deadline: Option<Instant>,
     pub(super) refused: Option<Error>,
     pub(super) summary: Summary,
@@ -58,25 +60,25 @@ impl<H: Handler> Run<H> {
             handler,
             phase: Phase::Working,
             quieted: false,
-            running: Running::default(),
+            running: RunningJobs::default(),
             tasks: JoinSet::new(),
-            heart: Heart::new(welcome),
+            heart: HeartbeatTimer::new(welcome),
             usual_visibility: visibility,
             taken: 0,
             idle: false,
             pause: Duration::ZERO,
-            asked: Instant::now(),
+            fetch_started: Instant::now(),
             backoff: Backoff::default(),
-            away_since: None,
+            unreachable_since: None,
             deadline: None,
             refused: None,
             summary: Summary::default(),
         }
     }
 
-    pub async fn until_it_ends(mut self, mut shutdown: Shutdown) -> Result<Summary, Error> {
+    pub async fn run(mut self, mut shutdown: Shutdown) -> Result<Summary, Error> {
         let mut fetch: Pending<Fetched> = None;
-        let mut beat: Pending<Answered> = None;
+        let mut beat: Pending<BeatResponse> = None;
         let mut fetch_until = None;
         self.enter(shutdown.phase());
         loop {
@@ -98,17 +100,17 @@ impl<H: Handler> Run<H> {
                     if answered.phase.min(self.phase) >= Phase::Quiet && fetch_until.is_none() {
                         fetch_until = Some(Instant::now() + LAST_DELIVERY);
                     }
-                    self.beaten(&answered);
+                    self.handle_beat_response(&answered);
                 }
                 () = sleep_until(beat_at), if beat.is_none() => beat = Some(self.beat()),
                 () = shutdown.changed() => self.enter(shutdown.phase()),
-                () = moment(self.deadline) => self.deadline_passed(),
-                () = moment(fetch_until), if fetch_until.is_some() => {
+                () = sleep_until_deadline(self.deadline) => self.deadline_passed(),
+                () = sleep_until_deadline(fetch_until), if fetch_until.is_some() => {
                     (fetch, fetch_until) = (None, None);
                 }
             }
         }
-        // A beat that overtakes the farewell would make the worker known again.
+        // A heartbeat that arrives after the deregistration would register the worker again.
         if beat.is_some() {
             ready(&mut beat).await;
         }
@@ -124,14 +126,14 @@ impl<H: Handler> Run<H> {
 
     fn finish(&mut self, joined: Result<(Id, Finished), JoinError>) {
         self.idle = false;
-        if self.away_since.is_none() {
+        if self.unreachable_since.is_none() {
             self.pause = Duration::ZERO;
         }
         match joined {
             Ok((task, finished)) => {
                 self.running.remove(task);
                 self.summary.count(&finished);
-                (self.worker.tell)(&Event::Finished(&finished));
+                (self.worker.on_event)(&Event::Finished(&finished));
             }
             Err(aborted) => {
                 self.running.remove(aborted.id());
@@ -140,30 +142,30 @@ impl<H: Handler> Run<H> {
         }
     }
 
-    fn beat(&mut self) -> Pin<Box<dyn Future<Output = Answered> + Send>> {
+    fn beat(&mut self) -> Pin<Box<dyn Future<Output = BeatResponse> + Send>> {
         self.heart.beats();
         let (client, id) = (self.worker.client.clone(), self.worker.options.id.clone());
-        Box::pin(heart::beat(client, id, self.running.ids(), self.phase))
+        Box::pin(heartbeat::beat(client, id, self.running.ids(), self.phase))
     }
 
-    fn beaten(&mut self, answered: &Answered) {
+    fn handle_beat_response(&mut self, answered: &BeatResponse) {
         let answer = match &answered.answer {
             Ok(answer) => answer,
             Err(error) => {
-                if may_pass(error) {
-                    self.is_away(error);
+                if is_retryable(error) {
+                    self.server_unreachable(error);
                 }
                 return;
             }
         };
-        self.is_back();
+        self.server_reachable();
         self.running.stop(&answer.jobs_cancelled, answered.sent, StopReason::Cancelled);
         self.running.stop(&answer.jobs_lost, answered.sent, StopReason::Lost);
         self.running.extend(answered.sent);
         let quieted = answer.state == "quiet";
         if quieted != self.quieted && self.phase == Phase::Working {
             self.quieted = quieted;
-            (self.worker.tell)(if quieted { &Event::Quieted } else { &Event::Resumed });
+            (self.worker.on_event)(if quieted { &Event::Quieted } else { &Event::Resumed });
         }
         if answer.state == "terminate" {
             self.enter(Phase::Draining);
@@ -180,13 +182,13 @@ impl<H: Handler> Run<H> {
         let options = &self.worker.options;
         if phase == Phase::Draining {
             self.deadline = Some(now + options.grace);
-            (self.worker.tell)(&Event::Draining { running });
+            (self.worker.on_event)(&Event::Draining { running });
         }
         if phase == Phase::Stopping {
-            let last_word = now + options.stop_within + LAST_WORD;
-            self.deadline = Some(last_word + LAST_WORD);
-            self.running.stop_all(last_word);
-            (self.worker.tell)(&Event::Stopping { running });
+            let report_deadline = now + options.stop_within + REPORT_TIMEOUT;
+            self.deadline = Some(report_deadline + REPORT_TIMEOUT);
+            self.running.stop_all(report_deadline);
+            (self.worker.on_event)(&Event::Stopping { running });
         }
     }
 
@@ -198,17 +200,17 @@ impl<H: Handler> Run<H> {
         }
     }
 
-    pub(super) fn is_away(&mut self, error: &Error) -> Instant {
-        if self.away_since.is_none() {
-            (self.worker.tell)(&Event::Away(error));
+    pub(super) fn server_unreachable(&mut self, error: &Error) -> Instant {
+        if self.unreachable_since.is_none() {
+            (self.worker.on_event)(&Event::Away(error));
         }
-        *self.away_since.get_or_insert_with(Instant::now)
+        *self.unreachable_since.get_or_insert_with(Instant::now)
     }
 
-    pub(super) fn is_back(&mut self) {
+    pub(super) fn server_reachable(&mut self) {
         self.backoff.reset();
-        if self.away_since.take().is_some() {
-            (self.worker.tell)(&Event::Back);
+        if self.unreachable_since.take().is_some() {
+            (self.worker.on_event)(&Event::Back);
         }
     }
 
@@ -217,13 +219,13 @@ impl<H: Handler> Run<H> {
         self.enter(Phase::Draining);
     }
 
-    /// A worker that leaves jobs behind does not say goodbye: it would be forgotten, and its jobs
-    /// would stay with it until their time is over instead of returning when it is missed.
+    /// Deregisters the worker, unless it has abandoned jobs: the server requeues the jobs of a dead worker
+    /// sooner than those of a deregistered one, which wait for the end of their reservations.
     async fn leave(&self) {
         if self.summary.abandoned == 0 {
             let farewell = self.worker.client.deregister(&self.worker.options.id);
-            // Whoever does not hear it will miss the worker a little later.
-            let _ = timeout(LAST_WORD, farewell).await;
+            // If this fails, the server notices the missing heartbeats.
+            let _ = timeout(REPORT_TIMEOUT, farewell).await;
         }
     }
 }
@@ -235,7 +237,7 @@ async fn ready<T>(pending: &mut Pending<T>) -> T {
     }
 }
 
-async fn moment(at: Option<Instant>) {
+async fn sleep_until_deadline(at: Option<Instant>) {
     match at {
         Some(at) => sleep_until(at).await,
         None => std::future::pending().await,

@@ -1,27 +1,29 @@
+//! Requesting and observing the shutdown of a worker.
+
 use tokio::sync::watch;
 
-/// How far a worker is on its way to the end.
+/// The phase of a worker's shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Working,
-    /// Fetching nothing, until told to work again.
+    /// Fetches nothing until it is resumed.
     Quiet,
-    /// Fetching nothing, and ending when the running jobs are done.
+    /// Fetches nothing, and ends when the running jobs have finished.
     Draining,
-    /// Ending now.
+    /// Stops the running jobs and ends.
     Stopping,
 }
 
-/// Tells a worker to end.
+/// Requests the shutdown of a worker.
 #[derive(Debug)]
 pub struct Trigger(watch::Sender<Phase>);
 
-/// Hears when the worker has to end.
+/// Receives shutdown requests.
 #[derive(Debug, Clone)]
 pub struct Shutdown(watch::Receiver<Phase>);
 
 impl Shutdown {
-    /// Without its trigger, a worker works for ever.
+    /// Creates a connected pair. If the trigger is dropped, the worker is never shut down.
     pub fn new() -> (Trigger, Self) {
         let (sender, receiver) = watch::channel(Phase::Working);
         (Trigger(sender), Self(receiver))
@@ -39,22 +41,22 @@ impl Shutdown {
 }
 
 impl Trigger {
-    /// Fetch no more for now.
+    /// Stops fetching until [`resume`](Self::resume).
     pub fn quiet(&self) {
         self.change(|phase| (phase == Phase::Working).then_some(Phase::Quiet));
     }
 
-    /// After [`quiet`](Self::quiet): fetch again.
+    /// Fetches again after [`quiet`](Self::quiet).
     pub fn resume(&self) {
         self.change(|phase| (phase == Phase::Quiet).then_some(Phase::Working));
     }
 
-    /// Fetch no more, let running jobs finish, then end.
+    /// Stops fetching, lets running jobs finish, then ends.
     pub fn drain(&self) {
         self.change(|phase| (phase < Phase::Draining).then_some(Phase::Draining));
     }
 
-    /// Stop running jobs, hand them back, and end.
+    /// Stops running jobs, returns them to their queues, and ends.
     pub fn stop_now(&self) {
         self.change(|phase| (phase < Phase::Stopping).then_some(Phase::Stopping));
     }

@@ -1,17 +1,19 @@
+//! What a worker has done when it ends.
+
 use super::{Ending, Finished, Reported};
 
-/// What a worker has done in its life.
+/// The number of jobs that a worker has run, by result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Jobs that were acknowledged.
+    /// Jobs acknowledged.
     pub completed: u64,
-    /// Jobs that failed, retried or not.
+    /// Jobs failed, whether or not they are retried.
     pub failed: u64,
-    /// Cancelled, or given to somebody else meanwhile.
+    /// Jobs that were cancelled, or passed to another worker.
     pub lost: u64,
-    /// Stopped before they were done, and back in their queues.
+    /// Jobs that were stopped and returned to their queues.
     pub handed_back: u64,
-    /// Nobody could be told what became of them. They return when their reservations end.
+    /// Jobs that could not be reported. The server requeues them when their reservations end.
     pub abandoned: u64,
 }
 

@@ -84,7 +84,7 @@ impl Schedule {
                 .take_while(move |change| change.as_millisecond() <= to.0)
                 .take(MAX_TRANSITIONS)
                 .flat_map(move |change| matches_in_gap(calendar, rules, change))
-                .filter(move |&at| at > from && at <= to)
+                .filter(move |&time| time > from && time <= to)
         })
     }
 }
@@ -96,8 +96,8 @@ fn next_match(calendar: &Calendar, rules: &TimeZone, after: Millis) -> Option<Mi
         .matches_from(start)
         .filter_map(|local| first_instant(rules, local))
         // After clocks have gone back, a later local time may have fired already.
-        .find(|&at| at > after)
-        .map(|at| Millis(at.as_millisecond()))
+        .find(|&time| time > after)
+        .map(|time| Millis(time.as_millisecond()))
 }
 
 /// The first time at which clocks show `local`; `None` if they skip it.
@@ -122,7 +122,7 @@ fn matches_in_gap<'a>(
     calendar
         .matches_between(gap_start, gap_end)
         .filter_map(move |local| old_offset.to_timestamp(local).ok())
-        .map(|at| Millis(at.as_millisecond()))
+        .map(|time| Millis(time.as_millisecond()))
 }
 
 fn next_interval(interval_ms: i64, after: Millis, anchor: Millis) -> Option<Millis> {

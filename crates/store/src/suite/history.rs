@@ -43,8 +43,11 @@ pub fn old_history_is_deleted_in_slices<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let mut rows = Vec::new();
     for queue in ["a", "b"] {
-        for at in [0, 60, 120] {
-            rows.extend([put(Period::Minute, queue, at, "m"), put(Period::Hour, queue, at, "h")]);
+        for start in [0, 60, 120] {
+            rows.extend([
+                put(Period::Minute, queue, start, "m"),
+                put(Period::Hour, queue, start, "h"),
+            ]);
         }
     }
     driver.commit(rows);

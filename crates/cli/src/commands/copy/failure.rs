@@ -9,12 +9,12 @@ pub(in crate::commands) fn failure(error: CopyError) -> Failure {
             return Failure::error(format!("{} is not a Rota database: {cause}", path.display()));
         }
         CopyError::Open(_) | CopyError::Failed { .. } => None,
-        CopyError::Own { .. } => Some("Choose a file outside of the data directory."),
-        CopyError::Beside { .. } => Some("Move it away, or choose another name."),
+        CopyError::ServerFile { .. } => Some("Choose a file outside of the data directory."),
+        CopyError::StrayFile { .. } => Some("Move it away, or choose another name."),
         CopyError::Busy { .. } => Some("Wait for the other one to end, or choose another name."),
         CopyError::InUse { .. } => Some("Close that program first; nothing was changed."),
-        CopyError::NoRoom { .. } => Some("Free some space, or choose another disk."),
-        CopyError::Crowded { .. } => {
+        CopyError::NoSpace { .. } => Some("Free some space, or choose another disk."),
+        CopyError::WalGrowing { .. } => {
             Some("Free some space there, or try again when the server has less to do.")
         }
         CopyError::Exists { .. } | CopyError::Damaged { .. } => None,

@@ -77,7 +77,7 @@ async fn send(
     before: u64,
 ) -> Result<Vec<String>, Failure> {
     let jobs: Vec<&RawValue> = batch.iter().map(|line| &*line.job).collect();
-    let error = match client.enqueue_batch_told(&jobs).await {
+    let error = match client.enqueue_batch_with_warnings(&jobs).await {
         Ok(enqueued) => return Ok(enqueued.quota_exceeded),
         Err(error) => error,
     };

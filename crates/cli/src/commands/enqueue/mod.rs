@@ -97,7 +97,7 @@ impl Enqueue {
         if self.pending {
             job = job.pending();
         }
-        let enqueued = client.enqueue_told(&job).await?;
+        let enqueued = client.enqueue_with_warnings(&job).await?;
         let (job, exceeded) = (&enqueued.what, &enqueued.quota_exceeded);
         match self.remote.json {
             true if exceeded.is_empty() => print_json(job),

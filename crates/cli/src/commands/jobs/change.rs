@@ -1,7 +1,7 @@
 //! `rota jobs cancel`, `retry` and `delete`: some jobs by their ids, or all that match.
 
 use clap::Args;
-use rota_client::{BulkOutcome, Client, Error, Job, JobFilter, Kept};
+use rota_client::{BulkOutcome, Client, Error, Job, JobFilter, WithJson};
 
 use super::filter::{FilterArgs, StateArgs};
 use crate::Failure;
@@ -45,7 +45,7 @@ impl ChangeArgs {
         change: Change,
         client: &Client,
         json: bool,
-        one: impl AsyncFnMut(&str) -> Result<Kept<Job>, Error>,
+        one: impl AsyncFnMut(&str) -> Result<WithJson<Job>, Error>,
     ) -> Result<(), Failure> {
         if self.ids.is_empty() {
             return self.matching.run(change, client, json).await;
@@ -84,7 +84,11 @@ impl Change {
         }
     }
 
-    async fn all(self, client: &Client, filter: &JobFilter) -> Result<Kept<BulkOutcome>, Error> {
+    async fn all(
+        self,
+        client: &Client,
+        filter: &JobFilter,
+    ) -> Result<WithJson<BulkOutcome>, Error> {
         match self {
             Self::Cancel => client.cancel_all(filter).await,
             Self::Retry => client.retry_all(filter).await,
@@ -93,7 +97,7 @@ impl Change {
     }
 }
 
-fn report(outcome: &Kept<BulkOutcome>, verb: &str, json: bool) -> Result<(), Failure> {
+fn report(outcome: &WithJson<BulkOutcome>, verb: &str, json: bool) -> Result<(), Failure> {
     match json {
         true => print_json(outcome)?,
         false => print_line(&format!("{verb} {}", plural(outcome.succeeded, "job", "jobs")))?,

@@ -1,7 +1,7 @@
 //! `rota jobs list`, and how a job looks in a list.
 
 use clap::Args;
-use rota_client::{Client, Error, Job, JobFilter, Kept, Page, PageAt};
+use rota_client::{Client, Error, Job, JobFilter, Page, PageAt, WithJson};
 
 use super::filter::{FilterArgs, StateArgs};
 use crate::Failure;
@@ -63,7 +63,7 @@ pub(crate) async fn print_jobs(
     filter: JobFilter,
     as_json: bool,
     if_empty: &str,
-    page_at: impl AsyncFn(&JobFilter, u32, Option<&PageAt>) -> Result<Page<Kept<Job>>, Error>,
+    page_at: impl AsyncFn(&JobFilter, u32, Option<&PageAt>) -> Result<Page<WithJson<Job>>, Error>,
 ) -> Result<(), Failure> {
     let filter = JobFilter { oldest_first: extent.oldest_first, ..filter };
     let list = List {

@@ -1,6 +1,6 @@
 //! Setting limits, with a warning of those that are lifted by it.
 
-use rota_client::{Client, Error, Kept, Limited, NewRateLimit, RateLimit};
+use rota_client::{Client, Error, Limited, NewRateLimit, RateLimit, WithJson};
 
 use super::show::{concurrency_limit, rate_limit, throttle};
 use crate::output::{printable, remark};
@@ -11,7 +11,7 @@ pub(crate) async fn set(
     what: Limited<'_>,
     limit: &NewRateLimit,
     as_json: bool,
-) -> Result<Kept<RateLimit>, Error> {
+) -> Result<WithJson<RateLimit>, Error> {
     if limit.expires_in.is_none() || as_json {
         return client.set_rate_limit(what, limit).await;
     }

@@ -7,7 +7,7 @@ mod pause;
 mod show;
 
 use clap::{Args, Subcommand};
-use rota_client::{Kept, Limited, NewRateLimit, RateLimit, Setting};
+use rota_client::{Limited, NewRateLimit, RateLimit, Setting, WithJson};
 
 use self::list::ListArgs;
 use self::pause::Pause;
@@ -114,7 +114,7 @@ impl Limits {
     pub async fn run(self) -> Result<(), Failure> {
         let (client, json) = (self.remote.client()?, self.remote.json);
         let tenant = self.remote.tenant.as_deref();
-        let show = |limit: Kept<RateLimit>| match json {
+        let show = |limit: WithJson<RateLimit>| match json {
             true => print_json(&limit),
             false => print(&describe(&limit)),
         };

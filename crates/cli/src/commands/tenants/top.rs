@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use clap::Args;
-use rota_client::{Client, Error, FairTenant, Fairness, Kept};
+use rota_client::{Client, Error, FairTenant, Fairness, WithJson};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
@@ -56,7 +56,7 @@ enum Seen {
 }
 
 struct Tenants {
-    fairness: Kept<Fairness>,
+    fairness: WithJson<Fairness>,
     rows: Vec<Vec<String>>,
 }
 
@@ -99,7 +99,11 @@ impl Top {
         self.with_rows(client, fairness).await
     }
 
-    async fn with_rows(&self, client: &Client, fairness: Kept<Fairness>) -> Result<Tenants, Error> {
+    async fn with_rows(
+        &self,
+        client: &Client,
+        fairness: WithJson<Fairness>,
+    ) -> Result<Tenants, Error> {
         let most = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let mut rows = Vec::new();
         for tenant in fairness.tenants.iter().take(most) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rota_client::worker::{Failure, Handler, Outcome, Stop, StopReason};
-use rota_client::{Job, Kept};
+use rota_client::{Job, WithJson};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::Instant;
@@ -29,7 +29,7 @@ pub(super) struct Commanded {
 }
 
 impl Handler for Commanded {
-    async fn handle(&self, job: Arc<Kept<Job>>, mut stop: Stop) -> Outcome {
+    async fn handle(&self, job: Arc<WithJson<Job>>, mut stop: Stop) -> Outcome {
         let began = Instant::now();
         let tenant = tokio::select! {
             tenant = self.owner.of(&job) => tenant,
@@ -100,7 +100,7 @@ impl Commanded {
 }
 
 /// The job as one line. A command that does not want it closes the pipe, which is no failure.
-async fn feed(mut stdin: ChildStdin, job: Arc<Kept<Job>>) {
+async fn feed(mut stdin: ChildStdin, job: Arc<WithJson<Job>>) {
     let line = compact(job.json()) + "\n";
     let _ = stdin.write_all(line.as_bytes()).await;
 }

@@ -10,7 +10,7 @@ fn matching_dates(of_month: &str, of_week: &str) -> Vec<Date> {
     let occurrence = |after| Some(schedule.next_after(after, Millis::ZERO)?.at);
     std::iter::successors(occurrence(at("2000-12-31T00:00:00Z")), |&last| occurrence(last))
         .take_while(|&at_| at_ < at("2029-01-01T00:00:00Z"))
-        .map(|at| at.to_string()[..10].parse().unwrap())
+        .map(|time| time.to_string()[..10].parse().unwrap())
         .collect()
 }
 

@@ -9,7 +9,7 @@ const KOLKATA: &str = "Asia/Kolkata";
 
 fn skipped(expression: &str, zone: &str, from: &str, to: &str) -> Vec<String> {
     let skipped = schedule(expression, zone).skipped_by_dst(at(from), at(to));
-    skipped.iter().map(|at| at.to_string().replace(".000Z", "Z")).collect()
+    skipped.iter().map(|time| time.to_string().replace(".000Z", "Z")).collect()
 }
 
 #[test]

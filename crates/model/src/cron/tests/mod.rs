@@ -24,6 +24,6 @@ fn next(expression: &str, zone: &str, after: &str, count: usize) -> Vec<String> 
     let occurrence = |after| Some(schedule.next_after(after, Millis::ZERO)?.at);
     std::iter::successors(occurrence(at(after)), |&last| occurrence(last))
         .take(count)
-        .map(|at| at.to_string().replace(".000Z", "Z"))
+        .map(|time| time.to_string().replace(".000Z", "Z"))
         .collect()
 }

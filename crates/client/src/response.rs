@@ -1,22 +1,24 @@
+//! Reading HTTP responses.
+
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
 use crate::Error;
 use crate::error::{ErrorBody, Refusal};
 
-/// What came back, before anybody has looked at it.
-pub(crate) struct Answer {
+/// An HTTP response whose body has not been parsed yet.
+pub(crate) struct Response {
     pub url: String,
     pub status: u16,
     pub content_type: Option<String>,
     pub retry_after: Option<u64>,
-    /// When the server answered, by its own clock.
+    /// The time of the response by the server's clock.
     pub date: Option<String>,
     pub body: Bytes,
 }
 
-impl Answer {
-    /// The answer, if the server did what it was asked for.
+impl Response {
+    /// Parses the body of a successful response. Any other status is an error.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
         match self.status {
             200..=299 => self.parse(),
@@ -24,7 +26,7 @@ impl Answer {
         }
     }
 
-    /// The answer whatever its status, where it has the same shape in good and bad times.
+    /// Parses the body regardless of the status, for endpoints whose body has the same shape in any case.
     pub fn read_any<T: DeserializeOwned>(&self) -> Result<T, Error> {
         self.parse().map_err(|unreadable| match self.refusal() {
             refused @ Error::Refused(_) => refused,
@@ -37,7 +39,7 @@ impl Answer {
             let json = serde_json::from_slice::<serde::de::IgnoredAny>(&self.body).is_ok();
             match json {
                 true => self.not_ojs(format!("its answer has an unknown shape ({cause})")),
-                false => self.not_ojs(format!("it sent {}", self.what_it_sent())),
+                false => self.not_ojs(format!("it sent {}", self.describe_body())),
             }
         })
     }
@@ -49,11 +51,11 @@ impl Answer {
                 retry_after: self.retry_after,
                 ..body.error
             })),
-            Err(_) => self.not_ojs(format!("status {} with {}", self.status, self.what_it_sent())),
+            Err(_) => self.not_ojs(format!("status {} with {}", self.status, self.describe_body())),
         }
     }
 
-    fn what_it_sent(&self) -> String {
+    fn describe_body(&self) -> String {
         match &self.content_type {
             _ if self.body.is_empty() => "an empty body".to_owned(),
             Some(kind) => format!("{kind} instead of JSON of the Open Job Spec"),

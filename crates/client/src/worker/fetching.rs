@@ -1,4 +1,4 @@
-//! How jobs come in.
+//! Fetching jobs and starting their executions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,17 +6,17 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::execution::Execution;
-use super::report::may_pass;
+use super::report::is_retryable;
 use super::run::Run;
-use super::running::Held;
+use super::running_jobs::RunningJob;
 use super::shutdown::Phase;
 use super::{Event, Handler};
-use crate::{Error, Fetch, Job, Kept};
+use crate::{Error, Fetch, Job, WithJson};
 
-/// Between fetches to which a server answers "nothing" without having waited.
+/// Minimum interval between fetches that return nothing, for servers that do not wait.
 const POLL: Duration = Duration::from_secs(1);
 
-pub(super) type Fetched = Result<Vec<Kept<Job>>, Error>;
+pub(super) type Fetched = Result<Vec<WithJson<Job>>, Error>;
 
 impl<H: Handler> Run<H> {
     pub(super) fn wants_jobs(&self) -> bool {
@@ -28,7 +28,7 @@ impl<H: Handler> Run<H> {
         self.phase == Phase::Working && !self.quieted && self.left() > 0
     }
 
-    /// Of all the jobs that it may take in its life.
+    /// Number of jobs that the worker may still fetch.
     pub(super) fn left(&self) -> u64 {
         self.worker.options.max_jobs.map_or(u64::MAX, |most| most.saturating_sub(self.taken))
     }
@@ -49,7 +49,7 @@ impl<H: Handler> Run<H> {
             .wait_ms(wait_ms)
             .choice(options.choice.clone());
         let (client, pause) = (self.worker.client.clone(), std::mem::take(&mut self.pause));
-        self.asked = Instant::now() + pause;
+        self.fetch_started = Instant::now() + pause;
         async move {
             sleep(pause).await;
             client.fetch(&fetch).await
@@ -59,16 +59,16 @@ impl<H: Handler> Run<H> {
     pub(super) fn fetched(&mut self, answer: Fetched) {
         match answer {
             Ok(jobs) => {
-                self.is_back();
+                self.server_reachable();
                 self.idle = jobs.is_empty();
                 if jobs.is_empty() {
-                    self.pause = POLL.saturating_sub(self.asked.elapsed());
+                    self.pause = POLL.saturating_sub(self.fetch_started.elapsed());
                 }
                 jobs.into_iter().for_each(|job| self.take(job));
             }
-            Err(error) if may_pass(&error) => {
+            Err(error) if is_retryable(&error) => {
                 self.pause = self.backoff.next();
-                let since = self.is_away(&error);
+                let since = self.server_unreachable(&error);
                 let patience = self.worker.options.connect_within;
                 let hopeless = self.worker.options.until_idle && since.elapsed() > patience;
                 if hopeless && self.tasks.is_empty() {
@@ -79,9 +79,9 @@ impl<H: Handler> Run<H> {
         }
     }
 
-    fn take(&mut self, job: Kept<Job>) {
+    fn take(&mut self, job: WithJson<Job>) {
         let job = Arc::new(job);
-        let (held, orders) = Held::new(&job, self.usual_visibility);
+        let (held, orders) = RunningJob::new(&job, self.usual_visibility);
         let execution = Execution {
             client: self.worker.client.clone(),
             worker_id: self.worker.options.id.clone(),
@@ -95,7 +95,7 @@ impl<H: Handler> Run<H> {
             self.tasks.spawn(execution.return_unstarted())
         } else {
             self.taken += 1;
-            (self.worker.tell)(&Event::Started(&job));
+            (self.worker.on_event)(&Event::Started(&job));
             self.tasks.spawn(execution.run())
         };
         self.running.add(task.id(), held);

@@ -1,22 +1,24 @@
+//! Telling handlers to stop.
+
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Why a handler has to stop.
+/// Why a handler must stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// It has taken longer than it may.
+    /// It has exceeded its timeout.
     Timeout,
     /// The job was cancelled.
     Cancelled,
-    /// The job is not this worker's any more; somebody else may be running it.
+    /// The job does not belong to this worker any more; another one may be running it.
     Lost,
-    /// The worker ends.
+    /// The worker is shutting down.
     Shutdown,
 }
 
-/// Tells a handler that it has to stop.
+/// Signals to a handler that it must stop.
 #[derive(Debug, Clone)]
 pub struct Stop(watch::Receiver<Option<StopReason>>);
 
@@ -26,7 +28,7 @@ impl Stop {
         (sender, Self(receiver))
     }
 
-    /// Waits until the handler has to stop.
+    /// Waits until the handler must stop.
     pub async fn requested(&mut self) -> StopReason {
         match self.0.wait_for(Option::is_some).await {
             Ok(reason) => reason.unwrap_or(StopReason::Shutdown),
@@ -34,29 +36,30 @@ impl Stop {
         }
     }
 
-    /// Why the handler has to stop, if it has to.
+    /// Why the handler must stop; `None` if it need not.
     pub fn reason(&self) -> Option<StopReason> {
         *self.0.borrow()
     }
 }
 
-/// What the worker tells the task of a job.
+/// What the worker tells the task of a job to do.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Orders {
+pub(super) struct JobOrders {
     pub stop: Option<StopReason>,
-    /// Until then nobody else gets the job, as far as is known here.
+    /// End of the reservation, as far as the worker knows.
     pub reserved_until: Instant,
-    /// The worker ends: an outcome that is not taken by then is given up.
-    pub last_word: Option<Instant>,
+    /// Set during shutdown: when to give up reporting the outcome.
+    pub report_deadline: Option<Instant>,
 }
 
-/// A server that was away goes on with its reservations when it returns, and grants some time more.
+/// A restarted server continues reservations and extends them, so it may still accept an outcome for
+/// this long.
 const AFTER_RETURN: Duration = Duration::from_secs(60);
 
-impl Orders {
-    /// When there is no sense any more in repeating an outcome.
+impl JobOrders {
+    /// When to give up reporting the outcome.
     pub fn give_up_at(&self) -> Instant {
         let ended = self.reserved_until + AFTER_RETURN;
-        self.last_word.map_or(ended, |last| last.min(ended))
+        self.report_deadline.map_or(ended, |last| last.min(ended))
     }
 }

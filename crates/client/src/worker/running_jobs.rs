@@ -1,3 +1,5 @@
+//! The jobs that a worker is running.
+
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -6,26 +8,27 @@ use tokio::task::Id;
 use tokio::time::Instant;
 
 use super::StopReason;
-use super::stop::Orders;
+use super::stop_signal::JobOrders;
 use crate::Job;
 
-/// The jobs that this worker holds, each with a line to its task.
+/// The running jobs of a worker, each with a channel to its task.
 #[derive(Debug, Default)]
-pub(super) struct Running(HashMap<Id, Held>);
+pub(super) struct RunningJobs(HashMap<Id, RunningJob>);
 
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct RunningJob {
     id: String,
     since: Instant,
     visibility: Duration,
-    orders: watch::Sender<Orders>,
+    orders: watch::Sender<JobOrders>,
 }
 
-impl Held {
-    pub fn new(job: &Job, usual: Duration) -> (Self, watch::Receiver<Orders>) {
+impl RunningJob {
+    pub fn new(job: &Job, usual: Duration) -> (Self, watch::Receiver<JobOrders>) {
         let since = Instant::now();
         let visibility = job.visibility_timeout_ms.map_or(usual, Duration::from_millis);
-        let orders = Orders { stop: None, reserved_until: since + visibility, last_word: None };
+        let orders =
+            JobOrders { stop: None, reserved_until: since + visibility, report_deadline: None };
         let (orders, receiver) = watch::channel(orders);
         (Self { id: job.id.clone(), since, visibility, orders }, receiver)
     }
@@ -35,9 +38,10 @@ impl Held {
     }
 }
 
-impl Running {
-    /// By its task and not by its id: a job that was lost may come again while it is being stopped.
-    pub fn add(&mut self, task: Id, held: Held) {
+impl RunningJobs {
+    /// The key is the task and not the job's id, because a lost job may be fetched again while its first
+    /// execution is being stopped.
+    pub fn add(&mut self, task: Id, held: RunningJob) {
         self.0.insert(task, held);
     }
 
@@ -49,7 +53,7 @@ impl Running {
         self.0.len()
     }
 
-    /// For a heartbeat.
+    /// The ids for a heartbeat.
     pub fn ids(&self) -> Vec<String> {
         self.0.values().filter(|held| held.is_ours()).map(|held| held.id.clone()).collect()
     }
@@ -58,26 +62,27 @@ impl Running {
         self.0.values().filter(|held| held.is_ours()).map(|held| held.visibility)
     }
 
-    /// What was named in a beat that was sent then and well received.
+    /// Records that a heartbeat sent at this time has extended the reservations.
     pub fn extend(&mut self, sent: Instant) {
         for held in self.0.values().filter(|held| held.since < sent && held.is_ours()) {
             held.orders.send_modify(|orders| orders.reserved_until = sent + held.visibility);
         }
     }
 
-    /// A beat says nothing about jobs that came after it was sent, whatever their ids are.
+    /// Stops jobs that the response to a heartbeat names. It does not apply to jobs fetched after the
+    /// heartbeat was sent, even with the same id.
     pub fn stop(&mut self, ids: &[String], sent: Instant, reason: StopReason) {
-        let named = |held: &&Held| held.since < sent && ids.contains(&held.id);
+        let named = |held: &&RunningJob| held.since < sent && ids.contains(&held.id);
         for held in self.0.values().filter(named) {
             held.orders.send_modify(|orders| orders.stop = orders.stop.or(Some(reason)));
         }
     }
 
-    pub fn stop_all(&mut self, last_word: Instant) {
+    pub fn stop_all(&mut self, report_deadline: Instant) {
         for held in self.0.values() {
             held.orders.send_modify(|orders| {
                 orders.stop = orders.stop.or(Some(StopReason::Shutdown));
-                orders.last_word = Some(last_word);
+                orders.report_deadline = Some(report_deadline);
             });
         }
     }

@@ -1,37 +1,39 @@
+//! When heartbeats are due, and sending them.
+
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::shutdown::Phase;
-use crate::{Beat, Client, Error, Heartbeat, Kept, Welcome};
+use crate::{Beat, Client, Error, Heartbeat, Welcome, WithJson};
 
-/// What the specification advises.
+/// Default interval, as recommended by the specification.
 const USUAL: Duration = Duration::from_secs(5);
-/// A server that advises more hears from its worker nevertheless.
+/// Maximum interval, even if the server asks for a longer one.
 const LONGEST: Duration = Duration::from_secs(60);
-/// Beats for jobs with very short reservations are not sent more often than this.
+/// Minimum interval, even for very short reservations.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// A beat that takes longer is of no use: the next is due.
+/// Timeout of a heartbeat request; after this, the next one is due.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// When heartbeats are due.
 #[derive(Debug)]
-pub(super) struct Heart {
+pub(super) struct HeartbeatTimer {
     advised: Duration,
     last: Instant,
-    /// There is news for the server.
+    /// Whether a heartbeat is due at once, because the state of the worker has changed.
     hurry: bool,
 }
 
-/// The answer to a beat, and when that was sent: it says nothing about what has happened since.
-pub(super) struct Answered {
+/// The response to a heartbeat, and when that was sent. It does not apply to jobs fetched since.
+pub(super) struct BeatResponse {
     pub sent: Instant,
     pub phase: Phase,
-    pub answer: Result<Kept<Heartbeat>, Error>,
+    pub answer: Result<WithJson<Heartbeat>, Error>,
 }
 
-impl Heart {
-    /// The first beat is due at once: it tells what an operator has said about this worker.
+impl HeartbeatTimer {
+    /// The first heartbeat is due at once, to learn the state that an operator has set for the worker.
     pub fn new(welcome: Option<&Welcome>) -> Self {
         let advised = welcome.and_then(|welcome| welcome.heartbeat_interval);
         let advised = advised.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -39,7 +41,7 @@ impl Heart {
         Self { advised, last: Instant::now(), hurry: true }
     }
 
-    /// When the next beat is due: often enough that one may be lost for the shortest reservation.
+    /// When the next heartbeat is due. Even for the shortest reservation, one may be lost.
     pub fn due(&self, reservations: impl Iterator<Item = Duration>) -> Instant {
         if self.hurry {
             return self.last;
@@ -63,7 +65,7 @@ pub(super) async fn beat(
     worker_id: String,
     active_jobs: Vec<String>,
     phase: Phase,
-) -> Answered {
+) -> BeatResponse {
     let state = match phase {
         Phase::Working => "running",
         Phase::Quiet | Phase::Draining => "quiet",
@@ -75,7 +77,7 @@ pub(super) async fn beat(
         Ok(answer) => answer,
         Err(_) => Err(Error::Timeout { url: client.url(), seconds: PATIENCE.as_secs() }),
     };
-    Answered { sent, phase, answer }
+    BeatResponse { sent, phase, answer }
 }
 
 #[cfg(test)]
@@ -92,7 +94,7 @@ mod tests {
 
     #[tokio::test]
     async fn short_reservations_are_extended_more_often() {
-        let mut heart = Heart::new(Some(&welcome(8.0)));
+        let mut heart = HeartbeatTimer::new(Some(&welcome(8.0)));
         heart.beats();
         let wait = |visibilities: &[u64]| {
             heart.due(visibilities.iter().map(|ms| Duration::from_millis(*ms))) - heart.last
@@ -106,8 +108,8 @@ mod tests {
     #[tokio::test]
     async fn advice_without_sense_is_not_taken() {
         for odd in [0.0, -1.0, f64::NAN] {
-            assert_eq!(Heart::new(Some(&welcome(odd))).advised, USUAL);
+            assert_eq!(HeartbeatTimer::new(Some(&welcome(odd))).advised, USUAL);
         }
-        assert_eq!(Heart::new(Some(&welcome(1e18))).advised, LONGEST);
+        assert_eq!(HeartbeatTimer::new(Some(&welcome(1e18))).advised, LONGEST);
     }
 }

@@ -1,3 +1,5 @@
+//! Typed values with their original JSON.
+
 use std::fmt;
 use std::ops::Deref;
 
@@ -5,27 +7,27 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// A typed view of an answer, with the JSON that it came from kept as it was: members without a
-/// field, their order, and numbers that no type here could hold.
+/// A typed value with its original JSON, which preserves unknown members, the order of members, and
+/// numbers that do not fit the types.
 #[derive(Clone)]
-pub struct Kept<T> {
+pub struct WithJson<T> {
     view: T,
     raw: Box<RawValue>,
 }
 
-impl<T> Kept<T> {
-    /// The JSON as the server wrote it.
+impl<T> WithJson<T> {
+    /// The original JSON as text.
     pub fn json(&self) -> &str {
         self.raw.get()
     }
 
-    /// The JSON as the server sent it, with members that the type does not know.
+    /// The original JSON, including members that the type does not have.
     pub fn raw(&self) -> &RawValue {
         &self.raw
     }
 }
 
-impl<T> Deref for Kept<T> {
+impl<T> Deref for WithJson<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -33,7 +35,7 @@ impl<T> Deref for Kept<T> {
     }
 }
 
-impl<'de, T: DeserializeOwned> Deserialize<'de> for Kept<T> {
+impl<'de, T: DeserializeOwned> Deserialize<'de> for WithJson<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(from)?;
         let view = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
@@ -41,13 +43,13 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Kept<T> {
     }
 }
 
-impl<T> Serialize for Kept<T> {
+impl<T> Serialize for WithJson<T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.raw.serialize(to)
     }
 }
 
-impl<T> fmt::Debug for Kept<T> {
+impl<T> fmt::Debug for WithJson<T> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.json())
     }

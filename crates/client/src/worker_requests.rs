@@ -1,3 +1,5 @@
+//! The requests of a worker: register, fetch, heartbeat and deregister.
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -5,29 +7,29 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 
 use crate::job::ManyJobs;
-use crate::{Client, Error, Job, Kept};
+use crate::{Client, Error, Job, WithJson};
 
-/// Which jobs a worker would like to have.
+/// A request for jobs to run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Fetch {
-    /// In order of preference.
+    /// The queues, in order of preference.
     pub queues: Vec<String>,
-    /// The most jobs to hand out.
+    /// Maximum number of jobs to return.
     pub count: u32,
-    /// Who fetches. Named workers can be looked at, quieted and given up.
+    /// The worker's id. Only workers with an id can be monitored and controlled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker_id: Option<String>,
-    /// How long the server may wait for the first job; at most 30,000.
+    /// How long the server may wait for the first job, in milliseconds; at most 30,000.
     pub wait_ms: u64,
-    /// How long the jobs are reserved, in milliseconds; the server's default unless set.
+    /// Length of the reservations in milliseconds; `None` uses the server's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visibility_timeout_ms: Option<u64>,
-    /// Which of the queues is served next.
+    /// How the server chooses among the queues.
     #[serde(flatten)]
     pub choice: Choice,
 }
 
-/// How the server chooses among the queues of a worker; the server's own settings go first.
+/// How the server chooses among the queues of a worker. The server's own settings take precedence.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Choice {
     /// The pool that the worker belongs to.
@@ -36,13 +38,13 @@ pub struct Choice {
     /// `strict`, `round-robin`, `weighted` or `least-loaded`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<String>,
-    /// Of each queue, for the weighted strategy.
+    /// Weights by queue, for the weighted strategy.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, u64>,
 }
 
 impl Fetch {
-    /// One job, without waiting and without a name.
+    /// A fetch of one job, without waiting and without a worker id.
     pub fn from(queues: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             queues: queues.into_iter().map(Into::into).collect(),
@@ -54,13 +56,13 @@ impl Fetch {
         }
     }
 
-    /// Names the worker that fetches.
+    /// Sets the worker's id.
     pub fn worker(mut self, id: impl Into<String>) -> Self {
         self.worker_id = Some(id.into());
         self
     }
 
-    /// The most jobs to hand out; 1 unless set.
+    /// Maximum number of jobs to return; 1 by default.
     pub fn count(mut self, count: u32) -> Self {
         self.count = count;
         self
@@ -79,72 +81,72 @@ impl Fetch {
     }
 }
 
-/// What a worker says about itself.
+/// The registration of a worker.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Registration {
     /// Unique among the workers of the server, or of the tenant.
     pub worker_id: String,
-    /// Where it runs, for operators.
+    /// The host's name, for operators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
-    /// Its process id, for operators.
+    /// The process id, for operators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// What it serves, when its fetches name no queues.
+    /// The queues to serve if fetches name none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<String>,
-    /// The most jobs that it is given at once.
+    /// Maximum number of jobs to run at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
-    /// What operators know it by.
+    /// Labels for operators.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
     /// The version of the worker program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Its pool, and how its queues take turns.
+    /// The worker's pool, and how the server chooses among the queues.
     #[serde(flatten)]
     pub choice: Choice,
 }
 
-/// What a server tells a worker that registers. Seconds.
+/// The response to a registration.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Welcome {
     /// Seconds between heartbeats.
     pub heartbeat_interval: Option<f64>,
-    /// Seconds of silence after which the worker is given up and its jobs go to others.
+    /// Seconds without a request after which the worker counts as dead and its jobs are requeued.
     pub heartbeat_timeout: Option<f64>,
-    /// Seconds for which a job is reserved, unless a fetch says otherwise.
+    /// Default length of reservations, in seconds.
     pub visibility_timeout_default: Option<f64>,
 }
 
-/// A worker is alive and runs these jobs.
+/// A heartbeat request.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Beat {
     /// The worker.
     pub worker_id: String,
-    /// The reservations of these are extended.
+    /// The jobs whose reservations are to be extended.
     pub active_jobs: Vec<String>,
-    /// `running`, `quiet` or `terminate`: what the worker is by its own decision.
+    /// The state of the worker: `running`, `quiet` or `terminate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// How long its jobs are reserved from now on, in milliseconds; as before unless set.
+    /// New length of the reservations in milliseconds; `None` keeps the present one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visibility_timeout_ms: Option<u64>,
 }
 
-/// What the server answers to a beat.
+/// The response to a heartbeat.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Heartbeat {
-    /// What the worker should become: `running`, `quiet` or `terminate`.
+    /// The state that the worker should enter: `running`, `quiet` or `terminate`.
     pub state: String,
     /// Jobs whose reservation was extended.
     #[serde(default)]
     pub jobs_extended: Vec<String>,
-    /// To be stopped: they were cancelled.
+    /// Jobs to stop because they were cancelled.
     #[serde(default)]
     pub jobs_cancelled: Vec<String>,
-    /// To be stopped: they are not this worker's any more.
+    /// Jobs to stop because they do not belong to this worker any more.
     #[serde(default)]
     pub jobs_lost: Vec<String>,
 }
@@ -155,27 +157,28 @@ struct Leaving<'a> {
 }
 
 impl Client {
-    /// Takes jobs to work on; none if there were none within the time to wait.
-    pub async fn fetch(&self, fetch: &Fetch) -> Result<Vec<Kept<Job>>, Error> {
+    /// Fetches jobs to run. Returns none if there were none within the waiting time.
+    pub async fn fetch(&self, fetch: &Fetch) -> Result<Vec<WithJson<Job>>, Error> {
         let longer = Duration::from_millis(fetch.wait_ms);
-        let endpoint = self.at(&["workers", "fetch"]);
+        let endpoint = self.endpoint(&["workers", "fetch"]);
         let answer = self.send_json(Method::POST, endpoint, fetch, longer).await?;
         Ok(answer.read::<ManyJobs>()?.jobs)
     }
 
-    /// Reports that a worker is alive, and learns what it should do.
-    pub async fn heartbeat(&self, beat: &Beat) -> Result<Kept<Heartbeat>, Error> {
-        self.post(self.at(&["workers", "heartbeat"]), beat).await?.read()
+    /// Sends a heartbeat.
+    pub async fn heartbeat(&self, beat: &Beat) -> Result<WithJson<Heartbeat>, Error> {
+        self.post(self.endpoint(&["workers", "heartbeat"]), beat).await?.read()
     }
 
-    /// Tells the server about a worker, and learns its intervals.
-    pub async fn register(&self, worker: &Registration) -> Result<Kept<Welcome>, Error> {
-        self.post(self.at(&["workers", "register"]), worker).await?.read()
+    /// Registers a worker.
+    pub async fn register(&self, worker: &Registration) -> Result<WithJson<Welcome>, Error> {
+        self.post(self.endpoint(&["workers", "register"]), worker).await?.read()
     }
 
-    /// Makes the server forget a worker. Jobs that it still holds are not affected.
+    /// Deregisters a worker. Jobs that it still has are not affected.
     pub async fn deregister(&self, worker_id: &str) -> Result<(), Error> {
-        let answer = self.post(self.at(&["workers", "deregister"]), &Leaving { worker_id }).await?;
+        let answer =
+            self.post(self.endpoint(&["workers", "deregister"]), &Leaving { worker_id }).await?;
         answer.read::<serde::de::IgnoredAny>()?;
         Ok(())
     }
