@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use rota_client::worker::{Failure, Options, Outcome, Shutdown, Stop, Worker};
-use rota_client::{Client, Error, Job, Kept};
+use rota_client::{Client, Error, Job, WithJson};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
-async fn send_email(job: Arc<Kept<Job>>, _stop: Stop) -> Outcome {
+async fn send_email(job: Arc<WithJson<Job>>, _stop: Stop) -> Outcome {
     let Ok([address]) = serde_json::from_str::<[String; 1]>(job.args.get()) else {
         return Failure::new("BadArguments", "expected one address").no_retry().into();
     };
