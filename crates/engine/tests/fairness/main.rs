@@ -11,6 +11,7 @@ mod figures;
 mod guaranteed_parts;
 mod idle;
 mod keys;
+mod lifecycle;
 mod limit_caps;
 mod limit_memory;
 mod limits;

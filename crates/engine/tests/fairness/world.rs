@@ -11,12 +11,12 @@ use rota_engine::{
 };
 use rota_model::envelope::NewJob;
 use rota_model::limit::parse_rate_limit;
-use rota_model::mutation::{HistoryRow, RowKind};
+use rota_model::mutation::{Counts, HistoryRow, RowKind};
 use rota_model::row::JobRow;
 use rota_model::usage::Usage;
 use rota_model::{
-    Class, ClassId, IdKey, JobId, JobType, LimitKey, Live, Millis, Policy, PoolConfig, PoolName,
-    QueueName, Scope, Seq, TenantConfig, TenantId,
+    Class, ClassId, Done, ErrorRow, IdKey, JobId, JobType, LimitKey, Live, Millis, Policy,
+    PoolConfig, PoolName, QueueName, Scope, Seq, State, TenantConfig, TenantId,
 };
 use serde_json::{Value, json};
 
@@ -32,6 +32,12 @@ pub struct World {
     rows: BTreeMap<(RowKind, String), Vec<u8>>,
     classes: BTreeMap<u32, Class>,
     live: BTreeMap<Seq, Live>,
+    pub done: BTreeMap<Seq, Done>,
+    /// Finished jobs by class.
+    counts: BTreeMap<u32, Counts>,
+    pub errors: Vec<ErrorRow>,
+    /// Purge times up to which the store has nothing left.
+    pub purged: Option<Millis>,
     journal: BTreeMap<u64, Vec<u8>>,
     /// Bytes of named things that the last command wrote.
     pub written: usize,
@@ -106,6 +112,10 @@ impl World {
             rows: BTreeMap::new(),
             classes: BTreeMap::new(),
             live: BTreeMap::new(),
+            done: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            errors: Vec::new(),
+            purged: None,
             journal: BTreeMap::new(),
             written: 0,
             history: BTreeMap::new(),
@@ -149,7 +159,8 @@ impl World {
         self.mono = 0;
         let mut restore = Restore::new(self.config.clone(), 9, Now { wall, mono: 0 });
         for (id, class) in &self.classes {
-            restore.class(ClassId(*id), class.clone(), Default::default());
+            let counts = self.counts.get(id).copied().unwrap_or_default();
+            restore.class(ClassId(*id), class.clone(), counts);
         }
         for ((kind, name), json) in &self.rows {
             restore.named(*kind, name, json);
@@ -294,8 +305,12 @@ impl World {
     }
 
     pub fn target(&self, seq: Seq) -> Target {
-        let live = self.engine.active_job(seq).or(self.live.get(&seq).cloned()).unwrap();
-        Target { seq, id: JobId::v7(EPOCH, 0), now: JobRow::Live(live) }
+        let live = self.engine.active_job(seq).or(self.live.get(&seq).cloned());
+        let now = match live {
+            Some(live) => JobRow::Live(live),
+            None => JobRow::Done(self.done[&seq].clone()),
+        };
+        Target { seq, id: JobId::v7(EPOCH, 0), now }
     }
 
     pub fn ack(&mut self, seq: Seq) {
@@ -346,6 +361,17 @@ impl World {
             reason: None,
         };
         assert!(matches!(self.apply(Command::PutLimit(put.into())), Reply::Limit(_)));
+    }
+
+    /// The stored state of a job; `None` if it was deleted.
+    pub fn state(&self, seq: Seq) -> Option<State> {
+        let live = self.live.get(&seq).map(|live| live.state);
+        live.or_else(|| self.done.get(&seq).map(|done| done.ending.state()))
+    }
+
+    /// When a store says that a job is due.
+    pub fn due(&self, seq: Seq) -> Option<Millis> {
+        self.live.get(&seq).and_then(|live| live.due)
     }
 
     /// Limits whose counters a store would have.

@@ -4,6 +4,7 @@ use rota_model::mutation::{HistoryRow, Mutation, Period};
 use rota_model::usage::UsagePer;
 
 use super::World;
+use rota_model::{Done, Live};
 
 impl World {
     /// What a start reads of the history.
@@ -20,6 +21,7 @@ impl World {
             }
             Mutation::DropClass(id) => {
                 self.classes.remove(&id.0);
+                self.counts.remove(&id.0);
             }
             Mutation::Insert(_, live) => {
                 self.live.insert(live.seq, *live);
@@ -53,12 +55,42 @@ impl World {
                 (live.state, live.due) = (rota_model::State::Scheduled, Some(due));
                 live.held = true;
             }
+            Mutation::Extend { seq, due, reserved_ms } => {
+                let live = self.live.get_mut(&seq).unwrap();
+                (live.due, live.reserved_ms) = (Some(due), reserved_ms);
+            }
             Mutation::Finish(finish) => {
-                self.live.remove(&finish.seq);
+                let live = self.live.remove(&finish.seq).unwrap();
+                let done = Done {
+                    seq: live.seq,
+                    class: live.class,
+                    bytes: live.bytes,
+                    ending: finish.ending,
+                    at: finish.at,
+                    attempt: live.attempt,
+                    enqueued: live.enqueued,
+                    started: live.started,
+                    expires: live.expires,
+                    purge_at: finish.purge_at,
+                    result: finish.result,
+                };
+                self.done.insert(live.seq, done);
+            }
+            Mutation::Revive { seq, enqueued } => {
+                let done = self.done.remove(&seq).unwrap();
+                self.errors.retain(|error| error.seq != seq);
+                self.live.insert(seq, Live::ready(seq, done.class, enqueued, done.bytes));
             }
             Mutation::Delete(seq) => {
-                self.live.remove(&seq);
+                let known = self.live.remove(&seq).is_some() | self.done.remove(&seq).is_some();
+                assert!(known, "a job that is deleted is there");
+                self.errors.retain(|error| error.seq != seq);
             }
+            Mutation::Error(error) => self.errors.push(error),
+            Mutation::Counts(id, counts) => {
+                self.counts.insert(id.0, counts);
+            }
+            Mutation::Purged(through) => self.purged = Some(through),
             Mutation::Put(kind, name, json) => {
                 self.written += name.len() + json.len();
                 self.rows.insert((kind, name.to_string()), json.to_vec());
@@ -92,7 +124,11 @@ impl World {
                 self.usage.retain(|(name, ..), _| **name != *tenant);
             }
             Mutation::TrimJournal(before) => self.journal = self.journal.split_off(&before),
-            _ => {}
+            Mutation::ForgetHistory { period, before, .. } => {
+                let keep = |ms: i64, at: i64| ms != period.ms() || at >= before.0;
+                self.history.retain(|(ms, _, at), _| keep(*ms, *at));
+                self.history_rows.retain(|(ms, _, at), _| keep(*ms, *at));
+            }
         }
     }
 }
