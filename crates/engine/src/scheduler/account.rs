@@ -74,7 +74,7 @@ pub(super) struct Standing {
     /// Turns of the tenant that have jobs waiting.
     turns: u32,
     /// Those of them that are in a ring.
-    seated: u32,
+    turns_in_rings: u32,
     /// The tenant's weight in hundredths, kept up to date while it has jobs waiting.
     weight: u32,
     changed: bool,
@@ -96,8 +96,8 @@ impl Standing {
     }
 
     /// Turns that are in a ring.
-    pub fn seated(&self) -> u32 {
-        self.seated
+    pub fn turns_in_rings(&self) -> u32 {
+        self.turns_in_rings
     }
 }
 
@@ -212,7 +212,7 @@ impl Accounts {
             tag,
             last_tag: tag,
             turns: 1,
-            seated: 0,
+            turns_in_rings: 0,
             weight,
             changed: false,
             queues: None,
@@ -288,13 +288,13 @@ impl Accounts {
     }
 
     /// The tenant may be served from one more queue. Whoever was not served begins in the present round.
-    pub fn seat(&mut self, ix: StandingIx, queue: QueueIx) {
+    pub fn turn_entered_rings(&mut self, ix: StandingIx, queue: QueueIx) {
         let standing = self.get_mut(ix);
         if let Some(queues) = &mut standing.queues {
             queues.join(queue);
         }
-        standing.seated += 1;
-        if standing.seated > 1 {
+        standing.turns_in_rings += 1;
+        if standing.turns_in_rings > 1 {
             return;
         }
         let (account, level, weight) = (standing.account, standing.level, standing.weight);
@@ -305,10 +305,10 @@ impl Accounts {
         standing.tag = standing.tag.max(round);
     }
 
-    pub fn unseat(&mut self, ix: StandingIx) {
+    pub fn turn_left_rings(&mut self, ix: StandingIx) {
         let standing = self.get_mut(ix);
-        standing.seated -= 1;
-        if standing.seated == 0 {
+        standing.turns_in_rings -= 1;
+        if standing.turns_in_rings == 0 {
             let (account, level, weight) = (standing.account, standing.level, standing.weight);
             self.level(account, level).competing -= u64::from(weight);
         }
@@ -420,10 +420,11 @@ impl Accounts {
         }
         let new = weight.hundredths();
         let standing = self.get_mut(ix);
-        let (was, seated) = (std::mem::replace(&mut standing.weight, new), standing.seated > 0);
+        let (was, in_rings) =
+            (std::mem::replace(&mut standing.weight, new), standing.turns_in_rings > 0);
         let place = self.level(account, level);
         place.waiting = place.waiting + u64::from(new) - u64::from(was);
-        if seated {
+        if in_rings {
             place.competing = place.competing + u64::from(new) - u64::from(was);
         }
     }

@@ -41,8 +41,8 @@ pub(crate) struct Pick {
     pub queue: QueueIx,
     pub(super) turn: TurnIx,
     pub(super) gate: Option<GateIx>,
-    /// Which of the turn's seats is charged, if any is.
-    pub(super) seat: Option<usize>,
+    /// Which of the turn's ring_entries is charged, if any is.
+    pub(super) entry_ix: Option<usize>,
     pub(super) reason: Reason,
     /// The tag of whoever comes first in the key's order among those that could have been served. The
     /// key's round moves no further.

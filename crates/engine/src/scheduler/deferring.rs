@@ -55,7 +55,7 @@ impl Scheduler {
             return false;
         }
         let asked = limit.waitlists.keys().copied().filter(|queue| self.is_asked(ask, *queue));
-        let asked: Vec<QueueIx> = asked.filter(|q| self.has_somebody_to_serve(*q)).collect();
+        let asked: Vec<QueueIx> = asked.filter(|q| self.has_eligible_turn(*q)).collect();
         let is = self.turns.get(pick.turn);
         let Some(group) = is.groups.get(&gate) else { return false };
         let (tenant, own) = (is.tenant, self.rank_of(pick.turn, ix, group.first()));
@@ -112,7 +112,7 @@ impl Scheduler {
                 self.refresh(limit, queue);
             }
             for (turn, rank, jobs) in self.offered_at_key(limit, queue) {
-                if self.is_kept_out(turn) {
+                if self.must_park(turn) {
                     continue;
                 }
                 let tenant = self.turns.get(turn).tenant;

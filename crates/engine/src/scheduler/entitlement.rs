@@ -50,20 +50,20 @@ impl Scheduler {
         let open = !queues.is_empty();
         // If none may hand out jobs, they count as open.
         let (queues, closed) = if open { (queues, closed) } else { (closed, queues) };
-        let useless = self.useless_seats(&queues, &closed, account, left);
+        let unusable = self.unusable_entries(&queues, &closed, account, left);
         let mut in_line = self.waiting_for_open_starts(&queues, account, left);
-        let has_seat = |level: i32, tenant: &TenantIx| {
-            let useless = useless.get(&(level, *tenant)).copied().unwrap_or(0);
+        let may_be_served_from_rings = |level: i32, tenant: &TenantIx| {
+            let unusable = unusable.get(&(level, *tenant)).copied().unwrap_or(0);
             let standing = self.accounts.find(account, *tenant, level);
-            standing.is_some_and(|ix| self.accounts.get(ix).seated() > useless)
+            standing.is_some_and(|ix| self.accounts.get(ix).turns_in_rings() > unusable)
         };
         for (level, tenants) in &mut in_line {
-            tenants.retain(|tenant| !has_seat(*level, tenant));
+            tenants.retain(|tenant| !may_be_served_from_rings(*level, tenant));
         }
         let mut shut_out = ByLevel::new();
-        for (level, tenant) in useless.keys() {
+        for (level, tenant) in unusable.keys() {
             let waits = in_line.get_mut(level).is_some_and(|tenants| tenants.remove(tenant));
-            if !waits && !has_seat(*level, tenant) {
+            if !waits && !may_be_served_from_rings(*level, tenant) {
                 shut_out.entry(*level).or_default().insert(*tenant);
             }
         }
@@ -100,10 +100,10 @@ impl Scheduler {
             return 0.0;
         };
         let standing = self.accounts.get(ix);
-        let seated = standing.seated() > 0 && !eligible.shut_out.contains(&tenant);
+        let in_rings = standing.turns_in_rings() > 0 && !eligible.shut_out.contains(&tenant);
         let counts = match eligible.blocked {
             true => standing.has_jobs(),
-            false => seated || eligible.in_line.contains(&tenant),
+            false => in_rings || eligible.in_line.contains(&tenant),
         };
         if counts { standing.weight() as f64 / eligible.weights as f64 } else { 0.0 }
     }
@@ -111,8 +111,8 @@ impl Scheduler {
     /// The accounts through which a tenant's waiting jobs may be served.
     pub fn accounts_of(&self, tenant: TenantIx) -> BTreeSet<AccountIx> {
         let turns = self.turns_of(tenant).into_iter();
-        let seats = turns.flat_map(|turn| &self.turns.get(turn).seats);
-        seats.map(|seat| self.accounts.get(seat.standing).account).collect()
+        let ring_entries = turns.flat_map(|turn| &self.turns.get(turn).ring_entries);
+        ring_entries.map(|entry| self.accounts.get(entry.standing).account).collect()
     }
 
     /// The accounts that a queue belongs to.
@@ -147,30 +147,31 @@ impl Scheduler {
         queues.into_iter().partition(is_open)
     }
 
-    /// How many seats each tenant has, by level, from which it could not be served: in closed queues,
+    /// How many ring_entries each tenant has, by level, from which it could not be served: in closed queues,
     /// and in open ones where its cap, a pause or a limit holds it back. Rings are repaired when
-    /// somebody comes up, so they may have such seats.
-    fn useless_seats(
+    /// somebody comes up, so they may have such ring_entries.
+    fn unusable_entries(
         &self,
         open: &[QueueIx],
         closed: &[QueueIx],
         account: AccountIx,
         left: &mut usize,
     ) -> BTreeMap<(i32, TenantIx), u32> {
-        let mut seats = BTreeMap::new();
+        let mut ring_entries = BTreeMap::new();
         for (queues, are_open) in [(closed, false), (open, true)] {
-            for (level, turn) in self.seated_in(queues, account).take(LOOKED_AT.min(*left)) {
+            for (level, turn) in self.turns_in_rings_of(queues, account).take(LOOKED_AT.min(*left))
+            {
                 *left -= 1;
                 if !(are_open && self.could_start(turn)) {
-                    *seats.entry((level, self.turns.get(turn).tenant)).or_default() += 1;
+                    *ring_entries.entry((level, self.turns.get(turn).tenant)).or_default() += 1;
                 }
             }
         }
-        seats
+        ring_entries
     }
 
     /// The turns in the rings of some queues.
-    fn seated_in(
+    fn turns_in_rings_of(
         &self,
         queues: &[QueueIx],
         account: AccountIx,
@@ -189,7 +190,7 @@ impl Scheduler {
         let offered = is.offers.keys().map(|((_, _, class), _)| *class);
         let mut lanes = is.free.keys().map(|(_, _, class)| *class).chain(offered);
         let mut looked_at = lanes.by_ref().take(LANES_LOOKED_AT);
-        !self.is_kept_out(turn)
+        !self.must_park(turn)
             && (looked_at.any(|class| self.closed_gate(class).is_none()) || lanes.next().is_some())
     }
 
@@ -207,7 +208,7 @@ impl Scheduler {
         });
         let turns = lists.flat_map(|list| Waitlist::without_offer(list)).take(LOOKED_AT.min(*left));
         let may_start =
-            |turn: &TurnIx, class| !self.is_kept_out(*turn) && self.closed_gate(class).is_none();
+            |turn: &TurnIx, class| !self.must_park(*turn) && self.closed_gate(class).is_none();
         let mut tenants = ByLevel::new();
         for (turn, ((_, _, class), _)) in turns {
             *left -= 1;

@@ -84,7 +84,7 @@ impl Scheduler {
         for account in accounts {
             self.clamp_in(account, tenant);
         }
-        turns.into_iter().for_each(|turn| self.reseat_and_wake(turn));
+        turns.into_iter().for_each(|turn| self.place_turn_and_wake(turn));
     }
 
     fn clamp_in(&mut self, account: AccountIx, tenant: TenantIx) {

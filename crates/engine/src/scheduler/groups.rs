@@ -156,8 +156,8 @@ impl Scheduler {
             let (last, tag) = fifo_order(job);
             return Rank { level, tag, last, priority, job };
         }
-        let seat = is.seats.first();
-        let last = seat.map_or(Tag::default(), |seat| self.accounts.get(seat.standing).last_tag);
+        let entry = is.ring_entries.first();
+        let last = entry.map_or(Tag::default(), |entry| self.accounts.get(entry.standing).last_tag);
         Rank { level, tag: self.tag_at(limit, is.level, is.tenant), last, priority, job }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Scheduler;
 use super::account::{AccountIx, Owner};
 use super::queue::{Member, Queue};
-use super::turn::{Seat, TurnIx};
+use super::turn::{RingEntry, TurnIx};
 use crate::queue::QueueIx;
 
 impl Scheduler {
@@ -44,19 +44,19 @@ impl Scheduler {
             let (tenant, level) = (is.tenant, is.level);
             let weight = self.tenant(tenant).weight;
             let standing = self.accounts.join(account, tenant, level, weight);
-            self.turns.get_mut(turn).seats.push(Seat { standing, key: None });
-            self.reseat(turn);
+            self.turns.get_mut(turn).ring_entries.push(RingEntry { standing, key: None });
+            self.place_turn(turn);
         }
     }
 
     pub(super) fn remove_member(&mut self, account: AccountIx, queue: QueueIx) {
         let Some(index) = self.queue(queue).member(account) else { return };
         for turn in self.turns_in(queue) {
-            let seat = self.turns.get_mut(turn).seats.remove(index);
-            if seat.key.is_some() {
-                self.accounts.unseat(seat.standing);
+            let entry = self.turns.get_mut(turn).ring_entries.remove(index);
+            if entry.key.is_some() {
+                self.accounts.turn_left_rings(entry.standing);
             }
-            self.accounts.leave(seat.standing, queue);
+            self.accounts.leave(entry.standing, queue);
         }
         self.queue_mut(queue).members.remove(index);
     }

@@ -38,8 +38,8 @@ impl Scheduler {
             (None, account, None) => {
                 let Queues::Some(queues) = &ask.queues else { return None };
                 let queue = *queues.first()?;
-                let seat = account.and_then(|account| self.queue(queue).member(account));
-                self.pick_in(queue, seat.unwrap_or(0), Reason::Turn)
+                let entry_ix = account.and_then(|account| self.queue(queue).member(account));
+                self.pick_in(queue, entry_ix.unwrap_or(0), Reason::Turn)
             }
         }
     }
@@ -65,10 +65,10 @@ impl Scheduler {
         };
         if let Queues::Some(asked) = &ask.queues {
             loop {
-                let queues = self.with_somebody_seated(asked, rotation);
+                let queues = self.with_eligible_turns(asked, rotation);
                 let pick = self.next_of_some(&queues, rotation, Reason::Turn, pick);
                 // Whoever others were deferred for may have turned out not to start.
-                if pick.is_some() || !asked.iter().any(|queue| self.has_somebody_to_serve(*queue)) {
+                if pick.is_some() || !asked.iter().any(|queue| self.has_eligible_turn(*queue)) {
                     return pick;
                 }
             }
@@ -133,33 +133,33 @@ impl Scheduler {
     }
 
     /// Those of some queues that have somebody to serve. The rotation knows of them afterwards.
-    pub(super) fn with_somebody_seated(
+    pub(super) fn with_eligible_turns(
         &mut self,
         queues: &[QueueIx],
         rotation: RotationIx,
     ) -> Vec<QueueIx> {
-        let seated = |queue: &QueueIx| {
+        let has_turns = |queue: &QueueIx| {
             let is = self.queue(*queue);
             is.may_dispatch() && !is.members[0].rings.is_empty()
         };
-        let (ready, idle): (Vec<QueueIx>, Vec<QueueIx>) = queues.iter().partition(|q| seated(q));
+        let (ready, idle): (Vec<QueueIx>, Vec<QueueIx>) = queues.iter().partition(|q| has_turns(q));
         ready.iter().for_each(|queue| self.wake_in_rotation(rotation, *queue));
         idle.iter().for_each(|queue| self.put_to_sleep(rotation, *queue));
         ready
     }
 
     /// Who is first in a queue, by the present tags.
-    pub(super) fn first_seated(
+    pub(super) fn first_in_ring(
         &mut self,
         queue: QueueIx,
-        seat: usize,
+        entry_ix: usize,
     ) -> Option<(i32, Order, TurnIx)> {
         loop {
             self.steps += 1;
             self.withdraw_from_parked();
-            let (&level, ring) = self.queue(queue).members[seat].rings.last_key_value()?;
+            let (&level, ring) = self.queue(queue).members[entry_ix].rings.last_key_value()?;
             let (key, turn) = ring.first()?;
-            if self.is_up_to_date(turn, seat, key) {
+            if self.is_up_to_date(turn, entry_ix, key) {
                 return Some((level, key, turn));
             }
         }
@@ -167,12 +167,12 @@ impl Scheduler {
 
     /// Whether a turn is in a ring where it belongs; if not, it is put there. Its tenant may have been
     /// served from another queue since, or could not be served while the round went on.
-    pub(super) fn is_up_to_date(&mut self, turn: TurnIx, seat: usize, key: Order) -> bool {
-        let standing = self.turns.get(turn).seats[seat].standing;
+    pub(super) fn is_up_to_date(&mut self, turn: TurnIx, entry_ix: usize, key: Order) -> bool {
+        let standing = self.turns.get(turn).ring_entries[entry_ix].standing;
         let lifted = self.lift_to_round(standing);
         let up_to_date = !self.rules.fair || !lifted && self.accounts.get(standing).order() == key;
         if !up_to_date {
-            self.reseat(turn);
+            self.place_turn(turn);
         }
         up_to_date
     }
@@ -184,17 +184,17 @@ impl Scheduler {
     }
 
     /// The first job of a queue that may start.
-    pub(super) fn pick_in(&mut self, queue: QueueIx, seat: usize, why: Reason) -> Option<Pick> {
+    pub(super) fn pick_in(&mut self, queue: QueueIx, entry_ix: usize, why: Reason) -> Option<Pick> {
         loop {
             if !self.queue(queue).may_dispatch() {
                 return None;
             }
-            let (_, _, turn) = self.first_seated(queue, seat)?;
+            let (_, _, turn) = self.first_in_ring(queue, entry_ix)?;
             if !self.queue_is_open(queue) {
                 self.end_deferrals();
                 return None;
             }
-            if let Some(pick) = self.pick_turn(turn, Some(seat), why) {
+            if let Some(pick) = self.pick_turn(turn, Some(entry_ix), why) {
                 return Some(pick);
             }
         }
@@ -205,20 +205,20 @@ impl Scheduler {
     pub(super) fn pick_turn(
         &mut self,
         turn: TurnIx,
-        seat: Option<usize>,
+        entry_ix: Option<usize>,
         reason: Reason,
     ) -> Option<Pick> {
-        let pick = self.try_turn(turn, seat, reason);
+        let pick = self.try_turn(turn, entry_ix, reason);
         if pick.is_none() {
             self.end_deferrals();
         }
         pick
     }
 
-    fn try_turn(&mut self, turn: TurnIx, seat: Option<usize>, reason: Reason) -> Option<Pick> {
+    fn try_turn(&mut self, turn: TurnIx, entry_ix: Option<usize>, reason: Reason) -> Option<Pick> {
         self.steps += 1;
-        if self.is_kept_out(turn) {
-            self.reseat(turn);
+        if self.must_park(turn) {
+            self.place_turn(turn);
             return None;
         }
         let (is, own) = (self.turns.get(turn), reason == Reason::Tenant);
@@ -260,7 +260,7 @@ impl Scheduler {
             }
             return None;
         }
-        Some(Pick { seq, class, queue, turn, gate, seat, reason, key_round: None })
+        Some(Pick { seq, class, queue, turn, gate, entry_ix, reason, key_round: None })
     }
 
     /// Whether a lane stands where it may: its type may have had a limit, or lost one, since it was

@@ -22,8 +22,8 @@ impl Scheduler {
         loop {
             self.steps += 1;
             if let Some(queue) = self.owed_queue(rotation, &queues) {
-                let seat = self.queue(queue).member(account).unwrap_or(0);
-                match self.pick_in(queue, seat, Reason::Owed) {
+                let entry_ix = self.queue(queue).member(account).unwrap_or(0);
+                match self.pick_in(queue, entry_ix, Reason::Owed) {
                     Some(pick) => return Some(pick),
                     None => {
                         self.put_to_sleep(rotation, queue);
@@ -35,15 +35,15 @@ impl Scheduler {
             let mut best: Option<((Tag, u64, Rank), QueueIx, TurnIx)> = None;
             for (place, &queue) in queues.iter().enumerate() {
                 let turn = self.shard_turn(queue, tenant, level);
-                let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_seated()) else {
+                let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_in_rings()) else {
                     continue;
                 };
                 if !self.queue(queue).may_dispatch() {
                     continue;
                 }
                 self.wake_in_rotation(rotation, queue);
-                let seat = self.queue(queue).member(account).unwrap_or(0);
-                let rank = self.rank_for_tenant(rotation, queue, place, turn, seat);
+                let entry_ix = self.queue(queue).member(account).unwrap_or(0);
+                let rank = self.rank_for_tenant(rotation, queue, place, turn, entry_ix);
                 if best.is_none_or(|(known, ..)| rank < known) {
                     best = Some((rank, queue, turn));
                 }
@@ -55,8 +55,10 @@ impl Scheduler {
                 self.end_deferrals();
                 continue;
             }
-            let seat = self.queue(queue).member(account).unwrap_or(0);
-            let Some(mut pick) = self.pick_turn(turn, Some(seat), Reason::Turn) else { continue };
+            let entry_ix = self.queue(queue).member(account).unwrap_or(0);
+            let Some(mut pick) = self.pick_turn(turn, Some(entry_ix), Reason::Turn) else {
+                continue;
+            };
             if !self.defer_if_outranked(&mut pick, ask) {
                 return Some(pick);
             }
@@ -70,10 +72,10 @@ impl Scheduler {
         queue: QueueIx,
         place: usize,
         turn: TurnIx,
-        seat: usize,
+        entry_ix: usize,
     ) -> (Tag, u64, Rank) {
         let is = self.rotations.get(rotation);
-        let standing = self.turns.get(turn).seats[seat].standing;
+        let standing = self.turns.get(turn).ring_entries[entry_ix].standing;
         let step = is.step(queue);
         let (tag, served) = step
             .map_or_else(Default::default, |step| self.accounts.queue_place(standing, queue, step));
@@ -86,7 +88,7 @@ impl Scheduler {
             return None;
         }
         let mono = self.now.mono;
-        self.with_somebody_seated(queues, rotation);
+        self.with_eligible_turns(queues, rotation);
         self.rotations.report_starved(rotation, mono, &mut self.notices);
         let rotations = &self.rotations;
         let is_ready = |queue| rotations.get(rotation).is_ready(queue);
@@ -104,8 +106,8 @@ impl Scheduler {
             if !self.queue(queue).may_dispatch() {
                 continue;
             }
-            let Some(seat) = self.queue(queue).member(account) else { continue };
-            let Some((level, order, turn)) = self.first_seated(queue, seat) else { continue };
+            let Some(entry_ix) = self.queue(queue).member(account) else { continue };
+            let Some((level, order, turn)) = self.first_in_ring(queue, entry_ix) else { continue };
             let better = best.is_none_or(|(known, known_order, _)| {
                 level > known || level == known && order < known_order
             });

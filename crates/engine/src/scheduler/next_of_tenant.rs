@@ -19,9 +19,9 @@ impl Scheduler {
         let (charge, account) = (ask.charge, ask.account);
         let pick = |scheduler: &mut Self, queue: QueueIx, _: Reason| {
             let own = || scheduler.queue(queue).member(account?);
-            let seat = charge.then(|| own().unwrap_or(0));
+            let entry_ix = charge.then(|| own().unwrap_or(0));
             let shard = *scheduler.shard_of.get(&(queue, tenant))?;
-            scheduler.pick_of_shard(queue, shard, seat)
+            scheduler.pick_of_shard(queue, shard, entry_ix)
         };
         match ask.rotation {
             Some(rotation) => self.next_of_some(&queues, rotation, Reason::Tenant, pick),
@@ -61,7 +61,7 @@ impl Scheduler {
         &mut self,
         queue: QueueIx,
         shard: ShardIx,
-        seat: Option<usize>,
+        entry_ix: Option<usize>,
     ) -> Option<Pick> {
         if !self.queue(queue).may_dispatch() {
             return None;
@@ -73,7 +73,7 @@ impl Scheduler {
             if !self.queue_is_open(queue) {
                 return None;
             }
-            if let Some(pick) = self.pick_turn(turn, seat, Reason::Tenant) {
+            if let Some(pick) = self.pick_turn(turn, entry_ix, Reason::Tenant) {
                 return Some(pick);
             }
         }

@@ -44,8 +44,8 @@ impl Scheduler {
             self.waitlist(limit, queue).set_rank(turn, gate, in_front, present);
             return true;
         }
-        if self.is_kept_out(turn) {
-            self.reseat(turn);
+        if self.must_park(turn) {
+            self.place_turn(turn);
             self.set_aside(limit, turn, (!in_front).then_some(gate));
             return true;
         }
@@ -98,7 +98,7 @@ impl Scheduler {
         let limit = self.limits.gate(gate).limit;
         self.waitlist(limit, queue).offer(first);
         self.update_offer(limit, turn);
-        self.reseat(turn);
+        self.place_turn(turn);
     }
 
     /// The turn has no offer any more and waits in line.
@@ -106,7 +106,7 @@ impl Scheduler {
         let queue = self.turns.get(turn).queue;
         self.waitlist(limit, queue).retract(turn);
         self.update_offer(limit, turn);
-        self.reseat(turn);
+        self.place_turn(turn);
     }
 
     /// What a turn is offered at a key may have changed.
@@ -142,7 +142,7 @@ impl Scheduler {
         if let Some(closed) = opening.closed {
             self.close_group(turn, gate, &closed, false);
             self.refresh(limit, queue);
-            self.reseat(turn);
+            self.place_turn(turn);
             return false;
         }
         let rank = self.rank_of(turn, limit, lane);

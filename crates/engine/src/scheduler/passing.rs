@@ -112,7 +112,7 @@ impl Scheduler {
             let stands = self.turns.contains(turn) && !self.turns.get(turn).parked;
             if stands {
                 keys = self.join_lines_again(turn);
-                self.reseat(turn);
+                self.place_turn(turn);
             }
         }
         self.upkeep = self.upkeep.saturating_sub(keys.max(1));

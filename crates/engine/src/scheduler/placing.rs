@@ -9,14 +9,14 @@ use super::lane::Place;
 use super::limits::GateIx;
 use super::notice::Notice;
 use super::tag::{Order, fifo_order};
-use super::turn::{LaneKey, Seat, Turn, TurnIx};
+use super::turn::{LaneKey, RingEntry, Turn, TurnIx};
 use crate::config::PriorityScope;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
 #[derive(PartialEq)]
-enum Wanted {
-    Ring,
+enum Placement {
+    InRings,
     Parked,
     Out,
     Gone,
@@ -49,7 +49,7 @@ impl Scheduler {
                 self.own_jobs_came(turn);
             }
         }
-        self.reseat(turn);
+        self.place_turn(turn);
     }
 
     /// Takes a lane out of wherever it stands.
@@ -64,7 +64,7 @@ impl Scheduler {
                         self.turns.get_mut(turn).free.remove(&key);
                     }
                 }
-                self.reseat(turn);
+                self.place_turn(turn);
             }
             Place::Sweep => self.sweeps.retain(|swept| *swept != class),
         }
@@ -91,7 +91,7 @@ impl Scheduler {
             }
         }
         if !self.rules.fair {
-            self.reseat(turn);
+            self.place_turn(turn);
         }
     }
 
@@ -125,11 +125,11 @@ impl Scheduler {
         }
         let Self { accounts, queues, tenants, .. } = self;
         let weight = tenants[tenant.0 as usize].weight;
-        let seats = queues[queue.0 as usize].members.iter().map(|member| Seat {
+        let ring_entries = queues[queue.0 as usize].members.iter().map(|member| RingEntry {
             standing: accounts.join(member.account, tenant, level, weight),
             key: None,
         });
-        let seats = seats.collect();
+        let ring_entries = ring_entries.collect();
         let turn = self.turns.add(Turn {
             shard,
             queue,
@@ -142,7 +142,7 @@ impl Scheduler {
             own: Default::default(),
             offered_at: Default::default(),
             aside: Default::default(),
-            seats,
+            ring_entries,
             parked: false,
             passed_to: None,
         });
@@ -152,47 +152,47 @@ impl Scheduler {
     }
 
     /// Puts a turn where it belongs, given its lanes, its tags and its tenant.
-    pub(super) fn reseat(&mut self, turn: TurnIx) {
+    pub(super) fn place_turn(&mut self, turn: TurnIx) {
         if !self.turns.contains(turn) {
             return;
         }
-        let wanted = self.wanted_seat(turn);
+        let wanted = self.wanted_placement(turn);
         let is = self.turns.get(turn);
-        if is.parked && wanted != Wanted::Parked {
+        if is.parked && wanted != Placement::Parked {
             let tenant = is.tenant;
             self.tenants[tenant.0 as usize].parked.remove(&turn);
             self.turns.get_mut(turn).parked = false;
-            if wanted != Wanted::Gone {
+            if wanted != Placement::Gone {
                 self.own_jobs_came(turn);
                 self.join_lines_again(turn);
-                // Its groups may have been offered something, which seats it.
-                self.reseat(turn);
+                // Its groups may have been offered something, which ring_entries it.
+                self.place_turn(turn);
                 return;
             }
         }
         match wanted {
-            Wanted::Ring => self.sit_down(turn),
-            Wanted::Out => self.stand_up(turn),
-            Wanted::Parked => {
-                self.stand_up(turn);
+            Placement::InRings => self.enter_rings(turn),
+            Placement::Out => self.leave_rings(turn),
+            Placement::Parked => {
+                self.leave_rings(turn);
                 self.park(turn);
             }
-            Wanted::Gone => {
-                self.stand_up(turn);
+            Placement::Gone => {
+                self.leave_rings(turn);
                 self.drop_turn(turn);
             }
         }
     }
 
-    fn wanted_seat(&self, turn: TurnIx) -> Wanted {
+    fn wanted_placement(&self, turn: TurnIx) -> Placement {
         let is = self.turns.get(turn);
         if is.is_empty() {
-            return Wanted::Gone;
+            return Placement::Gone;
         }
-        if self.is_kept_out(turn) {
-            return Wanted::Parked;
+        if self.must_park(turn) {
+            return Placement::Parked;
         }
-        if is.is_eligible() { Wanted::Ring } else { Wanted::Out }
+        if is.is_eligible() { Placement::InRings } else { Placement::Out }
     }
 
     fn park(&mut self, turn: TurnIx) {
@@ -212,14 +212,14 @@ impl Scheduler {
     }
 
     /// Into the rings, or to the right place in them.
-    fn sit_down(&mut self, turn: TurnIx) {
+    fn enter_rings(&mut self, turn: TurnIx) {
         let is = self.turns.get(turn);
         let (queue, level) = (is.queue, is.level);
         let mut joined = false;
-        for i in 0..self.turns.get(turn).seats.len() {
-            let Seat { standing, key: was } = self.turns.get(turn).seats[i];
+        for i in 0..self.turns.get(turn).ring_entries.len() {
+            let RingEntry { standing, key: was } = self.turns.get(turn).ring_entries[i];
             if was.is_none() {
-                self.accounts.seat(standing, queue);
+                self.accounts.turn_entered_rings(standing, queue);
                 joined = true;
             }
             let key = self.ring_key(turn, i);
@@ -230,18 +230,18 @@ impl Scheduler {
             let ring = member.rings.entry(level).or_default();
             was.into_iter().for_each(|was| ring.remove(was, turn));
             ring.insert(key, turn);
-            self.turns.get_mut(turn).seats[i].key = Some(key);
+            self.turns.get_mut(turn).ring_entries[i].key = Some(key);
         }
         if joined {
             self.queue_ready(queue);
         }
     }
 
-    fn stand_up(&mut self, turn: TurnIx) {
+    fn leave_rings(&mut self, turn: TurnIx) {
         let is = self.turns.get_mut(turn);
         let (queue, level) = (is.queue, is.level);
-        for (i, seat) in is.seats.iter_mut().enumerate() {
-            let Some(key) = seat.key.take() else { continue };
+        for (i, entry) in is.ring_entries.iter_mut().enumerate() {
+            let Some(key) = entry.key.take() else { continue };
             let member = &mut self.queues[queue.0 as usize].members[i];
             if let Some(ring) = member.rings.get_mut(&level) {
                 ring.remove(key, turn);
@@ -249,33 +249,33 @@ impl Scheduler {
                     member.rings.remove(&level);
                 }
             }
-            self.accounts.unseat(seat.standing);
+            self.accounts.turn_left_rings(entry.standing);
         }
     }
 
     fn drop_turn(&mut self, turn: TurnIx) {
         let is = self.turns.get_mut(turn);
         let (shard, queue) = (is.shard, is.queue);
-        let seats = std::mem::take(&mut is.seats);
+        let ring_entries = std::mem::take(&mut is.ring_entries);
         self.shards[shard.0 as usize].turns.retain(|(_, ix)| *ix != turn);
         self.queue_mut(queue).turns.remove(&turn);
         self.turns.remove(turn);
-        seats.into_iter().for_each(|seat| self.accounts.leave(seat.standing, queue));
+        ring_entries.into_iter().for_each(|entry| self.accounts.leave(entry.standing, queue));
     }
 
-    fn ring_key(&self, turn: TurnIx, seat: usize) -> Order {
+    fn ring_key(&self, turn: TurnIx, entry_ix: usize) -> Order {
         let is = self.turns.get(turn);
         match is.first() {
             Some(((_, head, _), _)) if !self.rules.fair => fifo_order(head),
-            _ => self.accounts.get(is.seats[seat].standing).order(),
+            _ => self.accounts.get(is.ring_entries[entry_ix].standing).order(),
         }
     }
 
     /// Its tenant is at its cap, or paused in the queue; or its lanes have yet to follow a change.
-    pub(super) fn is_kept_out(&self, turn: TurnIx) -> bool {
+    pub(super) fn must_park(&self, turn: TurnIx) -> bool {
         let is = self.turns.get(turn);
-        let kept_out = self.shards[is.shard.0 as usize].paused || self.is_at_cap(is.tenant);
-        kept_out || self.is_out_of_date(turn)
+        let must_park = self.shards[is.shard.0 as usize].paused || self.is_at_cap(is.tenant);
+        must_park || self.is_out_of_date(turn)
     }
 
     /// A tenant has as many active jobs as it may have.
@@ -285,8 +285,8 @@ impl Scheduler {
     }
 
     /// Seats all turns that a tenant's own cap or a pause keeps out, or no longer does.
-    pub(super) fn reseat_parked(&mut self, tenant: TenantIx) {
+    pub(super) fn place_parked_turns(&mut self, tenant: TenantIx) {
         let parked: Vec<TurnIx> = self.tenant(tenant).parked.iter().copied().collect();
-        parked.into_iter().for_each(|turn| self.reseat(turn));
+        parked.into_iter().for_each(|turn| self.place_turn(turn));
     }
 }

@@ -64,7 +64,7 @@ impl Scheduler {
             Reconfigured::Shard(shard, paused) => {
                 self.shards[shard.0 as usize].paused = paused;
                 let turns = self.shards[shard.0 as usize].turns.clone();
-                turns.into_iter().for_each(|(_, turn)| self.reseat_and_wake(turn));
+                turns.into_iter().for_each(|(_, turn)| self.place_turn_and_wake(turn));
             }
             Reconfigured::Gates(class, gates) => self.set_gates(class, gates),
             Reconfigured::Type(name) => self.type_limit_changed(&name),
@@ -132,8 +132,8 @@ impl Scheduler {
         self.to_serve_tenant.extend(ids.into_iter().map(|id| (queue, id)));
     }
 
-    pub(super) fn reseat_and_wake(&mut self, turn: TurnIx) {
-        self.reseat(turn);
+    pub(super) fn place_turn_and_wake(&mut self, turn: TurnIx) {
+        self.place_turn(turn);
         if self.turns.contains(turn) {
             self.own_jobs_came(turn);
         }
@@ -166,7 +166,7 @@ impl Scheduler {
         let turns = self.turns_of(ix);
         self.steps += turns.len() as u64;
         if reweighed || recapped || !same {
-            turns.into_iter().for_each(|turn| self.reseat_and_wake(turn));
+            turns.into_iter().for_each(|turn| self.place_turn_and_wake(turn));
         }
     }
 

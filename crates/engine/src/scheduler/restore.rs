@@ -152,7 +152,7 @@ impl Scheduler {
         let (tenants, one) = (&self.tenants, self.rules.one_job);
         let one = |tenant: TenantIx| Tag::step(one, tenants[tenant.0 as usize].weight);
         self.accounts.begin_rounds(None, one);
-        self.turns.indexes().into_iter().for_each(|turn| self.reseat(turn));
+        self.turns.indexes().into_iter().for_each(|turn| self.place_turn(turn));
         let limited = |class: &ClassId| self.gates_of(*class).next().is_some();
         let lanes: Vec<ClassId> = self.lanes.classes().filter(limited).collect();
         for class in lanes {

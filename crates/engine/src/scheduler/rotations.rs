@@ -264,7 +264,7 @@ impl Scheduler {
             self.restore_account(&key, account);
             let queues = self.rotations.get(ix).queues().to_vec();
             let turns = queues.iter().flat_map(|queue| self.turns_in(*queue)).collect::<Vec<_>>();
-            turns.into_iter().for_each(|turn| self.reseat(turn));
+            turns.into_iter().for_each(|turn| self.place_turn(turn));
         }
         (ix, account)
     }

@@ -46,17 +46,17 @@ impl Scheduler {
         let (tenant, level) = (is.tenant, is.level);
         let step = Tag::step(cost, self.tenant(tenant).weight);
         let mut account = None;
-        if let Some(seat) = pick.seat {
-            let standing = is.seats[seat].standing;
+        if let Some(entry_ix) = pick.entry_ix {
+            let standing = is.ring_entries[entry_ix].standing;
             account = Some(self.accounts.get(standing).account);
             // A tenant's own workers may serve it while nobody else can.
             self.lift_to_round(standing);
             let start = self.accounts.get(standing).tag;
             let chosen_from_all =
-                seat == 0 || pick.reason == Reason::Turn && self.asks_for_all(ask);
+                entry_ix == 0 || pick.reason == Reason::Turn && self.asks_for_all(ask);
             let in_turn = pick.reason != Reason::Tenant;
             self.accounts.charge(standing, step, in_turn && chosen_from_all);
-            if in_turn && seat > 0 {
+            if in_turn && entry_ix > 0 {
                 self.queue_of_tenant_served(ask, standing, queue);
             }
             if in_turn && !chosen_from_all {
@@ -79,7 +79,7 @@ impl Scheduler {
         }
         if self.turns.contains(turn) {
             self.pass_on(turn, key);
-            self.reseat(turn);
+            self.place_turn(turn);
         }
         self.count_dispatch(ask, queue);
         Some(Started { job, account, timed })
@@ -121,11 +121,11 @@ impl Scheduler {
     /// Whether a turn that used its offer has another one: nobody else is in line, and more may start.
     fn keeps_offer(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) -> bool {
         let free = self.limits.opening(gate, self.now).free;
-        let kept_out = self.is_kept_out(turn);
+        let must_park = self.must_park(turn);
         let list = self.waitlist(limit, queue);
         let offered = list.offered_group(turn).filter(|(_, offered)| *offered == gate);
         let Some((lane, _)) = offered else { return false };
-        if kept_out || list.deferred || list.offers() > free || list.first().is_some() {
+        if must_park || list.deferred || list.offers() > free || list.first().is_some() {
             return false;
         }
         let rank = self.rank_of(turn, limit, lane);
@@ -164,9 +164,9 @@ impl Scheduler {
         for place in 0..queues {
             self.steps += 1;
             let queue = self.rotations.get(rotation).queues()[place];
-            let Some(seat) = self.queue(queue).member(account) else { continue };
+            let Some(entry_ix) = self.queue(queue).member(account) else { continue };
             if self.queue(queue).may_dispatch() {
-                let first = self.first_tag(queue, seat, level);
+                let first = self.first_tag(queue, entry_ix, level);
                 round = first.map_or(round, |first| round.min(first));
             }
         }
@@ -174,11 +174,11 @@ impl Scheduler {
     }
 
     /// The tag of whoever comes first at a level of a queue.
-    fn first_tag(&mut self, queue: QueueIx, seat: usize, level: i32) -> Option<Tag> {
+    fn first_tag(&mut self, queue: QueueIx, entry_ix: usize, level: i32) -> Option<Tag> {
         loop {
-            let ring = self.queue(queue).members[seat].rings.get(&level)?;
+            let ring = self.queue(queue).members[entry_ix].rings.get(&level)?;
             let (key, turn) = ring.first()?;
-            if self.is_up_to_date(turn, seat, key) {
+            if self.is_up_to_date(turn, entry_ix, key) {
                 return Some(key.0);
             }
         }
@@ -203,7 +203,7 @@ impl Scheduler {
         let owner = &mut self.tenants[tenant.0 as usize];
         owner.active = owner.active.saturating_sub(1);
         if !owner.parked.is_empty() && !self.is_at_cap(tenant) {
-            self.reseat_parked(tenant);
+            self.place_parked_turns(tenant);
         }
         if let Some(correction) = ended.correction {
             self.correct(ended.class, correction);
@@ -243,7 +243,7 @@ impl Scheduler {
         let more = correction.cost.saturating_sub(correction.charged);
         let less = correction.charged.saturating_sub(correction.cost);
         self.accounts.correct(standing, Tag::step(more, weight), Tag::step(less, weight));
-        self.turns_of(tenant).into_iter().for_each(|turn| self.reseat(turn));
+        self.turns_of(tenant).into_iter().for_each(|turn| self.place_turn(turn));
     }
 
     /// The limits that a job of this class counts for, each once, with the gate that it passes: that of

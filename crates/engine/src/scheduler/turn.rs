@@ -39,7 +39,7 @@ pub(super) struct Turn {
     /// Keys in whose lines the turn was set aside because it is parked.
     pub aside: BTreeSet<LimitIx>,
     /// One for each account that the queue belongs to, in the queue's order.
-    pub seats: Vec<Seat>,
+    pub ring_entries: Vec<RingEntry>,
     /// Kept out by its tenant's cap or a pause.
     pub parked: bool,
     /// The offer after which the search for offers to pass on continues.
@@ -47,7 +47,7 @@ pub(super) struct Turn {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seat {
+pub(super) struct RingEntry {
     pub standing: StandingIx,
     /// The order under which it is in the ring, while it is.
     pub key: Option<Order>,
@@ -85,8 +85,8 @@ impl Turn {
         !self.free.is_empty() || !self.offers.is_empty()
     }
 
-    pub fn is_seated(&self) -> bool {
-        self.seats.first().is_some_and(|seat| seat.key.is_some())
+    pub fn is_in_rings(&self) -> bool {
+        self.ring_entries.first().is_some_and(|entry| entry.key.is_some())
     }
 
     /// The lane that would be served, and the gate that it waits at.

@@ -95,7 +95,7 @@ impl Scheduler {
     pub fn competitors(&self, queue: QueueIx, level: i32, shard: ShardIx) -> (usize, usize) {
         let rings = &self.queue(queue).members[0].rings;
         let own = self.shards[shard.0 as usize].turns.iter();
-        let own_above = own.filter(|(at, turn)| *at > level && self.turns.get(*turn).is_seated());
+        let own_above = own.filter(|(at, turn)| *at > level && self.turns.get(*turn).is_in_rings());
         let above: usize = rings.range(level + 1..).map(|(_, ring)| ring.len()).sum();
         (rings.get(&level).map_or(0, |ring| ring.len()), above - own_above.count())
     }
@@ -162,9 +162,9 @@ impl Scheduler {
     /// A tenant's tags where it has something waiting: whose account, level and tag.
     pub fn tags_of(&self, tenant: TenantIx) -> Vec<(&Owner, i32, Tag)> {
         let turns = self.turns_of(tenant).into_iter();
-        let seats = turns.flat_map(|turn| &self.turns.get(turn).seats);
-        let tags = seats.map(|seat| {
-            let standing = self.accounts.get(seat.standing);
+        let ring_entries = turns.flat_map(|turn| &self.turns.get(turn).ring_entries);
+        let tags = ring_entries.map(|entry| {
+            let standing = self.accounts.get(entry.standing);
             (self.accounts.owner(standing.account), standing.level, standing.tag)
         });
         tags.collect()

@@ -82,7 +82,7 @@ impl Scheduler {
         }
         while let Some(queue) = self.to_serve.first() {
             self.steps += 1;
-            if self.has_somebody_to_serve(queue)
+            if self.has_eligible_turn(queue)
                 && let Some(waiter) = self.fetches.first_for(queue, &self.pools)
             {
                 return Some(waiter);
@@ -101,7 +101,7 @@ impl Scheduler {
         None
     }
 
-    pub(super) fn has_somebody_to_serve(&self, queue: QueueIx) -> bool {
+    pub(super) fn has_eligible_turn(&self, queue: QueueIx) -> bool {
         let is = self.queue(queue);
         is.may_dispatch()
             && is.asleep.is_none()
