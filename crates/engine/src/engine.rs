@@ -136,7 +136,7 @@ impl Engine {
     /// plays a part in it.
     pub fn apply(&mut self, entropy: u64, command: Command) -> Reply {
         self.entropy = SplitMix64(entropy);
-        self.scheduler.begin_upkeep();
+        self.scheduler.renew_repair_budget();
         let reply = match command {
             Command::Enqueue(enqueue) => self.enqueue(enqueue),
             Command::Fetch(fetch) => self.fetch(fetch),

@@ -29,7 +29,7 @@ impl Engine {
             (!self.room_checks.is_empty()).then_some(0),
             self.classes.is_sweeping().then_some(0),
             (!self.following.is_empty()).then_some(0),
-            (!self.maintenance.enabled() && self.scheduler.is_behind()).then_some(0),
+            (!self.maintenance.enabled() && self.scheduler.has_repairs()).then_some(0),
         ];
         let frozen = self.maintenance.enabled();
         let wall = [

@@ -34,7 +34,7 @@ impl Scheduler {
             None => self.put_at_gate(turn, gate, None),
         }
         self.refresh(limit, queue);
-        self.own_jobs_came(turn);
+        self.tenant_fetches_ready(turn);
     }
 
     /// A lane leaves the group that it waits in.
@@ -66,7 +66,7 @@ impl Scheduler {
     pub(super) fn first_lane_moved(&mut self, turn: TurnIx, gate: GateIx, was: LaneKey) {
         let is = self.turns.get_mut(turn);
         let Some(group) = is.groups.get(&gate) else { return };
-        let (first, in_front, queue) = (group.first(), group.in_front, is.queue);
+        let (first, is_candidate, queue) = (group.first(), group.is_candidate, is.queue);
         let has_others = is.groups.len() > 1;
         if first == was {
             return;
@@ -77,12 +77,12 @@ impl Scheduler {
         let limit = self.limits.gate(gate).limit;
         let rank = self.rank_of(turn, limit, first);
         let list = self.waitlist(limit, queue);
-        list.rekey(turn, (was, gate), (first, gate), in_front, rank);
+        list.rekey(turn, (was, gate), (first, gate), is_candidate, rank);
         let bucket = list.bucket_of(gate);
-        self.line_changed(limit, turn, bucket.filter(|_| !in_front));
+        self.line_changed(limit, turn, bucket.filter(|_| !is_candidate));
         // Who falls back is put right when it comes up; who comes forward must be now, and so must
         // another group of the turn that has an older job by now.
-        if first < was || in_front && has_others {
+        if first < was || is_candidate && has_others {
             self.refresh(limit, queue);
         }
     }
@@ -97,12 +97,12 @@ impl Scheduler {
     pub(super) fn close_group(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed, new: bool) {
         let is = self.turns.get(turn);
         let (queue, limit) = (is.queue, self.limits.gate(gate).limit);
-        let in_front = is.groups.get(&gate).is_some_and(|group| group.in_front);
+        let is_candidate = is.groups.get(&gate).is_some_and(|group| group.is_candidate);
         let was = self.waitlist(limit, queue).bucket_of(gate);
-        if in_front {
+        if is_candidate {
             self.take_out_of_line(turn, gate);
         }
-        if in_front || new {
+        if is_candidate || new {
             self.put_at_gate(turn, gate, Some(closed.bucket));
         } else {
             self.waitlist(limit, queue).close(gate, closed.bucket);
@@ -120,7 +120,7 @@ impl Scheduler {
         let is = self.turns.get_mut(turn);
         let (queue, tenant) = (is.queue, is.tenant);
         let Some(group) = is.groups.get_mut(&gate) else { return };
-        group.in_front = false;
+        group.is_candidate = false;
         let first = group.first();
         let rank = self.rank_of(turn, limit, first);
         let list = self.waitlist(limit, queue);
@@ -132,12 +132,12 @@ impl Scheduler {
     fn take_out_of_line(&mut self, turn: TurnIx, gate: GateIx) {
         let is = self.turns.get(turn);
         let Some(group) = is.groups.get(&gate) else { return };
-        let (queue, first, in_front) = (is.queue, group.first(), group.in_front);
+        let (queue, first, is_candidate) = (is.queue, group.first(), group.is_candidate);
         let limit = self.limits.gate(gate).limit;
         let list = self.waitlist(limit, queue);
         let bucket = list.bucket_of(gate);
-        list.remove(turn, (first, gate), in_front);
-        self.line_changed(limit, turn, bucket.filter(|_| !in_front));
+        list.remove(turn, (first, gate), is_candidate);
+        self.line_changed(limit, turn, bucket.filter(|_| !is_candidate));
     }
 
     /// What a turn is offered may have changed, or who is first behind the gates of a bucket.
@@ -175,15 +175,15 @@ impl Scheduler {
     pub(super) fn rank_group_anew(&mut self, turn: TurnIx, gate: GateIx) {
         let is = self.turns.get(turn);
         let Some(group) = is.groups.get(&gate) else { return };
-        let (first, in_front) = (group.first(), group.in_front);
+        let (first, is_candidate) = (group.first(), group.is_candidate);
         let (queue, level, tenant) = (is.queue, is.level, is.tenant);
         let (limit, one) = (self.limits.gate(gate).limit, self.one_job_of(tenant));
         self.limits.limit_mut(limit).order.follow_weight(level, tenant, one);
         let rank = self.rank_of(turn, limit, first);
         let list = self.waitlist(limit, queue);
-        list.set_rank(turn, gate, in_front, rank);
+        list.set_rank(turn, gate, is_candidate, rank);
         let bucket = list.bucket_of(gate);
-        self.line_changed(limit, turn, bucket.filter(|_| !in_front));
+        self.line_changed(limit, turn, bucket.filter(|_| !is_candidate));
         self.refresh(limit, queue);
     }
 

@@ -32,7 +32,6 @@ mod next_of_tenant;
 mod notice;
 mod offers;
 mod parts;
-mod passing;
 mod placing;
 mod pool;
 mod queue;
@@ -55,6 +54,7 @@ mod turn;
 mod types;
 mod view;
 mod waking;
+mod yielding;
 
 pub(crate) use account::{AccountIx, Owner};
 pub(crate) use ask::{Ask, Pick, Queues as AskedQueues};

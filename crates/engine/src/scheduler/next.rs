@@ -15,14 +15,14 @@ impl Scheduler {
     /// The job that this fetch gets next. It stays in its lane until it is said to have started, or to
     /// have left.
     pub fn next(&mut self, ask: &Ask) -> Option<Pick> {
-        self.begin_upkeep();
+        self.renew_repair_budget();
         self.wake_asked(ask);
         self.follow_asked(ask);
         loop {
             let pick = self.decide(ask);
             debug_assert!(pick.is_some() || self.deferred.is_empty(), "deferred for nobody");
             self.end_deferrals();
-            if pick.is_some() || self.is_settled() {
+            if pick.is_some() || self.has_nothing_to_wake() {
                 return pick;
             }
             self.wake_some();

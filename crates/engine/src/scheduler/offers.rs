@@ -33,20 +33,20 @@ impl Scheduler {
             return false;
         }
         let Some(first) = list.first() else {
-            return list.offers() == 0 && list.bring_passed_back();
+            return list.offers() == 0 && list.end_yields();
         };
-        if list.passed_above(first.rank.level) {
-            return list.bring_passed_back();
+        if list.yielded_above(first.rank.level) {
+            return list.end_yields();
         }
-        let First { rank, turn, group: (lane, gate), in_front, .. } = first;
+        let First { rank, turn, group: (lane, gate), is_candidate, .. } = first;
         let present = self.rank_of(turn, limit, lane);
         if present > rank {
-            self.waitlist(limit, queue).set_rank(turn, gate, in_front, present);
+            self.waitlist(limit, queue).set_rank(turn, gate, is_candidate, present);
             return true;
         }
         if self.must_park(turn) {
             self.place_turn(turn);
-            self.set_aside(limit, turn, (!in_front).then_some(gate));
+            self.park_in_line(limit, turn, (!is_candidate).then_some(gate));
             return true;
         }
         let opening = self.limits.opening(gate, self.now);
@@ -93,7 +93,7 @@ impl Scheduler {
         let is = self.turns.get_mut(turn);
         let queue = is.queue;
         if let Some(group) = is.groups.get_mut(&gate) {
-            group.in_front = true;
+            group.is_candidate = true;
         }
         let limit = self.limits.gate(gate).limit;
         self.waitlist(limit, queue).offer(first);

@@ -46,7 +46,7 @@ impl Scheduler {
             Some(gate) => self.join_group(turn, gate, key),
             None => {
                 self.turns.get_mut(turn).free.insert(key);
-                self.own_jobs_came(turn);
+                self.tenant_fetches_ready(turn);
             }
         }
         self.place_turn(turn);
@@ -141,10 +141,10 @@ impl Scheduler {
             offers: Default::default(),
             own: Default::default(),
             offered_at: Default::default(),
-            aside: Default::default(),
+            parked_at: Default::default(),
             ring_entries,
             parked: false,
-            passed_to: None,
+            yielded_up_to: None,
         });
         self.queue_mut(queue).turns.insert(turn);
         crate::population::push_exact(&mut self.shards[shard.0 as usize].turns, (level, turn));
@@ -163,8 +163,8 @@ impl Scheduler {
             self.tenants[tenant.0 as usize].parked.remove(&turn);
             self.turns.get_mut(turn).parked = false;
             if wanted != Placement::Gone {
-                self.own_jobs_came(turn);
-                self.join_lines_again(turn);
+                self.tenant_fetches_ready(turn);
+                self.rejoin_lines(turn);
                 // Its groups may have been offered something, which ring_entries it.
                 self.place_turn(turn);
                 return;

@@ -135,7 +135,7 @@ impl Scheduler {
     pub(super) fn place_turn_and_wake(&mut self, turn: TurnIx) {
         self.place_turn(turn);
         if self.turns.contains(turn) {
-            self.own_jobs_came(turn);
+            self.tenant_fetches_ready(turn);
         }
     }
 

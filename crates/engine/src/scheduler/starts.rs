@@ -78,7 +78,7 @@ impl Scheduler {
             self.offer_used(limit, queue, gate, turn);
         }
         if self.turns.contains(turn) {
-            self.pass_on(turn, key);
+            self.yield_offers(turn, key);
             self.place_turn(turn);
         }
         self.count_dispatch(ask, queue);
@@ -102,7 +102,7 @@ impl Scheduler {
     /// A job started through this gate: its turn is back in line, and so are those that let others go
     /// first.
     fn offer_used(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) {
-        self.waitlist(limit, queue).bring_passed_back();
+        self.waitlist(limit, queue).end_yields();
         if self.turns.contains(turn) {
             if self.keeps_offer(limit, queue, gate, turn) {
                 return;
@@ -111,7 +111,7 @@ impl Scheduler {
             if waits && let Some(closed) = self.limits.opening(gate, self.now).closed {
                 self.close_group(turn, gate, &closed, false);
             }
-            if self.waitlist(limit, queue).is_settled(turn) {
+            if self.waitlist(limit, queue).has_offer_or_yielded(turn) {
                 self.retract(limit, turn);
             }
         }

@@ -67,9 +67,9 @@ pub(crate) struct Scheduler {
     /// Parked turns that may have offers for which others wait.
     pub(super) to_withdraw: VecDeque<TurnIx>,
     /// Turns that are no longer parked and do not stand in all their lines yet.
-    pub(super) to_join_again: VecDeque<TurnIx>,
+    pub(super) to_rejoin: VecDeque<TurnIx>,
     /// How often turns of these two lists may still be kept up in the command under way.
-    pub(super) upkeep: usize,
+    pub(super) repair_budget: usize,
     /// Waitlists that make no offers in the decision under way.
     pub(super) deferred: Vec<(LimitIx, QueueIx)>,
     pub(super) notices: Vec<Notice>,
@@ -220,8 +220,8 @@ impl Scheduler {
             to_serve_pools: BTreeSet::new(),
             to_wake: BTreeSet::new(),
             to_withdraw: VecDeque::new(),
-            to_join_again: VecDeque::new(),
-            upkeep: usize::MAX,
+            to_rejoin: VecDeque::new(),
+            repair_budget: usize::MAX,
             deferred: Vec::new(),
             notices: Vec::new(),
             steps: 0,

@@ -36,14 +36,14 @@ pub(super) struct Turn {
     pub offered_at: Few<LimitIx, GroupKey>,
     /// Groups whose gate is not known to be closed, for fetches of the tenant itself.
     pub own: Few<GroupKey>,
-    /// Keys in whose lines the turn was set aside because it is parked.
-    pub aside: BTreeSet<LimitIx>,
+    /// Keys in whose lines the turn was set parked_at because it is parked.
+    pub parked_at: BTreeSet<LimitIx>,
     /// One for each account that the queue belongs to, in the queue's order.
     pub ring_entries: Vec<RingEntry>,
     /// Kept out by its tenant's cap or a pause.
     pub parked: bool,
     /// The offer after which the search for offers to pass on continues.
-    pub passed_to: Option<GroupKey>,
+    pub yielded_up_to: Option<GroupKey>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,7 @@ pub(super) struct RingEntry {
 pub(super) struct Group {
     pub lanes: Few<LaneKey>,
     /// It has come forward from its gate: its turn may start through it.
-    pub in_front: bool,
+    pub is_candidate: bool,
     /// Where it sleeps, for fetches of its own tenant.
     pub own_asleep: Option<(Bucket, Rank)>,
     /// It was said that it waits.
@@ -67,7 +67,12 @@ pub(super) struct Group {
 
 impl Group {
     pub fn new(lane: LaneKey) -> Self {
-        Self { lanes: Few::One(Some((lane, ()))), in_front: false, own_asleep: None, told: None }
+        Self {
+            lanes: Few::One(Some((lane, ()))),
+            is_candidate: false,
+            own_asleep: None,
+            told: None,
+        }
     }
 
     pub fn first(&self) -> LaneKey {

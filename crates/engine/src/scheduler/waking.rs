@@ -46,7 +46,7 @@ impl Scheduler {
     }
 
     /// A turn may have something for fetches of its own tenant.
-    pub(super) fn own_jobs_came(&mut self, turn: TurnIx) {
+    pub(super) fn tenant_fetches_ready(&mut self, turn: TurnIx) {
         let is = self.turns.get(turn);
         if self.fetches.wait_for_tenants(is.queue) {
             let id = self.tenants[is.tenant.0 as usize].id.clone();
@@ -116,7 +116,7 @@ impl Scheduler {
             if self.place_one_again() {
                 continue;
             }
-            if self.keep_up_one() {
+            if self.repair_one() {
                 continue;
             }
             if let Some(&(limit, bucket)) = self.to_wake.first() {
@@ -131,13 +131,13 @@ impl Scheduler {
     }
 
     /// Nobody is to be woken, and no lane to be placed again.
-    pub(super) fn is_settled(&self) -> bool {
-        self.to_wake.is_empty() && !self.may_keep_up() && self.to_place_again.is_empty()
+    pub(super) fn has_nothing_to_wake(&self) -> bool {
+        self.to_wake.is_empty() && !self.may_repair() && self.to_place_again.is_empty()
     }
 
     /// Before a fetch is served, wakes those in its queues that sleep at limits which may have opened.
     pub(super) fn wake_asked(&mut self, ask: &Ask) {
-        if self.is_settled() {
+        if self.has_nothing_to_wake() {
             return;
         }
         self.withdraw_from_parked();
@@ -220,7 +220,7 @@ impl Scheduler {
         if let Some((bucket, rank)) = asleep {
             self.unsubscribe(limit, bucket, rank, tenant, Sleeper::Own(turn, gate));
         }
-        self.own_jobs_came(turn);
+        self.tenant_fetches_ready(turn);
     }
 
     /// Buckets of a limit from which somebody may start now that a job has ended.

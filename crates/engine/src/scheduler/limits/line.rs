@@ -24,9 +24,9 @@ pub(super) struct Entry {
 pub(super) enum State {
     InLine,
     Offered,
-    Passed,
+    Yielded,
     /// Its tenant is at its cap, or paused.
-    Aside,
+    Parked,
 }
 
 impl Line {

@@ -46,7 +46,7 @@ pub(crate) struct Subscription {
 #[derive(Debug, Default)]
 pub(crate) struct Waitlist {
     /// Turns that came forward, each with the groups through which it may start.
-    front: Line,
+    candidates: Line,
     gates: Few<GateIx, GateLine>,
     /// Gates by what closes them; those of which that is not known are under `None`.
     buckets: Few<Option<Bucket>, Gates>,
@@ -54,7 +54,7 @@ pub(crate) struct Waitlist {
     awake: Few<(Rank, Option<Bucket>)>,
     offered: Few<(Rank, TurnIx)>,
     /// Turns that were served something else while they had an offer.
-    passed: Few<(Rank, TurnIx)>,
+    yielded: Few<(Rank, TurnIx)>,
     /// No offers are made: the fetch under way can serve somebody else who comes first.
     pub deferred: bool,
     /// More turns waited for an open start than might start, at least once. The queue knows.
@@ -77,12 +77,12 @@ pub(crate) struct First {
     pub tenant: TenantIx,
     pub group: GroupKey,
     /// It has come forward.
-    pub in_front: bool,
+    pub is_candidate: bool,
 }
 
 impl Waitlist {
     pub fn is_empty(&self) -> bool {
-        self.front.is_empty() && self.gates.is_empty()
+        self.candidates.is_empty() && self.gates.is_empty()
     }
 
     /// A group begins to wait at its gate, which may be known to be closed.
@@ -103,15 +103,15 @@ impl Waitlist {
         self.gate_changed(group.1);
     }
 
-    pub fn remove(&mut self, turn: TurnIx, group: GroupKey, in_front: bool) {
-        if !in_front {
+    pub fn remove(&mut self, turn: TurnIx, group: GroupKey, is_candidate: bool) {
+        if !is_candidate {
             if let Some(gate) = self.gates.get_mut(&group.1) {
                 gate.line.remove(turn, group);
             }
             self.gate_changed(group.1);
-        } else if let Some(entry) = self.front.remove(turn, group) {
+        } else if let Some(entry) = self.candidates.remove(turn, group) {
             self.offered.remove(&(entry.rank, turn));
-            self.passed.remove(&(entry.rank, turn));
+            self.yielded.remove(&(entry.rank, turn));
         }
     }
 
@@ -122,28 +122,30 @@ impl Waitlist {
         turn: TurnIx,
         old: GroupKey,
         new: GroupKey,
-        in_front: bool,
+        is_candidate: bool,
         rank: Rank,
     ) {
-        let line = match in_front {
-            true => Some(&mut self.front),
+        let line = match is_candidate {
+            true => Some(&mut self.candidates),
             false => self.gates.get_mut(&old.1).map(|gate| &mut gate.line),
         };
-        let comes_forward = line.is_some_and(|line| line.rekey(turn, old, new, rank));
-        if comes_forward {
-            self.set_rank(turn, new.1, in_front, rank);
-        } else if !in_front {
+        let rank_falls = line.is_some_and(|line| line.rekey(turn, old, new, rank));
+        if rank_falls {
+            self.set_rank(turn, new.1, is_candidate, rank);
+        } else if !is_candidate {
             self.gate_changed(new.1);
         }
     }
 
-    pub fn set_rank(&mut self, turn: TurnIx, gate: GateIx, in_front: bool, rank: Rank) {
-        if !in_front {
+    pub fn set_rank(&mut self, turn: TurnIx, gate: GateIx, is_candidate: bool, rank: Rank) {
+        if !is_candidate {
             self.set_rank_at_gate(turn, gate, rank);
             return;
         }
-        let Some(was) = self.front.set_rank(turn, rank).filter(|was| *was != rank) else { return };
-        for set in [&mut self.offered, &mut self.passed] {
+        let Some(was) = self.candidates.set_rank(turn, rank).filter(|was| *was != rank) else {
+            return;
+        };
+        for set in [&mut self.offered, &mut self.yielded] {
             if set.remove(&(was, turn)).is_some() {
                 set.insert((rank, turn));
             }
@@ -151,34 +153,34 @@ impl Waitlist {
     }
 
     pub fn first(&self) -> Option<First> {
-        let in_front = self.front.first();
-        match (self.awake.first(), in_front) {
-            (Some(awake), Some((rank, ..))) if rank <= awake.0 => self.first_in_front(),
+        let candidate = self.candidates.first();
+        match (self.awake.first(), candidate) {
+            (Some(awake), Some((rank, ..))) if rank <= awake.0 => self.first_candidate(),
             (Some((_, bucket)), _) => self.first_in(*bucket),
-            (None, _) => self.first_in_front(),
+            (None, _) => self.first_candidate(),
         }
     }
 
-    fn first_in_front(&self) -> Option<First> {
-        let (rank, turn, tenant) = self.front.first()?;
-        let group = self.front.first_group(turn)?;
-        Some(First { rank, turn, tenant, group, in_front: true })
+    fn first_candidate(&self) -> Option<First> {
+        let (rank, turn, tenant) = self.candidates.first()?;
+        let group = self.candidates.first_group(turn)?;
+        Some(First { rank, turn, tenant, group, is_candidate: true })
     }
 
     /// A group whose gate is open joins the others of its turn that may start; the turn gets an offer
     /// unless it has one, or has passed it on.
     pub fn offer(&mut self, first: First) {
-        let First { rank, turn, tenant, group, in_front } = first;
-        if !in_front {
+        let First { rank, turn, tenant, group, is_candidate } = first;
+        if !is_candidate {
             self.remove(turn, group, false);
-            if self.front.insert(turn, tenant, group, rank, State::Offered) {
+            if self.candidates.insert(turn, tenant, group, rank, State::Offered) {
                 self.offered.insert((rank, turn));
-            } else if self.front.rank(turn).is_some_and(|known| rank < known) {
+            } else if self.candidates.rank(turn).is_some_and(|known| rank < known) {
                 self.set_rank(turn, group.1, true, rank);
             }
         }
-        if !self.is_settled(turn) {
-            self.set_front_state(turn, State::Offered);
+        if !self.has_offer_or_yielded(turn) {
+            self.set_candidate_state(turn, State::Offered);
         }
     }
 
@@ -190,11 +192,11 @@ impl Waitlist {
             let contested = gates.contested.keys().filter_map(|(_, gate)| self.gates.get(gate));
             contested.flat_map(|gate| gate.line.in_line()).chain(gates.solo.in_line())
         });
-        let passed = self
-            .passed
+        let yielded = self
+            .yielded
             .keys()
-            .filter_map(|(_, turn)| self.front.first_group(*turn).map(|group| (*turn, group)));
-        self.front.in_line().chain(passed).chain(at_gates)
+            .filter_map(|(_, turn)| self.candidates.first_group(*turn).map(|group| (*turn, group)));
+        self.candidates.in_line().chain(yielded).chain(at_gates)
     }
 
     /// How many turns have an offer.
@@ -213,51 +215,51 @@ impl Waitlist {
 
     /// The group that an offer to this turn is for.
     pub fn offered_group(&self, turn: TurnIx) -> Option<GroupKey> {
-        let is_offered = self.front.state(turn) == Some(State::Offered);
-        self.front.first_group(turn).filter(|_| is_offered)
+        let is_offered = self.candidates.state(turn) == Some(State::Offered);
+        self.candidates.first_group(turn).filter(|_| is_offered)
     }
 
     /// The turn has an offer, or has passed one on.
-    pub fn is_settled(&self, turn: TurnIx) -> bool {
-        matches!(self.front.state(turn), Some(State::Offered | State::Passed))
+    pub fn has_offer_or_yielded(&self, turn: TurnIx) -> bool {
+        matches!(self.candidates.state(turn), Some(State::Offered | State::Yielded))
     }
 
     /// The turn is back in line.
     pub fn retract(&mut self, turn: TurnIx) {
-        self.set_front_state(turn, State::InLine);
+        self.set_candidate_state(turn, State::InLine);
     }
 
     /// The turn lets others go first who want the offer that it has.
-    pub fn pass(&mut self, turn: TurnIx) {
-        self.set_front_state(turn, State::Passed);
+    pub fn yield_offer(&mut self, turn: TurnIx) {
+        self.set_candidate_state(turn, State::Yielded);
     }
 
     /// The turn is parked and stands in nobody's way, among those in front or at a gate.
-    pub fn set_aside(&mut self, turn: TurnIx, gate: Option<GateIx>) {
+    pub fn park_in_line(&mut self, turn: TurnIx, gate: Option<GateIx>) {
         match gate {
-            None => self.set_front_state(turn, State::Aside),
-            Some(gate) => self.set_gate_state(turn, gate, State::Aside),
+            None => self.set_candidate_state(turn, State::Parked),
+            Some(gate) => self.set_gate_state(turn, gate, State::Parked),
         }
     }
 
     /// The turn is not parked any more and back in line, in front and at these gates.
-    pub fn put_back(&mut self, turn: TurnIx, gates: impl Iterator<Item = GateIx>) {
-        if self.front.state(turn) == Some(State::Aside) {
-            self.set_front_state(turn, State::InLine);
+    pub fn rejoin(&mut self, turn: TurnIx, gates: impl Iterator<Item = GateIx>) {
+        if self.candidates.state(turn) == Some(State::Parked) {
+            self.set_candidate_state(turn, State::InLine);
         }
         gates.for_each(|gate| self.set_gate_state(turn, gate, State::InLine));
     }
 
     /// Turns that were passed over are back in line. Whether there were any.
-    pub fn bring_passed_back(&mut self) -> bool {
-        let passed = std::mem::take(&mut self.passed);
-        passed.keys().for_each(|(_, turn)| self.front.set_state(*turn, State::InLine));
-        !passed.is_empty()
+    pub fn end_yields(&mut self) -> bool {
+        let yielded = std::mem::take(&mut self.yielded);
+        yielded.keys().for_each(|(_, turn)| self.candidates.set_state(*turn, State::InLine));
+        !yielded.is_empty()
     }
 
     /// Whether a turn that was passed over is of a higher level than this.
-    pub fn passed_above(&self, level: Reverse<i32>) -> bool {
-        self.passed.first().is_some_and(|(rank, _)| rank.level < level)
+    pub fn yielded_above(&self, level: Reverse<i32>) -> bool {
+        self.yielded.first().is_some_and(|(rank, _)| rank.level < level)
     }
 
     /// Whether another turn comes before one that has this rank by now.
@@ -297,7 +299,7 @@ impl Waitlist {
         let (rank, gate) = self.buckets.get(&bucket)?.first()?;
         let line = &self.gates.get(&gate)?.line;
         let (_, turn, tenant) = line.first()?;
-        Some(First { rank, turn, tenant, group: line.first_group(turn)?, in_front: false })
+        Some(First { rank, turn, tenant, group: line.first_group(turn)?, is_candidate: false })
     }
 
     pub fn is_asleep(&self, bucket: Bucket) -> bool {
@@ -325,19 +327,21 @@ impl Waitlist {
         (was, wanted)
     }
 
-    fn set_front_state(&mut self, turn: TurnIx, state: State) {
-        let Some((rank, was)) = self.front.rank(turn).zip(self.front.state(turn)) else { return };
+    fn set_candidate_state(&mut self, turn: TurnIx, state: State) {
+        let Some((rank, was)) = self.candidates.rank(turn).zip(self.candidates.state(turn)) else {
+            return;
+        };
         match was {
             State::Offered => self.offered.remove(&(rank, turn)),
-            State::Passed => self.passed.remove(&(rank, turn)),
-            State::InLine | State::Aside => None,
+            State::Yielded => self.yielded.remove(&(rank, turn)),
+            State::InLine | State::Parked => None,
         };
         match state {
             State::Offered => self.offered.insert((rank, turn)),
-            State::Passed => self.passed.insert((rank, turn)),
-            State::InLine | State::Aside => true,
+            State::Yielded => self.yielded.insert((rank, turn)),
+            State::InLine | State::Parked => true,
         };
-        self.front.set_state(turn, state);
+        self.candidates.set_state(turn, state);
     }
 
     fn set_gate_state(&mut self, turn: TurnIx, gate: GateIx, state: State) {

@@ -9,35 +9,35 @@ use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
 /// Offers of a turn that are passed on when it is served something else, in one step.
-const PASSED_AT_ONCE: usize = 4;
+const YIELDED_AT_ONCE: usize = 4;
 /// Offers of a parked turn that are withdrawn in one step, and keys in whose lines a turn that is no
 /// longer parked stands again.
 const WITHDRAWN_AT_ONCE: usize = 16;
 /// How many such keys and turns one command may visit, and each pick besides. A turn may have thousands
 /// of keys.
-const UPKEEP: usize = 64;
+const REPAIR_BUDGET: usize = 64;
 
 impl Scheduler {
     /// A turn was served, through this key or through none: what else it is offered passes on to those
     /// who wait behind it.
-    pub(super) fn pass_on(&mut self, turn: TurnIx, served: Option<LimitIx>) {
+    pub(super) fn yield_offers(&mut self, turn: TurnIx, served: Option<LimitIx>) {
         let is = self.turns.get(turn);
         if is.offers.is_empty() {
             return;
         }
         let queue = is.queue;
-        let after = is.passed_to.map_or(Unbounded, Excluded);
-        let some = is.offers.range((after, Unbounded)).take(PASSED_AT_ONCE);
+        let after = is.yielded_up_to.map_or(Unbounded, Excluded);
+        let some = is.offers.range((after, Unbounded)).take(YIELDED_AT_ONCE);
         let some: Vec<GroupKey> = some.map(|(group, ())| *group).collect();
-        let more = some.len() == PASSED_AT_ONCE;
-        self.turns.get_mut(turn).passed_to = some.last().copied().filter(|_| more);
+        let more = some.len() == YIELDED_AT_ONCE;
+        self.turns.get_mut(turn).yielded_up_to = some.last().copied().filter(|_| more);
         for (_, gate) in some {
             let limit = self.limits.gate(gate).limit;
             if Some(limit) == served || !self.is_wanted(limit, queue, turn) {
                 continue;
             }
             self.steps += 1;
-            self.waitlist(limit, queue).pass(turn);
+            self.waitlist(limit, queue).yield_offer(turn);
             self.update_offer(limit, turn);
             self.refresh(limit, queue);
         }
@@ -51,11 +51,11 @@ impl Scheduler {
     }
 
     /// A parked turn stands in nobody's way, among those that came forward or at a gate.
-    pub(super) fn set_aside(&mut self, limit: LimitIx, turn: TurnIx, gate: Option<GateIx>) {
+    pub(super) fn park_in_line(&mut self, limit: LimitIx, turn: TurnIx, gate: Option<GateIx>) {
         let is = self.turns.get_mut(turn);
-        is.aside.insert(limit);
+        is.parked_at.insert(limit);
         let queue = is.queue;
-        self.waitlist(limit, queue).set_aside(turn, gate);
+        self.waitlist(limit, queue).park_in_line(turn, gate);
         self.update_offer(limit, turn);
     }
 
@@ -71,35 +71,35 @@ impl Scheduler {
         let offered: Vec<LimitIx> = offered.copied().collect();
         for &limit in &offered {
             self.steps += 1;
-            self.set_aside(limit, turn, None);
+            self.park_in_line(limit, turn, None);
             self.refresh(limit, queue);
         }
         offered.len()
     }
 
     /// A command is about to be applied, or a job to be picked.
-    pub fn begin_upkeep(&mut self) {
-        self.upkeep = UPKEEP;
+    pub fn renew_repair_budget(&mut self) {
+        self.repair_budget = REPAIR_BUDGET;
     }
 
     /// There are turns to be kept up that the last command had no time for.
-    pub fn is_behind(&self) -> bool {
-        !self.to_withdraw.is_empty() || !self.to_join_again.is_empty()
+    pub fn has_repairs(&self) -> bool {
+        !self.to_withdraw.is_empty() || !self.to_rejoin.is_empty()
     }
 
-    pub(super) fn may_keep_up(&self) -> bool {
-        self.upkeep > 0 && self.is_behind()
+    pub(super) fn may_repair(&self) -> bool {
+        self.repair_budget > 0 && self.has_repairs()
     }
 
     /// Turns that were parked give others what they were offered, before anybody is looked for.
     pub(super) fn withdraw_from_parked(&mut self) {
-        while !self.to_withdraw.is_empty() && self.keep_up_one() {}
+        while !self.to_withdraw.is_empty() && self.repair_one() {}
     }
 
     /// Withdraws offers of a parked turn, or lets one that is no longer parked stand in line again, a
     /// bounded number. Whether there was something to do, and time for it.
-    pub(super) fn keep_up_one(&mut self) -> bool {
-        if !self.may_keep_up() {
+    pub(super) fn repair_one(&mut self) -> bool {
+        if !self.may_repair() {
             return false;
         }
         let mut keys = 0;
@@ -108,37 +108,37 @@ impl Scheduler {
             if keys < WITHDRAWN_AT_ONCE {
                 self.to_withdraw.pop_front();
             }
-        } else if let Some(turn) = self.to_join_again.pop_front() {
+        } else if let Some(turn) = self.to_rejoin.pop_front() {
             let stands = self.turns.contains(turn) && !self.turns.get(turn).parked;
             if stands {
-                keys = self.join_lines_again(turn);
+                keys = self.rejoin_lines(turn);
                 self.place_turn(turn);
             }
         }
-        self.upkeep = self.upkeep.saturating_sub(keys.max(1));
+        self.repair_budget = self.repair_budget.saturating_sub(keys.max(1));
         true
     }
 
     /// A turn is not parked any more: it stands in line again, at up to [`WITHDRAWN_AT_ONCE`] keys at a
     /// time. Returns at how many.
-    pub(super) fn join_lines_again(&mut self, turn: TurnIx) -> usize {
+    pub(super) fn rejoin_lines(&mut self, turn: TurnIx) -> usize {
         let queue = self.turns.get(turn).queue;
         for joined in 0..WITHDRAWN_AT_ONCE {
-            let Some(limit) = self.turns.get_mut(turn).aside.pop_first() else { return joined };
+            let Some(limit) = self.turns.get_mut(turn).parked_at.pop_first() else { return joined };
             self.steps += 1;
             if !self.limits.exists(limit) {
                 continue;
             }
             let gates = self.gates_of_turn(turn, limit);
             let list = self.waitlist(limit, queue);
-            list.put_back(turn, gates.iter().copied());
+            list.rejoin(turn, gates.iter().copied());
             let asleep = gates.into_iter().filter_map(|gate| list.bucket_of(gate));
             let asleep: BTreeSet<_> = asleep.collect();
             asleep.into_iter().for_each(|bucket| self.resubscribe(limit, queue, bucket));
             self.refresh(limit, queue);
         }
-        if self.turns.contains(turn) && !self.turns.get(turn).aside.is_empty() {
-            self.to_join_again.push_back(turn);
+        if self.turns.contains(turn) && !self.turns.get(turn).parked_at.is_empty() {
+            self.to_rejoin.push_back(turn);
         }
         WITHDRAWN_AT_ONCE
     }
