@@ -29,7 +29,7 @@ use crate::noise::Noise;
 use crate::pool_watch::PoolWatch;
 use crate::queue::{QueueIx, QueueRow, Queues};
 use crate::runtimes::Runtimes;
-use crate::scheduler::limits::{LimitRow, Partition};
+use crate::scheduler::limits::{LimitSettings, Partition};
 use crate::scheduler::{Correction, Ended, PoolChange, Reconfigured, Scheduler, Waiting};
 use crate::shard::Shards;
 use crate::stats::{SeqClock, Stats};
@@ -312,8 +312,12 @@ impl Engine {
                 self.meters.give_queue_label(&queue, Asker::OPERATOR);
             }
             let ix = self.scheduler.limit(&Partition { key, tenant: None });
-            let row = LimitRow { declared: Some(numbers), from_file: true, ..LimitRow::default() };
-            self.scheduler.reconfigured(Reconfigured::Said(ix, row));
+            let row = LimitSettings {
+                declared: Some(numbers),
+                from_file: true,
+                ..LimitSettings::default()
+            };
+            self.scheduler.reconfigured(Reconfigured::LimitSettings(ix, row));
         }
     }
 

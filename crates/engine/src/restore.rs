@@ -16,7 +16,7 @@ use crate::commands::{ALL_QUEUES, MAINTENANCE};
 use crate::cron::{Cron, CronRow};
 use crate::journal::{DispatchState, Entry, RotationState};
 use crate::queue::QueueRow;
-use crate::scheduler::limits::{LimitRow, LimitState, Partition};
+use crate::scheduler::limits::{LimitSettings, LimitState, Partition};
 use crate::scheduler::{PoolChange, PoolRow, Reconfigured, RotationKey, Size, Waiting};
 use crate::tenant::{TenantIx, TenantRow, TenantState};
 use crate::timers::Timer;
@@ -292,20 +292,20 @@ impl Restore {
     }
 
     fn limit(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        let row: LimitRow = parse(json)?;
+        let row: LimitSettings = parse(json)?;
         let partition = Partition::parse(name).ok_or("it is not the name of a limit")?;
         let engine = &mut self.engine;
         let ix = engine.scheduler.limit(&partition);
-        let known = &engine.scheduler.limits().limit(ix).row;
+        let known = &engine.scheduler.limits().limit(ix).settings;
         let declared = row.declared.or(known.declared);
         let from_file = row.declared.is_none() && known.from_file;
         let owner = row.owner.or_else(|| partition.owner());
-        let row = LimitRow { declared, from_file, owner, ..row };
+        let row = LimitSettings { declared, from_file, owner, ..row };
         if let Some(owner) = &row.owner {
             engine.tenant_of_row(owner, engine.now.wall);
         }
         engine.limit_owners.add(row.owner.as_ref(), ix);
-        engine.scheduler.reconfigured(Reconfigured::Said(ix, row));
+        engine.scheduler.reconfigured(Reconfigured::LimitSettings(ix, row));
         if partition.tenant.is_none() {
             engine.find_whom_it_holds(&partition.key);
         }

@@ -110,7 +110,7 @@ impl Engine {
         }
         let Timer { attempt, pauses, size, .. } = timer;
         let job = Waiting { attempt, pauses, ..Waiting::fresh(size) };
-        self.scheduler.put_off_is_over(seq);
+        self.scheduler.reschedule_is_over(seq);
         self.make_ready(seq, timer.class, job, false);
         true
     }

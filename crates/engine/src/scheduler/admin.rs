@@ -4,7 +4,7 @@ use rota_model::{LimitNumbers, Millis, OnLimit};
 
 use super::Scheduler;
 use super::fetches::Waits;
-use super::limits::{GateIx, LimitIx, LimitRow, Partition};
+use super::limits::{GateIx, LimitIx, LimitSettings, Partition};
 use crate::queue::QueueIx;
 use crate::{Fetch, WaiterId};
 
@@ -37,13 +37,17 @@ impl Scheduler {
     }
 
     /// Something else is said about a limit from now on.
-    pub(super) fn set_row(&mut self, limit: LimitIx, row: LimitRow) {
-        let ends = [row.hold.as_ref().map(|hold| hold.until), row.replaced.map(|r| r.expires)];
+    pub(super) fn set_limit_settings(&mut self, limit: LimitIx, settings: LimitSettings) {
+        let ends = [
+            settings.pause.as_ref().map(|pause| pause.until),
+            settings.replaced.map(|r| r.expires),
+        ];
         ends.into_iter().flatten().for_each(|at| self.limits.ends_at(limit, at));
         let is = self.limits.limit_mut(limit);
-        let numbers = row.declared.into_iter().chain(row.replaced.map(|other| other.numbers));
+        let numbers =
+            settings.declared.into_iter().chain(settings.replaced.map(|other| other.numbers));
         numbers.for_each(|numbers| is.watch(numbers));
-        is.row = row;
+        is.settings = settings;
         self.limit_changed(limit);
     }
 

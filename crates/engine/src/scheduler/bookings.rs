@@ -8,7 +8,7 @@
 use rota_model::{ClassId, LimitNumbers, Millis, Seq};
 
 use super::Scheduler;
-use super::limits::{Gate, LimitIx, Strategy, WaitNotice};
+use super::limits::{ClosedNotice, Gate, LimitIx, LimitKind};
 use super::notice::Notice;
 use super::sweeps::Swept;
 use crate::command::later;
@@ -22,7 +22,7 @@ pub(crate) struct Booking {
     limit: LimitIx,
     class: ClassId,
     /// Why it was put off, and since when it has been.
-    told: WaitNotice,
+    notified: ClosedNotice,
     /// When it comes back, by the wall clock.
     due: Millis,
     /// The instant at which the limit will let it in. `None` if that is not known, and when the job
@@ -32,7 +32,7 @@ pub(crate) struct Booking {
     again: bool,
 }
 
-/// A booked job that comes back earlier than it was told.
+/// A booked job that comes back earlier than it was notified.
 pub(crate) struct Forward {
     pub seq: Seq,
     pub was: Millis,
@@ -52,19 +52,19 @@ impl Scheduler {
         let limit = self.limits.limit_mut(ix);
         let has_place = swept.closed.opens.is_some();
         let at = if has_place {
-            let (ahead, last) = limit.places.before(again);
+            let (ahead, last) = limit.booked_jobs.before(again);
             limit.lets_in(numbers, ahead, last, now).max(mono + 1)
         } else {
-            limit.put_off = limit.put_off.saturating_add(1);
-            mono + (step * u64::from(limit.put_off)).min(LONGEST_MS) as i64
+            limit.times_rescheduled = limit.times_rescheduled.saturating_add(1);
+            mono + (step * u64::from(limit.times_rescheduled)).min(LONGEST_MS) as i64
         };
         if has_place {
-            limit.places.add(at, swept.seq, again);
+            limit.booked_jobs.add(at, swept.seq, again);
         }
         let due = later(wall, (at - mono) as u64);
-        let told = (swept.closed.strategy, before.map_or(now.mono, |booking| booking.told.1));
+        let notified = (swept.closed.kind, before.map_or(now.mono, |booking| booking.notified.1));
         let (class, at) = (swept.class, has_place.then_some(at));
-        self.bookings.insert(swept.seq, Booking { limit: ix, class, told, due, at, again });
+        self.bookings.insert(swept.seq, Booking { limit: ix, class, notified, due, at, again });
         due
     }
 
@@ -75,9 +75,9 @@ impl Scheduler {
         }
         let booking = self.bookings.remove(&seq)?;
         if self.limits.exists(booking.limit) {
-            let places = &mut self.limits.limit_mut(booking.limit).places;
-            places.is_gone(seq);
-            booking.at.into_iter().for_each(|at| places.remove(at, seq, booking.again));
+            let booked_jobs = &mut self.limits.limit_mut(booking.limit).booked_jobs;
+            booked_jobs.is_gone(seq);
+            booking.at.into_iter().for_each(|at| booked_jobs.remove(at, seq, booking.again));
             self.may_open_early(booking.limit);
         }
         Some(booking)
@@ -93,43 +93,43 @@ impl Scheduler {
         let timed = gates.clone().find(|gate| is_timed(numbers(gate)));
         let Some(gate) = timed.or_else(|| gates.next()) else { return };
         let (limit, numbers) = (gate.limit, numbers(gate));
-        let strategy = match (numbers.throttle, numbers.rate) {
-            (Some(_), _) => Strategy::Throttle,
-            (None, Some(_)) => Strategy::Rate,
-            (None, None) => Strategy::Concurrency,
+        let kind = match (numbers.throttle, numbers.rate) {
+            (Some(_), _) => LimitKind::Throttle,
+            (None, Some(_)) => LimitKind::Rate,
+            (None, None) => LimitKind::Concurrency,
         };
         let in_mono = |due: Millis| (self.now.mono as i64).saturating_add(due.since(self.now.wall));
         let at = timed.map(|_| in_mono(due));
-        at.into_iter().for_each(|at| self.limits.limit_mut(limit).places.add(at, seq, false));
-        let (told, again) = ((strategy, self.now.mono), false);
-        self.bookings.insert(seq, Booking { limit, class, told, due, at, again });
+        at.into_iter().for_each(|at| self.limits.limit_mut(limit).booked_jobs.add(at, seq, false));
+        let (notified, again) = ((kind, self.now.mono), false);
+        self.bookings.insert(seq, Booking { limit, class, notified, due, at, again });
     }
 
     /// The time until which a job was put off has come.
-    pub fn put_off_is_over(&mut self, seq: Seq) {
+    pub fn reschedule_is_over(&mut self, seq: Seq) {
         let Some(booking) = self.bookings.get_mut(&seq) else { return };
         let Booking { limit, again, .. } = *booking;
         let at = booking.at.take();
         if self.limits.exists(limit) {
-            let places = &mut self.limits.limit_mut(limit).places;
-            at.into_iter().for_each(|at| places.remove(at, seq, again));
-            places.came_back(seq);
+            let booked_jobs = &mut self.limits.limit_mut(limit).booked_jobs;
+            at.into_iter().for_each(|at| booked_jobs.remove(at, seq, again));
+            booked_jobs.came_back(seq);
             self.may_open_early(limit);
         }
     }
 
     /// A job starts. If it was put off, it is released only now: one that is merely back may be put off
     /// again.
-    pub(super) fn tell_put_off_starts(&mut self, seq: Seq, class: ClassId) {
-        if let Some(Booking { limit, told, .. }) = self.unbook(seq) {
-            self.notices.push(Notice::LimitReleased { limit, class, head: seq, told });
+    pub(super) fn notify_rescheduled_start(&mut self, seq: Seq, class: ClassId) {
+        if let Some(Booking { limit, notified, .. }) = self.unbook(seq) {
+            self.notices.push(Notice::LimitReleased { limit, class, head: seq, notified });
         }
     }
 
     /// Something has happened after which a limit may open before the first job that is booked at it
     /// comes back.
     pub(super) fn may_open_early(&mut self, limit: LimitIx) {
-        if self.limits.limit(limit).places.has_booked() {
+        if self.limits.limit(limit).booked_jobs.has_booked() {
             self.to_bring_forward.insert(limit);
         }
     }
@@ -153,7 +153,7 @@ impl Scheduler {
         if !self.limits.exists(ix) {
             return None;
         }
-        let (earliest, seq) = self.limits.limit(ix).places.first()?;
+        let (earliest, seq) = self.limits.limit(ix).booked_jobs.first()?;
         let Booking { class, due: was, at, again, .. } = *self.bookings.get(&seq)?;
         let gate = self.gates_of(class).find(|gate| self.limits.gate(*gate).limit == ix)?;
         let closed = self.limits.opening(gate, self.now).closed;
@@ -164,13 +164,13 @@ impl Scheduler {
         let mono = now.mono as i64;
         let limit = self.limits.limit_mut(ix);
         // Those that are back go first.
-        let new = limit.lets_in(numbers, limit.places.waiting(), None, now).max(mono + 1);
+        let new = limit.lets_in(numbers, limit.booked_jobs.waiting(), None, now).max(mono + 1);
         let due = later(wall, (new - mono) as u64);
         if new >= earliest || due >= was {
             return None;
         }
-        limit.places.remove(at?, seq, again);
-        limit.places.add(new, seq, again);
+        limit.booked_jobs.remove(at?, seq, again);
+        limit.booked_jobs.add(new, seq, again);
         let booking = self.bookings.get_mut(&seq)?;
         (booking.at, booking.due) = (Some(new), due);
         Some(Forward { seq, was, due })

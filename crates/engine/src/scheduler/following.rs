@@ -29,7 +29,7 @@ pub(super) struct Changing {
 }
 
 impl Scheduler {
-    /// Other rules hold for a tenant from the next decision on. Whether there is something to follow.
+    /// Other rules pause for a tenant from the next decision on. Whether there is something to follow.
     pub fn begin_following(&mut self, ix: TenantIx, rules: TenantRules) -> bool {
         let is = &mut self.tenants[ix.0 as usize];
         let TenantRules { weight, cap, boost, max_priority } = rules;

@@ -112,7 +112,7 @@ impl Scheduler {
             self.resubscribe(limit, queue, was);
         }
         self.set_timer(limit, closed);
-        self.tell_closed(turn, gate, closed);
+        self.notify_closed(turn, gate, closed);
     }
 
     fn put_at_gate(&mut self, turn: TurnIx, gate: GateIx, closed: Option<Bucket>) {

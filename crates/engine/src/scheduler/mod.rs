@@ -1,9 +1,9 @@
 //! Which job starts next.
 //!
 //! The scheduler owns everything that decides it: lanes of waiting jobs, the turns of tenants, the
-//! limits that hold jobs back, how queues take turns, and the fetches that wait for a job. It knows
+//! limits that pause jobs back, how queues take turns, and the fetches that wait for a job. It knows
 //! nothing of durability, events or statistics: jobs enter, leave, start and end, and it answers with
-//! picks and notices. Time is what it was last told.
+//! picks and notices. Time is what it was last notified.
 //!
 //! A **lane** is a FIFO of waiting jobs that look alike to the scheduler. A **turn** is one tenant's
 //! lanes at one level of priority of one queue. A turn that has something to be served is in a ring,

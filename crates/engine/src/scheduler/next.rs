@@ -256,7 +256,7 @@ impl Scheduler {
         {
             self.move_to_gate(class, other);
             if self.turns.contains(turn) {
-                self.tell_closed(turn, other, &closed);
+                self.notify_closed(turn, other, &closed);
             }
             return None;
         }

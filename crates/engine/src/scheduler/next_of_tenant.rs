@@ -94,6 +94,6 @@ impl Scheduler {
         }
         self.subscribe(limit, closed.bucket, rank, tenant, Sleeper::Own(turn, gate));
         self.set_timer(limit, closed);
-        self.tell_closed(turn, gate, closed);
+        self.notify_closed(turn, gate, closed);
     }
 }

@@ -2,7 +2,7 @@
 
 use rota_model::{ClassId, Seq};
 
-use super::limits::{Closed, LimitIx, WaitNotice};
+use super::limits::{Closed, ClosedNotice, LimitIx};
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
@@ -11,7 +11,7 @@ pub(crate) enum Notice {
     /// Jobs of this class would start, and a limit does not let them.
     LimitExceeded { limit: LimitIx, class: ClassId, closed: Closed },
     /// They may start again.
-    LimitReleased { limit: LimitIx, class: ClassId, head: Seq, told: WaitNotice },
+    LimitReleased { limit: LimitIx, class: ClassId, head: Seq, notified: ClosedNotice },
     /// Jobs of a tenant wait because it has as many active ones as it may have.
     TenantCapped(TenantIx),
     /// Nobody waits any more at a gate that nobody had to pass. Its limit may be of no use.

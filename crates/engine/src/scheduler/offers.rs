@@ -125,10 +125,10 @@ impl Scheduler {
         };
         is.offers.insert((lane, gate));
         is.offered_at.put(limit, (lane, gate));
-        let told = is.groups.get_mut(&gate).and_then(|group| group.told.take());
-        if let Some(told) = told {
+        let notified = is.groups.get_mut(&gate).and_then(|group| group.notified.take());
+        if let Some(notified) = notified {
             let (_, head, class) = lane;
-            self.notices.push(Notice::LimitReleased { limit, class, head, told });
+            self.notices.push(Notice::LimitReleased { limit, class, head, notified });
         }
     }
 
@@ -162,11 +162,11 @@ impl Scheduler {
     }
 
     /// A group would start and its gate is closed. Said once until it may start again.
-    pub(super) fn tell_closed(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
+    pub(super) fn notify_closed(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
         let (mono, limit) = (self.now.mono, self.limits.gate(gate).limit);
         let Some(group) = self.turns.get_mut(turn).groups.get_mut(&gate) else { return };
-        if group.told.is_none() {
-            group.told = Some((closed.strategy, mono));
+        if group.notified.is_none() {
+            group.notified = Some((closed.kind, mono));
             let (_, _, class) = group.first();
             self.notices.push(Notice::LimitExceeded { limit, class, closed: *closed });
         }

@@ -25,7 +25,7 @@ impl Scheduler {
     pub(super) fn queue_is_open(&mut self, queue: QueueIx) -> bool {
         let Some(gate) = self.queue(queue).gate else { return true };
         let closed = self.limits.opening(gate, self.now).closed;
-        self.tell_of_queue(queue, gate, closed.as_ref());
+        self.notify_queue_gate(queue, gate, closed.as_ref());
         let Some(closed) = closed else { return true };
         let limit = self.limits.gate(gate).limit;
         if self.queue(queue).asleep != Some(closed.bucket) {
@@ -47,9 +47,14 @@ impl Scheduler {
     }
 
     /// Whoever asks a queue that is closed as a whole, or open again, is the one to notice.
-    pub(super) fn tell_of_queue(&mut self, queue: QueueIx, gate: GateIx, closed: Option<&Closed>) {
-        let told = self.limits.gate(gate).told;
-        if told.is_some() == closed.is_some() {
+    pub(super) fn notify_queue_gate(
+        &mut self,
+        queue: QueueIx,
+        gate: GateIx,
+        closed: Option<&Closed>,
+    ) {
+        let notified = self.limits.gate(gate).notified;
+        if notified.is_some() == closed.is_some() {
             return;
         }
         let first = self.queue(queue).members[0].rings.last_key_value();
@@ -59,12 +64,12 @@ impl Scheduler {
             return;
         }
         let mono = self.now.mono;
-        self.limits.gate_mut(gate).told = closed.map(|closed| (closed.strategy, mono));
+        self.limits.gate_mut(gate).notified = closed.map(|closed| (closed.kind, mono));
         let Some(((_, head, class), _)) = next else { return };
         let limit = self.limits.gate(gate).limit;
-        self.notices.push(match (told, closed) {
+        self.notices.push(match (notified, closed) {
             (None, Some(closed)) => Notice::LimitExceeded { limit, class, closed: *closed },
-            (Some(told), _) => Notice::LimitReleased { limit, class, head, told },
+            (Some(notified), _) => Notice::LimitReleased { limit, class, head, notified },
             (None, None) => return,
         });
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rota_model::{ClassId, JobType, PoolName, QueueName, TenantId, WorkerId};
 
 use super::Scheduler;
-use super::limits::{GateIx, LimitIx, LimitRow};
+use super::limits::{GateIx, LimitIx, LimitSettings};
 use super::pool::PoolChange;
 use super::state::{ClassRules, NewShard, Shard, Tenant, TenantRules};
 use super::tag::Tag;
@@ -28,7 +28,7 @@ pub(crate) enum Reconfigured {
     QueueGate(QueueIx, Option<GateIx>),
     /// What is said about that limit has changed.
     QueueAgain(QueueIx),
-    /// Other rules hold for a tenant. All of its lanes follow at once: for tenants with few of them.
+    /// Other rules pause for a tenant. All of its lanes follow at once: for tenants with few of them.
     Tenant(TenantIx, TenantRules),
     /// A tenant's part of a queue is paused, or not.
     Shard(ShardIx, bool),
@@ -39,7 +39,7 @@ pub(crate) enum Reconfigured {
     /// No job of this class is left.
     ClassGone(ClassId),
     /// Something else is said about a limit.
-    Said(LimitIx, LimitRow),
+    LimitSettings(LimitIx, LimitSettings),
     Pool(PoolName, PoolChange),
     /// Pools have changed, or work goes on after a while: all waiting fetches may be served.
     All,
@@ -69,7 +69,9 @@ impl Scheduler {
             Reconfigured::Gates(class, gates) => self.set_gates(class, gates),
             Reconfigured::Type(name) => self.type_limit_changed(&name),
             Reconfigured::ClassGone(class) => self.class_gone(class),
-            Reconfigured::Said(limit, row) => self.set_row(limit, row),
+            Reconfigured::LimitSettings(limit, settings) => {
+                self.set_limit_settings(limit, settings)
+            }
             Reconfigured::Pool(name, change) => self.pools.put(name, change),
             Reconfigured::All => {
                 for queue in (0..self.queues.len() as u32).map(QueueIx) {
@@ -201,7 +203,7 @@ impl Scheduler {
         self.wake_queue_gate(queue);
         let old = std::mem::replace(&mut self.queue_mut(queue).gate, gate);
         if let Some(old) = old {
-            self.tell_of_queue(queue, old, None);
+            self.notify_queue_gate(queue, old, None);
             let limit = self.limits.gate(old).limit;
             let limit = self.limits.limit_mut(limit);
             limit.active = limit.named;

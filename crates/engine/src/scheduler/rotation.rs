@@ -166,7 +166,7 @@ impl Rotation {
         self.by_since.insert(place, parts.since(queue, 0));
     }
 
-    /// Other parts hold for its queues from now on.
+    /// Other parts pause for its queues from now on.
     pub fn move_to(&mut self, parts: &Parts) {
         let awake: Vec<u32> = self.by_turn.iter().map(|(_, _, place)| *place).collect();
         awake.into_iter().for_each(|place| self.claim(place, parts));

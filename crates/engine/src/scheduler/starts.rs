@@ -65,7 +65,7 @@ impl Scheduler {
         }
         let timed = self.use_limits(pick, level, step);
         let (_, job) = self.pop(class)?;
-        self.tell_put_off_starts(pick.seq, class);
+        self.notify_rescheduled_start(pick.seq, class);
         let is = self.queue_mut(queue);
         is.active += 1;
         is.charged = account.or(is.charged);
@@ -274,7 +274,7 @@ impl Scheduler {
             let limit = self.limits.limit_mut(ix);
             limit.start(own, now);
             self.steps += (limit.windows() / WINDOWS_IN_A_STEP) as u64;
-            limit.put_off = 0;
+            limit.times_rescheduled = 0;
             if limit.partition.tenant.is_none() {
                 let most = pick.key_round.filter(|_| key == Some(ix)).unwrap_or(Tag(u128::MAX));
                 let round = (pick.reason != Reason::Tenant).then_some(most);

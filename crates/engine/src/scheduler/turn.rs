@@ -7,7 +7,7 @@ use rota_model::{ClassId, Seq};
 
 use super::account::StandingIx;
 use super::few::Few;
-use super::limits::{Bucket, GateIx, GroupKey, LimitIx, Rank, WaitNotice};
+use super::limits::{Bucket, ClosedNotice, GateIx, GroupKey, LimitIx, Rank};
 use super::tag::Order;
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
@@ -62,7 +62,7 @@ pub(super) struct Group {
     /// Where it sleeps, for fetches of its own tenant.
     pub own_asleep: Option<(Bucket, Rank)>,
     /// It was said that it waits.
-    pub told: Option<WaitNotice>,
+    pub notified: Option<ClosedNotice>,
 }
 
 impl Group {
@@ -71,7 +71,7 @@ impl Group {
             lanes: Few::One(Some((lane, ()))),
             is_candidate: false,
             own_asleep: None,
-            told: None,
+            notified: None,
         }
     }
 

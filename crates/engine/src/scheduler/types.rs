@@ -86,7 +86,7 @@ impl Scheduler {
         let (available, active, known) = (is.available, is.active, is.gate);
         let partition = Partition { key: LimitKey::of_type(&is.name), tenant: None };
         let limit = self.limits.find(&partition);
-        let wanted = limit.filter(|limit| self.limits.limit(*limit).is_spoken_of());
+        let wanted = limit.filter(|limit| self.limits.limit(*limit).has_settings());
         match (known, wanted) {
             (None, Some(limit)) => {
                 let gate = self.limits.use_gate(limit, LimitNumbers::default(), None);

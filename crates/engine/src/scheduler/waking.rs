@@ -20,7 +20,7 @@ impl Scheduler {
     /// Time has passed. Limits whose time has come are looked at by [`Scheduler::next_waiting`], a
     /// bounded number at a time.
     ///
-    /// Limits are counted in monotonic time and seen in wall-clock time. So that they hold by either,
+    /// Limits are counted in monotonic time and seen in wall-clock time. So that they pause by either,
     /// time passes here as it does on the slower of the two clocks.
     pub fn advance(&mut self, now: Now) {
         let by_wall = now.wall.since(self.last.wall).max(0) as u64;
@@ -200,7 +200,7 @@ impl Scheduler {
             Sleeper::Queue(queue) => {
                 self.wake_queue_gate(queue);
                 if let Some(gate) = gate.filter(|_| closed.is_none()) {
-                    self.tell_of_queue(queue, gate, None);
+                    self.notify_queue_gate(queue, gate, None);
                 }
                 self.queue_ready(queue);
                 self.tenants_ready(queue);
@@ -227,7 +227,7 @@ impl Scheduler {
     pub(super) fn slot_freed(&mut self, limit: LimitIx) {
         let is = self.limits.limit(limit);
         if !is.sleepers.is_empty() {
-            let open = is.sleepers.with_a_slot(is.said, is.active);
+            let open = is.sleepers.with_a_slot(is.version, is.active);
             self.to_wake.extend(open.map(|bucket| (limit, bucket)));
         }
     }
@@ -245,7 +245,7 @@ impl Scheduler {
         self.pause_may_be_over(limit);
         self.may_open_early(limit);
         let is = self.limits.limit_mut(limit);
-        is.said += 1;
+        is.version += 1;
         self.to_wake.extend(is.sleepers.buckets().map(|bucket| (limit, bucket)));
         let queues: Vec<QueueIx> = is.waitlists.keys().copied().collect();
         queues.into_iter().for_each(|queue| self.refresh(limit, queue));

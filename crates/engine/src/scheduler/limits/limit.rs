@@ -6,11 +6,11 @@ use std::sync::Arc;
 use rota_model::{LimitKey, LimitNumbers, Millis, Rate, TenantId};
 use serde::{Deserialize, Serialize};
 
+use super::booked_jobs::BookedJobs;
 use super::order::KeyOrder;
 use super::pace::Pace;
-use super::places::Places;
 use super::table::GateIx;
-use super::{History, Sleepers, Strategy, Waitlist, Window};
+use super::{History, LimitKind, Sleepers, Waitlist, Window};
 use crate::Now;
 use crate::queue::QueueIx;
 use crate::scheduler::few::Few;
@@ -61,9 +61,9 @@ pub(crate) struct Limit {
     pub(super) pace: Pace,
     /// What it was before the last start.
     pace_before: Option<Pace>,
-    pub row: LimitRow,
+    pub settings: LimitSettings,
     /// How often `row` has changed.
-    pub said: u32,
+    pub version: u32,
     pub gates: BTreeSet<GateIx>,
     /// Who waits for it, by queue.
     pub waitlists: Few<QueueIx, Box<Waitlist>>,
@@ -71,16 +71,16 @@ pub(crate) struct Limit {
     pub sleepers: Sleepers,
     /// When to look whether it has opened, by what closes it. Monotonic.
     pub timers: BTreeMap<Bucket, u64>,
-    pub places: Places,
+    pub booked_jobs: BookedJobs,
     /// How often in a row jobs were put off for want of a slot.
-    pub put_off: u32,
+    pub times_rescheduled: u32,
 }
 
 /// What is closed for the same reason and therefore opens at the same moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Bucket {
     /// How often something was said about the limit before: the same numbers may close other jobs now.
-    pub said: u32,
+    pub version: u32,
     pub cause: Cause,
 }
 
@@ -90,20 +90,21 @@ pub(crate) enum Cause {
     /// So many jobs are active.
     Slots(u32),
     /// There were so many starts in a period, or the last one is too near.
-    Timed { strategy: Strategy, limit: u32, period_ms: u64 },
+    Timed { kind: LimitKind, limit: u32, period_ms: u64 },
     /// The same at a key with very many sets of numbers, for all periods, or distances between starts,
     /// up to this and above half of it. They do not open at the same moment: those behind the first wait
     /// for it.
-    TimedAlike { strategy: Strategy, up_to: u64 },
+    TimedAlike { kind: LimitKind, up_to: u64 },
     /// Until somebody says otherwise, or a pause ends.
-    Held,
+    Paused,
 }
 
 /// What was said about a key, as it is kept on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct LimitRow {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hold: Option<Hold>,
+pub(crate) struct LimitSettings {
+    /// Stored as `hold`, its first name.
+    #[serde(default, rename = "hold", skip_serializing_if = "Option::is_none")]
+    pub pause: Option<KeyPause>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<Override>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,18 +119,18 @@ pub(crate) struct LimitRow {
     pub owner: Option<TenantId>,
 }
 
-impl LimitRow {
+impl LimitSettings {
     /// What of it is kept on disk, if anything is.
     pub fn written(&self) -> Option<Self> {
         let declared = self.declared.filter(|_| !self.from_file);
-        let said = self.hold.is_some() || self.replaced.is_some() || declared.is_some();
-        said.then(|| Self { declared, from_file: false, ..self.clone() })
+        let has_any = self.pause.is_some() || self.replaced.is_some() || declared.is_some();
+        has_any.then(|| Self { declared, from_file: false, ..self.clone() })
     }
 }
 
 /// The key is stopped for a while.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Hold {
+pub(crate) struct KeyPause {
     pub until: Millis,
     pub reason: Arc<str>,
 }
@@ -151,7 +152,7 @@ pub(crate) struct Opening {
 /// Why none may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Closed {
-    pub strategy: Strategy,
+    pub kind: LimitKind,
     pub limit: u64,
     pub current: u64,
     /// Monotonic. `None`: when an active job ends.
@@ -181,45 +182,47 @@ impl Limit {
             history: History::default(),
             pace: Pace::none(),
             pace_before: None,
-            row: LimitRow::default(),
-            said: 0,
+            settings: LimitSettings::default(),
+            version: 0,
             gates: BTreeSet::new(),
             waitlists: Few::default(),
             order: KeyOrder::default(),
             sleepers: Sleepers::default(),
             timers: BTreeMap::new(),
-            places: Places::default(),
-            put_off: 0,
+            booked_jobs: BookedJobs::default(),
+            times_rescheduled: 0,
         }
     }
 
     /// Something was said about it that holds jobs which do not name it themselves.
-    pub fn is_spoken_of(&self) -> bool {
-        self.row.hold.is_some() || self.row.replaced.is_some() || self.row.declared.is_some()
+    pub fn has_settings(&self) -> bool {
+        self.settings.pause.is_some()
+            || self.settings.replaced.is_some()
+            || self.settings.declared.is_some()
     }
 
-    /// The numbers that hold jobs which have these themselves: an override replaces them for a
+    /// The numbers that pause jobs which have these themselves: an override replaces them for a
     /// while, a declaration for good.
     pub fn numbers(&self, own: LimitNumbers, now: Millis) -> LimitNumbers {
-        match &self.row.replaced {
+        match &self.settings.replaced {
             Some(replaced) if replaced.expires > now => replaced.numbers,
-            _ => self.row.declared.unwrap_or(own),
+            _ => self.settings.declared.unwrap_or(own),
         }
     }
 
     fn bucket(&self, cause: Cause) -> Bucket {
-        Bucket { said: self.said, cause }
+        Bucket { version: self.version, cause }
     }
 
-    fn timed_bucket(&self, strategy: Strategy, rate: Rate) -> Bucket {
+    fn timed_bucket(&self, kind: LimitKind, rate: Rate) -> Bucket {
         let Rate { limit, period_ms } = rate;
-        let of_throttle = strategy == Strategy::Throttle;
+        let of_throttle = kind == LimitKind::Throttle;
         self.bucket(match () {
-            () if limit == 0 => Cause::Held,
-            () if self.gates.len() <= MOST_TIMED => Cause::Timed { strategy, limit, period_ms },
+            () if limit == 0 => Cause::Paused,
+            () if self.gates.len() <= MOST_TIMED => Cause::Timed { kind, limit, period_ms },
             () => {
                 let distance = if of_throttle { rate.interval_us() } else { period_ms };
-                Cause::TimedAlike { strategy, up_to: distance.next_power_of_two() }
+                Cause::TimedAlike { kind, up_to: distance.next_power_of_two() }
             }
         })
     }
@@ -227,15 +230,15 @@ impl Limit {
     pub fn opening(&self, own: LimitNumbers, now: Now) -> Opening {
         let mono = now.mono as i64;
         let mut opening = Opening { free: u64::MAX, closed: None };
-        self.narrow_by_hold(&mut opening, now);
+        self.narrow_by_pause(&mut opening, now);
         let numbers = self.numbers(own, now.wall);
         self.narrow_by_slots(&mut opening, numbers);
         if let Some(rate) = numbers.rate {
-            self.narrow_by_window(&mut opening, Strategy::Rate, rate, mono);
+            self.narrow_by_window(&mut opening, LimitKind::Rate, rate, mono);
         }
         if let Some(rate) = numbers.throttle {
             self.narrow_by_pace(&mut opening, rate, mono);
-            self.narrow_by_window(&mut opening, Strategy::Throttle, rate, mono);
+            self.narrow_by_window(&mut opening, LimitKind::Throttle, rate, mono);
         }
         let paused = self.is_paused(numbers, now);
         opening.closed.iter_mut().for_each(|closed| closed.paused = paused);
@@ -244,18 +247,20 @@ impl Limit {
 
     /// Whether the key is stopped, by a pause or because none may start.
     fn is_paused(&self, numbers: LimitNumbers, now: Now) -> bool {
-        let held = self.row.hold.as_ref().is_some_and(|hold| hold.until > now.wall);
+        let key_paused = self.settings.pause.as_ref().is_some_and(|pause| pause.until > now.wall);
         let rates = [numbers.rate, numbers.throttle].into_iter().flatten();
-        held || numbers.concurrency == Some(0) || rates.into_iter().any(|rate| rate.limit == 0)
+        key_paused
+            || numbers.concurrency == Some(0)
+            || rates.into_iter().any(|rate| rate.limit == 0)
     }
 
-    fn narrow_by_hold(&self, opening: &mut Opening, now: Now) {
-        if let Some(hold) = self.row.hold.as_ref().filter(|hold| hold.until > now.wall) {
-            let opens = Some((now.mono as i64).saturating_add(hold.until.since(now.wall)));
-            let strategy = Strategy::Pause;
-            let bucket = self.bucket(Cause::Held);
+    fn narrow_by_pause(&self, opening: &mut Opening, now: Now) {
+        if let Some(pause) = self.settings.pause.as_ref().filter(|pause| pause.until > now.wall) {
+            let opens = Some((now.mono as i64).saturating_add(pause.until.since(now.wall)));
+            let kind = LimitKind::Pause;
+            let bucket = self.bucket(Cause::Paused);
             let (limit, current, every_ms, paused) = (0, 0, None, true);
-            let closed = Closed { strategy, limit, current, opens, every_ms, bucket, paused };
+            let closed = Closed { kind, limit, current, opens, every_ms, bucket, paused };
             opening.close(closed);
         }
     }
@@ -264,7 +269,7 @@ impl Limit {
         let Some(most) = numbers.concurrency else { return };
         let (limit, current) = (u64::from(most), self.active);
         opening.narrow(limit.saturating_sub(current), || Closed {
-            strategy: Strategy::Concurrency,
+            kind: LimitKind::Concurrency,
             limit,
             current,
             opens: None,
@@ -277,28 +282,28 @@ impl Limit {
     fn narrow_by_pace(&self, opening: &mut Opening, rate: Rate, mono: i64) {
         let opens = Some(self.pace.next_ms(rate));
         opening.narrow(self.pace.free(rate, mono), || Closed {
-            strategy: Strategy::Throttle,
+            kind: LimitKind::Throttle,
             limit: u64::from(rate.limit),
             current: self.look(rate, mono).0,
             opens,
             every_ms: Some((rate.interval_us() / 1_000).max(1)),
-            bucket: self.timed_bucket(Strategy::Throttle, rate),
+            bucket: self.timed_bucket(LimitKind::Throttle, rate),
             paused: false,
         });
     }
 
-    fn narrow_by_window(&self, opening: &mut Opening, strategy: Strategy, rate: Rate, mono: i64) {
+    fn narrow_by_window(&self, opening: &mut Opening, kind: LimitKind, rate: Rate, mono: i64) {
         let window = self.window_for(rate.period_ms);
         let current = window.map_or(0, |window| window.count_within(rate.period_ms, mono));
         let limit = u64::from(rate.limit);
         opening.narrow(limit.saturating_sub(current), || Closed {
-            strategy,
+            kind,
             limit,
             current,
             // A limit of none opens when somebody says so.
             opens: window.and_then(|window| window.opens_within(rate.period_ms, rate.limit, 1)),
             every_ms: Some((rate.interval_us() / 1_000).max(1)),
-            bucket: self.timed_bucket(strategy, rate),
+            bucket: self.timed_bucket(kind, rate),
             paused: false,
         });
     }
@@ -398,7 +403,7 @@ impl Limit {
 
     /// No job is left that it holds, and nothing is said about it.
     pub fn is_unused(&self) -> bool {
-        self.active == 0 && self.gates.is_empty() && self.row == LimitRow::default()
+        self.active == 0 && self.gates.is_empty() && self.settings == LimitSettings::default()
     }
 
     /// Until when starts are remembered, if they are.

@@ -6,35 +6,35 @@
 
 use std::collections::VecDeque;
 
+mod booked_jobs;
 mod gates;
 mod history;
-mod kept;
 mod limit;
 mod line;
 mod order;
 mod pace;
-mod places;
+mod persisted;
 mod sleepers;
 mod table;
 mod waitlist;
 mod window;
 
 pub(crate) use history::History;
-pub(crate) use kept::LimitState;
 pub(crate) use limit::{
-    Bucket, Cause, Closed, Hold, Limit, LimitRow, Opening, Override, Partition,
+    Bucket, Cause, Closed, KeyPause, Limit, LimitSettings, Opening, Override, Partition,
 };
+pub(crate) use persisted::LimitState;
 pub(crate) use sleepers::{Sleeper, Sleepers};
 pub(crate) use table::{Gate, GateIx, LimitIx, Limits};
 pub(crate) use waitlist::{First, GroupKey, Rank, Subscription, Waitlist};
 pub(crate) use window::Window;
 
 /// What was said when jobs began to wait, and when that was, in monotonic time.
-pub(crate) type WaitNotice = (Strategy, u64);
+pub(crate) type ClosedNotice = (LimitKind, u64);
 
 /// Which part of a limit holds a job back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Strategy {
+pub enum LimitKind {
     Concurrency,
     Rate,
     Throttle,
@@ -42,17 +42,17 @@ pub enum Strategy {
     Pause,
 }
 
-impl Strategy {
-    pub const ALL: [Strategy; 4] =
-        [Strategy::Concurrency, Strategy::Rate, Strategy::Throttle, Strategy::Pause];
+impl LimitKind {
+    pub const ALL: [LimitKind; 4] =
+        [LimitKind::Concurrency, LimitKind::Rate, LimitKind::Throttle, LimitKind::Pause];
 
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Strategy::Concurrency => "concurrency",
-            Strategy::Rate => "rate",
-            Strategy::Throttle => "throttle",
-            Strategy::Pause => "pause",
+            LimitKind::Concurrency => "concurrency",
+            LimitKind::Rate => "rate",
+            LimitKind::Throttle => "throttle",
+            LimitKind::Pause => "pause",
         }
     }
 }

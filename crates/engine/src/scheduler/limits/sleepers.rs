@@ -57,9 +57,9 @@ impl Sleepers {
     }
 
     /// Those from which somebody may start while so many jobs are active.
-    pub fn with_a_slot(&self, said: u32, active: u64) -> impl Iterator<Item = Bucket> {
+    pub fn with_a_slot(&self, version: u32, active: u64) -> impl Iterator<Item = Bucket> {
         let active = u32::try_from(active).unwrap_or(u32::MAX);
-        let slots = |slots: u32| Bucket { said, cause: Cause::Slots(slots) };
+        let slots = |slots: u32| Bucket { version, cause: Cause::Slots(slots) };
         let open = self.0.range(slots(active.saturating_add(1))..=slots(u32::MAX));
         open.map(|(bucket, _)| *bucket)
     }

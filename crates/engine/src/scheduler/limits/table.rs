@@ -6,7 +6,7 @@ use std::ops::Bound;
 use ahash::RandomState;
 use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit};
 
-use super::{Bucket, Limit, Opening, Partition, WaitNotice};
+use super::{Bucket, ClosedNotice, Limit, Opening, Partition};
 use crate::Now;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,8 +25,8 @@ pub(crate) struct Gate {
     users: u32,
     /// What the first of them wants done with jobs that may not start.
     pub on_limit: Option<OnLimit>,
-    /// For the gate of a whole queue: why it is closed and since when, once that was told.
-    pub told: Option<WaitNotice>,
+    /// For the gate of a whole queue: why it is closed and since when, once that was notified.
+    pub notified: Option<ClosedNotice>,
 }
 
 pub(crate) struct Limits {
@@ -132,7 +132,7 @@ impl Limits {
         if self.gates.len() <= ix.0 as usize {
             self.gates.push(None);
         }
-        let gate = Gate { limit, numbers, available: 0, users: 0, on_limit: None, told: None };
+        let gate = Gate { limit, numbers, available: 0, users: 0, on_limit: None, notified: None };
         self.gates[ix.0 as usize] = Some(Box::new(gate));
         self.by_numbers.insert((limit, numbers), ix);
         let limit = self.limit_mut(limit);

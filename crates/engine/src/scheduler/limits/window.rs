@@ -55,7 +55,7 @@ impl Window {
     }
 
     /// A start at this moment did not happen. It stays counted where it was put together with later ones:
-    /// then it cannot be told from them.
+    /// then it cannot be notified from them.
     pub fn undo(&mut self, at: i64) {
         self.total -= u64::from(super::take_one_off(&mut self.starts, at));
     }

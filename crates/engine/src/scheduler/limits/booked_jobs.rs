@@ -6,7 +6,7 @@ use rota_model::Seq;
 
 /// Instants are those of the clock of limits, in milliseconds.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct BookedJobs {
     /// Put off once, by the instant for which they are booked.
     once: BTreeSet<(i64, Seq)>,
     /// Came back while the limit was still closed. They go before all that have not come back yet,
@@ -16,7 +16,7 @@ pub(crate) struct Places {
     back: BTreeSet<Seq>,
 }
 
-impl Places {
+impl BookedJobs {
     pub fn add(&mut self, at: i64, seq: Seq, again: bool) {
         self.booked_mut(again).insert((at, seq));
     }
