@@ -30,7 +30,7 @@ use crate::pool_watch::PoolWatch;
 use crate::queue::{QueueIx, QueueRow, Queues};
 use crate::runtimes::Runtimes;
 use crate::scheduler::limits::{LimitSettings, Partition};
-use crate::scheduler::{Correction, Ended, PoolChange, Reconfigured, Scheduler, Waiting};
+use crate::scheduler::{Correction, Ended, PoolChange, Reconfigured, Scheduler, WaitingJob};
 use crate::shard::Shards;
 use crate::stats::{SeqClock, Stats};
 use crate::tenant::{Following, Tally, TenantIx, Tenants};
@@ -322,7 +322,7 @@ impl Engine {
     }
 
     /// A job that had left the lanes is available again.
-    pub(crate) fn make_ready(&mut self, seq: Seq, class: ClassId, job: Waiting, undo: bool) {
+    pub(crate) fn make_ready(&mut self, seq: Seq, class: ClassId, job: WaitingJob, undo: bool) {
         let enqueued = self.wall();
         let undo = undo.then_some(Undo { attempt: job.attempt, pauses: job.pauses });
         let ready = Ready { seq, enqueued, undo, held: false };
@@ -331,7 +331,7 @@ impl Engine {
             (live.state, live.enqueued, live.due) = (State::Available, enqueued, None);
             live.held = false;
         }
-        self.enter_lane(seq, class, Waiting { fresh: false, ..job });
+        self.enter_lane(seq, class, WaitingJob { fresh: false, ..job });
     }
 
     /// A job that needs watching waits again, after an execution that did not finish it.

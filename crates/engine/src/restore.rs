@@ -17,7 +17,7 @@ use crate::cron::{Cron, CronRow};
 use crate::journal::{DispatchState, Entry, RotationState};
 use crate::queue::QueueRow;
 use crate::scheduler::limits::{LimitSettings, LimitState, Partition};
-use crate::scheduler::{PoolChange, PoolRow, Reconfigured, RotationKey, Size, Waiting};
+use crate::scheduler::{PoolChange, PoolRow, Reconfigured, RotationKey, Size, WaitingJob};
 use crate::tenant::{TenantIx, TenantRow, TenantState};
 use crate::timers::Timer;
 use crate::worker::{Worker, WorkerRow};
@@ -110,8 +110,8 @@ impl Restore {
         }
         let (seq, class, attempt, state) = (live.seq, live.class, live.attempt, live.state);
         engine.class_gained_job(class);
-        let waiting = Waiting::of(&live);
-        let Waiting { pauses, size, .. } = waiting;
+        let waiting = WaitingJob::of(&live);
+        let WaitingJob { pauses, size, .. } = waiting;
         match (state, live.due) {
             (State::Scheduled | State::Retryable, Some(due)) => {
                 engine.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
@@ -121,7 +121,7 @@ impl Restore {
             }
             (State::Available, _) if !live.held => {
                 let fresh = attempt == 0 && pauses == 0;
-                engine.scheduler.refill(seq, class, Waiting { fresh, ..waiting });
+                engine.scheduler.refill(seq, class, WaitingJob { fresh, ..waiting });
                 let index = class.0 as usize;
                 if self.refilled.len() <= index {
                     self.refilled.resize(index + 1, (0, 0));

@@ -2,7 +2,7 @@
 
 use rota_model::{Live, State};
 
-use crate::scheduler::{Size, Waiting};
+use crate::scheduler::{Size, WaitingJob};
 use crate::timers::Timer;
 use crate::{Engine, EventKind, Now, Target};
 
@@ -109,7 +109,7 @@ impl Engine {
             self.emit(EventKind::Enqueued { job });
         }
         let Timer { attempt, pauses, size, .. } = timer;
-        let job = Waiting { attempt, pauses, ..Waiting::fresh(size) };
+        let job = WaitingJob { attempt, pauses, ..WaitingJob::fresh(size) };
         self.scheduler.reschedule_is_over(seq);
         self.make_ready(seq, timer.class, job, false);
         true

@@ -3,7 +3,7 @@
 use rota_model::mutation::Mutation;
 use rota_model::{Ending, Millis, OnLimit, Seq, State};
 
-use crate::scheduler::{Forward, Swept, Waiting};
+use crate::scheduler::{Forward, Swept, WaitingJob};
 use crate::timers::Timer;
 use crate::{Engine, EventKind};
 
@@ -51,7 +51,7 @@ impl Engine {
 
     fn put_off(&mut self, swept: &Swept) {
         let due = self.scheduler.book(swept, self.config.reschedule_ms, self.wall());
-        let Waiting { attempt, pauses, size, .. } = swept.job;
+        let WaitingJob { attempt, pauses, size, .. } = swept.job;
         let (class, state) = (swept.class, State::Scheduled);
         self.come_back_at(due, swept.seq, Timer { class, attempt, pauses, size, state });
     }

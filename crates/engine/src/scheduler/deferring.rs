@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::Scheduler;
-use super::ask::{Ask, Pick, Queues};
 use super::limits::{LimitIx, Rank};
+use super::pick::{FetchRequest, Pick, RequestedQueues};
 use super::turn::TurnIx;
 use super::waking::LOOKED_THROUGH;
 use crate::queue::QueueIx;
@@ -44,7 +44,7 @@ impl Scheduler {
     /// Whether all open starts of the key that this job waits for belong to others first, to tenants
     /// that the same fetch can serve. Then its turn, and those behind it in its queue, are not offered
     /// one in the decision under way.
-    pub(super) fn defer_if_outranked(&mut self, pick: &mut Pick, ask: &Ask) -> bool {
+    pub(super) fn defer_if_outranked(&mut self, pick: &mut Pick, request: &FetchRequest) -> bool {
         let Some(gate) = pick.gate else { return false };
         let ix = self.limits.gate(gate).limit;
         let limit = self.limits.limit(ix);
@@ -54,7 +54,8 @@ impl Scheduler {
         if !shared || !(2..=LOOKED_THROUGH).contains(&queues) || free > LOOKED_THROUGH as u64 {
             return false;
         }
-        let asked = limit.waitlists.keys().copied().filter(|queue| self.is_asked(ask, *queue));
+        let asked =
+            limit.waitlists.keys().copied().filter(|queue| self.is_requested(request, *queue));
         let asked: Vec<QueueIx> = asked.filter(|q| self.has_eligible_turn(*q)).collect();
         let is = self.turns.get(pick.turn);
         let Some(group) = is.groups.get(&gate) else { return false };
@@ -126,11 +127,13 @@ impl Scheduler {
         rivals
     }
 
-    fn is_asked(&self, ask: &Ask, queue: QueueIx) -> bool {
-        match (&ask.queues, ask.rotation) {
-            (Queues::Some(asked), _) => asked.contains(&queue),
-            (Queues::All, Some(rotation)) => self.rotations.get(rotation).place(queue).is_some(),
-            (Queues::All, None) => false,
+    fn is_requested(&self, request: &FetchRequest, queue: QueueIx) -> bool {
+        match (&request.queues, request.rotation) {
+            (RequestedQueues::Some(asked), _) => asked.contains(&queue),
+            (RequestedQueues::All, Some(rotation)) => {
+                self.rotations.get(rotation).place(queue).is_some()
+            }
+            (RequestedQueues::All, None) => false,
         }
     }
 

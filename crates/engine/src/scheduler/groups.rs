@@ -178,7 +178,7 @@ impl Scheduler {
         let (first, is_candidate) = (group.first(), group.is_candidate);
         let (queue, level, tenant) = (is.queue, is.level, is.tenant);
         let (limit, one) = (self.limits.gate(gate).limit, self.one_job_of(tenant));
-        self.limits.limit_mut(limit).order.follow_weight(level, tenant, one);
+        self.limits.limit_mut(limit).order.apply_weight(level, tenant, one);
         let rank = self.rank_of(turn, limit, first);
         let list = self.waitlist(limit, queue);
         list.set_rank(turn, gate, is_candidate, rank);

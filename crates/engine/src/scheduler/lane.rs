@@ -18,15 +18,15 @@ pub(crate) struct Lanes(Vec<Option<Box<Lane>>>);
 #[derive(Default)]
 pub(crate) struct Lane {
     fresh: Fifo,
-    returned: BTreeMap<Seq, Waiting>,
+    returned: BTreeMap<Seq, WaitingJob>,
     /// Jobs in `fresh` that were cancelled or removed. The head is never one of them.
     dead: BTreeSet<Seq>,
-    pub place: Place,
+    pub position: LanePosition,
 }
 
 /// Where a lane that has jobs stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Place {
+pub(crate) enum LanePosition {
     #[default]
     Nowhere,
     /// In its turn, under this key; at a gate, where it waits at one.
@@ -37,7 +37,7 @@ pub(crate) enum Place {
 
 /// What is known of a job that waits in a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingJob {
     /// The attempts it has behind it.
     pub attempt: u32,
     /// How often it has ended at a limit elsewhere.
@@ -49,7 +49,7 @@ pub(crate) struct Waiting {
     pub since: Option<Millis>,
 }
 
-impl Waiting {
+impl WaitingJob {
     pub fn fresh(size: Size) -> Self {
         Self { attempt: 0, pauses: 0, size, fresh: true, since: None }
     }
@@ -105,23 +105,23 @@ impl Lane {
     }
 
     /// A fresh job is newer than all in the lane and goes behind them; any other is sorted in.
-    pub fn add(&mut self, seq: Seq, job: Waiting) {
+    pub fn add(&mut self, seq: Seq, job: WaitingJob) {
         if job.fresh && self.fresh.last().is_none_or(|last| last < seq) {
             self.fresh.push(seq, job.size);
         } else {
-            self.returned.insert(seq, Waiting { fresh: false, ..job });
+            self.returned.insert(seq, WaitingJob { fresh: false, ..job });
         }
     }
 
     /// Takes the oldest job.
-    pub fn pop(&mut self) -> Option<(Seq, Waiting)> {
+    pub fn pop(&mut self) -> Option<(Seq, WaitingJob)> {
         let seq = self.head()?;
         if let Some(job) = self.returned.remove(&seq) {
             return Some((seq, job));
         }
         let (_, size) = self.fresh.pop()?;
         self.drop_dead_head();
-        Some((seq, Waiting::fresh(size)))
+        Some((seq, WaitingJob::fresh(size)))
     }
 
     /// How many jobs stand before this one.
@@ -188,15 +188,15 @@ impl Lane {
 mod tests {
     use super::*;
 
-    fn fresh(n: u64) -> (Seq, Waiting) {
-        (Seq(n), Waiting::fresh(Size::of(n)))
+    fn fresh(n: u64) -> (Seq, WaitingJob) {
+        (Seq(n), WaitingJob::fresh(Size::of(n)))
     }
 
-    fn returned(n: u64, attempt: u32) -> (Seq, Waiting) {
-        (Seq(n), Waiting { attempt, pauses: 0, size: Size::of(n), fresh: false, since: None })
+    fn returned(n: u64, attempt: u32) -> (Seq, WaitingJob) {
+        (Seq(n), WaitingJob { attempt, pauses: 0, size: Size::of(n), fresh: false, since: None })
     }
 
-    fn lane(jobs: impl IntoIterator<Item = (Seq, Waiting)>) -> Lane {
+    fn lane(jobs: impl IntoIterator<Item = (Seq, WaitingJob)>) -> Lane {
         let mut lane = Lane::default();
         jobs.into_iter().for_each(|(seq, job)| lane.add(seq, job));
         lane

@@ -4,8 +4,8 @@ use rota_model::ClassId;
 
 use super::Scheduler;
 use super::account::StandingIx;
-use super::ask::{Ask, Pick, Queues, Reason};
 use super::limits::GateIx;
+use super::pick::{FetchRequest, Pick, Reason, RequestedQueues};
 use super::rotation::RotationIx;
 use super::tag::Order;
 use super::turn::TurnIx;
@@ -14,12 +14,12 @@ use crate::queue::QueueIx;
 impl Scheduler {
     /// The job that this fetch gets next. It stays in its lane until it is said to have started, or to
     /// have left.
-    pub fn next(&mut self, ask: &Ask) -> Option<Pick> {
+    pub fn next(&mut self, request: &FetchRequest) -> Option<Pick> {
         self.renew_repair_budget();
-        self.wake_asked(ask);
-        self.follow_asked(ask);
+        self.wake_requested(request);
+        self.apply_pending_rules(request);
         loop {
-            let pick = self.decide(ask);
+            let pick = self.decide(request);
             debug_assert!(pick.is_some() || self.deferred.is_empty(), "deferred for nobody");
             self.end_deferrals();
             if pick.is_some() || self.has_nothing_to_wake() {
@@ -30,13 +30,15 @@ impl Scheduler {
     }
 
     /// A start of a key goes to whoever comes first in all queues of the fetch; others are deferred.
-    fn decide(&mut self, ask: &Ask) -> Option<Pick> {
-        match (ask.only, ask.account, ask.rotation) {
-            (Some(tenant), ..) => self.next_of_tenant(ask, tenant),
-            (None, Some(account), Some(rotation)) => self.next_in_account(ask, account, rotation),
-            (None, None, Some(rotation)) => self.next_by_queue(ask, rotation),
+    fn decide(&mut self, request: &FetchRequest) -> Option<Pick> {
+        match (request.only, request.account, request.rotation) {
+            (Some(tenant), ..) => self.next_of_tenant(request, tenant),
+            (None, Some(account), Some(rotation)) => {
+                self.next_in_account(request, account, rotation)
+            }
+            (None, None, Some(rotation)) => self.next_by_queue(request, rotation),
             (None, account, None) => {
-                let Queues::Some(queues) = &ask.queues else { return None };
+                let RequestedQueues::Some(queues) = &request.queues else { return None };
                 let queue = *queues.first()?;
                 let entry_ix = account.and_then(|account| self.queue(queue).member(account));
                 self.pick_in(queue, entry_ix.unwrap_or(0), Reason::Turn)
@@ -44,26 +46,28 @@ impl Scheduler {
         }
     }
 
-    pub fn asked(&self, ask: &Ask) -> Vec<QueueIx> {
-        match (&ask.queues, ask.rotation) {
-            (Queues::Some(queues), _) => queues.clone(),
-            (Queues::All, Some(rotation)) => self.rotations.get(rotation).queues().to_vec(),
-            (Queues::All, None) => Vec::new(),
+    pub fn requested_queues(&self, request: &FetchRequest) -> Vec<QueueIx> {
+        match (&request.queues, request.rotation) {
+            (RequestedQueues::Some(queues), _) => queues.clone(),
+            (RequestedQueues::All, Some(rotation)) => {
+                self.rotations.get(rotation).queues().to_vec()
+            }
+            (RequestedQueues::All, None) => Vec::new(),
         }
     }
 
     /// First the queue, then the tenant in it.
-    fn next_by_queue(&mut self, ask: &Ask, rotation: RotationIx) -> Option<Pick> {
+    fn next_by_queue(&mut self, request: &FetchRequest, rotation: RotationIx) -> Option<Pick> {
         let rotations = &self.rotations;
         let defer = !rotations.get(rotation).is_strict() && !rotations.guarantees(rotation);
         let pick = |scheduler: &mut Self, queue: QueueIx, reason: Reason| {
-            let pick = scheduler.pick_in_key_order(ask, queue, reason, defer);
+            let pick = scheduler.pick_in_key_order(request, queue, reason, defer);
             if pick.is_none() {
                 scheduler.put_to_sleep(rotation, queue);
             }
             pick
         };
-        if let Queues::Some(asked) = &ask.queues {
+        if let RequestedQueues::Some(asked) = &request.queues {
             loop {
                 let queues = self.with_eligible_turns(asked, rotation);
                 let pick = self.next_of_some(&queues, rotation, Reason::Turn, pick);
@@ -86,14 +90,14 @@ impl Scheduler {
     /// key's order in all queues that the fetch asks for, unless the order of queues comes before that.
     fn pick_in_key_order(
         &mut self,
-        ask: &Ask,
+        request: &FetchRequest,
         queue: QueueIx,
         reason: Reason,
         defer: bool,
     ) -> Option<Pick> {
         loop {
             let mut pick = self.pick_in(queue, 0, reason)?;
-            if !defer || !self.defer_if_outranked(&mut pick, ask) {
+            if !defer || !self.defer_if_outranked(&mut pick, request) {
                 return Some(pick);
             }
         }

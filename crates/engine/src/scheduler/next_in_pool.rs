@@ -2,7 +2,7 @@
 
 use super::Scheduler;
 use super::account::AccountIx;
-use super::ask::{Ask, Pick, Reason};
+use super::pick::{FetchRequest, Pick, Reason};
 use super::rotation::{Rank, RotationIx};
 use super::tag::{Order, Tag};
 use super::turn::TurnIx;
@@ -14,11 +14,11 @@ impl Scheduler {
     /// among those where it has something at that level.
     pub(super) fn next_in_account(
         &mut self,
-        ask: &Ask,
+        request: &FetchRequest,
         account: AccountIx,
         rotation: RotationIx,
     ) -> Option<Pick> {
-        let mut queues = self.asked(ask);
+        let mut queues = self.requested_queues(request);
         loop {
             self.steps += 1;
             if let Some(queue) = self.owed_queue(rotation, &queues) {
@@ -59,7 +59,7 @@ impl Scheduler {
             let Some(mut pick) = self.pick_turn(turn, Some(entry_ix), Reason::Turn) else {
                 continue;
             };
-            if !self.defer_if_outranked(&mut pick, ask) {
+            if !self.defer_if_outranked(&mut pick, request) {
                 return Some(pick);
             }
         }

@@ -1,8 +1,8 @@
 //! The decision for a fetch that wants one tenant's jobs only.
 
 use super::Scheduler;
-use super::ask::{Ask, Pick, Reason};
 use super::limits::{Closed, GateIx, Sleeper};
+use super::pick::{FetchRequest, Pick, Reason};
 use super::rotation::RotationIx;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
@@ -11,19 +11,23 @@ use crate::tenant::TenantIx;
 
 impl Scheduler {
     /// Somebody wants this tenant's jobs only.
-    pub(super) fn next_of_tenant(&mut self, ask: &Ask, tenant: TenantIx) -> Option<Pick> {
-        let queues = self.asked(ask);
-        if let Some(rotation) = ask.rotation {
+    pub(super) fn next_of_tenant(
+        &mut self,
+        request: &FetchRequest,
+        tenant: TenantIx,
+    ) -> Option<Pick> {
+        let queues = self.requested_queues(request);
+        if let Some(rotation) = request.rotation {
             self.follow_tenant(rotation, &queues, tenant);
         }
-        let (charge, account) = (ask.charge, ask.account);
+        let (charge, account) = (request.charge, request.account);
         let pick = |scheduler: &mut Self, queue: QueueIx, _: Reason| {
             let own = || scheduler.queue(queue).member(account?);
             let entry_ix = charge.then(|| own().unwrap_or(0));
             let shard = *scheduler.shard_of.get(&(queue, tenant))?;
             scheduler.pick_of_shard(queue, shard, entry_ix)
         };
-        match ask.rotation {
+        match request.rotation {
             Some(rotation) => self.next_of_some(&queues, rotation, Reason::Tenant, pick),
             None => pick(self, *queues.first()?, Reason::Tenant),
         }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use rota_model::{ClassId, Seq};
 
 use super::Scheduler;
-use super::lane::Place;
+use super::lane::LanePosition;
 use super::limits::GateIx;
 use super::notice::Notice;
 use super::tag::{Order, fifo_order};
@@ -40,7 +40,7 @@ impl Scheduler {
         let turn = self.turn_of(shard, level);
         let key = self.lane_key(class, head);
         if let Some(lane) = self.lanes.get_mut(class) {
-            lane.place = Place::Turn(turn, key, gate);
+            lane.position = LanePosition::Turn(turn, key, gate);
         }
         match gate {
             Some(gate) => self.join_group(turn, gate, key),
@@ -55,9 +55,9 @@ impl Scheduler {
     /// Takes a lane out of wherever it stands.
     pub(super) fn displace_lane(&mut self, class: ClassId) {
         let Some(lane) = self.lanes.get_mut(class) else { return };
-        match std::mem::take(&mut lane.place) {
-            Place::Nowhere => {}
-            Place::Turn(turn, key, gate) => {
+        match std::mem::take(&mut lane.position) {
+            LanePosition::Nowhere => {}
+            LanePosition::Turn(turn, key, gate) => {
                 match gate {
                     Some(gate) => self.leave_group(turn, gate, key),
                     None => {
@@ -66,7 +66,7 @@ impl Scheduler {
                 }
                 self.place_turn(turn);
             }
-            Place::Sweep => self.sweeps.retain(|swept| *swept != class),
+            LanePosition::Sweep => self.sweeps.retain(|swept| *swept != class),
         }
     }
 
@@ -74,8 +74,8 @@ impl Scheduler {
     pub(super) fn rekey(&mut self, class: ClassId, head: Seq) {
         let new = self.lane_key(class, head);
         let Some(lane) = self.lanes.get_mut(class) else { return };
-        let Place::Turn(turn, old, gate) = lane.place else { return };
-        lane.place = Place::Turn(turn, new, gate);
+        let LanePosition::Turn(turn, old, gate) = lane.position else { return };
+        lane.position = LanePosition::Turn(turn, new, gate);
         let is = self.turns.get_mut(turn);
         match gate {
             None => {

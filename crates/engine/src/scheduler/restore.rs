@@ -6,7 +6,7 @@ use rota_model::{ClassId, QueueName, Rate, Seq};
 
 use super::Scheduler;
 use super::account::AccountIx;
-use super::lane::Waiting;
+use super::lane::WaitingJob;
 use super::limits::{LimitIx, LimitState, Partition};
 use super::rotation_rules::RotationKey;
 use super::rotations::MOST_SHARED_SETS;
@@ -17,7 +17,7 @@ use crate::tenant::TenantIx;
 
 impl Scheduler {
     /// A job that was waiting. Lanes find their places when all jobs are there.
-    pub fn refill(&mut self, seq: Seq, class: ClassId, job: Waiting) {
+    pub fn refill(&mut self, seq: Seq, class: ClassId, job: WaitingJob) {
         self.lanes.get_or_make(class).add(seq, job);
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::few::Few;
+use super::small_map::SmallMap;
 use super::tag::Order;
 use super::turn::TurnIx;
 
@@ -10,7 +10,7 @@ use super::turn::TurnIx;
 /// same round have the same order, so each order is compared once, and turns within it by their number.
 #[derive(Default)]
 pub(super) struct Ring {
-    by_order: BTreeMap<Order, Few<TurnIx>>,
+    by_order: BTreeMap<Order, SmallMap<TurnIx>>,
     len: usize,
 }
 

@@ -4,9 +4,9 @@ use rota_model::{ClassId, LimitNumbers, PoolName};
 
 use super::Scheduler;
 use super::account::{AccountIx, StandingIx};
-use super::ask::{Ask, Pick, Queues, Reason};
-use super::lane::Waiting;
+use super::lane::WaitingJob;
 use super::limits::{Closed, GateIx, LimitIx};
+use super::pick::{FetchRequest, Pick, Reason, RequestedQueues};
 use super::tag::Tag;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
@@ -16,7 +16,7 @@ const WINDOWS_IN_A_STEP: usize = 4;
 
 /// What follows from a start.
 pub(crate) struct Started {
-    pub job: Waiting,
+    pub job: WaitingJob,
     /// The account that was charged.
     pub account: Option<AccountIx>,
     /// Limits that remember when jobs started, with the numbers that held this one.
@@ -40,7 +40,7 @@ pub(crate) struct Correction {
 
 impl Scheduler {
     /// A picked job starts. `None` if it is not there any more.
-    pub fn started(&mut self, pick: &Pick, ask: &Ask, cost: u64) -> Option<Started> {
+    pub fn started(&mut self, pick: &Pick, request: &FetchRequest, cost: u64) -> Option<Started> {
         let Pick { class, turn, gate, queue, .. } = *pick;
         let is = self.turns.get(turn);
         let (tenant, level) = (is.tenant, is.level);
@@ -53,14 +53,14 @@ impl Scheduler {
             self.lift_to_round(standing);
             let start = self.accounts.get(standing).tag;
             let chosen_from_all =
-                entry_ix == 0 || pick.reason == Reason::Turn && self.asks_for_all(ask);
+                entry_ix == 0 || pick.reason == Reason::Turn && self.requests_all_queues(request);
             let in_turn = pick.reason != Reason::Tenant;
             self.accounts.charge(standing, step, in_turn && chosen_from_all);
             if in_turn && entry_ix > 0 {
-                self.queue_of_tenant_served(ask, standing, queue);
+                self.queue_of_tenant_served(request, standing, queue);
             }
             if in_turn && !chosen_from_all {
-                self.lift_round(ask, level, start);
+                self.lift_round(request, level, start);
             }
         }
         let timed = self.use_limits(pick, level, step);
@@ -70,7 +70,7 @@ impl Scheduler {
         is.active += 1;
         is.charged = account.or(is.charged);
         self.tenants[tenant.0 as usize].active += 1;
-        if let Some(pool) = &ask.pool {
+        if let Some(pool) = &request.pool {
             self.pools.started(pool);
         }
         let key = gate.map(|gate| self.limits.gate(gate).limit);
@@ -81,15 +81,15 @@ impl Scheduler {
             self.yield_offers(turn, key);
             self.place_turn(turn);
         }
-        self.count_dispatch(ask, queue);
+        self.count_dispatch(request, queue);
         Some(Started { job, account, timed })
     }
 
     /// What a tenant's own workers take from shared queues counts in their own rotations only.
-    fn count_dispatch(&mut self, ask: &Ask, queue: QueueIx) {
+    fn count_dispatch(&mut self, request: &FetchRequest, queue: QueueIx) {
         let mono = self.now.mono;
-        let of_shared_workers = ask.only.is_none() || self.rules.queues_per_tenant;
-        match ask.rotation {
+        let of_shared_workers = request.only.is_none() || self.rules.queues_per_tenant;
+        match request.rotation {
             Some(rotation) => self.rotations.served(rotation, queue, mono),
             None if of_shared_workers => {
                 let parts = self.queue(queue).parts;
@@ -134,17 +134,22 @@ impl Scheduler {
     }
 
     /// The queues of a tenant take turns, where its share is one of all of them.
-    fn queue_of_tenant_served(&mut self, ask: &Ask, standing: StandingIx, queue: QueueIx) {
-        let step = ask.rotation.and_then(|rotation| self.rotations.get(rotation).step(queue));
+    fn queue_of_tenant_served(
+        &mut self,
+        request: &FetchRequest,
+        standing: StandingIx,
+        queue: QueueIx,
+    ) {
+        let step = request.rotation.and_then(|rotation| self.rotations.get(rotation).step(queue));
         if let Some(step) = step {
             self.accounts.queue_served(standing, queue, step);
         }
     }
 
     /// Whether a fetch can be served from all queues of its rotation.
-    fn asks_for_all(&self, ask: &Ask) -> bool {
-        match (&ask.queues, ask.rotation) {
-            (Queues::Some(queues), Some(rotation)) => {
+    fn requests_all_queues(&self, request: &FetchRequest) -> bool {
+        match (&request.queues, request.rotation) {
+            (RequestedQueues::Some(queues), Some(rotation)) => {
                 queues.len() >= self.rotations.get(rotation).queues().len()
             }
             _ => true,
@@ -153,8 +158,8 @@ impl Scheduler {
 
     /// A tenant was not chosen from all queues of its account: the round moves no further than to
     /// whoever comes first in all of them.
-    fn lift_round(&mut self, ask: &Ask, level: i32, start: Tag) {
-        let (Some(account), Some(rotation)) = (ask.account, ask.rotation) else { return };
+    fn lift_round(&mut self, request: &FetchRequest, level: i32, start: Tag) {
+        let (Some(account), Some(rotation)) = (request.account, request.rotation) else { return };
         let queues = self.rotations.get(rotation).queues().len();
         // Looking at all queues is worth it only now and then where there are many.
         if !self.accounts.is_round_due(account, queues) {

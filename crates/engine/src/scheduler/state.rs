@@ -8,13 +8,13 @@ use rota_model::{ClassId, PoolName, Seq, TenantId, Weight};
 use super::account::Accounts;
 use super::bookings::Booking;
 use super::fetches::Fetches;
-use super::following::Changing;
-use super::lane::{Lanes, Place, Waiting};
+use super::lane::{LanePosition, Lanes, WaitingJob};
 use super::limits::{Bucket, GateIx, LimitIx, Limits};
 use super::notice::Notice;
 use super::pool::Pools;
 use super::queue::Queue;
 use super::rotations::Rotations;
+use super::rule_changes::PendingRules;
 use super::size::Size;
 use super::turn::{TurnIx, Turns};
 use super::types::{TypeIx, Types};
@@ -38,7 +38,7 @@ pub(crate) struct Scheduler {
     pub(super) classes: Pages<Option<ClassRules>>,
     pub(super) types: Types,
     /// Tenants whose lanes and turns have yet to follow a change.
-    pub(super) changing: BTreeMap<TenantIx, Changing>,
+    pub(super) pending_rules: BTreeMap<TenantIx, PendingRules>,
     pub(super) lanes: Lanes,
     pub(super) turns: Turns,
     pub(super) accounts: Accounts,
@@ -202,7 +202,7 @@ impl Scheduler {
             shard_of: HashMap::with_hasher(hasher.clone()),
             classes: Pages::default(),
             types: Types::new(hasher.clone()),
-            changing: BTreeMap::new(),
+            pending_rules: BTreeMap::new(),
             lanes: Lanes::default(),
             turns: Turns::default(),
             accounts: Accounts::new(hasher.clone()),
@@ -229,7 +229,7 @@ impl Scheduler {
     }
 
     /// A job waits from now on.
-    pub fn enter(&mut self, seq: Seq, class: ClassId, job: Waiting) {
+    pub fn enter(&mut self, seq: Seq, class: ClassId, job: WaitingJob) {
         self.steps += 1;
         let lane = self.lanes.get_or_make(class);
         let was = lane.head();
@@ -258,7 +258,7 @@ impl Scheduler {
     }
 
     /// Takes the oldest job out of its lane.
-    pub(super) fn pop(&mut self, class: ClassId) -> Option<(Seq, Waiting)> {
+    pub(super) fn pop(&mut self, class: ClassId) -> Option<(Seq, WaitingJob)> {
         let lane = self.lanes.get_mut(class)?;
         let (seq, job) = lane.pop()?;
         let is = lane.head();
@@ -276,16 +276,16 @@ impl Scheduler {
             was.map(|seq| heads.remove(&(seq, class)));
             is.map(|seq| heads.insert((seq, class)));
         }
-        let place = self.lanes.get(class).map_or(Place::Nowhere, |lane| lane.place);
-        match (place, is) {
-            (Place::Nowhere, Some(_)) => self.place_lane(class),
-            (Place::Sweep, None) => {}
+        let position = self.lanes.get(class).map_or(LanePosition::Nowhere, |lane| lane.position);
+        match (position, is) {
+            (LanePosition::Nowhere, Some(_)) => self.place_lane(class),
+            (LanePosition::Sweep, None) => {}
             (_, None) => {
                 self.displace_lane(class);
                 self.lanes.remove_if_empty(class);
             }
-            (Place::Turn(..), Some(head)) => self.rekey(class, head),
-            (Place::Sweep, Some(_)) => {}
+            (LanePosition::Turn(..), Some(head)) => self.rekey(class, head),
+            (LanePosition::Sweep, Some(_)) => {}
         }
     }
 

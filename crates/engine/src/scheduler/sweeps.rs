@@ -5,7 +5,7 @@ use rota_model::{ClassId, Seq};
 
 use super::Scheduler;
 use super::bookings::Booking;
-use super::lane::{Lane, Place, Waiting};
+use super::lane::{Lane, LanePosition, WaitingJob};
 use super::limits::{Closed, GateIx, LimitIx};
 use super::notice::Notice;
 
@@ -13,7 +13,7 @@ use super::notice::Notice;
 pub(crate) struct Swept {
     pub seq: Seq,
     pub class: ClassId,
-    pub job: Waiting,
+    pub job: WaitingJob,
     pub gate: GateIx,
     pub closed: Closed,
     /// It was put off before.
@@ -25,7 +25,7 @@ impl Scheduler {
     pub(super) fn begin_sweep(&mut self, class: ClassId, gate: GateIx, closed: &Closed) {
         self.displace_lane(class);
         if let Some(lane) = self.lanes.get_mut(class) {
-            lane.place = Place::Sweep;
+            lane.position = LanePosition::Sweep;
         }
         self.sweeps.push_back(class);
         let limit = self.limits.gate(gate).limit;
@@ -56,7 +56,7 @@ impl Scheduler {
     fn end_sweep(&mut self, class: ClassId) {
         self.sweeps.pop_front();
         let Some(lane) = self.lanes.get_mut(class) else { return };
-        lane.place = Place::Nowhere;
+        lane.position = LanePosition::Nowhere;
         if lane.len() == 0 {
             self.lanes.remove_if_empty(class);
         } else {
@@ -83,7 +83,8 @@ impl Scheduler {
         let Some(class) = self.to_place_again.pop_front() else { return false };
         let is_known = self.classes.get(class.0 as usize).is_some_and(Option::is_some);
         let lane = self.lanes.get(class).filter(|_| is_known);
-        let waits_at_gate = |lane: &Lane| matches!(lane.place, Place::Turn(_, _, Some(_)));
+        let waits_at_gate =
+            |lane: &Lane| matches!(lane.position, LanePosition::Turn(_, _, Some(_)));
         if lane.is_some_and(waits_at_gate) && !self.class(class).waits {
             self.displace_lane(class);
             self.place_lane(class);

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use rota_model::{ClassId, Seq};
 
 use super::account::StandingIx;
-use super::few::Few;
 use super::limits::{Bucket, ClosedNotice, GateIx, GroupKey, LimitIx, Rank};
+use super::small_map::SmallMap;
 use super::tag::Order;
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
@@ -28,14 +28,14 @@ pub(super) struct Turn {
     /// The version of its tenant's rules that its level comes from.
     pub version: u32,
     /// Lanes that wait at no gate.
-    pub free: Few<LaneKey>,
+    pub free: SmallMap<LaneKey>,
     /// Lanes that wait at a gate, those of one gate together.
-    pub groups: Few<GateIx, Box<Group>>,
+    pub groups: SmallMap<GateIx, Box<Group>>,
     /// Groups that are offered a start: one for each key that offers any.
-    pub offers: Few<GroupKey>,
-    pub offered_at: Few<LimitIx, GroupKey>,
+    pub offers: SmallMap<GroupKey>,
+    pub offered_at: SmallMap<LimitIx, GroupKey>,
     /// Groups whose gate is not known to be closed, for fetches of the tenant itself.
-    pub own: Few<GroupKey>,
+    pub own: SmallMap<GroupKey>,
     /// Keys in whose lines the turn was set parked_at because it is parked.
     pub parked_at: BTreeSet<LimitIx>,
     /// One for each account that the queue belongs to, in the queue's order.
@@ -56,7 +56,7 @@ pub(super) struct RingEntry {
 /// The lanes of one turn that wait at one gate. There is at least one.
 #[derive(Debug)]
 pub(super) struct Group {
-    pub lanes: Few<LaneKey>,
+    pub lanes: SmallMap<LaneKey>,
     /// It has come forward from its gate: its turn may start through it.
     pub is_candidate: bool,
     /// Where it sleeps, for fetches of its own tenant.
@@ -68,7 +68,7 @@ pub(super) struct Group {
 impl Group {
     pub fn new(lane: LaneKey) -> Self {
         Self {
-            lanes: Few::One(Some((lane, ()))),
+            lanes: SmallMap::One(Some((lane, ()))),
             is_candidate: false,
             own_asleep: None,
             notified: None,
@@ -110,7 +110,10 @@ impl Turn {
     }
 }
 
-fn first_of(free: &Few<LaneKey>, gated: &Few<GroupKey>) -> Option<(LaneKey, Option<GateIx>)> {
+fn first_of(
+    free: &SmallMap<LaneKey>,
+    gated: &SmallMap<GroupKey>,
+) -> Option<(LaneKey, Option<GateIx>)> {
     match (free.first(), gated.first()) {
         (Some(free), Some((key, gate))) if key < free => Some((*key, Some(*gate))),
         (Some(free), _) => Some((*free, None)),

@@ -1,8 +1,8 @@
 //! Limits that may have opened, and waiting fetches that may be served.
 
 use super::Scheduler;
-use super::ask::Ask;
 use super::limits::{Bucket, GateIx, LimitIx, Sleeper};
+use super::pick::FetchRequest;
 use super::sleeping::NOBODY;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
@@ -136,12 +136,12 @@ impl Scheduler {
     }
 
     /// Before a fetch is served, wakes those in its queues that sleep at limits which may have opened.
-    pub(super) fn wake_asked(&mut self, ask: &Ask) {
+    pub(super) fn wake_requested(&mut self, request: &FetchRequest) {
         if self.has_nothing_to_wake() {
             return;
         }
         self.withdraw_from_parked();
-        let queues = self.asked(ask);
+        let queues = self.requested_queues(request);
         let pending: Vec<_> = self.to_wake.iter().copied().take(LOOKED_THROUGH).collect();
         for (limit, bucket) in pending {
             for &queue in queues.iter().take(LOOKED_THROUGH) {

@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::{GateIx, GroupKey, Rank, Subscription};
-use crate::scheduler::few::Few;
+use crate::scheduler::small_map::SmallMap;
 use crate::scheduler::turn::TurnIx;
 
 /// How a gate is listed in its bucket.
@@ -18,7 +18,7 @@ pub(super) enum Listed {
 /// together by turn, so that it moves back by one step however many sets of numbers its jobs have.
 #[derive(Debug, Default)]
 pub(super) struct Gates {
-    pub contested: Few<(Rank, GateIx)>,
+    pub contested: SmallMap<(Rank, GateIx)>,
     pub solo: Line,
     pub asleep: bool,
     /// The rank under which it is in `awake`.

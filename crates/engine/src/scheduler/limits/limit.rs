@@ -13,7 +13,7 @@ use super::table::GateIx;
 use super::{History, LimitKind, Sleepers, Waitlist, Window};
 use crate::Now;
 use crate::queue::QueueIx;
-use crate::scheduler::few::Few;
+use crate::scheduler::small_map::SmallMap;
 
 /// What is counted together: a key, for everyone or for one tenant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,7 +66,7 @@ pub(crate) struct Limit {
     pub version: u32,
     pub gates: BTreeSet<GateIx>,
     /// Who waits for it, by queue.
-    pub waitlists: Few<QueueIx, Box<Waitlist>>,
+    pub waitlists: SmallMap<QueueIx, Box<Waitlist>>,
     pub order: KeyOrder,
     pub sleepers: Sleepers,
     /// When to look whether it has opened, by what closes it. Monotonic.
@@ -185,7 +185,7 @@ impl Limit {
             settings: LimitSettings::default(),
             version: 0,
             gates: BTreeSet::new(),
-            waitlists: Few::default(),
+            waitlists: SmallMap::default(),
             order: KeyOrder::default(),
             sleepers: Sleepers::default(),
             timers: BTreeMap::new(),

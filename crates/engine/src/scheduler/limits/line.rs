@@ -1,15 +1,15 @@
 //! Turns in the order of their ranks, each with some of its groups.
 
 use super::{GroupKey, Rank};
-use crate::scheduler::few::Few;
+use crate::scheduler::small_map::SmallMap;
 use crate::scheduler::turn::TurnIx;
 use crate::tenant::TenantIx;
 
 #[derive(Debug, Default)]
 pub(super) struct Line {
     /// Turns that are in line. Others have groups here, too.
-    order: Few<(Rank, TurnIx)>,
-    turns: Few<TurnIx, Entry>,
+    order: SmallMap<(Rank, TurnIx)>,
+    turns: SmallMap<TurnIx, Entry>,
 }
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Entry {
     tenant: TenantIx,
     pub rank: Rank,
     state: State,
-    groups: Few<GroupKey>,
+    groups: SmallMap<GroupKey>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Line {
             entry.groups.insert(group);
             return false;
         }
-        let groups = Few::One(Some((group, ())));
+        let groups = SmallMap::One(Some((group, ())));
         self.turns.put(turn, Entry { tenant, rank, state, groups });
         if state == State::InLine {
             self.order.insert((rank, turn));

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::scheduler::few::Few;
+use crate::scheduler::small_map::SmallMap;
 use crate::scheduler::tag::Tag;
 use crate::tenant::TenantIx;
 
 #[derive(Debug, Default)]
-pub(crate) struct KeyOrder(Few<i32, Level>);
+pub(crate) struct KeyOrder(SmallMap<i32, Level>);
 
 #[derive(Debug, Default)]
 struct Level {
     now: Tag,
-    tenants: Few<TenantIx, Standing>,
+    tenants: SmallMap<TenantIx, Standing>,
     /// Tenants with nothing waiting, until the key's time has passed their tags.
     idle: BTreeSet<(Tag, TenantIx)>,
 }
@@ -29,7 +29,7 @@ struct Standing {
 impl Standing {
     /// What a tenant was charged by a weight that it has no more does not keep it waiting for longer
     /// than one job at the present one.
-    fn follow_weight(&mut self, now: Tag, one: u128) {
+    fn apply_weight(&mut self, now: Tag, one: u128) {
         if self.one != one {
             self.one = one;
             self.tag = self.tag.min(now.plus(one));
@@ -48,14 +48,14 @@ impl KeyOrder {
         if standing.groups == 1 {
             level.idle.remove(&(standing.tag, tenant));
         }
-        standing.follow_weight(level.now, one);
+        standing.apply_weight(level.now, one);
     }
 
     /// A tenant that waits may have another weight. Its groups are ranked anew by whoever says so.
-    pub fn follow_weight(&mut self, level: i32, tenant: TenantIx, one: u128) {
+    pub fn apply_weight(&mut self, level: i32, tenant: TenantIx, one: u128) {
         let Some(level) = self.0.get_mut(&level) else { return };
         if let Some(standing) = level.tenants.get_mut(&tenant).filter(|one| one.groups > 0) {
-            standing.follow_weight(level.now, one);
+            standing.apply_weight(level.now, one);
         }
     }
 
@@ -104,7 +104,7 @@ impl KeyOrder {
         if standing.groups == 0 {
             level.idle.remove(&(standing.tag, tenant));
         }
-        standing.follow_weight(level.now, one);
+        standing.apply_weight(level.now, one);
         let start = standing.tag.max(level.now.minus(step));
         standing.tag = start.plus(step);
         if standing.groups == 0 {

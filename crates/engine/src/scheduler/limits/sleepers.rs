@@ -9,7 +9,7 @@ use rota_model::Seq;
 
 use super::{Bucket, Cause, GateIx, Rank};
 use crate::queue::QueueIx;
-use crate::scheduler::few::Few;
+use crate::scheduler::small_map::SmallMap;
 use crate::scheduler::tag::Tag;
 use crate::scheduler::turn::TurnIx;
 use crate::tenant::TenantIx;
@@ -32,19 +32,19 @@ pub(crate) enum Sleeper {
 pub(crate) type Competitor = (Reverse<i32>, TenantIx);
 
 #[derive(Default)]
-pub(crate) struct Sleepers(Few<Bucket, Box<InBucket>>);
+pub(crate) struct Sleepers(SmallMap<Bucket, Box<InBucket>>);
 
 #[derive(Default)]
 struct InBucket {
-    order: Few<(Reverse<i32>, Tag, TenantIx)>,
-    tenants: Few<Competitor, OfTenant>,
+    order: SmallMap<(Reverse<i32>, Tag, TenantIx)>,
+    tenants: SmallMap<Competitor, OfTenant>,
 }
 
 struct OfTenant {
     tag: Tag,
-    sleepers: Few<(Tag, Reverse<i16>, Seq, Sleeper)>,
+    sleepers: SmallMap<(Tag, Reverse<i16>, Seq, Sleeper)>,
     /// Queues where others wait behind it.
-    contested: Few<QueueIx>,
+    contested: SmallMap<QueueIx>,
 }
 
 impl Sleepers {
@@ -74,8 +74,11 @@ impl Sleepers {
         contested: bool,
     ) {
         let is = self.0.or_insert(bucket, Box::default);
-        let fresh =
-            || OfTenant { tag: rank.tag, sleepers: Few::default(), contested: Few::default() };
+        let fresh = || OfTenant {
+            tag: rank.tag,
+            sleepers: SmallMap::default(),
+            contested: SmallMap::default(),
+        };
         let of = is.tenants.or_insert((rank.level, tenant), fresh);
         of.sleepers.insert((rank.last, rank.priority, rank.job, who));
         if let Sleeper::Waitlist(queue) = who

@@ -11,7 +11,7 @@ use rota_model::Seq;
 use super::gates::{Gates, Listed};
 use super::line::{Line, State};
 use super::{Bucket, GateIx};
-use crate::scheduler::few::Few;
+use crate::scheduler::small_map::SmallMap;
 use crate::scheduler::tag::Tag;
 use crate::scheduler::turn::{LaneKey, TurnIx};
 use crate::tenant::TenantIx;
@@ -47,14 +47,14 @@ pub(crate) struct Subscription {
 pub(crate) struct Waitlist {
     /// Turns that came forward, each with the groups through which it may start.
     candidates: Line,
-    gates: Few<GateIx, GateLine>,
+    gates: SmallMap<GateIx, GateLine>,
     /// Gates by what closes them; those of which that is not known are under `None`.
-    buckets: Few<Option<Bucket>, Gates>,
+    buckets: SmallMap<Option<Bucket>, Gates>,
     /// The first turn behind the gates of each bucket that is awake.
-    awake: Few<(Rank, Option<Bucket>)>,
-    offered: Few<(Rank, TurnIx)>,
+    awake: SmallMap<(Rank, Option<Bucket>)>,
+    offered: SmallMap<(Rank, TurnIx)>,
     /// Turns that were served something else while they had an offer.
-    yielded: Few<(Rank, TurnIx)>,
+    yielded: SmallMap<(Rank, TurnIx)>,
     /// No offers are made: the fetch under way can serve somebody else who comes first.
     pub deferred: bool,
     /// More turns waited for an open start than might start, at least once. The queue knows.

@@ -12,8 +12,8 @@ use crate::tenant::TenantIx;
 
 /// A fetch as the scheduler sees it.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask {
-    pub queues: Queues,
+pub(crate) struct FetchRequest {
+    pub queues: RequestedQueues,
     /// Only jobs of this tenant.
     pub only: Option<TenantIx>,
     pub pool: Option<PoolName>,
@@ -26,7 +26,7 @@ pub(crate) struct Ask {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Queues {
+pub(crate) enum RequestedQueues {
     /// All queues of its rotation.
     All,
     /// These, in this order.

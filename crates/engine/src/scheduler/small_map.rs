@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 
 #[derive(Debug)]
-pub(crate) enum Few<K, V = ()> {
+pub(crate) enum SmallMap<K, V = ()> {
     One(Option<(K, V)>),
     Many(BTreeMap<K, V>),
 }
 
-impl<K, V> Default for Few<K, V> {
+impl<K, V> Default for SmallMap<K, V> {
     fn default() -> Self {
         Self::One(None)
     }
 }
 
-impl<K: Ord, V> Few<K, V> {
+impl<K: Ord, V> SmallMap<K, V> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -127,7 +127,7 @@ impl<K: Ord, V> Few<K, V> {
     }
 }
 
-impl<K: Ord> Few<K> {
+impl<K: Ord> SmallMap<K> {
     /// Whether it is new.
     pub fn insert(&mut self, key: K) -> bool {
         self.put(key, ()).is_none()

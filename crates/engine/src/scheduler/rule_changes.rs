@@ -8,8 +8,8 @@ use rota_model::ClassId;
 
 use super::Scheduler;
 use super::account::AccountIx;
-use super::ask::Ask;
-use super::lane::Place;
+use super::lane::LanePosition;
+use super::pick::FetchRequest;
 use super::state::TenantRules;
 use super::tag::Tag;
 use super::turn::TurnIx;
@@ -22,7 +22,7 @@ const GROUPS_AT_ONCE: usize = 4;
 
 /// A tenant whose lanes and turns have yet to follow a change.
 #[derive(Default)]
-pub(super) struct Changing {
+pub(super) struct PendingRules {
     reweighed: bool,
     /// Accounts whose tags have followed the new weight.
     clamped: BTreeSet<AccountIx>,
@@ -30,7 +30,7 @@ pub(super) struct Changing {
 
 impl Scheduler {
     /// Other rules pause for a tenant from the next decision on. Whether there is something to follow.
-    pub fn begin_following(&mut self, ix: TenantIx, rules: TenantRules) -> bool {
+    pub fn begin_rule_change(&mut self, ix: TenantIx, rules: TenantRules) -> bool {
         let is = &mut self.tenants[ix.0 as usize];
         let TenantRules { weight, cap, boost, max_priority } = rules;
         let reweighed = is.weight != weight;
@@ -42,24 +42,24 @@ impl Scheduler {
             is.version += 1;
         }
         (is.weight, is.cap, is.boost, is.max_priority) = (weight, cap, boost, max_priority);
-        let changing = self.changing.entry(ix).or_default();
-        changing.reweighed |= reweighed;
+        let pending = self.pending_rules.entry(ix).or_default();
+        pending.reweighed |= reweighed;
         if reweighed {
-            changing.clamped.clear();
+            pending.clamped.clear();
         }
         true
     }
 
     /// All of a tenant's lanes and turns have followed.
-    pub fn end_following(&mut self, tenant: TenantIx) {
-        self.changing.remove(&tenant);
+    pub fn end_rule_change(&mut self, tenant: TenantIx) {
+        self.pending_rules.remove(&tenant);
     }
 
     /// A lane takes the place that it has by its tenant's present rules.
-    pub fn follow_lane(&mut self, class: ClassId) {
+    pub fn apply_rules_to_lane(&mut self, class: ClassId) {
         self.steps += 1;
         let Some(lane) = self.lanes.get(class) else { return };
-        let Place::Turn(turn, _, gate) = lane.place else { return };
+        let LanePosition::Turn(turn, _, gate) = lane.position else { return };
         // Another weight is another rank at keys.
         if gate.is_some() || self.is_out_of_date(turn) {
             self.steps += 2;
@@ -67,14 +67,14 @@ impl Scheduler {
             self.place_lane(class);
         }
         // It may have joined others of its group that have not moved.
-        let lane = self.lanes.get(class).map(|lane| lane.place);
-        if let Some(Place::Turn(turn, _, Some(gate))) = lane {
+        let lane = self.lanes.get(class).map(|lane| lane.position);
+        if let Some(LanePosition::Turn(turn, _, Some(gate))) = lane {
             self.rank_group_anew(turn, gate);
         }
     }
 
     /// The turns of one part of a queue follow their tenant's weight and cap.
-    pub fn follow_shard(&mut self, shard: ShardIx) {
+    pub fn apply_rules_to_shard(&mut self, shard: ShardIx) {
         let is = &self.shards[shard.0 as usize];
         let (queue, tenant) = (is.queue, is.tenant);
         let turns: Vec<TurnIx> = is.turns.iter().map(|(_, turn)| *turn).collect();
@@ -88,8 +88,8 @@ impl Scheduler {
     }
 
     fn clamp_in(&mut self, account: AccountIx, tenant: TenantIx) {
-        let Some(changing) = self.changing.get_mut(&tenant) else { return };
-        if !changing.reweighed || !changing.clamped.insert(account) {
+        let Some(pending) = self.pending_rules.get_mut(&tenant) else { return };
+        if !pending.reweighed || !pending.clamped.insert(account) {
             return;
         }
         let weight = self.tenant(tenant).weight;
@@ -101,27 +101,28 @@ impl Scheduler {
     }
 
     /// Before a fetch is served, those that it may be served from follow.
-    pub(super) fn follow_asked(&mut self, ask: &Ask) {
-        if self.changing.is_empty() {
+    pub(super) fn apply_pending_rules(&mut self, request: &FetchRequest) {
+        if self.pending_rules.is_empty() {
             return;
         }
-        let queues = self.asked(ask);
-        let tenants: Vec<TenantIx> = self.changing.keys().copied().take(LOOKED_THROUGH).collect();
+        let queues = self.requested_queues(request);
+        let tenants: Vec<TenantIx> =
+            self.pending_rules.keys().copied().take(LOOKED_THROUGH).collect();
         let pairs = tenants.iter().flat_map(|tenant| queues.iter().map(|queue| (*queue, *tenant)));
         let shards = pairs.take(LOOKED_THROUGH).filter_map(|pair| self.shard_of.get(&pair));
         let shards: Vec<ShardIx> = shards.copied().collect();
         for shard in shards {
-            self.follow_first_lanes(shard);
-            self.follow_first_groups(shard);
-            self.follow_shard(shard);
+            self.move_first_lanes(shard);
+            self.rank_first_groups(shard);
+            self.apply_rules_to_shard(shard);
         }
     }
 
     /// The most urgent groups of each turn take the place at their keys that they have by the present
     /// weight.
-    fn follow_first_groups(&mut self, shard: ShardIx) {
+    fn rank_first_groups(&mut self, shard: ShardIx) {
         let is = &self.shards[shard.0 as usize];
-        if !self.changing.get(&is.tenant).is_some_and(|changing| changing.reweighed) {
+        if !self.pending_rules.get(&is.tenant).is_some_and(|pending| pending.reweighed) {
             return;
         }
         let turns = is.turns.iter().map(|(_, turn)| *turn);
@@ -140,7 +141,7 @@ impl Scheduler {
 
     /// Of each turn that is out of date, the lane that would be served takes its place. The others come
     /// after it by the present rules too.
-    fn follow_first_lanes(&mut self, shard: ShardIx) {
+    fn move_first_lanes(&mut self, shard: ShardIx) {
         let turns = self.shards[shard.0 as usize].turns.iter().map(|(_, turn)| *turn);
         let stale = turns.filter(|turn| self.is_out_of_date(*turn)).take(LOOKED_THROUGH);
         for turn in stale.collect::<Vec<_>>() {
@@ -153,7 +154,7 @@ impl Scheduler {
                 let first = if own { is.first_for_tenant() } else { is.first() };
                 let first = first.map(|((_, _, class), _)| class).or_else(|| is.lanes().next());
                 if let Some(class) = first {
-                    self.follow_lane(class);
+                    self.apply_rules_to_lane(class);
                 }
             }
         }
