@@ -91,7 +91,7 @@ impl Engine {
         }
         let config = self.scheduler.pools().get(name)?.config().clone();
         let mut rules = self.rules_of_pool(name, &config, None);
-        (rules.shared, rules.own) = (false, true);
+        (rules.shared, rules.for_tenant) = (false, true);
         let queues = &self.queues;
         let made = self.scheduler.put_rotation(key, version, &rules, |name| queues.find(name));
         Some(made.0)
@@ -152,15 +152,15 @@ impl Engine {
         &self,
         queues: Vec<(QueueIx, Weight)>,
         strategy: QueueStrategy,
-        own: bool,
+        for_tenant: bool,
     ) -> RotationRules {
         RotationRules {
             named: queues.len(),
             queues,
             strategy,
             starvation: self.config.starvation,
-            shared: !own && self.is_shared(None),
-            own,
+            shared: !for_tenant && self.is_shared(None),
+            for_tenant,
         }
     }
 
@@ -187,7 +187,7 @@ impl Engine {
             // What each of the pool's queues is guaranteed does not depend on which of them exist.
             named: config.queues.len(),
             shared: self.is_shared(config.fairness_scope),
-            own: false,
+            for_tenant: false,
         }
     }
 

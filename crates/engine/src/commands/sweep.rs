@@ -58,10 +58,10 @@ impl Engine {
 
     /// Lets one job that was put off come back earlier; false when there is none.
     pub(crate) fn bring_forward_one(&mut self) -> bool {
-        let Some(Forward { seq, was, due }) = self.scheduler.bring_forward(self.wall()) else {
+        let Some(Forward { seq, old_due, due }) = self.scheduler.bring_forward(self.wall()) else {
             return false;
         };
-        let timer = self.timers.remove(was, seq);
+        let timer = self.timers.remove(old_due, seq);
         debug_assert!(timer.is_some(), "a job that was put off has a timer");
         if let Some(timer) = timer {
             self.count_out(timer.class, timer.state, timer.size);

@@ -172,7 +172,7 @@ impl Accounts {
     /// those of them that are in a ring, in hundredths.
     pub fn weights(&self, account: AccountIx) -> impl Iterator<Item = (i32, u64, u64)> {
         let levels = self.levels[account.0 as usize].iter().rev();
-        let levels = levels.map(|(at, level)| (*at, level.waiting, level.competing));
+        let levels = levels.map(|(number, level)| (*number, level.waiting, level.competing));
         levels.filter(|(_, waiting, _)| *waiting > 0)
     }
 
@@ -195,16 +195,16 @@ impl Accounts {
             if standing.turns == 1 {
                 standing.weight = weight;
                 let tag = standing.tag;
-                let place = self.level(account, level);
-                place.idle.remove(&(tag, ix));
-                place.waiting += u64::from(weight);
+                let level_state = self.level(account, level);
+                level_state.idle.remove(&(tag, ix));
+                level_state.waiting += u64::from(weight);
             }
             return ix;
         }
-        let place = self.level(account, level);
-        place.standings += 1;
-        place.waiting += u64::from(weight);
-        let tag = place.round;
+        let level_state = self.level(account, level);
+        level_state.standings += 1;
+        level_state.waiting += u64::from(weight);
+        let tag = level_state.round;
         let standing = Standing {
             account,
             tenant,
@@ -248,10 +248,10 @@ impl Accounts {
         }
         let (account, level, tag) = (standing.account, standing.level, standing.tag);
         let weight = u64::from(standing.weight);
-        let place = self.level(account, level);
-        place.waiting -= weight;
-        if tag > place.round {
-            place.idle.insert((tag, ix));
+        let level_state = self.level(account, level);
+        level_state.waiting -= weight;
+        if tag > level_state.round {
+            level_state.idle.insert((tag, ix));
         } else {
             self.drop_standing(ix);
         }
@@ -261,13 +261,13 @@ impl Accounts {
     /// Forgets idle standings that the round has passed; all of them when nobody has jobs.
     fn clear_idle(&mut self, account: AccountIx, level: i32) {
         loop {
-            let place = self.level(account, level);
-            let Some(&(tag, ix)) = place.idle.first() else { return };
-            let nobody_waits = place.idle.len() == place.standings;
-            if tag > place.round && !nobody_waits {
+            let level_state = self.level(account, level);
+            let Some(&(tag, ix)) = level_state.idle.first() else { return };
+            let nobody_waits = level_state.idle.len() == level_state.standings;
+            if tag > level_state.round && !nobody_waits {
                 return;
             }
-            place.idle.pop_first();
+            level_state.idle.pop_first();
             if nobody_waits {
                 self.lift_round(account, level, tag);
             }
@@ -280,8 +280,8 @@ impl Accounts {
             let Standing { account, tenant, level, .. } = standing;
             self.by_tenant.remove(&(account, tenant, level));
             self.of_tenant[tenant.0 as usize] -= 1;
-            if let Some(place) = self.levels[account.0 as usize].get_mut(&level) {
-                place.standings -= 1;
+            if let Some(level_state) = self.levels[account.0 as usize].get_mut(&level) {
+                level_state.standings -= 1;
             }
             self.free_standings.push(ix);
         }
@@ -298,9 +298,9 @@ impl Accounts {
             return;
         }
         let (account, level, weight) = (standing.account, standing.level, standing.weight);
-        let place = self.level(account, level);
-        place.competing += u64::from(weight);
-        let round = place.round;
+        let level_state = self.level(account, level);
+        level_state.competing += u64::from(weight);
+        let round = level_state.round;
         let standing = self.get_mut(ix);
         standing.tag = standing.tag.max(round);
     }
@@ -331,9 +331,9 @@ impl Accounts {
     }
 
     /// The place of a queue among those of a tenant, if a job moves it on by this step.
-    pub fn queue_place(&self, ix: StandingIx, queue: QueueIx, step: u128) -> (Tag, u64) {
+    pub fn queue_order(&self, ix: StandingIx, queue: QueueIx, step: u128) -> (Tag, u64) {
         let queues = self.get(ix).queues.as_deref();
-        queues.map_or_else(Default::default, |queues| queues.place(queue, step))
+        queues.map_or_else(Default::default, |queues| queues.order_of(queue, step))
     }
 
     /// A tenant was served from one of its queues, whose turn that was.
@@ -360,9 +360,9 @@ impl Accounts {
     }
 
     pub fn lift_round(&mut self, account: AccountIx, level: i32, to: Tag) {
-        let place = self.level(account, level);
-        if to > place.round {
-            place.round = to;
+        let level_state = self.level(account, level);
+        if to > level_state.round {
+            level_state.round = to;
             if self.is_shared(account) {
                 self.moved.insert((account, level));
             }
@@ -388,9 +388,9 @@ impl Accounts {
             let (tag, account, level) = (standing.tag, standing.account, standing.level);
             standing.tag = tag.plus(more).minus(less);
             let new = standing.tag;
-            let place = self.level(account, level);
-            if place.idle.remove(&(tag, ix)) {
-                place.idle.insert((new, ix));
+            let level_state = self.level(account, level);
+            if level_state.idle.remove(&(tag, ix)) {
+                level_state.idle.insert((new, ix));
             }
             self.clear_idle(account, level);
             return;
@@ -400,32 +400,32 @@ impl Accounts {
 
     /// What a tenant was charged by a weight that it has no more does not keep it waiting for longer
     /// than one job at the present one.
-    pub fn clamp(&mut self, ix: StandingIx, one: u128, weight: Weight) {
+    pub fn clamp(&mut self, ix: StandingIx, job_step: u128, weight: Weight) {
         let standing = self.get(ix);
         let (account, level) = (standing.account, standing.level);
-        let most = self.round(account, level).plus(one);
+        let most = self.round(account, level).plus(job_step);
         if standing.tag > most {
             self.tag_changed(ix);
         }
         let standing = self.get_mut(ix);
-        let was = standing.tag;
-        standing.tag = was.min(most);
+        let old_tag = standing.tag;
+        standing.tag = old_tag.min(most);
         standing.last_tag = standing.last_tag.min(most);
         let (tag, idle) = (standing.tag, standing.turns == 0);
         if idle {
-            let place = self.level(account, level);
-            place.idle.remove(&(was, ix));
-            place.idle.insert((tag, ix));
+            let level_state = self.level(account, level);
+            level_state.idle.remove(&(old_tag, ix));
+            level_state.idle.insert((tag, ix));
             return;
         }
         let new = weight.hundredths();
         let standing = self.get_mut(ix);
-        let (was, in_rings) =
+        let (old, in_rings) =
             (std::mem::replace(&mut standing.weight, new), standing.turns_in_rings > 0);
-        let place = self.level(account, level);
-        place.waiting = place.waiting + u64::from(new) - u64::from(was);
+        let level_state = self.level(account, level);
+        level_state.waiting = level_state.waiting + u64::from(new) - u64::from(old);
         if in_rings {
-            place.competing = place.competing + u64::from(new) - u64::from(was);
+            level_state.competing = level_state.competing + u64::from(new) - u64::from(old);
         }
     }
 
@@ -444,7 +444,7 @@ impl Accounts {
     /// After a restart: rounds follow from the tags of those that wait, and a tag from a round that
     /// ended long ago keeps its tenant waiting for no more than one job. In the accounts of queues, or
     /// in one account of a pool or set whose rounds are not known.
-    pub fn begin_rounds(&mut self, only: Option<AccountIx>, one: impl Fn(TenantIx) -> u128) {
+    pub fn begin_rounds(&mut self, only: Option<AccountIx>, job_step: impl Fn(TenantIx) -> u128) {
         let owners = &self.owners;
         let meant = |standing: &Standing| match only {
             Some(account) => standing.account == account,
@@ -457,7 +457,7 @@ impl Accounts {
         }
         for standing in self.standings.iter_mut().flatten().filter(|standing| meant(standing)) {
             let round = rounds[&(standing.account, standing.level)];
-            standing.tag = standing.tag.min(round.plus(one(standing.tenant)));
+            standing.tag = standing.tag.min(round.plus(job_step(standing.tenant)));
             standing.last_tag = standing.tag;
         }
         for (&(account, level), &round) in &rounds {

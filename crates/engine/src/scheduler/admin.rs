@@ -43,11 +43,11 @@ impl Scheduler {
             settings.replaced.map(|r| r.expires),
         ];
         ends.into_iter().flatten().for_each(|at| self.limits.ends_at(limit, at));
-        let is = self.limits.limit_mut(limit);
+        let limit_state = self.limits.limit_mut(limit);
         let numbers =
             settings.declared.into_iter().chain(settings.replaced.map(|other| other.numbers));
-        numbers.for_each(|numbers| is.watch(numbers));
-        is.settings = settings;
+        numbers.for_each(|numbers| limit_state.watch(numbers));
+        limit_state.settings = settings;
         self.limit_changed(limit);
     }
 

@@ -35,7 +35,7 @@ pub(crate) struct Booking {
 /// A booked job that comes back earlier than it was notified.
 pub(crate) struct Forward {
     pub seq: Seq,
-    pub was: Millis,
+    pub old_due: Millis,
     pub due: Millis,
 }
 
@@ -154,7 +154,7 @@ impl Scheduler {
             return None;
         }
         let (earliest, seq) = self.limits.limit(ix).booked_jobs.first()?;
-        let Booking { class, due: was, at, again, .. } = *self.bookings.get(&seq)?;
+        let Booking { class, due: old_due, at, again, .. } = *self.bookings.get(&seq)?;
         let gate = self.gates_of(class).find(|gate| self.limits.gate(*gate).limit == ix)?;
         let closed = self.limits.opening(gate, self.now).closed;
         if closed.is_some_and(|closed| closed.paused || closed.opens.is_none()) {
@@ -166,13 +166,13 @@ impl Scheduler {
         // Those that are back go first.
         let new = limit.lets_in(numbers, limit.booked_jobs.waiting(), None, now).max(mono + 1);
         let due = later(wall, (new - mono) as u64);
-        if new >= earliest || due >= was {
+        if new >= earliest || due >= old_due {
             return None;
         }
         limit.booked_jobs.remove(at?, seq, again);
         limit.booked_jobs.add(new, seq, again);
         let booking = self.bookings.get_mut(&seq)?;
         (booking.at, booking.due) = (Some(new), due);
-        Some(Forward { seq, was, due })
+        Some(Forward { seq, old_due, due })
     }
 }

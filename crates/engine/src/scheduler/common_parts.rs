@@ -22,7 +22,7 @@ impl Scheduler {
         new: bool,
     ) -> Vec<QueueIx> {
         let mut queues: Vec<QueueIx> = rules.queues.iter().map(|(queue, _)| *queue).collect();
-        let in_common = self.rotations.key(ix).is_shared_set(rules.own);
+        let in_common = self.rotations.key(ix).is_shared_set(rules.for_tenant);
         let parts_ix = self.rotations.parts_of(ix);
         let Some(parts) = self.rotations.parts.get_mut(&parts_ix) else { return Vec::new() };
         match in_common {
@@ -38,13 +38,13 @@ impl Scheduler {
     /// The parts that the queues of a new set have in common with other sets.
     pub(super) fn common_parts(&mut self, rules: &RotationRules) -> PartsIx {
         let queues = rules.queues.iter();
-        let known: BTreeSet<PartsIx> =
+        let existing: BTreeSet<PartsIx> =
             queues.filter_map(|(queue, _)| self.queue(*queue).parts).collect();
-        let largest = known.iter().max_by_key(|ix| self.rotations.parts[ix].len()).copied();
+        let largest = existing.iter().max_by_key(|ix| self.rotations.parts[ix].len()).copied();
         let Some(largest) = largest else {
             return self.rotations.add_parts(Parts::new(rules.starvation, None));
         };
-        let others = known.into_iter().filter(|ix| *ix != largest);
+        let others = existing.into_iter().filter(|ix| *ix != largest);
         others.for_each(|ix| self.merge_parts(ix, largest));
         largest
     }

@@ -57,19 +57,19 @@ impl Scheduler {
         let asked =
             limit.waitlists.keys().copied().filter(|queue| self.is_requested(request, *queue));
         let asked: Vec<QueueIx> = asked.filter(|q| self.has_eligible_turn(*q)).collect();
-        let is = self.turns.get(pick.turn);
-        let Some(group) = is.groups.get(&gate) else { return false };
-        let (tenant, own) = (is.tenant, self.rank_of(pick.turn, ix, group.first()));
+        let turn_state = self.turns.get(pick.turn);
+        let Some(group) = turn_state.groups.get(&gate) else { return false };
+        let (tenant, own_rank) = (turn_state.tenant, self.rank_of(pick.turn, ix, group.first()));
         let rivals = self.rivals(ix, pick.queue, &asked);
-        let level = rivals.values().filter(|rival| rival.rank.level == own.level);
+        let level = rivals.values().filter(|rival| rival.rank.level == own_rank.level);
         pick.key_round = level.map(|rival| rival.rank.tag).min();
         let others = rivals.iter().filter(|((_, other), _)| *other != tenant);
-        let starts = others.map(|(_, rival)| rival.starts_before(own, self.rules.fair));
+        let starts = others.map(|(_, rival)| rival.starts_before(own_rank, self.rules.fair));
         if starts.fold(0, u64::saturating_add) < free {
             return false;
         }
         // Whoever comes behind it is outranked, too.
-        let behind = self.offered_at_key(ix, pick.queue).filter(|(_, rank, _)| *rank > own);
+        let behind = self.offered_at_key(ix, pick.queue).filter(|(_, rank, _)| *rank > own_rank);
         let mut outranked: Vec<TurnIx> = behind.map(|(turn, ..)| turn).collect();
         outranked.push(pick.turn);
         self.steps += outranked.len() as u64;
@@ -103,13 +103,13 @@ impl Scheduler {
     fn rivals(
         &mut self,
         limit: LimitIx,
-        own: QueueIx,
+        picked_from: QueueIx,
         queues: &[QueueIx],
     ) -> BTreeMap<(i32, TenantIx), Rival> {
         let mut rivals: BTreeMap<(i32, TenantIx), Rival> = BTreeMap::new();
         for &queue in queues {
             self.steps += 1;
-            if queue != own {
+            if queue != picked_from {
                 self.refresh(limit, queue);
             }
             for (turn, rank, jobs) in self.offered_at_key(limit, queue) {
@@ -131,7 +131,7 @@ impl Scheduler {
         match (&request.queues, request.rotation) {
             (RequestedQueues::Some(asked), _) => asked.contains(&queue),
             (RequestedQueues::All, Some(rotation)) => {
-                self.rotations.get(rotation).place(queue).is_some()
+                self.rotations.get(rotation).position(queue).is_some()
             }
             (RequestedQueues::All, None) => false,
         }

@@ -69,7 +69,7 @@ impl Scheduler {
         }
         let weight = |level: i32, tenants: &BTreeSet<TenantIx>| -> u64 {
             let standings =
-                tenants.iter().filter_map(|one| self.accounts.find(account, *one, level));
+                tenants.iter().filter_map(|tenant| self.accounts.find(account, *tenant, level));
             standings.map(|ix| self.accounts.get(ix).weight()).sum()
         };
         for (level, _, competing) in self.accounts.weights(account) {
@@ -128,9 +128,12 @@ impl Scheduler {
     /// The account that the last start from a queue was charged to. Before that, the one of the pool or
     /// set in pool scope that the queue is in, or its own.
     pub fn last_account(&self, queue: QueueIx) -> AccountIx {
-        let is = self.queue(queue);
-        let first = is.members.get(1).unwrap_or(&is.members[0]);
-        is.charged.filter(|account| is.member(*account).is_some()).unwrap_or(first.account)
+        let queue_state = self.queue(queue);
+        let first = queue_state.members.get(1).unwrap_or(&queue_state.members[0]);
+        queue_state
+            .charged
+            .filter(|account| queue_state.member(*account).is_some())
+            .unwrap_or(first.account)
     }
 
     /// The queues of an account that may hand out jobs, and the others.
@@ -140,9 +143,10 @@ impl Scheduler {
             Owner::Shared(key) => self.rotations.queues_of(key).to_vec(),
         };
         let is_open = |queue: &QueueIx| {
-            let is = self.queue(*queue);
-            let closed = is.gate.and_then(|gate| self.limits.opening(gate, self.now).closed);
-            is.may_dispatch() && closed.is_none()
+            let queue_state = self.queue(*queue);
+            let closed =
+                queue_state.gate.and_then(|gate| self.limits.opening(gate, self.now).closed);
+            queue_state.may_dispatch() && closed.is_none()
         };
         queues.into_iter().partition(is_open)
     }
@@ -186,9 +190,9 @@ impl Scheduler {
 
     /// Whether a turn in a ring has a job that neither its tenant's cap nor a pause nor a limit holds.
     fn could_start(&self, turn: TurnIx) -> bool {
-        let is = self.turns.get(turn);
-        let offered = is.offers.keys().map(|((_, _, class), _)| *class);
-        let mut lanes = is.free.keys().map(|(_, _, class)| *class).chain(offered);
+        let turn_state = self.turns.get(turn);
+        let offered = turn_state.offers.keys().map(|((_, _, class), _)| *class);
+        let mut lanes = turn_state.free.keys().map(|(_, _, class)| *class).chain(offered);
         let mut looked_at = lanes.by_ref().take(LANES_LOOKED_AT);
         !self.must_park(turn)
             && (looked_at.any(|class| self.closed_gate(class).is_none()) || lanes.next().is_some())
@@ -203,8 +207,8 @@ impl Scheduler {
     ) -> ByLevel {
         let lists = queues.iter().flat_map(|queue| {
             let limits = self.queue(*queue).contended.iter();
-            let known = limits.filter(|limit| self.limits.exists(**limit));
-            known.filter_map(|limit| self.limits.limit(*limit).waitlists.get(queue))
+            let existing = limits.filter(|limit| self.limits.exists(**limit));
+            existing.filter_map(|limit| self.limits.limit(*limit).waitlists.get(queue))
         });
         let turns = lists.flat_map(|list| Waitlist::without_offer(list)).take(LOOKED_AT.min(*left));
         let may_start =
@@ -212,10 +216,11 @@ impl Scheduler {
         let mut tenants = ByLevel::new();
         for (turn, ((_, _, class), _)) in turns {
             *left -= 1;
-            let is = self.turns.get(turn);
-            if may_start(&turn, class) && self.accounts.find(account, is.tenant, is.level).is_some()
+            let turn_state = self.turns.get(turn);
+            if may_start(&turn, class)
+                && self.accounts.find(account, turn_state.tenant, turn_state.level).is_some()
             {
-                tenants.entry(is.level).or_default().insert(is.tenant);
+                tenants.entry(turn_state.level).or_default().insert(turn_state.tenant);
             }
         }
         tenants

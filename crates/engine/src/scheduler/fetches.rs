@@ -152,8 +152,8 @@ impl Fetches {
             if self.counts.len() <= index {
                 self.counts.resize(index + 1, (0, 0));
             }
-            let (any, own) = &mut self.counts[index];
-            *(if of_tenant { own } else { any }) += 1;
+            let (any_tenant, one_tenant) = &mut self.counts[index];
+            *(if of_tenant { one_tenant } else { any_tenant }) += 1;
         }
     }
 
@@ -184,8 +184,8 @@ impl Fetches {
             let key = (queue, taker.clone());
             let Some(ranks) = self.by_taker.get_mut(&key) else { continue };
             if ranks.remove(&rank) {
-                let (any, own) = &mut self.counts[queue.0 as usize];
-                *(if taker.tenant.is_some() { own } else { any }) -= 1;
+                let (any_tenant, one_tenant) = &mut self.counts[queue.0 as usize];
+                *(if taker.tenant.is_some() { one_tenant } else { any_tenant }) -= 1;
             }
             if ranks.is_empty() {
                 self.by_taker.remove(&key);
@@ -219,14 +219,14 @@ impl Fetches {
             if waiter.load == load && waiter.listed == has_room {
                 continue;
             }
-            let was = waiter.listed;
+            let was_listed = waiter.listed;
             self.unlist(id, &find);
             if let Some(waiter) = self.all.get_mut(&id) {
                 waiter.load = load;
             }
             if has_room {
                 self.list(id, &find);
-                if !was {
+                if !was_listed {
                     ready.push(id);
                 }
             }
@@ -241,7 +241,7 @@ impl Fetches {
     /// The tenants whose jobs alone somebody waits for in this queue.
     pub fn tenants_waiting_for(&self, queue: QueueIx) -> BTreeSet<TenantId> {
         let all = (queue, Taker { tenant: None, pool: None, by_load: false })..;
-        let takers = self.by_taker.range(all).take_while(|((at, _), _)| *at == queue);
+        let takers = self.by_taker.range(all).take_while(|((other, _), _)| *other == queue);
         takers.filter_map(|((_, taker), _)| taker.tenant.clone()).collect()
     }
 
@@ -251,16 +251,18 @@ impl Fetches {
 
     /// Somebody waits for jobs of anyone in this queue.
     pub fn wait_for(&self, queue: QueueIx) -> bool {
-        self.counts.get(queue.0 as usize).is_some_and(|(any, _)| *any > 0)
+        self.counts.get(queue.0 as usize).is_some_and(|(any_tenant, _)| *any_tenant > 0)
     }
 
     /// Somebody waits for jobs of one tenant in this queue.
     pub fn wait_for_tenants(&self, queue: QueueIx) -> bool {
-        self.counts.get(queue.0 as usize).is_some_and(|(_, own)| *own > 0)
+        self.counts.get(queue.0 as usize).is_some_and(|(_, one_tenant)| *one_tenant > 0)
     }
 
     pub fn count_for(&self, queue: QueueIx) -> usize {
-        self.counts.get(queue.0 as usize).map_or(0, |(any, own)| (any + own) as usize)
+        self.counts
+            .get(queue.0 as usize)
+            .map_or(0, |(any_tenant, one_tenant)| (any_tenant + one_tenant) as usize)
     }
 
     /// The fetch that gets the next job of anyone in this queue.
@@ -285,8 +287,8 @@ impl Fetches {
     ) -> Option<WaiterId> {
         let first = Taker { tenant: tenant.cloned(), pool: None, by_load: false };
         let takers = self.by_taker.range((queue, first)..);
-        let takers =
-            takers.take_while(|((at, taker), _)| *at == queue && taker.tenant.as_ref() == tenant);
+        let takers = takers
+            .take_while(|((other, taker), _)| *other == queue && taker.tenant.as_ref() == tenant);
         let with_room = takers.filter(|((_, taker), _)| pools.has_room(taker.pool.as_ref()));
         let untried = with_room.filter_map(|(_, ranks)| {
             let mut untried = ranks.iter().filter(|(_, id)| !self.tried.contains(id));
@@ -321,12 +323,14 @@ impl Fetches {
     pub fn wait_for_tenant(&self, queue: QueueIx, tenant: &TenantId) -> bool {
         let first = Taker { tenant: Some(tenant.clone()), pool: None, by_load: false };
         let taker = self.by_taker.range((queue, first)..).next();
-        taker.is_some_and(|((at, taker), _)| *at == queue && taker.tenant.as_ref() == Some(tenant))
+        taker.is_some_and(|((other, taker), _)| {
+            *other == queue && taker.tenant.as_ref() == Some(tenant)
+        })
     }
 
     /// How many fetches wait for jobs of one tenant in this queue.
     pub fn count_for_tenants(&self, queue: QueueIx) -> usize {
-        self.counts.get(queue.0 as usize).map_or(0, |(_, own)| *own as usize)
+        self.counts.get(queue.0 as usize).map_or(0, |(_, one_tenant)| *one_tenant as usize)
     }
 
     pub fn ids(&self) -> Vec<WaiterId> {

@@ -21,7 +21,8 @@ impl Scheduler {
         let shard = &self.shards[ix.0 as usize];
         let mut members = self.queue(shard.queue).members.iter();
         shard.turns.is_empty()
-            && members.all(|one| self.accounts.standings_of(one.account, shard.tenant).is_empty())
+            && members
+                .all(|member| self.accounts.standings_of(member.account, shard.tenant).is_empty())
     }
 
     /// A tenant has no part of any queue, and no tag that still counts.
@@ -39,10 +40,10 @@ impl Scheduler {
                 set => self.forget_set(&set),
             }
         }
-        let accounts: Vec<_> = self.queue(ix).members.iter().map(|one| one.account).collect();
-        let (own, shared) = accounts.split_first().expect("a queue has an account");
+        let accounts: Vec<_> = self.queue(ix).members.iter().map(|member| member.account).collect();
+        let (queue_account, shared) = accounts.split_first().expect("a queue has an account");
         shared.iter().for_each(|account| self.remove_member(*account, ix));
-        self.accounts.close(*own);
+        self.accounts.close(*queue_account);
         self.to_serve.remove(ix);
         self.to_serve_tenant.retain(|(queue, _)| *queue != ix);
         *self.queue_mut(ix) = Queue::default();
@@ -52,7 +53,7 @@ impl Scheduler {
         let shard = &self.shards[ix.0 as usize];
         let (queue, tenant) = (shard.queue, shard.tenant);
         self.shard_of.remove(&(queue, tenant));
-        self.tenants[tenant.0 as usize].shards.retain(|known| *known != ix);
+        self.tenants[tenant.0 as usize].shards.retain(|shard| *shard != ix);
     }
 
     pub fn remove_tenant(&mut self, ix: TenantIx) {

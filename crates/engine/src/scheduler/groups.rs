@@ -22,13 +22,13 @@ impl Scheduler {
             return;
         }
         let limit = self.limits.gate(gate).limit;
-        let is = self.turns.get_mut(turn);
-        let (queue, level, tenant) = (is.queue, is.level, is.tenant);
-        is.groups.put(gate, Box::new(Group::new(lane)));
-        is.own.insert((lane, gate));
+        let turn_state = self.turns.get_mut(turn);
+        let (queue, level, tenant) = (turn_state.queue, turn_state.level, turn_state.tenant);
+        turn_state.groups.put(gate, Box::new(Group::new(lane)));
+        turn_state.open_for_tenant.insert((lane, gate));
         self.limits.stand_at(gate);
-        let one = self.one_job_of(tenant);
-        self.limits.limit_mut(limit).order.join(level, tenant, one);
+        let job_step = self.one_job_of(tenant);
+        self.limits.limit_mut(limit).order.join(level, tenant, job_step);
         match self.limits.opening(gate, self.now).closed {
             Some(closed) => self.close_group(turn, gate, &closed, true),
             None => self.put_at_gate(turn, gate, None),
@@ -47,13 +47,13 @@ impl Scheduler {
             return;
         }
         self.take_out_of_line(turn, gate);
-        let is = self.turns.get_mut(turn);
-        let (queue, level, tenant) = (is.queue, is.level, is.tenant);
-        let group = is.groups.remove(&gate);
-        is.own.remove(&(lane, gate));
+        let turn_state = self.turns.get_mut(turn);
+        let (queue, level, tenant) = (turn_state.queue, turn_state.level, turn_state.tenant);
+        let group = turn_state.groups.remove(&gate);
+        turn_state.open_for_tenant.remove(&(lane, gate));
         let limit = self.limits.gate(gate).limit;
-        if let Some((bucket, rank)) = group.and_then(|group| group.own_asleep) {
-            self.unsubscribe(limit, bucket, rank, tenant, Sleeper::Own(turn, gate));
+        if let Some((bucket, rank)) = group.and_then(|group| group.asleep_for_tenant) {
+            self.unsubscribe(limit, bucket, rank, tenant, Sleeper::GroupForTenant(turn, gate));
         }
         self.limits.limit_mut(limit).order.leave(level, tenant);
         self.refresh(limit, queue);
@@ -63,26 +63,26 @@ impl Scheduler {
     }
 
     /// The first lane of a group is another one, or has another head.
-    pub(super) fn first_lane_moved(&mut self, turn: TurnIx, gate: GateIx, was: LaneKey) {
-        let is = self.turns.get_mut(turn);
-        let Some(group) = is.groups.get(&gate) else { return };
-        let (first, is_candidate, queue) = (group.first(), group.is_candidate, is.queue);
-        let has_others = is.groups.len() > 1;
-        if first == was {
+    pub(super) fn first_lane_moved(&mut self, turn: TurnIx, gate: GateIx, old: LaneKey) {
+        let turn_state = self.turns.get_mut(turn);
+        let Some(group) = turn_state.groups.get(&gate) else { return };
+        let (first, is_candidate, queue) = (group.first(), group.is_candidate, turn_state.queue);
+        let has_others = turn_state.groups.len() > 1;
+        if first == old {
             return;
         }
-        if is.own.remove(&(was, gate)).is_some() {
-            is.own.insert((first, gate));
+        if turn_state.open_for_tenant.remove(&(old, gate)).is_some() {
+            turn_state.open_for_tenant.insert((first, gate));
         }
         let limit = self.limits.gate(gate).limit;
         let rank = self.rank_of(turn, limit, first);
         let list = self.waitlist(limit, queue);
-        list.rekey(turn, (was, gate), (first, gate), is_candidate, rank);
+        list.rekey(turn, (old, gate), (first, gate), is_candidate, rank);
         let bucket = list.bucket_of(gate);
         self.line_changed(limit, turn, bucket.filter(|_| !is_candidate));
         // Who falls back is put right when it comes up; who comes forward must be now, and so must
         // another group of the turn that has an older job by now.
-        if first < was || is_candidate && has_others {
+        if first < old || is_candidate && has_others {
             self.refresh(limit, queue);
         }
     }
@@ -95,10 +95,10 @@ impl Scheduler {
 
     /// A group's gate was found closed: it sleeps, with all others that the same closes.
     pub(super) fn close_group(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed, new: bool) {
-        let is = self.turns.get(turn);
-        let (queue, limit) = (is.queue, self.limits.gate(gate).limit);
-        let is_candidate = is.groups.get(&gate).is_some_and(|group| group.is_candidate);
-        let was = self.waitlist(limit, queue).bucket_of(gate);
+        let turn_state = self.turns.get(turn);
+        let (queue, limit) = (turn_state.queue, self.limits.gate(gate).limit);
+        let is_candidate = turn_state.groups.get(&gate).is_some_and(|group| group.is_candidate);
+        let old = self.waitlist(limit, queue).bucket_of(gate);
         if is_candidate {
             self.take_out_of_line(turn, gate);
         }
@@ -108,8 +108,8 @@ impl Scheduler {
             self.waitlist(limit, queue).close(gate, closed.bucket);
             self.resubscribe(limit, queue, closed.bucket);
         }
-        if let Some(was) = was.filter(|was| *was != closed.bucket) {
-            self.resubscribe(limit, queue, was);
+        if let Some(old) = old.filter(|old| *old != closed.bucket) {
+            self.resubscribe(limit, queue, old);
         }
         self.set_timer(limit, closed);
         self.notify_closed(turn, gate, closed);
@@ -117,9 +117,9 @@ impl Scheduler {
 
     fn put_at_gate(&mut self, turn: TurnIx, gate: GateIx, closed: Option<Bucket>) {
         let limit = self.limits.gate(gate).limit;
-        let is = self.turns.get_mut(turn);
-        let (queue, tenant) = (is.queue, is.tenant);
-        let Some(group) = is.groups.get_mut(&gate) else { return };
+        let turn_state = self.turns.get_mut(turn);
+        let (queue, tenant) = (turn_state.queue, turn_state.tenant);
+        let Some(group) = turn_state.groups.get_mut(&gate) else { return };
         group.is_candidate = false;
         let first = group.first();
         let rank = self.rank_of(turn, limit, first);
@@ -130,9 +130,9 @@ impl Scheduler {
     }
 
     fn take_out_of_line(&mut self, turn: TurnIx, gate: GateIx) {
-        let is = self.turns.get(turn);
-        let Some(group) = is.groups.get(&gate) else { return };
-        let (queue, first, is_candidate) = (is.queue, group.first(), group.is_candidate);
+        let turn_state = self.turns.get(turn);
+        let Some(group) = turn_state.groups.get(&gate) else { return };
+        let (queue, first, is_candidate) = (turn_state.queue, group.first(), group.is_candidate);
         let limit = self.limits.gate(gate).limit;
         let list = self.waitlist(limit, queue);
         let bucket = list.bucket_of(gate);
@@ -150,15 +150,21 @@ impl Scheduler {
 
     /// The place of a turn in the order of a key, as of now.
     pub(super) fn rank_of(&self, turn: TurnIx, limit: LimitIx, first: LaneKey) -> Rank {
-        let is = self.turns.get(turn);
-        let (level, (priority, job, _)) = (Reverse(is.level), first);
+        let turn_state = self.turns.get(turn);
+        let (level, (priority, job, _)) = (Reverse(turn_state.level), first);
         if !self.rules.fair {
             let (last, tag) = fifo_order(job);
             return Rank { level, tag, last, priority, job };
         }
-        let entry = is.ring_entries.first();
+        let entry = turn_state.ring_entries.first();
         let last = entry.map_or(Tag::default(), |entry| self.accounts.get(entry.standing).last_tag);
-        Rank { level, tag: self.tag_at(limit, is.level, is.tenant), last, priority, job }
+        Rank {
+            level,
+            tag: self.tag_at(limit, turn_state.level, turn_state.tenant),
+            last,
+            priority,
+            job,
+        }
     }
 
     /// A tenant's tag at a key.
@@ -173,12 +179,12 @@ impl Scheduler {
 
     /// Its tenant has another weight: the group takes the place that it has by that.
     pub(super) fn rank_group_anew(&mut self, turn: TurnIx, gate: GateIx) {
-        let is = self.turns.get(turn);
-        let Some(group) = is.groups.get(&gate) else { return };
+        let turn_state = self.turns.get(turn);
+        let Some(group) = turn_state.groups.get(&gate) else { return };
         let (first, is_candidate) = (group.first(), group.is_candidate);
-        let (queue, level, tenant) = (is.queue, is.level, is.tenant);
-        let (limit, one) = (self.limits.gate(gate).limit, self.one_job_of(tenant));
-        self.limits.limit_mut(limit).order.apply_weight(level, tenant, one);
+        let (queue, level, tenant) = (turn_state.queue, turn_state.level, turn_state.tenant);
+        let (limit, job_step) = (self.limits.gate(gate).limit, self.one_job_of(tenant));
+        self.limits.limit_mut(limit).order.apply_weight(level, tenant, job_step);
         let rank = self.rank_of(turn, limit, first);
         let list = self.waitlist(limit, queue);
         list.set_rank(turn, gate, is_candidate, rank);

@@ -11,15 +11,15 @@ pub(super) struct LateOrder<K> {
 }
 
 impl<K: Ord + Copy> LateOrder<K> {
-    pub fn insert(&mut self, place: u32, key: K) {
-        self.remove(place);
-        self.keys.insert(place, key);
-        self.order.insert((key, place));
+    pub fn insert(&mut self, position: u32, key: K) {
+        self.remove(position);
+        self.keys.insert(position, key);
+        self.order.insert((key, position));
     }
 
-    pub fn remove(&mut self, place: u32) {
-        if let Some(key) = self.keys.remove(&place) {
-            self.order.remove(&(key, place));
+    pub fn remove(&mut self, position: u32) {
+        if let Some(key) = self.keys.remove(&position) {
+            self.order.remove(&(key, position));
         }
     }
 
@@ -32,12 +32,12 @@ impl<K: Ord + Copy> LateOrder<K> {
     /// has now; keys that are greater than an unwanted one are unwanted too.
     pub fn first(&mut self, wanted: impl Fn(K) -> bool, present: impl Fn(u32) -> K) -> Option<u32> {
         loop {
-            let &(key, place) = self.order.first().filter(|(key, _)| wanted(*key))?;
-            let now = present(place);
+            let &(key, position) = self.order.first().filter(|(key, _)| wanted(*key))?;
+            let now = present(position);
             if now <= key {
-                return Some(place);
+                return Some(position);
             }
-            self.insert(place, now);
+            self.insert(position, now);
         }
     }
 }
@@ -50,11 +50,11 @@ mod tests {
     fn a_key_that_has_grown_is_noticed_when_its_place_comes_first() {
         let mut order = LateOrder::default();
         let mut keys = [1, 2, 3];
-        (0..).zip(keys).for_each(|(place, key)| order.insert(place, key));
+        (0..).zip(keys).for_each(|(position, key)| order.insert(position, key));
         keys = [5, 4, 3];
-        assert_eq!(order.first(|_| true, |place| keys[place as usize]), Some(2));
+        assert_eq!(order.first(|_| true, |position| keys[position as usize]), Some(2));
         order.remove(2);
-        assert_eq!(order.first(|key| key < 4, |place| keys[place as usize]), None);
-        assert_eq!(order.first(|key| key < 5, |place| keys[place as usize]), Some(1));
+        assert_eq!(order.first(|key| key < 4, |position| keys[position as usize]), None);
+        assert_eq!(order.first(|key| key < 5, |position| keys[position as usize]), Some(1));
     }
 }

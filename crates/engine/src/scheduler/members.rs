@@ -21,8 +21,8 @@ impl Scheduler {
         let queues: BTreeSet<QueueIx> = queues.iter().copied().collect();
         for ix in 0..self.queues.len() as u32 {
             let queue = QueueIx(ix);
-            let is = self.queue(queue).member(account).is_some();
-            match (is, queues.contains(&queue)) {
+            let is_member = self.queue(queue).member(account).is_some();
+            match (is_member, queues.contains(&queue)) {
                 (false, true) => self.add_member(account, queue),
                 (true, false) => self.remove_member(account, queue),
                 _ => {}
@@ -40,8 +40,8 @@ impl Scheduler {
         let member = Member { account, rings: Default::default() };
         self.queue_mut(queue).members.push(member);
         for turn in self.turns_in(queue) {
-            let is = self.turns.get(turn);
-            let (tenant, level) = (is.tenant, is.level);
+            let turn_state = self.turns.get(turn);
+            let (tenant, level) = (turn_state.tenant, turn_state.level);
             let weight = self.tenant(tenant).weight;
             let standing = self.accounts.join(account, tenant, level, weight);
             self.turns.get_mut(turn).ring_entries.push(RingEntry { standing, key: None });

@@ -143,8 +143,8 @@ impl Scheduler {
         rotation: RotationIx,
     ) -> Vec<QueueIx> {
         let has_turns = |queue: &QueueIx| {
-            let is = self.queue(*queue);
-            is.may_dispatch() && !is.members[0].rings.is_empty()
+            let queue_state = self.queue(*queue);
+            queue_state.may_dispatch() && !queue_state.members[0].rings.is_empty()
         };
         let (ready, idle): (Vec<QueueIx>, Vec<QueueIx>) = queues.iter().partition(|q| has_turns(q));
         ready.iter().for_each(|queue| self.wake_in_rotation(rotation, *queue));
@@ -188,7 +188,12 @@ impl Scheduler {
     }
 
     /// The first job of a queue that may start.
-    pub(super) fn pick_in(&mut self, queue: QueueIx, entry_ix: usize, why: Reason) -> Option<Pick> {
+    pub(super) fn pick_in(
+        &mut self,
+        queue: QueueIx,
+        entry_ix: usize,
+        reason: Reason,
+    ) -> Option<Pick> {
         loop {
             if !self.queue(queue).may_dispatch() {
                 return None;
@@ -198,7 +203,7 @@ impl Scheduler {
                 self.end_deferrals();
                 return None;
             }
-            if let Some(pick) = self.pick_turn(turn, Some(entry_ix), why) {
+            if let Some(pick) = self.pick_turn(turn, Some(entry_ix), reason) {
                 return Some(pick);
             }
         }
@@ -225,9 +230,10 @@ impl Scheduler {
             self.place_turn(turn);
             return None;
         }
-        let (is, own) = (self.turns.get(turn), reason == Reason::Tenant);
-        let queue = is.queue;
-        let ((_, seq, class), gate) = if own { is.first_for_tenant()? } else { is.first()? };
+        let (turn_state, for_tenant) = (self.turns.get(turn), reason == Reason::Tenant);
+        let queue = turn_state.queue;
+        let ((_, seq, class), gate) =
+            if for_tenant { turn_state.first_for_tenant()? } else { turn_state.first()? };
         if !self.may_stand_at(class, gate) {
             self.displace_lane(class);
             self.place_lane(class);
@@ -243,7 +249,7 @@ impl Scheduler {
                     return None;
                 }
             }
-            Some(gate) if own => {
+            Some(gate) if for_tenant => {
                 if let Some(closed) = self.limits.opening(gate, self.now).closed {
                     self.sleep_for_tenant(turn, gate, &closed);
                     return None;
@@ -272,7 +278,7 @@ impl Scheduler {
     fn may_stand_at(&self, class: ClassId, gate: Option<GateIx>) -> bool {
         match gate {
             None => !self.class(class).waits || self.gates_of(class).next().is_none(),
-            Some(gate) => self.gates_of(class).any(|own| own == gate),
+            Some(gate) => self.gates_of(class).any(|required| required == gate),
         }
     }
 }

@@ -33,7 +33,7 @@ impl Scheduler {
             }
             let (level, tenant) = self.first_tenant(account, &queues)?;
             let mut best: Option<((Tag, u64, Rank), QueueIx, TurnIx)> = None;
-            for (place, &queue) in queues.iter().enumerate() {
+            for (named, &queue) in queues.iter().enumerate() {
                 let turn = self.shard_turn(queue, tenant, level);
                 let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_in_rings()) else {
                     continue;
@@ -43,8 +43,8 @@ impl Scheduler {
                 }
                 self.wake_in_rotation(rotation, queue);
                 let entry_ix = self.queue(queue).member(account).unwrap_or(0);
-                let rank = self.rank_for_tenant(rotation, queue, place, turn, entry_ix);
-                if best.is_none_or(|(known, ..)| rank < known) {
+                let rank = self.rank_for_tenant(rotation, queue, named, turn, entry_ix);
+                if best.is_none_or(|(best_rank, ..)| rank < best_rank) {
                     best = Some((rank, queue, turn));
                 }
             }
@@ -70,16 +70,16 @@ impl Scheduler {
         &self,
         rotation: RotationIx,
         queue: QueueIx,
-        place: usize,
+        named: usize,
         turn: TurnIx,
         entry_ix: usize,
     ) -> (Tag, u64, Rank) {
-        let is = self.rotations.get(rotation);
+        let rotation_state = self.rotations.get(rotation);
         let standing = self.turns.get(turn).ring_entries[entry_ix].standing;
-        let step = is.step(queue);
+        let step = rotation_state.step(queue);
         let (tag, served) = step
-            .map_or_else(Default::default, |step| self.accounts.queue_place(standing, queue, step));
-        (tag, served, self.rotations.rank(rotation, queue, place, self.now.mono))
+            .map_or_else(Default::default, |step| self.accounts.queue_order(standing, queue, step));
+        (tag, served, self.rotations.rank(rotation, queue, named, self.now.mono))
     }
 
     /// A queue among these that is owed a dispatch.
@@ -93,8 +93,8 @@ impl Scheduler {
         let rotations = &self.rotations;
         let is_ready = |queue| rotations.get(rotation).is_ready(queue);
         let ready = queues.iter().enumerate().filter(|(_, queue)| is_ready(**queue));
-        let rank = |place, queue| rotations.rank(rotation, queue, place, mono);
-        let first = ready.map(|(place, queue)| (rank(place, *queue), *queue)).min()?;
+        let rank = |named, queue| rotations.rank(rotation, queue, named, mono);
+        let first = ready.map(|(named, queue)| (rank(named, *queue), *queue)).min()?;
         first.0.is_owed().then_some(first.1)
     }
 
@@ -108,8 +108,8 @@ impl Scheduler {
             }
             let Some(entry_ix) = self.queue(queue).member(account) else { continue };
             let Some((level, order, turn)) = self.first_in_ring(queue, entry_ix) else { continue };
-            let better = best.is_none_or(|(known, known_order, _)| {
-                level > known || level == known && order < known_order
+            let better = best.is_none_or(|(best_level, best_order, _)| {
+                level > best_level || level == best_level && order < best_order
             });
             if better {
                 best = Some((level, order, self.turns.get(turn).tenant));
@@ -121,6 +121,6 @@ impl Scheduler {
     fn shard_turn(&self, queue: QueueIx, tenant: TenantIx, level: i32) -> Option<TurnIx> {
         let shard = self.shard_of.get(&(queue, tenant))?;
         let turns = &self.shards[shard.0 as usize].turns;
-        turns.iter().find(|(at, _)| *at == level).map(|(_, turn)| *turn)
+        turns.iter().find(|(turn_level, _)| *turn_level == level).map(|(_, turn)| *turn)
     }
 }

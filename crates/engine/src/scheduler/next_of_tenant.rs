@@ -22,8 +22,8 @@ impl Scheduler {
         }
         let (charge, account) = (request.charge, request.account);
         let pick = |scheduler: &mut Self, queue: QueueIx, _: Reason| {
-            let own = || scheduler.queue(queue).member(account?);
-            let entry_ix = charge.then(|| own().unwrap_or(0));
+            let entry_in_account = || scheduler.queue(queue).member(account?);
+            let entry_ix = charge.then(|| entry_in_account().unwrap_or(0));
             let shard = *scheduler.shard_of.get(&(queue, tenant))?;
             scheduler.pick_of_shard(queue, shard, entry_ix)
         };
@@ -47,18 +47,19 @@ impl Scheduler {
                 continue;
             }
             self.wake_in_rotation(ix, queue);
-            let (is, rotation) = (&self.queues[queue.0 as usize], self.rotations.get_mut(ix));
+            let (rotation_state, rotation) =
+                (&self.queues[queue.0 as usize], self.rotations.get_mut(ix));
             if rotation.orders_by_depth()
-                && let Some(place) = rotation.place(queue)
+                && let Some(position) = rotation.position(queue)
             {
-                rotation.depth_changed(place, is.available);
+                rotation.depth_changed(position, rotation_state.available);
             }
         }
     }
 
     fn may_serve_tenant(&self, turn: TurnIx) -> bool {
-        let is = self.turns.get(turn);
-        !is.parked && is.first_for_tenant().is_some()
+        let turn_state = self.turns.get(turn);
+        !turn_state.parked && turn_state.first_for_tenant().is_some()
     }
 
     fn pick_of_shard(
@@ -87,16 +88,18 @@ impl Scheduler {
     /// may have opened.
     pub(super) fn sleep_for_tenant(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
         let limit = self.limits.gate(gate).limit;
-        let is = self.turns.get(turn);
-        let (tenant, Some(group)) = (is.tenant, is.groups.get(&gate)) else { return };
+        let turn_state = self.turns.get(turn);
+        let (tenant, Some(group)) = (turn_state.tenant, turn_state.groups.get(&gate)) else {
+            return;
+        };
         let first = group.first();
         let rank = self.rank_of(turn, limit, first);
-        let is = self.turns.get_mut(turn);
-        is.own.remove(&(first, gate));
-        if let Some(group) = is.groups.get_mut(&gate) {
-            group.own_asleep = Some((closed.bucket, rank));
+        let turn_state = self.turns.get_mut(turn);
+        turn_state.open_for_tenant.remove(&(first, gate));
+        if let Some(group) = turn_state.groups.get_mut(&gate) {
+            group.asleep_for_tenant = Some((closed.bucket, rank));
         }
-        self.subscribe(limit, closed.bucket, rank, tenant, Sleeper::Own(turn, gate));
+        self.subscribe(limit, closed.bucket, rank, tenant, Sleeper::GroupForTenant(turn, gate));
         self.set_timer(limit, closed);
         self.notify_closed(turn, gate, closed);
     }

@@ -65,19 +65,19 @@ impl Scheduler {
     /// A turn that has an offer already may use it for an older job of another group.
     fn may_replace(&mut self, first: First) -> bool {
         let First { turn, group, .. } = first;
-        let is = self.turns.get(turn);
+        let turn_state = self.turns.get(turn);
         let limit = self.limits.gate(group.1).limit;
-        is.offered_at.get(&limit).is_some_and(|offered| group < *offered)
+        turn_state.offered_at.get(&limit).is_some_and(|offered| group < *offered)
     }
 
     /// As many turns have an offer as may start: the last of them makes way for whoever comes before
     /// it. Whether it did.
     fn make_way(&mut self, limit: LimitIx, queue: QueueIx, rank: Rank) -> bool {
         let list = self.waitlist(limit, queue);
-        let Some((known, last)) = list.last_offered() else { return false };
+        let Some((old_rank, last)) = list.last_offered() else { return false };
         let Some((lane, gate)) = list.offered_group(last) else { return false };
         let present = self.rank_of(last, limit, lane);
-        if present > known {
+        if present > old_rank {
             self.waitlist(limit, queue).set_rank(last, gate, true, present);
         }
         if rank < present {
@@ -90,9 +90,9 @@ impl Scheduler {
     /// unless it has one.
     fn offer(&mut self, first: First) {
         let First { turn, group: (_, gate), .. } = first;
-        let is = self.turns.get_mut(turn);
-        let queue = is.queue;
-        if let Some(group) = is.groups.get_mut(&gate) {
+        let turn_state = self.turns.get_mut(turn);
+        let queue = turn_state.queue;
+        if let Some(group) = turn_state.groups.get_mut(&gate) {
             group.is_candidate = true;
         }
         let limit = self.limits.gate(gate).limit;
@@ -111,21 +111,21 @@ impl Scheduler {
 
     /// What a turn is offered at a key may have changed.
     pub(super) fn update_offer(&mut self, limit: LimitIx, turn: TurnIx) {
-        let is = self.turns.get_mut(turn);
-        let list = self.limits.limit(limit).waitlists.get(&is.queue);
+        let turn_state = self.turns.get_mut(turn);
+        let list = self.limits.limit(limit).waitlists.get(&turn_state.queue);
         let wanted = list.and_then(|list| list.offered_group(turn));
-        let known = is.offered_at.get(&limit).copied();
-        if known == wanted {
+        let current = turn_state.offered_at.get(&limit).copied();
+        if current == wanted {
             return;
         }
-        known.map(|group| is.offers.remove(&group));
+        current.map(|group| turn_state.offers.remove(&group));
         let Some((lane, gate)) = wanted else {
-            is.offered_at.remove(&limit);
+            turn_state.offered_at.remove(&limit);
             return;
         };
-        is.offers.insert((lane, gate));
-        is.offered_at.put(limit, (lane, gate));
-        let notified = is.groups.get_mut(&gate).and_then(|group| group.notified.take());
+        turn_state.offers.insert((lane, gate));
+        turn_state.offered_at.put(limit, (lane, gate));
+        let notified = turn_state.groups.get_mut(&gate).and_then(|group| group.notified.take());
         if let Some(notified) = notified {
             let (_, head, class) = lane;
             self.notices.push(Notice::LimitReleased { limit, class, head, notified });
@@ -135,9 +135,11 @@ impl Scheduler {
     /// Whether an offer may be used after all: the gate may have closed since, or another tenant may
     /// have come before.
     pub(super) fn confirm_offer(&mut self, turn: TurnIx, gate: GateIx) -> bool {
-        let is = self.turns.get(turn);
-        let (queue, limit) = (is.queue, self.limits.gate(gate).limit);
-        let Some(lane) = is.groups.get(&gate).map(|group| group.first()) else { return false };
+        let turn_state = self.turns.get(turn);
+        let (queue, limit) = (turn_state.queue, self.limits.gate(gate).limit);
+        let Some(lane) = turn_state.groups.get(&gate).map(|group| group.first()) else {
+            return false;
+        };
         let opening = self.limits.opening(gate, self.now);
         if let Some(closed) = opening.closed {
             self.close_group(turn, gate, &closed, false);

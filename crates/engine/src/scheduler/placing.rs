@@ -76,18 +76,18 @@ impl Scheduler {
         let Some(lane) = self.lanes.get_mut(class) else { return };
         let LanePosition::Turn(turn, old, gate) = lane.position else { return };
         lane.position = LanePosition::Turn(turn, new, gate);
-        let is = self.turns.get_mut(turn);
+        let turn_state = self.turns.get_mut(turn);
         match gate {
             None => {
-                is.free.remove(&old);
-                is.free.insert(new);
+                turn_state.free.remove(&old);
+                turn_state.free.insert(new);
             }
             Some(gate) => {
-                let Some(group) = is.groups.get_mut(&gate) else { return };
-                let was = group.first();
+                let Some(group) = turn_state.groups.get_mut(&gate) else { return };
+                let old_first = group.first();
                 group.lanes.remove(&old);
                 group.lanes.insert(new);
-                self.first_lane_moved(turn, gate, was);
+                self.first_lane_moved(turn, gate, old_first);
             }
         }
         if !self.rules.fair {
@@ -115,12 +115,13 @@ impl Scheduler {
     }
 
     fn turn_of(&mut self, shard: ShardIx, level: i32) -> TurnIx {
-        let is = &self.shards[shard.0 as usize];
-        let (queue, tenant) = (is.queue, is.tenant);
+        let shard_state = &self.shards[shard.0 as usize];
+        let (queue, tenant) = (shard_state.queue, shard_state.tenant);
         let version = self.tenant(tenant).version;
-        let fits =
-            |(at, turn): &&(i32, TurnIx)| *at == level && self.turns.get(*turn).version == version;
-        if let Some(&(_, turn)) = is.turns.iter().find(fits) {
+        let fits = |(turn_level, turn): &&(i32, TurnIx)| {
+            *turn_level == level && self.turns.get(*turn).version == version
+        };
+        if let Some(&(_, turn)) = shard_state.turns.iter().find(fits) {
             return turn;
         }
         let Self { accounts, queues, tenants, .. } = self;
@@ -139,7 +140,7 @@ impl Scheduler {
             free: Default::default(),
             groups: Default::default(),
             offers: Default::default(),
-            own: Default::default(),
+            open_for_tenant: Default::default(),
             offered_at: Default::default(),
             parked_at: Default::default(),
             ring_entries,
@@ -157,9 +158,9 @@ impl Scheduler {
             return;
         }
         let wanted = self.wanted_placement(turn);
-        let is = self.turns.get(turn);
-        if is.parked && wanted != Placement::Parked {
-            let tenant = is.tenant;
+        let turn_state = self.turns.get(turn);
+        if turn_state.parked && wanted != Placement::Parked {
+            let tenant = turn_state.tenant;
             self.tenants[tenant.0 as usize].parked.remove(&turn);
             self.turns.get_mut(turn).parked = false;
             if wanted != Placement::Gone {
@@ -185,23 +186,23 @@ impl Scheduler {
     }
 
     fn wanted_placement(&self, turn: TurnIx) -> Placement {
-        let is = self.turns.get(turn);
-        if is.is_empty() {
+        let turn_state = self.turns.get(turn);
+        if turn_state.is_empty() {
             return Placement::Gone;
         }
         if self.must_park(turn) {
             return Placement::Parked;
         }
-        if is.is_eligible() { Placement::InRings } else { Placement::Out }
+        if turn_state.is_eligible() { Placement::InRings } else { Placement::Out }
     }
 
     fn park(&mut self, turn: TurnIx) {
-        let is = self.turns.get_mut(turn);
-        if std::mem::replace(&mut is.parked, true) {
+        let turn_state = self.turns.get_mut(turn);
+        if std::mem::replace(&mut turn_state.parked, true) {
             return;
         }
-        let tenant = is.tenant;
-        let offers = !is.offers.is_empty();
+        let tenant = turn_state.tenant;
+        let offers = !turn_state.offers.is_empty();
         self.tenants[tenant.0 as usize].parked.insert(turn);
         if self.is_at_cap(tenant) {
             self.notices.push(Notice::TenantCapped(tenant));
@@ -213,22 +214,22 @@ impl Scheduler {
 
     /// Into the rings, or to the right place in them.
     fn enter_rings(&mut self, turn: TurnIx) {
-        let is = self.turns.get(turn);
-        let (queue, level) = (is.queue, is.level);
+        let turn_state = self.turns.get(turn);
+        let (queue, level) = (turn_state.queue, turn_state.level);
         let mut joined = false;
         for i in 0..self.turns.get(turn).ring_entries.len() {
-            let RingEntry { standing, key: was } = self.turns.get(turn).ring_entries[i];
-            if was.is_none() {
+            let RingEntry { standing, key: old } = self.turns.get(turn).ring_entries[i];
+            if old.is_none() {
                 self.accounts.turn_entered_rings(standing, queue);
                 joined = true;
             }
             let key = self.ring_key(turn, i);
-            if was == Some(key) {
+            if old == Some(key) {
                 continue;
             }
             let member = &mut self.queues[queue.0 as usize].members[i];
             let ring = member.rings.entry(level).or_default();
-            was.into_iter().for_each(|was| ring.remove(was, turn));
+            old.into_iter().for_each(|old| ring.remove(old, turn));
             ring.insert(key, turn);
             self.turns.get_mut(turn).ring_entries[i].key = Some(key);
         }
@@ -238,9 +239,9 @@ impl Scheduler {
     }
 
     fn leave_rings(&mut self, turn: TurnIx) {
-        let is = self.turns.get_mut(turn);
-        let (queue, level) = (is.queue, is.level);
-        for (i, entry) in is.ring_entries.iter_mut().enumerate() {
+        let turn_state = self.turns.get_mut(turn);
+        let (queue, level) = (turn_state.queue, turn_state.level);
+        for (i, entry) in turn_state.ring_entries.iter_mut().enumerate() {
             let Some(key) = entry.key.take() else { continue };
             let member = &mut self.queues[queue.0 as usize].members[i];
             if let Some(ring) = member.rings.get_mut(&level) {
@@ -254,9 +255,9 @@ impl Scheduler {
     }
 
     fn drop_turn(&mut self, turn: TurnIx) {
-        let is = self.turns.get_mut(turn);
-        let (shard, queue) = (is.shard, is.queue);
-        let ring_entries = std::mem::take(&mut is.ring_entries);
+        let turn_state = self.turns.get_mut(turn);
+        let (shard, queue) = (turn_state.shard, turn_state.queue);
+        let ring_entries = std::mem::take(&mut turn_state.ring_entries);
         self.shards[shard.0 as usize].turns.retain(|(_, ix)| *ix != turn);
         self.queue_mut(queue).turns.remove(&turn);
         self.turns.remove(turn);
@@ -264,17 +265,18 @@ impl Scheduler {
     }
 
     fn ring_key(&self, turn: TurnIx, entry_ix: usize) -> Order {
-        let is = self.turns.get(turn);
-        match is.first() {
+        let turn_state = self.turns.get(turn);
+        match turn_state.first() {
             Some(((_, head, _), _)) if !self.rules.fair => fifo_order(head),
-            _ => self.accounts.get(is.ring_entries[entry_ix].standing).order(),
+            _ => self.accounts.get(turn_state.ring_entries[entry_ix].standing).order(),
         }
     }
 
     /// Its tenant is at its cap, or paused in the queue; or its lanes have yet to follow a change.
     pub(super) fn must_park(&self, turn: TurnIx) -> bool {
-        let is = self.turns.get(turn);
-        let must_park = self.shards[is.shard.0 as usize].paused || self.is_at_cap(is.tenant);
+        let turn_state = self.turns.get(turn);
+        let must_park =
+            self.shards[turn_state.shard.0 as usize].paused || self.is_at_cap(turn_state.tenant);
         must_park || self.is_out_of_date(turn)
     }
 

@@ -63,7 +63,7 @@ impl Pool {
 
     /// Whether the queue, as its tenant calls it, is among its own.
     pub fn has(&self, queue: &QueueName) -> bool {
-        self.config().queues.iter().any(|own| **own == *queue.local())
+        self.config().queues.iter().any(|name| **name == *queue.local())
     }
 }
 

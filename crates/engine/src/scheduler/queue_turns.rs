@@ -21,36 +21,36 @@ pub(super) struct QueueTurns {
     served: u64,
     /// The tag of each queue, and when it was last served. A queue that is missing has waited since
     /// before the first service.
-    places: BTreeMap<QueueIx, (Tag, u64)>,
+    tags: BTreeMap<QueueIx, (Tag, u64)>,
 }
 
 impl QueueTurns {
     /// The smallest place is served first; among equal tags the queue that was not served for longest.
-    pub fn place(&self, queue: QueueIx, step: u128) -> (Tag, u64) {
-        let (tag, served) = self.places.get(&queue).copied().unwrap_or_default();
+    pub fn order_of(&self, queue: QueueIx, step: u128) -> (Tag, u64) {
+        let (tag, served) = self.tags.get(&queue).copied().unwrap_or_default();
         // By the weight that it has now, it is at most one job ahead.
         (tag.min(self.round.plus(step)), served)
     }
 
     /// The tenant has something to start in this queue, which it had not.
     pub fn join(&mut self, queue: QueueIx) {
-        let (tag, _) = self.places.entry(queue).or_default();
+        let (tag, _) = self.tags.entry(queue).or_default();
         *tag = self.round.max(*tag);
     }
 
     /// The tenant has no jobs in this queue. Its tag is remembered while it is ahead.
     pub fn leave(&mut self, queue: QueueIx) {
         let round = self.round;
-        if self.places.get(&queue).is_some_and(|(tag, _)| *tag <= round) {
-            self.places.remove(&queue);
+        if self.tags.get(&queue).is_some_and(|(tag, _)| *tag <= round) {
+            self.tags.remove(&queue);
         }
     }
 
     pub fn served(&mut self, queue: QueueIx, step: u128) {
-        let (tag, _) = self.place(queue, step);
+        let (tag, _) = self.order_of(queue, step);
         let start = tag.max(self.round.minus(MOST_BEHIND * step));
         self.served += 1;
         self.round = self.round.max(start);
-        self.places.insert(queue, (start.plus(step), self.served));
+        self.tags.insert(queue, (start.plus(step), self.served));
     }
 }

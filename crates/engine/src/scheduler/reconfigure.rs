@@ -49,8 +49,8 @@ impl Scheduler {
     pub fn reconfigured(&mut self, change: Reconfigured) {
         match change {
             Reconfigured::Queue { queue, paused, cap, drops_oldest } => {
-                let is = self.queue_mut(queue);
-                (is.paused, is.cap) = (paused, cap);
+                let queue_state = self.queue_mut(queue);
+                (queue_state.paused, queue_state.cap) = (paused, cap);
                 self.keep_heads(queue, drops_oldest);
                 self.queue_ready(queue);
                 self.tenants_ready(queue);
@@ -94,11 +94,11 @@ impl Scheduler {
 
     /// A tenant has jobs in a queue for the first time. `place` is where this part of the queue goes
     /// among the tenant's.
-    pub fn add_shard(&mut self, ix: ShardIx, shard: NewShard, place: usize) {
+    pub fn add_shard(&mut self, ix: ShardIx, shard: NewShard, position: usize) {
         let NewShard { queue, tenant, paused } = shard;
         self.shards.put(ix.0 as usize, Shard { queue, tenant, paused, turns: Vec::new() });
         self.shard_of.insert((queue, tenant), ix);
-        crate::population::insert_exact(&mut self.tenants[tenant.0 as usize].shards, place, ix);
+        crate::population::insert_exact(&mut self.tenants[tenant.0 as usize].shards, position, ix);
     }
 
     pub fn add_class(&mut self, class: ClassId, rules: ClassRules) {
@@ -142,25 +142,28 @@ impl Scheduler {
     }
 
     fn set_tenant(&mut self, ix: TenantIx, rules: TenantRules) {
-        let is = self.tenant(ix);
-        let same = is.boost == rules.boost && is.max_priority == rules.max_priority;
-        let (reweighed, recapped) = (is.weight != rules.weight, is.cap != rules.cap);
+        let tenant_state = self.tenant(ix);
+        let same =
+            tenant_state.boost == rules.boost && tenant_state.max_priority == rules.max_priority;
+        let (reweighed, recapped) =
+            (tenant_state.weight != rules.weight, tenant_state.cap != rules.cap);
         let mut lanes = if same && !reweighed { Vec::new() } else { self.lanes_of(ix) };
         // Another weight is another rank at keys, and nothing else for lanes without a limit.
         lanes.retain(|class| !same || self.gates_of(*class).next().is_some());
         self.steps += 2 * lanes.len() as u64;
         lanes.iter().for_each(|class| self.displace_lane(*class));
-        let is = &mut self.tenants[ix.0 as usize];
+        let tenant_state = &mut self.tenants[ix.0 as usize];
         let TenantRules { weight, cap, boost, max_priority } = rules;
-        (is.weight, is.cap, is.boost, is.max_priority) = (weight, cap, boost, max_priority);
+        (tenant_state.weight, tenant_state.cap, tenant_state.boost, tenant_state.max_priority) =
+            (weight, cap, boost, max_priority);
         if reweighed {
-            let one = Tag::step(self.rules.one_job, weight);
+            let job_step = Tag::step(self.rules.one_job, weight);
             let queues = self.tenant(ix).shards.iter().map(|s| self.shards[s.0 as usize].queue);
             let members = queues.flat_map(|queue| &self.queue(queue).members);
             let accounts: BTreeSet<_> = members.map(|member| member.account).collect();
             for account in accounts {
                 for standing in self.accounts.standings_of(account, ix) {
-                    self.accounts.clamp(standing, one, weight);
+                    self.accounts.clamp(standing, job_step, weight);
                 }
             }
         }

@@ -80,21 +80,21 @@ impl Scheduler {
     /// An account comes into being: what is remembered of it counts again. Turns have yet to be seated
     /// by it.
     pub(super) fn restore_account(&mut self, key: &RotationKey, account: AccountIx) {
-        let Some(known) = self.rotations.remembered_accounts.remove(key) else { return };
-        let tags = known.tags.iter().filter(|(_, (_, number))| *number >= known.since);
+        let Some(remembered) = self.rotations.remembered_accounts.remove(key) else { return };
+        let tags = remembered.tags.iter().filter(|(_, (_, number))| *number >= remembered.since);
         for (&(tenant, level), &(tag, _)) in tags {
             if let Some(standing) = self.accounts.find(account, tenant, level) {
                 self.accounts.restore(standing, tag);
             }
         }
         let (tenants, one_job) = (&self.tenants, self.rules.one_job);
-        let one = |tenant: TenantIx| Tag::step(one_job, tenants[tenant.0 as usize].weight);
-        match known.rounds.is_empty() {
-            true => self.accounts.begin_rounds(Some(account), one),
+        let job_step = |tenant: TenantIx| Tag::step(one_job, tenants[tenant.0 as usize].weight);
+        match remembered.rounds.is_empty() {
+            true => self.accounts.begin_rounds(Some(account), job_step),
             // Run times are charged in advance, and what was running is not corrected here any more.
-            false => self
-                .accounts
-                .resume_rounds(account, &known.rounds, |tenant| (one_job > 1).then(|| one(tenant))),
+            false => self.accounts.resume_rounds(account, &remembered.rounds, |tenant| {
+                (one_job > 1).then(|| job_step(tenant))
+            }),
         }
     }
 
@@ -125,13 +125,13 @@ impl Scheduler {
         round: Tag,
         tags: impl Iterator<Item = (QueueName, Tag)>,
     ) {
-        let known = self.rotations.remembered.entry(key).or_default();
-        if round < known.0 {
+        let remembered = self.rotations.remembered.entry(key).or_default();
+        if round < remembered.0 {
             // It began anew: there was another pool of that name.
-            known.1.clear();
+            remembered.1.clear();
         }
-        known.0 = round;
-        known.1.extend(tags);
+        remembered.0 = round;
+        remembered.1.extend(tags);
     }
 
     /// The last starts from these queues were charged to the account of this rotation.
@@ -143,15 +143,15 @@ impl Scheduler {
     /// Tags and limits are as they were, so rounds and places follow from them.
     pub fn begin(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
         self.rotations.restore_known(find);
-        let known = self.rotations.remembered_accounts.keys().cloned().collect::<Vec<_>>();
-        for key in known {
+        let keys = self.rotations.remembered_accounts.keys().cloned().collect::<Vec<_>>();
+        for key in keys {
             if let Some(account) = self.rotations.account_of(&key) {
                 self.restore_account(&key, account);
             }
         }
-        let (tenants, one) = (&self.tenants, self.rules.one_job);
-        let one = |tenant: TenantIx| Tag::step(one, tenants[tenant.0 as usize].weight);
-        self.accounts.begin_rounds(None, one);
+        let (tenants, one_job) = (&self.tenants, self.rules.one_job);
+        let job_step = |tenant: TenantIx| Tag::step(one_job, tenants[tenant.0 as usize].weight);
+        self.accounts.begin_rounds(None, job_step);
         self.turns.indexes().into_iter().for_each(|turn| self.place_turn(turn));
         let limited = |class: &ClassId| self.gates_of(*class).next().is_some();
         let lanes: Vec<ClassId> = self.lanes.classes().filter(limited).collect();

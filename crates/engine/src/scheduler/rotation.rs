@@ -21,10 +21,10 @@ pub(crate) struct RotationIx(pub u32);
 /// owed is in [`Parts`], which rotations may share.
 pub(super) struct Rotation {
     queues: Vec<QueueIx>,
-    places: BTreeMap<QueueIx, u32>,
+    positions: BTreeMap<QueueIx, u32>,
     strategy: QueueStrategy,
     /// For fetches of one tenant only: whoever decides says which queues have something for it.
-    own: bool,
+    for_tenant: bool,
     round: Tag,
     slots: Vec<Slot>,
     /// How many jobs it has handed out.
@@ -62,9 +62,9 @@ impl Rotation {
     pub fn new(strategy: QueueStrategy) -> Self {
         Self {
             queues: Vec::new(),
-            places: BTreeMap::new(),
+            positions: BTreeMap::new(),
             strategy,
-            own: false,
+            for_tenant: false,
             round: Tag::default(),
             slots: Vec::new(),
             served: 0,
@@ -80,13 +80,13 @@ impl Rotation {
     /// one keeps a queue waiting for no more than one job by the new.
     pub fn configure(&mut self, rules: &RotationRules) {
         self.set_queues(&rules.queues);
-        (self.strategy, self.own) = (rules.strategy, rules.own);
+        (self.strategy, self.for_tenant) = (rules.strategy, rules.for_tenant);
     }
 
     /// A queue is gone for good.
     pub fn remove(&mut self, queue: QueueIx) {
         let all = self.queues.iter().zip(&self.slots).map(|(queue, slot)| (*queue, slot.weight));
-        let rest: Vec<_> = all.filter(|(known, _)| *known != queue).collect();
+        let rest: Vec<_> = all.filter(|(other, _)| *other != queue).collect();
         self.set_queues(&rest);
     }
 
@@ -96,17 +96,17 @@ impl Rotation {
         let (round, slots) = (self.round, queues.iter());
         self.slots = slots
             .map(|&(queue, weight)| {
-                let known = old.get(&queue).map(|slot| {
+                let old_state = old.get(&queue).map(|slot| {
                     let most = round.plus(Tag::step(1, weight));
                     let tag = if slot.weight == weight { slot.tag } else { slot.tag.min(most) };
                     (tag, slot.served)
                 });
-                let (tag, served) = known.unwrap_or_default();
+                let (tag, served) = old_state.unwrap_or_default();
                 Slot { weight, tag, served, awake: false, available: 0 }
             })
             .collect();
         self.queues = queues.iter().map(|(queue, _)| *queue).collect();
-        self.places = self.queues.iter().copied().zip(0..).collect();
+        self.positions = self.queues.iter().copied().zip(0..).collect();
         self.changed.clear();
         self.by_turn.clear();
         self.by_owed.clear();
@@ -127,8 +127,8 @@ impl Rotation {
         (self.strategy, self.queues.iter().copied().zip(weights).collect())
     }
 
-    pub fn place(&self, queue: QueueIx) -> Option<u32> {
-        self.places.get(&queue).copied()
+    pub fn position(&self, queue: QueueIx) -> Option<u32> {
+        self.positions.get(&queue).copied()
     }
 
     pub fn is_strict(&self) -> bool {
@@ -139,63 +139,63 @@ impl Rotation {
         self.strategy == QueueStrategy::LeastLoaded
     }
 
-    pub fn is_own(&self) -> bool {
-        self.own
+    pub fn is_for_tenant(&self) -> bool {
+        self.for_tenant
     }
 
     pub fn is_ready(&self, queue: QueueIx) -> bool {
-        self.place(queue).is_some_and(|place| self.slots[place as usize].awake)
+        self.position(queue).is_some_and(|position| self.slots[position as usize].awake)
     }
 
     /// A queue may have something to serve, as its parts know.
-    pub fn wake(&mut self, place: u32, available: u64, parts: &Parts) {
-        let slot = &mut self.slots[place as usize];
+    pub fn wake(&mut self, position: u32, available: u64, parts: &Parts) {
+        let slot = &mut self.slots[position as usize];
         if std::mem::replace(&mut slot.awake, true) {
             return;
         }
         slot.tag = slot.tag.max(self.round);
         slot.available = available;
-        let (key, served) = self.turn_key(place);
-        self.by_turn.insert((key, served, place));
-        self.claim(place, parts);
+        let (key, served) = self.turn_key(position);
+        self.by_turn.insert((key, served, position));
+        self.claim(position, parts);
     }
 
-    fn claim(&mut self, place: u32, parts: &Parts) {
-        let queue = self.queues[place as usize];
-        self.by_owed.insert(place, parts.paid(queue));
-        self.by_since.insert(place, parts.since(queue, 0));
+    fn claim(&mut self, position: u32, parts: &Parts) {
+        let queue = self.queues[position as usize];
+        self.by_owed.insert(position, parts.paid(queue));
+        self.by_since.insert(position, parts.since(queue, 0));
     }
 
     /// Other parts pause for its queues from now on.
     pub fn move_to(&mut self, parts: &Parts) {
-        let awake: Vec<u32> = self.by_turn.iter().map(|(_, _, place)| *place).collect();
-        awake.into_iter().for_each(|place| self.claim(place, parts));
+        let awake: Vec<u32> = self.by_turn.iter().map(|(_, _, position)| *position).collect();
+        awake.into_iter().for_each(|position| self.claim(position, parts));
     }
 
     /// A queue has nothing to serve.
-    pub fn put_to_sleep(&mut self, place: u32) {
-        let (key, served) = self.turn_key(place);
-        let slot = &mut self.slots[place as usize];
+    pub fn put_to_sleep(&mut self, position: u32) {
+        let (key, served) = self.turn_key(position);
+        let slot = &mut self.slots[position as usize];
         if std::mem::replace(&mut slot.awake, false) {
-            self.by_turn.remove(&(key, served, place));
-            self.by_owed.remove(place);
-            self.by_since.remove(place);
+            self.by_turn.remove(&(key, served, position));
+            self.by_owed.remove(position);
+            self.by_since.remove(position);
         }
     }
 
-    pub fn depth_changed(&mut self, place: u32, available: u64) {
-        let (key, served) = self.turn_key(place);
-        let slot = &mut self.slots[place as usize];
+    pub fn depth_changed(&mut self, position: u32, available: u64) {
+        let (key, served) = self.turn_key(position);
+        let slot = &mut self.slots[position as usize];
         slot.available = available;
         if slot.awake {
-            let (new, _) = self.turn_key(place);
-            self.by_turn.remove(&(key, served, place));
-            self.by_turn.insert((new, served, place));
+            let (new, _) = self.turn_key(position);
+            self.by_turn.remove(&(key, served, position));
+            self.by_turn.insert((new, served, position));
         }
     }
 
-    fn turn_key(&self, place: u32) -> (u128, u64) {
-        let slot = &self.slots[place as usize];
+    fn turn_key(&self, position: u32) -> (u128, u64) {
+        let slot = &self.slots[position as usize];
         match self.strategy {
             QueueStrategy::Strict => (0, 0),
             QueueStrategy::RoundRobin | QueueStrategy::Weighted => (slot.tag.0, slot.served),
@@ -205,51 +205,52 @@ impl Rotation {
 
     /// The queue that is next, and whether because it is owed a dispatch or has gone without.
     pub fn first(&mut self, parts: &Parts, mono: u64) -> Option<(QueueIx, bool)> {
-        let queue = |place: u32| self.queues[place as usize];
-        let owed = self.by_owed.first(|paid| parts.is_owed(paid), |place| parts.paid(queue(place)));
+        let queue = |position: u32| self.queues[position as usize];
+        let owed =
+            self.by_owed.first(|paid| parts.is_owed(paid), |position| parts.paid(queue(position)));
         let claim = owed.or_else(|| {
             let starved = |since| parts.is_starved(since, mono);
-            self.by_since.first(starved, |place| parts.since(queue(place), mono))
+            self.by_since.first(starved, |position| parts.since(queue(position), mono))
         });
-        if let Some(place) = claim {
-            return Some((queue(place), true));
+        if let Some(position) = claim {
+            return Some((queue(position), true));
         }
-        let &(_, _, place) = self.by_turn.first()?;
-        Some((queue(place), false))
+        let &(_, _, position) = self.by_turn.first()?;
+        Some((queue(position), false))
     }
 
     /// A queue's claim among some that were named in this order.
     pub fn rank(&self, queue: QueueIx, named: usize, parts: &Parts, mono: u64) -> Rank {
         let none = Rank(i64::MAX, u64::MAX, (u128::MAX, 0), named);
-        let Some(place) = self.place(queue) else { return none };
-        let claims = self.slots[place as usize].awake && parts.is_owed(parts.paid(queue));
+        let Some(position) = self.position(queue) else { return none };
+        let claims = self.slots[position as usize].awake && parts.is_owed(parts.paid(queue));
         let since = Some(parts.since(queue, mono)).filter(|since| parts.is_starved(*since, mono));
-        let turn = self.turn_key(place);
+        let turn = self.turn_key(position);
         let owed = if claims { parts.paid(queue) } else { i64::MAX };
         Rank(owed, since.unwrap_or(u64::MAX), turn, named)
     }
 
     /// A job of this queue was handed out.
     pub fn served(&mut self, queue: QueueIx) {
-        let Some(place) = self.place(queue) else { return };
-        self.changed.insert(place);
-        let step = Tag::step(1, self.weight(place));
-        let (key, served) = self.turn_key(place);
-        let slot = &mut self.slots[place as usize];
+        let Some(position) = self.position(queue) else { return };
+        self.changed.insert(position);
+        let step = Tag::step(1, self.weight(position));
+        let (key, served) = self.turn_key(position);
+        let slot = &mut self.slots[position as usize];
         self.served += 1;
         let start = slot.tag.max(self.round.minus(MOST_BEHIND * step));
         self.round = self.round.max(start);
         (slot.tag, slot.served) = (start.plus(step), self.served);
         if slot.awake {
-            let (new, now) = self.turn_key(place);
-            self.by_turn.remove(&(key, served, place));
-            self.by_turn.insert((new, now, place));
+            let (new, now) = self.turn_key(position);
+            self.by_turn.remove(&(key, served, position));
+            self.by_turn.insert((new, now, position));
         }
     }
 
-    fn weight(&self, place: u32) -> Weight {
+    fn weight(&self, position: u32) -> Weight {
         match self.strategy {
-            QueueStrategy::Weighted => self.slots[place as usize].weight,
+            QueueStrategy::Weighted => self.slots[position as usize].weight,
             _ => Weight::ONE,
         }
     }
@@ -257,14 +258,15 @@ impl Rotation {
     /// How far a job moves this queue on, where queues take turns.
     pub fn step(&self, queue: QueueIx) -> Option<u128> {
         let turns = matches!(self.strategy, QueueStrategy::RoundRobin | QueueStrategy::Weighted);
-        let place = self.place(queue).filter(|_| turns)?;
-        Some(Tag::step(1, self.weight(place)))
+        let position = self.position(queue).filter(|_| turns)?;
+        Some(Tag::step(1, self.weight(position)))
     }
 
     /// The round, and the tags of queues that were served since the last call; `None` if none was.
     pub fn take_changed(&mut self) -> Option<(Tag, Vec<(QueueIx, Tag)>)> {
         let changed = std::mem::take(&mut self.changed);
-        let tag = |place: u32| (self.queues[place as usize], self.slots[place as usize].tag);
+        let tag =
+            |position: u32| (self.queues[position as usize], self.slots[position as usize].tag);
         let tags: Vec<_> = changed.into_iter().map(tag).collect();
         (!tags.is_empty()).then_some((self.round, tags))
     }
@@ -273,19 +275,19 @@ impl Rotation {
     pub fn restore(&mut self, round: Tag, tags: impl Iterator<Item = (QueueIx, Tag)>) {
         self.round = round;
         for (queue, tag) in tags {
-            if let Some(place) = self.place(queue) {
+            if let Some(position) = self.position(queue) {
                 // By the weight that it has now, it is at most one job ahead.
-                let slot = &mut self.slots[place as usize];
+                let slot = &mut self.slots[position as usize];
                 slot.tag = tag.min(round.plus(Tag::step(1, slot.weight)));
             }
         }
         self.by_turn.clear();
-        for place in 0..self.slots.len() as u32 {
-            let slot = &mut self.slots[place as usize];
+        for position in 0..self.slots.len() as u32 {
+            let slot = &mut self.slots[position as usize];
             if slot.awake {
                 slot.tag = slot.tag.max(round);
-                let (key, served) = self.turn_key(place);
-                self.by_turn.insert((key, served, place));
+                let (key, served) = self.turn_key(position);
+                self.by_turn.insert((key, served, position));
             }
         }
     }
@@ -311,16 +313,16 @@ mod tests {
         }
 
         fn configure(&mut self, weights: &[f64], strategy: QueueStrategy, starvation: Starvation) {
-            let one =
+            let queue =
                 |(i, weight): (usize, &f64)| (QueueIx(i as u32), Weight::new(*weight).unwrap());
-            let queues: Vec<_> = weights.iter().enumerate().map(one).collect();
-            let (named, shared, own) = (queues.len(), false, false);
-            let rules = RotationRules { queues, strategy, starvation, named, shared, own };
+            let queues: Vec<_> = weights.iter().enumerate().map(queue).collect();
+            let (named, shared, for_tenant) = (queues.len(), false, false);
+            let rules = RotationRules { queues, strategy, starvation, named, shared, for_tenant };
             self.rotation.configure(&rules);
             self.parts.configure(starvation, named, self.rotation.queues());
-            for place in 0..weights.len() as u32 {
-                self.parts.wake(QueueIx(place));
-                self.rotation.wake(place, u64::from(place), &self.parts);
+            for position in 0..weights.len() as u32 {
+                self.parts.wake(QueueIx(position));
+                self.rotation.wake(position, u64::from(position), &self.parts);
             }
         }
 

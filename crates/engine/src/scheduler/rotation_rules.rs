@@ -28,8 +28,8 @@ impl RotationKey {
     }
 
     /// It stands for queues of shared workers without a pool, unless it is a tenant's own.
-    pub fn is_shared_set(&self, own: bool) -> bool {
-        matches!(self, RotationKey::Set(_)) && !own
+    pub fn is_shared_set(&self, for_tenant: bool) -> bool {
+        matches!(self, RotationKey::Set(_)) && !for_tenant
     }
 
     pub fn parse(name: &str) -> Option<Self> {
@@ -79,5 +79,5 @@ pub(crate) struct RotationRules {
     /// Tenants have an account over all of the queues.
     pub shared: bool,
     /// For fetches of one tenant: what they make others forget is their own.
-    pub own: bool,
+    pub for_tenant: bool,
 }

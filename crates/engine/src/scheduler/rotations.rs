@@ -113,9 +113,9 @@ impl Rotations {
     /// Reports queues that have just gone without for too long, except in a tenant's own rotation.
     pub fn report_starved(&mut self, ix: RotationIx, mono: u64, notices: &mut Vec<Notice>) {
         let (rotation, parts) = self.with_parts(ix);
-        let own = rotation.is_own();
+        let for_tenant = rotation.is_for_tenant();
         parts.report_starved(mono, |notice| {
-            if !own {
+            if !for_tenant {
                 notices.push(notice);
             }
         });
@@ -151,9 +151,9 @@ impl Rotations {
     }
 
     pub fn depth_changed(&mut self, ordered_in: &[(RotationIx, u32)], available: u64) {
-        for &(ix, place) in ordered_in {
+        for &(ix, position) in ordered_in {
             if let Some(entry) = &mut self.all[ix.0 as usize] {
-                entry.rotation.depth_changed(place, available);
+                entry.rotation.depth_changed(position, available);
             }
         }
     }
@@ -230,10 +230,10 @@ impl Scheduler {
         if is_set && !self.rotations.by_key.contains_key(&key) {
             self.forget_oldest_set();
         }
-        let known = self.rotations.by_key.get(&key).copied();
-        known.into_iter().for_each(|ix| self.detach(ix));
-        let ix = known.unwrap_or_else(|| self.add_rotation(key, rules));
-        let unsettled = self.put_parts(ix, rules, known.is_none());
+        let existing = self.rotations.by_key.get(&key).copied();
+        existing.into_iter().for_each(|ix| self.detach(ix));
+        let ix = existing.unwrap_or_else(|| self.add_rotation(key, rules));
+        let new_claims = self.put_parts(ix, rules, existing.is_none());
         let share = rules.shared && (!is_set || self.rotations.shared_sets < MOST_SHARED_SETS);
         let entry = self.rotations.all[ix.0 as usize].as_mut().expect("it was just found");
         entry.version = version;
@@ -242,7 +242,7 @@ impl Scheduler {
             let tags = tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag)));
             entry.rotation.restore(round, tags);
             let parts = self.rotations.parts.get_mut(&entry.parts).expect("a rotation has parts");
-            unsettled.into_iter().for_each(|queue| parts.owe_one(queue));
+            new_claims.into_iter().for_each(|queue| parts.owe_one(queue));
         }
         let had = entry.account;
         match (had, share) {
@@ -270,7 +270,7 @@ impl Scheduler {
     }
 
     fn add_rotation(&mut self, key: RotationKey, rules: &RotationRules) -> RotationIx {
-        let parts = match key.is_shared_set(rules.own) {
+        let parts = match key.is_shared_set(rules.for_tenant) {
             true => self.common_parts(rules),
             false => self.rotations.add_parts(Parts::new(rules.starvation, Some(rules.named))),
         };
@@ -283,7 +283,7 @@ impl Scheduler {
             account: None,
             version: 0,
             used: rotations.uses,
-            of_all: !rules.own,
+            of_all: !rules.for_tenant,
         };
         let ix = rotations.free.pop().unwrap_or(RotationIx(rotations.all.len() as u32));
         if rotations.all.len() <= ix.0 as usize {
@@ -304,7 +304,7 @@ impl Scheduler {
         let Some(entry) = self.rotations.all[ix.0 as usize].take() else { return };
         self.rotations.by_use.remove(&(entry.of_all, entry.used, ix));
         self.rotations.free.push(ix);
-        match key.is_shared_set(entry.rotation.is_own()) {
+        match key.is_shared_set(entry.rotation.is_for_tenant()) {
             true => self.leave_parts(entry.parts, entry.rotation.queues()),
             false => {
                 self.rotations.parts.remove(&entry.parts);
@@ -320,8 +320,8 @@ impl Scheduler {
     /// The rotations of a pool, where each tenant has queues of its own.
     pub fn rotations_of(&self, pool: &PoolName) -> Vec<RotationKey> {
         let first = RotationKey::Pool(pool.clone(), None);
-        let own = self.rotations.by_key.range(first..).map(|(key, _)| key);
-        own.take_while(|key| matches!(key, RotationKey::Pool(name, _) if name == pool))
+        let keys = self.rotations.by_key.range(first..).map(|(key, _)| key);
+        keys.take_while(|key| matches!(key, RotationKey::Pool(name, _) if name == pool))
             .cloned()
             .collect()
     }
@@ -356,21 +356,22 @@ impl Scheduler {
     fn attach(&mut self, ix: RotationIx) {
         let entry = self.rotations.all[ix.0 as usize].as_ref().expect("it is being attached");
         let (queues, account) = (entry.rotation.queues().to_vec(), entry.account);
-        let (by_depth, own) = (entry.rotation.orders_by_depth(), entry.rotation.is_own());
+        let (by_depth, for_tenant) =
+            (entry.rotation.orders_by_depth(), entry.rotation.is_for_tenant());
         if let Some(account) = account {
             self.set_members(account, &queues);
         }
-        for (place, queue) in (0..).zip(queues) {
-            let is = &mut self.queues[queue.0 as usize];
-            is.rotates_in.push(ix);
-            if own {
+        for (position, queue) in (0..).zip(queues) {
+            let queue_state = &mut self.queues[queue.0 as usize];
+            queue_state.rotates_in.push(ix);
+            if for_tenant {
                 continue;
             }
             if by_depth {
-                is.ordered_in.push((ix, place));
+                queue_state.ordered_in.push((ix, position));
             }
-            is.sleeps_in.push((ix, place));
-            if !is.members[0].rings.is_empty() {
+            queue_state.sleeps_in.push((ix, position));
+            if !queue_state.members[0].rings.is_empty() {
                 self.wake_in_rotation(ix, queue);
             }
         }
@@ -378,37 +379,37 @@ impl Scheduler {
 
     fn detach(&mut self, ix: RotationIx) {
         for queue in self.rotations.get(ix).queues().to_vec() {
-            let is = &mut self.queues[queue.0 as usize];
-            is.ordered_in.retain(|(rotation, _)| *rotation != ix);
-            is.sleeps_in.retain(|(rotation, _)| *rotation != ix);
-            is.rotates_in.retain(|rotation| *rotation != ix);
+            let queue_state = &mut self.queues[queue.0 as usize];
+            queue_state.ordered_in.retain(|(rotation, _)| *rotation != ix);
+            queue_state.sleeps_in.retain(|(rotation, _)| *rotation != ix);
+            queue_state.rotates_in.retain(|rotation| *rotation != ix);
         }
     }
 
     /// A queue has something to serve, as far as is known.
     pub(super) fn wake_in_rotation(&mut self, ix: RotationIx, queue: QueueIx) {
         let (rotation, parts) = self.rotations.with_parts(ix);
-        let Some(place) = rotation.place(queue) else { return };
+        let Some(position) = rotation.position(queue) else { return };
         parts.wake(queue);
         if !rotation.is_ready(queue) {
-            let is = &mut self.queues[queue.0 as usize];
-            if !rotation.is_own() {
-                is.sleeps_in.retain(|sleeps| *sleeps != (ix, place));
+            let queue_state = &mut self.queues[queue.0 as usize];
+            if !rotation.is_for_tenant() {
+                queue_state.sleeps_in.retain(|sleeps| *sleeps != (ix, position));
             }
-            rotation.wake(place, is.available, parts);
+            rotation.wake(position, queue_state.available, parts);
         }
     }
 
     /// A queue has nothing to serve: the rotation leaves it out until it has.
     pub(super) fn put_to_sleep(&mut self, ix: RotationIx, queue: QueueIx) {
         let (rotation, parts) = self.rotations.with_parts(ix);
-        if let Some(place) = rotation.place(queue)
+        if let Some(position) = rotation.position(queue)
             && rotation.is_ready(queue)
         {
-            rotation.put_to_sleep(place);
+            rotation.put_to_sleep(position);
             parts.put_to_sleep(queue);
-            if !rotation.is_own() {
-                self.queues[queue.0 as usize].sleeps_in.push((ix, place));
+            if !rotation.is_for_tenant() {
+                self.queues[queue.0 as usize].sleeps_in.push((ix, position));
             }
         }
     }

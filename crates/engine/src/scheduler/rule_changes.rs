@@ -31,17 +31,20 @@ pub(super) struct PendingRules {
 impl Scheduler {
     /// Other rules pause for a tenant from the next decision on. Whether there is something to follow.
     pub fn begin_rule_change(&mut self, ix: TenantIx, rules: TenantRules) -> bool {
-        let is = &mut self.tenants[ix.0 as usize];
+        let tenant_state = &mut self.tenants[ix.0 as usize];
         let TenantRules { weight, cap, boost, max_priority } = rules;
-        let reweighed = is.weight != weight;
-        let same = !reweighed && (is.cap, is.boost, is.max_priority) == (cap, boost, max_priority);
+        let reweighed = tenant_state.weight != weight;
+        let same = !reweighed
+            && (tenant_state.cap, tenant_state.boost, tenant_state.max_priority)
+                == (cap, boost, max_priority);
         if same {
             return false;
         }
-        if (is.boost, is.max_priority) != (boost, max_priority) {
-            is.version += 1;
+        if (tenant_state.boost, tenant_state.max_priority) != (boost, max_priority) {
+            tenant_state.version += 1;
         }
-        (is.weight, is.cap, is.boost, is.max_priority) = (weight, cap, boost, max_priority);
+        (tenant_state.weight, tenant_state.cap, tenant_state.boost, tenant_state.max_priority) =
+            (weight, cap, boost, max_priority);
         let pending = self.pending_rules.entry(ix).or_default();
         pending.reweighed |= reweighed;
         if reweighed {
@@ -75,9 +78,9 @@ impl Scheduler {
 
     /// The turns of one part of a queue follow their tenant's weight and cap.
     pub fn apply_rules_to_shard(&mut self, shard: ShardIx) {
-        let is = &self.shards[shard.0 as usize];
-        let (queue, tenant) = (is.queue, is.tenant);
-        let turns: Vec<TurnIx> = is.turns.iter().map(|(_, turn)| *turn).collect();
+        let shard_state = &self.shards[shard.0 as usize];
+        let (queue, tenant) = (shard_state.queue, shard_state.tenant);
+        let turns: Vec<TurnIx> = shard_state.turns.iter().map(|(_, turn)| *turn).collect();
         self.steps += 1 + turns.len() as u64;
         let accounts: Vec<AccountIx> =
             self.queue(queue).members.iter().map(|member| member.account).collect();
@@ -93,10 +96,10 @@ impl Scheduler {
             return;
         }
         let weight = self.tenant(tenant).weight;
-        let one = Tag::step(self.rules.one_job, weight);
+        let job_step = Tag::step(self.rules.one_job, weight);
         for standing in self.accounts.standings_of(account, tenant) {
             self.steps += 1;
-            self.accounts.clamp(standing, one, weight);
+            self.accounts.clamp(standing, job_step, weight);
         }
     }
 
@@ -121,13 +124,13 @@ impl Scheduler {
     /// The most urgent groups of each turn take the place at their keys that they have by the present
     /// weight.
     fn rank_first_groups(&mut self, shard: ShardIx) {
-        let is = &self.shards[shard.0 as usize];
-        if !self.pending_rules.get(&is.tenant).is_some_and(|pending| pending.reweighed) {
+        let shard_state = &self.shards[shard.0 as usize];
+        if !self.pending_rules.get(&shard_state.tenant).is_some_and(|pending| pending.reweighed) {
             return;
         }
-        let turns = is.turns.iter().map(|(_, turn)| *turn);
+        let turns = shard_state.turns.iter().map(|(_, turn)| *turn);
         let first = |turn: TurnIx| {
-            let groups = self.turns.get(turn).own.keys().take(GROUPS_AT_ONCE);
+            let groups = self.turns.get(turn).open_for_tenant.keys().take(GROUPS_AT_ONCE);
             groups.map(move |(_, gate)| (turn, *gate))
         };
         let groups: Vec<_> = turns.flat_map(first).take(LOOKED_THROUGH).collect();
@@ -145,14 +148,16 @@ impl Scheduler {
         let turns = self.shards[shard.0 as usize].turns.iter().map(|(_, turn)| *turn);
         let stale = turns.filter(|turn| self.is_out_of_date(*turn)).take(LOOKED_THROUGH);
         for turn in stale.collect::<Vec<_>>() {
-            for own in [false, true] {
+            for for_tenant in [false, true] {
                 self.steps += 1;
                 if !self.turns.contains(turn) {
                     break;
                 }
-                let is = self.turns.get(turn);
-                let first = if own { is.first_for_tenant() } else { is.first() };
-                let first = first.map(|((_, _, class), _)| class).or_else(|| is.lanes().next());
+                let turn_state = self.turns.get(turn);
+                let first =
+                    if for_tenant { turn_state.first_for_tenant() } else { turn_state.first() };
+                let first =
+                    first.map(|((_, _, class), _)| class).or_else(|| turn_state.lanes().next());
                 if let Some(class) = first {
                     self.apply_rules_to_lane(class);
                 }
@@ -163,7 +168,7 @@ impl Scheduler {
     /// The level of a turn comes from rules that its tenant has no more. It is kept out of all rings:
     /// what it would be served first has followed before a fetch asks.
     pub(super) fn is_out_of_date(&self, turn: TurnIx) -> bool {
-        let is = self.turns.get(turn);
-        is.version != self.tenant(is.tenant).version
+        let turn_state = self.turns.get(turn);
+        turn_state.version != self.tenant(turn_state.tenant).version
     }
 }

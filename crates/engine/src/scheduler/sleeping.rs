@@ -8,17 +8,17 @@ use crate::tenant::TenantIx;
 impl Scheduler {
     /// Gates of a bucket have changed: they sleep under the rank of their first turn, or are awake.
     pub(super) fn resubscribe(&mut self, limit: LimitIx, queue: QueueIx, bucket: Bucket) {
-        let (was, is) = self.waitlist(limit, queue).resubscribe(bucket);
-        if was == is {
+        let (old, new) = self.waitlist(limit, queue).resubscribe(bucket);
+        if old == new {
             return;
         }
-        let who = Sleeper::Waitlist(queue);
-        if let Some(was) = was {
-            self.unsubscribe(limit, bucket, was.rank, was.tenant, who);
+        let sleeper = Sleeper::Waitlist(queue);
+        if let Some(old) = old {
+            self.unsubscribe(limit, bucket, old.rank, old.tenant, sleeper);
         }
-        if let Some(Subscription { rank, tenant, contested }) = is {
+        if let Some(Subscription { rank, tenant, contested }) = new {
             let tenant = self.competitor(tenant);
-            self.limits.limit_mut(limit).sleepers.insert(bucket, rank, tenant, who, contested);
+            self.limits.limit_mut(limit).sleepers.insert(bucket, rank, tenant, sleeper, contested);
         }
     }
 
@@ -50,10 +50,10 @@ impl Scheduler {
         bucket: Bucket,
         rank: Rank,
         tenant: TenantIx,
-        who: Sleeper,
+        sleeper: Sleeper,
     ) {
         let tenant = self.competitor(tenant);
-        self.limits.limit_mut(limit).sleepers.insert(bucket, rank, tenant, who, false);
+        self.limits.limit_mut(limit).sleepers.insert(bucket, rank, tenant, sleeper, false);
     }
 
     pub(super) fn unsubscribe(
@@ -62,10 +62,10 @@ impl Scheduler {
         bucket: Bucket,
         rank: Rank,
         tenant: TenantIx,
-        who: Sleeper,
+        sleeper: Sleeper,
     ) {
         let tenant = self.competitor(tenant);
-        self.limits.limit_mut(limit).sleepers.remove(bucket, rank, tenant, who);
+        self.limits.limit_mut(limit).sleepers.remove(bucket, rank, tenant, sleeper);
     }
 
     /// Where fairness is off, sleepers are in one order, whosever they are.

@@ -107,7 +107,7 @@ impl<K: Ord, V> SmallMap<K, V> {
 
     fn make_room(&mut self, key: &K) {
         if let Self::One(one) = self
-            && let Some(other) = one.take_if(|(known, _)| known != key)
+            && let Some(other) = one.take_if(|(k, _)| k != key)
         {
             *self = Self::Many(BTreeMap::from([other]));
         }

@@ -42,12 +42,12 @@ impl Scheduler {
     /// A picked job starts. `None` if it is not there any more.
     pub fn started(&mut self, pick: &Pick, request: &FetchRequest, cost: u64) -> Option<Started> {
         let Pick { class, turn, gate, queue, .. } = *pick;
-        let is = self.turns.get(turn);
-        let (tenant, level) = (is.tenant, is.level);
+        let turn_state = self.turns.get(turn);
+        let (tenant, level) = (turn_state.tenant, turn_state.level);
         let step = Tag::step(cost, self.tenant(tenant).weight);
         let mut account = None;
         if let Some(entry_ix) = pick.entry_ix {
-            let standing = is.ring_entries[entry_ix].standing;
+            let standing = turn_state.ring_entries[entry_ix].standing;
             account = Some(self.accounts.get(standing).account);
             // A tenant's own workers may serve it while nobody else can.
             self.lift_to_round(standing);
@@ -66,9 +66,9 @@ impl Scheduler {
         let timed = self.use_limits(pick, level, step);
         let (_, job) = self.pop(class)?;
         self.notify_rescheduled_start(pick.seq, class);
-        let is = self.queue_mut(queue);
-        is.active += 1;
-        is.charged = account.or(is.charged);
+        let queue_state = self.queue_mut(queue);
+        queue_state.active += 1;
+        queue_state.charged = account.or(queue_state.charged);
         self.tenants[tenant.0 as usize].active += 1;
         if let Some(pool) = &request.pool {
             self.pools.started(pool);
@@ -166,9 +166,9 @@ impl Scheduler {
             return;
         }
         let mut round = start;
-        for place in 0..queues {
+        for position in 0..queues {
             self.steps += 1;
-            let queue = self.rotations.get(rotation).queues()[place];
+            let queue = self.rotations.get(rotation).queues()[position];
             let Some(entry_ix) = self.queue(queue).member(account) else { continue };
             if self.queue(queue).may_dispatch() {
                 let first = self.first_tag(queue, entry_ix, level);
@@ -194,14 +194,14 @@ impl Scheduler {
         let rules = self.class(ended.class);
         let (queue, tenant) = (rules.queue, rules.tenant);
         for (limit, _) in self.limits_of(ended.class) {
-            let is = self.limits.limit_mut(limit);
-            is.active = is.active.saturating_sub(1);
+            let limit_state = self.limits.limit_mut(limit);
+            limit_state.active = limit_state.active.saturating_sub(1);
             self.slot_freed(limit);
         }
         self.count_active(ended.class, -1);
-        let is = self.queue_mut(queue);
-        is.active = is.active.saturating_sub(1);
-        if is.cap.is_some() {
+        let queue_state = self.queue_mut(queue);
+        queue_state.active = queue_state.active.saturating_sub(1);
+        if queue_state.cap.is_some() {
             self.queue_ready(queue);
             self.tenants_ready(queue);
         }
@@ -259,7 +259,7 @@ impl Scheduler {
         let mut limits = [None; 3];
         for (n, gate) in self.gates_of(class).chain(queue).enumerate() {
             let limit = self.limits.gate(gate).limit;
-            if !limits[..n].iter().flatten().any(|(known, _)| *known == limit) {
+            if !limits[..n].iter().flatten().any(|(other, _)| *other == limit) {
                 limits[n] = Some((limit, gate));
             }
         }
@@ -273,20 +273,20 @@ impl Scheduler {
         self.count_active(class, 1);
         let mut timed = Vec::new();
         let (now, tenant) = (self.now, self.class(class).tenant);
-        let one = self.one_job_of(tenant);
+        let job_step = self.one_job_of(tenant);
         for (ix, gate) in self.limits_of(class) {
-            let own = self.limits.gate(gate).numbers;
+            let job_numbers = self.limits.gate(gate).numbers;
             let limit = self.limits.limit_mut(ix);
-            limit.start(own, now);
+            limit.start(job_numbers, now);
             self.steps += (limit.windows() / WINDOWS_IN_A_STEP) as u64;
             limit.times_rescheduled = 0;
             if limit.partition.tenant.is_none() {
                 let most = pick.key_round.filter(|_| key == Some(ix)).unwrap_or(Tag(u128::MAX));
                 let round = (pick.reason != Reason::Tenant).then_some(most);
-                limit.order.charge(level, tenant, step, one, round);
+                limit.order.charge(level, tenant, step, job_step, round);
             }
             if limit.is_timed() {
-                timed.push((ix, limit.numbers(own, now.wall)));
+                timed.push((ix, limit.numbers(job_numbers, now.wall)));
             }
             self.may_open_early(ix);
         }

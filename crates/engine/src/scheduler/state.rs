@@ -103,7 +103,7 @@ impl ServeList {
 
     pub fn remove(&mut self, queue: QueueIx) {
         if self.listed.remove(&queue) {
-            self.queues.retain(|known| *known != queue);
+            self.queues.retain(|listed| *listed != queue);
         }
     }
 
@@ -232,23 +232,23 @@ impl Scheduler {
     pub fn enter(&mut self, seq: Seq, class: ClassId, job: WaitingJob) {
         self.steps += 1;
         let lane = self.lanes.get_or_make(class);
-        let was = lane.head();
+        let old = lane.head();
         lane.add(seq, job);
-        let is = lane.head();
+        let new = lane.head();
         self.count_available(class, 1);
-        self.head_moved(class, was, is);
+        self.head_moved(class, old, new);
     }
 
     /// A waiting job is gone, for whatever reason.
     pub fn leave(&mut self, seq: Seq, class: ClassId) -> Option<Size> {
         self.steps += 1;
         let lane = self.lanes.get_mut(class)?;
-        let was = lane.head();
+        let old = lane.head();
         let size = lane.remove(seq)?;
-        let is = lane.head();
+        let new = lane.head();
         self.unbook(seq);
         self.count_available(class, -1);
-        self.head_moved(class, was, is);
+        self.head_moved(class, old, new);
         Some(size)
     }
 
@@ -261,23 +261,23 @@ impl Scheduler {
     pub(super) fn pop(&mut self, class: ClassId) -> Option<(Seq, WaitingJob)> {
         let lane = self.lanes.get_mut(class)?;
         let (seq, job) = lane.pop()?;
-        let is = lane.head();
+        let new = lane.head();
         self.count_available(class, -1);
-        self.head_moved(class, Some(seq), is);
+        self.head_moved(class, Some(seq), new);
         Some((seq, job))
     }
 
-    fn head_moved(&mut self, class: ClassId, was: Option<Seq>, is: Option<Seq>) {
-        if was == is {
+    fn head_moved(&mut self, class: ClassId, old: Option<Seq>, new: Option<Seq>) {
+        if old == new {
             return;
         }
         let queue = self.class(class).queue;
         if let Some(heads) = &mut self.queues[queue.0 as usize].heads {
-            was.map(|seq| heads.remove(&(seq, class)));
-            is.map(|seq| heads.insert((seq, class)));
+            old.map(|seq| heads.remove(&(seq, class)));
+            new.map(|seq| heads.insert((seq, class)));
         }
         let position = self.lanes.get(class).map_or(LanePosition::Nowhere, |lane| lane.position);
-        match (position, is) {
+        match (position, new) {
             (LanePosition::Nowhere, Some(_)) => self.place_lane(class),
             (LanePosition::Sweep, None) => {}
             (_, None) => {

@@ -35,7 +35,7 @@ pub(super) struct Turn {
     pub offers: SmallMap<GroupKey>,
     pub offered_at: SmallMap<LimitIx, GroupKey>,
     /// Groups whose gate is not known to be closed, for fetches of the tenant itself.
-    pub own: SmallMap<GroupKey>,
+    pub open_for_tenant: SmallMap<GroupKey>,
     /// Keys in whose lines the turn was set parked_at because it is parked.
     pub parked_at: BTreeSet<LimitIx>,
     /// One for each account that the queue belongs to, in the queue's order.
@@ -60,7 +60,7 @@ pub(super) struct Group {
     /// It has come forward from its gate: its turn may start through it.
     pub is_candidate: bool,
     /// Where it sleeps, for fetches of its own tenant.
-    pub own_asleep: Option<(Bucket, Rank)>,
+    pub asleep_for_tenant: Option<(Bucket, Rank)>,
     /// It was said that it waits.
     pub notified: Option<ClosedNotice>,
 }
@@ -70,7 +70,7 @@ impl Group {
         Self {
             lanes: SmallMap::One(Some((lane, ()))),
             is_candidate: false,
-            own_asleep: None,
+            asleep_for_tenant: None,
             notified: None,
         }
     }
@@ -101,7 +101,7 @@ impl Turn {
 
     /// The same for a fetch of its own tenant, which no other tenant keeps from a gate.
     pub fn first_for_tenant(&self) -> Option<(LaneKey, Option<GateIx>)> {
-        first_of(&self.free, &self.own)
+        first_of(&self.free, &self.open_for_tenant)
     }
 
     pub fn lanes(&self) -> impl Iterator<Item = ClassId> {

@@ -60,13 +60,13 @@ impl Scheduler {
 
     /// A class of this type is gone.
     pub(super) fn leave_type(&mut self, ix: TypeIx) {
-        let is = self.types.get_mut(ix);
-        is.classes -= 1;
-        if is.classes > 0 {
+        let type_rules = self.types.get_mut(ix);
+        type_rules.classes -= 1;
+        if type_rules.classes > 0 {
             return;
         }
-        let gate = is.gate.take();
-        let name = is.name.clone();
+        let gate = type_rules.gate.take();
+        let name = type_rules.name.clone();
         self.types.by_name.remove(&name);
         self.types.all.remove(ix.0);
         if let Some(gate) = gate {
@@ -82,12 +82,13 @@ impl Scheduler {
     }
 
     fn set_type_gate(&mut self, ix: TypeIx) {
-        let is = self.types.get(ix);
-        let (available, active, known) = (is.available, is.active, is.gate);
-        let partition = Partition { key: LimitKey::of_type(&is.name), tenant: None };
+        let type_rules = self.types.get(ix);
+        let (available, active, current) =
+            (type_rules.available, type_rules.active, type_rules.gate);
+        let partition = Partition { key: LimitKey::of_type(&type_rules.name), tenant: None };
         let limit = self.limits.find(&partition);
         let wanted = limit.filter(|limit| self.limits.limit(*limit).has_settings());
-        match (known, wanted) {
+        match (current, wanted) {
             (None, Some(limit)) => {
                 let gate = self.limits.use_gate(limit, LimitNumbers::default(), None);
                 self.limits.gate_mut(gate).available += available;
@@ -97,9 +98,9 @@ impl Scheduler {
             }
             (Some(gate), None) => {
                 self.types.get_mut(ix).gate = None;
-                let is = self.limits.gate_mut(gate);
-                is.available = is.available.saturating_sub(available);
-                let limit = is.limit;
+                let gate_state = self.limits.gate_mut(gate);
+                gate_state.available = gate_state.available.saturating_sub(available);
+                let limit = gate_state.limit;
                 let limit = self.limits.limit_mut(limit);
                 limit.active = limit.named;
                 self.limits.leave_gate(gate);

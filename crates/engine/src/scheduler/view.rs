@@ -94,8 +94,9 @@ impl Scheduler {
     /// left out.
     pub fn competitors(&self, queue: QueueIx, level: i32, shard: ShardIx) -> (usize, usize) {
         let rings = &self.queue(queue).members[0].rings;
-        let own = self.shards[shard.0 as usize].turns.iter();
-        let own_above = own.filter(|(at, turn)| *at > level && self.turns.get(*turn).is_in_rings());
+        let own_turns = self.shards[shard.0 as usize].turns.iter();
+        let own_above =
+            own_turns.filter(|(other, turn)| *other > level && self.turns.get(*turn).is_in_rings());
         let above: usize = rings.range(level + 1..).map(|(_, ring)| ring.len()).sum();
         (rings.get(&level).map_or(0, |ring| ring.len()), above - own_above.count())
     }
@@ -131,7 +132,8 @@ impl Scheduler {
     /// Rotations that have served since the last call, or whose account has moved on.
     pub fn take_changed_rotations(&mut self) -> Vec<ChangedRotation> {
         let served = self.rotations.take_changed().into_iter();
-        let mut changed: BTreeMap<_, _> = served.map(|one| (one.key.clone(), one)).collect();
+        let mut changed: BTreeMap<_, _> =
+            served.map(|rotation| (rotation.key.clone(), rotation)).collect();
         for (account, level, round) in self.accounts.take_moved() {
             let Owner::Shared(key) = self.accounts.owner(account) else { continue };
             let Some(of_queues) = self.rotations.round_of(key) else { continue };

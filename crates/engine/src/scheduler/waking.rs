@@ -47,10 +47,10 @@ impl Scheduler {
 
     /// A turn may have something for fetches of its own tenant.
     pub(super) fn tenant_fetches_ready(&mut self, turn: TurnIx) {
-        let is = self.turns.get(turn);
-        if self.fetches.wait_for_tenants(is.queue) {
-            let id = self.tenants[is.tenant.0 as usize].id.clone();
-            self.to_serve_tenant.insert((is.queue, id));
+        let turn_state = self.turns.get(turn);
+        if self.fetches.wait_for_tenants(turn_state.queue) {
+            let id = self.tenants[turn_state.tenant.0 as usize].id.clone();
+            self.to_serve_tenant.insert((turn_state.queue, id));
         }
     }
 
@@ -102,10 +102,10 @@ impl Scheduler {
     }
 
     pub(super) fn has_eligible_turn(&self, queue: QueueIx) -> bool {
-        let is = self.queue(queue);
-        is.may_dispatch()
-            && is.asleep.is_none()
-            && is.members.first().is_some_and(|own| !own.rings.is_empty())
+        let queue_state = self.queue(queue);
+        queue_state.may_dispatch()
+            && queue_state.asleep.is_none()
+            && queue_state.members.first().is_some_and(|member| !member.rings.is_empty())
     }
 
     /// Wakes some of those that sleep at limits which may have opened. Whether there may be more. What
@@ -181,7 +181,7 @@ impl Scheduler {
             }
         }
         let gate = match sleeper {
-            Sleeper::Own(_, gate) => Some(gate),
+            Sleeper::GroupForTenant(_, gate) => Some(gate),
             Sleeper::Queue(queue) => self.queue(queue).gate,
             Sleeper::Waitlist(queue) => {
                 let first = self.waitlist(limit, queue).first_in(Some(bucket));
@@ -196,7 +196,7 @@ impl Scheduler {
             return false;
         }
         match sleeper {
-            Sleeper::Own(turn, gate) => self.wake_own(turn, gate),
+            Sleeper::GroupForTenant(turn, gate) => self.wake_group_for_tenant(turn, gate),
             Sleeper::Queue(queue) => {
                 self.wake_queue_gate(queue);
                 if let Some(gate) = gate.filter(|_| closed.is_none()) {
@@ -210,33 +210,33 @@ impl Scheduler {
         true
     }
 
-    fn wake_own(&mut self, turn: TurnIx, gate: GateIx) {
+    fn wake_group_for_tenant(&mut self, turn: TurnIx, gate: GateIx) {
         let limit = self.limits.gate(gate).limit;
-        let is = self.turns.get_mut(turn);
-        let tenant = is.tenant;
-        let Some(group) = is.groups.get_mut(&gate) else { return };
-        let asleep = group.own_asleep.take();
-        is.own.insert((group.first(), gate));
+        let turn_state = self.turns.get_mut(turn);
+        let tenant = turn_state.tenant;
+        let Some(group) = turn_state.groups.get_mut(&gate) else { return };
+        let asleep = group.asleep_for_tenant.take();
+        turn_state.open_for_tenant.insert((group.first(), gate));
         if let Some((bucket, rank)) = asleep {
-            self.unsubscribe(limit, bucket, rank, tenant, Sleeper::Own(turn, gate));
+            self.unsubscribe(limit, bucket, rank, tenant, Sleeper::GroupForTenant(turn, gate));
         }
         self.tenant_fetches_ready(turn);
     }
 
     /// Buckets of a limit from which somebody may start now that a job has ended.
     pub(super) fn slot_freed(&mut self, limit: LimitIx) {
-        let is = self.limits.limit(limit);
-        if !is.sleepers.is_empty() {
-            let open = is.sleepers.with_a_slot(is.version, is.active);
+        let limit_state = self.limits.limit(limit);
+        if !limit_state.sleepers.is_empty() {
+            let open = limit_state.sleepers.with_a_slot(limit_state.version, limit_state.active);
             self.to_wake.extend(open.map(|bucket| (limit, bucket)));
         }
     }
 
     /// A start at this moment did not happen: everybody who waits for the limit looks again.
     pub fn undo_start(&mut self, limit: LimitIx, at: i64) {
-        let is = self.limits.limit_mut(limit);
-        is.undo_start(at);
-        self.to_wake.extend(is.sleepers.buckets().map(|bucket| (limit, bucket)));
+        let limit_state = self.limits.limit_mut(limit);
+        limit_state.undo_start(at);
+        self.to_wake.extend(limit_state.sleepers.buckets().map(|bucket| (limit, bucket)));
         self.may_open_early(limit);
     }
 
@@ -244,10 +244,10 @@ impl Scheduler {
     pub(super) fn limit_changed(&mut self, limit: LimitIx) {
         self.pause_may_be_over(limit);
         self.may_open_early(limit);
-        let is = self.limits.limit_mut(limit);
-        is.version += 1;
-        self.to_wake.extend(is.sleepers.buckets().map(|bucket| (limit, bucket)));
-        let queues: Vec<QueueIx> = is.waitlists.keys().copied().collect();
+        let limit_state = self.limits.limit_mut(limit);
+        limit_state.version += 1;
+        self.to_wake.extend(limit_state.sleepers.buckets().map(|bucket| (limit, bucket)));
+        let queues: Vec<QueueIx> = limit_state.waitlists.keys().copied().collect();
         queues.into_iter().for_each(|queue| self.refresh(limit, queue));
     }
 

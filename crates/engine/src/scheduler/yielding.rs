@@ -21,13 +21,13 @@ impl Scheduler {
     /// A turn was served, through this key or through none: what else it is offered passes on to those
     /// who wait behind it.
     pub(super) fn yield_offers(&mut self, turn: TurnIx, served: Option<LimitIx>) {
-        let is = self.turns.get(turn);
-        if is.offers.is_empty() {
+        let turn_state = self.turns.get(turn);
+        if turn_state.offers.is_empty() {
             return;
         }
-        let queue = is.queue;
-        let after = is.yielded_up_to.map_or(Unbounded, Excluded);
-        let some = is.offers.range((after, Unbounded)).take(YIELDED_AT_ONCE);
+        let queue = turn_state.queue;
+        let after = turn_state.yielded_up_to.map_or(Unbounded, Excluded);
+        let some = turn_state.offers.range((after, Unbounded)).take(YIELDED_AT_ONCE);
         let some: Vec<GroupKey> = some.map(|(group, ())| *group).collect();
         let more = some.len() == YIELDED_AT_ONCE;
         self.turns.get_mut(turn).yielded_up_to = some.last().copied().filter(|_| more);
@@ -46,15 +46,15 @@ impl Scheduler {
     /// Whether another tenant of the same level waits for an offer that this turn has.
     fn is_wanted(&mut self, limit: LimitIx, queue: QueueIx, turn: TurnIx) -> bool {
         let Some(first) = self.waitlist(limit, queue).first() else { return false };
-        let own = self.turns.get(turn);
-        own.level == first.rank.level.0 && own.tenant != first.tenant
+        let turn_state = self.turns.get(turn);
+        turn_state.level == first.rank.level.0 && turn_state.tenant != first.tenant
     }
 
     /// A parked turn stands in nobody's way, among those that came forward or at a gate.
     pub(super) fn park_in_line(&mut self, limit: LimitIx, turn: TurnIx, gate: Option<GateIx>) {
-        let is = self.turns.get_mut(turn);
-        is.parked_at.insert(limit);
-        let queue = is.queue;
+        let turn_state = self.turns.get_mut(turn);
+        turn_state.parked_at.insert(limit);
+        let queue = turn_state.queue;
         self.waitlist(limit, queue).park_in_line(turn, gate);
         self.update_offer(limit, turn);
     }
@@ -65,9 +65,9 @@ impl Scheduler {
         if !self.turns.contains(turn) || !self.turns.get(turn).parked {
             return 0;
         }
-        let is = self.turns.get(turn);
-        let queue = is.queue;
-        let offered = is.offered_at.keys().take(WITHDRAWN_AT_ONCE);
+        let turn_state = self.turns.get(turn);
+        let queue = turn_state.queue;
+        let offered = turn_state.offered_at.keys().take(WITHDRAWN_AT_ONCE);
         let offered: Vec<LimitIx> = offered.copied().collect();
         for &limit in &offered {
             self.steps += 1;
@@ -149,7 +149,7 @@ impl Scheduler {
         if gates.len() <= groups.len() {
             return gates.iter().copied().filter(|gate| groups.contains(gate)).collect();
         }
-        let own = groups.keys().copied();
-        own.filter(|gate| self.limits.gate(*gate).limit == limit).collect()
+        let turn_gates = groups.keys().copied();
+        turn_gates.filter(|gate| self.limits.gate(*gate).limit == limit).collect()
     }
 }

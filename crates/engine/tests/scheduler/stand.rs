@@ -145,7 +145,7 @@ impl Stand {
                 starvation: Starvation::default(),
                 named: queues.len(),
                 shared: false,
-                own: false,
+                for_tenant: false,
             };
             change(&mut rules);
             let key = RotationKey::Pool(PoolName::parse("p").unwrap(), None);

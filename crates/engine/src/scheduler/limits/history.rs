@@ -72,11 +72,14 @@ mod tests {
         starts.iter().for_each(|at| history.record(*at, 1));
         let now = *starts.last().unwrap();
         for period in [50, 1_000, 10_000, 60_000, 3_600_000] {
-            let known = history.starts().filter(|(at, _)| at + period > now);
-            let known: i64 = known.map(|(_, n)| i64::from(n)).sum();
+            let counted = history.starts().filter(|(at, _)| at + period > now);
+            let counted: i64 = counted.map(|(_, n)| i64::from(n)).sum();
             let happened = starts.iter().filter(|at| **at + period > now).count() as i64;
-            assert!(known >= happened, "{known} of {happened} in {period}");
-            assert!(known <= happened + happened / 16 + 1, "{known} for {happened} in {period}");
+            assert!(counted >= happened, "{counted} of {happened} in {period}");
+            assert!(
+                counted <= happened + happened / 16 + 1,
+                "{counted} for {happened} in {period}"
+            );
         }
         assert!(history.starts.len() < 1_000, "{}", history.starts.len());
     }

@@ -203,10 +203,10 @@ impl Limit {
 
     /// The numbers that pause jobs which have these themselves: an override replaces them for a
     /// while, a declaration for good.
-    pub fn numbers(&self, own: LimitNumbers, now: Millis) -> LimitNumbers {
+    pub fn numbers(&self, job_numbers: LimitNumbers, now: Millis) -> LimitNumbers {
         match &self.settings.replaced {
             Some(replaced) if replaced.expires > now => replaced.numbers,
-            _ => self.settings.declared.unwrap_or(own),
+            _ => self.settings.declared.unwrap_or(job_numbers),
         }
     }
 
@@ -227,11 +227,11 @@ impl Limit {
         })
     }
 
-    pub fn opening(&self, own: LimitNumbers, now: Now) -> Opening {
+    pub fn opening(&self, job_numbers: LimitNumbers, now: Now) -> Opening {
         let mono = now.mono as i64;
         let mut opening = Opening { free: u64::MAX, closed: None };
         self.narrow_by_pause(&mut opening, now);
-        let numbers = self.numbers(own, now.wall);
+        let numbers = self.numbers(job_numbers, now.wall);
         self.narrow_by_slots(&mut opening, numbers);
         if let Some(rate) = numbers.rate {
             self.narrow_by_window(&mut opening, LimitKind::Rate, rate, mono);
@@ -316,10 +316,10 @@ impl Limit {
     }
 
     /// A job started.
-    pub fn start(&mut self, own: LimitNumbers, now: Now) {
+    pub fn start(&mut self, job_numbers: LimitNumbers, now: Now) {
         self.active += 1;
         let mono = now.mono as i64;
-        let numbers = self.numbers(own, now.wall);
+        let numbers = self.numbers(job_numbers, now.wall);
         self.watch(numbers);
         self.windows.iter_mut().for_each(|window| window.record(mono, 1));
         self.history.record(mono, 1);
@@ -416,9 +416,15 @@ impl Limit {
     /// When a job will be let in that has so many others before it, if they start at the instants for
     /// which they are booked, the last of them then. They may have other numbers: at the latest when
     /// their starts do not count any more.
-    pub fn lets_in(&self, own: LimitNumbers, ahead: u64, last: Option<i64>, now: Now) -> i64 {
+    pub fn lets_in(
+        &self,
+        job_numbers: LimitNumbers,
+        ahead: u64,
+        last: Option<i64>,
+        now: Now,
+    ) -> i64 {
         let mono = now.mono as i64;
-        let numbers = self.numbers(own, now.wall);
+        let numbers = self.numbers(job_numbers, now.wall);
         let soonest = |after: &dyn Fn(u64) -> i64, distance_ms: u64| {
             let distance = i64::try_from(distance_ms).unwrap_or(i64::MAX);
             let alone = last.map(|last| after(0).max(last.saturating_add(distance)));
@@ -455,26 +461,26 @@ fn one_too_many(periods: &[u64]) -> Option<usize> {
 }
 
 impl Opening {
-    fn narrow(&mut self, free: u64, why: impl FnOnce() -> Closed) {
+    fn narrow(&mut self, free: u64, reason: impl FnOnce() -> Closed) {
         self.free = self.free.min(free);
         if free == 0 {
-            self.close(why());
+            self.close(reason());
         }
     }
 
     /// Of several reasons the one that lasts longest counts; a slot that somebody holds has no end that is known.
-    fn close(&mut self, why: Closed) {
+    fn close(&mut self, reason: Closed) {
         self.free = 0;
         let later = match &self.closed {
             None => true,
-            Some(known) => match (known.opens, why.opens) {
+            Some(current) => match (current.opens, reason.opens) {
                 (None, _) => false,
                 (Some(_), None) => true,
-                (Some(known), Some(new)) => new > known,
+                (Some(current), Some(new)) => new > current,
             },
         };
         if later {
-            self.closed = Some(why);
+            self.closed = Some(reason);
         }
     }
 }

@@ -107,17 +107,17 @@ impl Line {
     /// The rank that the turn had.
     pub fn set_rank(&mut self, turn: TurnIx, rank: Rank) -> Option<Rank> {
         let entry = self.turns.get_mut(&turn)?;
-        let was = std::mem::replace(&mut entry.rank, rank);
-        if was != rank && self.order.remove(&(was, turn)).is_some() {
+        let old = std::mem::replace(&mut entry.rank, rank);
+        if old != rank && self.order.remove(&(old, turn)).is_some() {
             self.order.insert((rank, turn));
         }
-        Some(was)
+        Some(old)
     }
 
     pub fn set_state(&mut self, turn: TurnIx, state: State) {
         let Some(entry) = self.turns.get_mut(&turn) else { return };
-        let was = std::mem::replace(&mut entry.state, state);
-        if was == State::InLine {
+        let old = std::mem::replace(&mut entry.state, state);
+        if old == State::InLine {
             self.order.remove(&(entry.rank, turn));
         }
         if state == State::InLine {

@@ -59,10 +59,10 @@ impl LimitKind {
 
 /// Takes one start at exactly this moment off; whether there was one.
 fn take_one_off(starts: &mut VecDeque<(i64, u32)>, at: i64) -> bool {
-    let Ok(place) = starts.binary_search_by_key(&at, |&(at, _)| at) else { return false };
-    starts[place].1 -= 1;
-    if starts[place].1 == 0 {
-        starts.remove(place);
+    let Ok(index) = starts.binary_search_by_key(&at, |&(at, _)| at) else { return false };
+    starts[index].1 -= 1;
+    if starts[index].1 == 0 {
+        starts.remove(index);
     }
     true
 }

@@ -25,22 +25,22 @@ pub(crate) enum Sleeper {
     /// A queue that the limit holds as a whole.
     Queue(QueueIx),
     /// A group, for fetches of its own tenant.
-    Own(TurnIx, GateIx),
+    GroupForTenant(TurnIx, GateIx),
 }
 
 /// One tenant at one level of priority.
 pub(crate) type Competitor = (Reverse<i32>, TenantIx);
 
 #[derive(Default)]
-pub(crate) struct Sleepers(SmallMap<Bucket, Box<InBucket>>);
+pub(crate) struct Sleepers(SmallMap<Bucket, Box<BucketSleepers>>);
 
 #[derive(Default)]
-struct InBucket {
+struct BucketSleepers {
     order: SmallMap<(Reverse<i32>, Tag, TenantIx)>,
-    tenants: SmallMap<Competitor, OfTenant>,
+    tenants: SmallMap<Competitor, TenantSleepers>,
 }
 
-struct OfTenant {
+struct TenantSleepers {
     tag: Tag,
     sleepers: SmallMap<(Tag, Reverse<i16>, Seq, Sleeper)>,
     /// Queues where others wait behind it.
@@ -70,61 +70,65 @@ impl Sleepers {
         bucket: Bucket,
         rank: Rank,
         tenant: TenantIx,
-        who: Sleeper,
+        sleeper: Sleeper,
         contested: bool,
     ) {
-        let is = self.0.or_insert(bucket, Box::default);
-        let fresh = || OfTenant {
+        let in_bucket = self.0.or_insert(bucket, Box::default);
+        let fresh = || TenantSleepers {
             tag: rank.tag,
             sleepers: SmallMap::default(),
             contested: SmallMap::default(),
         };
-        let of = is.tenants.or_insert((rank.level, tenant), fresh);
-        of.sleepers.insert((rank.last, rank.priority, rank.job, who));
-        if let Sleeper::Waitlist(queue) = who
+        let tenant_sleepers = in_bucket.tenants.or_insert((rank.level, tenant), fresh);
+        tenant_sleepers.sleepers.insert((rank.last, rank.priority, rank.job, sleeper));
+        if let Sleeper::Waitlist(queue) = sleeper
             && contested
         {
-            of.contested.insert(queue);
+            tenant_sleepers.contested.insert(queue);
         }
-        if rank.tag < of.tag {
-            is.order.remove(&(rank.level, of.tag, tenant));
-            of.tag = rank.tag;
+        if rank.tag < tenant_sleepers.tag {
+            in_bucket.order.remove(&(rank.level, tenant_sleepers.tag, tenant));
+            tenant_sleepers.tag = rank.tag;
         }
-        is.order.insert((rank.level, of.tag, tenant));
+        in_bucket.order.insert((rank.level, tenant_sleepers.tag, tenant));
     }
 
-    pub fn remove(&mut self, bucket: Bucket, rank: Rank, tenant: TenantIx, who: Sleeper) {
-        let Some(is) = self.0.get_mut(&bucket) else { return };
-        let Some(of) = is.tenants.get_mut(&(rank.level, tenant)) else { return };
-        of.sleepers.remove(&(rank.last, rank.priority, rank.job, who));
-        if let Sleeper::Waitlist(queue) = who {
-            of.contested.remove(&queue);
+    pub fn remove(&mut self, bucket: Bucket, rank: Rank, tenant: TenantIx, sleeper: Sleeper) {
+        let Some(in_bucket) = self.0.get_mut(&bucket) else { return };
+        let Some(tenant_sleepers) = in_bucket.tenants.get_mut(&(rank.level, tenant)) else {
+            return;
+        };
+        tenant_sleepers.sleepers.remove(&(rank.last, rank.priority, rank.job, sleeper));
+        if let Sleeper::Waitlist(queue) = sleeper {
+            tenant_sleepers.contested.remove(&queue);
         }
-        if of.sleepers.is_empty() {
-            is.order.remove(&(rank.level, of.tag, tenant));
-            is.tenants.remove(&(rank.level, tenant));
+        if tenant_sleepers.sleepers.is_empty() {
+            in_bucket.order.remove(&(rank.level, tenant_sleepers.tag, tenant));
+            in_bucket.tenants.remove(&(rank.level, tenant));
         }
-        if is.tenants.is_empty() {
+        if in_bucket.tenants.is_empty() {
             self.0.remove(&bucket);
         }
     }
 
     /// Whose sleeper is first, under which tag, and which that is.
     pub fn first(&self, bucket: Bucket) -> Option<(Competitor, Tag, Sleeper)> {
-        let is = self.0.get(&bucket)?;
-        let &(level, tag, tenant) = is.order.first()?;
-        let &(.., who) = is.tenants.get(&(level, tenant))?.sleepers.first()?;
-        Some(((level, tenant), tag, who))
+        let in_bucket = self.0.get(&bucket)?;
+        let &(level, tag, tenant) = in_bucket.order.first()?;
+        let &(.., sleeper) = in_bucket.tenants.get(&(level, tenant))?.sleepers.first()?;
+        Some(((level, tenant), tag, sleeper))
     }
 
     /// A tenant has another tag at the key by now. Some queues where that may bring others forward.
     pub fn set_tag(&mut self, bucket: Bucket, competitor: Competitor, tag: Tag) -> Vec<QueueIx> {
         let (level, tenant) = competitor;
-        let Some(is) = self.0.get_mut(&bucket) else { return Vec::new() };
-        let Some(of) = is.tenants.get_mut(&competitor) else { return Vec::new() };
-        is.order.remove(&(level, of.tag, tenant));
-        of.tag = tag;
-        is.order.insert((level, tag, tenant));
-        of.contested.keys().copied().take(RANKED_AT_ONCE).collect()
+        let Some(in_bucket) = self.0.get_mut(&bucket) else { return Vec::new() };
+        let Some(tenant_sleepers) = in_bucket.tenants.get_mut(&competitor) else {
+            return Vec::new();
+        };
+        in_bucket.order.remove(&(level, tenant_sleepers.tag, tenant));
+        tenant_sleepers.tag = tag;
+        in_bucket.order.insert((level, tag, tenant));
+        tenant_sleepers.contested.keys().copied().take(RANKED_AT_ONCE).collect()
     }
 }

@@ -174,9 +174,9 @@ impl Limits {
 
     /// Looks again then whether what closes the limit is over.
     pub fn look_at(&mut self, ix: LimitIx, bucket: Bucket, at: u64) {
-        let known = self.limit_mut(ix).timers.entry(bucket).or_insert(u64::MAX);
-        if at < *known {
-            let old = std::mem::replace(known, at);
+        let timer = self.limit_mut(ix).timers.entry(bucket).or_insert(u64::MAX);
+        if at < *timer {
+            let old = std::mem::replace(timer, at);
             self.timers.remove(&(old, ix, bucket));
             self.timers.insert((at, ix, bucket));
         }

@@ -142,11 +142,11 @@ impl Waitlist {
             self.set_rank_at_gate(turn, gate, rank);
             return;
         }
-        let Some(was) = self.candidates.set_rank(turn, rank).filter(|was| *was != rank) else {
+        let Some(old) = self.candidates.set_rank(turn, rank).filter(|old| *old != rank) else {
             return;
         };
         for set in [&mut self.offered, &mut self.yielded] {
-            if set.remove(&(was, turn)).is_some() {
+            if set.remove(&(old, turn)).is_some() {
                 set.insert((rank, turn));
             }
         }
@@ -175,7 +175,7 @@ impl Waitlist {
             self.remove(turn, group, false);
             if self.candidates.insert(turn, tenant, group, rank, State::Offered) {
                 self.offered.insert((rank, turn));
-            } else if self.candidates.rank(turn).is_some_and(|known| rank < known) {
+            } else if self.candidates.rank(turn).is_some_and(|current| rank < current) {
                 self.set_rank(turn, group.1, true, rank);
             }
         }
@@ -266,7 +266,7 @@ impl Waitlist {
     pub fn has_rival(&self, turn: TurnIx, rank: Rank) -> bool {
         let offered = self.offered.keys().take(2).copied();
         let waiting = self.first().map(|first| (first.rank, first.turn));
-        offered.chain(waiting).any(|(other, of)| of != turn && other < rank)
+        offered.chain(waiting).any(|(other_rank, other)| other != turn && other_rank < rank)
     }
 
     /// A gate was found closed, and all others that the same closes are with it.
@@ -277,10 +277,10 @@ impl Waitlist {
         }
         let line = self.gates.get_mut(&gate).filter(|line| line.bucket != Some(bucket));
         if let Some(line) = line {
-            let (was, listed) = (line.bucket.replace(bucket), line.listed.take());
-            if let Some(gates) = self.buckets.get_mut(&was) {
+            let (old, listed) = (line.bucket.replace(bucket), line.listed.take());
+            if let Some(gates) = self.buckets.get_mut(&old) {
                 gates.unlist(gate, listed);
-                self.bucket_changed(was);
+                self.bucket_changed(old);
             }
             self.gate_changed(gate);
         }
@@ -320,18 +320,18 @@ impl Waitlist {
             let contested = !gates.contested.is_empty() || !gates.solo.is_alone();
             Some(Subscription { rank, tenant, contested })
         });
-        let was = std::mem::replace(&mut gates.subscribed, wanted);
+        let old = std::mem::replace(&mut gates.subscribed, wanted);
         if gates.is_empty() {
             self.buckets.remove(&Some(bucket));
         }
-        (was, wanted)
+        (old, wanted)
     }
 
     fn set_candidate_state(&mut self, turn: TurnIx, state: State) {
-        let Some((rank, was)) = self.candidates.rank(turn).zip(self.candidates.state(turn)) else {
+        let Some((rank, old)) = self.candidates.rank(turn).zip(self.candidates.state(turn)) else {
             return;
         };
-        match was {
+        match old {
             State::Offered => self.offered.remove(&(rank, turn)),
             State::Yielded => self.yielded.remove(&(rank, turn)),
             State::InLine | State::Parked => None,
@@ -360,7 +360,7 @@ impl Waitlist {
         {
             // Behind the first group of the turn, another may bring the turn forward but not back.
             let is_first = gates.solo.first_group(turn).is_some_and(|(_, first)| first == gate);
-            if is_first || gates.solo.rank(turn).is_some_and(|known| rank < known) {
+            if is_first || gates.solo.rank(turn).is_some_and(|current| rank < current) {
                 gates.solo.set_rank(turn, rank);
             }
             self.bucket_changed(bucket);
@@ -376,22 +376,22 @@ impl Waitlist {
             true => line.line.first_group(turn).map(|group| Listed::Solo(turn, group)),
             false => Some(Listed::Contested(rank)),
         });
-        let (bucket, was) = (line.bucket, std::mem::replace(&mut line.listed, wanted));
+        let (bucket, old) = (line.bucket, std::mem::replace(&mut line.listed, wanted));
         if line.line.is_empty() {
             self.gates.remove(&gate);
         }
-        if was == wanted {
+        if old == wanted {
             return;
         }
         let gates = self.buckets.or_insert(bucket, Gates::default);
-        gates.unlist(gate, was);
+        gates.unlist(gate, old);
         match (wanted, first) {
             (Some(Listed::Contested(rank)), _) => {
                 gates.contested.insert((rank, gate));
             }
             (Some(Listed::Solo(turn, group)), Some((rank, _, tenant))) => {
                 let new = gates.solo.insert(turn, tenant, group, rank, State::InLine);
-                if !new && gates.solo.rank(turn).is_some_and(|known| rank < known) {
+                if !new && gates.solo.rank(turn).is_some_and(|current| rank < current) {
                     gates.solo.set_rank(turn, rank);
                 }
             }
@@ -404,9 +404,9 @@ impl Waitlist {
         let Some(gates) = self.buckets.get_mut(&bucket) else { return };
         let first = gates.first().map(|(rank, _)| rank);
         let wanted = first.filter(|_| !gates.asleep);
-        let was = std::mem::replace(&mut gates.rank, wanted);
-        if was != wanted {
-            was.map(|rank| self.awake.remove(&(rank, bucket)));
+        let old = std::mem::replace(&mut gates.rank, wanted);
+        if old != wanted {
+            old.map(|rank| self.awake.remove(&(rank, bucket)));
             wanted.map(|rank| self.awake.insert((rank, bucket)));
         }
     }
