@@ -1,9 +1,9 @@
-//! When jobs that were put off come back.
+//! Bookings: when rescheduled jobs come back.
 //!
-//! A booking is a job's claim to an instant at which its limit will let it in. Each limit lets its
-//! booked jobs in by their order: first those that came back while it was still closed, because
-//! others had started late; then the rest. No instant is later than it must be: where the limit
-//! opens before the earliest of them, the first job is brought forward.
+//! A booking is the instant for which a limit has rescheduled a job. A limit admits its booked jobs in
+//! order: first those that came back while it was still closed, because others had started late, then
+//! the rest. No booking is later than necessary: if the limit opens before the earliest one, the first
+//! job is brought forward.
 
 use rota_model::{ClassId, LimitNumbers, Millis, Seq};
 
@@ -13,26 +13,26 @@ use super::notice::Notice;
 use super::sweeps::Swept;
 use crate::command::later;
 
-/// The farthest that a job is put off for want of a slot.
+/// The longest time for which a job is rescheduled when no slot is free.
 const LONGEST_MS: u64 = 3_600_000;
 
-/// A job that was put off, until it starts.
+/// A rescheduled job, until it starts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Booking {
     limit: LimitIx,
     class: ClassId,
-    /// Why it was put off, and since when it has been.
+    /// Why the job was rescheduled, and since when.
     notified: ClosedNotice,
-    /// When it comes back, by the wall clock.
+    /// When the job comes back, in wall-clock time.
     due: Millis,
-    /// The instant at which the limit will let it in. `None` if that is not known, and when the job
-    /// is back.
+    /// The instant at which the limit admits the job, in the limits' clock. `None` if it is unknown,
+    /// or if the job is back.
     at: Option<i64>,
-    /// It had come back before.
+    /// The job was rescheduled at this limit before.
     again: bool,
 }
 
-/// A booked job that comes back earlier than it was notified.
+/// A booked job that is brought forward.
 pub(crate) struct Forward {
     pub seq: Seq,
     pub old_due: Millis,
@@ -40,8 +40,9 @@ pub(crate) struct Forward {
 }
 
 impl Scheduler {
-    /// When a job that is put off comes back: at the first instant at which its limit lets it in after
-    /// those before it. `step_ms` where it is not known when a slot will be free.
+    /// Reschedules a swept job and returns when it comes back: at the first instant at which its limit
+    /// admits it behind the jobs already booked. If nothing tells when a slot will be free, it comes
+    /// back after `step_ms`, longer each time.
     pub fn book(&mut self, swept: &Swept, step_ms: u64, wall: Millis) -> Millis {
         let (now, step) = (self.now, step_ms.max(1));
         let mono = now.mono as i64;
@@ -68,7 +69,7 @@ impl Scheduler {
         due
     }
 
-    /// A job that may have been put off starts, is put off again, or is gone.
+    /// Removes the booking of a job that starts, is rescheduled again, or is gone.
     pub fn unbook(&mut self, seq: Seq) -> Option<Booking> {
         if self.bookings.is_empty() {
             return None;
@@ -83,8 +84,8 @@ impl Scheduler {
         Some(booking)
     }
 
-    /// A job that was put off before a restart until then. Which limit it met is not known: the first
-    /// that counts starts in time has a place for it.
+    /// Restores the booking of a job rescheduled before a restart. Which limit rescheduled it is not
+    /// stored; the first of its limits with a period is assumed.
     pub fn rebook(&mut self, seq: Seq, class: ClassId, due: Millis) {
         let limits = &self.limits;
         let mut gates = self.class(class).gates.iter().map(|gate| limits.gate(*gate));
@@ -105,7 +106,7 @@ impl Scheduler {
         self.bookings.insert(seq, Booking { limit, class, notified, due, at, again });
     }
 
-    /// The time until which a job was put off has come.
+    /// A rescheduled job is due.
     pub fn reschedule_is_over(&mut self, seq: Seq) {
         let Some(booking) = self.bookings.get_mut(&seq) else { return };
         let Booking { limit, again, .. } = *booking;
@@ -118,16 +119,15 @@ impl Scheduler {
         }
     }
 
-    /// A job starts. If it was put off, it is released only now: one that is merely back may be put off
-    /// again.
+    /// Reports that a rescheduled job starts. It is not reported earlier, because a job that is back
+    /// may be rescheduled again.
     pub(super) fn notify_rescheduled_start(&mut self, seq: Seq, class: ClassId) {
         if let Some(Booking { limit, notified, .. }) = self.unbook(seq) {
             self.notices.push(Notice::LimitReleased { limit, class, head: seq, notified });
         }
     }
 
-    /// Something has happened after which a limit may open before the first job that is booked at it
-    /// comes back.
+    /// Notes that a limit may open before the first of its booked jobs comes back.
     pub(super) fn may_open_early(&mut self, limit: LimitIx) {
         if self.limits.limit(limit).booked_jobs.has_booked() {
             self.to_bring_forward.insert(limit);
@@ -138,7 +138,7 @@ impl Scheduler {
         !self.to_bring_forward.is_empty()
     }
 
-    /// The next job that is brought forward. When it is back, so may be the one behind it.
+    /// The next job to bring forward. The job booked behind it may follow once this one is back.
     pub fn bring_forward(&mut self, wall: Millis) -> Option<Forward> {
         while let Some(limit) = self.to_bring_forward.pop_first() {
             self.steps += 1;
@@ -163,7 +163,7 @@ impl Scheduler {
         let (now, numbers) = (self.now, self.limits.gate(gate).numbers);
         let mono = now.mono as i64;
         let limit = self.limits.limit_mut(ix);
-        // Those that are back go first.
+        // Jobs that are back go first.
         let new = limit.lets_in(numbers, limit.booked_jobs.waiting(), None, now).max(mono + 1);
         let due = later(wall, (new - mono) as u64);
         if new >= earliest || due >= old_due {

@@ -1,8 +1,9 @@
-//! Fetches without a pool that share queues: what they hand out is counted together.
+//! Parts that sets of queues share: dispatches to fetches without a pool are counted together where
+//! their sets share queues.
 //!
-//! Sets of queues that have a queue in common, directly or through other sets, share their parts, as
-//! the workers of a pool do. Sets that have nothing in common do not: no fetch chooses between their
-//! queues, so none could give one of them what another was owed.
+//! Sets that have a queue in common, directly or through other sets, share their parts, as the workers
+//! of a pool do. Sets without a common queue do not: no fetch chooses between their queues, so none
+//! could pay one queue what another is owed.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +14,9 @@ use super::rotation_rules::RotationRules;
 use crate::queue::QueueIx;
 
 impl Scheduler {
-    /// The queues of a rotation are guaranteed what its rules say. `new` is whether it was just made.
-    /// Returns the queues that may be owed something from before a restart.
+    /// Applies the guarantees in a rotation's rules to its queues. `new` says whether the rotation was
+    /// just created. Returns the queues that are new in these parts: they may be owed a dispatch from
+    /// before a restart.
     pub(super) fn put_parts(
         &mut self,
         ix: RotationIx,
@@ -35,7 +37,7 @@ impl Scheduler {
         queues
     }
 
-    /// The parts that the queues of a new set have in common with other sets.
+    /// The parts for a new set: those of the sets it shares queues with, merged into one, or new ones.
     pub(super) fn common_parts(&mut self, rules: &RotationRules) -> PartsIx {
         let queues = rules.queues.iter();
         let existing: BTreeSet<PartsIx> =
@@ -78,7 +80,8 @@ impl Scheduler {
         }
     }
 
-    /// A queue has something to serve: it is due its part of what fetches without a pool hand out.
+    /// A queue may have something to serve, so it is due its part of the dispatches to fetches without
+    /// a pool.
     pub(super) fn wake_parts(&mut self, queue: QueueIx) {
         let parts = self.queue(queue).parts;
         if let Some(parts) = parts.and_then(|ix| self.rotations.parts.get_mut(&ix)) {

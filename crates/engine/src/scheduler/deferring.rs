@@ -1,5 +1,5 @@
-//! Open starts of a key, for a fetch that asks for several queues: each tenant gets as many of them as
-//! the key's order gives it, whatever the order of queues.
+//! Deferring: a fetch for several queues gives the open starts of a key to tenants in the key's order,
+//! whatever the order of the queues.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -12,18 +12,18 @@ use super::waking::LOOKED_THROUGH;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
-/// A tenant at one level that is offered a start of the key, in any queue of the fetch.
+/// A tenant at one level that has offers of the key in the fetch's queues.
 struct Rival {
     rank: Rank,
-    /// How far a job moves it.
+    /// How far one job moves the tenant's tag.
     step: u128,
     turns: u64,
-    /// Jobs that it has waiting, at least.
+    /// A lower bound of its waiting jobs.
     jobs: u64,
 }
 
 impl Rival {
-    /// How many jobs it starts before it is the turn of this rank.
+    /// How many jobs it may start before a turn of this rank.
     fn starts_before(&self, rank: Rank, fair: bool) -> u64 {
         if self.rank >= rank {
             return 0;
@@ -41,9 +41,9 @@ impl Rival {
 }
 
 impl Scheduler {
-    /// Whether all open starts of the key that this job waits for belong to others first, to tenants
-    /// that the same fetch can serve. Then its turn, and those behind it in its queue, are not offered
-    /// one in the decision under way.
+    /// Defers a pick if all open starts of its key belong to other tenants first that the same fetch
+    /// can serve. The pick's turn, and those behind it in its queue, then have no offer for the
+    /// current decision. Returns whether the pick was deferred.
     pub(super) fn defer_if_outranked(&mut self, pick: &mut Pick, request: &FetchRequest) -> bool {
         let Some(gate) = pick.gate else { return false };
         let ix = self.limits.gate(gate).limit;
@@ -68,7 +68,7 @@ impl Scheduler {
         if starts.fold(0, u64::saturating_add) < free {
             return false;
         }
-        // Whoever comes behind it is outranked, too.
+        // Turns behind the outranked one are outranked, too.
         let behind = self.offered_at_key(ix, pick.queue).filter(|(_, rank, _)| *rank > own_rank);
         let mut outranked: Vec<TurnIx> = behind.map(|(turn, ..)| turn).collect();
         outranked.push(pick.turn);
@@ -81,8 +81,8 @@ impl Scheduler {
         true
     }
 
-    /// Turns of a queue that are offered a start of a key: with their present ranks, and how many jobs
-    /// each has waiting, at least.
+    /// Turns of a queue with an offer of a key: their current ranks, and lower bounds of their waiting
+    /// jobs.
     fn offered_at_key(
         &self,
         limit: LimitIx,
@@ -99,7 +99,7 @@ impl Scheduler {
         })
     }
 
-    /// Who is offered a start of a key in these queues.
+    /// The tenants with offers of a key in these queues.
     fn rivals(
         &mut self,
         limit: LimitIx,
@@ -137,7 +137,7 @@ impl Scheduler {
         }
     }
 
-    /// The decision is made: what it deferred is as it was.
+    /// Ends the deferrals of the current decision.
     pub(super) fn end_deferrals(&mut self) {
         while let Some((limit, queue)) = self.deferred.pop() {
             self.waitlist(limit, queue).deferred = false;

@@ -1,4 +1,4 @@
-//! Fetches that wait for a job, by what they can take.
+//! Waiting fetches, indexed by what they can take.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,49 +14,48 @@ pub(crate) struct Fetches {
     by_deadline: BTreeSet<(u64, WaiterId)>,
     by_worker: BTreeMap<WorkerId, BTreeSet<WaiterId>>,
     by_taker: BTreeMap<(QueueIx, Taker), BTreeSet<(usize, WaiterId)>>,
-    /// Those of a pool, the same requests together.
+    /// Fetches of a pool. Equal requests are together.
     by_pool: BTreeMap<PoolName, BTreeMap<Request, BTreeSet<(usize, WaiterId)>>>,
-    /// How many wait for jobs of anybody, and of one tenant, by queue.
+    /// Number of fetches, by queue: for jobs of any tenant, and for jobs of one tenant.
     counts: Vec<(u32, u32)>,
-    /// Who waits for a queue that does not exist yet.
+    /// Fetches that wait for a queue that does not exist yet.
     for_new_queue: BTreeMap<QueueName, BTreeSet<WaiterId>>,
-    /// Fetches that were tried and got nothing.
+    /// Fetches that were tried and got nothing since the list of queues to serve was last empty.
     tried: BTreeSet<WaiterId>,
 }
 
-/// What a waiting fetch can take of a queue: jobs of anyone or of one tenant, if its pool has room.
+/// What a waiting fetch can take from a queue: jobs of any tenant or of one, while its pool has room.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Taker {
     tenant: Option<TenantId>,
     pool: Option<PoolName>,
-    /// The fetch whose worker has the fewest active jobs goes first, instead of the one that has
-    /// waited longest.
+    /// Prefer the fetch whose worker has the fewest active jobs to the one that has waited longest.
     by_load: bool,
 }
 
-/// What a fetch of a pool asks for: some of its queues or all, and whose jobs. If one gets nothing, so
-/// does every other that asks for the same.
+/// What a fetch of a pool requests: queue names, or none for all, and a tenant. If one fetch gets
+/// nothing, neither does another with the same request.
 type Request = (Vec<QueueName>, Option<TenantId>);
 
 pub(crate) struct Waiter {
     pub fetch: Fetch,
     deadline: u64,
     taker: Taker,
-    /// The queues that it waits for and may have.
+    /// The queues it waits for that its pool may serve.
     queues: Vec<QueueName>,
-    /// Jobs that its worker has.
+    /// Active jobs of its worker.
     load: usize,
-    /// Its worker has room.
+    /// It is in the indexes, because its worker has room.
     listed: bool,
 }
 
-/// What is known of a fetch that begins to wait.
+/// A fetch that begins to wait.
 pub(crate) struct Waits {
     pub queues: Vec<QueueName>,
     pub pool: Option<PoolName>,
     pub by_load: bool,
     pub load: usize,
-    /// Its worker may take more jobs.
+    /// Its worker has room for more jobs.
     pub has_room: bool,
 }
 
@@ -75,7 +74,7 @@ impl Fetches {
         }
     }
 
-    /// Whether one more may wait.
+    /// Whether one more fetch may wait.
     pub fn check_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
         self.owned.check(asker)
     }
@@ -126,7 +125,7 @@ impl Fetches {
         Some(waiter.fetch)
     }
 
-    /// The fetch may take jobs: it is found by those that come in.
+    /// Puts a fetch whose worker has room into the indexes.
     fn list(&mut self, id: WaiterId, find: &impl Fn(&str) -> Option<QueueIx>) {
         let Some(waiter) = self.all.get_mut(&id).filter(|waiter| !waiter.listed) else { return };
         waiter.listed = true;
@@ -193,7 +192,7 @@ impl Fetches {
         }
     }
 
-    /// The queue exists now. Whether somebody has been waiting for it.
+    /// Indexes the fetches that waited for a queue which now exists.
     pub fn queue_created(&mut self, name: &QueueName, queue: QueueIx) {
         for id in self.for_new_queue.remove(name).unwrap_or_default() {
             if let Some(waiter) = self.all.get(&id) {
@@ -203,8 +202,8 @@ impl Fetches {
         }
     }
 
-    /// A worker has so many jobs, and room for more or not. Its fetches that could not take any job
-    /// and can now.
+    /// Updates the load of a worker and whether it has room. Returns its fetches that had no room
+    /// before and have some now.
     pub fn worker_changed(
         &mut self,
         worker: &WorkerId,
@@ -238,7 +237,7 @@ impl Fetches {
         self.by_worker.contains_key(worker)
     }
 
-    /// The tenants whose jobs alone somebody waits for in this queue.
+    /// Tenants for whose jobs alone fetches wait in this queue.
     pub fn tenants_waiting_for(&self, queue: QueueIx) -> BTreeSet<TenantId> {
         let all = (queue, Taker { tenant: None, pool: None, by_load: false })..;
         let takers = self.by_taker.range(all).take_while(|((other, _), _)| *other == queue);
@@ -249,12 +248,12 @@ impl Fetches {
         self.by_worker.get(worker).into_iter().flatten().copied().collect()
     }
 
-    /// Somebody waits for jobs of anyone in this queue.
+    /// Whether fetches wait for jobs of any tenant in this queue.
     pub fn wait_for(&self, queue: QueueIx) -> bool {
         self.counts.get(queue.0 as usize).is_some_and(|(any_tenant, _)| *any_tenant > 0)
     }
 
-    /// Somebody waits for jobs of one tenant in this queue.
+    /// Whether fetches wait for jobs of a single tenant in this queue.
     pub fn wait_for_tenants(&self, queue: QueueIx) -> bool {
         self.counts.get(queue.0 as usize).is_some_and(|(_, one_tenant)| *one_tenant > 0)
     }
@@ -265,7 +264,7 @@ impl Fetches {
             .map_or(0, |(any_tenant, one_tenant)| (any_tenant + one_tenant) as usize)
     }
 
-    /// The fetch that gets the next job of anyone in this queue.
+    /// The fetch that gets the next job of any tenant in this queue.
     pub fn first_for(&self, queue: QueueIx, pools: &Pools) -> Option<WaiterId> {
         self.first_among(queue, None, pools)
     }
@@ -293,13 +292,13 @@ impl Fetches {
         let untried = with_room.filter_map(|(_, ranks)| {
             let mut untried = ranks.iter().filter(|(_, id)| !self.tried.contains(id));
             let &(_, first) = untried.next()?;
-            // Of several groups, the one goes first in which somebody has waited longest.
+            // Among takers, the one whose fetch has waited longest goes first.
             Some((longest_waiting(ranks)?, first))
         });
         untried.min().map(|(_, id)| id)
     }
 
-    /// The fetch got nothing: others are tried.
+    /// The fetch got nothing; it is not tried again until `forget_tried`.
     pub fn got_nothing(&mut self, id: WaiterId) {
         self.tried.insert(id);
     }
@@ -308,7 +307,7 @@ impl Fetches {
         self.tried.clear();
     }
 
-    /// The fetch of a pool that gets what the pool has room for.
+    /// The fetch that is tried first when a pool has room.
     pub fn first_in_pool(&self, pool: &PoolName) -> Option<WaiterId> {
         let requests = self.by_pool.get(pool).into_iter().flat_map(|requests| requests.values());
         let untried = requests.filter_map(|alike| {
@@ -328,7 +327,7 @@ impl Fetches {
         })
     }
 
-    /// How many fetches wait for jobs of one tenant in this queue.
+    /// Number of fetches that wait for jobs of a single tenant in this queue.
     pub fn count_for_tenants(&self, queue: QueueIx) -> usize {
         self.counts.get(queue.0 as usize).map_or(0, |(_, one_tenant)| *one_tenant as usize)
     }
@@ -341,7 +340,7 @@ impl Fetches {
         self.by_deadline.first().map(|&(deadline, _)| deadline)
     }
 
-    /// A fetch whose time is over.
+    /// A fetch whose deadline has passed.
     pub fn expired(&self, mono: u64) -> Option<WaiterId> {
         self.by_deadline.first().filter(|&&(deadline, _)| deadline <= mono).map(|&(_, id)| id)
     }
@@ -351,13 +350,12 @@ impl Fetches {
     }
 }
 
-/// The fetch that has waited longest; of very many that go by load, among the least loaded.
+/// The fetch that has waited longest. Ordered by load, only the 64 least loaded are compared.
 fn longest_waiting(ranks: &BTreeSet<(usize, WaiterId)>) -> Option<WaiterId> {
     ranks.iter().take(64).map(|(_, id)| *id).min()
 }
 
 impl Waiter {
-    /// The queues that it waits for and may have.
     pub fn queues(&self) -> &[QueueName] {
         &self.queues
     }

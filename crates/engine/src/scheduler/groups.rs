@@ -1,4 +1,5 @@
-//! Groups of lanes at gates: joining and leaving them, and their place in the order of a key.
+//! Groups: lanes join and leave the group of their turn at a gate, and groups get their ranks at a
+//! key.
 
 use std::cmp::Reverse;
 
@@ -13,7 +14,7 @@ use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
 impl Scheduler {
-    /// A lane joins the group of its turn at this gate.
+    /// A lane joins its turn's group at this gate.
     pub(super) fn join_group(&mut self, turn: TurnIx, gate: GateIx, lane: LaneKey) {
         if let Some(group) = self.turns.get_mut(turn).groups.get_mut(&gate) {
             let first = group.first();
@@ -37,7 +38,7 @@ impl Scheduler {
         self.tenant_fetches_ready(turn);
     }
 
-    /// A lane leaves the group that it waits in.
+    /// A lane leaves its group.
     pub(super) fn leave_group(&mut self, turn: TurnIx, gate: GateIx, lane: LaneKey) {
         let Some(group) = self.turns.get_mut(turn).groups.get_mut(&gate) else { return };
         if group.lanes.len() > 1 {
@@ -62,7 +63,7 @@ impl Scheduler {
         }
     }
 
-    /// The first lane of a group is another one, or has another head.
+    /// The first lane of a group changed, or its head did.
     pub(super) fn first_lane_moved(&mut self, turn: TurnIx, gate: GateIx, old: LaneKey) {
         let turn_state = self.turns.get_mut(turn);
         let Some(group) = turn_state.groups.get(&gate) else { return };
@@ -80,20 +81,22 @@ impl Scheduler {
         list.rekey(turn, (old, gate), (first, gate), is_candidate, rank);
         let bucket = list.bucket_of(gate);
         self.line_changed(limit, turn, bucket.filter(|_| !is_candidate));
-        // Who falls back is put right when it comes up; who comes forward must be now, and so must
-        // another group of the turn that has an older job by now.
+        // A rank that has become too small is corrected when it comes up. One that must become smaller
+        // is corrected now, and so is a candidate's offer if another of its groups has the older job
+        // now.
         if first < old || is_candidate && has_others {
             self.refresh(limit, queue);
         }
     }
 
-    /// A lane must wait at another gate than the one it has waited at.
+    /// Moves a lane to another gate.
     pub(super) fn move_to_gate(&mut self, class: ClassId, to: GateIx) {
         self.displace_lane(class);
         self.place_lane_at(class, Some(to));
     }
 
-    /// A group's gate was found closed: it sleeps, with all others that the same closes.
+    /// Puts a group whose gate was found closed to sleep, with all others in the same bucket. `new`
+    /// says that the group is not in its waitlist yet.
     pub(super) fn close_group(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed, new: bool) {
         let turn_state = self.turns.get(turn);
         let (queue, limit) = (turn_state.queue, self.limits.gate(gate).limit);
@@ -140,7 +143,8 @@ impl Scheduler {
         self.line_changed(limit, turn, bucket.filter(|_| !is_candidate));
     }
 
-    /// What a turn is offered may have changed, or who is first behind the gates of a bucket.
+    /// Updates what depends on a line that changed: the turn's offer, or how the gates of a bucket
+    /// sleep.
     fn line_changed(&mut self, limit: LimitIx, turn: TurnIx, bucket: Option<Bucket>) {
         match bucket {
             None => self.update_offer(limit, turn),
@@ -148,7 +152,7 @@ impl Scheduler {
         }
     }
 
-    /// The place of a turn in the order of a key, as of now.
+    /// The current rank of a turn at a key.
     pub(super) fn rank_of(&self, turn: TurnIx, limit: LimitIx, first: LaneKey) -> Rank {
         let turn_state = self.turns.get(turn);
         let (level, (priority, job, _)) = (Reverse(turn_state.level), first);
@@ -167,17 +171,16 @@ impl Scheduler {
         }
     }
 
-    /// A tenant's tag at a key.
     pub(super) fn tag_at(&self, limit: LimitIx, level: i32, tenant: TenantIx) -> Tag {
         self.limits.limit(limit).order.tag(level, tenant, self.one_job_of(tenant))
     }
 
-    /// How far one job moves a tenant by its present weight.
+    /// How far one job moves a tenant's tag, by its current weight.
     pub(super) fn one_job_of(&self, tenant: TenantIx) -> u128 {
         Tag::step(self.rules.one_job, self.tenant(tenant).weight)
     }
 
-    /// Its tenant has another weight: the group takes the place that it has by that.
+    /// Ranks a group by its tenant's new weight.
     pub(super) fn rank_group_anew(&mut self, turn: TurnIx, gate: GateIx) {
         let turn_state = self.turns.get(turn);
         let Some(group) = turn_state.groups.get(&gate) else { return };

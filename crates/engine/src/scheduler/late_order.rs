@@ -1,9 +1,9 @@
-//! An order whose keys grow elsewhere.
+//! An order by keys that grow elsewhere and are corrected late.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Orders places by keys that never shrink. A key that has grown is noticed when its place comes
-/// first, so that whoever changes a key need not know the orders it is in.
+/// Orders positions by keys that never shrink. A key that has grown is noticed when its position comes
+/// first, so that a change of a key need not visit the orders it is in.
 #[derive(Default)]
 pub(super) struct LateOrder<K> {
     order: BTreeSet<(K, u32)>,
@@ -28,8 +28,8 @@ impl<K: Ord + Copy> LateOrder<K> {
         self.keys.clear();
     }
 
-    /// The place with the smallest key, if that key is wanted. `present` tells the key that a place
-    /// has now; keys that are greater than an unwanted one are unwanted too.
+    /// The position with the smallest key, if that key is `wanted`. `present` returns the current key
+    /// of a position. If a key is not wanted, neither is any greater one.
     pub fn first(&mut self, wanted: impl Fn(K) -> bool, present: impl Fn(u32) -> K) -> Option<u32> {
         loop {
             let &(key, position) = self.order.first().filter(|(key, _)| wanted(*key))?;

@@ -1,4 +1,4 @@
-//! Which queues belong to which accounts.
+//! Members: which queues belong to which accounts.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use super::turn::{RingEntry, TurnIx};
 use crate::queue::QueueIx;
 
 impl Scheduler {
-    /// A queue comes into being, with an account of its own.
+    /// Adds a queue, with an account.
     pub fn add_queue(&mut self, ix: QueueIx) {
         let account = self.accounts.open(Owner::Queue(ix));
         let members = vec![Member { account, rings: Default::default() }];
         self.queues.put(ix.0 as usize, Queue { members, ..Queue::default() });
     }
 
-    /// Exactly these queues belong to an account from now on.
+    /// Makes these queues, and no others, the members of an account.
     pub(super) fn set_members(&mut self, account: AccountIx, queues: &[QueueIx]) {
         let queues: BTreeSet<QueueIx> = queues.iter().copied().collect();
         for ix in 0..self.queues.len() as u32 {
@@ -30,7 +30,7 @@ impl Scheduler {
         }
     }
 
-    /// Forgets an account and what tenants have had in it.
+    /// Forgets an account and its standings.
     pub(super) fn close_account(&mut self, account: AccountIx) {
         self.set_members(account, &[]);
         self.accounts.close(account);

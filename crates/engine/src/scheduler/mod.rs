@@ -1,14 +1,14 @@
-//! Which job starts next.
+//! The scheduler: which job starts next.
 //!
-//! The scheduler owns everything that decides it: lanes of waiting jobs, the turns of tenants, the
-//! limits that pause jobs back, how queues take turns, and the fetches that wait for a job. It knows
-//! nothing of durability, events or statistics: jobs enter, leave, start and end, and it answers with
-//! picks and notices. Time is what it was last notified.
+//! It owns everything that the decision depends on: lanes of waiting jobs, tenants' turns and
+//! accounts, limits, pools, rotations and waiting fetches. It knows nothing of durability, events or
+//! clocks. The engine tells it that jobs enter, leave, start and end, and what time it is; it returns
+//! picks and notices.
 //!
-//! A **lane** is a FIFO of waiting jobs that look alike to the scheduler. A **turn** is one tenant's
-//! lanes at one level of priority of one queue. A turn that has something to be served is in a ring,
-//! ordered by what its tenant has had (see [`account`]); one that has not is in none, so that finding
-//! the next job costs the same whatever waits behind it.
+//! A **lane** is the FIFO of waiting jobs of one class. A **turn** is one tenant's lanes at one level
+//! of one queue. While a turn can be served, it is in a ring, ordered by what its tenant has been
+//! served (see [`account`]). Otherwise it is in none, so finding the next job costs the same whatever
+//! is blocked. ARCHITECTURE.md describes the decision and defines the terms.
 
 mod account;
 mod admin;

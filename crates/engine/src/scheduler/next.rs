@@ -12,8 +12,7 @@ use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
 impl Scheduler {
-    /// The job that this fetch gets next. It stays in its lane until it is said to have started, or to
-    /// have left.
+    /// Picks the next job for a fetch. The job stays in its lane until `started` or `leave`.
     pub fn next(&mut self, request: &FetchRequest) -> Option<Pick> {
         self.renew_repair_budget();
         self.wake_requested(request);
@@ -29,7 +28,6 @@ impl Scheduler {
         }
     }
 
-    /// A start of a key goes to whoever comes first in all queues of the fetch; others are deferred.
     fn decide(&mut self, request: &FetchRequest) -> Option<Pick> {
         match (request.only, request.account, request.rotation) {
             (Some(tenant), ..) => self.next_of_tenant(request, tenant),
@@ -56,7 +54,7 @@ impl Scheduler {
         }
     }
 
-    /// First the queue, then the tenant in it.
+    /// Picks the queue by the rotation, then the tenant in that queue.
     fn next_by_queue(&mut self, request: &FetchRequest, rotation: RotationIx) -> Option<Pick> {
         let rotations = &self.rotations;
         let defer = !rotations.get(rotation).is_strict() && !rotations.guarantees(rotation);
@@ -71,7 +69,7 @@ impl Scheduler {
             loop {
                 let queues = self.with_eligible_turns(asked, rotation);
                 let pick = self.next_of_some(&queues, rotation, Reason::Turn, pick);
-                // Whoever others were deferred for may have turned out not to start.
+                // The turns for which others were deferred may have turned out not to start.
                 if pick.is_some() || !asked.iter().any(|queue| self.has_eligible_turn(*queue)) {
                     return pick;
                 }
@@ -86,8 +84,8 @@ impl Scheduler {
         }
     }
 
-    /// The first job of a queue that may start. A start of a key goes to whoever comes first in the
-    /// key's order in all queues that the fetch asks for, unless the order of queues comes before that.
+    /// The first job of a queue that may start. If `defer`, a start of a key goes to the tenant that
+    /// is first in the key's order across the fetch's queues.
     fn pick_in_key_order(
         &mut self,
         request: &FetchRequest,
@@ -103,14 +101,14 @@ impl Scheduler {
         }
     }
 
-    /// The queue that comes first in a rotation, and whether because it is owed a dispatch.
+    /// The first queue of a rotation, and whether it is first because it is owed a dispatch.
     fn first_queue(&mut self, rotation: RotationIx) -> Option<(QueueIx, Reason)> {
         let mono = self.now.mono;
         let (queue, owed) = self.rotations.first(rotation, mono, &mut self.notices)?;
         Some((queue, if owed { Reason::Owed } else { Reason::Turn }))
     }
 
-    /// Some of a rotation's queues: each is looked at.
+    /// Tries some of a rotation's queues in the order of their ranks. Visits each of them.
     pub(super) fn next_of_some(
         &mut self,
         queues: &[QueueIx],
@@ -136,7 +134,7 @@ impl Scheduler {
         None
     }
 
-    /// Those of some queues that have somebody to serve. The rotation knows of them afterwards.
+    /// Returns the queues that have eligible turns, and updates the rotation accordingly.
     pub(super) fn with_eligible_turns(
         &mut self,
         queues: &[QueueIx],
@@ -152,7 +150,7 @@ impl Scheduler {
         ready
     }
 
-    /// Who is first in a queue, by the present tags.
+    /// The first turn of a queue at its highest level, by current tags.
     pub(super) fn first_in_ring(
         &mut self,
         queue: QueueIx,
@@ -169,8 +167,8 @@ impl Scheduler {
         }
     }
 
-    /// Whether a turn is in a ring where it belongs; if not, it is put there. Its tenant may have been
-    /// served from another queue since, or could not be served while the round went on.
+    /// Whether a turn is in the right place in its ring; otherwise moves it there. Its tenant may have
+    /// been served from another queue, or have fallen behind the round while it could not be served.
     pub(super) fn is_up_to_date(&mut self, turn: TurnIx, entry_ix: usize, key: Order) -> bool {
         let standing = self.turns.get(turn).ring_entries[entry_ix].standing;
         let lifted = self.lift_to_round(standing);
@@ -181,8 +179,8 @@ impl Scheduler {
         up_to_date
     }
 
-    /// Whoever could not be served for a while has saved nothing. Where tenants pay by run time, what
-    /// was given back to one stays its own. Whether that moved its tag.
+    /// Raises a standing's tag to the round, so that a blocked tenant does not save up. Not where
+    /// tenants pay by run time: there, a refund stays the tenant's. Returns whether the tag moved.
     pub(super) fn lift_to_round(&mut self, standing: StandingIx) -> bool {
         self.rules.one_job == 1 && self.accounts.lift(standing)
     }
@@ -209,8 +207,8 @@ impl Scheduler {
         }
     }
 
-    /// The job that a turn would start; `None` when it may start none after all, which has changed
-    /// where it stands. Others may have been deferred for it.
+    /// The job that a turn would start. `None` if it may start none after all; then the turn or lane
+    /// has been moved, and deferrals have ended.
     pub(super) fn pick_turn(
         &mut self,
         turn: TurnIx,
@@ -273,8 +271,8 @@ impl Scheduler {
         Some(Pick { seq, class, queue, turn, gate, entry_ix, reason, key_round: None })
     }
 
-    /// Whether a lane stands where it may: its type may have had a limit, or lost one, since it was
-    /// last looked at.
+    /// Whether a lane is at a gate it must pass, or free if there is none. The limit of its type may
+    /// have come or gone since the lane was placed.
     fn may_stand_at(&self, class: ClassId, gate: Option<GateIx>) -> bool {
         match gate {
             None => !self.class(class).waits || self.gates_of(class).next().is_none(),

@@ -10,8 +10,8 @@ use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
 impl Scheduler {
-    /// First the level, then the tenant by its share over all queues of the account, then the queue
-    /// among those where it has something at that level.
+    /// Picks the highest level, then the tenant by its share of all queues of the account, then the
+    /// queue by the rotation, among those in which the tenant has work at that level.
     pub(super) fn next_in_account(
         &mut self,
         request: &FetchRequest,
@@ -50,7 +50,7 @@ impl Scheduler {
             }
             let (_, queue, turn) = best?;
             if !self.queue_is_open(queue) {
-                // What waits there may not start, so its turns do not count.
+                // Jobs in a closed queue may not start, so its turns do not count.
                 queues.retain(|other| *other != queue);
                 self.end_deferrals();
                 continue;
@@ -65,7 +65,8 @@ impl Scheduler {
         }
     }
 
-    /// The claim of a queue among those of one tenant: by the tenant's own turns, where queues take any.
+    /// The rank of a queue among those of one tenant: by the tenant's queue tags, then by the
+    /// rotation.
     fn rank_for_tenant(
         &self,
         rotation: RotationIx,
@@ -98,7 +99,7 @@ impl Scheduler {
         first.0.is_owed().then_some(first.1)
     }
 
-    /// The tenant whose turn it is over several queues, at the highest level of them all.
+    /// The first tenant across these queues, at their highest level.
     fn first_tenant(&mut self, account: AccountIx, queues: &[QueueIx]) -> Option<(i32, TenantIx)> {
         let mut best: Option<(i32, Order, TenantIx)> = None;
         for &queue in queues {

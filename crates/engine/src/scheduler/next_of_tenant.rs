@@ -1,4 +1,4 @@
-//! The decision for a fetch that wants one tenant's jobs only.
+//! The decision for a fetch of a single tenant's jobs.
 
 use super::Scheduler;
 use super::limits::{Closed, GateIx, Sleeper};
@@ -10,7 +10,7 @@ use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
 impl Scheduler {
-    /// Somebody wants this tenant's jobs only.
+    /// Picks the next job for a fetch of this tenant's jobs.
     pub(super) fn next_of_tenant(
         &mut self,
         request: &FetchRequest,
@@ -33,7 +33,7 @@ impl Scheduler {
         }
     }
 
-    /// A tenant's rotation learns in which of these queues the tenant has something to start.
+    /// Updates a tenant's rotation: which of these queues have something for the tenant to start.
     fn follow_tenant(&mut self, ix: RotationIx, queues: &[QueueIx], tenant: TenantIx) {
         for &queue in queues {
             let may_serve = |shard: &ShardIx| {
@@ -84,8 +84,7 @@ impl Scheduler {
         }
     }
 
-    /// A group's gate is closed, for fetches of its own tenant: they do not look at it again before it
-    /// may have opened.
+    /// Puts a group to sleep for fetches of its own tenant, because its gate is closed.
     pub(super) fn sleep_for_tenant(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
         let limit = self.limits.gate(gate).limit;
         let turn_state = self.turns.get(turn);

@@ -1,4 +1,4 @@
-//! Who is offered a start of a key, in one queue.
+//! Offers: which turns of a queue are offered a start of a key.
 
 use super::Scheduler;
 use super::limits::{Closed, First, GateIx, LimitIx, Rank};
@@ -7,8 +7,8 @@ use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
 impl Scheduler {
-    /// Gives the first in the key's order their offers, as many as may start, and lets those sleep
-    /// who may not.
+    /// Brings a waitlist up to date: offers starts to the first turns in the key's order, as many as
+    /// may start, and puts turns whose gate is closed to sleep.
     pub(super) fn refresh(&mut self, limit: LimitIx, queue: QueueIx) {
         while self.refresh_once(limit, queue) {
             self.steps += 1;
@@ -26,7 +26,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether there may be more to do.
+    /// Does one step of `refresh`. Returns whether there may be more to do.
     fn refresh_once(&mut self, limit: LimitIx, queue: QueueIx) -> bool {
         let list = self.waitlist(limit, queue);
         if list.deferred {
@@ -62,7 +62,7 @@ impl Scheduler {
         self.make_way(limit, queue, rank)
     }
 
-    /// A turn that has an offer already may use it for an older job of another group.
+    /// Whether a turn has an offer that it can use for an older job of another group.
     fn may_replace(&mut self, first: First) -> bool {
         let First { turn, group, .. } = first;
         let turn_state = self.turns.get(turn);
@@ -70,8 +70,8 @@ impl Scheduler {
         turn_state.offered_at.get(&limit).is_some_and(|offered| group < *offered)
     }
 
-    /// As many turns have an offer as may start: the last of them makes way for whoever comes before
-    /// it. Whether it did.
+    /// All open starts are offered: the turn with the last rank loses its offer if `rank` comes before
+    /// it. Returns whether it did.
     fn make_way(&mut self, limit: LimitIx, queue: QueueIx, rank: Rank) -> bool {
         let list = self.waitlist(limit, queue);
         let Some((old_rank, last)) = list.last_offered() else { return false };
@@ -86,8 +86,8 @@ impl Scheduler {
         rank < present
     }
 
-    /// A group whose gate is open joins the others of its turn that may start; the turn gets an offer
-    /// unless it has one.
+    /// Makes a group whose gate is open a candidate's, and offers its turn a start unless it has an
+    /// offer.
     fn offer(&mut self, first: First) {
         let First { turn, group: (_, gate), .. } = first;
         let turn_state = self.turns.get_mut(turn);
@@ -101,7 +101,7 @@ impl Scheduler {
         self.place_turn(turn);
     }
 
-    /// The turn has no offer any more and waits in line.
+    /// Takes back a turn's offer. The turn waits in line again.
     pub(super) fn retract(&mut self, limit: LimitIx, turn: TurnIx) {
         let queue = self.turns.get(turn).queue;
         self.waitlist(limit, queue).retract(turn);
@@ -109,7 +109,7 @@ impl Scheduler {
         self.place_turn(turn);
     }
 
-    /// What a turn is offered at a key may have changed.
+    /// Updates a turn's copy of its offer at a key.
     pub(super) fn update_offer(&mut self, limit: LimitIx, turn: TurnIx) {
         let turn_state = self.turns.get_mut(turn);
         let list = self.limits.limit(limit).waitlists.get(&turn_state.queue);
@@ -132,8 +132,8 @@ impl Scheduler {
         }
     }
 
-    /// Whether an offer may be used after all: the gate may have closed since, or another tenant may
-    /// have come before.
+    /// Whether an offer may be used at the pick. The gate may have closed since, or another turn may
+    /// come first.
     pub(super) fn confirm_offer(&mut self, turn: TurnIx, gate: GateIx) -> bool {
         let turn_state = self.turns.get(turn);
         let (queue, limit) = (turn_state.queue, self.limits.gate(gate).limit);
@@ -163,7 +163,7 @@ impl Scheduler {
         self.turns.get(turn).offers.contains(&(lane, gate))
     }
 
-    /// A group would start and its gate is closed. Said once until it may start again.
+    /// Reports that a group's gate is closed, once until the group is offered a start.
     pub(super) fn notify_closed(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
         let (mono, limit) = (self.now.mono, self.limits.gate(gate).limit);
         let Some(group) = self.turns.get_mut(turn).groups.get_mut(&gate) else { return };

@@ -1,4 +1,4 @@
-//! Where lanes and turns stand.
+//! Placing: which turn and gate a lane stands at, and whether a turn is in the rings, parked or out.
 
 use std::cmp::Reverse;
 
@@ -23,8 +23,8 @@ enum Placement {
 }
 
 impl Scheduler {
-    /// Finds its place for a lane that has jobs and stands nowhere: at the first closed gate, or the
-    /// first of all.
+    /// Places a lane that has jobs and is nowhere: at its first closed gate, or else at its first
+    /// gate.
     pub(super) fn place_lane(&mut self, class: ClassId) {
         let mut gate = None;
         if self.class(class).waits {
@@ -52,7 +52,7 @@ impl Scheduler {
         self.place_turn(turn);
     }
 
-    /// Takes a lane out of wherever it stands.
+    /// Takes a lane out of its turn or sweep.
     pub(super) fn displace_lane(&mut self, class: ClassId) {
         let Some(lane) = self.lanes.get_mut(class) else { return };
         match std::mem::take(&mut lane.position) {
@@ -70,7 +70,7 @@ impl Scheduler {
         }
     }
 
-    /// The head of a lane that stands in its turn is another job.
+    /// The head of a lane in its turn changed.
     pub(super) fn rekey(&mut self, class: ClassId, head: Seq) {
         let new = self.lane_key(class, head);
         let Some(lane) = self.lanes.get_mut(class) else { return };
@@ -105,7 +105,7 @@ impl Scheduler {
         most.map_or(rules.priority, |most| rules.priority.min(most))
     }
 
-    /// The level of priority at which the jobs of this class compete with others.
+    /// The level at which jobs of this class compete.
     pub(crate) fn level_of(&self, class: ClassId) -> i32 {
         let boost = self.tenant(self.class(class).tenant).boost;
         match self.rules.priority_scope {
@@ -152,7 +152,7 @@ impl Scheduler {
         turn
     }
 
-    /// Puts a turn where it belongs, given its lanes, its tags and its tenant.
+    /// Puts a turn where its lanes, tags and tenant say it belongs.
     pub(super) fn place_turn(&mut self, turn: TurnIx) {
         if !self.turns.contains(turn) {
             return;
@@ -166,7 +166,7 @@ impl Scheduler {
             if wanted != Placement::Gone {
                 self.tenant_fetches_ready(turn);
                 self.rejoin_lines(turn);
-                // Its groups may have been offered something, which ring_entries it.
+                // Groups that rejoined their lines may have been offered a start.
                 self.place_turn(turn);
                 return;
             }
@@ -212,7 +212,7 @@ impl Scheduler {
         }
     }
 
-    /// Into the rings, or to the right place in them.
+    /// Enters the rings of all of the queue's accounts, or moves to the right place in them.
     fn enter_rings(&mut self, turn: TurnIx) {
         let turn_state = self.turns.get(turn);
         let (queue, level) = (turn_state.queue, turn_state.level);
@@ -272,7 +272,8 @@ impl Scheduler {
         }
     }
 
-    /// Its tenant is at its cap, or paused in the queue; or its lanes have yet to follow a change.
+    /// Whether a turn must stay out of the rings: its tenant is at its cap or paused in the queue, or
+    /// the turn's level is out of date.
     pub(super) fn must_park(&self, turn: TurnIx) -> bool {
         let turn_state = self.turns.get(turn);
         let must_park =
@@ -280,13 +281,13 @@ impl Scheduler {
         must_park || self.is_out_of_date(turn)
     }
 
-    /// A tenant has as many active jobs as it may have.
+    /// Whether a tenant has as many active jobs as its cap allows.
     pub(super) fn is_at_cap(&self, tenant: TenantIx) -> bool {
         let tenant = self.tenant(tenant);
         tenant.cap.is_some_and(|cap| tenant.active >= u64::from(cap))
     }
 
-    /// Seats all turns that a tenant's own cap or a pause keeps out, or no longer does.
+    /// Places a tenant's parked turns, after its cap or a pause may have ended.
     pub(super) fn place_parked_turns(&mut self, tenant: TenantIx) {
         let parked: Vec<TurnIx> = self.tenant(tenant).parked.iter().copied().collect();
         parked.into_iter().for_each(|turn| self.place_turn(turn));

@@ -1,4 +1,4 @@
-//! The limit on a queue as a whole.
+//! The gate of a whole queue: a limit that is checked before any of the queue's lanes.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use super::sleeping::NOBODY;
 use super::tag::Tag;
 use crate::queue::QueueIx;
 
-/// A queue that sleeps as a whole is woken before all others.
+/// The rank of a queue that sleeps as a whole: woken before all others.
 const FIRST: Rank = Rank {
     level: Reverse(i32::MAX),
     tag: Tag(0),
@@ -21,7 +21,7 @@ const FIRST: Rank = Rank {
 };
 
 impl Scheduler {
-    /// Whether the limit of the queue as a whole lets a job start now.
+    /// Whether the limit on the whole queue lets a job start now. If not, the queue sleeps at it.
     pub(super) fn queue_is_open(&mut self, queue: QueueIx) -> bool {
         let Some(gate) = self.queue(queue).gate else { return true };
         let closed = self.limits.opening(gate, self.now).closed;
@@ -37,7 +37,7 @@ impl Scheduler {
         false
     }
 
-    /// The queue does not sleep at its limit any more.
+    /// The queue no longer sleeps at its limit.
     pub(super) fn wake_queue_gate(&mut self, queue: QueueIx) {
         let bucket = self.queue_mut(queue).asleep.take();
         if let (Some(bucket), Some(gate)) = (bucket, self.queue(queue).gate) {
@@ -46,7 +46,7 @@ impl Scheduler {
         }
     }
 
-    /// Whoever asks a queue that is closed as a whole, or open again, is the one to notice.
+    /// Reports that the queue's gate is closed or open again, if that has changed and a job waits.
     pub(super) fn notify_queue_gate(
         &mut self,
         queue: QueueIx,

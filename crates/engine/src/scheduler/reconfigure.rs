@@ -1,4 +1,5 @@
-//! What an operator changes, as far as dispatching goes. A change counts for what waits already.
+//! Reconfiguration: new rules for queues, tenants, classes, limits and pools, applied to jobs that
+//! already wait.
 
 use std::collections::BTreeSet;
 
@@ -16,32 +17,32 @@ use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
 pub(crate) enum Reconfigured {
-    /// A queue is paused or not, and may have so many active jobs; whether its oldest jobs may have
-    /// to go.
+    /// A queue's pause, its cap of active jobs, and whether it drops its oldest jobs when it is full.
     Queue {
         queue: QueueIx,
         paused: bool,
         cap: Option<u32>,
         drops_oldest: bool,
     },
-    /// A limit holds a queue as a whole, or none does.
+    /// The gate of a whole queue, or none.
     QueueGate(QueueIx, Option<GateIx>),
-    /// What is said about that limit has changed.
+    /// The settings of the limit on a whole queue have changed.
     QueueAgain(QueueIx),
-    /// Other rules pause for a tenant. All of its lanes follow at once: for tenants with few of them.
+    /// A tenant's new rules, applied to all of its lanes at once. For tenants with few lanes; see
+    /// `rule_changes.rs` for others.
     Tenant(TenantIx, TenantRules),
-    /// A tenant's part of a queue is paused, or not.
+    /// Whether a tenant is paused in a queue.
     Shard(ShardIx, bool),
-    /// Jobs of a class must pass these gates, besides those of their queue and type.
+    /// The gates that jobs of a class must pass, besides those of their queue and type.
     Gates(ClassId, Box<[GateIx]>),
-    /// A limit holds a type, or none does.
+    /// The limit of a type was set or removed.
     Type(JobType),
-    /// No job of this class is left.
+    /// The class has no jobs left.
     ClassGone(ClassId),
-    /// Something else is said about a limit.
+    /// A limit's new settings.
     LimitSettings(LimitIx, LimitSettings),
     Pool(PoolName, PoolChange),
-    /// Pools have changed, or work goes on after a while: all waiting fetches may be served.
+    /// All waiting fetches may be served: pools have changed, or maintenance is over.
     All,
 }
 
@@ -82,7 +83,6 @@ impl Scheduler {
         }
     }
 
-    /// A tenant comes up.
     pub fn add_tenant(&mut self, ix: TenantIx, id: TenantId, rules: TenantRules) {
         let TenantRules { weight, cap, boost, max_priority } = rules;
         let (active, shards, parked) = (0, Vec::new(), BTreeSet::new());
@@ -92,8 +92,7 @@ impl Scheduler {
         self.tenants.put(ix.0 as usize, tenant);
     }
 
-    /// A tenant has jobs in a queue for the first time. `place` is where this part of the queue goes
-    /// among the tenant's.
+    /// Adds a shard. `position` is its index among the tenant's shards.
     pub fn add_shard(&mut self, ix: ShardIx, shard: NewShard, position: usize) {
         let NewShard { queue, tenant, paused } = shard;
         self.shards.put(ix.0 as usize, Shard { queue, tenant, paused, turns: Vec::new() });
@@ -118,7 +117,7 @@ impl Scheduler {
         }
     }
 
-    /// Fetches of single tenants may find something in this queue.
+    /// Lists a queue to be tried by waiting fetches of single tenants.
     pub(super) fn tenants_ready(&mut self, queue: QueueIx) {
         if !self.fetches.wait_for_tenants(queue) {
             return;
@@ -148,7 +147,7 @@ impl Scheduler {
         let (reweighed, recapped) =
             (tenant_state.weight != rules.weight, tenant_state.cap != rules.cap);
         let mut lanes = if same && !reweighed { Vec::new() } else { self.lanes_of(ix) };
-        // Another weight is another rank at keys, and nothing else for lanes without a limit.
+        // A new weight changes ranks at keys, and nothing for lanes without a limit.
         lanes.retain(|class| !same || self.gates_of(*class).next().is_some());
         self.steps += 2 * lanes.len() as u64;
         lanes.iter().for_each(|class| self.displace_lane(*class));
@@ -221,7 +220,7 @@ impl Scheduler {
         self.tenants_ready(queue);
     }
 
-    /// Keeps what making room needs, while the queue drops its oldest jobs.
+    /// Starts or stops keeping the queue's lanes by their heads, which dropping the oldest jobs needs.
     fn keep_heads(&mut self, queue: QueueIx, wanted: bool) {
         if wanted == self.queue(queue).heads.is_some() {
             return;
@@ -233,13 +232,13 @@ impl Scheduler {
         self.queue_mut(queue).heads = heads;
     }
 
-    /// A queue has come up that waiting fetches or pools may have named.
+    /// A new queue may be one that waiting fetches or pools name.
     pub fn queue_created(&mut self, name: &QueueName, queue: QueueIx) {
         self.pools.queue_created(name);
         self.fetches.queue_created(name, queue);
     }
 
-    /// A worker has so many jobs, and room for more or not.
+    /// Updates the load of a worker and whether it has room.
     pub fn worker_changed(
         &mut self,
         worker: &WorkerId,
@@ -252,7 +251,7 @@ impl Scheduler {
         }
     }
 
-    /// A waiting fetch may find something that it could not take before.
+    /// Lists the queues of a waiting fetch that could not take jobs before.
     pub fn may_be_served(&mut self, id: WaiterId, find: impl Fn(&str) -> Option<QueueIx>) {
         let Some(waiter) = self.fetches.get(id) else { return };
         let queues = waiter.queues().iter().filter_map(|name| find(name));
@@ -262,7 +261,7 @@ impl Scheduler {
         }
     }
 
-    /// Nobody is served for a while; everybody is looked at when that ends.
+    /// Serves nobody until [`Reconfigured::All`].
     pub fn serve_nobody(&mut self) {
         self.to_serve.clear();
         self.to_serve_tenant.clear();

@@ -1,4 +1,4 @@
-//! Which of several queues is next.
+//! A rotation: how several queues take turns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,26 +14,28 @@ use crate::queue::QueueIx;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RotationIx(pub u32);
 
-/// How the queues of a pool take turns, or those of fetches without a pool that name the same.
+/// The rotation of a pool, or of a set of queues that fetches without a pool name.
 ///
-/// Only queues that may have something to serve are in its orders; the others are asleep, and are
-/// woken when they do. So a decision costs the same however many queues there are. What queues are
-/// owed is in [`Parts`], which rotations may share.
+/// Only queues that may have something to serve are in its orders. The others are asleep until they
+/// do, so the cost of a decision does not depend on the number of queues. What queues are owed is in
+/// [`Parts`], which rotations may share.
 pub(super) struct Rotation {
     queues: Vec<QueueIx>,
     positions: BTreeMap<QueueIx, u32>,
     strategy: QueueStrategy,
-    /// For fetches of one tenant only: whoever decides says which queues have something for it.
+    /// For fetches of one tenant. Queues are not woken by events; each decision finds those with work
+    /// for the tenant.
     for_tenant: bool,
     round: Tag,
     slots: Vec<Slot>,
-    /// How many jobs it has handed out.
+    /// Number of jobs dispatched.
     served: u64,
-    /// Awake queues by strategy, by what they are owed, and by since when they have got nothing.
+    /// Queues that are awake: by strategy, by what they are owed, and by when they were last served.
+    /// The last number is the queue's position.
     by_turn: BTreeSet<(u128, u64, u32)>,
     by_owed: LateOrder<i64>,
     by_since: LateOrder<u64>,
-    /// Queues that were served since that was last written down.
+    /// Positions of the queues served since the last `take_changed`.
     changed: BTreeSet<u32>,
 }
 
@@ -41,18 +43,20 @@ pub(super) struct Rotation {
 struct Slot {
     weight: Weight,
     tag: Tag,
-    /// When it was last served: among equal tags the queue that was not for longest goes first.
+    /// The value of `Rotation::served` when the queue was last served. Among equal tags, the smallest
+    /// goes first.
     served: u64,
     awake: bool,
     available: u64,
 }
 
-/// A queue's claim to be next: what it is owed, since when it has got nothing, its turn, its place.
+/// A queue's claim to be next: what it is owed, since when it was not served, its key by strategy, and
+/// its position among the named queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank(i64, u64, (u128, u64), usize);
 
 impl Rank {
-    /// It goes first whatever the strategy says.
+    /// Whether the claim comes before the strategy.
     pub fn is_owed(self) -> bool {
         self.0 < i64::MAX || self.1 < u64::MAX
     }
@@ -75,9 +79,8 @@ impl Rotation {
         }
     }
 
-    /// Other queues, weights or strategy from now on. All queues are asleep; what is remembered of those
-    /// that stay is kept. A weight that changes counts from the next job: what was charged by the old
-    /// one keeps a queue waiting for no more than one job by the new.
+    /// Applies new queues, weights and strategy. All queues are asleep afterwards; those that stay
+    /// keep their tags. A tag charged by an old weight is clamped to one job ahead of the round.
     pub fn configure(&mut self, rules: &RotationRules) {
         self.set_queues(&rules.queues);
         (self.strategy, self.for_tenant) = (rules.strategy, rules.for_tenant);
@@ -121,7 +124,7 @@ impl Rotation {
         self.round
     }
 
-    /// Its strategy, and its queues with their weights.
+    /// The strategy, and the queues with their weights.
     pub fn made_from(&self) -> (QueueStrategy, Vec<(QueueIx, Weight)>) {
         let weights = self.slots.iter().map(|slot| slot.weight);
         (self.strategy, self.queues.iter().copied().zip(weights).collect())
@@ -147,7 +150,7 @@ impl Rotation {
         self.position(queue).is_some_and(|position| self.slots[position as usize].awake)
     }
 
-    /// A queue may have something to serve, as its parts know.
+    /// A queue may have something to serve.
     pub fn wake(&mut self, position: u32, available: u64, parts: &Parts) {
         let slot = &mut self.slots[position as usize];
         if std::mem::replace(&mut slot.awake, true) {
@@ -166,7 +169,7 @@ impl Rotation {
         self.by_since.insert(position, parts.since(queue, 0));
     }
 
-    /// Other parts pause for its queues from now on.
+    /// Switches to other parts.
     pub fn move_to(&mut self, parts: &Parts) {
         let awake: Vec<u32> = self.by_turn.iter().map(|(_, _, position)| *position).collect();
         awake.into_iter().for_each(|position| self.claim(position, parts));
@@ -203,7 +206,7 @@ impl Rotation {
         }
     }
 
-    /// The queue that is next, and whether because it is owed a dispatch or has gone without.
+    /// The next queue, and whether it goes first because it is owed a dispatch or starved.
     pub fn first(&mut self, parts: &Parts, mono: u64) -> Option<(QueueIx, bool)> {
         let queue = |position: u32| self.queues[position as usize];
         let owed =
@@ -219,7 +222,7 @@ impl Rotation {
         Some((queue(position), false))
     }
 
-    /// A queue's claim among some that were named in this order.
+    /// A queue's claim among queues that a fetch named; `named` is its index there.
     pub fn rank(&self, queue: QueueIx, named: usize, parts: &Parts, mono: u64) -> Rank {
         let none = Rank(i64::MAX, u64::MAX, (u128::MAX, 0), named);
         let Some(position) = self.position(queue) else { return none };
@@ -230,7 +233,7 @@ impl Rotation {
         Rank(owed, since.unwrap_or(u64::MAX), turn, named)
     }
 
-    /// A job of this queue was handed out.
+    /// Counts a dispatch from this queue.
     pub fn served(&mut self, queue: QueueIx) {
         let Some(position) = self.position(queue) else { return };
         self.changed.insert(position);
@@ -255,14 +258,14 @@ impl Rotation {
         }
     }
 
-    /// How far a job moves this queue on, where queues take turns.
+    /// How far a job moves the queue's tag, for strategies with tags.
     pub fn step(&self, queue: QueueIx) -> Option<u128> {
         let turns = matches!(self.strategy, QueueStrategy::RoundRobin | QueueStrategy::Weighted);
         let position = self.position(queue).filter(|_| turns)?;
         Some(Tag::step(1, self.weight(position)))
     }
 
-    /// The round, and the tags of queues that were served since the last call; `None` if none was.
+    /// The round, and the tags of queues served since the last call; `None` if there are none.
     pub fn take_changed(&mut self) -> Option<(Tag, Vec<(QueueIx, Tag)>)> {
         let changed = std::mem::take(&mut self.changed);
         let tag =
@@ -271,12 +274,12 @@ impl Rotation {
         (!tags.is_empty()).then_some((self.round, tags))
     }
 
-    /// As it was before a restart.
+    /// Restores the stored round and tags.
     pub fn restore(&mut self, round: Tag, tags: impl Iterator<Item = (QueueIx, Tag)>) {
         self.round = round;
         for (queue, tag) in tags {
             if let Some(position) = self.position(queue) {
-                // By the weight that it has now, it is at most one job ahead.
+                // By its current weight, the queue is at most one job ahead.
                 let slot = &mut self.slots[position as usize];
                 slot.tag = tag.min(round.plus(Tag::step(1, slot.weight)));
             }

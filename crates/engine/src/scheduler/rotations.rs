@@ -1,4 +1,5 @@
-//! All rotations: one for each pool, and one for each set of queues that fetches without a pool name.
+//! The table of all rotations: one for each pool, and one for each set of queues that fetches without
+//! a pool name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,9 +15,9 @@ use super::rotation_rules::{ChangedRotation, RememberedAccount, RotationRules};
 use super::tag::Tag;
 use crate::queue::QueueIx;
 
-/// Sets of queues that are remembered.
+/// Sets remembered at once; beyond that, the least recently used is forgotten.
 const MOST_SETS: usize = 4_096;
-/// Those of them that may have accounts of their own.
+/// Sets that may have an account. Each account adds a ring entry to every turn of its queues.
 pub(crate) const MOST_SHARED_SETS: usize = 256;
 
 #[derive(Default)]
@@ -26,30 +27,30 @@ pub(super) struct Rotations {
     next_parts: u64,
     free: Vec<RotationIx>,
     by_key: BTreeMap<RotationKey, RotationIx>,
-    /// Sets by when they were last used, those of fetches of one tenant first.
+    /// Sets by last use, those of single tenants first: whether shared, `Entry::used`, index.
     by_use: BTreeSet<(bool, u64, RotationIx)>,
     uses: u64,
-    /// Those that have served since that was last written down.
+    /// Rotations that have dispatched since the last `take_changed`.
     changed: BTreeSet<RotationIx>,
     shared_sets: usize,
-    /// Sets that were forgotten, until somebody asks.
+    /// Sets forgotten since the last `take_forgotten_rotations`.
     pub forgotten: Vec<RotationKey>,
-    /// As they were before a restart, until they are used again.
+    /// Stored rounds and queue tags, until the rotation is used.
     pub remembered: BTreeMap<RotationKey, (Tag, BTreeMap<QueueName, Tag>)>,
-    /// The same for their accounts.
+    /// Stored accounts, until the rotation is used.
     pub remembered_accounts: BTreeMap<RotationKey, RememberedAccount>,
 }
 
 struct Entry {
     key: RotationKey,
     rotation: Rotation,
-    /// Its own, or those of all sets that share queues.
+    /// A pool's parts, or those of all sets that share queues with this one.
     parts: PartsIx,
     account: Option<AccountIx>,
-    /// Up to date with this version of the pools.
+    /// The version of the pool that the rotation was made for.
     version: u64,
     used: u64,
-    /// Fetches of anybody use it, not those of one tenant.
+    /// Used by fetches of shared workers, not of a single tenant's.
     of_all: bool,
 }
 
@@ -80,7 +81,7 @@ impl Rotations {
         PartsIx(self.next_parts)
     }
 
-    /// A rotation's queues are guaranteed these parts from now on.
+    /// Gives a rotation other parts.
     pub fn move_to_parts(&mut self, ix: RotationIx, parts: PartsIx) {
         if let Some(entry) = self.all[ix.0 as usize].as_mut() {
             entry.parts = parts;
@@ -88,12 +89,12 @@ impl Rotations {
         }
     }
 
-    /// Queues are guaranteed a part, or go first when they have gone without for too long.
+    /// Whether queues that are owed a dispatch, or starved, go first.
     pub fn guarantees(&self, ix: RotationIx) -> bool {
         self.parts[&self.parts_of(ix)].is_enforced()
     }
 
-    /// The queue that is next, and whether because it is owed a dispatch or has gone without.
+    /// The next queue, and whether it goes first because it is owed a dispatch or starved.
     pub fn first(
         &mut self,
         ix: RotationIx,
@@ -105,12 +106,12 @@ impl Rotations {
         rotation.first(parts, mono)
     }
 
-    /// A queue's claim among some of a rotation's that were named in this order.
+    /// A queue's claim among queues that a fetch named; `named` is its index there.
     pub fn rank(&self, ix: RotationIx, queue: QueueIx, named: usize, mono: u64) -> Rank {
         self.get(ix).rank(queue, named, &self.parts[&self.parts_of(ix)], mono)
     }
 
-    /// Reports queues that have just gone without for too long, except in a tenant's own rotation.
+    /// Reports queues that have just become starved, except in a single tenant's rotation.
     pub fn report_starved(&mut self, ix: RotationIx, mono: u64, notices: &mut Vec<Notice>) {
         let (rotation, parts) = self.with_parts(ix);
         let for_tenant = rotation.is_for_tenant();
@@ -125,7 +126,6 @@ impl Rotations {
         &self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").key
     }
 
-    /// The queues that take turns under this key.
     pub fn queues_of(&self, key: &RotationKey) -> &[QueueIx] {
         self.by_key.get(key).map_or(&[], |ix| self.get(*ix).queues())
     }
@@ -135,7 +135,7 @@ impl Rotations {
         self.all[ix.0 as usize].as_ref()?.account
     }
 
-    /// Rotations that are there already, as those of pools are, go on as before the restart.
+    /// Restores rotations that exist already, as those of pools do.
     pub fn restore_known(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
         for (key, ix) in &self.by_key {
             if let Some((round, tags)) = self.remembered.remove(key)
@@ -158,7 +158,7 @@ impl Rotations {
         }
     }
 
-    /// Rotations that have served since the last call: their rounds, and the tags that have changed.
+    /// What changed in rotations that have dispatched since the last call.
     pub fn take_changed(&mut self) -> Vec<ChangedRotation> {
         let state = |ix: RotationIx| {
             let entry = self.all[ix.0 as usize].as_mut()?;
@@ -168,12 +168,11 @@ impl Rotations {
         std::mem::take(&mut self.changed).into_iter().filter_map(state).collect()
     }
 
-    /// The round of a rotation.
     pub fn round_of(&self, key: &RotationKey) -> Option<Tag> {
         self.by_key.get(key).map(|ix| self.get(*ix).round())
     }
 
-    /// What a set of queues with an account is made from.
+    /// The strategy, queues and weights of a set with an account.
     pub fn set_with_account(
         &self,
         key: &RotationKey,
@@ -182,7 +181,7 @@ impl Rotations {
         self.by_key.get(key).map(|ix| self.get(*ix).made_from())
     }
 
-    /// A job of this queue was handed out.
+    /// Counts a dispatch from this queue.
     pub fn served(&mut self, ix: RotationIx, queue: QueueIx, mono: u64) {
         let (rotation, parts) = self.with_parts(ix);
         rotation.served(queue);
@@ -190,14 +189,14 @@ impl Rotations {
         self.changed.insert(ix);
     }
 
-    /// The same, for a fetch without a pool that named this queue only.
+    /// Counts a dispatch to a fetch without a pool that named this queue only.
     pub fn served_alone(&mut self, ix: PartsIx, queue: QueueIx, mono: u64) {
         self.parts.entry(ix).and_modify(|parts| parts.served(queue, mono));
     }
 }
 
 impl Scheduler {
-    /// The rotation of this key if it is up to date, and the account that goes with it.
+    /// The rotation of a key and its account, if it was made for this version.
     pub fn rotation(
         &mut self,
         key: &RotationKey,
@@ -218,7 +217,7 @@ impl Scheduler {
         Some((ix, entry.account))
     }
 
-    /// Makes the rotation of this key, or brings it up to date.
+    /// Creates the rotation of a key, or applies new rules to it.
     pub fn put_rotation(
         &mut self,
         key: RotationKey,
@@ -297,7 +296,7 @@ impl Scheduler {
         ix
     }
 
-    /// A pool is gone, or a set that nobody has used for longest: what was remembered of it goes.
+    /// Forgets the rotation of a deleted pool, or of a set.
     pub fn drop_rotation(&mut self, key: &RotationKey) {
         let Some(ix) = self.rotations.by_key.remove(key) else { return };
         self.detach(ix);
@@ -317,7 +316,7 @@ impl Scheduler {
         }
     }
 
-    /// The rotations of a pool, where each tenant has queues of its own.
+    /// All rotations of a pool: one, or one for each tenant where tenants have separate queues.
     pub fn rotations_of(&self, pool: &PoolName) -> Vec<RotationKey> {
         let first = RotationKey::Pool(pool.clone(), None);
         let keys = self.rotations.by_key.range(first..).map(|(key, _)| key);
@@ -343,7 +342,7 @@ impl Scheduler {
         self.rotations.forgotten.push(key.clone());
     }
 
-    /// The rotation goes on without this queue.
+    /// Removes a queue from a rotation.
     pub(super) fn leave_rotation(&mut self, ix: RotationIx, queue: QueueIx) {
         self.detach(ix);
         let (rotation, parts) = self.rotations.with_parts(ix);
@@ -352,7 +351,7 @@ impl Scheduler {
         self.attach(ix);
     }
 
-    /// The queues of a rotation know it, and it knows which of them have something to serve.
+    /// Registers a rotation with its queues, and wakes those that have something to serve.
     fn attach(&mut self, ix: RotationIx) {
         let entry = self.rotations.all[ix.0 as usize].as_ref().expect("it is being attached");
         let (queues, account) = (entry.rotation.queues().to_vec(), entry.account);
@@ -386,7 +385,7 @@ impl Scheduler {
         }
     }
 
-    /// A queue has something to serve, as far as is known.
+    /// Wakes a queue in a rotation, because it may have something to serve.
     pub(super) fn wake_in_rotation(&mut self, ix: RotationIx, queue: QueueIx) {
         let (rotation, parts) = self.rotations.with_parts(ix);
         let Some(position) = rotation.position(queue) else { return };
@@ -400,7 +399,7 @@ impl Scheduler {
         }
     }
 
-    /// A queue has nothing to serve: the rotation leaves it out until it has.
+    /// Leaves a queue without anything to serve out of a rotation, until it is woken.
     pub(super) fn put_to_sleep(&mut self, ix: RotationIx, queue: QueueIx) {
         let (rotation, parts) = self.rotations.with_parts(ix);
         if let Some(position) = rotation.position(queue)

@@ -1,5 +1,7 @@
-//! Lanes and turns follow a change of their tenant: those that a fetch looks at before it is served,
-//! the others a few at a time. Tenants with few classes need none of this: see
+//! A tenant's new rules, applied to its lanes and turns in slices, and to those that a fetch may be
+//! served from before it is served.
+//!
+//! Tenants with few classes need none of this: see
 //! [`Reconfigured::Tenant`](super::Reconfigured::Tenant).
 
 use std::collections::BTreeSet;
@@ -17,19 +19,20 @@ use super::waking::LOOKED_THROUGH;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
-/// Groups of a turn that take their places at keys before a fetch is served.
+/// Groups of a turn that are ranked again before a fetch is served.
 const GROUPS_AT_ONCE: usize = 4;
 
-/// A tenant whose lanes and turns have yet to follow a change.
+/// A tenant whose new rules have not been applied to all of its lanes and turns.
 #[derive(Default)]
 pub(super) struct PendingRules {
     reweighed: bool,
-    /// Accounts whose tags have followed the new weight.
+    /// Accounts in which the new weight was applied.
     clamped: BTreeSet<AccountIx>,
 }
 
 impl Scheduler {
-    /// Other rules pause for a tenant from the next decision on. Whether there is something to follow.
+    /// Sets a tenant's rules for all further decisions. Returns whether its lanes and turns have to be
+    /// visited.
     pub fn begin_rule_change(&mut self, ix: TenantIx, rules: TenantRules) -> bool {
         let tenant_state = &mut self.tenants[ix.0 as usize];
         let TenantRules { weight, cap, boost, max_priority } = rules;
@@ -53,30 +56,30 @@ impl Scheduler {
         true
     }
 
-    /// All of a tenant's lanes and turns have followed.
+    /// The rules were applied to all of the tenant's lanes and turns.
     pub fn end_rule_change(&mut self, tenant: TenantIx) {
         self.pending_rules.remove(&tenant);
     }
 
-    /// A lane takes the place that it has by its tenant's present rules.
+    /// Moves a lane to where its tenant's current rules put it.
     pub fn apply_rules_to_lane(&mut self, class: ClassId) {
         self.steps += 1;
         let Some(lane) = self.lanes.get(class) else { return };
         let LanePosition::Turn(turn, _, gate) = lane.position else { return };
-        // Another weight is another rank at keys.
+        // A new weight changes ranks at keys.
         if gate.is_some() || self.is_out_of_date(turn) {
             self.steps += 2;
             self.displace_lane(class);
             self.place_lane(class);
         }
-        // It may have joined others of its group that have not moved.
+        // The group it is in may have lanes that have not been visited.
         let lane = self.lanes.get(class).map(|lane| lane.position);
         if let Some(LanePosition::Turn(turn, _, Some(gate))) = lane {
             self.rank_group_anew(turn, gate);
         }
     }
 
-    /// The turns of one part of a queue follow their tenant's weight and cap.
+    /// Applies its tenant's weight and cap to the turns of a shard.
     pub fn apply_rules_to_shard(&mut self, shard: ShardIx) {
         let shard_state = &self.shards[shard.0 as usize];
         let (queue, tenant) = (shard_state.queue, shard_state.tenant);
@@ -103,7 +106,7 @@ impl Scheduler {
         }
     }
 
-    /// Before a fetch is served, those that it may be served from follow.
+    /// Applies pending rules where a fetch may be served from, before it is served.
     pub(super) fn apply_pending_rules(&mut self, request: &FetchRequest) {
         if self.pending_rules.is_empty() {
             return;
@@ -121,8 +124,7 @@ impl Scheduler {
         }
     }
 
-    /// The most urgent groups of each turn take the place at their keys that they have by the present
-    /// weight.
+    /// Ranks the first groups of each turn by the new weight.
     fn rank_first_groups(&mut self, shard: ShardIx) {
         let shard_state = &self.shards[shard.0 as usize];
         if !self.pending_rules.get(&shard_state.tenant).is_some_and(|pending| pending.reweighed) {
@@ -142,8 +144,8 @@ impl Scheduler {
         }
     }
 
-    /// Of each turn that is out of date, the lane that would be served takes its place. The others come
-    /// after it by the present rules too.
+    /// Moves the first lane of each turn that is out of date. By the new rules, too, it comes before
+    /// the turn's other lanes.
     fn move_first_lanes(&mut self, shard: ShardIx) {
         let turns = self.shards[shard.0 as usize].turns.iter().map(|(_, turn)| *turn);
         let stale = turns.filter(|turn| self.is_out_of_date(*turn)).take(LOOKED_THROUGH);
@@ -165,8 +167,8 @@ impl Scheduler {
         }
     }
 
-    /// The level of a turn comes from rules that its tenant has no more. It is kept out of all rings:
-    /// what it would be served first has followed before a fetch asks.
+    /// Whether a turn's level comes from its tenant's old rules. Such a turn is in no ring; its first
+    /// lane is moved before a fetch is served.
     pub(super) fn is_out_of_date(&self, turn: TurnIx) -> bool {
         let turn_state = self.turns.get(turn);
         turn_state.version != self.tenant(turn_state.tenant).version

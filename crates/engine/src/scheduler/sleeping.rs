@@ -1,4 +1,4 @@
-//! Sleeping at a limit that is closed, until it may have opened.
+//! Sleeping at closed limits: waitlists, queues and groups enter and leave the limit's buckets.
 
 use super::Scheduler;
 use super::limits::{Bucket, Closed, First, LimitIx, Rank, Sleeper, Subscription};
@@ -6,7 +6,8 @@ use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
 impl Scheduler {
-    /// Gates of a bucket have changed: they sleep under the rank of their first turn, or are awake.
+    /// Updates how a bucket of a waitlist sleeps, after its gates changed: under the rank of its first
+    /// turn, or not at all.
     pub(super) fn resubscribe(&mut self, limit: LimitIx, queue: QueueIx, bucket: Bucket) {
         let (old, new) = self.waitlist(limit, queue).resubscribe(bucket);
         if old == new {
@@ -22,8 +23,7 @@ impl Scheduler {
         }
     }
 
-    /// Gives the first turn behind the gates of a bucket its present rank, until that is not out of
-    /// date.
+    /// Ranks the first turns of a bucket again, until the first rank is current.
     pub(super) fn rank_first_anew(&mut self, limit: LimitIx, bucket: Bucket, queue: QueueIx) {
         while let Some(first) = self.waitlist(limit, queue).first_in(Some(bucket)) {
             let First { turn, group: (lane, gate), .. } = first;
@@ -43,7 +43,7 @@ impl Scheduler {
         }
     }
 
-    /// Whoever sleeps is woken in the key's order.
+    /// Puts a sleeper into a bucket. Sleepers are woken in the key's order.
     pub(super) fn subscribe(
         &mut self,
         limit: LimitIx,
@@ -68,11 +68,11 @@ impl Scheduler {
         self.limits.limit_mut(limit).sleepers.remove(bucket, rank, tenant, sleeper);
     }
 
-    /// Where fairness is off, sleepers are in one order, whosever they are.
+    /// The tenant under which something sleeps. With fairness off, all sleepers share one order.
     fn competitor(&self, tenant: TenantIx) -> TenantIx {
         if self.rules.fair { tenant } else { NOBODY }
     }
 }
 
-/// In place of a tenant, for what is nobody's.
+/// Stands for no tenant.
 pub(super) const NOBODY: TenantIx = TenantIx(u32::MAX);

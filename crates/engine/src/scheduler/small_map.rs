@@ -1,5 +1,5 @@
-//! An ordered map, or a set, that usually has at most one entry. A single entry is kept in place; only
-//! several are worth a tree and its allocations.
+//! An ordered map or set that usually has at most one entry, which is stored inline instead of in a
+//! tree.
 
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;
@@ -88,7 +88,7 @@ impl<K: Ord, V> SmallMap<K, V> {
         self.iter().map(|(key, _)| key)
     }
 
-    /// The value that the key had.
+    /// Inserts a value and returns the old one.
     pub fn put(&mut self, key: K, value: V) -> Option<V> {
         self.make_room(&key);
         match self {
@@ -128,7 +128,7 @@ impl<K: Ord, V> SmallMap<K, V> {
 }
 
 impl<K: Ord> SmallMap<K> {
-    /// Whether it is new.
+    /// Inserts a key and returns whether it is new.
     pub fn insert(&mut self, key: K) -> bool {
         self.put(key, ()).is_none()
     }

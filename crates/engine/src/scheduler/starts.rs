@@ -1,4 +1,4 @@
-//! Jobs start and end.
+//! Starts and ends of jobs: what they charge and count, and whom they let start next.
 
 use rota_model::{ClassId, LimitNumbers, PoolName};
 
@@ -11,15 +11,15 @@ use super::tag::Tag;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
-/// Windows of a limit in which a start is recorded, for the price of a step.
+/// Windows in which a start is recorded at the cost of one step.
 const WINDOWS_IN_A_STEP: usize = 4;
 
-/// What follows from a start.
+/// What a start did.
 pub(crate) struct Started {
     pub job: WaitingJob,
     /// The account that was charged.
     pub account: Option<AccountIx>,
-    /// Limits that remember when jobs started, with the numbers that held this one.
+    /// Limits that record the times of starts, with the numbers that applied.
     pub timed: Vec<(LimitIx, LimitNumbers)>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Started {
 pub(crate) struct Ended<'a> {
     pub class: ClassId,
     pub pool: Option<&'a PoolName>,
-    /// What its tenant was charged in advance, and what it really cost, where that differs.
+    /// If the tenant was charged in advance: what it was charged, and what the execution cost.
     pub correction: Option<Correction>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Correction {
 }
 
 impl Scheduler {
-    /// A picked job starts. `None` if it is not there any more.
+    /// Starts a picked job. `None` if the job is gone.
     pub fn started(&mut self, pick: &Pick, request: &FetchRequest, cost: u64) -> Option<Started> {
         let Pick { class, turn, gate, queue, .. } = *pick;
         let turn_state = self.turns.get(turn);
@@ -49,7 +49,7 @@ impl Scheduler {
         if let Some(entry_ix) = pick.entry_ix {
             let standing = turn_state.ring_entries[entry_ix].standing;
             account = Some(self.accounts.get(standing).account);
-            // A tenant's own workers may serve it while nobody else can.
+            // A tenant's own workers may serve it while others cannot.
             self.lift_to_round(standing);
             let start = self.accounts.get(standing).tag;
             let chosen_from_all =
@@ -85,7 +85,8 @@ impl Scheduler {
         Some(Started { job, account, timed })
     }
 
-    /// What a tenant's own workers take from shared queues counts in their own rotations only.
+    /// Counts a dispatch for guaranteed parts. What a tenant's own workers take from shared queues
+    /// counts in their rotations only.
     fn count_dispatch(&mut self, request: &FetchRequest, queue: QueueIx) {
         let mono = self.now.mono;
         let of_shared_workers = request.only.is_none() || self.rules.queues_per_tenant;
@@ -99,8 +100,7 @@ impl Scheduler {
         }
     }
 
-    /// A job started through this gate: its turn is back in line, and so are those that let others go
-    /// first.
+    /// A job started by an offer: its turn is back in line, and so are the turns that have yielded.
     fn offer_used(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) {
         self.waitlist(limit, queue).end_yields();
         if self.turns.contains(turn) {
@@ -118,7 +118,8 @@ impl Scheduler {
         self.refresh(limit, queue);
     }
 
-    /// Whether a turn that used its offer has another one: nobody else is in line, and more may start.
+    /// Whether a turn that used its offer gets another one at once: nobody else is in line, and more
+    /// jobs may start.
     fn keeps_offer(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) -> bool {
         let free = self.limits.opening(gate, self.now).free;
         let must_park = self.must_park(turn);
@@ -133,7 +134,8 @@ impl Scheduler {
         true
     }
 
-    /// The queues of a tenant take turns, where its share is one of all of them.
+    /// Charges the queue among the tenant's queues, where the tenant's share is counted over all of
+    /// them.
     fn queue_of_tenant_served(
         &mut self,
         request: &FetchRequest,
@@ -156,12 +158,12 @@ impl Scheduler {
         }
     }
 
-    /// A tenant was not chosen from all queues of its account: the round moves no further than to
-    /// whoever comes first in all of them.
+    /// Advances the round after a tenant was chosen from some of the account's queues: not beyond the
+    /// first tag in all of them.
     fn lift_round(&mut self, request: &FetchRequest, level: i32, start: Tag) {
         let (Some(account), Some(rotation)) = (request.account, request.rotation) else { return };
         let queues = self.rotations.get(rotation).queues().len();
-        // Looking at all queues is worth it only now and then where there are many.
+        // With many queues, all are visited only now and then.
         if !self.accounts.is_round_due(account, queues) {
             return;
         }
@@ -178,7 +180,7 @@ impl Scheduler {
         self.accounts.lift_round(account, level, round);
     }
 
-    /// The tag of whoever comes first at a level of a queue.
+    /// The smallest tag at a level of a queue.
     fn first_tag(&mut self, queue: QueueIx, entry_ix: usize, level: i32) -> Option<Tag> {
         loop {
             let ring = self.queue(queue).members[entry_ix].rings.get(&level)?;
@@ -189,7 +191,7 @@ impl Scheduler {
         }
     }
 
-    /// An execution is over, well or badly.
+    /// An execution is over, whatever its outcome.
     pub fn ended(&mut self, ended: &Ended<'_>) {
         let rules = self.class(ended.class);
         let (queue, tenant) = (rules.queue, rules.tenant);
@@ -218,7 +220,7 @@ impl Scheduler {
         }
     }
 
-    /// A job was active before the process began.
+    /// Counts a job that was active before a restart.
     pub fn was_active(&mut self, class: ClassId, pool: Option<&PoolName>) {
         for (limit, _) in self.limits_of(class) {
             self.limits.limit_mut(limit).active += 1;
@@ -233,14 +235,14 @@ impl Scheduler {
         }
     }
 
-    /// Its tenant pays what an execution really took.
+    /// Corrects a charge made in advance to what the execution cost.
     fn correct(&mut self, class: ClassId, correction: Correction) {
         let rules = self.class(class);
         let (queue, tenant) = (rules.queue, rules.tenant);
         let level = self.level_of(class);
         let account = correction.account.unwrap_or(self.queue(queue).members[0].account);
         if self.queue(queue).member(account).is_none() {
-            // It was closed meanwhile, and its number may be another's.
+            // The account was closed, and its index may be reused.
             return;
         }
         let Some(standing) = self.accounts.find(account, tenant, level) else { return };
@@ -251,8 +253,8 @@ impl Scheduler {
         self.turns_of(tenant).into_iter().for_each(|turn| self.place_turn(turn));
     }
 
-    /// The limits that a job of this class counts for, each once, with the gate that it passes: that of
-    /// its key, of its type and of its queue.
+    /// The limits that a job of this class counts for, each once, with the gate it passes: of its key,
+    /// its type and its queue.
     fn limits_of(&self, class: ClassId) -> impl Iterator<Item = (LimitIx, GateIx)> + use<> {
         let rules = self.class(class);
         let queue = self.queue(rules.queue).gate;
@@ -266,7 +268,7 @@ impl Scheduler {
         limits.into_iter().flatten()
     }
 
-    /// A picked job starts: its limits are used, and its tenant is charged at their keys.
+    /// Counts a start at the job's limits and charges its tenant at their keys.
     fn use_limits(&mut self, pick: &Pick, level: i32, step: u128) -> Vec<(LimitIx, LimitNumbers)> {
         let class = pick.class;
         let key = pick.gate.map(|gate| self.limits.gate(gate).limit);
@@ -293,7 +295,7 @@ impl Scheduler {
         timed
     }
 
-    /// Active jobs by type, and by the key that they name, whether or not these are limited now.
+    /// Counts active jobs by type and by the key they name, whether or not these have limits now.
     fn count_active(&mut self, class: ClassId, by: i64) {
         let rules = self.classes[class.0 as usize].as_ref().expect("a job's class is known");
         let of_type = self.types.get_mut(rules.kind);
@@ -308,7 +310,7 @@ impl Scheduler {
         }
     }
 
-    /// A gate that does not let a job of this class start now; one that is paused, if there is one.
+    /// A gate that keeps jobs of this class from starting; a paused one, if there is any.
     pub(super) fn closed_gate(&self, class: ClassId) -> Option<(GateIx, Closed)> {
         let closed = || {
             let gates = self.gates_of(class);

@@ -1,5 +1,4 @@
-//! Jobs that would start, may not, and do not want to wait: they are dropped or put off, a few at a
-//! time.
+//! Sweeps: jobs that may not start and do not wait are dropped or rescheduled, in slices.
 
 use rota_model::{ClassId, Seq};
 
@@ -16,12 +15,12 @@ pub(crate) struct Swept {
     pub job: WaitingJob,
     pub gate: GateIx,
     pub closed: Closed,
-    /// It was put off before.
+    /// Set if the job was rescheduled before.
     pub booking: Option<Booking>,
 }
 
 impl Scheduler {
-    /// A lane's jobs are dropped or put off from now on, until its limits are open or none is left.
+    /// Begins to sweep a lane, until its limits are open or it is empty.
     pub(super) fn begin_sweep(&mut self, class: ClassId, gate: GateIx, closed: &Closed) {
         self.displace_lane(class);
         if let Some(lane) = self.lanes.get_mut(class) {
@@ -36,7 +35,7 @@ impl Scheduler {
         !self.sweeps.is_empty()
     }
 
-    /// The next job that is to be dropped or put off. It has left its lane.
+    /// The next job to drop or reschedule. It has left its lane.
     pub fn next_swept(&mut self) -> Option<Swept> {
         loop {
             self.steps += 1;
@@ -64,21 +63,21 @@ impl Scheduler {
         }
     }
 
-    /// Jobs that do not wait for a limit do so while their key is paused: a pause may end at any
-    /// moment.
+    /// Lets jobs that do not wait for limits wait while their key is paused, because a pause may end
+    /// at any moment.
     pub(super) fn wait_for_pause(&mut self, class: ClassId, gate: GateIx) {
         self.move_to_gate(class, gate);
         let limit = self.limits.gate(gate).limit;
         self.paused_lanes.entry(limit).or_default().insert(class);
     }
 
-    /// What is said about a limit has changed: lanes that wait because it was paused are looked at again.
+    /// A limit's settings have changed: lanes that wait for its pause are to be placed again.
     pub(super) fn pause_may_be_over(&mut self, limit: LimitIx) {
         let lanes = self.paused_lanes.remove(&limit);
         self.to_place_again.extend(lanes.into_iter().flatten());
     }
 
-    /// Whether there was such a lane.
+    /// Places one lane again that waited for a pause. Returns whether there was one.
     pub(super) fn place_one_again(&mut self) -> bool {
         let Some(class) = self.to_place_again.pop_front() else { return false };
         let is_known = self.classes.get(class.0 as usize).is_some_and(Option::is_some);

@@ -1,4 +1,4 @@
-//! Turns: one tenant's waiting jobs at one level of priority of one queue.
+//! Turns: one tenant's lanes at one level of one queue.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use crate::tenant::TenantIx;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TurnIx(pub u32);
 
-/// A lane in its turn: the higher priority first, there the older head.
+/// A lane's sort key in its turn: highest priority first, then the oldest head.
 pub(crate) type LaneKey = (Reverse<i16>, Seq, ClassId);
 
 #[derive(Debug)]
@@ -25,43 +25,43 @@ pub(super) struct Turn {
     pub queue: QueueIx,
     pub tenant: TenantIx,
     pub level: i32,
-    /// The version of its tenant's rules that its level comes from.
+    /// The version of the tenant's rules that `level` comes from.
     pub version: u32,
-    /// Lanes that wait at no gate.
+    /// Lanes that stand at no gate.
     pub free: SmallMap<LaneKey>,
-    /// Lanes that wait at a gate, those of one gate together.
+    /// Lanes that stand at gates, grouped by gate.
     pub groups: SmallMap<GateIx, Box<Group>>,
-    /// Groups that are offered a start: one for each key that offers any.
+    /// Groups that are offered a start, at most one for each key; `offered_at` has them by key.
     pub offers: SmallMap<GroupKey>,
     pub offered_at: SmallMap<LimitIx, GroupKey>,
-    /// Groups whose gate is not known to be closed, for fetches of the tenant itself.
+    /// Groups whose gate is not known to be closed, for fetches of the tenant's own workers.
     pub open_for_tenant: SmallMap<GroupKey>,
-    /// Keys in whose lines the turn was set parked_at because it is parked.
+    /// Keys in whose lines the turn is parked.
     pub parked_at: BTreeSet<LimitIx>,
-    /// One for each account that the queue belongs to, in the queue's order.
+    /// One for each account that the queue belongs to, in the order of `Queue::members`.
     pub ring_entries: Vec<RingEntry>,
-    /// Kept out by its tenant's cap or a pause.
+    /// Out of all rings because of the tenant's cap or a pause, or because its level is out of date.
     pub parked: bool,
-    /// The offer after which the search for offers to pass on continues.
+    /// The last offer that `yield_offers` has looked at.
     pub yielded_up_to: Option<GroupKey>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RingEntry {
     pub standing: StandingIx,
-    /// The order under which it is in the ring, while it is.
+    /// The turn's order in the ring, while it is there.
     pub key: Option<Order>,
 }
 
-/// The lanes of one turn that wait at one gate. There is at least one.
+/// The lanes of one turn that stand at one gate. There is at least one.
 #[derive(Debug)]
 pub(super) struct Group {
     pub lanes: SmallMap<LaneKey>,
-    /// It has come forward from its gate: its turn may start through it.
+    /// The group is with the waitlist's candidates, not at its gate.
     pub is_candidate: bool,
-    /// Where it sleeps, for fetches of its own tenant.
+    /// Where the group sleeps, for fetches of the tenant's own workers.
     pub asleep_for_tenant: Option<(Bucket, Rank)>,
-    /// It was said that it waits.
+    /// Set while `LimitExceeded` was reported and `LimitReleased` was not.
     pub notified: Option<ClosedNotice>,
 }
 
@@ -85,7 +85,7 @@ impl Turn {
         self.free.is_empty() && self.groups.is_empty()
     }
 
-    /// It has something that may start, as far as limits go.
+    /// Whether it has a job that limits let start.
     pub fn is_eligible(&self) -> bool {
         !self.free.is_empty() || !self.offers.is_empty()
     }
@@ -94,12 +94,12 @@ impl Turn {
         self.ring_entries.first().is_some_and(|entry| entry.key.is_some())
     }
 
-    /// The lane that would be served, and the gate that it waits at.
+    /// The lane to serve next, and the gate it stands at.
     pub fn first(&self) -> Option<(LaneKey, Option<GateIx>)> {
         first_of(&self.free, &self.offers)
     }
 
-    /// The same for a fetch of its own tenant, which no other tenant keeps from a gate.
+    /// The same for fetches of the tenant's own workers, which do not need an offer.
     pub fn first_for_tenant(&self) -> Option<(LaneKey, Option<GateIx>)> {
         first_of(&self.free, &self.open_for_tenant)
     }
@@ -121,7 +121,7 @@ fn first_of(
     }
 }
 
-/// All turns. A tenant that has nothing waiting has none.
+/// All turns. A turn exists while it has lanes.
 #[derive(Default)]
 pub(super) struct Turns {
     all: Vec<Option<Box<Turn>>>,

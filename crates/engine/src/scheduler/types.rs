@@ -1,5 +1,5 @@
-//! Job types, as far as limits go. The limit of a type is read from here at each look, so that a
-//! declaration costs the same however many classes have jobs of the type.
+//! Job types and their limits. Each check reads the limit of a type here, so that declaring one costs
+//! the same however many classes have the type.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::slots::Slots;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TypeIx(u32);
 
-/// The types that classes have.
+/// The types of all classes.
 pub(super) struct Types {
     all: Slots<TypeRules>,
     by_name: HashMap<JobType, TypeIx, RandomState>,
@@ -21,9 +21,9 @@ pub(super) struct Types {
 
 pub(super) struct TypeRules {
     name: JobType,
-    /// Jobs of this type must pass here, besides the gates of their class.
+    /// The gate of the type's limit, which jobs pass besides the gates of their class.
     pub gate: Option<GateIx>,
-    /// Jobs that wait in lanes, and jobs that are active.
+    /// Jobs waiting in lanes, and active jobs.
     pub available: u64,
     pub active: u64,
     classes: u32,
@@ -44,7 +44,7 @@ impl Types {
 }
 
 impl Scheduler {
-    /// A class of this type comes up. It has the type until it is gone.
+    /// Returns the index of a type for a new class, which uses it until `leave_type`.
     pub fn use_type(&mut self, name: &JobType) -> TypeIx {
         if let Some(&ix) = self.types.by_name.get(name) {
             self.types.get_mut(ix).classes += 1;
@@ -74,7 +74,7 @@ impl Scheduler {
         }
     }
 
-    /// Something else is said about the limit of a type. Lanes follow when they are looked at.
+    /// The limit of a type was set, changed or removed. Lanes move when they are next checked.
     pub(super) fn type_limit_changed(&mut self, name: &JobType) {
         if let Some(&ix) = self.types.by_name.get(name) {
             self.set_type_gate(ix);
@@ -109,14 +109,14 @@ impl Scheduler {
         }
     }
 
-    /// The gates that jobs of a class must pass, besides that of their queue, in the order in which
-    /// they are asked: that of their key, and that of their type.
+    /// The gates that jobs of a class must pass, besides that of their queue: of their key, then of
+    /// their type.
     pub fn gates_of(&self, class: ClassId) -> impl Iterator<Item = GateIx> {
         let rules = self.class(class);
         rules.gates.iter().copied().chain(self.types.get(rules.kind).gate)
     }
 
-    /// The limits behind these gates.
+    /// The limits of these gates.
     pub fn keys_of(&self, class: ClassId) -> Vec<LimitIx> {
         self.gates_of(class).map(|gate| self.limits.gate(gate).limit).collect()
     }

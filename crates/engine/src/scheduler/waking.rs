@@ -1,4 +1,4 @@
-//! Limits that may have opened, and waiting fetches that may be served.
+//! Waking: limits that may have opened, and waiting fetches that may be served.
 
 use super::Scheduler;
 use super::limits::{Bucket, GateIx, LimitIx, Sleeper};
@@ -8,20 +8,20 @@ use super::turn::TurnIx;
 use crate::queue::QueueIx;
 use crate::{Now, WaiterId};
 
-/// Timers of limits that are looked at in one step.
+/// Timers of limits handled in one step.
 const TIMERS_AT_ONCE: usize = 256;
-/// Sleepers that are woken before waiting fetches are served.
+/// Sleepers woken before waiting fetches are served.
 const WOKEN_AT_ONCE: usize = 8;
-/// Limits that may have opened, queues and parked turns that are looked through before a fetch is served;
-/// and queues that wait for a key, and starts of it, up to which its order is asked across queues.
+/// A general bound: buckets and queues visited before a fetch is served, and the number of queues and
+/// open starts up to which a key's order is compared across queues.
 pub(super) const LOOKED_THROUGH: usize = 64;
 
 impl Scheduler {
-    /// Time has passed. Limits whose time has come are looked at by [`Scheduler::next_waiting`], a
-    /// bounded number at a time.
+    /// Advances the time. Buckets whose timer is due are listed, a bounded number at a time, and woken
+    /// by [`Scheduler::next_waiting`].
     ///
-    /// Limits are counted in monotonic time and seen in wall-clock time. So that they pause by either,
-    /// time passes here as it does on the slower of the two clocks.
+    /// Limits are counted in monotonic time but observed in wall-clock time. To be exact by both, the
+    /// limits' clock advances as the slower of the two does.
     pub fn advance(&mut self, now: Now) {
         let by_wall = now.wall.since(self.last.wall).max(0) as u64;
         let passed = now.mono.saturating_sub(self.last.mono).min(by_wall);
@@ -33,7 +33,7 @@ impl Scheduler {
         }
     }
 
-    /// A queue may have something to serve that it had not.
+    /// A queue may have something to serve: wakes it in rotations and lists it for waiting fetches.
     pub(super) fn queue_ready(&mut self, queue: QueueIx) {
         for (rotation, _) in std::mem::take(&mut self.queue_mut(queue).sleeps_in) {
             self.steps += 1;
@@ -45,7 +45,7 @@ impl Scheduler {
         }
     }
 
-    /// A turn may have something for fetches of its own tenant.
+    /// A turn may have a job for waiting fetches of its own tenant.
     pub(super) fn tenant_fetches_ready(&mut self, turn: TurnIx) {
         let turn_state = self.turns.get(turn);
         if self.fetches.wait_for_tenants(turn_state.queue) {
@@ -54,8 +54,8 @@ impl Scheduler {
         }
     }
 
-    /// The fetch that should be tried next, while one waits that may get something. It is served or
-    /// said to have got nothing before the next call.
+    /// The waiting fetch to try next, if any may be served. The caller serves it, or calls
+    /// `got_nothing`, before the next call.
     pub fn next_waiting(&mut self) -> Option<WaiterId> {
         loop {
             self.steps += 1;
@@ -108,8 +108,9 @@ impl Scheduler {
             && queue_state.members.first().is_some_and(|member| !member.rings.is_empty())
     }
 
-    /// Wakes some of those that sleep at limits which may have opened. Whether there may be more. What
-    /// one start can serve is soon used up again: not all are woken before somebody is served.
+    /// Wakes up to [`WOKEN_AT_ONCE`] sleepers of limits that may have opened, and makes pending
+    /// repairs. Returns whether there may be more. Not all are woken at once, because what opened is
+    /// soon used up.
     pub(super) fn wake_some(&mut self) -> bool {
         for _ in 0..WOKEN_AT_ONCE {
             self.steps += 1;
@@ -130,12 +131,12 @@ impl Scheduler {
         true
     }
 
-    /// Nobody is to be woken, and no lane to be placed again.
+    /// Whether `wake_some` has nothing to do.
     pub(super) fn has_nothing_to_wake(&self) -> bool {
         self.to_wake.is_empty() && !self.may_repair() && self.to_place_again.is_empty()
     }
 
-    /// Before a fetch is served, wakes those in its queues that sleep at limits which may have opened.
+    /// Before a fetch is served, wakes the waitlists of its queues whose bucket may have opened.
     pub(super) fn wake_requested(&mut self, request: &FetchRequest) {
         if self.has_nothing_to_wake() {
             return;
@@ -161,7 +162,7 @@ impl Scheduler {
         self.refresh(limit, queue);
     }
 
-    /// Whether there may be more to wake in this bucket.
+    /// Wakes the first sleeper of a bucket if it may start. Returns whether there may be more.
     fn wake_first(&mut self, limit: LimitIx, bucket: Bucket) -> bool {
         if !self.limits.exists(limit) {
             return false;
@@ -171,7 +172,7 @@ impl Scheduler {
         if tenant != NOBODY {
             let present = self.tag_at(limit, level.0, tenant);
             if present > tag {
-                // It was served elsewhere since it began to sleep.
+                // The tenant was served elsewhere since it began to sleep.
                 let sleepers = &mut self.limits.limit_mut(limit).sleepers;
                 let contested = sleepers.set_tag(bucket, (level, tenant), present);
                 for queue in contested {
@@ -223,7 +224,7 @@ impl Scheduler {
         self.tenant_fetches_ready(turn);
     }
 
-    /// Buckets of a limit from which somebody may start now that a job has ended.
+    /// A job of a limit ended: lists the buckets that have a free slot now.
     pub(super) fn slot_freed(&mut self, limit: LimitIx) {
         let limit_state = self.limits.limit(limit);
         if !limit_state.sleepers.is_empty() {
@@ -232,7 +233,7 @@ impl Scheduler {
         }
     }
 
-    /// A start at this moment did not happen: everybody who waits for the limit looks again.
+    /// Removes a start that did not happen, and lists all buckets of the limit to be woken.
     pub fn undo_start(&mut self, limit: LimitIx, at: i64) {
         let limit_state = self.limits.limit_mut(limit);
         limit_state.undo_start(at);
@@ -240,7 +241,7 @@ impl Scheduler {
         self.may_open_early(limit);
     }
 
-    /// What is said about a limit has changed: everybody who waits for it looks again.
+    /// A limit's settings have changed: all that waits for it is checked again.
     pub(super) fn limit_changed(&mut self, limit: LimitIx) {
         self.pause_may_be_over(limit);
         self.may_open_early(limit);
@@ -251,7 +252,7 @@ impl Scheduler {
         queues.into_iter().for_each(|queue| self.refresh(limit, queue));
     }
 
-    /// When something is to be looked at, in the time of limits.
+    /// When the next timer of a limit is due, in the limits' clock.
     pub fn next_timer(&self) -> Option<u64> {
         self.limits.next_timer()
     }

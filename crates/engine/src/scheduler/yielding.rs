@@ -1,4 +1,4 @@
-//! Offers that go to somebody else: because the turn is served something else, or is parked.
+//! Yielding: offers of a turn that was served something else, or is parked, go to others.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -8,18 +8,18 @@ use super::limits::{GateIx, GroupKey, LimitIx};
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
-/// Offers of a turn that are passed on when it is served something else, in one step.
+/// Offers of a turn that are yielded when it is served something else.
 const YIELDED_AT_ONCE: usize = 4;
-/// Offers of a parked turn that are withdrawn in one step, and keys in whose lines a turn that is no
-/// longer parked stands again.
+/// Keys handled in one step: offers withdrawn from a parked turn, or lines rejoined by one that is no
+/// longer parked.
 const WITHDRAWN_AT_ONCE: usize = 16;
-/// How many such keys and turns one command may visit, and each pick besides. A turn may have thousands
-/// of keys.
+/// Keys and turns that one command, and each pick, may visit for repairs. A turn may have thousands of
+/// keys.
 const REPAIR_BUDGET: usize = 64;
 
 impl Scheduler {
-    /// A turn was served, through this key or through none: what else it is offered passes on to those
-    /// who wait behind it.
+    /// Yields other offers of a turn that was served through the key `served`, or through none, if
+    /// other tenants wait for them.
     pub(super) fn yield_offers(&mut self, turn: TurnIx, served: Option<LimitIx>) {
         let turn_state = self.turns.get(turn);
         if turn_state.offers.is_empty() {
@@ -50,7 +50,7 @@ impl Scheduler {
         turn_state.level == first.rank.level.0 && turn_state.tenant != first.tenant
     }
 
-    /// A parked turn stands in nobody's way, among those that came forward or at a gate.
+    /// Takes a parked turn out of line at a key: among the candidates, or at a gate.
     pub(super) fn park_in_line(&mut self, limit: LimitIx, turn: TurnIx, gate: Option<GateIx>) {
         let turn_state = self.turns.get_mut(turn);
         turn_state.parked_at.insert(limit);
@@ -59,8 +59,7 @@ impl Scheduler {
         self.update_offer(limit, turn);
     }
 
-    /// A parked turn keeps no offer that others wait for. Withdraws up to [`WITHDRAWN_AT_ONCE`] and
-    /// returns how many.
+    /// Withdraws up to [`WITHDRAWN_AT_ONCE`] offers of a parked turn. Returns how many.
     fn withdraw_offers(&mut self, turn: TurnIx) -> usize {
         if !self.turns.contains(turn) || !self.turns.get(turn).parked {
             return 0;
@@ -77,12 +76,12 @@ impl Scheduler {
         offered.len()
     }
 
-    /// A command is about to be applied, or a job to be picked.
+    /// Called before each command and each pick.
     pub fn renew_repair_budget(&mut self) {
         self.repair_budget = REPAIR_BUDGET;
     }
 
-    /// There are turns to be kept up that the last command had no time for.
+    /// Whether parked turns have offers to withdraw, or other turns have lines to rejoin.
     pub fn has_repairs(&self) -> bool {
         !self.to_withdraw.is_empty() || !self.to_rejoin.is_empty()
     }
@@ -91,13 +90,13 @@ impl Scheduler {
         self.repair_budget > 0 && self.has_repairs()
     }
 
-    /// Turns that were parked give others what they were offered, before anybody is looked for.
+    /// Withdraws the offers of parked turns, before a turn is chosen.
     pub(super) fn withdraw_from_parked(&mut self) {
         while !self.to_withdraw.is_empty() && self.repair_one() {}
     }
 
-    /// Withdraws offers of a parked turn, or lets one that is no longer parked stand in line again, a
-    /// bounded number. Whether there was something to do, and time for it.
+    /// Withdraws offers of one parked turn, or lets one turn rejoin its lines. Returns whether there
+    /// was something to do and budget for it.
     pub(super) fn repair_one(&mut self) -> bool {
         if !self.may_repair() {
             return false;
@@ -119,8 +118,8 @@ impl Scheduler {
         true
     }
 
-    /// A turn is not parked any more: it stands in line again, at up to [`WITHDRAWN_AT_ONCE`] keys at a
-    /// time. Returns at how many.
+    /// Lets a turn that is no longer parked rejoin its lines, at up to [`WITHDRAWN_AT_ONCE`] keys.
+    /// Returns at how many.
     pub(super) fn rejoin_lines(&mut self, turn: TurnIx) -> usize {
         let queue = self.turns.get(turn).queue;
         for joined in 0..WITHDRAWN_AT_ONCE {

@@ -1,4 +1,4 @@
-//! Gates of one waitlist that the same thing closes.
+//! The gates of one waitlist that share a bucket.
 
 use super::line::Line;
 use super::{GateIx, GroupKey, Rank, Subscription};
@@ -8,20 +8,20 @@ use crate::scheduler::turn::TurnIx;
 /// How a gate is listed in its bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listed {
-    /// Several turns wait at it: under the rank of the first.
+    /// Several turns wait at the gate: listed by the rank of the first.
     Contested(Rank),
-    /// One turn does: with the other gates at which only that turn waits.
+    /// One turn waits at the gate: listed together with the other gates at which only that turn waits.
     Solo(TurnIx, GroupKey),
 }
 
-/// Gates in the order of the turns that are first at them. Gates at which only one turn waits are put
-/// together by turn, so that it moves back by one step however many sets of numbers its jobs have.
+/// Gates in the order of their first turns. Gates with a single turn are listed by turn, so that a
+/// turn moves back in one step however many sets of numbers its jobs carry.
 #[derive(Debug, Default)]
 pub(super) struct Gates {
     pub contested: SmallMap<(Rank, GateIx)>,
     pub solo: Line,
     pub asleep: bool,
-    /// The rank under which it is in `awake`.
+    /// The rank under which the bucket is in `Waitlist::awake`.
     pub rank: Option<Rank>,
     pub subscribed: Option<Subscription>,
 }

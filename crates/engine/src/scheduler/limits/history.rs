@@ -1,19 +1,19 @@
-//! All starts of a key, for periods that are asked of it later.
+//! All starts of a key, for periods that are asked for later.
 
 use std::collections::VecDeque;
 
-/// Two starts may count as one moment when they are closer than this part of their age.
+/// Starts are merged when they are closer to each other than their age divided by this.
 const PRECISION: i64 = 32;
-/// Below this many moments nothing is put together.
+/// Entries below which nothing is merged.
 const FEW: usize = 64;
 
-/// Recent starts stand by themselves. Older ones are put together, at the time of the last of them,
-/// so that no window counts too few; how many moments there are grows with the logarithm of the time.
-/// Times are as in [`super::Window`].
+/// Recent starts are exact. Older ones are merged, at the time of the last of them, so that no window
+/// counts too few. The number of entries grows with the logarithm of the time. Times are as in
+/// [`super::Window`].
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     starts: VecDeque<(i64, u32)>,
-    /// How many moments there were when starts were last put together.
+    /// Number of entries after the last merge.
     kept: usize,
 }
 
@@ -28,7 +28,7 @@ impl History {
         }
     }
 
-    /// As [`super::Window::undo`].
+    /// Removes a start, as [`super::Window::undo`] does.
     pub fn undo(&mut self, at: i64) {
         super::take_one_off(&mut self.starts, at);
     }
@@ -51,7 +51,6 @@ impl History {
         self.starts = merged;
     }
 
-    /// Oldest first.
     pub fn starts(&self) -> impl Iterator<Item = (i64, u32)> {
         self.starts.iter().copied()
     }

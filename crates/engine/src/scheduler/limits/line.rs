@@ -1,4 +1,4 @@
-//! Turns in the order of their ranks, each with some of its groups.
+//! A line: turns in the order of their ranks, each with some of its groups.
 
 use super::{GroupKey, Rank};
 use crate::scheduler::small_map::SmallMap;
@@ -7,7 +7,7 @@ use crate::tenant::TenantIx;
 
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// Turns that are in line. Others have groups here, too.
+    /// The turns in state `InLine`.
     order: SmallMap<(Rank, TurnIx)>,
     turns: SmallMap<TurnIx, Entry>,
 }
@@ -25,7 +25,7 @@ pub(super) enum State {
     InLine,
     Offered,
     Yielded,
-    /// Its tenant is at its cap, or paused.
+    /// The tenant is at its cap, or paused.
     Parked,
 }
 
@@ -34,7 +34,7 @@ impl Line {
         self.turns.is_empty()
     }
 
-    /// One turn is in line, and no other is here.
+    /// Whether exactly one turn has groups here.
     pub fn is_alone(&self) -> bool {
         self.turns.len() == 1
     }
@@ -48,7 +48,7 @@ impl Line {
         self.turns.get(&turn)?.groups.first().copied()
     }
 
-    /// Turns that are in line, each with its first group.
+    /// Turns in state `InLine`, each with its first group.
     pub fn in_line(&self) -> impl Iterator<Item = (TurnIx, GroupKey)> {
         self.order.keys().filter_map(|(_, turn)| Some((*turn, self.first_group(*turn)?)))
     }
@@ -61,7 +61,8 @@ impl Line {
         self.turns.get(&turn).map(|entry| entry.state)
     }
 
-    /// A turn that is here already keeps its rank and state. Whether it is new.
+    /// Adds a group. A turn that is here already keeps its rank and state. Returns whether the turn is
+    /// new.
     pub fn insert(
         &mut self,
         turn: TurnIx,
@@ -82,7 +83,7 @@ impl Line {
         true
     }
 
-    /// The entry of the turn, if this was its last group.
+    /// Removes a group. Returns the turn's entry if this was its last group.
     pub fn remove(&mut self, turn: TurnIx, group: GroupKey) -> Option<Entry> {
         let entry = self.turns.get_mut(&turn)?;
         entry.groups.remove(&group);
@@ -96,7 +97,8 @@ impl Line {
         Some(entry)
     }
 
-    /// Whether the turn comes forward to this rank.
+    /// Replaces a group's key. Returns whether it is now the turn's first group and `rank` is smaller
+    /// than the turn's rank.
     pub fn rekey(&mut self, turn: TurnIx, old: GroupKey, new: GroupKey, rank: Rank) -> bool {
         let Some(entry) = self.turns.get_mut(&turn) else { return false };
         entry.groups.remove(&old);
@@ -104,7 +106,7 @@ impl Line {
         entry.groups.first() == Some(&new) && rank < entry.rank
     }
 
-    /// The rank that the turn had.
+    /// Sets a turn's rank and returns the old one.
     pub fn set_rank(&mut self, turn: TurnIx, rank: Rank) -> Option<Rank> {
         let entry = self.turns.get_mut(&turn)?;
         let old = std::mem::replace(&mut entry.rank, rank);

@@ -1,8 +1,8 @@
-//! Limits: what is counted by key, and who waits for it.
+//! Limits: counters by key, and the turns that wait for them.
 //!
-//! A [`Limit`] is a key with its counters. A [`Gate`] is that key with the numbers of some jobs: jobs
-//! of one key share counters, and each is held by its own numbers. A [`Waitlist`] is who waits for a key
-//! in one queue.
+//! A [`Limit`] is a key with its counters. A [`Gate`] is a limit with one set of numbers: jobs of a
+//! key share its counters, and each is held by its own numbers. A [`Waitlist`] has the turns that wait
+//! for a limit in one queue.
 
 use std::collections::VecDeque;
 
@@ -29,16 +29,17 @@ pub(crate) use table::{Gate, GateIx, LimitIx, Limits};
 pub(crate) use waitlist::{First, GroupKey, Rank, Subscription, Waitlist};
 pub(crate) use window::Window;
 
-/// What was said when jobs began to wait, and when that was, in monotonic time.
+/// What was reported when jobs began to wait: the kind of limit, and the monotonic time in
+/// milliseconds.
 pub(crate) type ClosedNotice = (LimitKind, u64);
 
-/// Which part of a limit holds a job back.
+/// The part of a limit that a job waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LimitKind {
     Concurrency,
     Rate,
     Throttle,
-    /// A handler or an operator has stopped the key.
+    /// A handler or an operator has paused the key.
     Pause,
 }
 
@@ -57,7 +58,7 @@ impl LimitKind {
     }
 }
 
-/// Takes one start at exactly this moment off; whether there was one.
+/// Removes one start at exactly this time. Returns whether there was one.
 fn take_one_off(starts: &mut VecDeque<(i64, u32)>, at: i64) -> bool {
     let Ok(index) = starts.binary_search_by_key(&at, |&(at, _)| at) else { return false };
     starts[index].1 -= 1;

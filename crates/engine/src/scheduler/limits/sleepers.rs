@@ -1,7 +1,7 @@
-//! Who is to be woken when a limit may have opened, by what closes it.
+//! Sleepers of a limit, by bucket: what to wake when the limit may have opened.
 //!
 //! Within a bucket, tenants are in the key's order and each has its sleepers. A start moves its tenant
-//! on as one entry, however many queues the tenant sleeps in.
+//! back as one entry, in however many queues the tenant sleeps.
 
 use std::cmp::Reverse;
 
@@ -14,21 +14,21 @@ use crate::scheduler::tag::Tag;
 use crate::scheduler::turn::TurnIx;
 use crate::tenant::TenantIx;
 
-/// Queues in which a tenant is given its present rank when its tag has moved on. Beyond that it may come
-/// up too early.
+/// Queues in which a tenant is ranked again when its tag has moved. In further queues it may come up
+/// too early.
 const RANKED_AT_ONCE: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sleeper {
-    /// Those who wait in a queue behind gates that this bucket closes.
+    /// The turns of a queue that wait at gates in this bucket.
     Waitlist(QueueIx),
-    /// A queue that the limit holds as a whole.
+    /// A queue with a limit on the whole of it.
     Queue(QueueIx),
-    /// A group, for fetches of its own tenant.
+    /// A group, for fetches of its own tenant's workers.
     GroupForTenant(TurnIx, GateIx),
 }
 
-/// One tenant at one level of priority.
+/// One tenant at one level.
 pub(crate) type Competitor = (Reverse<i32>, TenantIx);
 
 #[derive(Default)]
@@ -43,7 +43,7 @@ struct BucketSleepers {
 struct TenantSleepers {
     tag: Tag,
     sleepers: SmallMap<(Tag, Reverse<i16>, Seq, Sleeper)>,
-    /// Queues where others wait behind it.
+    /// Queues in which other turns wait behind the tenant's.
     contested: SmallMap<QueueIx>,
 }
 
@@ -56,7 +56,7 @@ impl Sleepers {
         self.0.keys().copied()
     }
 
-    /// Those from which somebody may start while so many jobs are active.
+    /// Buckets that have a free slot while `active` jobs are active.
     pub fn with_a_slot(&self, version: u32, active: u64) -> impl Iterator<Item = Bucket> {
         let active = u32::try_from(active).unwrap_or(u32::MAX);
         let slots = |slots: u32| Bucket { version, cause: Cause::Slots(slots) };
@@ -64,7 +64,7 @@ impl Sleepers {
         open.map(|(bucket, _)| *bucket)
     }
 
-    /// `contested`: others wait behind it in its queue.
+    /// `contested` says that other turns wait behind this one in its queue.
     pub fn insert(
         &mut self,
         bucket: Bucket,
@@ -111,7 +111,7 @@ impl Sleepers {
         }
     }
 
-    /// Whose sleeper is first, under which tag, and which that is.
+    /// The first sleeper of a bucket, with its tenant and the tag it sleeps under.
     pub fn first(&self, bucket: Bucket) -> Option<(Competitor, Tag, Sleeper)> {
         let in_bucket = self.0.get(&bucket)?;
         let &(level, tag, tenant) = in_bucket.order.first()?;
@@ -119,7 +119,8 @@ impl Sleepers {
         Some(((level, tenant), tag, sleeper))
     }
 
-    /// A tenant has another tag at the key by now. Some queues where that may bring others forward.
+    /// Sets a tenant's current tag. Returns up to [`RANKED_AT_ONCE`] queues in which other turns may
+    /// come first now.
     pub fn set_tag(&mut self, bucket: Bucket, competitor: Competitor, tag: Tag) -> Vec<QueueIx> {
         let (level, tenant) = competitor;
         let Some(in_bucket) = self.0.get_mut(&bucket) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! All limits and gates.
+//! The table of all limits and gates, with their timers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -15,17 +15,18 @@ pub(crate) struct LimitIx(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct GateIx(pub u32);
 
-/// The jobs of one key that carry the same numbers.
+/// A limit with one set of numbers.
 pub(crate) struct Gate {
     pub limit: LimitIx,
     pub numbers: LimitNumbers,
-    /// Jobs in lanes that must pass here.
+    /// Waiting jobs that must pass the gate.
     pub available: u64,
-    /// Classes, queues and types whose jobs must pass here, and groups that stand here.
+    /// Classes, queues and types whose jobs must pass the gate, and groups that stand at it.
     users: u32,
-    /// What the first of them wants done with jobs that may not start.
+    /// What the first of them does with jobs that may not start.
     pub on_limit: Option<OnLimit>,
-    /// For the gate of a whole queue: why it is closed and since when, once that was notified.
+    /// For the gate of a whole queue: set while `LimitExceeded` was reported and `LimitReleased` was
+    /// not.
     pub notified: Option<ClosedNotice>,
 }
 
@@ -36,9 +37,9 @@ pub(crate) struct Limits {
     gates: Vec<Option<Box<Gate>>>,
     free_gates: Vec<GateIx>,
     by_numbers: std::collections::HashMap<(LimitIx, LimitNumbers), GateIx, RandomState>,
-    /// Monotonic.
+    /// In monotonic milliseconds.
     timers: BTreeSet<(u64, LimitIx, Bucket)>,
-    /// When something that was said about a key ends by itself.
+    /// When a pause or an override expires.
     ends: BTreeSet<(Millis, LimitIx)>,
 }
 
@@ -89,7 +90,7 @@ impl Limits {
         self.gates[ix.0 as usize].as_mut().expect("a gate is there while it is used")
     }
 
-    /// A class must pass here from now on.
+    /// Returns the gate for these numbers, created if needed, and counts one more user.
     pub fn use_gate(
         &mut self,
         limit: LimitIx,
@@ -106,13 +107,14 @@ impl Limits {
         ix
     }
 
-    /// A group stands here. It may do so when nobody must pass here any more, until it is looked at.
+    /// A group stands at the gate. It may stay after nobody has to pass the gate, until it is next
+    /// checked.
     pub fn stand_at(&mut self, ix: GateIx) {
         self.gate_mut(ix).users += 1;
     }
 
-    /// One of those who use a gate is gone. The gate goes with the last; the limit stays until it is
-    /// swept. Whether it was the last.
+    /// Removes a user of a gate. The gate goes with the last one; the limit stays until it is found
+    /// idle. Returns whether it was the last.
     pub fn leave_gate(&mut self, ix: GateIx) -> bool {
         let gate = self.gate_mut(ix);
         gate.users -= 1;
@@ -156,13 +158,13 @@ impl Limits {
         }
     }
 
-    /// In order from this partition on; the partition itself is left out.
+    /// Limits after this partition, in order.
     pub fn after(&self, partition: Partition) -> impl Iterator<Item = (LimitIx, &Limit)> {
         let range = (Bound::Excluded(partition), Bound::Unbounded);
         self.by_partition.range(range).map(|(_, ix)| (*ix, self.limit(*ix)))
     }
 
-    /// In order, those first whose key is this or follows it.
+    /// Limits whose key is `key` or greater, in order.
     pub fn from(&self, key: &str) -> impl Iterator<Item = (LimitIx, &Limit)> {
         let first = Partition { key: LimitKey::stored(key), tenant: None };
         self.by_partition.range(first..).map(|(_, ix)| (*ix, self.limit(*ix)))
@@ -172,7 +174,7 @@ impl Limits {
         self.by_partition.len()
     }
 
-    /// Looks again then whether what closes the limit is over.
+    /// Sets a timer for a bucket, unless an earlier one is set.
     pub fn look_at(&mut self, ix: LimitIx, bucket: Bucket, at: u64) {
         let timer = self.limit_mut(ix).timers.entry(bucket).or_insert(u64::MAX);
         if at < *timer {
@@ -196,7 +198,7 @@ impl Limits {
         Some((ix, bucket))
     }
 
-    /// What was said about this key ends then.
+    /// Sets a timer for the end of a pause or override.
     pub fn ends_at(&mut self, ix: LimitIx, at: Millis) {
         self.ends.insert((at, ix));
     }

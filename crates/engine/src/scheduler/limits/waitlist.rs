@@ -1,8 +1,8 @@
-//! Who waits for one key in one queue, and who of them is offered a start.
+//! A waitlist: the turns that wait for one limit in one queue, and which of them are offered a start.
 //!
-//! Turns stand in line at gates. Gates that are found closed are put together by what closes them and
-//! sleep until that may be over. From gates that may be open, the first turns come forward one by one,
-//! as many as may start, and are offered a start. An offer reserves nothing.
+//! Turns stand in line at gates. Gates that are found closed sleep, together with the others of their
+//! bucket. From gates that may be open, the first turns become candidates, as many as may start, and
+//! each is offered a start. An offer reserves nothing.
 
 use std::cmp::Reverse;
 
@@ -16,16 +16,17 @@ use crate::scheduler::tag::Tag;
 use crate::scheduler::turn::{LaneKey, TurnIx};
 use crate::tenant::TenantIx;
 
-/// A turn's place in the order of a key. It may be out of date in one direction only: too early.
+/// A turn's position in the order of a key. A stale rank is always too small, so the turn comes up too
+/// early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
-    /// The higher level first.
+    /// The highest level first.
     pub level: Reverse<i32>,
     /// The tenant's tag at the key.
     pub tag: Tag,
-    /// The tag that its last service left the turn with.
+    /// The turn's tag after it was last served.
     pub last: Tag,
-    /// The priority of its first job, and that job.
+    /// The priority of the turn's first job, and that job.
     pub priority: Reverse<i16>,
     pub job: Seq,
 }
@@ -33,35 +34,36 @@ pub(crate) struct Rank {
 /// A group in its turn: by its first lane.
 pub(crate) type GroupKey = (LaneKey, GateIx);
 
-/// How the gates of a bucket sleep.
+/// How a bucket of this waitlist sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Subscription {
-    /// Of the first turn.
+    /// The rank of the first turn.
     pub rank: Rank,
     pub tenant: TenantIx,
-    /// Other turns wait behind it.
+    /// Other turns wait behind the first.
     pub contested: bool,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Waitlist {
-    /// Turns that came forward, each with the groups through which it may start.
+    /// Turns whose gate was found open, each with the groups through which it may start.
     candidates: Line,
     gates: SmallMap<GateIx, GateLine>,
-    /// Gates by what closes them; those of which that is not known are under `None`.
+    /// Gates by bucket; `None` for gates that are not known to be closed.
     buckets: SmallMap<Option<Bucket>, Gates>,
-    /// The first turn behind the gates of each bucket that is awake.
+    /// Buckets that are awake, by the rank of their first turn.
     awake: SmallMap<(Rank, Option<Bucket>)>,
     offered: SmallMap<(Rank, TurnIx)>,
-    /// Turns that were served something else while they had an offer.
+    /// Turns that yielded their offer.
     yielded: SmallMap<(Rank, TurnIx)>,
-    /// No offers are made: the fetch under way can serve somebody else who comes first.
+    /// No offers are made in the current decision, because the fetch can serve somebody with a better
+    /// rank.
     pub deferred: bool,
-    /// More turns waited for an open start than might start, at least once. The queue knows.
+    /// More turns have waited for open starts than there were. Also noted in the queue.
     pub contended: bool,
 }
 
-/// The turns that wait at one gate and have not come forward.
+/// The turns that wait at one gate and are not candidates.
 #[derive(Debug, Default)]
 struct GateLine {
     line: Line,
@@ -69,14 +71,14 @@ struct GateLine {
     listed: Option<Listed>,
 }
 
-/// The first turn that is in line.
+/// The first turn in line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct First {
     pub rank: Rank,
     pub turn: TurnIx,
     pub tenant: TenantIx,
     pub group: GroupKey,
-    /// It has come forward.
+    /// The group is a candidate's, not at its gate.
     pub is_candidate: bool,
 }
 
@@ -85,7 +87,7 @@ impl Waitlist {
         self.candidates.is_empty() && self.gates.is_empty()
     }
 
-    /// A group begins to wait at its gate, which may be known to be closed.
+    /// Adds a group at its gate, and closes the gate if `closed` names a bucket.
     pub fn insert(
         &mut self,
         turn: TurnIx,
@@ -115,8 +117,8 @@ impl Waitlist {
         }
     }
 
-    /// A group begins with another lane, or its first lane with another job. The turn keeps its rank
-    /// unless it comes forward by that.
+    /// Replaces a group's key, because its first lane or that lane's head changed. The turn's rank
+    /// changes only if it becomes smaller.
     pub fn rekey(
         &mut self,
         turn: TurnIx,
@@ -167,8 +169,8 @@ impl Waitlist {
         Some(First { rank, turn, tenant, group, is_candidate: true })
     }
 
-    /// A group whose gate is open joins the others of its turn that may start; the turn gets an offer
-    /// unless it has one, or has passed it on.
+    /// Makes a group whose gate is open a candidate's. The turn gets an offer unless it has one or has
+    /// yielded.
     pub fn offer(&mut self, first: First) {
         let First { rank, turn, tenant, group, is_candidate } = first;
         if !is_candidate {
@@ -184,8 +186,7 @@ impl Waitlist {
         }
     }
 
-    /// Turns that have no offer although nothing is known to close their gate, each with the group that
-    /// waits.
+    /// Turns without an offer whose gate is not known to be closed, each with its first waiting group.
     pub fn without_offer(&self) -> impl Iterator<Item = (TurnIx, GroupKey)> {
         let awake = self.awake.keys().filter_map(|(_, bucket)| self.buckets.get(bucket));
         let at_gates = awake.flat_map(|gates| {
@@ -199,7 +200,7 @@ impl Waitlist {
         self.candidates.in_line().chain(yielded).chain(at_gates)
     }
 
-    /// How many turns have an offer.
+    /// Number of turns that have an offer.
     pub fn offers(&self) -> u64 {
         self.offered.len() as u64
     }
@@ -208,33 +209,32 @@ impl Waitlist {
         self.offered.keys().map(|(_, turn)| *turn)
     }
 
-    /// The last in the key's order that has an offer.
+    /// The turn with an offer that is last in the key's order.
     pub fn last_offered(&self) -> Option<(Rank, TurnIx)> {
         self.offered.last().copied()
     }
 
-    /// The group that an offer to this turn is for.
+    /// The group that a turn's offer is for.
     pub fn offered_group(&self, turn: TurnIx) -> Option<GroupKey> {
         let is_offered = self.candidates.state(turn) == Some(State::Offered);
         self.candidates.first_group(turn).filter(|_| is_offered)
     }
 
-    /// The turn has an offer, or has passed one on.
     pub fn has_offer_or_yielded(&self, turn: TurnIx) -> bool {
         matches!(self.candidates.state(turn), Some(State::Offered | State::Yielded))
     }
 
-    /// The turn is back in line.
+    /// Takes back a turn's offer and returns it to the line.
     pub fn retract(&mut self, turn: TurnIx) {
         self.set_candidate_state(turn, State::InLine);
     }
 
-    /// The turn lets others go first who want the offer that it has.
+    /// Lets other turns use this turn's offer first.
     pub fn yield_offer(&mut self, turn: TurnIx) {
         self.set_candidate_state(turn, State::Yielded);
     }
 
-    /// The turn is parked and stands in nobody's way, among those in front or at a gate.
+    /// Takes a parked turn out of line: among the candidates, or at a gate.
     pub fn park_in_line(&mut self, turn: TurnIx, gate: Option<GateIx>) {
         match gate {
             None => self.set_candidate_state(turn, State::Parked),
@@ -242,7 +242,7 @@ impl Waitlist {
         }
     }
 
-    /// The turn is not parked any more and back in line, in front and at these gates.
+    /// Returns a turn that is no longer parked to the line, among the candidates and at these gates.
     pub fn rejoin(&mut self, turn: TurnIx, gates: impl Iterator<Item = GateIx>) {
         if self.candidates.state(turn) == Some(State::Parked) {
             self.set_candidate_state(turn, State::InLine);
@@ -250,26 +250,26 @@ impl Waitlist {
         gates.for_each(|gate| self.set_gate_state(turn, gate, State::InLine));
     }
 
-    /// Turns that were passed over are back in line. Whether there were any.
+    /// Returns turns that have yielded to the line. Returns whether there were any.
     pub fn end_yields(&mut self) -> bool {
         let yielded = std::mem::take(&mut self.yielded);
         yielded.keys().for_each(|(_, turn)| self.candidates.set_state(*turn, State::InLine));
         !yielded.is_empty()
     }
 
-    /// Whether a turn that was passed over is of a higher level than this.
+    /// Whether a turn that has yielded is at a higher level than this.
     pub fn yielded_above(&self, level: Reverse<i32>) -> bool {
         self.yielded.first().is_some_and(|(rank, _)| rank.level < level)
     }
 
-    /// Whether another turn comes before one that has this rank by now.
+    /// Whether another turn comes before `turn`, whose current rank is `rank`.
     pub fn has_rival(&self, turn: TurnIx, rank: Rank) -> bool {
         let offered = self.offered.keys().take(2).copied();
         let waiting = self.first().map(|first| (first.rank, first.turn));
         offered.chain(waiting).any(|(other_rank, other)| other != turn && other_rank < rank)
     }
 
-    /// A gate was found closed, and all others that the same closes are with it.
+    /// Closes a gate: moves it into the bucket, which goes to sleep.
     pub fn close(&mut self, gate: GateIx, bucket: Bucket) {
         let gates = self.buckets.or_insert(Some(bucket), Gates::default);
         if !std::mem::replace(&mut gates.asleep, true) {
@@ -286,7 +286,7 @@ impl Waitlist {
         }
     }
 
-    /// What closes these gates may be over.
+    /// Wakes a bucket: its gates may be open.
     pub fn wake(&mut self, bucket: Bucket) {
         if let Some(gates) = self.buckets.get_mut(&Some(bucket)) {
             gates.asleep = false;
@@ -294,7 +294,7 @@ impl Waitlist {
         }
     }
 
-    /// The first turn behind the gates of a bucket, asleep or not.
+    /// The first turn at the gates of a bucket, asleep or not.
     pub fn first_in(&self, bucket: Option<Bucket>) -> Option<First> {
         let (rank, gate) = self.buckets.get(&bucket)?.first()?;
         let line = &self.gates.get(&gate)?.line;
@@ -306,12 +306,12 @@ impl Waitlist {
         self.buckets.get(&Some(bucket)).is_some_and(|gates| gates.asleep)
     }
 
-    /// What closes a gate, as far as is known.
+    /// The bucket of a gate; `None` if the gate is not known to be closed.
     pub fn bucket_of(&self, gate: GateIx) -> Option<Bucket> {
         self.gates.get(&gate)?.bucket
     }
 
-    /// How the gates of a bucket have been waiting to be woken, and how they should from now on.
+    /// Updates how a bucket sleeps. Returns the old and the new subscription.
     pub fn resubscribe(&mut self, bucket: Bucket) -> (Option<Subscription>, Option<Subscription>) {
         let Some(gates) = self.buckets.get_mut(&Some(bucket)) else { return (None, None) };
         let first = gates.first().filter(|_| gates.asleep);
@@ -358,7 +358,7 @@ impl Waitlist {
         if matches!(listed, Some(Listed::Solo(..)))
             && let Some(gates) = self.buckets.get_mut(&bucket)
         {
-            // Behind the first group of the turn, another may bring the turn forward but not back.
+            // Only the turn's first group can make its rank greater; any group can make it smaller.
             let is_first = gates.solo.first_group(turn).is_some_and(|(_, first)| first == gate);
             if is_first || gates.solo.rank(turn).is_some_and(|current| rank < current) {
                 gates.solo.set_rank(turn, rank);
@@ -368,7 +368,7 @@ impl Waitlist {
         self.gate_changed(gate);
     }
 
-    /// Keeps a gate listed in its bucket by who is first at it, and forgets one at which nobody waits.
+    /// Lists a gate in its bucket by its first turn, and drops a gate at which nobody waits.
     fn gate_changed(&mut self, gate: GateIx) {
         let Some(line) = self.gates.get_mut(&gate) else { return };
         let first = line.line.first();
