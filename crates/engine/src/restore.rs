@@ -239,7 +239,7 @@ impl Restore {
         engine.bring_last_minute_back();
         engine.count_workers();
         let queues = &engine.queues;
-        engine.scheduler.begin(|name| queues.find(name));
+        engine.scheduler.finish_restore(|name| queues.find(name));
         engine.find_idle_limits();
         engine.out = Default::default();
         engine.out.mutations = stale;

@@ -177,7 +177,7 @@ impl Engine {
         let numbers = limit.numbers(own, wall);
         let timed: Option<Rate> = numbers.rate.or(numbers.throttle);
         if let Some(rate) = timed {
-            let (count, resets) = limit.look(rate, mono);
+            let (count, resets) = limit.count_in_period(rate, mono);
             let limit = u64::from(rate.limit);
             let resets = resets.map_or(0, |at| (at - mono).max(0) as u64);
             let remaining = limit.saturating_sub(count);

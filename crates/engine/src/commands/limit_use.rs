@@ -46,7 +46,7 @@ impl Engine {
             (Some(_), None) => None,
             (known, _) => {
                 if known.is_some() {
-                    self.scheduler.reconfigured(Reconfigured::QueueAgain(ix));
+                    self.scheduler.reconfigured(Reconfigured::QueueLimitChanged(ix));
                 }
                 return;
             }

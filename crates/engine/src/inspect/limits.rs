@@ -201,7 +201,7 @@ impl Engine {
                 .find_map(|gate| self.scheduler.limits().gate(*gate).on_limit),
             active: limit.active,
             started: numbers.rate.map(|rate| {
-                let (count, resets) = limit.look(rate, mono);
+                let (count, resets) = limit.count_in_period(rate, mono);
                 (count, resets.map(at))
             }),
             next_paced: numbers.throttle.map(|rate| limit.next_paced(rate).map_or(wall, at)),

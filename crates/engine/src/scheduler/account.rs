@@ -152,7 +152,7 @@ impl Accounts {
     }
 
     /// Whether a tenant has a standing in any account.
-    pub fn knows(&self, tenant: TenantIx) -> bool {
+    pub fn has_standing(&self, tenant: TenantIx) -> bool {
         self.of_tenant.get(tenant.0 as usize).is_some_and(|standings| *standings > 0)
     }
 

@@ -54,7 +54,7 @@ impl Scheduler {
         let has_place = swept.closed.opens.is_some();
         let at = if has_place {
             let (ahead, last) = limit.booked_jobs.before(again);
-            limit.lets_in(numbers, ahead, last, now).max(mono + 1)
+            limit.admitted_at(numbers, ahead, last, now).max(mono + 1)
         } else {
             limit.times_rescheduled = limit.times_rescheduled.saturating_add(1);
             mono + (step * u64::from(limit.times_rescheduled)).min(LONGEST_MS) as i64
@@ -77,7 +77,7 @@ impl Scheduler {
         let booking = self.bookings.remove(&seq)?;
         if self.limits.exists(booking.limit) {
             let booked_jobs = &mut self.limits.limit_mut(booking.limit).booked_jobs;
-            booked_jobs.is_gone(seq);
+            booked_jobs.forget(seq);
             booking.at.into_iter().for_each(|at| booked_jobs.remove(at, seq, booking.again));
             self.may_open_early(booking.limit);
         }
@@ -164,7 +164,7 @@ impl Scheduler {
         let mono = now.mono as i64;
         let limit = self.limits.limit_mut(ix);
         // Jobs that are back go first.
-        let new = limit.lets_in(numbers, limit.booked_jobs.waiting(), None, now).max(mono + 1);
+        let new = limit.admitted_at(numbers, limit.booked_jobs.waiting(), None, now).max(mono + 1);
         let due = later(wall, (new - mono) as u64);
         if new >= earliest || due >= old_due {
             return None;

@@ -8,7 +8,7 @@ use super::Scheduler;
 use super::limits::{LimitIx, Rank};
 use super::pick::{FetchRequest, Pick, RequestedQueues};
 use super::turn::TurnIx;
-use super::waking::LOOKED_THROUGH;
+use super::waking::MOST_VISITED;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
@@ -51,16 +51,16 @@ impl Scheduler {
         let free = self.limits.opening(gate, self.now).free;
         let shared = limit.partition.tenant.is_none();
         let queues = limit.waitlists.len();
-        if !shared || !(2..=LOOKED_THROUGH).contains(&queues) || free > LOOKED_THROUGH as u64 {
+        if !shared || !(2..=MOST_VISITED).contains(&queues) || free > MOST_VISITED as u64 {
             return false;
         }
-        let asked =
+        let requested =
             limit.waitlists.keys().copied().filter(|queue| self.is_requested(request, *queue));
-        let asked: Vec<QueueIx> = asked.filter(|q| self.has_eligible_turn(*q)).collect();
+        let requested: Vec<QueueIx> = requested.filter(|q| self.has_eligible_turn(*q)).collect();
         let turn_state = self.turns.get(pick.turn);
         let Some(group) = turn_state.groups.get(&gate) else { return false };
         let (tenant, own_rank) = (turn_state.tenant, self.rank_of(pick.turn, ix, group.first()));
-        let rivals = self.rivals(ix, pick.queue, &asked);
+        let rivals = self.rivals(ix, pick.queue, &requested);
         let level = rivals.values().filter(|rival| rival.rank.level == own_rank.level);
         pick.key_round = level.map(|rival| rival.rank.tag).min();
         let others = rivals.iter().filter(|((_, other), _)| *other != tenant);
@@ -117,7 +117,7 @@ impl Scheduler {
                     continue;
                 }
                 let tenant = self.turns.get(turn).tenant;
-                let fresh = || Rival { rank, step: self.one_job_of(tenant), turns: 0, jobs: 0 };
+                let fresh = || Rival { rank, step: self.job_step_of(tenant), turns: 0, jobs: 0 };
                 let rival = rivals.entry((rank.level.0, tenant)).or_insert_with(fresh);
                 rival.rank = rival.rank.min(rank);
                 rival.turns += 1;
@@ -129,7 +129,7 @@ impl Scheduler {
 
     fn is_requested(&self, request: &FetchRequest, queue: QueueIx) -> bool {
         match (&request.queues, request.rotation) {
-            (RequestedQueues::Some(asked), _) => asked.contains(&queue),
+            (RequestedQueues::Some(requested), _) => requested.contains(&queue),
             (RequestedQueues::All, Some(rotation)) => {
                 self.rotations.get(rotation).position(queue).is_some()
             }

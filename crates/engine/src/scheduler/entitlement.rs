@@ -12,9 +12,9 @@ use crate::tenant::TenantIx;
 /// Turns checked one by one for an account, of each kind: in closed queues, in open queues, and
 /// waiting for an open start that is offered to others. Further turns count by whether they are in a
 /// ring.
-const LOOKED_AT: usize = 4_096;
+const MOST_TURNS: usize = 4_096;
 /// Lanes checked for each turn. A turn with more lanes is assumed to be able to start one.
-const LANES_LOOKED_AT: usize = 16;
+const MOST_LANES: usize = 16;
 
 /// The tenants that could be served the next job through an account, all at one level.
 pub(crate) struct Eligible {
@@ -160,7 +160,7 @@ impl Scheduler {
     ) -> BTreeMap<(i32, TenantIx), u32> {
         let mut ring_entries = BTreeMap::new();
         for (queues, are_open) in [(closed, false), (open, true)] {
-            for (level, turn) in self.turns_in_rings_of(queues, account).take(LOOKED_AT.min(*left))
+            for (level, turn) in self.turns_in_rings_of(queues, account).take(MOST_TURNS.min(*left))
             {
                 *left -= 1;
                 if !(are_open && self.could_start(turn)) {
@@ -191,9 +191,9 @@ impl Scheduler {
         let turn_state = self.turns.get(turn);
         let offered = turn_state.offers.keys().map(|((_, _, class), _)| *class);
         let mut lanes = turn_state.free.keys().map(|(_, _, class)| *class).chain(offered);
-        let mut looked_at = lanes.by_ref().take(LANES_LOOKED_AT);
+        let mut checked = lanes.by_ref().take(MOST_LANES);
         !self.must_park(turn)
-            && (looked_at.any(|class| self.closed_gate(class).is_none()) || lanes.next().is_some())
+            && (checked.any(|class| self.closed_gate(class).is_none()) || lanes.next().is_some())
     }
 
     /// Tenants with a job that no limit blocks but without an offer, because more turns wait than
@@ -209,7 +209,8 @@ impl Scheduler {
             let existing = limits.filter(|limit| self.limits.exists(**limit));
             existing.filter_map(|limit| self.limits.limit(*limit).waitlists.get(queue))
         });
-        let turns = lists.flat_map(|list| Waitlist::without_offer(list)).take(LOOKED_AT.min(*left));
+        let turns =
+            lists.flat_map(|list| Waitlist::without_offer(list)).take(MOST_TURNS.min(*left));
         let may_start =
             |turn: &TurnIx, class| !self.must_park(*turn) && self.closed_gate(class).is_none();
         let mut tenants = ByLevel::new();

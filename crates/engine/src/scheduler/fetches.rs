@@ -249,12 +249,12 @@ impl Fetches {
     }
 
     /// Whether fetches wait for jobs of any tenant in this queue.
-    pub fn wait_for(&self, queue: QueueIx) -> bool {
+    pub fn has_fetches_for(&self, queue: QueueIx) -> bool {
         self.counts.get(queue.0 as usize).is_some_and(|(any_tenant, _)| *any_tenant > 0)
     }
 
     /// Whether fetches wait for jobs of a single tenant in this queue.
-    pub fn wait_for_tenants(&self, queue: QueueIx) -> bool {
+    pub fn has_tenant_fetches_for(&self, queue: QueueIx) -> bool {
         self.counts.get(queue.0 as usize).is_some_and(|(_, one_tenant)| *one_tenant > 0)
     }
 
@@ -319,7 +319,7 @@ impl Fetches {
     }
 
     /// Whether fetches wait for jobs of this tenant alone.
-    pub fn wait_for_tenant(&self, queue: QueueIx, tenant: &TenantId) -> bool {
+    pub fn has_fetches_of(&self, queue: QueueIx, tenant: &TenantId) -> bool {
         let first = Taker { tenant: Some(tenant.clone()), pool: None, by_load: false };
         let taker = self.by_taker.range((queue, first)..).next();
         taker.is_some_and(|((other, taker), _)| {

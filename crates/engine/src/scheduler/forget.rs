@@ -29,7 +29,7 @@ impl Scheduler {
     pub fn is_idle_tenant(&self, ix: TenantIx) -> bool {
         let tenant = self.tenant(ix);
         let idle = tenant.shards.is_empty() && tenant.active == 0 && tenant.parked.is_empty();
-        idle && !self.accounts.knows(ix)
+        idle && !self.accounts.has_standing(ix)
     }
 
     /// Forgets a queue. Rotations of pools continue without it; sets that name it are forgotten.

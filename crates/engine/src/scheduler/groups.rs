@@ -28,7 +28,7 @@ impl Scheduler {
         turn_state.groups.put(gate, Box::new(Group::new(lane)));
         turn_state.open_for_tenant.insert((lane, gate));
         self.limits.stand_at(gate);
-        let job_step = self.one_job_of(tenant);
+        let job_step = self.job_step_of(tenant);
         self.limits.limit_mut(limit).order.join(level, tenant, job_step);
         match self.limits.opening(gate, self.now).closed {
             Some(closed) => self.close_group(turn, gate, &closed, true),
@@ -172,21 +172,21 @@ impl Scheduler {
     }
 
     pub(super) fn tag_at(&self, limit: LimitIx, level: i32, tenant: TenantIx) -> Tag {
-        self.limits.limit(limit).order.tag(level, tenant, self.one_job_of(tenant))
+        self.limits.limit(limit).order.tag(level, tenant, self.job_step_of(tenant))
     }
 
     /// How far one job moves a tenant's tag, by its current weight.
-    pub(super) fn one_job_of(&self, tenant: TenantIx) -> u128 {
+    pub(super) fn job_step_of(&self, tenant: TenantIx) -> u128 {
         Tag::step(self.rules.one_job, self.tenant(tenant).weight)
     }
 
     /// Ranks a group by its tenant's new weight.
-    pub(super) fn rank_group_anew(&mut self, turn: TurnIx, gate: GateIx) {
+    pub(super) fn rank_group_again(&mut self, turn: TurnIx, gate: GateIx) {
         let turn_state = self.turns.get(turn);
         let Some(group) = turn_state.groups.get(&gate) else { return };
         let (first, is_candidate) = (group.first(), group.is_candidate);
         let (queue, level, tenant) = (turn_state.queue, turn_state.level, turn_state.tenant);
-        let (limit, job_step) = (self.limits.gate(gate).limit, self.one_job_of(tenant));
+        let (limit, job_step) = (self.limits.gate(gate).limit, self.job_step_of(tenant));
         self.limits.limit_mut(limit).order.apply_weight(level, tenant, job_step);
         let rank = self.rank_of(turn, limit, first);
         let list = self.waitlist(limit, queue);

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_has_grown_is_noticed_when_its_place_comes_first() {
+    fn a_key_that_has_grown_is_noticed_when_its_position_comes_first() {
         let mut order = LateOrder::default();
         let mut keys = [1, 2, 3];
         (0..).zip(keys).for_each(|(position, key)| order.insert(position, key));

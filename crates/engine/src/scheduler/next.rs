@@ -65,12 +65,12 @@ impl Scheduler {
             }
             pick
         };
-        if let RequestedQueues::Some(asked) = &request.queues {
+        if let RequestedQueues::Some(requested) = &request.queues {
             loop {
-                let queues = self.with_eligible_turns(asked, rotation);
+                let queues = self.with_eligible_turns(requested, rotation);
                 let pick = self.next_of_some(&queues, rotation, Reason::Turn, pick);
                 // The turns for which others were deferred may have turned out not to start.
-                if pick.is_some() || !asked.iter().any(|queue| self.has_eligible_turn(*queue)) {
+                if pick.is_some() || !requested.iter().any(|queue| self.has_eligible_turn(*queue)) {
                     return pick;
                 }
             }

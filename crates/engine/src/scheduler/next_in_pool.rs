@@ -3,7 +3,7 @@
 use super::Scheduler;
 use super::account::AccountIx;
 use super::pick::{FetchRequest, Pick, Reason};
-use super::rotation::{Rank, RotationIx};
+use super::rotation::{QueueRank, RotationIx};
 use super::tag::{Order, Tag};
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
@@ -32,7 +32,7 @@ impl Scheduler {
                 }
             }
             let (level, tenant) = self.first_tenant(account, &queues)?;
-            let mut best: Option<((Tag, u64, Rank), QueueIx, TurnIx)> = None;
+            let mut best: Option<((Tag, u64, QueueRank), QueueIx, TurnIx)> = None;
             for (named, &queue) in queues.iter().enumerate() {
                 let turn = self.shard_turn(queue, tenant, level);
                 let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_in_rings()) else {
@@ -74,7 +74,7 @@ impl Scheduler {
         named: usize,
         turn: TurnIx,
         entry_ix: usize,
-    ) -> (Tag, u64, Rank) {
+    ) -> (Tag, u64, QueueRank) {
         let rotation_state = self.rotations.get(rotation);
         let standing = self.turns.get(turn).ring_entries[entry_ix].standing;
         let step = rotation_state.step(queue);

@@ -1,7 +1,7 @@
 //! Offers: which turns of a queue are offered a start of a key.
 
 use super::Scheduler;
-use super::limits::{Closed, First, GateIx, LimitIx, Rank};
+use super::limits::{Closed, FirstInLine, GateIx, LimitIx, Rank};
 use super::notice::Notice;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
@@ -38,7 +38,7 @@ impl Scheduler {
         if list.yielded_above(first.rank.level) {
             return list.end_yields();
         }
-        let First { rank, turn, group: (lane, gate), is_candidate, .. } = first;
+        let FirstInLine { rank, turn, group: (lane, gate), is_candidate, .. } = first;
         let present = self.rank_of(turn, limit, lane);
         if present > rank {
             self.waitlist(limit, queue).set_rank(turn, gate, is_candidate, present);
@@ -63,8 +63,8 @@ impl Scheduler {
     }
 
     /// Whether a turn has an offer that it can use for an older job of another group.
-    fn may_replace(&mut self, first: First) -> bool {
-        let First { turn, group, .. } = first;
+    fn may_replace(&mut self, first: FirstInLine) -> bool {
+        let FirstInLine { turn, group, .. } = first;
         let turn_state = self.turns.get(turn);
         let limit = self.limits.gate(group.1).limit;
         turn_state.offered_at.get(&limit).is_some_and(|offered| group < *offered)
@@ -88,8 +88,8 @@ impl Scheduler {
 
     /// Makes a group whose gate is open a candidate's, and offers its turn a start unless it has an
     /// offer.
-    fn offer(&mut self, first: First) {
-        let First { turn, group: (_, gate), .. } = first;
+    fn offer(&mut self, first: FirstInLine) {
+        let FirstInLine { turn, group: (_, gate), .. } = first;
         let turn_state = self.turns.get_mut(turn);
         let queue = turn_state.queue;
         if let Some(group) = turn_state.groups.get_mut(&gate) {

@@ -27,7 +27,7 @@ pub(crate) enum Reconfigured {
     /// The gate of a whole queue, or none.
     QueueGate(QueueIx, Option<GateIx>),
     /// The settings of the limit on a whole queue have changed.
-    QueueAgain(QueueIx),
+    QueueLimitChanged(QueueIx),
     /// A tenant's new rules, applied to all of its lanes at once. For tenants with few lanes; see
     /// `rule_changes.rs` for others.
     Tenant(TenantIx, TenantRules),
@@ -57,7 +57,7 @@ impl Scheduler {
                 self.tenants_ready(queue);
             }
             Reconfigured::QueueGate(queue, gate) => self.set_queue_gate(queue, gate),
-            Reconfigured::QueueAgain(queue) => {
+            Reconfigured::QueueLimitChanged(queue) => {
                 self.queue_ready(queue);
                 self.tenants_ready(queue);
             }
@@ -119,7 +119,7 @@ impl Scheduler {
 
     /// Lists a queue to be tried by waiting fetches of single tenants.
     pub(super) fn tenants_ready(&mut self, queue: QueueIx) {
-        if !self.fetches.wait_for_tenants(queue) {
+        if !self.fetches.has_tenant_fetches_for(queue) {
             return;
         }
         let turns = &self.queue(queue).turns;
@@ -127,7 +127,7 @@ impl Scheduler {
             self.fetches.tenants_waiting_for(queue).into_iter().collect()
         } else {
             let ids = turns.iter().map(|turn| &self.tenant(self.turns.get(*turn).tenant).id);
-            ids.filter(|id| self.fetches.wait_for_tenant(queue, id)).cloned().collect()
+            ids.filter(|id| self.fetches.has_fetches_of(queue, id)).cloned().collect()
         };
         self.steps += ids.len() as u64;
         self.to_serve_tenant.extend(ids.into_iter().map(|id| (queue, id)));

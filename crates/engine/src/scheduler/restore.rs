@@ -141,8 +141,8 @@ impl Scheduler {
     }
 
     /// Derives rounds and places from the restored tags and limits.
-    pub fn begin(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
-        self.rotations.restore_known(find);
+    pub fn finish_restore(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
+        self.rotations.restore_existing(find);
         let keys = self.rotations.remembered_accounts.keys().cloned().collect::<Vec<_>>();
         for key in keys {
             if let Some(account) = self.rotations.account_of(&key) {

@@ -53,9 +53,9 @@ struct Slot {
 /// A queue's claim to be next: what it is owed, since when it was not served, its key by strategy, and
 /// its position among the named queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Rank(i64, u64, (u128, u64), usize);
+pub(super) struct QueueRank(i64, u64, (u128, u64), usize);
 
-impl Rank {
+impl QueueRank {
     /// Whether the claim comes before the strategy.
     pub fn is_owed(self) -> bool {
         self.0 < i64::MAX || self.1 < u64::MAX
@@ -223,14 +223,14 @@ impl Rotation {
     }
 
     /// A queue's claim among queues that a fetch named; `named` is its index there.
-    pub fn rank(&self, queue: QueueIx, named: usize, parts: &Parts, mono: u64) -> Rank {
-        let none = Rank(i64::MAX, u64::MAX, (u128::MAX, 0), named);
+    pub fn rank(&self, queue: QueueIx, named: usize, parts: &Parts, mono: u64) -> QueueRank {
+        let none = QueueRank(i64::MAX, u64::MAX, (u128::MAX, 0), named);
         let Some(position) = self.position(queue) else { return none };
         let claims = self.slots[position as usize].awake && parts.is_owed(parts.paid(queue));
         let since = Some(parts.since(queue, mono)).filter(|since| parts.is_starved(*since, mono));
         let turn = self.turn_key(position);
         let owed = if claims { parts.paid(queue) } else { i64::MAX };
-        Rank(owed, since.unwrap_or(u64::MAX), turn, named)
+        QueueRank(owed, since.unwrap_or(u64::MAX), turn, named)
     }
 
     /// Counts a dispatch from this queue.

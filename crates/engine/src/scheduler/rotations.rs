@@ -9,7 +9,7 @@ use super::Scheduler;
 use super::account::{AccountIx, Owner};
 use super::notice::Notice;
 use super::parts::{Parts, PartsIx};
-use super::rotation::{Rank, Rotation, RotationIx};
+use super::rotation::{QueueRank, Rotation, RotationIx};
 pub(super) use super::rotation_rules::RotationKey;
 use super::rotation_rules::{ChangedRotation, RememberedAccount, RotationRules};
 use super::tag::Tag;
@@ -22,7 +22,7 @@ pub(crate) const MOST_SHARED_SETS: usize = 256;
 
 #[derive(Default)]
 pub(super) struct Rotations {
-    all: Vec<Option<Entry>>,
+    all: Vec<Option<RotationEntry>>,
     pub(super) parts: BTreeMap<PartsIx, Parts>,
     next_parts: u64,
     free: Vec<RotationIx>,
@@ -41,7 +41,7 @@ pub(super) struct Rotations {
     pub remembered_accounts: BTreeMap<RotationKey, RememberedAccount>,
 }
 
-struct Entry {
+struct RotationEntry {
     key: RotationKey,
     rotation: Rotation,
     /// A pool's parts, or those of all sets that share queues with this one.
@@ -107,7 +107,7 @@ impl Rotations {
     }
 
     /// A queue's claim among queues that a fetch named; `named` is its index there.
-    pub fn rank(&self, ix: RotationIx, queue: QueueIx, named: usize, mono: u64) -> Rank {
+    pub fn rank(&self, ix: RotationIx, queue: QueueIx, named: usize, mono: u64) -> QueueRank {
         self.get(ix).rank(queue, named, &self.parts[&self.parts_of(ix)], mono)
     }
 
@@ -136,7 +136,7 @@ impl Rotations {
     }
 
     /// Restores rotations that exist already, as those of pools do.
-    pub fn restore_known(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
+    pub fn restore_existing(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
         for (key, ix) in &self.by_key {
             if let Some((round, tags)) = self.remembered.remove(key)
                 && let Some(entry) = self.all[ix.0 as usize].as_mut()
@@ -275,7 +275,7 @@ impl Scheduler {
         };
         let rotations = &mut self.rotations;
         rotations.uses += 1;
-        let entry = Entry {
+        let entry = RotationEntry {
             key: key.clone(),
             rotation: Rotation::new(rules.strategy),
             parts,

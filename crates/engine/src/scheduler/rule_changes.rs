@@ -15,7 +15,7 @@ use super::pick::FetchRequest;
 use super::state::TenantRules;
 use super::tag::Tag;
 use super::turn::TurnIx;
-use super::waking::LOOKED_THROUGH;
+use super::waking::MOST_VISITED;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
@@ -75,7 +75,7 @@ impl Scheduler {
         // The group it is in may have lanes that have not been visited.
         let lane = self.lanes.get(class).map(|lane| lane.position);
         if let Some(LanePosition::Turn(turn, _, Some(gate))) = lane {
-            self.rank_group_anew(turn, gate);
+            self.rank_group_again(turn, gate);
         }
     }
 
@@ -113,9 +113,9 @@ impl Scheduler {
         }
         let queues = self.requested_queues(request);
         let tenants: Vec<TenantIx> =
-            self.pending_rules.keys().copied().take(LOOKED_THROUGH).collect();
+            self.pending_rules.keys().copied().take(MOST_VISITED).collect();
         let pairs = tenants.iter().flat_map(|tenant| queues.iter().map(|queue| (*queue, *tenant)));
-        let shards = pairs.take(LOOKED_THROUGH).filter_map(|pair| self.shard_of.get(&pair));
+        let shards = pairs.take(MOST_VISITED).filter_map(|pair| self.shard_of.get(&pair));
         let shards: Vec<ShardIx> = shards.copied().collect();
         for shard in shards {
             self.move_first_lanes(shard);
@@ -135,11 +135,11 @@ impl Scheduler {
             let groups = self.turns.get(turn).open_for_tenant.keys().take(GROUPS_AT_ONCE);
             groups.map(move |(_, gate)| (turn, *gate))
         };
-        let groups: Vec<_> = turns.flat_map(first).take(LOOKED_THROUGH).collect();
+        let groups: Vec<_> = turns.flat_map(first).take(MOST_VISITED).collect();
         for (turn, gate) in groups {
             self.steps += 1;
             if self.turns.contains(turn) {
-                self.rank_group_anew(turn, gate);
+                self.rank_group_again(turn, gate);
             }
         }
     }
@@ -148,7 +148,7 @@ impl Scheduler {
     /// the turn's other lanes.
     fn move_first_lanes(&mut self, shard: ShardIx) {
         let turns = self.shards[shard.0 as usize].turns.iter().map(|(_, turn)| *turn);
-        let stale = turns.filter(|turn| self.is_out_of_date(*turn)).take(LOOKED_THROUGH);
+        let stale = turns.filter(|turn| self.is_out_of_date(*turn)).take(MOST_VISITED);
         for turn in stale.collect::<Vec<_>>() {
             for for_tenant in [false, true] {
                 self.steps += 1;

@@ -1,7 +1,7 @@
 //! Sleeping at closed limits: waitlists, queues and groups enter and leave the limit's buckets.
 
 use super::Scheduler;
-use super::limits::{Bucket, Closed, First, LimitIx, Rank, Sleeper, Subscription};
+use super::limits::{Bucket, Closed, FirstInLine, LimitIx, Rank, Sleeper, Subscription};
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
@@ -24,9 +24,9 @@ impl Scheduler {
     }
 
     /// Ranks the first turns of a bucket again, until the first rank is current.
-    pub(super) fn rank_first_anew(&mut self, limit: LimitIx, bucket: Bucket, queue: QueueIx) {
+    pub(super) fn rank_first_again(&mut self, limit: LimitIx, bucket: Bucket, queue: QueueIx) {
         while let Some(first) = self.waitlist(limit, queue).first_in(Some(bucket)) {
-            let First { turn, group: (lane, gate), .. } = first;
+            let FirstInLine { turn, group: (lane, gate), .. } = first;
             let present = self.rank_of(turn, limit, lane);
             if present <= first.rank {
                 break;
@@ -39,7 +39,7 @@ impl Scheduler {
 
     pub(super) fn set_timer(&mut self, limit: LimitIx, closed: &Closed) {
         if let Some(opens) = closed.opens {
-            self.limits.look_at(limit, closed.bucket, opens.max(0) as u64);
+            self.limits.set_timer(limit, closed.bucket, opens.max(0) as u64);
         }
     }
 

@@ -275,7 +275,7 @@ impl Scheduler {
         self.count_active(class, 1);
         let mut timed = Vec::new();
         let (now, tenant) = (self.now, self.class(class).tenant);
-        let job_step = self.one_job_of(tenant);
+        let job_step = self.job_step_of(tenant);
         for (ix, gate) in self.limits_of(class) {
             let job_numbers = self.limits.gate(gate).numbers;
             let limit = self.limits.limit_mut(ix);

@@ -53,7 +53,7 @@ impl Scheduler {
     }
 
     /// The gates of the key that jobs of a class name.
-    pub fn own_gates(&self, class: ClassId) -> &[GateIx] {
+    pub fn key_gates(&self, class: ClassId) -> &[GateIx] {
         &self.class(class).gates
     }
 

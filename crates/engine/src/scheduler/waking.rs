@@ -14,7 +14,7 @@ const TIMERS_AT_ONCE: usize = 256;
 const WOKEN_AT_ONCE: usize = 8;
 /// A general bound: buckets and queues visited before a fetch is served, and the number of queues and
 /// open starts up to which a key's order is compared across queues.
-pub(super) const LOOKED_THROUGH: usize = 64;
+pub(super) const MOST_VISITED: usize = 64;
 
 impl Scheduler {
     /// Advances the time. Buckets whose timer is due are listed, a bounded number at a time, and woken
@@ -40,7 +40,7 @@ impl Scheduler {
             self.wake_in_rotation(rotation, queue);
         }
         self.wake_parts(queue);
-        if self.fetches.wait_for(queue) {
+        if self.fetches.has_fetches_for(queue) {
             self.to_serve.insert(queue);
         }
     }
@@ -48,7 +48,7 @@ impl Scheduler {
     /// A turn may have a job for waiting fetches of its own tenant.
     pub(super) fn tenant_fetches_ready(&mut self, turn: TurnIx) {
         let turn_state = self.turns.get(turn);
-        if self.fetches.wait_for_tenants(turn_state.queue) {
+        if self.fetches.has_tenant_fetches_for(turn_state.queue) {
             let id = self.tenants[turn_state.tenant.0 as usize].id.clone();
             self.to_serve_tenant.insert((turn_state.queue, id));
         }
@@ -143,9 +143,9 @@ impl Scheduler {
         }
         self.withdraw_from_parked();
         let queues = self.requested_queues(request);
-        let pending: Vec<_> = self.to_wake.iter().copied().take(LOOKED_THROUGH).collect();
+        let pending: Vec<_> = self.to_wake.iter().copied().take(MOST_VISITED).collect();
         for (limit, bucket) in pending {
-            for &queue in queues.iter().take(LOOKED_THROUGH) {
+            for &queue in queues.iter().take(MOST_VISITED) {
                 self.steps += 1;
                 let lists = self.limits.exists(limit).then(|| &self.limits.limit(limit).waitlists);
                 let list = lists.and_then(|lists| lists.get(&queue));
@@ -176,7 +176,7 @@ impl Scheduler {
                 let sleepers = &mut self.limits.limit_mut(limit).sleepers;
                 let contested = sleepers.set_tag(bucket, (level, tenant), present);
                 for queue in contested {
-                    self.rank_first_anew(limit, bucket, queue);
+                    self.rank_first_again(limit, bucket, queue);
                 }
                 return true;
             }

@@ -29,7 +29,7 @@ impl BookedJobs {
         self.back.insert(seq);
     }
 
-    pub fn is_gone(&mut self, seq: Seq) {
+    pub fn forget(&mut self, seq: Seq) {
         self.back.remove(&seq);
     }
 

@@ -7,7 +7,7 @@ use crate::scheduler::turn::TurnIx;
 
 /// How a gate is listed in its bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Listed {
+pub(super) enum GateListing {
     /// Several turns wait at the gate: listed by the rank of the first.
     Contested(Rank),
     /// One turn waits at the gate: listed together with the other gates at which only that turn waits.
@@ -17,7 +17,7 @@ pub(super) enum Listed {
 /// Gates in the order of their first turns. Gates with a single turn are listed by turn, so that a
 /// turn moves back in one step however many sets of numbers its jobs carry.
 #[derive(Debug, Default)]
-pub(super) struct Gates {
+pub(super) struct BucketGates {
     pub contested: SmallMap<(Rank, GateIx)>,
     pub solo: Line,
     pub asleep: bool,
@@ -26,7 +26,7 @@ pub(super) struct Gates {
     pub subscribed: Option<Subscription>,
 }
 
-impl Gates {
+impl BucketGates {
     pub fn is_empty(&self) -> bool {
         self.contested.is_empty() && self.solo.is_empty()
     }
@@ -40,12 +40,12 @@ impl Gates {
         contested.into_iter().chain(solo).min()
     }
 
-    pub fn unlist(&mut self, gate: GateIx, listed: Option<Listed>) {
+    pub fn unlist(&mut self, gate: GateIx, listed: Option<GateListing>) {
         match listed {
-            Some(Listed::Contested(rank)) => {
+            Some(GateListing::Contested(rank)) => {
                 self.contested.remove(&(rank, gate));
             }
-            Some(Listed::Solo(turn, group)) => {
+            Some(GateListing::Solo(turn, group)) => {
                 self.solo.remove(turn, group);
             }
             None => {}

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 /// Starts are merged when they are closer to each other than their age divided by this.
 const PRECISION: i64 = 32;
-/// Entries below which nothing is merged.
-const FEW: usize = 64;
+/// Up to twice this many entries, nothing is merged.
+const MERGE_ABOVE: usize = 64;
 
 /// Recent starts are exact. Older ones are merged, at the time of the last of them, so that no window
 /// counts too few. The number of entries grows with the logarithm of the time. Times are as in
@@ -14,7 +14,7 @@ const FEW: usize = 64;
 pub(crate) struct History {
     starts: VecDeque<(i64, u32)>,
     /// Number of entries after the last merge.
-    kept: usize,
+    merged_len: usize,
 }
 
 impl History {
@@ -23,17 +23,17 @@ impl History {
             Some((last, count)) if *last >= at => *count = count.saturating_add(n),
             _ => self.starts.push_back((at, n)),
         }
-        if self.starts.len() > 2 * self.kept.max(FEW) {
-            self.put_together(at);
+        if self.starts.len() > 2 * self.merged_len.max(MERGE_ABOVE) {
+            self.merge_old_starts(at);
         }
     }
 
     /// Removes a start, as [`super::Window::undo`] does.
     pub fn undo(&mut self, at: i64) {
-        super::take_one_off(&mut self.starts, at);
+        super::remove_start(&mut self.starts, at);
     }
 
-    fn put_together(&mut self, now: i64) {
+    fn merge_old_starts(&mut self, now: i64) {
         let mut merged: VecDeque<(i64, u32)> = VecDeque::new();
         let mut first_at = i64::MIN;
         for (at, n) in std::mem::take(&mut self.starts) {
@@ -47,7 +47,7 @@ impl History {
                 }
             }
         }
-        self.kept = merged.len();
+        self.merged_len = merged.len();
         self.starts = merged;
     }
 

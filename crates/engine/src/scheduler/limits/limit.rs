@@ -286,7 +286,7 @@ impl Limit {
         opening.narrow(self.pace.free(rate, mono), || Closed {
             kind: LimitKind::Throttle,
             limit: u64::from(rate.limit),
-            current: self.look(rate, mono).0,
+            current: self.count_in_period(rate, mono).0,
             opens,
             every_ms: Some((rate.interval_us() / 1_000).max(1)),
             bucket: self.timed_bucket(LimitKind::Throttle, rate),
@@ -364,34 +364,34 @@ impl Limit {
     }
 
     pub(super) fn window(&mut self, rate: Rate) {
-        let at = self.first_from(rate.period_ms);
-        if self.windows.get(at).is_none_or(|window| window.period_ms() != rate.period_ms) {
-            self.add_window(at, rate);
+        let index = self.first_from(rate.period_ms);
+        if self.windows.get(index).is_none_or(|window| window.period_ms() != rate.period_ms) {
+            self.add_window(index, rate);
         }
-        let at = self.first_from(rate.period_ms);
-        self.windows[at].admit(rate.limit);
+        let index = self.first_from(rate.period_ms);
+        self.windows[index].admit(rate.limit);
     }
 
     /// Adds a window for a period. If there are too many, the period closest to the next longer one
     /// goes without.
-    fn add_window(&mut self, at: usize, rate: Rate) {
+    fn add_window(&mut self, index: usize, rate: Rate) {
         let mut periods: Vec<u64> = self.windows.iter().map(Window::period_ms).collect();
-        periods.insert(at, rate.period_ms);
-        let dropped = one_too_many(&periods);
-        if dropped == Some(at) {
+        periods.insert(index, rate.period_ms);
+        let dropped = surplus_period(&periods);
+        if dropped == Some(index) {
             return;
         }
         let mut window = Window::new(rate.period_ms, rate.limit);
-        match self.windows.get(at) {
+        match self.windows.get(index) {
             Some(longer) => window.copy(longer.starts()),
             None => window.copy(self.history.starts()),
         }
-        self.windows.insert(at, window);
+        self.windows.insert(index, window);
         dropped.map(|dropped| self.windows.remove(dropped));
     }
 
     /// Starts within this rate's period, and when the first of them leaves it.
-    pub fn look(&self, rate: Rate, mono: i64) -> (u64, Option<i64>) {
+    pub fn count_in_period(&self, rate: Rate, mono: i64) -> (u64, Option<i64>) {
         let Some(window) = self.window_for(rate.period_ms) else { return (0, None) };
         let count = window.count_within(rate.period_ms, mono);
         let first = window.starts().map(|(at, _)| at).find(|at| at + rate.period_ms as i64 > mono);
@@ -409,7 +409,7 @@ impl Limit {
     }
 
     /// Until when starts are remembered; `None` if there are none.
-    pub fn kept_until(&self) -> Option<i64> {
+    pub fn remembered_until(&self) -> Option<i64> {
         let longest = self.windows.iter().map(Window::period_ms).max()?;
         let kept = i64::try_from(longest).unwrap_or(i64::MAX).max(LEAST_KEPT_MS);
         self.history.last().map(|last| last.saturating_add(kept))
@@ -418,7 +418,7 @@ impl Limit {
     /// When a job is admitted that has `ahead` booked jobs before it, the last of them at `last`. Jobs
     /// ahead may carry other numbers, so the result is no later than when this job's numbers allow a
     /// start after `last`.
-    pub fn lets_in(
+    pub fn admitted_at(
         &self,
         job_numbers: LimitNumbers,
         ahead: u64,
@@ -454,7 +454,7 @@ impl Limit {
 
 /// The period that can do without a window, if there are too many: the one closest to the next longer
 /// one. `periods` are sorted.
-fn one_too_many(periods: &[u64]) -> Option<usize> {
+fn surplus_period(periods: &[u64]) -> Option<usize> {
     if periods.len() <= MOST_WINDOWS {
         return None;
     }

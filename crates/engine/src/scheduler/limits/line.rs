@@ -9,11 +9,11 @@ use crate::tenant::TenantIx;
 pub(super) struct Line {
     /// The turns in state `InLine`.
     order: SmallMap<(Rank, TurnIx)>,
-    turns: SmallMap<TurnIx, Entry>,
+    turns: SmallMap<TurnIx, LineEntry>,
 }
 
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct LineEntry {
     tenant: TenantIx,
     pub rank: Rank,
     state: State,
@@ -76,7 +76,7 @@ impl Line {
             return false;
         }
         let groups = SmallMap::One(Some((group, ())));
-        self.turns.put(turn, Entry { tenant, rank, state, groups });
+        self.turns.put(turn, LineEntry { tenant, rank, state, groups });
         if state == State::InLine {
             self.order.insert((rank, turn));
         }
@@ -84,7 +84,7 @@ impl Line {
     }
 
     /// Removes a group. Returns the turn's entry if this was its last group.
-    pub fn remove(&mut self, turn: TurnIx, group: GroupKey) -> Option<Entry> {
+    pub fn remove(&mut self, turn: TurnIx, group: GroupKey) -> Option<LineEntry> {
         let entry = self.turns.get_mut(&turn)?;
         entry.groups.remove(&group);
         if !entry.groups.is_empty() {

@@ -26,7 +26,7 @@ pub(crate) use limit::{
 pub(crate) use persisted::LimitState;
 pub(crate) use sleepers::{Sleeper, Sleepers};
 pub(crate) use table::{Gate, GateIx, LimitIx, Limits};
-pub(crate) use waitlist::{First, GroupKey, Rank, Subscription, Waitlist};
+pub(crate) use waitlist::{FirstInLine, GroupKey, Rank, Subscription, Waitlist};
 pub(crate) use window::Window;
 
 /// What was reported when jobs began to wait: the kind of limit, and the monotonic time in
@@ -59,7 +59,7 @@ impl LimitKind {
 }
 
 /// Removes one start at exactly this time. Returns whether there was one.
-fn take_one_off(starts: &mut VecDeque<(i64, u32)>, at: i64) -> bool {
+fn remove_start(starts: &mut VecDeque<(i64, u32)>, at: i64) -> bool {
     let Ok(index) = starts.binary_search_by_key(&at, |&(at, _)| at) else { return false };
     starts[index].1 -= 1;
     if starts[index].1 == 0 {

@@ -9,18 +9,18 @@ use crate::tenant::TenantIx;
 
 /// The tenants' standings at one key, by level.
 #[derive(Debug, Default)]
-pub(crate) struct KeyOrder(SmallMap<i32, Level>);
+pub(crate) struct KeyOrder(SmallMap<i32, KeyLevel>);
 
 #[derive(Debug, Default)]
-struct Level {
+struct KeyLevel {
     round: Tag,
-    tenants: SmallMap<TenantIx, Standing>,
+    tenants: SmallMap<TenantIx, KeyStanding>,
     /// Tenants without waiting groups. Each is remembered until the round has passed its tag.
     idle: BTreeSet<(Tag, TenantIx)>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Standing {
+struct KeyStanding {
     tag: Tag,
     /// The tenant's groups that wait at gates of the key.
     groups: u32,
@@ -28,7 +28,7 @@ struct Standing {
     job_step: u128,
 }
 
-impl Standing {
+impl KeyStanding {
     /// Applies the tenant's current weight: a tag charged by an old weight is clamped to one job ahead
     /// of the round.
     fn apply_weight(&mut self, round: Tag, job_step: u128) {
@@ -43,8 +43,8 @@ impl KeyOrder {
     /// A group of the tenant begins to wait. Here and below, `job_step` is how far one job moves the
     /// tenant's tag by its current weight.
     pub fn join(&mut self, level: i32, tenant: TenantIx, job_step: u128) {
-        let level_state = self.0.or_insert(level, Level::default);
-        let fresh = Standing { tag: level_state.round, groups: 0, job_step };
+        let level_state = self.0.or_insert(level, KeyLevel::default);
+        let fresh = KeyStanding { tag: level_state.round, groups: 0, job_step };
         let standing = level_state.tenants.or_insert(tenant, || fresh);
         standing.groups += 1;
         if standing.groups == 1 {
@@ -113,7 +113,7 @@ impl KeyOrder {
         round: Option<Tag>,
     ) {
         let Some(level_state) = self.0.get_mut(&level) else { return };
-        let fresh = Standing { tag: level_state.round, groups: 0, job_step };
+        let fresh = KeyStanding { tag: level_state.round, groups: 0, job_step };
         let standing = level_state.tenants.or_insert(tenant, || fresh);
         if standing.groups == 0 {
             level_state.idle.remove(&(standing.tag, tenant));

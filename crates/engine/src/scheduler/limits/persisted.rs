@@ -36,7 +36,7 @@ impl Limit {
     /// `None` if no start counts any more.
     pub fn state(&self, as_of: u64, now: Now) -> Option<LimitState> {
         let (mono, offset) = (now.mono as i64, now.wall.0 - now.mono as i64);
-        self.kept_until().filter(|until| *until > mono)?;
+        self.remembered_until().filter(|until| *until > mono)?;
         let in_wall = |(at, n): (i64, u32)| (at.saturating_add(offset), n);
         let windows = self.windows.iter().map(|window| WindowState {
             period_ms: window.period_ms(),

@@ -175,7 +175,7 @@ impl Limits {
     }
 
     /// Sets a timer for a bucket, unless an earlier one is set.
-    pub fn look_at(&mut self, ix: LimitIx, bucket: Bucket, at: u64) {
+    pub fn set_timer(&mut self, ix: LimitIx, bucket: Bucket, at: u64) {
         let timer = self.limit_mut(ix).timers.entry(bucket).or_insert(u64::MAX);
         if at < *timer {
             let old = std::mem::replace(timer, at);

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use rota_model::Seq;
 
-use super::gates::{Gates, Listed};
+use super::gates::{BucketGates, GateListing};
 use super::line::{Line, State};
 use super::{Bucket, GateIx};
 use crate::scheduler::small_map::SmallMap;
@@ -50,7 +50,7 @@ pub(crate) struct Waitlist {
     candidates: Line,
     gates: SmallMap<GateIx, GateLine>,
     /// Gates by bucket; `None` for gates that are not known to be closed.
-    buckets: SmallMap<Option<Bucket>, Gates>,
+    buckets: SmallMap<Option<Bucket>, BucketGates>,
     /// Buckets that are awake, by the rank of their first turn.
     awake: SmallMap<(Rank, Option<Bucket>)>,
     offered: SmallMap<(Rank, TurnIx)>,
@@ -68,12 +68,12 @@ pub(crate) struct Waitlist {
 struct GateLine {
     line: Line,
     bucket: Option<Bucket>,
-    listed: Option<Listed>,
+    listed: Option<GateListing>,
 }
 
 /// The first turn in line.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct First {
+pub(crate) struct FirstInLine {
     pub rank: Rank,
     pub turn: TurnIx,
     pub tenant: TenantIx,
@@ -154,7 +154,7 @@ impl Waitlist {
         }
     }
 
-    pub fn first(&self) -> Option<First> {
+    pub fn first(&self) -> Option<FirstInLine> {
         let candidate = self.candidates.first();
         match (self.awake.first(), candidate) {
             (Some(awake), Some((rank, ..))) if rank <= awake.0 => self.first_candidate(),
@@ -163,16 +163,16 @@ impl Waitlist {
         }
     }
 
-    fn first_candidate(&self) -> Option<First> {
+    fn first_candidate(&self) -> Option<FirstInLine> {
         let (rank, turn, tenant) = self.candidates.first()?;
         let group = self.candidates.first_group(turn)?;
-        Some(First { rank, turn, tenant, group, is_candidate: true })
+        Some(FirstInLine { rank, turn, tenant, group, is_candidate: true })
     }
 
     /// Makes a group whose gate is open a candidate's. The turn gets an offer unless it has one or has
     /// yielded.
-    pub fn offer(&mut self, first: First) {
-        let First { rank, turn, tenant, group, is_candidate } = first;
+    pub fn offer(&mut self, first: FirstInLine) {
+        let FirstInLine { rank, turn, tenant, group, is_candidate } = first;
         if !is_candidate {
             self.remove(turn, group, false);
             if self.candidates.insert(turn, tenant, group, rank, State::Offered) {
@@ -271,7 +271,7 @@ impl Waitlist {
 
     /// Closes a gate: moves it into the bucket, which goes to sleep.
     pub fn close(&mut self, gate: GateIx, bucket: Bucket) {
-        let gates = self.buckets.or_insert(Some(bucket), Gates::default);
+        let gates = self.buckets.or_insert(Some(bucket), BucketGates::default);
         if !std::mem::replace(&mut gates.asleep, true) {
             self.bucket_changed(Some(bucket));
         }
@@ -295,11 +295,17 @@ impl Waitlist {
     }
 
     /// The first turn at the gates of a bucket, asleep or not.
-    pub fn first_in(&self, bucket: Option<Bucket>) -> Option<First> {
+    pub fn first_in(&self, bucket: Option<Bucket>) -> Option<FirstInLine> {
         let (rank, gate) = self.buckets.get(&bucket)?.first()?;
         let line = &self.gates.get(&gate)?.line;
         let (_, turn, tenant) = line.first()?;
-        Some(First { rank, turn, tenant, group: line.first_group(turn)?, is_candidate: false })
+        Some(FirstInLine {
+            rank,
+            turn,
+            tenant,
+            group: line.first_group(turn)?,
+            is_candidate: false,
+        })
     }
 
     pub fn is_asleep(&self, bucket: Bucket) -> bool {
@@ -355,7 +361,7 @@ impl Waitlist {
         let Some(line) = self.gates.get_mut(&gate) else { return };
         line.line.set_rank(turn, rank);
         let (bucket, listed) = (line.bucket, line.listed);
-        if matches!(listed, Some(Listed::Solo(..)))
+        if matches!(listed, Some(GateListing::Solo(..)))
             && let Some(gates) = self.buckets.get_mut(&bucket)
         {
             // Only the turn's first group can make its rank greater; any group can make it smaller.
@@ -373,8 +379,8 @@ impl Waitlist {
         let Some(line) = self.gates.get_mut(&gate) else { return };
         let first = line.line.first();
         let wanted = first.and_then(|(rank, turn, _)| match line.line.is_alone() {
-            true => line.line.first_group(turn).map(|group| Listed::Solo(turn, group)),
-            false => Some(Listed::Contested(rank)),
+            true => line.line.first_group(turn).map(|group| GateListing::Solo(turn, group)),
+            false => Some(GateListing::Contested(rank)),
         });
         let (bucket, old) = (line.bucket, std::mem::replace(&mut line.listed, wanted));
         if line.line.is_empty() {
@@ -383,13 +389,13 @@ impl Waitlist {
         if old == wanted {
             return;
         }
-        let gates = self.buckets.or_insert(bucket, Gates::default);
+        let gates = self.buckets.or_insert(bucket, BucketGates::default);
         gates.unlist(gate, old);
         match (wanted, first) {
-            (Some(Listed::Contested(rank)), _) => {
+            (Some(GateListing::Contested(rank)), _) => {
                 gates.contested.insert((rank, gate));
             }
-            (Some(Listed::Solo(turn, group)), Some((rank, _, tenant))) => {
+            (Some(GateListing::Solo(turn, group)), Some((rank, _, tenant))) => {
                 let new = gates.solo.insert(turn, tenant, group, rank, State::InLine);
                 if !new && gates.solo.rank(turn).is_some_and(|current| rank < current) {
                     gates.solo.set_rank(turn, rank);

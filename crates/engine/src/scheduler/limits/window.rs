@@ -57,7 +57,7 @@ impl Window {
     /// Removes a start that did not happen. A start merged with later ones stays counted, because it
     /// cannot be told apart from them.
     pub fn undo(&mut self, at: i64) {
-        self.total -= u64::from(super::take_one_off(&mut self.starts, at));
+        self.total -= u64::from(super::remove_start(&mut self.starts, at));
     }
 
     /// Drops starts that are older than the period.
