@@ -68,17 +68,23 @@ impl Scheduler {
         if starts.fold(0, u64::saturating_add) < free {
             return false;
         }
-        // Turns behind the outranked one are outranked, too.
-        let behind = self.offered_at_key(ix, pick.queue).filter(|(_, rank, _)| *rank > own_rank);
+        self.defer(ix, pick, own_rank);
+        true
+    }
+
+    /// Takes back the offers of a pick's turn and of those behind it, and lets its waitlist make none
+    /// until the decision is made.
+    fn defer(&mut self, limit: LimitIx, pick: &Pick, rank: Rank) {
+        let offered = self.offered_at_key(limit, pick.queue);
+        let behind = offered.filter(|(_, other_rank, _)| *other_rank > rank);
         let mut outranked: Vec<TurnIx> = behind.map(|(turn, ..)| turn).collect();
         outranked.push(pick.turn);
         self.steps += outranked.len() as u64;
-        let list = self.waitlist(ix, pick.queue);
+        let list = self.waitlist(limit, pick.queue);
         if !std::mem::replace(&mut list.deferred, true) {
-            self.deferred.push((ix, pick.queue));
+            self.deferred.push((limit, pick.queue));
         }
-        outranked.into_iter().for_each(|turn| self.retract(ix, turn));
-        true
+        outranked.into_iter().for_each(|turn| self.retract(limit, turn));
     }
 
     /// Turns of a queue with an offer of a key: their current ranks, and lower bounds of their waiting

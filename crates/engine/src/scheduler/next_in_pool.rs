@@ -31,24 +31,8 @@ impl Scheduler {
                     }
                 }
             }
-            let (level, tenant) = self.first_tenant(account, &queues)?;
-            let mut best: Option<((Tag, u64, QueueRank), QueueIx, TurnIx)> = None;
-            for (named, &queue) in queues.iter().enumerate() {
-                let turn = self.shard_turn(queue, tenant, level);
-                let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_in_rings()) else {
-                    continue;
-                };
-                if !self.queue(queue).may_dispatch() {
-                    continue;
-                }
-                self.wake_in_rotation(rotation, queue);
-                let entry_ix = self.queue(queue).member(account).unwrap_or(0);
-                let rank = self.rank_for_tenant(rotation, queue, named, turn, entry_ix);
-                if best.is_none_or(|(best_rank, ..)| rank < best_rank) {
-                    best = Some((rank, queue, turn));
-                }
-            }
-            let (_, queue, turn) = best?;
+            let first = self.first_tenant(account, &queues)?;
+            let (queue, turn) = self.first_queue_of_tenant(account, rotation, &queues, first)?;
             if !self.queue_is_open(queue) {
                 // Jobs in a closed queue may not start, so its turns do not count.
                 queues.retain(|other| *other != queue);
@@ -63,6 +47,34 @@ impl Scheduler {
                 return Some(pick);
             }
         }
+    }
+
+    /// The first of these queues, by the rotation, in which a tenant has work at a level, and its turn
+    /// there.
+    fn first_queue_of_tenant(
+        &mut self,
+        account: AccountIx,
+        rotation: RotationIx,
+        queues: &[QueueIx],
+        (level, tenant): (i32, TenantIx),
+    ) -> Option<(QueueIx, TurnIx)> {
+        let mut best: Option<((Tag, u64, QueueRank), QueueIx, TurnIx)> = None;
+        for (named, &queue) in queues.iter().enumerate() {
+            let turn = self.shard_turn(queue, tenant, level);
+            let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_in_rings()) else {
+                continue;
+            };
+            if !self.queue(queue).may_dispatch() {
+                continue;
+            }
+            self.wake_in_rotation(rotation, queue);
+            let entry_ix = self.queue(queue).member(account).unwrap_or(0);
+            let rank = self.rank_for_tenant(rotation, queue, named, turn, entry_ix);
+            if best.is_none_or(|(best_rank, ..)| rank < best_rank) {
+                best = Some((rank, queue, turn));
+            }
+        }
+        best.map(|(_, queue, turn)| (queue, turn))
     }
 
     /// The rank of a queue among those of one tenant: by the tenant's queue tags, then by the

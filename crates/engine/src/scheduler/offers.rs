@@ -39,9 +39,9 @@ impl Scheduler {
             return list.end_yields();
         }
         let FirstInLine { rank, turn, group: (lane, gate), is_candidate, .. } = first;
-        let present = self.rank_of(turn, limit, lane);
-        if present > rank {
-            self.waitlist(limit, queue).set_rank(turn, gate, is_candidate, present);
+        let current_rank = self.rank_of(turn, limit, lane);
+        if current_rank > rank {
+            self.waitlist(limit, queue).set_rank(turn, gate, is_candidate, current_rank);
             return true;
         }
         if self.must_park(turn) {
@@ -76,14 +76,14 @@ impl Scheduler {
         let list = self.waitlist(limit, queue);
         let Some((old_rank, last)) = list.last_offered() else { return false };
         let Some((lane, gate)) = list.offered_group(last) else { return false };
-        let present = self.rank_of(last, limit, lane);
-        if present > old_rank {
-            self.waitlist(limit, queue).set_rank(last, gate, true, present);
+        let current_rank = self.rank_of(last, limit, lane);
+        if current_rank > old_rank {
+            self.waitlist(limit, queue).set_rank(last, gate, true, current_rank);
         }
-        if rank < present {
+        if rank < current_rank {
             self.retract(limit, last);
         }
-        rank < present
+        rank < current_rank
     }
 
     /// Makes a group whose gate is open a candidate's, and offers its turn a start unless it has an

@@ -276,9 +276,9 @@ impl Scheduler {
     /// the turn's level is out of date.
     pub(super) fn must_park(&self, turn: TurnIx) -> bool {
         let turn_state = self.turns.get(turn);
-        let must_park =
-            self.shards[turn_state.shard.0 as usize].paused || self.is_at_cap(turn_state.tenant);
-        must_park || self.is_out_of_date(turn)
+        self.shards[turn_state.shard.0 as usize].paused
+            || self.is_at_cap(turn_state.tenant)
+            || self.is_out_of_date(turn)
     }
 
     /// Whether a tenant has as many active jobs as its cap allows.

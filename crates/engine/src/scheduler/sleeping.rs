@@ -27,12 +27,12 @@ impl Scheduler {
     pub(super) fn rank_first_again(&mut self, limit: LimitIx, bucket: Bucket, queue: QueueIx) {
         while let Some(first) = self.waitlist(limit, queue).first_in(Some(bucket)) {
             let FirstInLine { turn, group: (lane, gate), .. } = first;
-            let present = self.rank_of(turn, limit, lane);
-            if present <= first.rank {
+            let current_rank = self.rank_of(turn, limit, lane);
+            if current_rank <= first.rank {
                 break;
             }
             self.steps += 1;
-            self.waitlist(limit, queue).set_rank(turn, gate, false, present);
+            self.waitlist(limit, queue).set_rank(turn, gate, false, current_rank);
         }
         self.resubscribe(limit, queue, bucket);
     }

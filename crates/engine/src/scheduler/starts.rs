@@ -45,24 +45,7 @@ impl Scheduler {
         let turn_state = self.turns.get(turn);
         let (tenant, level) = (turn_state.tenant, turn_state.level);
         let step = Tag::step(cost, self.tenant(tenant).weight);
-        let mut account = None;
-        if let Some(entry_ix) = pick.entry_ix {
-            let standing = turn_state.ring_entries[entry_ix].standing;
-            account = Some(self.accounts.get(standing).account);
-            // A tenant's own workers may serve it while others cannot.
-            self.lift_to_round(standing);
-            let start = self.accounts.get(standing).tag;
-            let chosen_from_all =
-                entry_ix == 0 || pick.reason == Reason::Turn && self.requests_all_queues(request);
-            let in_turn = pick.reason != Reason::Tenant;
-            self.accounts.charge(standing, step, in_turn && chosen_from_all);
-            if in_turn && entry_ix > 0 {
-                self.queue_of_tenant_served(request, standing, queue);
-            }
-            if in_turn && !chosen_from_all {
-                self.lift_round(request, level, start);
-            }
-        }
+        let account = pick.entry_ix.map(|entry_ix| self.charge(pick, request, entry_ix, step));
         let timed = self.use_limits(pick, level, step);
         let (_, job) = self.pop(class)?;
         self.notify_rescheduled_start(pick.seq, class);
@@ -83,6 +66,34 @@ impl Scheduler {
         }
         self.count_dispatch(request, queue);
         Some(Started { job, account, timed })
+    }
+
+    /// Charges the account of a ring entry for a picked job, advances the account's round, and returns
+    /// the account.
+    fn charge(
+        &mut self,
+        pick: &Pick,
+        request: &FetchRequest,
+        entry_ix: usize,
+        step: u128,
+    ) -> AccountIx {
+        let turn_state = self.turns.get(pick.turn);
+        let (standing, level) = (turn_state.ring_entries[entry_ix].standing, turn_state.level);
+        let account = self.accounts.get(standing).account;
+        // A tenant's own workers may serve it while others cannot.
+        self.lift_to_round(standing);
+        let start = self.accounts.get(standing).tag;
+        let chosen_from_all =
+            entry_ix == 0 || pick.reason == Reason::Turn && self.requests_all_queues(request);
+        let in_turn = pick.reason != Reason::Tenant;
+        self.accounts.charge(standing, step, in_turn && chosen_from_all);
+        if in_turn && entry_ix > 0 {
+            self.queue_of_tenant_served(request, standing, pick.queue);
+        }
+        if in_turn && !chosen_from_all {
+            self.lift_round(request, level, start);
+        }
+        account
     }
 
     /// Counts a dispatch for guaranteed parts. What a tenant's own workers take from shared queues

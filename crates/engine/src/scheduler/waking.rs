@@ -60,7 +60,7 @@ impl Scheduler {
         loop {
             self.steps += 1;
             let woken = self.wake_some();
-            if let Some(waiter) = self.waiting_for_served_queue() {
+            if let Some(waiter) = self.next_listed_fetch() {
                 return Some(waiter);
             }
             if !woken {
@@ -70,7 +70,7 @@ impl Scheduler {
         }
     }
 
-    fn waiting_for_served_queue(&mut self) -> Option<WaiterId> {
+    fn next_listed_fetch(&mut self) -> Option<WaiterId> {
         while let Some(pool) = self.to_serve_pools.first() {
             self.steps += 1;
             if self.pools.has_room(Some(pool))
@@ -170,25 +170,18 @@ impl Scheduler {
         let first = self.limits.limit(limit).sleepers.first(bucket);
         let Some(((level, tenant), tag, sleeper)) = first else { return false };
         if tenant != NOBODY {
-            let present = self.tag_at(limit, level.0, tenant);
-            if present > tag {
+            let current_tag = self.tag_at(limit, level.0, tenant);
+            if current_tag > tag {
                 // The tenant was served elsewhere since it began to sleep.
                 let sleepers = &mut self.limits.limit_mut(limit).sleepers;
-                let contested = sleepers.set_tag(bucket, (level, tenant), present);
+                let contested = sleepers.set_tag(bucket, (level, tenant), current_tag);
                 for queue in contested {
                     self.rank_first_again(limit, bucket, queue);
                 }
                 return true;
             }
         }
-        let gate = match sleeper {
-            Sleeper::GroupForTenant(_, gate) => Some(gate),
-            Sleeper::Queue(queue) => self.queue(queue).gate,
-            Sleeper::Waitlist(queue) => {
-                let first = self.waitlist(limit, queue).first_in(Some(bucket));
-                first.map(|first| first.group.1)
-            }
-        };
+        let gate = self.gate_of_sleeper(limit, bucket, sleeper);
         let closed = gate.and_then(|gate| self.limits.opening(gate, self.now).closed);
         if let Some(closed) = closed
             && closed.bucket == bucket
@@ -209,6 +202,23 @@ impl Scheduler {
             Sleeper::Waitlist(queue) => self.wake_waitlist(limit, bucket, queue),
         }
         true
+    }
+
+    /// The gate that a sleeper would start through.
+    fn gate_of_sleeper(
+        &mut self,
+        limit: LimitIx,
+        bucket: Bucket,
+        sleeper: Sleeper,
+    ) -> Option<GateIx> {
+        match sleeper {
+            Sleeper::GroupForTenant(_, gate) => Some(gate),
+            Sleeper::Queue(queue) => self.queue(queue).gate,
+            Sleeper::Waitlist(queue) => {
+                let first = self.waitlist(limit, queue).first_in(Some(bucket));
+                first.map(|first| first.group.1)
+            }
+        }
     }
 
     fn wake_group_for_tenant(&mut self, turn: TurnIx, gate: GateIx) {

@@ -27,11 +27,11 @@ impl Scheduler {
         }
         let queue = turn_state.queue;
         let after = turn_state.yielded_up_to.map_or(Unbounded, Excluded);
-        let some = turn_state.offers.range((after, Unbounded)).take(YIELDED_AT_ONCE);
-        let some: Vec<GroupKey> = some.map(|(group, ())| *group).collect();
-        let more = some.len() == YIELDED_AT_ONCE;
-        self.turns.get_mut(turn).yielded_up_to = some.last().copied().filter(|_| more);
-        for (_, gate) in some {
+        let offers = turn_state.offers.range((after, Unbounded)).take(YIELDED_AT_ONCE);
+        let offers: Vec<GroupKey> = offers.map(|(group, ())| *group).collect();
+        let more = offers.len() == YIELDED_AT_ONCE;
+        self.turns.get_mut(turn).yielded_up_to = offers.last().copied().filter(|_| more);
+        for (_, gate) in offers {
             let limit = self.limits.gate(gate).limit;
             if Some(limit) == served || !self.is_wanted(limit, queue, turn) {
                 continue;
@@ -108,8 +108,8 @@ impl Scheduler {
                 self.to_withdraw.pop_front();
             }
         } else if let Some(turn) = self.to_rejoin.pop_front() {
-            let stands = self.turns.contains(turn) && !self.turns.get(turn).parked;
-            if stands {
+            let may_rejoin = self.turns.contains(turn) && !self.turns.get(turn).parked;
+            if may_rejoin {
                 keys = self.rejoin_lines(turn);
                 self.place_turn(turn);
             }
