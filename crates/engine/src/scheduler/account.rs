@@ -34,6 +34,7 @@ pub(crate) enum Owner {
     Shared(RotationKey),
 }
 
+/// All accounts and their standings.
 pub(super) struct Accounts {
     owners: Vec<Owner>,
     /// Indexed by account. Levels are never removed, so that their rounds continue.
@@ -53,6 +54,7 @@ pub(super) struct Accounts {
     unmoved: BTreeMap<AccountIx, usize>,
 }
 
+/// One level of an account.
 #[derive(Default)]
 struct Level {
     round: Tag,
@@ -66,6 +68,7 @@ struct Level {
     competing: u64,
 }
 
+/// One tenant's tag at one level of an account.
 #[derive(Debug)]
 pub(super) struct Standing {
     pub account: AccountIx,
@@ -157,11 +160,11 @@ impl Accounts {
     }
 
     pub fn get(&self, ix: StandingIx) -> &Standing {
-        self.standings[ix.0 as usize].as_ref().expect("a standing is there while a turn uses it")
+        self.standings[ix.0 as usize].as_ref().expect("a standing exists while a turn uses it")
     }
 
     fn get_mut(&mut self, ix: StandingIx) -> &mut Standing {
-        self.standings[ix.0 as usize].as_mut().expect("a standing is there while a turn uses it")
+        self.standings[ix.0 as usize].as_mut().expect("a standing exists while a turn uses it")
     }
 
     fn level(&mut self, account: AccountIx, level: i32) -> &mut Level {
@@ -311,6 +314,7 @@ impl Accounts {
         standing.tag = standing.tag.max(round);
     }
 
+    /// One turn of the standing is no longer in the rings.
     pub fn turn_left_rings(&mut self, ix: StandingIx) {
         let standing = self.get_mut(ix);
         standing.turns_in_rings -= 1;
@@ -366,6 +370,7 @@ impl Accounts {
         due
     }
 
+    /// Advances the round; it never goes back.
     pub fn lift_round(&mut self, account: AccountIx, level: i32, to: Tag) {
         let level_state = self.level(account, level);
         if to > level_state.round {

@@ -51,20 +51,20 @@ impl Scheduler {
         let before = swept.booking.filter(|booking| booking.limit == ix);
         let again = before.is_some();
         let limit = self.limits.limit_mut(ix);
-        let has_place = swept.closed.opens.is_some();
-        let at = if has_place {
+        let has_instant = swept.closed.opens.is_some();
+        let at = if has_instant {
             let (ahead, last) = limit.booked_jobs.before(again);
             limit.admitted_at(numbers, ahead, last, now).max(mono + 1)
         } else {
             limit.times_rescheduled = limit.times_rescheduled.saturating_add(1);
             mono + (step * u64::from(limit.times_rescheduled)).min(LONGEST_MS) as i64
         };
-        if has_place {
+        if has_instant {
             limit.booked_jobs.add(at, swept.seq, again);
         }
         let due = later(wall, (at - mono) as u64);
         let notified = (swept.closed.kind, before.map_or(now.mono, |booking| booking.notified.1));
-        let (class, at) = (swept.class, has_place.then_some(at));
+        let (class, at) = (swept.class, has_instant.then_some(at));
         self.bookings.insert(swept.seq, Booking { limit: ix, class, notified, due, at, again });
         due
     }

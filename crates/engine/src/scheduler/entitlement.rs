@@ -158,17 +158,17 @@ impl Scheduler {
         account: AccountIx,
         left: &mut usize,
     ) -> BTreeMap<(i32, TenantIx), u32> {
-        let mut ring_entries = BTreeMap::new();
+        let mut unusable = BTreeMap::new();
         for (queues, are_open) in [(closed, false), (open, true)] {
             for (level, turn) in self.turns_in_rings_of(queues, account).take(MOST_TURNS.min(*left))
             {
                 *left -= 1;
                 if !(are_open && self.could_start(turn)) {
-                    *ring_entries.entry((level, self.turns.get(turn).tenant)).or_default() += 1;
+                    *unusable.entry((level, self.turns.get(turn).tenant)).or_default() += 1;
                 }
             }
         }
-        ring_entries
+        unusable
     }
 
     /// Turns in the rings of these queues, with their levels.

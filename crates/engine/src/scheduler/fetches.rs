@@ -8,6 +8,7 @@ use super::pool::Pools;
 use crate::queue::QueueIx;
 use crate::{Asker, Cap, CapCounter, CapReached, Capped, Fetch, WaiterId};
 
+/// All waiting fetches, with indexes by what they can take.
 pub(crate) struct Fetches {
     owned: CapCounter,
     all: BTreeMap<WaiterId, Waiter>,
@@ -37,6 +38,7 @@ struct Taker {
 /// nothing, neither does another with the same request.
 type Request = (Vec<QueueName>, Option<TenantId>);
 
+/// A waiting fetch.
 pub(crate) struct Waiter {
     pub fetch: Fetch,
     deadline: u64,

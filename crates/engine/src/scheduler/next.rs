@@ -28,6 +28,7 @@ impl Scheduler {
         }
     }
 
+    /// Makes one decision, by the scope of the fetch.
     fn decide(&mut self, request: &FetchRequest) -> Option<Pick> {
         match (request.only, request.account, request.rotation) {
             (Some(tenant), ..) => self.next_of_tenant(request, tenant),
@@ -44,6 +45,7 @@ impl Scheduler {
         }
     }
 
+    /// The queues that a fetch may be served from, in its order or the rotation's.
     pub fn requested_queues(&self, request: &FetchRequest) -> Vec<QueueIx> {
         match (&request.queues, request.rotation) {
             (RequestedQueues::Some(queues), _) => queues.clone(),

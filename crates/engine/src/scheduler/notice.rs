@@ -6,6 +6,7 @@ use super::limits::{Closed, ClosedNotice, LimitIx};
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
+/// Something that the engine turns into an event or a statistic.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Notice {
     /// A limit keeps jobs of this class from starting.

@@ -36,6 +36,7 @@ pub(super) struct Parts {
     woken: Vec<QueueIx>,
 }
 
+/// What one queue is owed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Claim {
     /// Number of rotations that have the queue.

@@ -25,6 +25,7 @@ pub(crate) struct FetchRequest {
     pub charge: bool,
 }
 
+/// The queues that a fetch may be served from.
 #[derive(Debug, Clone)]
 pub(crate) enum RequestedQueues {
     /// All queues of the rotation.

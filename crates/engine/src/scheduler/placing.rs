@@ -14,6 +14,7 @@ use crate::config::PriorityScope;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
+/// Where a turn belongs.
 #[derive(PartialEq)]
 enum Placement {
     InRings,
@@ -114,6 +115,7 @@ impl Scheduler {
         }
     }
 
+    /// The turn of a shard at a level, created if needed.
     fn turn_of(&mut self, shard: ShardIx, level: i32) -> TurnIx {
         let shard_state = &self.shards[shard.0 as usize];
         let (queue, tenant) = (shard_state.queue, shard_state.tenant);
@@ -196,6 +198,7 @@ impl Scheduler {
         if turn_state.is_eligible() { Placement::InRings } else { Placement::Out }
     }
 
+    /// Parks a turn, and lists it if it has offers to withdraw.
     fn park(&mut self, turn: TurnIx) {
         let turn_state = self.turns.get_mut(turn);
         if std::mem::replace(&mut turn_state.parked, true) {
@@ -238,6 +241,7 @@ impl Scheduler {
         }
     }
 
+    /// Leaves all rings.
     fn leave_rings(&mut self, turn: TurnIx) {
         let turn_state = self.turns.get_mut(turn);
         let (queue, level) = (turn_state.queue, turn_state.level);
@@ -254,6 +258,7 @@ impl Scheduler {
         }
     }
 
+    /// Forgets a turn without lanes.
     fn drop_turn(&mut self, turn: TurnIx) {
         let turn_state = self.turns.get_mut(turn);
         let (shard, queue) = (turn_state.shard, turn_state.queue);

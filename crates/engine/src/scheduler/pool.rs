@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Origin;
 
+/// All pools.
 #[derive(Default)]
 pub(crate) struct Pools {
     all: BTreeMap<PoolName, Pool>,
@@ -17,6 +18,7 @@ pub(crate) struct Pools {
     versions: u64,
 }
 
+/// A pool's configuration and its active jobs.
 pub(crate) struct Pool {
     /// Set through the API; it takes precedence over the file.
     pub api: Option<PoolConfig>,

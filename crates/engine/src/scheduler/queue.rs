@@ -11,6 +11,7 @@ use super::ring::Ring;
 use super::rotation::RotationIx;
 use super::turn::TurnIx;
 
+/// What the scheduler knows of a queue.
 #[derive(Default)]
 pub(super) struct Queue {
     pub paused: bool,
@@ -54,6 +55,7 @@ impl Queue {
         !self.paused && self.cap.is_none_or(|cap| self.active < u64::from(cap))
     }
 
+    /// The index of an account among `members`, which is also that of the turns' ring entries.
     pub fn member(&self, account: AccountIx) -> Option<usize> {
         self.members.iter().position(|member| member.account == account)
     }

@@ -16,6 +16,7 @@ use crate::queue::QueueIx;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
+/// A change of rules.
 pub(crate) enum Reconfigured {
     /// A queue's pause, its cap of active jobs, and whether it drops its oldest jobs when it is full.
     Queue {

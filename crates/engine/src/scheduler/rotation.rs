@@ -39,6 +39,7 @@ pub(super) struct Rotation {
     changed: BTreeSet<u32>,
 }
 
+/// A queue in a rotation.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     weight: Weight,
@@ -197,6 +198,7 @@ impl Rotation {
         }
     }
 
+    /// The sort key of a queue by the rotation's strategy.
     fn turn_key(&self, position: u32) -> (u128, u64) {
         let slot = &self.slots[position as usize];
         match self.strategy {

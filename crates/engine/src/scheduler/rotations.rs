@@ -20,6 +20,7 @@ const MOST_SETS: usize = 4_096;
 /// Sets that may have an account. Each account adds a ring entry to every turn of its queues.
 pub(crate) const MOST_SHARED_SETS: usize = 256;
 
+/// All rotations and their parts.
 #[derive(Default)]
 pub(super) struct Rotations {
     all: Vec<Option<RotationEntry>>,
@@ -27,7 +28,7 @@ pub(super) struct Rotations {
     next_parts: u64,
     free: Vec<RotationIx>,
     by_key: BTreeMap<RotationKey, RotationIx>,
-    /// Sets by last use, those of single tenants first: whether shared, `Entry::used`, index.
+    /// Sets by last use, those of single tenants first: whether shared, `RotationEntry::used`, index.
     by_use: BTreeSet<(bool, u64, RotationIx)>,
     uses: u64,
     /// Rotations that have dispatched since the last `take_changed`.
@@ -41,6 +42,7 @@ pub(super) struct Rotations {
     pub remembered_accounts: BTreeMap<RotationKey, RememberedAccount>,
 }
 
+/// A rotation with its key, parts and account.
 struct RotationEntry {
     key: RotationKey,
     rotation: Rotation,
@@ -51,28 +53,31 @@ struct RotationEntry {
     version: u64,
     used: u64,
     /// Used by fetches of shared workers, not of a single tenant's.
-    of_all: bool,
+    is_shared: bool,
 }
 
 impl Rotations {
     pub fn get(&self, ix: RotationIx) -> &Rotation {
-        &self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").rotation
+        &self.all[ix.0 as usize]
+            .as_ref()
+            .expect("a rotation exists while it is referred to")
+            .rotation
     }
 
     pub fn get_mut(&mut self, ix: RotationIx) -> &mut Rotation {
         let entry = self.all[ix.0 as usize].as_mut();
-        &mut entry.expect("a rotation is there while it is named").rotation
+        &mut entry.expect("a rotation exists while it is referred to").rotation
     }
 
     fn with_parts(&mut self, ix: RotationIx) -> (&mut Rotation, &mut Parts) {
         let entry = self.all[ix.0 as usize].as_mut();
-        let entry = entry.expect("a rotation is there while it is named");
+        let entry = entry.expect("a rotation exists while it is referred to");
         let parts = self.parts.get_mut(&entry.parts).expect("a rotation has parts");
         (&mut entry.rotation, parts)
     }
 
     pub fn parts_of(&self, ix: RotationIx) -> PartsIx {
-        self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").parts
+        self.all[ix.0 as usize].as_ref().expect("a rotation exists while it is referred to").parts
     }
 
     pub fn add_parts(&mut self, parts: Parts) -> PartsIx {
@@ -123,7 +128,7 @@ impl Rotations {
     }
 
     pub fn key(&self, ix: RotationIx) -> &RotationKey {
-        &self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").key
+        &self.all[ix.0 as usize].as_ref().expect("a rotation exists while it is referred to").key
     }
 
     pub fn queues_of(&self, key: &RotationKey) -> &[QueueIx] {
@@ -210,9 +215,9 @@ impl Scheduler {
         }
         if matches!(key, RotationKey::Set(_)) {
             rotations.uses += 1;
-            rotations.by_use.remove(&(entry.of_all, entry.used, ix));
+            rotations.by_use.remove(&(entry.is_shared, entry.used, ix));
             entry.used = rotations.uses;
-            rotations.by_use.insert((entry.of_all, entry.used, ix));
+            rotations.by_use.insert((entry.is_shared, entry.used, ix));
         }
         Some((ix, entry.account))
     }
@@ -243,8 +248,8 @@ impl Scheduler {
             let parts = self.rotations.parts.get_mut(&entry.parts).expect("a rotation has parts");
             new_claims.into_iter().for_each(|queue| parts.owe_one(queue));
         }
-        let had = entry.account;
-        match (had, share) {
+        let old_account = entry.account;
+        match (old_account, share) {
             (None, true) => {
                 entry.account = Some(self.accounts.open(Owner::Shared(entry.key.clone())));
                 self.rotations.shared_sets += usize::from(is_set);
@@ -259,7 +264,7 @@ impl Scheduler {
         self.attach(ix);
         let entry = self.rotations.all[ix.0 as usize].as_ref().expect("it was just found");
         let (key, account) = (entry.key.clone(), entry.account);
-        if let Some(account) = account.filter(|_| had.is_none()) {
+        if let Some(account) = account.filter(|_| old_account.is_none()) {
             self.restore_account(&key, account);
             let queues = self.rotations.get(ix).queues().to_vec();
             let turns = queues.iter().flat_map(|queue| self.turns_in(*queue)).collect::<Vec<_>>();
@@ -282,14 +287,14 @@ impl Scheduler {
             account: None,
             version: 0,
             used: rotations.uses,
-            of_all: !rules.for_tenant,
+            is_shared: !rules.for_tenant,
         };
         let ix = rotations.free.pop().unwrap_or(RotationIx(rotations.all.len() as u32));
         if rotations.all.len() <= ix.0 as usize {
             rotations.all.push(None);
         }
         if matches!(key, RotationKey::Set(_)) {
-            rotations.by_use.insert((entry.of_all, entry.used, ix));
+            rotations.by_use.insert((entry.is_shared, entry.used, ix));
         }
         rotations.all[ix.0 as usize] = Some(entry);
         rotations.by_key.insert(key, ix);
@@ -301,7 +306,7 @@ impl Scheduler {
         let Some(ix) = self.rotations.by_key.remove(key) else { return };
         self.detach(ix);
         let Some(entry) = self.rotations.all[ix.0 as usize].take() else { return };
-        self.rotations.by_use.remove(&(entry.of_all, entry.used, ix));
+        self.rotations.by_use.remove(&(entry.is_shared, entry.used, ix));
         self.rotations.free.push(ix);
         match key.is_shared_set(entry.rotation.is_for_tenant()) {
             true => self.leave_parts(entry.parts, entry.rotation.queues()),

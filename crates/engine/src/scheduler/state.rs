@@ -25,6 +25,7 @@ use crate::shard::ShardIx;
 use crate::slots::Pages;
 use crate::tenant::TenantIx;
 
+/// All scheduling state. Methods are spread over the files of this folder by what they do.
 pub(crate) struct Scheduler {
     pub(super) rules: Rules,
     /// The limits' clock: see [`Scheduler::advance`].
@@ -124,6 +125,7 @@ pub(super) struct Rules {
     pub one_job: u64,
 }
 
+/// A tenant: its rules, what it uses, and where it waits.
 pub(super) struct Tenant {
     pub id: TenantId,
     pub weight: Weight,
@@ -157,6 +159,7 @@ pub(super) struct Shard {
     pub turns: Vec<(i32, TurnIx)>,
 }
 
+/// A shard to add.
 pub(crate) struct NewShard {
     pub queue: QueueIx,
     pub tenant: TenantIx,

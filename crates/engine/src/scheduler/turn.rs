@@ -19,6 +19,7 @@ pub(crate) struct TurnIx(pub u32);
 /// A lane's sort key in its turn: highest priority first, then the oldest head.
 pub(crate) type LaneKey = (Reverse<i16>, Seq, ClassId);
 
+/// One tenant's lanes at one level of one queue.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub shard: ShardIx,
@@ -46,6 +47,7 @@ pub(super) struct Turn {
     pub yielded_up_to: Option<GroupKey>,
 }
 
+/// A turn's entry for one of the accounts that its queue belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RingEntry {
     pub standing: StandingIx,
@@ -81,6 +83,7 @@ impl Group {
 }
 
 impl Turn {
+    /// Whether it has no lanes, and may be dropped.
     pub fn is_empty(&self) -> bool {
         self.free.is_empty() && self.groups.is_empty()
     }
@@ -143,11 +146,11 @@ impl Turns {
     }
 
     pub fn get(&self, ix: TurnIx) -> &Turn {
-        self.all[ix.0 as usize].as_ref().expect("a turn is there while it is named")
+        self.all[ix.0 as usize].as_ref().expect("a turn exists while it is referred to")
     }
 
     pub fn get_mut(&mut self, ix: TurnIx) -> &mut Turn {
-        self.all[ix.0 as usize].as_mut().expect("a turn is there while it is named")
+        self.all[ix.0 as usize].as_mut().expect("a turn exists while it is referred to")
     }
 
     pub fn contains(&self, ix: TurnIx) -> bool {

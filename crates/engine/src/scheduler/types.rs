@@ -19,6 +19,7 @@ pub(super) struct Types {
     by_name: HashMap<JobType, TypeIx, RandomState>,
 }
 
+/// A job type: its limit, and how many jobs it has.
 pub(super) struct TypeRules {
     name: JobType,
     /// The gate of the type's limit, which jobs pass besides the gates of their class.

@@ -70,6 +70,7 @@ impl Scheduler {
         }
     }
 
+    /// The first fetch that waits for a listed pool, queue or tenant.
     fn next_listed_fetch(&mut self) -> Option<WaiterId> {
         while let Some(pool) = self.to_serve_pools.first() {
             self.steps += 1;
@@ -101,6 +102,7 @@ impl Scheduler {
         None
     }
 
+    /// Whether a queue is not known to be closed and has a turn in its rings.
     pub(super) fn has_eligible_turn(&self, queue: QueueIx) -> bool {
         let queue_state = self.queue(queue);
         queue_state.may_dispatch()

@@ -48,6 +48,7 @@ impl Partition {
     }
 }
 
+/// A key with its counters and settings, for all tenants or for one.
 pub(crate) struct Limit {
     pub partition: Partition,
     /// Active jobs that count.
@@ -229,6 +230,7 @@ impl Limit {
         })
     }
 
+    /// How many jobs with these numbers may start now, and otherwise why none may.
     pub fn opening(&self, job_numbers: LimitNumbers, now: Now) -> Opening {
         let mono = now.mono as i64;
         let mut opening = Opening { free: u64::MAX, closed: None };

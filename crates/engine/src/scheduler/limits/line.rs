@@ -5,6 +5,7 @@ use crate::scheduler::small_map::SmallMap;
 use crate::scheduler::turn::TurnIx;
 use crate::tenant::TenantIx;
 
+/// Turns with groups, ordered by rank.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     /// The turns in state `InLine`.
@@ -12,6 +13,7 @@ pub(super) struct Line {
     turns: SmallMap<TurnIx, LineEntry>,
 }
 
+/// A turn in a line.
 #[derive(Debug)]
 pub(super) struct LineEntry {
     tenant: TenantIx,
@@ -20,6 +22,7 @@ pub(super) struct LineEntry {
     groups: SmallMap<GroupKey>,
 }
 
+/// Where a turn stands in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     InLine,

@@ -23,6 +23,7 @@ pub(crate) struct LimitState {
     pub history: Vec<(i64, u32)>,
 }
 
+/// A window as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WindowState {
     period_ms: u64,

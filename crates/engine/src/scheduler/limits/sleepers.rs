@@ -18,6 +18,7 @@ use crate::tenant::TenantIx;
 /// too early.
 const RANKED_AT_ONCE: usize = 64;
 
+/// What sleeps in a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sleeper {
     /// The turns of a queue that wait at gates in this bucket.
@@ -31,15 +32,18 @@ pub(crate) enum Sleeper {
 /// One tenant at one level.
 pub(crate) type Competitor = (Reverse<i32>, TenantIx);
 
+/// All sleepers of a limit, by bucket.
 #[derive(Default)]
 pub(crate) struct Sleepers(SmallMap<Bucket, Box<BucketSleepers>>);
 
+/// The sleepers of one bucket. `order` has the tenants by level and tag.
 #[derive(Default)]
 struct BucketSleepers {
     order: SmallMap<(Reverse<i32>, Tag, TenantIx)>,
     tenants: SmallMap<Competitor, TenantSleepers>,
 }
 
+/// The sleepers of one tenant at one level, in the order in which they are woken.
 struct TenantSleepers {
     tag: Tag,
     sleepers: SmallMap<(Tag, Reverse<i16>, Seq, Sleeper)>,

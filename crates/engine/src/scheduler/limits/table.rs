@@ -30,6 +30,7 @@ pub(crate) struct Gate {
     pub notified: Option<ClosedNotice>,
 }
 
+/// All limits and gates, with the timers of limits.
 pub(crate) struct Limits {
     limits: Vec<Option<Box<Limit>>>,
     free_limits: Vec<LimitIx>,
@@ -75,19 +76,19 @@ impl Limits {
     }
 
     pub fn limit(&self, ix: LimitIx) -> &Limit {
-        self.limits[ix.0 as usize].as_ref().expect("a limit is there while it is used")
+        self.limits[ix.0 as usize].as_ref().expect("a limit exists while it is used")
     }
 
     pub fn limit_mut(&mut self, ix: LimitIx) -> &mut Limit {
-        self.limits[ix.0 as usize].as_mut().expect("a limit is there while it is used")
+        self.limits[ix.0 as usize].as_mut().expect("a limit exists while it is used")
     }
 
     pub fn gate(&self, ix: GateIx) -> &Gate {
-        self.gates[ix.0 as usize].as_ref().expect("a gate is there while it is used")
+        self.gates[ix.0 as usize].as_ref().expect("a gate exists while it is used")
     }
 
     pub fn gate_mut(&mut self, ix: GateIx) -> &mut Gate {
-        self.gates[ix.0 as usize].as_mut().expect("a gate is there while it is used")
+        self.gates[ix.0 as usize].as_mut().expect("a gate exists while it is used")
     }
 
     /// Returns the gate for these numbers, created if needed, and counts one more user.

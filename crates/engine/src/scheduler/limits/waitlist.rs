@@ -44,6 +44,7 @@ pub(crate) struct Subscription {
     pub contested: bool,
 }
 
+/// The turns that wait for one limit in one queue.
 #[derive(Debug, Default)]
 pub(crate) struct Waitlist {
     /// Turns whose gate was found open, each with the groups through which it may start.
@@ -139,6 +140,7 @@ impl Waitlist {
         }
     }
 
+    /// Corrects the rank of a turn, among the candidates or at a gate.
     pub fn set_rank(&mut self, turn: TurnIx, gate: GateIx, is_candidate: bool, rank: Rank) {
         if !is_candidate {
             self.set_rank_at_gate(turn, gate, rank);
@@ -154,6 +156,7 @@ impl Waitlist {
         }
     }
 
+    /// The first turn in line, among the candidates and at gates that are awake.
     pub fn first(&self) -> Option<FirstInLine> {
         let candidate = self.candidates.first();
         match (self.awake.first(), candidate) {
@@ -406,6 +409,7 @@ impl Waitlist {
         self.bucket_changed(bucket);
     }
 
+    /// Keeps a bucket in `awake` under the rank of its first turn, or out of it while it sleeps.
     fn bucket_changed(&mut self, bucket: Option<Bucket>) {
         let Some(gates) = self.buckets.get_mut(&bucket) else { return };
         let first = gates.first().map(|(rank, _)| rank);
