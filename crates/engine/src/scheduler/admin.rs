@@ -3,7 +3,7 @@
 use rota_model::{LimitNumbers, Millis, OnLimit};
 
 use super::Scheduler;
-use super::fetches::Waits;
+use super::fetches::NewWaiter;
 use super::limits::{GateIx, LimitIx, LimitSettings, Partition};
 use crate::queue::QueueIx;
 use crate::{Fetch, WaiterId};
@@ -56,7 +56,7 @@ impl Scheduler {
         id: WaiterId,
         fetch: Fetch,
         deadline: u64,
-        waits: Waits,
+        waits: NewWaiter,
         find: impl Fn(&str) -> Option<QueueIx>,
     ) {
         self.fetches.add(id, fetch, deadline, waits, find);

@@ -52,7 +52,7 @@ pub(crate) struct Waiter {
 }
 
 /// A fetch that begins to wait.
-pub(crate) struct Waits {
+pub(crate) struct NewWaiter {
     pub queues: Vec<QueueName>,
     pub pool: Option<PoolName>,
     pub by_load: bool,
@@ -86,7 +86,7 @@ impl Fetches {
         id: WaiterId,
         fetch: Fetch,
         deadline: u64,
-        waits: Waits,
+        waits: NewWaiter,
         find: impl Fn(&str) -> Option<QueueIx>,
     ) {
         self.owned.add(fetch.tenant.as_ref());
@@ -94,7 +94,7 @@ impl Fetches {
         if let Some(worker) = &fetch.worker {
             self.by_worker.entry(worker.clone()).or_default().insert(id);
         }
-        let Waits { queues, pool, by_load, load, has_room } = waits;
+        let NewWaiter { queues, pool, by_load, load, has_room } = waits;
         let taker = Taker { tenant: fetch.tenant.clone(), pool, by_load };
         let waiter = Waiter { fetch, deadline, taker, queues, load, listed: false };
         self.all.insert(id, waiter);

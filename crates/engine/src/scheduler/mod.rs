@@ -59,7 +59,7 @@ mod yielding;
 pub(crate) use account::{AccountIx, Owner};
 pub(crate) use bookings::Forward;
 pub(crate) use entitlement::Eligible;
-pub(crate) use fetches::Waits;
+pub(crate) use fetches::NewWaiter;
 pub(crate) use lane::WaitingJob;
 pub(crate) use notice::Notice;
 pub(crate) use pick::{FetchRequest, Pick, RequestedQueues};

@@ -205,12 +205,12 @@ impl Scheduler {
             return;
         }
         let tenant = turn_state.tenant;
-        let offers = !turn_state.offers.is_empty();
+        let has_offers = !turn_state.offers.is_empty();
         self.tenants[tenant.0 as usize].parked.insert(turn);
         if self.is_at_cap(tenant) {
             self.notices.push(Notice::TenantCapped(tenant));
         }
-        if offers {
+        if has_offers {
             self.to_withdraw.push_back(turn);
         }
     }

@@ -55,12 +55,12 @@ impl Scheduler {
                 (queue_state.paused, queue_state.cap) = (paused, cap);
                 self.keep_heads(queue, drops_oldest);
                 self.queue_ready(queue);
-                self.tenants_ready(queue);
+                self.all_tenant_fetches_ready(queue);
             }
             Reconfigured::QueueGate(queue, gate) => self.set_queue_gate(queue, gate),
             Reconfigured::QueueLimitChanged(queue) => {
                 self.queue_ready(queue);
-                self.tenants_ready(queue);
+                self.all_tenant_fetches_ready(queue);
             }
             Reconfigured::Tenant(tenant, rules) => self.set_tenant(tenant, rules),
             Reconfigured::Shard(shard, paused) => {
@@ -78,7 +78,7 @@ impl Scheduler {
             Reconfigured::All => {
                 for queue in (0..self.queues.len() as u32).map(QueueIx) {
                     self.queue_ready(queue);
-                    self.tenants_ready(queue);
+                    self.all_tenant_fetches_ready(queue);
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Scheduler {
     }
 
     /// Lists a queue to be tried by waiting fetches of single tenants.
-    pub(super) fn tenants_ready(&mut self, queue: QueueIx) {
+    pub(super) fn all_tenant_fetches_ready(&mut self, queue: QueueIx) {
         if !self.fetches.has_tenant_fetches_for(queue) {
             return;
         }
@@ -218,7 +218,7 @@ impl Scheduler {
             limit.active = active + limit.named_elsewhere;
         }
         self.queue_ready(queue);
-        self.tenants_ready(queue);
+        self.all_tenant_fetches_ready(queue);
     }
 
     /// Starts or stops keeping the queue's lanes by their heads, which dropping the oldest jobs needs.

@@ -216,7 +216,7 @@ impl Scheduler {
         queue_state.active = queue_state.active.saturating_sub(1);
         if queue_state.cap.is_some() {
             self.queue_ready(queue);
-            self.tenants_ready(queue);
+            self.all_tenant_fetches_ready(queue);
         }
         let owner = &mut self.tenants[tenant.0 as usize];
         owner.active = owner.active.saturating_sub(1);

@@ -199,7 +199,7 @@ impl Scheduler {
                     self.notify_queue_gate(queue, gate, None);
                 }
                 self.queue_ready(queue);
-                self.tenants_ready(queue);
+                self.all_tenant_fetches_ready(queue);
             }
             Sleeper::Waitlist(queue) => self.wake_waitlist(limit, bucket, queue),
         }

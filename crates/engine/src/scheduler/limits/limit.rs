@@ -88,7 +88,7 @@ pub(crate) struct Bucket {
 /// What keeps a limit closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Cause {
-    /// This many slots are in use.
+    /// All of this many slots are in use.
     Slots(u32),
     /// The period has its full number of starts, or the last start is too recent.
     Timed { kind: LimitKind, limit: u32, period_ms: u64 },
@@ -130,7 +130,7 @@ impl LimitSettings {
     }
 }
 
-/// Nothing of the key starts until then.
+/// A pause of a key: nothing of it starts before `until`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeyPause {
     pub until: Millis,
