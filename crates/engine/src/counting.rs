@@ -5,14 +5,14 @@ use rota_model::{ClassId, Seq, State};
 
 use crate::Engine;
 use crate::population::Population;
-use crate::scheduler::{Size, Waiting};
+use crate::scheduler::{Size, WaitingJob};
 
 impl Engine {
     /// A job is ready: it joins its lane and may be handed out. It must not be counted anywhere.
-    pub(crate) fn enter_lane(&mut self, seq: Seq, class: ClassId, job: Waiting) {
+    pub(crate) fn enter_lane(&mut self, seq: Seq, class: ClassId, job: WaitingJob) {
         let since = if job.fresh { None } else { Some(self.wall()) };
         self.count_in(class, State::Available, job.size);
-        self.scheduler.enter(seq, class, Waiting { since, ..job });
+        self.scheduler.enter(seq, class, WaitingJob { since, ..job });
     }
 
     /// Takes a waiting job out of its lane.

@@ -29,8 +29,8 @@ use crate::noise::Noise;
 use crate::pool_watch::PoolWatch;
 use crate::queue::{QueueIx, QueueRow, Queues};
 use crate::runtimes::Runtimes;
-use crate::scheduler::limits::{LimitRow, Partition};
-use crate::scheduler::{Correction, Ended, PoolChange, Reconfigured, Scheduler, Waiting};
+use crate::scheduler::limits::{LimitSettings, Partition};
+use crate::scheduler::{Correction, Ended, PoolChange, Reconfigured, Scheduler, WaitingJob};
 use crate::shard::Shards;
 use crate::stats::{SeqClock, Stats};
 use crate::tenant::{Following, Tally, TenantIx, Tenants};
@@ -136,7 +136,7 @@ impl Engine {
     /// plays a part in it.
     pub fn apply(&mut self, entropy: u64, command: Command) -> Reply {
         self.entropy = SplitMix64(entropy);
-        self.scheduler.begin_upkeep();
+        self.scheduler.renew_repair_budget();
         let reply = match command {
             Command::Enqueue(enqueue) => self.enqueue(enqueue),
             Command::Fetch(fetch) => self.fetch(fetch),
@@ -312,13 +312,17 @@ impl Engine {
                 self.meters.give_queue_label(&queue, Asker::OPERATOR);
             }
             let ix = self.scheduler.limit(&Partition { key, tenant: None });
-            let row = LimitRow { declared: Some(numbers), from_file: true, ..LimitRow::default() };
-            self.scheduler.reconfigured(Reconfigured::Said(ix, row));
+            let row = LimitSettings {
+                declared: Some(numbers),
+                from_file: true,
+                ..LimitSettings::default()
+            };
+            self.scheduler.reconfigured(Reconfigured::LimitSettings(ix, row));
         }
     }
 
     /// A job that had left the lanes is available again.
-    pub(crate) fn make_ready(&mut self, seq: Seq, class: ClassId, job: Waiting, undo: bool) {
+    pub(crate) fn make_ready(&mut self, seq: Seq, class: ClassId, job: WaitingJob, undo: bool) {
         let enqueued = self.wall();
         let undo = undo.then_some(Undo { attempt: job.attempt, pauses: job.pauses });
         let ready = Ready { seq, enqueued, undo, held: false };
@@ -327,7 +331,7 @@ impl Engine {
             (live.state, live.enqueued, live.due) = (State::Available, enqueued, None);
             live.held = false;
         }
-        self.enter_lane(seq, class, Waiting { fresh: false, ..job });
+        self.enter_lane(seq, class, WaitingJob { fresh: false, ..job });
     }
 
     /// A job that needs watching waits again, after an execution that did not finish it.

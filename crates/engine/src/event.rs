@@ -8,7 +8,7 @@ use rota_model::{
     TenantId, WorkerId,
 };
 
-use crate::{Strategy, Throttle};
+use crate::{LimitKind, Throttle};
 
 #[derive(Debug, Clone)]
 pub struct Event {
@@ -131,14 +131,14 @@ pub enum EventKind {
         key: LimitKey,
         tenant: Option<TenantId>,
         class: Arc<Class>,
-        strategy: Strategy,
+        strategy: LimitKind,
         limit: u64,
         current: u64,
     },
     LimitReleased {
         key: LimitKey,
         tenant: Option<TenantId>,
-        strategy: Strategy,
+        strategy: LimitKind,
         job: JobRef,
     },
     LimitDropped {

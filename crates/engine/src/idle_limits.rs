@@ -56,12 +56,12 @@ impl Engine {
 
     /// Jobs of this class are there again.
     pub(crate) fn use_limit_again(&mut self, class: ClassId) {
-        if self.scheduler.own_gates(class).is_empty() {
+        if self.scheduler.key_gates(class).is_empty() {
             let about = self.classes.slot(class).class.clone();
             let gates = self.gates_for(&about);
             self.scheduler.reconfigured(Reconfigured::Gates(class, gates));
             let limits = self.scheduler.limits();
-            for gate in self.scheduler.own_gates(class) {
+            for gate in self.scheduler.key_gates(class) {
                 let limit = limits.gate(*gate).limit;
                 if limits.limit(limit).partition.tenant.is_none() {
                     self.limit_watch.has_job_of(limit, &about.tenant);
@@ -97,7 +97,7 @@ impl Engine {
         let is_idle = self.classes.contains(class) && self.classes.slot(class).live == 0;
         if is_idle && self.classes.slot(class).class.policy.limit.is_some() {
             let limits = self.scheduler.limits();
-            let used = self.scheduler.own_gates(class).iter().map(|gate| limits.gate(*gate).limit);
+            let used = self.scheduler.key_gates(class).iter().map(|gate| limits.gate(*gate).limit);
             let used: Vec<LimitIx> = used.collect();
             self.scheduler.reconfigured(Reconfigured::Gates(class, Box::default()));
             let tenant = self.classes.slot(class).tenant;
@@ -115,7 +115,7 @@ impl Engine {
         if !limits.exists(ix) || !limits.limit(ix).is_unused() {
             return;
         }
-        match limits.limit(ix).kept_until() {
+        match limits.limit(ix).remembered_until() {
             Some(until) if until > now.mono as i64 => {
                 self.idle_limits.limits.insert((until as u64, ix));
             }

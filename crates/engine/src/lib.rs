@@ -77,7 +77,7 @@ pub use queue::{Backpressure, Bounds};
 pub use refusal::Refusal;
 pub use resolve::Resolved;
 pub use restore::Restore;
-pub use scheduler::limits::Strategy;
+pub use scheduler::limits::LimitKind;
 pub use stats::{Histogram, Interval};
 pub use tenant::{Change, Origin, Tally, Throttle};
 pub use worker_tallies::WorkerCounts;

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use rota_model::TenantId;
 
 use crate::scheduler::limits::LimitIx;
-use crate::{Strategy, Times};
+use crate::{LimitKind, Times};
 
 #[derive(Default)]
 pub(crate) struct LimitWatch(BTreeMap<LimitIx, Watched>);
 
 #[derive(Default)]
 struct Watched {
-    exceeded: [u64; Strategy::ALL.len()],
+    exceeded: [u64; LimitKind::ALL.len()],
     waits: Option<Box<Times>>,
     /// The tenant whose job first had the key, if tenants share it.
     first_tenant: Option<TenantId>,
 }
 
 impl LimitWatch {
-    pub fn exceeded(&mut self, limit: LimitIx, strategy: Strategy) {
+    pub fn exceeded(&mut self, limit: LimitIx, strategy: LimitKind) {
         self.0.entry(limit).or_default().exceeded[strategy as usize] += 1;
     }
 
@@ -38,8 +38,8 @@ impl LimitWatch {
         self.0.get(&limit)?.first_tenant.as_ref()
     }
 
-    /// Times that jobs began to wait, by [`Strategy`].
-    pub fn times_exceeded(&self, limit: LimitIx) -> [u64; Strategy::ALL.len()] {
+    /// Times that jobs began to wait, by [`LimitKind`].
+    pub fn times_exceeded(&self, limit: LimitIx) -> [u64; LimitKind::ALL.len()] {
         self.0.get(&limit).map_or_else(Default::default, |watched| watched.exceeded)
     }
 

@@ -16,8 +16,8 @@ use crate::commands::{ALL_QUEUES, MAINTENANCE};
 use crate::cron::{Cron, CronRow};
 use crate::journal::{DispatchState, Entry, RotationState};
 use crate::queue::QueueRow;
-use crate::scheduler::limits::{LimitRow, LimitState, Partition};
-use crate::scheduler::{PoolChange, PoolRow, Reconfigured, RotationKey, Size, Waiting};
+use crate::scheduler::limits::{LimitSettings, LimitState, Partition};
+use crate::scheduler::{PoolChange, PoolRow, Reconfigured, RotationKey, Size, WaitingJob};
 use crate::tenant::{TenantIx, TenantRow, TenantState};
 use crate::timers::Timer;
 use crate::worker::{Worker, WorkerRow};
@@ -110,8 +110,8 @@ impl Restore {
         }
         let (seq, class, attempt, state) = (live.seq, live.class, live.attempt, live.state);
         engine.class_gained_job(class);
-        let waiting = Waiting::of(&live);
-        let Waiting { pauses, size, .. } = waiting;
+        let waiting = WaitingJob::of(&live);
+        let WaitingJob { pauses, size, .. } = waiting;
         match (state, live.due) {
             (State::Scheduled | State::Retryable, Some(due)) => {
                 engine.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
@@ -121,7 +121,7 @@ impl Restore {
             }
             (State::Available, _) if !live.held => {
                 let fresh = attempt == 0 && pauses == 0;
-                engine.scheduler.refill(seq, class, Waiting { fresh, ..waiting });
+                engine.scheduler.refill(seq, class, WaitingJob { fresh, ..waiting });
                 let index = class.0 as usize;
                 if self.refilled.len() <= index {
                     self.refilled.resize(index + 1, (0, 0));
@@ -239,7 +239,7 @@ impl Restore {
         engine.bring_last_minute_back();
         engine.count_workers();
         let queues = &engine.queues;
-        engine.scheduler.begin(|name| queues.find(name));
+        engine.scheduler.finish_restore(|name| queues.find(name));
         engine.find_idle_limits();
         engine.out = Default::default();
         engine.out.mutations = stale;
@@ -292,20 +292,20 @@ impl Restore {
     }
 
     fn limit(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        let row: LimitRow = parse(json)?;
+        let row: LimitSettings = parse(json)?;
         let partition = Partition::parse(name).ok_or("it is not the name of a limit")?;
         let engine = &mut self.engine;
         let ix = engine.scheduler.limit(&partition);
-        let known = &engine.scheduler.limits().limit(ix).row;
+        let known = &engine.scheduler.limits().limit(ix).settings;
         let declared = row.declared.or(known.declared);
         let from_file = row.declared.is_none() && known.from_file;
         let owner = row.owner.or_else(|| partition.owner());
-        let row = LimitRow { declared, from_file, owner, ..row };
+        let row = LimitSettings { declared, from_file, owner, ..row };
         if let Some(owner) = &row.owner {
             engine.tenant_of_row(owner, engine.now.wall);
         }
         engine.limit_owners.add(row.owner.as_ref(), ix);
-        engine.scheduler.reconfigured(Reconfigured::Said(ix, row));
+        engine.scheduler.reconfigured(Reconfigured::LimitSettings(ix, row));
         if partition.tenant.is_none() {
             engine.find_whom_it_holds(&partition.key);
         }

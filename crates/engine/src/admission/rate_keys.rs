@@ -19,7 +19,7 @@ impl Engine {
                 let partition = Partition { key: limit.key.clone(), tenant: None };
                 let limits = self.scheduler.limits();
                 let known = limits.find(&partition).map(|ix| limits.limit(ix));
-                if known.is_none_or(|limit| limit.row.declared.is_none()) {
+                if known.is_none_or(|limit| limit.settings.declared.is_none()) {
                     return Err(Refusal::UndeclaredKey { key: limit.key.clone() });
                 }
             }

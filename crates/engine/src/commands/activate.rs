@@ -3,7 +3,7 @@
 use rota_model::State;
 
 use crate::effect::Changed;
-use crate::scheduler::Waiting;
+use crate::scheduler::WaitingJob;
 use crate::{Engine, EventKind, Refusal, Reply, Target};
 
 impl Engine {
@@ -21,7 +21,7 @@ impl Engine {
         self.leave_waiting(live);
         let job = self.job_ref(live.seq, live.class).named(target.id);
         self.emit(EventKind::Enqueued { job });
-        self.make_ready(live.seq, live.class, Waiting::of(live), false);
+        self.make_ready(live.seq, live.class, WaitingJob::of(live), false);
         Ok(Changed {
             id: target.id,
             before: State::Pending,

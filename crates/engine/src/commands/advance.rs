@@ -2,7 +2,7 @@
 
 use rota_model::{Live, State};
 
-use crate::scheduler::{Size, Waiting};
+use crate::scheduler::{Size, WaitingJob};
 use crate::timers::Timer;
 use crate::{Engine, EventKind, Now, Target};
 
@@ -29,7 +29,7 @@ impl Engine {
             (!self.room_checks.is_empty()).then_some(0),
             self.classes.is_sweeping().then_some(0),
             (!self.following.is_empty()).then_some(0),
-            (!self.maintenance.enabled() && self.scheduler.is_behind()).then_some(0),
+            (!self.maintenance.enabled() && self.scheduler.has_repairs()).then_some(0),
         ];
         let frozen = self.maintenance.enabled();
         let wall = [
@@ -109,8 +109,8 @@ impl Engine {
             self.emit(EventKind::Enqueued { job });
         }
         let Timer { attempt, pauses, size, .. } = timer;
-        let job = Waiting { attempt, pauses, ..Waiting::fresh(size) };
-        self.scheduler.put_off_is_over(seq);
+        let job = WaitingJob { attempt, pauses, ..WaitingJob::fresh(size) };
+        self.scheduler.reschedule_is_over(seq);
         self.make_ready(seq, timer.class, job, false);
         true
     }

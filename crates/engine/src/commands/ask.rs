@@ -7,7 +7,8 @@ use rota_model::{FairnessScope, PoolConfig, PoolName, QueueName, QueueStrategy, 
 use crate::journal::SetState;
 use crate::queue::QueueIx;
 use crate::scheduler::{
-    AccountIx, Ask, AskedQueues, MOST_SHARED_SETS, RotationIx, RotationKey, RotationRules,
+    AccountIx, FetchRequest, MOST_SHARED_SETS, RequestedQueues, RotationIx, RotationKey,
+    RotationRules,
 };
 use crate::{Engine, Fetch};
 
@@ -21,7 +22,7 @@ impl Engine {
     }
 
     /// A fetch as the scheduler sees it; `None` when it has no queue to be served from.
-    pub(crate) fn ask(&mut self, fetch: &Fetch) -> Option<Ask> {
+    pub(crate) fn ask(&mut self, fetch: &Fetch) -> Option<FetchRequest> {
         let only = match &fetch.tenant {
             Some(id) => Some(self.tenants.find(id)?),
             None => None,
@@ -34,23 +35,23 @@ impl Engine {
             Some(name) => self.queues_in_pool(name, fetch)?,
             None => self.queues_by_name(fetch, charge)?,
         };
-        Some(Ask { queues, only, pool, rotation, account, charge })
+        Some(FetchRequest { queues, only, pool, rotation, account, charge })
     }
 
     fn queues_in_pool(
         &mut self,
         name: &PoolName,
         fetch: &Fetch,
-    ) -> Option<(AskedQueues, Option<RotationIx>, Option<AccountIx>)> {
+    ) -> Option<(RequestedQueues, Option<RotationIx>, Option<AccountIx>)> {
         let (mut rotation, account) = self.rotation_of_pool(name, fetch.tenant.as_ref())?;
         if let Some(tenant) = self.owner(fetch) {
             rotation = self.own_rotation_of_pool(name, tenant)?;
         }
         let queues = match fetch.queues.is_empty() {
-            true => AskedQueues::All,
-            false => AskedQueues::Some(self.find_queues(&fetch.queues, Some(name))),
+            true => RequestedQueues::All,
+            false => RequestedQueues::Some(self.find_queues(&fetch.queues, Some(name))),
         };
-        if matches!(&queues, AskedQueues::Some(some) if some.is_empty()) {
+        if matches!(&queues, RequestedQueues::Some(some) if some.is_empty()) {
             return None;
         }
         Some((queues, Some(rotation), account))
@@ -90,7 +91,7 @@ impl Engine {
         }
         let config = self.scheduler.pools().get(name)?.config().clone();
         let mut rules = self.rules_of_pool(name, &config, None);
-        (rules.shared, rules.own) = (false, true);
+        (rules.shared, rules.for_tenant) = (false, true);
         let queues = &self.queues;
         let made = self.scheduler.put_rotation(key, version, &rules, |name| queues.find(name));
         Some(made.0)
@@ -151,15 +152,15 @@ impl Engine {
         &self,
         queues: Vec<(QueueIx, Weight)>,
         strategy: QueueStrategy,
-        own: bool,
+        for_tenant: bool,
     ) -> RotationRules {
         RotationRules {
             named: queues.len(),
             queues,
             strategy,
             starvation: self.config.starvation,
-            shared: !own && self.is_shared(None),
-            own,
+            shared: !for_tenant && self.is_shared(None),
+            for_tenant,
         }
     }
 
@@ -186,7 +187,7 @@ impl Engine {
             // What each of the pool's queues is guaranteed does not depend on which of them exist.
             named: config.queues.len(),
             shared: self.is_shared(config.fairness_scope),
-            own: false,
+            for_tenant: false,
         }
     }
 
@@ -203,10 +204,10 @@ impl Engine {
         &mut self,
         fetch: &Fetch,
         charge: bool,
-    ) -> Option<(AskedQueues, Option<RotationIx>, Option<AccountIx>)> {
+    ) -> Option<(RequestedQueues, Option<RotationIx>, Option<AccountIx>)> {
         let queues = self.find_queues(&fetch.queues, None);
         if queues.len() < 2 {
-            return queues.first().map(|queue| (AskedQueues::Some(vec![*queue]), None, None));
+            return queues.first().map(|queue| (RequestedQueues::Some(vec![*queue]), None, None));
         }
         let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
         let preferred = fetch.preference.as_ref();
@@ -219,14 +220,14 @@ impl Engine {
         let queues: Vec<_> = queues.into_iter().map(|queue| (queue, weight(queue))).collect();
         let Some(tenant) = self.owner(fetch) else {
             let (rotation, account) = self.rotation_of_set(queues, strategy, None);
-            return Some((AskedQueues::All, Some(rotation), account));
+            return Some((RequestedQueues::All, Some(rotation), account));
         };
         let mut account = None;
         if charge && self.is_shared(None) {
             account = self.rotation_of_set(queues.clone(), strategy, None).1;
         }
         let (rotation, _) = self.rotation_of_set(queues, strategy, Some(tenant));
-        Some((AskedQueues::All, Some(rotation), account))
+        Some((RequestedQueues::All, Some(rotation), account))
     }
 
     /// How these queues take turns, for anybody or for one tenant's own workers.

@@ -9,7 +9,7 @@ use rota_model::{ClassId, CronName, Ending, JobId, Live, Millis, Seq, State};
 use super::enqueue::Origin;
 use crate::admission::Obstacle;
 use crate::cron::{Cron, Overlap};
-use crate::scheduler::Waiting;
+use crate::scheduler::WaitingJob;
 use crate::{Capped, CronSpec, Engine, EventKind, Refusal, Reply};
 
 /// Why a run is left out, and the earlier one that stands in its way.
@@ -189,7 +189,7 @@ impl Engine {
         let Some(live) = self.watch.get_mut(seq).filter(kept_back) else {
             return;
         };
-        let (class, waiting) = (live.class, Waiting::of(live));
+        let (class, waiting) = (live.class, WaitingJob::of(live));
         self.count_out(class, State::Available, waiting.size);
         let job = self.job_ref(seq, class);
         self.emit(EventKind::Enqueued { job });

@@ -5,7 +5,7 @@ use rota_model::mutation::{Mutation, NewRow};
 use rota_model::{ClassId, Live, Seq, State};
 
 use crate::admission::{Obstacle, single_tenant};
-use crate::scheduler::{Size, Waiting};
+use crate::scheduler::{Size, WaitingJob};
 use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{Accepted, Admission, Engine, Enqueue, EventKind, Reply};
@@ -114,7 +114,7 @@ impl Engine {
             (State::Available, _) if !held => {
                 let event = self.job_ref(seq, class).named(id);
                 self.emit(EventKind::Enqueued { job: event });
-                self.enter_lane(seq, class, Waiting::fresh(size));
+                self.enter_lane(seq, class, WaitingJob::fresh(size));
             }
             _ => self.count_in(class, state, size),
         }

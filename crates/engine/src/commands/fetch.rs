@@ -8,7 +8,7 @@ use crate::command::later;
 use crate::config::Cost;
 use crate::journal::Dispatcher;
 use crate::queue::QueueIx;
-use crate::scheduler::{AccountIx, Ask, AskedQueues, Owner, Pick, Waiting};
+use crate::scheduler::{AccountIx, FetchRequest, Owner, Pick, RequestedQueues, WaitingJob};
 use crate::stats::Dispatches;
 use crate::tenant::Tally;
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
@@ -71,7 +71,7 @@ impl Engine {
         claimed
     }
 
-    fn claim_one(&mut self, ask: &Ask, fetch: &Fetch) -> Option<Claimed> {
+    fn claim_one(&mut self, ask: &FetchRequest, fetch: &Fetch) -> Option<Claimed> {
         loop {
             let pick = self.scheduler.next(ask)?;
             if self.watch.is_over(pick.seq, self.wall()) {
@@ -83,7 +83,7 @@ impl Engine {
         }
     }
 
-    fn start(&mut self, pick: &Pick, ask: &Ask, fetch: &Fetch) -> Option<Claimed> {
+    fn start(&mut self, pick: &Pick, ask: &FetchRequest, fetch: &Fetch) -> Option<Claimed> {
         let Pick { seq, class, queue, .. } = *pick;
         let charged = self.cost_of(class);
         let outcome = self.scheduler.started(pick, ask, charged)?;
@@ -157,7 +157,14 @@ impl Engine {
         }
     }
 
-    fn count_dispatch(&mut self, ix: QueueIx, class: ClassId, seq: Seq, job: &Waiting, ask: &Ask) {
+    fn count_dispatch(
+        &mut self,
+        ix: QueueIx,
+        class: ClassId,
+        seq: Seq,
+        job: &WaitingJob,
+        ask: &FetchRequest,
+    ) {
         let slot = self.classes.slot(class);
         let (tenant, meter) = (slot.tenant, self.shards.get(slot.shard).meter);
         let own = i32::from(ask.only.is_some() && !ask.charge);
@@ -242,14 +249,14 @@ impl Engine {
     }
 
     /// These queues have somebody who works for them, or for one tenant's part of them.
-    fn note_asked(&mut self, ask: &Ask) {
+    fn note_asked(&mut self, ask: &FetchRequest) {
         let now = Some(self.now.mono);
         match (&ask.queues, ask.only, &ask.pool) {
-            (AskedQueues::All, None, Some(pool)) => {
+            (RequestedQueues::All, None, Some(pool)) => {
                 self.pool_watch.asked(pool, self.now.mono);
             }
             (_, only, pool) => {
-                for ix in self.scheduler.asked(ask) {
+                for ix in self.scheduler.requested_queues(ask) {
                     if let Some(tenant) = only {
                         if let Some(shard) = self.scheduler.shard(ix, tenant) {
                             self.shards.get_mut(shard).asked_at = now;

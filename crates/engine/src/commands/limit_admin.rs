@@ -7,7 +7,7 @@ use rota_model::{ClassId, LimitKey, Millis, Rate, TenantId};
 
 use crate::command::{PutLimit, later};
 use crate::scheduler::Reconfigured;
-use crate::scheduler::limits::{Hold, LimitIx, LimitRow, Override, Partition};
+use crate::scheduler::limits::{KeyPause, LimitIx, LimitSettings, Override, Partition};
 use crate::{CapReached, Engine, EventKind, LimitGlance, Refusal, Reply};
 
 impl Engine {
@@ -17,7 +17,7 @@ impl Engine {
         let ix = self.scheduler.limit(&partition);
         let now = self.now.wall;
         let reason: Option<Arc<str>> = put.reason.map(Into::into);
-        let mut row = self.scheduler.limits().limit(ix).row.clone();
+        let mut row = self.scheduler.limits().limit(ix).settings.clone();
         match put.numbers {
             Some((edit, Some(expires))) => {
                 let old = row.replaced.filter(|other| other.expires > now);
@@ -33,7 +33,7 @@ impl Engine {
         }
         if let Some(until) = put.paused_until {
             let reason = reason.clone().unwrap_or_else(|| "operator".into());
-            row.hold = (until > now).then_some(Hold { until, reason });
+            row.pause = (until > now).then_some(KeyPause { until, reason });
         }
         row.reason = reason.or(row.reason.take());
         // What an operator says about a shared key is the operator's, whoever paused it before.
@@ -71,13 +71,14 @@ impl Engine {
     fn take_back(&mut self, ix: LimitIx) {
         let Partition { key, tenant } = &self.scheduler.limits().limit(ix).partition;
         let declared = self.config.limits.get(key).copied().filter(|_| tenant.is_none());
-        let row = LimitRow { declared, from_file: declared.is_some(), ..LimitRow::default() };
+        let row =
+            LimitSettings { declared, from_file: declared.is_some(), ..LimitSettings::default() };
         self.say_of_limit(ix, row);
     }
 
     /// Whether a limit may have a row on disk, if it had none.
-    fn check_limit_cap(&self, ix: LimitIx, row: &LimitRow) -> Result<(), CapReached> {
-        let known = &self.scheduler.limits().limit(ix).row;
+    fn check_limit_cap(&self, ix: LimitIx, row: &LimitSettings) -> Result<(), CapReached> {
+        let known = &self.scheduler.limits().limit(ix).settings;
         match known.written().is_none() && row.written().is_some() {
             true => {
                 self.check_tenant(row.owner.as_ref())?;
@@ -88,14 +89,14 @@ impl Engine {
     }
 
     /// Something else is said about a limit: it is written down and takes effect.
-    fn say_of_limit(&mut self, ix: LimitIx, mut row: LimitRow) {
+    fn say_of_limit(&mut self, ix: LimitIx, mut row: LimitSettings) {
         let written = row.written();
         if written.is_none() {
             (row.reason, row.owner) = (None, None);
         }
         let limit = self.scheduler.limits().limit(ix);
         let partition = limit.partition.clone();
-        if let Some(before) = limit.row.written() {
+        if let Some(before) = limit.settings.written() {
             self.limit_owners.remove(before.owner.as_ref(), ix);
         }
         let name = partition.name();
@@ -108,7 +109,7 @@ impl Engine {
         } else {
             self.out.mutations.push(Mutation::Remove(RowKind::Limit, name.as_str().into()));
         }
-        self.scheduler.reconfigured(Reconfigured::Said(ix, row));
+        self.scheduler.reconfigured(Reconfigured::LimitSettings(ix, row));
         if partition.tenant.is_none() {
             self.find_whom_it_holds(&partition.key);
         }
@@ -124,10 +125,10 @@ impl Engine {
         if !limits.exists(ix) {
             return;
         }
-        let mut row = limits.limit(ix).row.clone();
-        row.hold.take_if(|hold| hold.until <= now);
+        let mut row = limits.limit(ix).settings.clone();
+        row.pause.take_if(|pause| pause.until <= now);
         row.replaced.take_if(|other| other.expires <= now);
-        if row != limits.limit(ix).row {
+        if row != limits.limit(ix).settings {
             self.say_of_limit(ix, row);
         }
     }
@@ -146,18 +147,18 @@ impl Engine {
         let until = until.min(longest);
         let limits = self.scheduler.limits();
         let ix = limits.gate(gate).limit;
-        let known = limits.limit(ix).row.hold.as_ref().map(|hold| hold.until);
+        let known = limits.limit(ix).settings.pause.as_ref().map(|pause| pause.until);
         if known.is_none_or(|known| known < until) && until > self.wall() {
             let reason: Arc<str> = reason.into();
             let held = self.scheduler.limits().limit(ix);
             let tenant = held.partition.tenant.clone();
-            let hold = Some(Hold { until, reason: reason.clone() });
+            let pause = Some(KeyPause { until, reason: reason.clone() });
             // It counts for whoever spoke of it first.
-            let owner = match held.row.written() {
+            let owner = match held.settings.written() {
                 Some(row) => row.owner,
                 None => self.owner_of(class).cloned(),
             };
-            let row = LimitRow { hold, owner, ..held.row.clone() };
+            let row = LimitSettings { pause, owner, ..held.settings.clone() };
             self.check_limit_cap(ix, &row).ok()?;
             self.say_of_limit(ix, row);
             let (key, until) = (limit.key, Some(until));
@@ -176,7 +177,7 @@ impl Engine {
         let numbers = limit.numbers(own, wall);
         let timed: Option<Rate> = numbers.rate.or(numbers.throttle);
         if let Some(rate) = timed {
-            let (count, resets) = limit.look(rate, mono);
+            let (count, resets) = limit.count_in_period(rate, mono);
             let limit = u64::from(rate.limit);
             let resets = resets.map_or(0, |at| (at - mono).max(0) as u64);
             let remaining = limit.saturating_sub(count);

@@ -2,7 +2,7 @@
 
 use rota_model::{Class, ClassId, JobType, LimitKey, LimitNumbers, QueueName, Scope, Seq, State};
 
-use crate::scheduler::limits::{Closed, GateIx, LimitIx, Partition, WaitNotice};
+use crate::scheduler::limits::{Closed, ClosedNotice, GateIx, LimitIx, Partition};
 use crate::scheduler::{Notice, Reconfigured};
 use crate::{Engine, EventKind};
 
@@ -20,7 +20,7 @@ impl Engine {
     fn declared(&self, key: &LimitKey) -> Option<LimitIx> {
         let limits = self.scheduler.limits();
         let ix = limits.find(&Partition { key: key.clone(), tenant: None })?;
-        limits.limit(ix).is_spoken_of().then_some(ix)
+        limits.limit(ix).has_settings().then_some(ix)
     }
 
     /// Something was said about a key: jobs of the type or the queue that it means must pass it from
@@ -46,7 +46,7 @@ impl Engine {
             (Some(_), None) => None,
             (known, _) => {
                 if known.is_some() {
-                    self.scheduler.reconfigured(Reconfigured::QueueAgain(ix));
+                    self.scheduler.reconfigured(Reconfigured::QueueLimitChanged(ix));
                 }
                 return;
             }
@@ -61,8 +61,8 @@ impl Engine {
                 Notice::LimitExceeded { limit, class, closed } => {
                     self.tell_closed(limit, class, &closed);
                 }
-                Notice::LimitReleased { limit, class, head, told } => {
-                    self.tell_open(limit, class, head, told);
+                Notice::LimitReleased { limit, class, head, notified } => {
+                    self.tell_open(limit, class, head, notified);
                 }
                 Notice::TenantCapped(tenant) => self.tell_capped(tenant),
                 Notice::GateGone(limit) => self.limit_may_be_idle(limit),
@@ -84,16 +84,22 @@ impl Engine {
         if !limits.exists(ix) {
             return;
         }
-        self.limit_watch.exceeded(ix, closed.strategy);
+        self.limit_watch.exceeded(ix, closed.kind);
         let limit = limits.limit(ix);
         let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
-        let (strategy, limit, current) = (closed.strategy, closed.limit, closed.current);
+        let (strategy, limit, current) = (closed.kind, closed.limit, closed.current);
         let class = self.classes.slot(class).class.clone();
         self.emit(EventKind::LimitExceeded { key, tenant, class, strategy, limit, current });
     }
 
     /// The limit lets the jobs of this class start again.
-    fn tell_open(&mut self, ix: LimitIx, class: ClassId, head: Seq, (strategy, since): WaitNotice) {
+    fn tell_open(
+        &mut self,
+        ix: LimitIx,
+        class: ClassId,
+        head: Seq,
+        (strategy, since): ClosedNotice,
+    ) {
         let waited = self.scheduler.now().mono.saturating_sub(since);
         let limits = self.scheduler.limits();
         if !limits.exists(ix) {

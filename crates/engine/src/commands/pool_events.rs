@@ -7,7 +7,7 @@
 use rota_model::{PoolName, State, WorkerId};
 
 use crate::queue::QueueIx;
-use crate::scheduler::Ask;
+use crate::scheduler::FetchRequest;
 use crate::{Engine, EventKind};
 
 impl Engine {
@@ -17,12 +17,12 @@ impl Engine {
         ids.iter().for_each(|id| self.worker_changed(id));
     }
 
-    pub(crate) fn tell_overloaded(&mut self, ask: &Ask) {
+    pub(crate) fn tell_overloaded(&mut self, ask: &FetchRequest) {
         let Some(name) = &ask.pool else { return };
         if self.pool_watch.is_told_full(name) || !self.is_full(name) {
             return;
         }
-        let waiting = self.waiting_in_pool(name, self.scheduler.asked(ask).into_iter());
+        let waiting = self.waiting_in_pool(name, self.scheduler.requested_queues(ask).into_iter());
         self.tell_full(name, waiting);
     }
 

@@ -5,7 +5,7 @@ use rota_model::row::JobRow;
 use rota_model::{Ending, State};
 
 use crate::effect::Changed;
-use crate::scheduler::{Size, Waiting};
+use crate::scheduler::{Size, WaitingJob};
 use crate::{Engine, EventKind, Refusal, Reply, Target};
 
 impl Engine {
@@ -30,7 +30,7 @@ impl Engine {
         self.count_kept(class, |kept| *kept.get_mut(done.ending) -= 1);
         self.out.mutations.push(Mutation::Revive { seq, enqueued: self.wall() });
         let size = Size::of(u64::from(done.bytes));
-        self.enter_lane(seq, class, Waiting { fresh: false, ..Waiting::fresh(size) });
+        self.enter_lane(seq, class, WaitingJob { fresh: false, ..WaitingJob::fresh(size) });
         let job = self.job_ref(seq, class).named(target.id);
         self.emit(EventKind::Enqueued { job });
         Ok(Changed {

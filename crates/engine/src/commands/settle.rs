@@ -5,7 +5,7 @@ use rota_model::{ClassId, Ending, Exhaustion, JobId, Millis, Seq, State};
 
 use crate::active::Active;
 use crate::command::later;
-use crate::scheduler::Waiting;
+use crate::scheduler::WaitingJob;
 use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{
@@ -205,7 +205,7 @@ impl Engine {
     fn return_to_queue(&mut self, seq: Seq, active: &Active, undo: bool) -> Outcome {
         self.watch_again(seq, active, State::Available, None);
         let Active { attempt, pauses, size, .. } = *active;
-        let job = Waiting { attempt, pauses, ..Waiting::fresh(size) };
+        let job = WaitingJob { attempt, pauses, ..WaitingJob::fresh(size) };
         self.make_ready(seq, active.class, job, undo);
         Outcome { state: State::Available, next: None }
     }

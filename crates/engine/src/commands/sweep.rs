@@ -3,7 +3,7 @@
 use rota_model::mutation::Mutation;
 use rota_model::{Ending, Millis, OnLimit, Seq, State};
 
-use crate::scheduler::{Forward, Swept, Waiting};
+use crate::scheduler::{Forward, Swept, WaitingJob};
 use crate::timers::Timer;
 use crate::{Engine, EventKind};
 
@@ -51,17 +51,17 @@ impl Engine {
 
     fn put_off(&mut self, swept: &Swept) {
         let due = self.scheduler.book(swept, self.config.reschedule_ms, self.wall());
-        let Waiting { attempt, pauses, size, .. } = swept.job;
+        let WaitingJob { attempt, pauses, size, .. } = swept.job;
         let (class, state) = (swept.class, State::Scheduled);
         self.come_back_at(due, swept.seq, Timer { class, attempt, pauses, size, state });
     }
 
     /// Lets one job that was put off come back earlier; false when there is none.
     pub(crate) fn bring_forward_one(&mut self) -> bool {
-        let Some(Forward { seq, was, due }) = self.scheduler.bring_forward(self.wall()) else {
+        let Some(Forward { seq, old_due, due }) = self.scheduler.bring_forward(self.wall()) else {
             return false;
         };
-        let timer = self.timers.remove(was, seq);
+        let timer = self.timers.remove(old_due, seq);
         debug_assert!(timer.is_some(), "a job that was put off has a timer");
         if let Some(timer) = timer {
             self.count_out(timer.class, timer.state, timer.size);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rota_model::{PoolName, QueueStrategy, WorkerId};
 
-use crate::scheduler::{Reconfigured, Waits};
+use crate::scheduler::{NewWaiter, Reconfigured};
 use crate::{Claimed, Engine, Fetch, Refusal, Reply, WaiterId};
 
 impl Engine {
@@ -21,7 +21,7 @@ impl Engine {
             Some(worker) => (self.active.count_held_by(worker), self.room_of_worker(worker) > 0),
             None => (0, true),
         };
-        let waits = Waits {
+        let waits = NewWaiter {
             queues: allowed.collect(),
             by_load: self.strategy_of(&fetch) == QueueStrategy::LeastLoaded,
             pool,

@@ -8,7 +8,7 @@ use crate::command::later;
 use crate::queue::QueueIx;
 use crate::scheduler::limits::{Closed, GateIx};
 use crate::shard::ShardIx;
-use crate::{Engine, Strategy, Target};
+use crate::{Engine, LimitKind, Target};
 
 /// What stands between a job and its start.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ pub enum Reason {
     },
     Limit {
         key: LimitKey,
-        strategy: Strategy,
+        strategy: LimitKind,
         limit: u64,
         current: u64,
         opens: Option<Millis>,
@@ -172,7 +172,7 @@ impl Engine {
         }
         for (gate, closed) in self.scheduler.closed_gates(class) {
             reasons.push(self.why_closed(gate, &closed, before));
-            reasons.extend(self.why_paused(gate).filter(|_| closed.strategy != Strategy::Pause));
+            reasons.extend(self.why_paused(gate).filter(|_| closed.kind != LimitKind::Pause));
         }
         reasons.extend(self.who_would_run(slot.queue, slot.shard));
     }
@@ -184,22 +184,22 @@ impl Engine {
         let (wall, mono) = (self.wall(), self.scheduler.now().mono as i64);
         let opens = closed.opens.map(|at| later(wall, at.saturating_sub(mono).max(0) as u64));
         let (before, every) = (before as u64, closed.every_ms.unwrap_or(0));
-        let starts_before = match closed.strategy {
+        let starts_before = match closed.kind {
             // All of a window may start together.
-            Strategy::Rate => before - before % closed.limit.max(1),
+            LimitKind::Rate => before - before % closed.limit.max(1),
             _ => before,
         };
         let lets_in = opens.map(|at| later(at, starts_before.saturating_mul(every)));
         // Other numbers than the job's own end with their time.
-        let ends = limit.row.replaced.map(|replaced| replaced.expires).filter(|at| *at > wall);
+        let ends = limit.settings.replaced.map(|replaced| replaced.expires).filter(|at| *at > wall);
         let sooner = |at: Option<Millis>| at.into_iter().chain(ends).min();
         // A slot may be free at any moment.
-        let slot = closed.strategy == Strategy::Concurrency && closed.limit > 0;
+        let slot = closed.kind == LimitKind::Concurrency && closed.limit > 0;
         let (opens, lets_in) =
             if slot { (opens, lets_in) } else { (sooner(opens), sooner(lets_in)) };
         Reason::Limit {
             key: limit.partition.key.clone(),
-            strategy: closed.strategy,
+            strategy: closed.kind,
             limit: closed.limit,
             current: closed.current,
             opens,
@@ -217,10 +217,10 @@ impl Engine {
     fn why_paused(&self, gate: GateIx) -> Option<Reason> {
         let limits = self.scheduler.limits();
         let limit = limits.limit(limits.gate(gate).limit);
-        let hold = limit.row.hold.as_ref().filter(|hold| hold.until > self.wall())?;
-        let (opens, lets_in) = (Some(hold.until), Some(hold.until));
+        let pause = limit.settings.pause.as_ref().filter(|pause| pause.until > self.wall())?;
+        let (opens, lets_in) = (Some(pause.until), Some(pause.until));
         let key = limit.partition.key.clone();
-        let strategy = Strategy::Pause;
+        let strategy = LimitKind::Pause;
         Some(Reason::Limit {
             key,
             strategy,

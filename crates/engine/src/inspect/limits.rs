@@ -4,7 +4,7 @@ use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit, Rate, State, TenantId}
 
 use crate::command::later;
 use crate::scheduler::limits::{GateIx, Limit, LimitIx, Partition};
-use crate::{Engine, Strategy, Times};
+use crate::{Engine, LimitKind, Times};
 
 /// What is counted together: a key, for everyone or for one tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl LimitName {
 
     fn of(limit: &Limit) -> Self {
         let Partition { key, tenant } = limit.partition.clone();
-        Self { key, tenant, declared: limit.row.declared.is_some() }
+        Self { key, tenant, declared: limit.settings.declared.is_some() }
     }
 }
 
@@ -57,8 +57,8 @@ pub struct LimitMeter {
     pub configured: bool,
     pub active: u64,
     pub waiting: u64,
-    /// By [`Strategy`], since the process began.
-    pub exceeded: [u64; Strategy::ALL.len()],
+    /// By [`LimitKind`], since the process began.
+    pub exceeded: [u64; LimitKind::ALL.len()],
     /// How long jobs waited; none while none did.
     pub waits: Option<Times>,
 }
@@ -68,7 +68,7 @@ pub struct LimitView {
     pub key: LimitKey,
     /// Counted for this tenant alone.
     pub tenant: Option<TenantId>,
-    /// The numbers that hold jobs now, the smallest where jobs carry different ones.
+    /// The numbers that pause jobs now, the smallest where jobs carry different ones.
     pub numbers: LimitNumbers,
     pub mixed: bool,
     pub on_limit: Option<OnLimit>,
@@ -83,8 +83,8 @@ pub struct LimitView {
     pub replaced: Option<(LimitNumbers, Millis)>,
     pub declared: Option<LimitNumbers>,
     pub reason: Option<String>,
-    /// By [`Strategy`], since the process began.
-    pub exceeded: [u64; Strategy::ALL.len()],
+    /// By [`LimitKind`], since the process began.
+    pub exceeded: [u64; LimitKind::ALL.len()],
 }
 
 impl Engine {
@@ -152,7 +152,7 @@ impl Engine {
 
     /// Whose key it is: the tenant's that has it for itself, or declared it, or whose job had it first.
     fn key_owner<'a>(&'a self, ix: LimitIx, limit: &'a Limit) -> Option<&'a TenantId> {
-        let row = &limit.row;
+        let row = &limit.settings;
         let own = limit.partition.tenant.as_ref().or(row.owner.as_ref());
         own.or_else(|| self.limit_watch.first_tenant(ix).filter(|_| row.declared.is_none()))
     }
@@ -187,9 +187,9 @@ impl Engine {
         let own = numbers;
         let numbers = limit.numbers(own, wall);
         // What was said replaces the numbers of all jobs.
-        mixed &= numbers == own && limit.row.declared.is_none();
+        mixed &= numbers == own && limit.settings.declared.is_none();
         let at = |mono_at: i64| later(wall, mono_at.saturating_sub(mono).max(0) as u64);
-        let hold = limit.row.hold.as_ref().filter(|hold| hold.until > wall);
+        let pause = limit.settings.pause.as_ref().filter(|pause| pause.until > wall);
         LimitView {
             key: limit.partition.key.clone(),
             tenant: limit.partition.tenant.clone(),
@@ -201,20 +201,20 @@ impl Engine {
                 .find_map(|gate| self.scheduler.limits().gate(*gate).on_limit),
             active: limit.active,
             started: numbers.rate.map(|rate| {
-                let (count, resets) = limit.look(rate, mono);
+                let (count, resets) = limit.count_in_period(rate, mono);
                 (count, resets.map(at))
             }),
             next_paced: numbers.throttle.map(|rate| limit.next_paced(rate).map_or(wall, at)),
             waiting: self.waiting_for(ix),
-            paused_until: hold.map(|hold| hold.until),
-            pause_reason: hold.map(|hold| hold.reason.to_string()),
+            paused_until: pause.map(|pause| pause.until),
+            pause_reason: pause.map(|pause| pause.reason.to_string()),
             replaced: limit
-                .row
+                .settings
                 .replaced
                 .filter(|other| other.expires > wall)
                 .map(|other| (other.numbers, other.expires)),
-            declared: limit.row.declared,
-            reason: limit.row.reason.as_ref().map(|reason| reason.to_string()),
+            declared: limit.settings.declared,
+            reason: limit.settings.reason.as_ref().map(|reason| reason.to_string()),
             exceeded: self.limit_watch.times_exceeded(ix),
         }
     }

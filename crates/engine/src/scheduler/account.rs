@@ -1,8 +1,9 @@
-//! Accounts: what each tenant has had, of one queue or of all queues of a pool.
+//! Accounts: how much each tenant has been served from one queue, from a pool, or from a set of
+//! queues.
 //!
-//! In queue scope every queue has an account of its own. In pool scope a pool has one over all its
-//! queues, and so have fetches without a pool that name the same queues. An account keeps a standing
-//! for each tenant and level of priority: its tag in that account's virtual time.
+//! Every queue has an account. In pool scope, so does every pool, and every set of queues that fetches
+//! without a pool name. An account has a standing for each tenant and level: the tenant's tag in the
+//! account's virtual time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,7 +17,7 @@ use crate::queue::QueueIx;
 use crate::slots::Pages;
 use crate::tenant::TenantIx;
 
-/// Queues that a start may look at, on average, to find out where the round is.
+/// Queues visited per start, on average, to find the round of an account over many queues.
 const QUEUES_PER_START: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,60 +26,67 @@ pub(crate) struct AccountIx(u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct StandingIx(u32);
 
-/// Whose an account is.
+/// The queue, pool or set that an account belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Owner {
     Queue(QueueIx),
-    /// All queues that take turns in a rotation.
+    /// A pool or set in pool scope: one account over all queues of its rotation.
     Shared(RotationKey),
 }
 
+/// All accounts and their standings.
 pub(super) struct Accounts {
     owners: Vec<Owner>,
-    /// By account; a level stays once it is there, so that its round goes on.
+    /// Indexed by account. Levels are never removed, so that their rounds continue.
     levels: Vec<BTreeMap<i32, Level>>,
     free_accounts: Vec<AccountIx>,
     standings: Vec<Option<Standing>>,
     free_standings: Vec<StandingIx>,
     by_tenant: HashMap<(AccountIx, TenantIx, i32), StandingIx, RandomState>,
-    /// How many standings each tenant has.
+    /// Number of standings, by tenant.
     of_tenant: Pages<u32>,
-    /// Standings whose tags have changed since they were last taken.
+    /// Standings whose tags have changed since the last `take_changed`.
     changed: Vec<StandingIx>,
-    /// Levels of pools' and sets' accounts whose round may have moved since they were last taken.
+    /// Levels of shared accounts that were charged, or whose round moved, since the last `take_moved`.
     moved: BTreeSet<(AccountIx, i32)>,
-    /// Starts by which an account's round has not moved, since it last did.
+    /// For each shared account, queues that starts have earned visits to since the round was last
+    /// searched for.
     unmoved: BTreeMap<AccountIx, usize>,
 }
 
+/// One level of an account.
 #[derive(Default)]
 struct Level {
     round: Tag,
-    /// Standings of tenants that have nothing waiting, until the round has passed their tags.
+    /// Standings of tenants without waiting jobs. Each is remembered until the round has passed its
+    /// tag.
     idle: BTreeSet<(Tag, StandingIx)>,
     standings: usize,
-    /// The weights of the tenants that have jobs waiting, in hundredths.
+    /// Sum of the weights, in hundredths, of the tenants with waiting jobs.
     waiting: u64,
-    /// The same of those that are in a ring.
+    /// Sum of the weights, in hundredths, of the tenants in a ring.
     competing: u64,
 }
 
+/// One tenant's tag at one level of an account.
 #[derive(Debug)]
 pub(super) struct Standing {
     pub account: AccountIx,
     pub tenant: TenantIx,
     pub level: i32,
     pub tag: Tag,
-    /// The tag that the last service left. It never goes back while jobs wait: ranks at keys are by it.
+    /// The tag after the last service. It never decreases while jobs wait, because ranks at keys
+    /// depend on it.
     pub last_tag: Tag,
-    /// Turns of the tenant that have jobs waiting.
+    /// The tenant's turns, which all have waiting jobs.
     turns: u32,
-    /// Those of them that are in a ring.
-    seated: u32,
-    /// The tenant's weight in hundredths, kept up to date while it has jobs waiting.
+    /// Those of `turns` that are in rings.
+    turns_in_rings: u32,
+    /// The tenant's weight in hundredths, current while it has waiting jobs.
     weight: u32,
     changed: bool,
-    /// How the tenant's queues take turns, in an account over several of them; none before it is served.
+    /// How the tenant's queues take turns, in a shared account. `None` until the tenant is first
+    /// served.
     queues: Option<Box<QueueTurns>>,
 }
 
@@ -95,9 +103,8 @@ impl Standing {
         self.turns > 0
     }
 
-    /// Turns that are in a ring.
-    pub fn seated(&self) -> u32 {
-        self.seated
+    pub fn turns_in_rings(&self) -> u32 {
+        self.turns_in_rings
     }
 }
 
@@ -127,7 +134,7 @@ impl Accounts {
         AccountIx(self.levels.len() as u32 - 1)
     }
 
-    /// Forgets an account that no turn uses any more.
+    /// Forgets an account that no turn uses.
     pub fn close(&mut self, account: AccountIx) {
         for (_, level) in std::mem::take(&mut self.levels[account.0 as usize]) {
             for (_, standing) in level.idle {
@@ -147,17 +154,17 @@ impl Accounts {
         matches!(self.owner(account), Owner::Shared(_))
     }
 
-    /// Whether a tenant has a standing anywhere.
-    pub fn knows(&self, tenant: TenantIx) -> bool {
+    /// Whether a tenant has a standing in any account.
+    pub fn has_standing(&self, tenant: TenantIx) -> bool {
         self.of_tenant.get(tenant.0 as usize).is_some_and(|standings| *standings > 0)
     }
 
     pub fn get(&self, ix: StandingIx) -> &Standing {
-        self.standings[ix.0 as usize].as_ref().expect("a standing is there while a turn uses it")
+        self.standings[ix.0 as usize].as_ref().expect("a standing exists while a turn uses it")
     }
 
     fn get_mut(&mut self, ix: StandingIx) -> &mut Standing {
-        self.standings[ix.0 as usize].as_mut().expect("a standing is there while a turn uses it")
+        self.standings[ix.0 as usize].as_mut().expect("a standing exists while a turn uses it")
     }
 
     fn level(&mut self, account: AccountIx, level: i32) -> &mut Level {
@@ -168,11 +175,11 @@ impl Accounts {
         self.levels[account.0 as usize].get(&level).map_or(Tag::default(), |level| level.round)
     }
 
-    /// From the highest level down: the weights of the tenants that have jobs waiting there, and of
-    /// those of them that are in a ring, in hundredths.
+    /// From the highest level down: the level, and the sums of the weights, in hundredths, of the
+    /// tenants with waiting jobs and of those in a ring.
     pub fn weights(&self, account: AccountIx) -> impl Iterator<Item = (i32, u64, u64)> {
         let levels = self.levels[account.0 as usize].iter().rev();
-        let levels = levels.map(|(at, level)| (*at, level.waiting, level.competing));
+        let levels = levels.map(|(number, level)| (*number, level.waiting, level.competing));
         levels.filter(|(_, waiting, _)| *waiting > 0)
     }
 
@@ -180,7 +187,7 @@ impl Accounts {
         self.by_tenant.get(&(account, tenant, level)).copied()
     }
 
-    /// A turn of this tenant has jobs: its standing, which the present round begins with when it is new.
+    /// Returns the standing for a new turn of the tenant. A new standing starts at the current round.
     pub fn join(
         &mut self,
         account: AccountIx,
@@ -195,16 +202,16 @@ impl Accounts {
             if standing.turns == 1 {
                 standing.weight = weight;
                 let tag = standing.tag;
-                let place = self.level(account, level);
-                place.idle.remove(&(tag, ix));
-                place.waiting += u64::from(weight);
+                let level_state = self.level(account, level);
+                level_state.idle.remove(&(tag, ix));
+                level_state.waiting += u64::from(weight);
             }
             return ix;
         }
-        let place = self.level(account, level);
-        place.standings += 1;
-        place.waiting += u64::from(weight);
-        let tag = place.round;
+        let level_state = self.level(account, level);
+        level_state.standings += 1;
+        level_state.waiting += u64::from(weight);
+        let tag = level_state.round;
         let standing = Standing {
             account,
             tenant,
@@ -212,7 +219,7 @@ impl Accounts {
             tag,
             last_tag: tag,
             turns: 1,
-            seated: 0,
+            turns_in_rings: 0,
             weight,
             changed: false,
             queues: None,
@@ -236,7 +243,7 @@ impl Accounts {
         ix
     }
 
-    /// A turn has no more jobs. The tag is remembered until the round has passed it.
+    /// A turn of the standing is gone. The tag is remembered until the round has passed it.
     pub fn leave(&mut self, ix: StandingIx, queue: QueueIx) {
         let standing = self.get_mut(ix);
         if let Some(queues) = &mut standing.queues {
@@ -248,26 +255,27 @@ impl Accounts {
         }
         let (account, level, tag) = (standing.account, standing.level, standing.tag);
         let weight = u64::from(standing.weight);
-        let place = self.level(account, level);
-        place.waiting -= weight;
-        if tag > place.round {
-            place.idle.insert((tag, ix));
+        let level_state = self.level(account, level);
+        level_state.waiting -= weight;
+        if tag > level_state.round {
+            level_state.idle.insert((tag, ix));
         } else {
             self.drop_standing(ix);
         }
         self.clear_idle(account, level);
     }
 
-    /// Forgets idle standings that the round has passed; all of them when nobody has jobs.
+    /// Drops idle standings that the round has passed, or all of them if nobody at the level has
+    /// waiting jobs.
     fn clear_idle(&mut self, account: AccountIx, level: i32) {
         loop {
-            let place = self.level(account, level);
-            let Some(&(tag, ix)) = place.idle.first() else { return };
-            let nobody_waits = place.idle.len() == place.standings;
-            if tag > place.round && !nobody_waits {
+            let level_state = self.level(account, level);
+            let Some(&(tag, ix)) = level_state.idle.first() else { return };
+            let nobody_waits = level_state.idle.len() == level_state.standings;
+            if tag > level_state.round && !nobody_waits {
                 return;
             }
-            place.idle.pop_first();
+            level_state.idle.pop_first();
             if nobody_waits {
                 self.lift_round(account, level, tag);
             }
@@ -280,45 +288,47 @@ impl Accounts {
             let Standing { account, tenant, level, .. } = standing;
             self.by_tenant.remove(&(account, tenant, level));
             self.of_tenant[tenant.0 as usize] -= 1;
-            if let Some(place) = self.levels[account.0 as usize].get_mut(&level) {
-                place.standings -= 1;
+            if let Some(level_state) = self.levels[account.0 as usize].get_mut(&level) {
+                level_state.standings -= 1;
             }
             self.free_standings.push(ix);
         }
     }
 
-    /// The tenant may be served from one more queue. Whoever was not served begins in the present round.
-    pub fn seat(&mut self, ix: StandingIx, queue: QueueIx) {
+    /// One more turn of the standing is in the rings. A tenant that enters with its first turn starts
+    /// no earlier than the current round.
+    pub fn turn_entered_rings(&mut self, ix: StandingIx, queue: QueueIx) {
         let standing = self.get_mut(ix);
         if let Some(queues) = &mut standing.queues {
             queues.join(queue);
         }
-        standing.seated += 1;
-        if standing.seated > 1 {
+        standing.turns_in_rings += 1;
+        if standing.turns_in_rings > 1 {
             return;
         }
         let (account, level, weight) = (standing.account, standing.level, standing.weight);
-        let place = self.level(account, level);
-        place.competing += u64::from(weight);
-        let round = place.round;
+        let level_state = self.level(account, level);
+        level_state.competing += u64::from(weight);
+        let round = level_state.round;
         let standing = self.get_mut(ix);
         standing.tag = standing.tag.max(round);
     }
 
-    pub fn unseat(&mut self, ix: StandingIx) {
+    /// One turn of the standing is no longer in the rings.
+    pub fn turn_left_rings(&mut self, ix: StandingIx) {
         let standing = self.get_mut(ix);
-        standing.seated -= 1;
-        if standing.seated == 0 {
+        standing.turns_in_rings -= 1;
+        if standing.turns_in_rings == 0 {
             let (account, level, weight) = (standing.account, standing.level, standing.weight);
             self.level(account, level).competing -= u64::from(weight);
         }
     }
 
-    /// A job was handed out. Served out of turn, it moves nobody else's round.
+    /// Charges a tenant for a job. Only a job served in turn advances the round.
     pub fn charge(&mut self, ix: StandingIx, step: u128, in_turn: bool) {
         let standing = self.get_mut(ix);
         let (account, level, start) = (standing.account, standing.level, standing.tag);
-        // It may be behind the round by what was given back to it, and that stays its own.
+        // A refund may have put the tag behind the round; the tenant keeps that advantage.
         standing.tag = start.plus(step);
         standing.last_tag = standing.last_tag.max(standing.tag);
         self.tag_changed(ix);
@@ -330,13 +340,14 @@ impl Accounts {
         }
     }
 
-    /// The place of a queue among those of a tenant, if a job moves it on by this step.
-    pub fn queue_place(&self, ix: StandingIx, queue: QueueIx, step: u128) -> (Tag, u64) {
+    /// The sort key of a queue among the tenant's queues, where one job moves the queue's tag by
+    /// `step`.
+    pub fn queue_order(&self, ix: StandingIx, queue: QueueIx, step: u128) -> (Tag, u64) {
         let queues = self.get(ix).queues.as_deref();
-        queues.map_or_else(Default::default, |queues| queues.place(queue, step))
+        queues.map_or_else(Default::default, |queues| queues.order_of(queue, step))
     }
 
-    /// A tenant was served from one of its queues, whose turn that was.
+    /// Charges a queue among the tenant's queues for a job served in turn.
     pub fn queue_served(&mut self, ix: StandingIx, queue: QueueIx, step: u128) {
         self.get_mut(ix).queues.get_or_insert_default().served(queue, step);
     }
@@ -347,8 +358,8 @@ impl Accounts {
         }
     }
 
-    /// One more tenant was chosen from some of an account's queues only. Whether it is time to look at
-    /// all of them.
+    /// Counts a start chosen from only some of the account's queues. Returns whether it is time to
+    /// visit all of them to find the round.
     pub fn is_round_due(&mut self, account: AccountIx, queues: usize) -> bool {
         let unmoved = self.unmoved.entry(account).or_default();
         *unmoved += QUEUES_PER_START;
@@ -359,17 +370,18 @@ impl Accounts {
         due
     }
 
+    /// Advances the round; it never goes back.
     pub fn lift_round(&mut self, account: AccountIx, level: i32, to: Tag) {
-        let place = self.level(account, level);
-        if to > place.round {
-            place.round = to;
+        let level_state = self.level(account, level);
+        if to > level_state.round {
+            level_state.round = to;
             if self.is_shared(account) {
                 self.moved.insert((account, level));
             }
         }
     }
 
-    /// Moves a tag that is behind the round up to it. Whether it was.
+    /// Raises a tag that is behind the round to the round. Returns whether it was behind.
     pub fn lift(&mut self, ix: StandingIx) -> bool {
         let standing = self.get(ix);
         let round = self.round(standing.account, standing.level);
@@ -379,18 +391,18 @@ impl Accounts {
         moves
     }
 
-    /// What was charged in advance was too little, or too much.
+    /// Corrects a charge made in advance: adds `more` and subtracts `less`.
     pub fn correct(&mut self, ix: StandingIx, more: u128, less: u128) {
         self.tag_changed(ix);
         let standing = self.get_mut(ix);
         if standing.turns == 0 {
-            // Nobody waits for it: what it did not use is not saved.
+            // The tenant has no waiting jobs: an idle tenant does not save up what it did not use.
             let (tag, account, level) = (standing.tag, standing.account, standing.level);
             standing.tag = tag.plus(more).minus(less);
             let new = standing.tag;
-            let place = self.level(account, level);
-            if place.idle.remove(&(tag, ix)) {
-                place.idle.insert((new, ix));
+            let level_state = self.level(account, level);
+            if level_state.idle.remove(&(tag, ix)) {
+                level_state.idle.insert((new, ix));
             }
             self.clear_idle(account, level);
             return;
@@ -398,52 +410,52 @@ impl Accounts {
         standing.tag = standing.tag.plus(more).minus(less);
     }
 
-    /// What a tenant was charged by a weight that it has no more does not keep it waiting for longer
-    /// than one job at the present one.
-    pub fn clamp(&mut self, ix: StandingIx, one: u128, weight: Weight) {
+    /// Applies a new weight. A tag charged by the old weight is clamped to one job ahead of the round.
+    pub fn clamp(&mut self, ix: StandingIx, job_step: u128, weight: Weight) {
         let standing = self.get(ix);
         let (account, level) = (standing.account, standing.level);
-        let most = self.round(account, level).plus(one);
+        let most = self.round(account, level).plus(job_step);
         if standing.tag > most {
             self.tag_changed(ix);
         }
         let standing = self.get_mut(ix);
-        let was = standing.tag;
-        standing.tag = was.min(most);
+        let old_tag = standing.tag;
+        standing.tag = old_tag.min(most);
         standing.last_tag = standing.last_tag.min(most);
         let (tag, idle) = (standing.tag, standing.turns == 0);
         if idle {
-            let place = self.level(account, level);
-            place.idle.remove(&(was, ix));
-            place.idle.insert((tag, ix));
+            let level_state = self.level(account, level);
+            level_state.idle.remove(&(old_tag, ix));
+            level_state.idle.insert((tag, ix));
             return;
         }
         let new = weight.hundredths();
         let standing = self.get_mut(ix);
-        let (was, seated) = (std::mem::replace(&mut standing.weight, new), standing.seated > 0);
-        let place = self.level(account, level);
-        place.waiting = place.waiting + u64::from(new) - u64::from(was);
-        if seated {
-            place.competing = place.competing + u64::from(new) - u64::from(was);
+        let (old, in_rings) =
+            (std::mem::replace(&mut standing.weight, new), standing.turns_in_rings > 0);
+        let level_state = self.level(account, level);
+        level_state.waiting = level_state.waiting + u64::from(new) - u64::from(old);
+        if in_rings {
+            level_state.competing = level_state.competing + u64::from(new) - u64::from(old);
         }
     }
 
-    /// A tenant's standings in an account, those of levels where it has nothing waiting included.
+    /// A tenant's standings in an account, including idle ones.
     pub fn standings_of(&self, account: AccountIx, tenant: TenantIx) -> Vec<StandingIx> {
         let levels = self.levels[account.0 as usize].keys();
         levels.filter_map(|level| self.find(account, tenant, *level)).collect()
     }
 
-    /// A tag as it was before a restart.
+    /// Sets the tag stored before a restart.
     pub fn restore(&mut self, ix: StandingIx, tag: Tag) {
         let standing = self.get_mut(ix);
         (standing.tag, standing.last_tag) = (tag, tag);
     }
 
-    /// After a restart: rounds follow from the tags of those that wait, and a tag from a round that
-    /// ended long ago keeps its tenant waiting for no more than one job. In the accounts of queues, or
-    /// in one account of a pool or set whose rounds are not known.
-    pub fn begin_rounds(&mut self, only: Option<AccountIx>, one: impl Fn(TenantIx) -> u128) {
+    /// Sets rounds after a restart from the smallest tags of waiting tenants, and clamps tags to one
+    /// job ahead. Applies to the accounts of queues, or to the shared account `only`, whose rounds
+    /// were not stored.
+    pub fn begin_rounds(&mut self, only: Option<AccountIx>, job_step: impl Fn(TenantIx) -> u128) {
         let owners = &self.owners;
         let meant = |standing: &Standing| match only {
             Some(account) => standing.account == account,
@@ -456,7 +468,7 @@ impl Accounts {
         }
         for standing in self.standings.iter_mut().flatten().filter(|standing| meant(standing)) {
             let round = rounds[&(standing.account, standing.level)];
-            standing.tag = standing.tag.min(round.plus(one(standing.tenant)));
+            standing.tag = standing.tag.min(round.plus(job_step(standing.tenant)));
             standing.last_tag = standing.tag;
         }
         for (&(account, level), &round) in &rounds {
@@ -464,9 +476,8 @@ impl Accounts {
         }
     }
 
-    /// After a restart, in an account whose rounds are known: they go on, and so do the tags that were
-    /// restored. All others begin in the present round. What a tenant has had ahead of the others it
-    /// still has, up to `most`.
+    /// Continues the stored rounds of a shared account after a restart. Tags behind the round are
+    /// raised to it; a tenant stays ahead of the round by at most `most`.
     pub fn resume_rounds(
         &mut self,
         account: AccountIx,
@@ -488,8 +499,8 @@ impl Accounts {
         }
     }
 
-    /// Levels of pools' and sets' accounts that were charged since the last call or whose round has
-    /// moved, with their rounds.
+    /// Levels of shared accounts that were charged, or whose round moved, since the last call, with
+    /// their rounds.
     pub fn take_moved(&mut self) -> Vec<(AccountIx, i32, Tag)> {
         let moved = std::mem::take(&mut self.moved).into_iter();
         moved.map(|(account, level)| (account, level, self.round(account, level))).collect()
@@ -499,7 +510,6 @@ impl Accounts {
         !self.changed.is_empty() || !self.moved.is_empty()
     }
 
-    /// Standings whose tags have changed since the last call.
     pub fn take_changed(&mut self) -> Vec<StandingIx> {
         let mut changed = std::mem::take(&mut self.changed);
         changed.retain(|ix| {

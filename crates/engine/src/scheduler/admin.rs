@@ -1,21 +1,21 @@
-//! What the engine tells the scheduler about limits, pools and waiting fetches besides jobs.
+//! Small entry points for the engine: limits, gates and waiting fetches.
 
 use rota_model::{LimitNumbers, Millis, OnLimit};
 
 use super::Scheduler;
-use super::fetches::Waits;
-use super::limits::{GateIx, LimitIx, LimitRow, Partition};
+use super::fetches::NewWaiter;
+use super::limits::{GateIx, LimitIx, LimitSettings, Partition};
 use crate::queue::QueueIx;
 use crate::{Fetch, WaiterId};
 
 impl Scheduler {
-    /// The limit of this partition; it comes into being if need be.
+    /// The limit of a partition, created if it does not exist.
     pub fn limit(&mut self, partition: &Partition) -> LimitIx {
         self.limits.get_or_make(partition)
     }
 
-    /// A class or a queue must pass this limit, with these numbers of its own. It does so until it is
-    /// given other gates.
+    /// Returns the gate for these numbers of a limit and counts one more user: a class or a queue,
+    /// until it is given other gates.
     pub fn use_gate(
         &mut self,
         limit: LimitIx,
@@ -25,35 +25,38 @@ impl Scheduler {
         self.limits.use_gate(limit, numbers, on_limit)
     }
 
-    /// Nobody uses the limit and nothing is said about it.
+    /// Forgets a limit without users and settings.
     pub fn forget_limit(&mut self, limit: LimitIx) {
         self.limits.forget(limit);
         self.paused_lanes.remove(&limit);
     }
 
-    /// A limit of which something was said until this moment.
+    /// A limit with a pause or override that has expired by `now`.
     pub fn next_expired(&mut self, now: Millis) -> Option<LimitIx> {
         self.limits.pop_end(now)
     }
 
-    /// Something else is said about a limit from now on.
-    pub(super) fn set_row(&mut self, limit: LimitIx, row: LimitRow) {
-        let ends = [row.hold.as_ref().map(|hold| hold.until), row.replaced.map(|r| r.expires)];
+    /// Replaces the settings of a limit.
+    pub(super) fn set_limit_settings(&mut self, limit: LimitIx, settings: LimitSettings) {
+        let ends = [
+            settings.pause.as_ref().map(|pause| pause.until),
+            settings.replaced.map(|r| r.expires),
+        ];
         ends.into_iter().flatten().for_each(|at| self.limits.ends_at(limit, at));
-        let is = self.limits.limit_mut(limit);
-        let numbers = row.declared.into_iter().chain(row.replaced.map(|other| other.numbers));
-        numbers.for_each(|numbers| is.watch(numbers));
-        is.row = row;
+        let limit_state = self.limits.limit_mut(limit);
+        let numbers =
+            settings.declared.into_iter().chain(settings.replaced.map(|other| other.numbers));
+        numbers.for_each(|numbers| limit_state.watch(numbers));
+        limit_state.settings = settings;
         self.limit_changed(limit);
     }
 
-    /// A fetch begins to wait.
     pub fn wait(
         &mut self,
         id: WaiterId,
         fetch: Fetch,
         deadline: u64,
-        waits: Waits,
+        waits: NewWaiter,
         find: impl Fn(&str) -> Option<QueueIx>,
     ) {
         self.fetches.add(id, fetch, deadline, waits, find);
@@ -67,7 +70,7 @@ impl Scheduler {
         self.fetches.remove(id, find)
     }
 
-    /// The fetch that was to be tried got nothing: others are.
+    /// The fetch that was tried got nothing; another one is tried next.
     pub fn got_nothing(&mut self, id: WaiterId) {
         self.fetches.got_nothing(id);
     }

@@ -1,47 +1,48 @@
-//! When jobs that were put off come back.
+//! Bookings: when rescheduled jobs come back.
 //!
-//! A booking is a job's claim to an instant at which its limit will let it in. Each limit lets its
-//! booked jobs in by their order: first those that came back while it was still closed, because
-//! others had started late; then the rest. No instant is later than it must be: where the limit
-//! opens before the earliest of them, the first job is brought forward.
+//! A booking is the instant for which a limit has rescheduled a job. A limit admits its booked jobs in
+//! order: first those that came back while it was still closed, because others had started late, then
+//! the rest. No booking is later than necessary: if the limit opens before the earliest one, the first
+//! job is brought forward.
 
 use rota_model::{ClassId, LimitNumbers, Millis, Seq};
 
 use super::Scheduler;
-use super::limits::{Gate, LimitIx, Strategy, WaitNotice};
+use super::limits::{ClosedNotice, Gate, LimitIx, LimitKind};
 use super::notice::Notice;
 use super::sweeps::Swept;
 use crate::command::later;
 
-/// The farthest that a job is put off for want of a slot.
+/// The longest time for which a job is rescheduled when no slot is free.
 const LONGEST_MS: u64 = 3_600_000;
 
-/// A job that was put off, until it starts.
+/// A rescheduled job, until it starts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Booking {
     limit: LimitIx,
     class: ClassId,
-    /// Why it was put off, and since when it has been.
-    told: WaitNotice,
-    /// When it comes back, by the wall clock.
+    /// Why the job was rescheduled, and since when.
+    notified: ClosedNotice,
+    /// When the job comes back, in wall-clock time.
     due: Millis,
-    /// The instant at which the limit will let it in. `None` if that is not known, and when the job
-    /// is back.
+    /// The instant at which the limit admits the job, in the limits' clock. `None` if it is unknown,
+    /// or if the job is back.
     at: Option<i64>,
-    /// It had come back before.
+    /// The job was rescheduled at this limit before.
     again: bool,
 }
 
-/// A booked job that comes back earlier than it was told.
+/// A booked job that is brought forward.
 pub(crate) struct Forward {
     pub seq: Seq,
-    pub was: Millis,
+    pub old_due: Millis,
     pub due: Millis,
 }
 
 impl Scheduler {
-    /// When a job that is put off comes back: at the first instant at which its limit lets it in after
-    /// those before it. `step_ms` where it is not known when a slot will be free.
+    /// Reschedules a swept job and returns when it comes back: at the first instant at which its limit
+    /// admits it behind the jobs already booked. If nothing tells when a slot will be free, it comes
+    /// back after `step_ms`, longer each time.
     pub fn book(&mut self, swept: &Swept, step_ms: u64, wall: Millis) -> Millis {
         let (now, step) = (self.now, step_ms.max(1));
         let mono = now.mono as i64;
@@ -50,41 +51,41 @@ impl Scheduler {
         let before = swept.booking.filter(|booking| booking.limit == ix);
         let again = before.is_some();
         let limit = self.limits.limit_mut(ix);
-        let has_place = swept.closed.opens.is_some();
-        let at = if has_place {
-            let (ahead, last) = limit.places.before(again);
-            limit.lets_in(numbers, ahead, last, now).max(mono + 1)
+        let has_instant = swept.closed.opens.is_some();
+        let at = if has_instant {
+            let (ahead, last) = limit.booked_jobs.before(again);
+            limit.admitted_at(numbers, ahead, last, now).max(mono + 1)
         } else {
-            limit.put_off = limit.put_off.saturating_add(1);
-            mono + (step * u64::from(limit.put_off)).min(LONGEST_MS) as i64
+            limit.times_rescheduled = limit.times_rescheduled.saturating_add(1);
+            mono + (step * u64::from(limit.times_rescheduled)).min(LONGEST_MS) as i64
         };
-        if has_place {
-            limit.places.add(at, swept.seq, again);
+        if has_instant {
+            limit.booked_jobs.add(at, swept.seq, again);
         }
         let due = later(wall, (at - mono) as u64);
-        let told = (swept.closed.strategy, before.map_or(now.mono, |booking| booking.told.1));
-        let (class, at) = (swept.class, has_place.then_some(at));
-        self.bookings.insert(swept.seq, Booking { limit: ix, class, told, due, at, again });
+        let notified = (swept.closed.kind, before.map_or(now.mono, |booking| booking.notified.1));
+        let (class, at) = (swept.class, has_instant.then_some(at));
+        self.bookings.insert(swept.seq, Booking { limit: ix, class, notified, due, at, again });
         due
     }
 
-    /// A job that may have been put off starts, is put off again, or is gone.
+    /// Removes the booking of a job that starts, is rescheduled again, or is gone.
     pub fn unbook(&mut self, seq: Seq) -> Option<Booking> {
         if self.bookings.is_empty() {
             return None;
         }
         let booking = self.bookings.remove(&seq)?;
         if self.limits.exists(booking.limit) {
-            let places = &mut self.limits.limit_mut(booking.limit).places;
-            places.is_gone(seq);
-            booking.at.into_iter().for_each(|at| places.remove(at, seq, booking.again));
+            let booked_jobs = &mut self.limits.limit_mut(booking.limit).booked_jobs;
+            booked_jobs.forget(seq);
+            booking.at.into_iter().for_each(|at| booked_jobs.remove(at, seq, booking.again));
             self.may_open_early(booking.limit);
         }
         Some(booking)
     }
 
-    /// A job that was put off before a restart until then. Which limit it met is not known: the first
-    /// that counts starts in time has a place for it.
+    /// Restores the booking of a job rescheduled before a restart. Which limit rescheduled it is not
+    /// stored; the first of its limits with a period is assumed.
     pub fn rebook(&mut self, seq: Seq, class: ClassId, due: Millis) {
         let limits = &self.limits;
         let mut gates = self.class(class).gates.iter().map(|gate| limits.gate(*gate));
@@ -93,43 +94,42 @@ impl Scheduler {
         let timed = gates.clone().find(|gate| is_timed(numbers(gate)));
         let Some(gate) = timed.or_else(|| gates.next()) else { return };
         let (limit, numbers) = (gate.limit, numbers(gate));
-        let strategy = match (numbers.throttle, numbers.rate) {
-            (Some(_), _) => Strategy::Throttle,
-            (None, Some(_)) => Strategy::Rate,
-            (None, None) => Strategy::Concurrency,
+        let kind = match (numbers.throttle, numbers.rate) {
+            (Some(_), _) => LimitKind::Throttle,
+            (None, Some(_)) => LimitKind::Rate,
+            (None, None) => LimitKind::Concurrency,
         };
         let in_mono = |due: Millis| (self.now.mono as i64).saturating_add(due.since(self.now.wall));
         let at = timed.map(|_| in_mono(due));
-        at.into_iter().for_each(|at| self.limits.limit_mut(limit).places.add(at, seq, false));
-        let (told, again) = ((strategy, self.now.mono), false);
-        self.bookings.insert(seq, Booking { limit, class, told, due, at, again });
+        at.into_iter().for_each(|at| self.limits.limit_mut(limit).booked_jobs.add(at, seq, false));
+        let (notified, again) = ((kind, self.now.mono), false);
+        self.bookings.insert(seq, Booking { limit, class, notified, due, at, again });
     }
 
-    /// The time until which a job was put off has come.
-    pub fn put_off_is_over(&mut self, seq: Seq) {
+    /// A rescheduled job is due.
+    pub fn reschedule_is_over(&mut self, seq: Seq) {
         let Some(booking) = self.bookings.get_mut(&seq) else { return };
         let Booking { limit, again, .. } = *booking;
         let at = booking.at.take();
         if self.limits.exists(limit) {
-            let places = &mut self.limits.limit_mut(limit).places;
-            at.into_iter().for_each(|at| places.remove(at, seq, again));
-            places.came_back(seq);
+            let booked_jobs = &mut self.limits.limit_mut(limit).booked_jobs;
+            at.into_iter().for_each(|at| booked_jobs.remove(at, seq, again));
+            booked_jobs.came_back(seq);
             self.may_open_early(limit);
         }
     }
 
-    /// A job starts. If it was put off, it is released only now: one that is merely back may be put off
-    /// again.
-    pub(super) fn tell_put_off_starts(&mut self, seq: Seq, class: ClassId) {
-        if let Some(Booking { limit, told, .. }) = self.unbook(seq) {
-            self.notices.push(Notice::LimitReleased { limit, class, head: seq, told });
+    /// Reports that a rescheduled job starts. It is not reported earlier, because a job that is back
+    /// may be rescheduled again.
+    pub(super) fn notify_rescheduled_start(&mut self, seq: Seq, class: ClassId) {
+        if let Some(Booking { limit, notified, .. }) = self.unbook(seq) {
+            self.notices.push(Notice::LimitReleased { limit, class, head: seq, notified });
         }
     }
 
-    /// Something has happened after which a limit may open before the first job that is booked at it
-    /// comes back.
+    /// Notes that a limit may open before the first of its booked jobs comes back.
     pub(super) fn may_open_early(&mut self, limit: LimitIx) {
-        if self.limits.limit(limit).places.has_booked() {
+        if self.limits.limit(limit).booked_jobs.has_booked() {
             self.to_bring_forward.insert(limit);
         }
     }
@@ -138,7 +138,7 @@ impl Scheduler {
         !self.to_bring_forward.is_empty()
     }
 
-    /// The next job that is brought forward. When it is back, so may be the one behind it.
+    /// The next job to bring forward. The job booked behind it may follow once this one is back.
     pub fn bring_forward(&mut self, wall: Millis) -> Option<Forward> {
         while let Some(limit) = self.to_bring_forward.pop_first() {
             self.steps += 1;
@@ -153,8 +153,8 @@ impl Scheduler {
         if !self.limits.exists(ix) {
             return None;
         }
-        let (earliest, seq) = self.limits.limit(ix).places.first()?;
-        let Booking { class, due: was, at, again, .. } = *self.bookings.get(&seq)?;
+        let (earliest, seq) = self.limits.limit(ix).booked_jobs.first()?;
+        let Booking { class, due: old_due, at, again, .. } = *self.bookings.get(&seq)?;
         let gate = self.gates_of(class).find(|gate| self.limits.gate(*gate).limit == ix)?;
         let closed = self.limits.opening(gate, self.now).closed;
         if closed.is_some_and(|closed| closed.paused || closed.opens.is_none()) {
@@ -163,16 +163,16 @@ impl Scheduler {
         let (now, numbers) = (self.now, self.limits.gate(gate).numbers);
         let mono = now.mono as i64;
         let limit = self.limits.limit_mut(ix);
-        // Those that are back go first.
-        let new = limit.lets_in(numbers, limit.places.waiting(), None, now).max(mono + 1);
+        // Jobs that are back go first.
+        let new = limit.admitted_at(numbers, limit.booked_jobs.waiting(), None, now).max(mono + 1);
         let due = later(wall, (new - mono) as u64);
-        if new >= earliest || due >= was {
+        if new >= earliest || due >= old_due {
             return None;
         }
-        limit.places.remove(at?, seq, again);
-        limit.places.add(new, seq, again);
+        limit.booked_jobs.remove(at?, seq, again);
+        limit.booked_jobs.add(new, seq, again);
         let booking = self.bookings.get_mut(&seq)?;
         (booking.at, booking.due) = (Some(new), due);
-        Some(Forward { seq, was, due })
+        Some(Forward { seq, old_due, due })
     }
 }

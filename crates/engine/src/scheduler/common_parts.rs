@@ -1,8 +1,9 @@
-//! Fetches without a pool that share queues: what they hand out is counted together.
+//! Parts that sets of queues share: dispatches to fetches without a pool are counted together where
+//! their sets share queues.
 //!
-//! Sets of queues that have a queue in common, directly or through other sets, share their parts, as
-//! the workers of a pool do. Sets that have nothing in common do not: no fetch chooses between their
-//! queues, so none could give one of them what another was owed.
+//! Sets that have a queue in common, directly or through other sets, share their parts, as the workers
+//! of a pool do. Sets without a common queue do not: no fetch chooses between their queues, so none
+//! could pay one queue what another is owed.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +14,9 @@ use super::rotation_rules::RotationRules;
 use crate::queue::QueueIx;
 
 impl Scheduler {
-    /// The queues of a rotation are guaranteed what its rules say. `new` is whether it was just made.
-    /// Returns the queues that may be owed something from before a restart.
+    /// Applies the guarantees in a rotation's rules to its queues. `new` says whether the rotation was
+    /// just created. Returns the queues that are new in these parts: they may be owed a dispatch from
+    /// before a restart.
     pub(super) fn put_parts(
         &mut self,
         ix: RotationIx,
@@ -22,7 +24,7 @@ impl Scheduler {
         new: bool,
     ) -> Vec<QueueIx> {
         let mut queues: Vec<QueueIx> = rules.queues.iter().map(|(queue, _)| *queue).collect();
-        let in_common = self.rotations.key(ix).is_shared_set(rules.own);
+        let in_common = self.rotations.key(ix).is_shared_set(rules.for_tenant);
         let parts_ix = self.rotations.parts_of(ix);
         let Some(parts) = self.rotations.parts.get_mut(&parts_ix) else { return Vec::new() };
         match in_common {
@@ -35,16 +37,16 @@ impl Scheduler {
         queues
     }
 
-    /// The parts that the queues of a new set have in common with other sets.
+    /// The parts for a new set: those of the sets it shares queues with, merged into one, or new ones.
     pub(super) fn common_parts(&mut self, rules: &RotationRules) -> PartsIx {
         let queues = rules.queues.iter();
-        let known: BTreeSet<PartsIx> =
+        let existing: BTreeSet<PartsIx> =
             queues.filter_map(|(queue, _)| self.queue(*queue).parts).collect();
-        let largest = known.iter().max_by_key(|ix| self.rotations.parts[ix].len()).copied();
+        let largest = existing.iter().max_by_key(|ix| self.rotations.parts[ix].len()).copied();
         let Some(largest) = largest else {
             return self.rotations.add_parts(Parts::new(rules.starvation, None));
         };
-        let others = known.into_iter().filter(|ix| *ix != largest);
+        let others = existing.into_iter().filter(|ix| *ix != largest);
         others.for_each(|ix| self.merge_parts(ix, largest));
         largest
     }
@@ -78,7 +80,8 @@ impl Scheduler {
         }
     }
 
-    /// A queue has something to serve: it is due its part of what fetches without a pool hand out.
+    /// A queue may have something to serve, so it is due its part of the dispatches to fetches without
+    /// a pool.
     pub(super) fn wake_parts(&mut self, queue: QueueIx) {
         let parts = self.queue(queue).parts;
         if let Some(parts) = parts.and_then(|ix| self.rotations.parts.get_mut(&ix)) {

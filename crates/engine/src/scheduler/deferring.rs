@@ -1,29 +1,29 @@
-//! Open starts of a key, for a fetch that asks for several queues: each tenant gets as many of them as
-//! the key's order gives it, whatever the order of queues.
+//! Deferring: a fetch for several queues gives the open starts of a key to tenants in the key's order,
+//! whatever the order of the queues.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::Scheduler;
-use super::ask::{Ask, Pick, Queues};
 use super::limits::{LimitIx, Rank};
+use super::pick::{FetchRequest, Pick, RequestedQueues};
 use super::turn::TurnIx;
-use super::waking::LOOKED_THROUGH;
+use super::waking::MOST_VISITED;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
-/// A tenant at one level that is offered a start of the key, in any queue of the fetch.
+/// A tenant at one level that has offers of the key in the fetch's queues.
 struct Rival {
     rank: Rank,
-    /// How far a job moves it.
+    /// How far one job moves the tenant's tag.
     step: u128,
     turns: u64,
-    /// Jobs that it has waiting, at least.
+    /// A lower bound of its waiting jobs.
     jobs: u64,
 }
 
 impl Rival {
-    /// How many jobs it starts before it is the turn of this rank.
+    /// How many jobs it may start before a turn of this rank.
     fn starts_before(&self, rank: Rank, fair: bool) -> u64 {
         if self.rank >= rank {
             return 0;
@@ -41,47 +41,54 @@ impl Rival {
 }
 
 impl Scheduler {
-    /// Whether all open starts of the key that this job waits for belong to others first, to tenants
-    /// that the same fetch can serve. Then its turn, and those behind it in its queue, are not offered
-    /// one in the decision under way.
-    pub(super) fn defer_if_outranked(&mut self, pick: &mut Pick, ask: &Ask) -> bool {
+    /// Defers a pick if all open starts of its key belong to other tenants first that the same fetch
+    /// can serve. The pick's turn, and those behind it in its queue, then have no offer for the
+    /// current decision. Returns whether the pick was deferred.
+    pub(super) fn defer_if_outranked(&mut self, pick: &mut Pick, request: &FetchRequest) -> bool {
         let Some(gate) = pick.gate else { return false };
         let ix = self.limits.gate(gate).limit;
         let limit = self.limits.limit(ix);
         let free = self.limits.opening(gate, self.now).free;
         let shared = limit.partition.tenant.is_none();
         let queues = limit.waitlists.len();
-        if !shared || !(2..=LOOKED_THROUGH).contains(&queues) || free > LOOKED_THROUGH as u64 {
+        if !shared || !(2..=MOST_VISITED).contains(&queues) || free > MOST_VISITED as u64 {
             return false;
         }
-        let asked = limit.waitlists.keys().copied().filter(|queue| self.is_asked(ask, *queue));
-        let asked: Vec<QueueIx> = asked.filter(|q| self.has_somebody_to_serve(*q)).collect();
-        let is = self.turns.get(pick.turn);
-        let Some(group) = is.groups.get(&gate) else { return false };
-        let (tenant, own) = (is.tenant, self.rank_of(pick.turn, ix, group.first()));
-        let rivals = self.rivals(ix, pick.queue, &asked);
-        let level = rivals.values().filter(|rival| rival.rank.level == own.level);
+        let requested =
+            limit.waitlists.keys().copied().filter(|queue| self.is_requested(request, *queue));
+        let requested: Vec<QueueIx> = requested.filter(|q| self.has_eligible_turn(*q)).collect();
+        let turn_state = self.turns.get(pick.turn);
+        let Some(group) = turn_state.groups.get(&gate) else { return false };
+        let (tenant, own_rank) = (turn_state.tenant, self.rank_of(pick.turn, ix, group.first()));
+        let rivals = self.rivals(ix, pick.queue, &requested);
+        let level = rivals.values().filter(|rival| rival.rank.level == own_rank.level);
         pick.key_round = level.map(|rival| rival.rank.tag).min();
         let others = rivals.iter().filter(|((_, other), _)| *other != tenant);
-        let starts = others.map(|(_, rival)| rival.starts_before(own, self.rules.fair));
+        let starts = others.map(|(_, rival)| rival.starts_before(own_rank, self.rules.fair));
         if starts.fold(0, u64::saturating_add) < free {
             return false;
         }
-        // Whoever comes behind it is outranked, too.
-        let behind = self.offered_at_key(ix, pick.queue).filter(|(_, rank, _)| *rank > own);
-        let mut outranked: Vec<TurnIx> = behind.map(|(turn, ..)| turn).collect();
-        outranked.push(pick.turn);
-        self.steps += outranked.len() as u64;
-        let list = self.waitlist(ix, pick.queue);
-        if !std::mem::replace(&mut list.deferred, true) {
-            self.deferred.push((ix, pick.queue));
-        }
-        outranked.into_iter().for_each(|turn| self.retract(ix, turn));
+        self.defer(ix, pick, own_rank);
         true
     }
 
-    /// Turns of a queue that are offered a start of a key: with their present ranks, and how many jobs
-    /// each has waiting, at least.
+    /// Takes back the offers of a pick's turn and of those behind it, and lets its waitlist make none
+    /// until the decision is made.
+    fn defer(&mut self, limit: LimitIx, pick: &Pick, rank: Rank) {
+        let offered = self.offered_at_key(limit, pick.queue);
+        let behind = offered.filter(|(_, other_rank, _)| *other_rank > rank);
+        let mut outranked: Vec<TurnIx> = behind.map(|(turn, ..)| turn).collect();
+        outranked.push(pick.turn);
+        self.steps += outranked.len() as u64;
+        let list = self.waitlist(limit, pick.queue);
+        if !std::mem::replace(&mut list.deferred, true) {
+            self.deferred.push((limit, pick.queue));
+        }
+        outranked.into_iter().for_each(|turn| self.retract(limit, turn));
+    }
+
+    /// Turns of a queue with an offer of a key: their current ranks, and lower bounds of their waiting
+    /// jobs.
     fn offered_at_key(
         &self,
         limit: LimitIx,
@@ -98,25 +105,25 @@ impl Scheduler {
         })
     }
 
-    /// Who is offered a start of a key in these queues.
+    /// The tenants with offers of a key in these queues.
     fn rivals(
         &mut self,
         limit: LimitIx,
-        own: QueueIx,
+        picked_from: QueueIx,
         queues: &[QueueIx],
     ) -> BTreeMap<(i32, TenantIx), Rival> {
         let mut rivals: BTreeMap<(i32, TenantIx), Rival> = BTreeMap::new();
         for &queue in queues {
             self.steps += 1;
-            if queue != own {
+            if queue != picked_from {
                 self.refresh(limit, queue);
             }
             for (turn, rank, jobs) in self.offered_at_key(limit, queue) {
-                if self.is_kept_out(turn) {
+                if self.must_park(turn) {
                     continue;
                 }
                 let tenant = self.turns.get(turn).tenant;
-                let fresh = || Rival { rank, step: self.one_job_of(tenant), turns: 0, jobs: 0 };
+                let fresh = || Rival { rank, step: self.job_step_of(tenant), turns: 0, jobs: 0 };
                 let rival = rivals.entry((rank.level.0, tenant)).or_insert_with(fresh);
                 rival.rank = rival.rank.min(rank);
                 rival.turns += 1;
@@ -126,15 +133,17 @@ impl Scheduler {
         rivals
     }
 
-    fn is_asked(&self, ask: &Ask, queue: QueueIx) -> bool {
-        match (&ask.queues, ask.rotation) {
-            (Queues::Some(asked), _) => asked.contains(&queue),
-            (Queues::All, Some(rotation)) => self.rotations.get(rotation).place(queue).is_some(),
-            (Queues::All, None) => false,
+    fn is_requested(&self, request: &FetchRequest, queue: QueueIx) -> bool {
+        match (&request.queues, request.rotation) {
+            (RequestedQueues::Some(requested), _) => requested.contains(&queue),
+            (RequestedQueues::All, Some(rotation)) => {
+                self.rotations.get(rotation).position(queue).is_some()
+            }
+            (RequestedQueues::All, None) => false,
         }
     }
 
-    /// The decision is made: what it deferred is as it was.
+    /// Ends the deferrals of the current decision.
     pub(super) fn end_deferrals(&mut self) {
         while let Some((limit, queue)) = self.deferred.pop() {
             self.waitlist(limit, queue).deferred = false;

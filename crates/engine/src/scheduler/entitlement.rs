@@ -1,5 +1,4 @@
-//! Who could be served the next job, and what each tenant is entitled to of it. Nothing here changes
-//! the scheduler.
+//! Entitlement: which tenants could be served the next job, and each tenant's share of it; read-only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,66 +9,66 @@ use super::turn::TurnIx;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
-/// Turns that are looked at one by one for one account, of each kind: in closed queues, in open ones,
-/// and waiting for a start which is offered to others. Any further ones count as in a ring or not.
-const LOOKED_AT: usize = 4_096;
-/// Lanes of one turn that are looked at. If there are more, one of them is taken to be able to start.
-const LANES_LOOKED_AT: usize = 16;
+/// Turns checked one by one for an account, of each kind: in closed queues, in open queues, and
+/// waiting for an open start that is offered to others. Further turns count by whether they are in a
+/// ring.
+const MOST_TURNS: usize = 4_096;
+/// Lanes checked for each turn. A turn with more lanes is assumed to be able to start one.
+const MOST_LANES: usize = 16;
 
-/// The tenants that could be served the next job through an account. They are all at one level.
+/// The tenants that could be served the next job through an account, all at one level.
 pub(crate) struct Eligible {
     account: AccountIx,
     level: i32,
-    /// The sum of their weights, in hundredths.
+    /// Sum of their weights, in hundredths.
     weights: u64,
-    /// Nobody could be served, so everybody counts who has jobs waiting at this level.
+    /// Nobody could be served, so all tenants with waiting jobs at this level count.
     blocked: bool,
-    /// A queue of the account may hand out jobs. If none may, that holds back all tenants alike.
+    /// Some queue of the account may dispatch. If none may, that affects all tenants alike.
     open: bool,
-    /// Tenants that are in no ring and count.
+    /// Tenants that count although they are in no ring, because they wait for an open start.
     in_line: BTreeSet<TenantIx>,
-    /// Tenants that are in rings and could not be served from any of them.
+    /// Tenants in rings that could not be served from any of them.
     shut_out: BTreeSet<TenantIx>,
 }
 
 impl Eligible {
-    /// Somebody could be served the next job.
+    /// Whether somebody could be served.
     pub fn serves(&self) -> bool {
         self.open && !self.blocked
     }
 }
 
-/// Tenants by level.
 type ByLevel = BTreeMap<i32, BTreeSet<TenantIx>>;
 
 impl Scheduler {
-    /// Who could be served the next job through an account; `None` when nobody has jobs waiting. Takes
-    /// from `left` the turns that were looked at, and looks at no more than that.
+    /// The tenants that could be served the next job through an account; `None` if nobody has waiting
+    /// jobs. `left` is the number of turns that may be checked, and is reduced by those that were.
     pub fn eligible(&self, account: AccountIx, left: &mut usize) -> Option<Eligible> {
         let (queues, closed) = self.open_queues(account);
         let open = !queues.is_empty();
-        // If none may hand out jobs, they count as open.
+        // If no queue may dispatch, all of them count as open.
         let (queues, closed) = if open { (queues, closed) } else { (closed, queues) };
-        let useless = self.useless_seats(&queues, &closed, account, left);
+        let unusable = self.unusable_entries(&queues, &closed, account, left);
         let mut in_line = self.waiting_for_open_starts(&queues, account, left);
-        let has_seat = |level: i32, tenant: &TenantIx| {
-            let useless = useless.get(&(level, *tenant)).copied().unwrap_or(0);
+        let may_be_served_from_rings = |level: i32, tenant: &TenantIx| {
+            let unusable = unusable.get(&(level, *tenant)).copied().unwrap_or(0);
             let standing = self.accounts.find(account, *tenant, level);
-            standing.is_some_and(|ix| self.accounts.get(ix).seated() > useless)
+            standing.is_some_and(|ix| self.accounts.get(ix).turns_in_rings() > unusable)
         };
         for (level, tenants) in &mut in_line {
-            tenants.retain(|tenant| !has_seat(*level, tenant));
+            tenants.retain(|tenant| !may_be_served_from_rings(*level, tenant));
         }
         let mut shut_out = ByLevel::new();
-        for (level, tenant) in useless.keys() {
+        for (level, tenant) in unusable.keys() {
             let waits = in_line.get_mut(level).is_some_and(|tenants| tenants.remove(tenant));
-            if !waits && !has_seat(*level, tenant) {
+            if !waits && !may_be_served_from_rings(*level, tenant) {
                 shut_out.entry(*level).or_default().insert(*tenant);
             }
         }
         let weight = |level: i32, tenants: &BTreeSet<TenantIx>| -> u64 {
             let standings =
-                tenants.iter().filter_map(|one| self.accounts.find(account, *one, level));
+                tenants.iter().filter_map(|tenant| self.accounts.find(account, *tenant, level));
             standings.map(|ix| self.accounts.get(ix).weight()).sum()
         };
         for (level, _, competing) in self.accounts.weights(account) {
@@ -94,28 +93,26 @@ impl Scheduler {
         Some(Eligible { account, level, weights, blocked: true, open, in_line, shut_out })
     }
 
-    /// A tenant's part of the next job.
+    /// A tenant's share of the next job, from 0 to 1.
     pub fn share(&self, eligible: &Eligible, tenant: TenantIx) -> f64 {
         let Some(ix) = self.accounts.find(eligible.account, tenant, eligible.level) else {
             return 0.0;
         };
         let standing = self.accounts.get(ix);
-        let seated = standing.seated() > 0 && !eligible.shut_out.contains(&tenant);
+        let in_rings = standing.turns_in_rings() > 0 && !eligible.shut_out.contains(&tenant);
         let counts = match eligible.blocked {
             true => standing.has_jobs(),
-            false => seated || eligible.in_line.contains(&tenant),
+            false => in_rings || eligible.in_line.contains(&tenant),
         };
         if counts { standing.weight() as f64 / eligible.weights as f64 } else { 0.0 }
     }
 
-    /// The accounts through which a tenant's waiting jobs may be served.
     pub fn accounts_of(&self, tenant: TenantIx) -> BTreeSet<AccountIx> {
         let turns = self.turns_of(tenant).into_iter();
-        let seats = turns.flat_map(|turn| &self.turns.get(turn).seats);
-        seats.map(|seat| self.accounts.get(seat.standing).account).collect()
+        let ring_entries = turns.flat_map(|turn| &self.turns.get(turn).ring_entries);
+        ring_entries.map(|entry| self.accounts.get(entry.standing).account).collect()
     }
 
-    /// The accounts that a queue belongs to.
     pub fn accounts_over(&self, queue: QueueIx) -> impl Iterator<Item = AccountIx> {
         self.queue(queue).members.iter().map(|member| member.account)
     }
@@ -125,52 +122,57 @@ impl Scheduler {
         all.filter(|queue| self.queue(*queue).available > 0).collect()
     }
 
-    /// The account that the last start from a queue was charged to. Before that, the one of the pool or
-    /// set in pool scope that the queue is in, or its own.
+    /// The account charged for the last start from a queue. Before the first start: the account of the
+    /// pool or set that the queue is in, or the queue's.
     pub fn last_account(&self, queue: QueueIx) -> AccountIx {
-        let is = self.queue(queue);
-        let first = is.members.get(1).unwrap_or(&is.members[0]);
-        is.charged.filter(|account| is.member(*account).is_some()).unwrap_or(first.account)
+        let queue_state = self.queue(queue);
+        let first = queue_state.members.get(1).unwrap_or(&queue_state.members[0]);
+        queue_state
+            .charged
+            .filter(|account| queue_state.member(*account).is_some())
+            .unwrap_or(first.account)
     }
 
-    /// The queues of an account that may hand out jobs, and the others.
+    /// The queues of an account that may dispatch, and those that may not.
     fn open_queues(&self, account: AccountIx) -> (Vec<QueueIx>, Vec<QueueIx>) {
         let queues = match self.accounts.owner(account) {
             Owner::Queue(queue) => vec![*queue],
             Owner::Shared(key) => self.rotations.queues_of(key).to_vec(),
         };
         let is_open = |queue: &QueueIx| {
-            let is = self.queue(*queue);
-            let closed = is.gate.and_then(|gate| self.limits.opening(gate, self.now).closed);
-            is.may_dispatch() && closed.is_none()
+            let queue_state = self.queue(*queue);
+            let closed =
+                queue_state.gate.and_then(|gate| self.limits.opening(gate, self.now).closed);
+            queue_state.may_dispatch() && closed.is_none()
         };
         queues.into_iter().partition(is_open)
     }
 
-    /// How many seats each tenant has, by level, from which it could not be served: in closed queues,
-    /// and in open ones where its cap, a pause or a limit holds it back. Rings are repaired when
-    /// somebody comes up, so they may have such seats.
-    fn useless_seats(
+    /// Number of ring entries, by level and tenant, through which the tenant could not be served: in
+    /// closed queues, and in open ones where its cap, a pause or a limit blocks it. Such entries exist
+    /// because rings are repaired late.
+    fn unusable_entries(
         &self,
         open: &[QueueIx],
         closed: &[QueueIx],
         account: AccountIx,
         left: &mut usize,
     ) -> BTreeMap<(i32, TenantIx), u32> {
-        let mut seats = BTreeMap::new();
+        let mut unusable = BTreeMap::new();
         for (queues, are_open) in [(closed, false), (open, true)] {
-            for (level, turn) in self.seated_in(queues, account).take(LOOKED_AT.min(*left)) {
+            for (level, turn) in self.turns_in_rings_of(queues, account).take(MOST_TURNS.min(*left))
+            {
                 *left -= 1;
                 if !(are_open && self.could_start(turn)) {
-                    *seats.entry((level, self.turns.get(turn).tenant)).or_default() += 1;
+                    *unusable.entry((level, self.turns.get(turn).tenant)).or_default() += 1;
                 }
             }
         }
-        seats
+        unusable
     }
 
-    /// The turns in the rings of some queues.
-    fn seated_in(
+    /// Turns in the rings of these queues, with their levels.
+    fn turns_in_rings_of(
         &self,
         queues: &[QueueIx],
         account: AccountIx,
@@ -183,17 +185,19 @@ impl Scheduler {
         rings.flat_map(|(level, ring)| ring.turns().map(|turn| (*level, turn)))
     }
 
-    /// Whether a turn in a ring has a job that neither its tenant's cap nor a pause nor a limit holds.
+    /// Whether a turn in a ring has a job that neither the tenant's cap nor a pause nor a limit
+    /// blocks.
     fn could_start(&self, turn: TurnIx) -> bool {
-        let is = self.turns.get(turn);
-        let offered = is.offers.keys().map(|((_, _, class), _)| *class);
-        let mut lanes = is.free.keys().map(|(_, _, class)| *class).chain(offered);
-        let mut looked_at = lanes.by_ref().take(LANES_LOOKED_AT);
-        !self.is_kept_out(turn)
-            && (looked_at.any(|class| self.closed_gate(class).is_none()) || lanes.next().is_some())
+        let turn_state = self.turns.get(turn);
+        let offered = turn_state.offers.keys().map(|((_, _, class), _)| *class);
+        let mut lanes = turn_state.free.keys().map(|(_, _, class)| *class).chain(offered);
+        let mut checked = lanes.by_ref().take(MOST_LANES);
+        !self.must_park(turn)
+            && (checked.any(|class| self.closed_gate(class).is_none()) || lanes.next().is_some())
     }
 
-    /// Tenants that have a job which no limit holds, but no offer: there are fewer starts than tenants.
+    /// Tenants with a job that no limit blocks but without an offer, because more turns wait than
+    /// starts are open.
     fn waiting_for_open_starts(
         &self,
         queues: &[QueueIx],
@@ -202,19 +206,21 @@ impl Scheduler {
     ) -> ByLevel {
         let lists = queues.iter().flat_map(|queue| {
             let limits = self.queue(*queue).contended.iter();
-            let known = limits.filter(|limit| self.limits.exists(**limit));
-            known.filter_map(|limit| self.limits.limit(*limit).waitlists.get(queue))
+            let existing = limits.filter(|limit| self.limits.exists(**limit));
+            existing.filter_map(|limit| self.limits.limit(*limit).waitlists.get(queue))
         });
-        let turns = lists.flat_map(|list| Waitlist::without_offer(list)).take(LOOKED_AT.min(*left));
+        let turns =
+            lists.flat_map(|list| Waitlist::without_offer(list)).take(MOST_TURNS.min(*left));
         let may_start =
-            |turn: &TurnIx, class| !self.is_kept_out(*turn) && self.closed_gate(class).is_none();
+            |turn: &TurnIx, class| !self.must_park(*turn) && self.closed_gate(class).is_none();
         let mut tenants = ByLevel::new();
         for (turn, ((_, _, class), _)) in turns {
             *left -= 1;
-            let is = self.turns.get(turn);
-            if may_start(&turn, class) && self.accounts.find(account, is.tenant, is.level).is_some()
+            let turn_state = self.turns.get(turn);
+            if may_start(&turn, class)
+                && self.accounts.find(account, turn_state.tenant, turn_state.level).is_some()
             {
-                tenants.entry(is.level).or_default().insert(is.tenant);
+                tenants.entry(turn_state.level).or_default().insert(turn_state.tenant);
             }
         }
         tenants

@@ -1,4 +1,4 @@
-//! Fetches that wait for a job, by what they can take.
+//! Waiting fetches, indexed by what they can take.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,55 +8,56 @@ use super::pool::Pools;
 use crate::queue::QueueIx;
 use crate::{Asker, Cap, CapCounter, CapReached, Capped, Fetch, WaiterId};
 
+/// All waiting fetches, with indexes by what they can take.
 pub(crate) struct Fetches {
     owned: CapCounter,
     all: BTreeMap<WaiterId, Waiter>,
     by_deadline: BTreeSet<(u64, WaiterId)>,
     by_worker: BTreeMap<WorkerId, BTreeSet<WaiterId>>,
     by_taker: BTreeMap<(QueueIx, Taker), BTreeSet<(usize, WaiterId)>>,
-    /// Those of a pool, the same requests together.
+    /// Fetches of a pool. Equal requests are together.
     by_pool: BTreeMap<PoolName, BTreeMap<Request, BTreeSet<(usize, WaiterId)>>>,
-    /// How many wait for jobs of anybody, and of one tenant, by queue.
+    /// Number of fetches, by queue: for jobs of any tenant, and for jobs of one tenant.
     counts: Vec<(u32, u32)>,
-    /// Who waits for a queue that does not exist yet.
+    /// Fetches that wait for a queue that does not exist yet.
     for_new_queue: BTreeMap<QueueName, BTreeSet<WaiterId>>,
-    /// Fetches that were tried and got nothing.
+    /// Fetches that were tried and got nothing since the list of queues to serve was last empty.
     tried: BTreeSet<WaiterId>,
 }
 
-/// What a waiting fetch can take of a queue: jobs of anyone or of one tenant, if its pool has room.
+/// What a waiting fetch can take from a queue: jobs of any tenant or of one, while its pool has room.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Taker {
     tenant: Option<TenantId>,
     pool: Option<PoolName>,
-    /// The fetch whose worker has the fewest active jobs goes first, instead of the one that has
-    /// waited longest.
+    /// Prefer the fetch whose worker has the fewest active jobs to the one that has waited longest.
     by_load: bool,
 }
 
-/// What a fetch of a pool asks for: some of its queues or all, and whose jobs. If one gets nothing, so
-/// does every other that asks for the same.
+/// What a fetch of a pool requests: queue names, or none for all, and a tenant. If one fetch gets
+/// nothing, neither does another with the same request.
 type Request = (Vec<QueueName>, Option<TenantId>);
 
+/// A waiting fetch.
 pub(crate) struct Waiter {
     pub fetch: Fetch,
     deadline: u64,
     taker: Taker,
-    /// The queues that it waits for and may have.
+    /// The queues it waits for that its pool may serve.
     queues: Vec<QueueName>,
-    /// Jobs that its worker has.
+    /// Active jobs of its worker.
     load: usize,
-    /// Its worker has room.
+    /// It is in the indexes, because its worker has room.
     listed: bool,
 }
 
-/// What is known of a fetch that begins to wait.
-pub(crate) struct Waits {
+/// A fetch that begins to wait.
+pub(crate) struct NewWaiter {
     pub queues: Vec<QueueName>,
     pub pool: Option<PoolName>,
     pub by_load: bool,
     pub load: usize,
-    /// Its worker may take more jobs.
+    /// Its worker has room for more jobs.
     pub has_room: bool,
 }
 
@@ -75,7 +76,7 @@ impl Fetches {
         }
     }
 
-    /// Whether one more may wait.
+    /// Whether one more fetch may wait.
     pub fn check_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
         self.owned.check(asker)
     }
@@ -85,7 +86,7 @@ impl Fetches {
         id: WaiterId,
         fetch: Fetch,
         deadline: u64,
-        waits: Waits,
+        waits: NewWaiter,
         find: impl Fn(&str) -> Option<QueueIx>,
     ) {
         self.owned.add(fetch.tenant.as_ref());
@@ -93,7 +94,7 @@ impl Fetches {
         if let Some(worker) = &fetch.worker {
             self.by_worker.entry(worker.clone()).or_default().insert(id);
         }
-        let Waits { queues, pool, by_load, load, has_room } = waits;
+        let NewWaiter { queues, pool, by_load, load, has_room } = waits;
         let taker = Taker { tenant: fetch.tenant.clone(), pool, by_load };
         let waiter = Waiter { fetch, deadline, taker, queues, load, listed: false };
         self.all.insert(id, waiter);
@@ -126,7 +127,7 @@ impl Fetches {
         Some(waiter.fetch)
     }
 
-    /// The fetch may take jobs: it is found by those that come in.
+    /// Puts a fetch whose worker has room into the indexes.
     fn list(&mut self, id: WaiterId, find: &impl Fn(&str) -> Option<QueueIx>) {
         let Some(waiter) = self.all.get_mut(&id).filter(|waiter| !waiter.listed) else { return };
         waiter.listed = true;
@@ -152,8 +153,8 @@ impl Fetches {
             if self.counts.len() <= index {
                 self.counts.resize(index + 1, (0, 0));
             }
-            let (any, own) = &mut self.counts[index];
-            *(if of_tenant { own } else { any }) += 1;
+            let (any_tenant, one_tenant) = &mut self.counts[index];
+            *(if of_tenant { one_tenant } else { any_tenant }) += 1;
         }
     }
 
@@ -184,8 +185,8 @@ impl Fetches {
             let key = (queue, taker.clone());
             let Some(ranks) = self.by_taker.get_mut(&key) else { continue };
             if ranks.remove(&rank) {
-                let (any, own) = &mut self.counts[queue.0 as usize];
-                *(if taker.tenant.is_some() { own } else { any }) -= 1;
+                let (any_tenant, one_tenant) = &mut self.counts[queue.0 as usize];
+                *(if taker.tenant.is_some() { one_tenant } else { any_tenant }) -= 1;
             }
             if ranks.is_empty() {
                 self.by_taker.remove(&key);
@@ -193,7 +194,7 @@ impl Fetches {
         }
     }
 
-    /// The queue exists now. Whether somebody has been waiting for it.
+    /// Indexes the fetches that waited for a queue which now exists.
     pub fn queue_created(&mut self, name: &QueueName, queue: QueueIx) {
         for id in self.for_new_queue.remove(name).unwrap_or_default() {
             if let Some(waiter) = self.all.get(&id) {
@@ -203,8 +204,8 @@ impl Fetches {
         }
     }
 
-    /// A worker has so many jobs, and room for more or not. Its fetches that could not take any job
-    /// and can now.
+    /// Updates the load of a worker and whether it has room. Returns its fetches that had no room
+    /// before and have some now.
     pub fn worker_changed(
         &mut self,
         worker: &WorkerId,
@@ -219,14 +220,14 @@ impl Fetches {
             if waiter.load == load && waiter.listed == has_room {
                 continue;
             }
-            let was = waiter.listed;
+            let was_listed = waiter.listed;
             self.unlist(id, &find);
             if let Some(waiter) = self.all.get_mut(&id) {
                 waiter.load = load;
             }
             if has_room {
                 self.list(id, &find);
-                if !was {
+                if !was_listed {
                     ready.push(id);
                 }
             }
@@ -238,10 +239,10 @@ impl Fetches {
         self.by_worker.contains_key(worker)
     }
 
-    /// The tenants whose jobs alone somebody waits for in this queue.
+    /// Tenants for whose jobs alone fetches wait in this queue.
     pub fn tenants_waiting_for(&self, queue: QueueIx) -> BTreeSet<TenantId> {
         let all = (queue, Taker { tenant: None, pool: None, by_load: false })..;
-        let takers = self.by_taker.range(all).take_while(|((at, _), _)| *at == queue);
+        let takers = self.by_taker.range(all).take_while(|((other, _), _)| *other == queue);
         takers.filter_map(|((_, taker), _)| taker.tenant.clone()).collect()
     }
 
@@ -249,21 +250,23 @@ impl Fetches {
         self.by_worker.get(worker).into_iter().flatten().copied().collect()
     }
 
-    /// Somebody waits for jobs of anyone in this queue.
-    pub fn wait_for(&self, queue: QueueIx) -> bool {
-        self.counts.get(queue.0 as usize).is_some_and(|(any, _)| *any > 0)
+    /// Whether fetches wait for jobs of any tenant in this queue.
+    pub fn has_fetches_for(&self, queue: QueueIx) -> bool {
+        self.counts.get(queue.0 as usize).is_some_and(|(any_tenant, _)| *any_tenant > 0)
     }
 
-    /// Somebody waits for jobs of one tenant in this queue.
-    pub fn wait_for_tenants(&self, queue: QueueIx) -> bool {
-        self.counts.get(queue.0 as usize).is_some_and(|(_, own)| *own > 0)
+    /// Whether fetches wait for jobs of a single tenant in this queue.
+    pub fn has_tenant_fetches_for(&self, queue: QueueIx) -> bool {
+        self.counts.get(queue.0 as usize).is_some_and(|(_, one_tenant)| *one_tenant > 0)
     }
 
     pub fn count_for(&self, queue: QueueIx) -> usize {
-        self.counts.get(queue.0 as usize).map_or(0, |(any, own)| (any + own) as usize)
+        self.counts
+            .get(queue.0 as usize)
+            .map_or(0, |(any_tenant, one_tenant)| (any_tenant + one_tenant) as usize)
     }
 
-    /// The fetch that gets the next job of anyone in this queue.
+    /// The fetch that gets the next job of any tenant in this queue.
     pub fn first_for(&self, queue: QueueIx, pools: &Pools) -> Option<WaiterId> {
         self.first_among(queue, None, pools)
     }
@@ -285,19 +288,19 @@ impl Fetches {
     ) -> Option<WaiterId> {
         let first = Taker { tenant: tenant.cloned(), pool: None, by_load: false };
         let takers = self.by_taker.range((queue, first)..);
-        let takers =
-            takers.take_while(|((at, taker), _)| *at == queue && taker.tenant.as_ref() == tenant);
+        let takers = takers
+            .take_while(|((other, taker), _)| *other == queue && taker.tenant.as_ref() == tenant);
         let with_room = takers.filter(|((_, taker), _)| pools.has_room(taker.pool.as_ref()));
         let untried = with_room.filter_map(|(_, ranks)| {
             let mut untried = ranks.iter().filter(|(_, id)| !self.tried.contains(id));
             let &(_, first) = untried.next()?;
-            // Of several groups, the one goes first in which somebody has waited longest.
+            // Among takers, the one whose fetch has waited longest goes first.
             Some((longest_waiting(ranks)?, first))
         });
         untried.min().map(|(_, id)| id)
     }
 
-    /// The fetch got nothing: others are tried.
+    /// The fetch got nothing; it is not tried again until `forget_tried`.
     pub fn got_nothing(&mut self, id: WaiterId) {
         self.tried.insert(id);
     }
@@ -306,7 +309,7 @@ impl Fetches {
         self.tried.clear();
     }
 
-    /// The fetch of a pool that gets what the pool has room for.
+    /// The fetch that is tried first when a pool has room.
     pub fn first_in_pool(&self, pool: &PoolName) -> Option<WaiterId> {
         let requests = self.by_pool.get(pool).into_iter().flat_map(|requests| requests.values());
         let untried = requests.filter_map(|alike| {
@@ -318,15 +321,17 @@ impl Fetches {
     }
 
     /// Whether fetches wait for jobs of this tenant alone.
-    pub fn wait_for_tenant(&self, queue: QueueIx, tenant: &TenantId) -> bool {
+    pub fn has_fetches_of(&self, queue: QueueIx, tenant: &TenantId) -> bool {
         let first = Taker { tenant: Some(tenant.clone()), pool: None, by_load: false };
         let taker = self.by_taker.range((queue, first)..).next();
-        taker.is_some_and(|((at, taker), _)| *at == queue && taker.tenant.as_ref() == Some(tenant))
+        taker.is_some_and(|((other, taker), _)| {
+            *other == queue && taker.tenant.as_ref() == Some(tenant)
+        })
     }
 
-    /// How many fetches wait for jobs of one tenant in this queue.
+    /// Number of fetches that wait for jobs of a single tenant in this queue.
     pub fn count_for_tenants(&self, queue: QueueIx) -> usize {
-        self.counts.get(queue.0 as usize).map_or(0, |(_, own)| *own as usize)
+        self.counts.get(queue.0 as usize).map_or(0, |(_, one_tenant)| *one_tenant as usize)
     }
 
     pub fn ids(&self) -> Vec<WaiterId> {
@@ -337,7 +342,7 @@ impl Fetches {
         self.by_deadline.first().map(|&(deadline, _)| deadline)
     }
 
-    /// A fetch whose time is over.
+    /// A fetch whose deadline has passed.
     pub fn expired(&self, mono: u64) -> Option<WaiterId> {
         self.by_deadline.first().filter(|&&(deadline, _)| deadline <= mono).map(|&(_, id)| id)
     }
@@ -347,13 +352,12 @@ impl Fetches {
     }
 }
 
-/// The fetch that has waited longest; of very many that go by load, among the least loaded.
+/// The fetch that has waited longest. Ordered by load, only the 64 least loaded are compared.
 fn longest_waiting(ranks: &BTreeSet<(usize, WaiterId)>) -> Option<WaiterId> {
     ranks.iter().take(64).map(|(_, id)| *id).min()
 }
 
 impl Waiter {
-    /// The queues that it waits for and may have.
     pub fn queues(&self) -> &[QueueName] {
         &self.queues
     }

@@ -1,4 +1,4 @@
-//! A FIFO of sequence numbers and sizes that costs eight bytes for each job, whatever its length.
+//! A FIFO of sequence numbers and job sizes, at eight bytes per job.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::size::Size;
 const SMALLEST: usize = 4;
 const LARGEST: usize = 1024;
 
-/// A job as it is kept here: its number in the upper 48 bits, its size in the lower 16.
+/// A job: its sequence number in the upper 48 bits, its size in the lower 16.
 #[derive(Clone, Copy)]
 struct Entry(u64);
 
@@ -30,15 +30,15 @@ impl Entry {
     }
 }
 
-/// Blocks of growing size: a short FIFO stays small, and a long one never copies what it holds nor
-/// reserves a doubled buffer for it.
+/// Blocks of growing size: a short FIFO stays small, and a long one is never copied into a larger
+/// buffer.
 ///
-/// The first block is kept apart, because it is the one that is nearly always looked at. It has entries
-/// that were not taken, unless all is empty.
+/// The first block is separate, because nearly every access is to it. It has entries that were not
+/// taken, unless the FIFO is empty.
 #[derive(Default)]
 pub(crate) struct Fifo {
     first: Vec<Entry>,
-    /// How much of the first block has been taken.
+    /// Number of entries taken from the first block.
     taken: usize,
     rest: VecDeque<Vec<Entry>>,
     len: usize,
@@ -49,7 +49,7 @@ impl Fifo {
         self.len
     }
 
-    /// Appends a number greater than all before it.
+    /// Appends a job whose number is greater than all others.
     pub fn push(&mut self, seq: Seq, size: Size) {
         debug_assert!(self.last().is_none_or(|last| last < seq), "a FIFO is in order");
         let last = self.rest.back_mut().unwrap_or(&mut self.first);
@@ -85,7 +85,7 @@ impl Fifo {
         Some((entry.seq(), entry.size()))
     }
 
-    /// A job's size, if it is here.
+    /// The size of a job, if it is in the FIFO.
     pub fn find(&self, seq: Seq) -> Option<Size> {
         let after = self.rest.partition_point(|block| block[0].seq() <= seq);
         let entries = self.block(after);
@@ -93,14 +93,14 @@ impl Fifo {
         Some(entries[found].size())
     }
 
-    /// How many stand before this one.
+    /// Number of jobs before this one.
     pub fn rank(&self, seq: Seq) -> usize {
         let last = self.rest.partition_point(|block| block[0].seq() < seq);
         let whole: usize = (0..last).map(|index| self.block(index).len()).sum();
         whole + self.block(last).partition_point(|entry| entry.seq() < seq)
     }
 
-    /// Numbers behind this one, rising.
+    /// Numbers greater than this one, ascending.
     pub fn after(&self, seq: Seq) -> impl Iterator<Item = Seq> {
         let first = self.rest.partition_point(|block| block[0].seq() <= seq);
         (first..=self.rest.len()).flat_map(move |index| {
@@ -110,7 +110,7 @@ impl Fifo {
         })
     }
 
-    /// Numbers before this one, falling.
+    /// Numbers smaller than this one, descending.
     pub fn before(&self, seq: Seq) -> impl Iterator<Item = Seq> {
         let last = self.rest.partition_point(|block| block[0].seq() < seq);
         (0..=last).rev().flat_map(move |index| {
@@ -125,7 +125,7 @@ impl Fifo {
         entries.map(|entry| (entry.seq(), entry.size()))
     }
 
-    /// What was not taken of the first block, 0, or all of a later one.
+    /// The entries of a block. Block 0 is the first, without the entries that were taken.
     fn block(&self, index: usize) -> &[Entry] {
         match index.checked_sub(1) {
             None => &self.first[self.taken..],

@@ -1,4 +1,4 @@
-//! The waiting jobs of one class, in the order of their sequence numbers.
+//! Lanes: the waiting jobs of one class, in the order of their sequence numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,47 +9,48 @@ use super::limits::GateIx;
 use super::size::Size;
 use super::turn::{LaneKey, TurnIx};
 
-/// All non-empty lanes.
+/// The lanes that have jobs, indexed by class.
 #[derive(Default)]
 pub(crate) struct Lanes(Vec<Option<Box<Lane>>>);
 
-/// New jobs queue up in a FIFO; jobs that come back (retried, due, requeued) enter by their number
-/// in a sorted map beside it, so that what is reloaded after a crash equals what was in memory.
+/// New jobs are appended to a FIFO. Jobs that return (retried, due, requeued) go into a sorted map
+/// beside it, so that a reload after a crash restores the order that was in memory.
 #[derive(Default)]
 pub(crate) struct Lane {
     fresh: Fifo,
-    returned: BTreeMap<Seq, Waiting>,
-    /// Jobs in `fresh` that were cancelled or removed. The head is never one of them.
+    returned: BTreeMap<Seq, WaitingJob>,
+    /// Jobs in `fresh` that were cancelled or removed. The head of the FIFO is never one of them.
     dead: BTreeSet<Seq>,
-    pub place: Place,
+    pub position: LanePosition,
 }
 
-/// Where a lane that has jobs stands.
+/// Where a lane that has jobs is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Place {
+pub(crate) enum LanePosition {
     #[default]
     Nowhere,
-    /// In its turn, under this key; at a gate, where it waits at one.
+    /// In its turn, under this key. With a gate, it is in the turn's group at that gate; without one,
+    /// it is free.
     Turn(TurnIx, LaneKey, Option<GateIx>),
-    /// Its jobs are being dropped or put off, a slice at a time.
+    /// Its jobs are being dropped or rescheduled, in slices.
     Sweep,
 }
 
-/// What is known of a job that waits in a lane.
+/// A job that waits in a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Waiting {
-    /// The attempts it has behind it.
+pub(crate) struct WaitingJob {
+    /// Attempts made so far.
     pub attempt: u32,
-    /// How often it has ended at a limit elsewhere.
+    /// How often an attempt ended because of a limit outside Rota.
     pub pauses: u32,
     pub size: Size,
-    /// It has waited here since it was accepted.
+    /// The job has waited in the lane since it was accepted.
     pub fresh: bool,
-    /// Otherwise since this, where that is known.
+    /// For other jobs: since when they have waited, if known.
     pub since: Option<Millis>,
 }
 
-impl Waiting {
+impl WaitingJob {
     pub fn fresh(size: Size) -> Self {
         Self { attempt: 0, pauses: 0, size, fresh: true, since: None }
     }
@@ -92,7 +93,6 @@ impl Lanes {
 }
 
 impl Lane {
-    /// How many jobs wait.
     pub fn len(&self) -> usize {
         self.fresh.len() - self.dead.len() + self.returned.len()
     }
@@ -104,38 +104,38 @@ impl Lane {
         }
     }
 
-    /// A fresh job is newer than all in the lane and goes behind them; any other is sorted in.
-    pub fn add(&mut self, seq: Seq, job: Waiting) {
+    /// Appends a fresh job, or inserts a returned one by its number.
+    pub fn add(&mut self, seq: Seq, job: WaitingJob) {
         if job.fresh && self.fresh.last().is_none_or(|last| last < seq) {
             self.fresh.push(seq, job.size);
         } else {
-            self.returned.insert(seq, Waiting { fresh: false, ..job });
+            self.returned.insert(seq, WaitingJob { fresh: false, ..job });
         }
     }
 
     /// Takes the oldest job.
-    pub fn pop(&mut self) -> Option<(Seq, Waiting)> {
+    pub fn pop(&mut self) -> Option<(Seq, WaitingJob)> {
         let seq = self.head()?;
         if let Some(job) = self.returned.remove(&seq) {
             return Some((seq, job));
         }
         let (_, size) = self.fresh.pop()?;
         self.drop_dead_head();
-        Some((seq, Waiting::fresh(size)))
+        Some((seq, WaitingJob::fresh(size)))
     }
 
-    /// How many jobs stand before this one.
+    /// Number of jobs before this one.
     pub fn rank(&self, seq: Seq) -> usize {
         let dead = self.dead.range(..seq).count();
         self.fresh.rank(seq) - dead + self.returned.range(..seq).count()
     }
 
-    /// The size of a job that waits here.
+    /// The size of a waiting job.
     pub fn size_of(&self, seq: Seq) -> Option<Size> {
         self.returned.get(&seq).map(|job| job.size).or_else(|| self.fresh.find(seq))
     }
 
-    /// Takes a job out of the middle; `None` when it is not here.
+    /// Removes a job from anywhere in the lane; `None` if it is not there.
     pub fn remove(&mut self, seq: Seq) -> Option<Size> {
         if let Some(job) = self.returned.remove(&seq) {
             return Some(job.size);
@@ -151,7 +151,7 @@ impl Lane {
         Some(size)
     }
 
-    /// The next jobs behind this one, or before it when `falling`, at most `limit`.
+    /// Up to `limit` jobs after `from`, ascending, or before it, descending, if `falling`.
     pub fn walk(&self, from: Option<Seq>, falling: bool, limit: usize) -> Vec<Seq> {
         let alive = |seq: &Seq| !self.dead.contains(seq);
         let mut seqs: Vec<Seq> = if falling {
@@ -188,15 +188,15 @@ impl Lane {
 mod tests {
     use super::*;
 
-    fn fresh(n: u64) -> (Seq, Waiting) {
-        (Seq(n), Waiting::fresh(Size::of(n)))
+    fn fresh(n: u64) -> (Seq, WaitingJob) {
+        (Seq(n), WaitingJob::fresh(Size::of(n)))
     }
 
-    fn returned(n: u64, attempt: u32) -> (Seq, Waiting) {
-        (Seq(n), Waiting { attempt, pauses: 0, size: Size::of(n), fresh: false, since: None })
+    fn returned(n: u64, attempt: u32) -> (Seq, WaitingJob) {
+        (Seq(n), WaitingJob { attempt, pauses: 0, size: Size::of(n), fresh: false, since: None })
     }
 
-    fn lane(jobs: impl IntoIterator<Item = (Seq, Waiting)>) -> Lane {
+    fn lane(jobs: impl IntoIterator<Item = (Seq, WaitingJob)>) -> Lane {
         let mut lane = Lane::default();
         jobs.into_iter().for_each(|(seq, job)| lane.add(seq, job));
         lane

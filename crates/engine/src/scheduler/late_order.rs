@@ -1,9 +1,9 @@
-//! An order whose keys grow elsewhere.
+//! An order by keys that grow elsewhere and are corrected late.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Orders places by keys that never shrink. A key that has grown is noticed when its place comes
-/// first, so that whoever changes a key need not know the orders it is in.
+/// Orders positions by keys that never shrink. A key that has grown is noticed when its position comes
+/// first, so that a change of a key need not visit the orders it is in.
 #[derive(Default)]
 pub(super) struct LateOrder<K> {
     order: BTreeSet<(K, u32)>,
@@ -11,15 +11,15 @@ pub(super) struct LateOrder<K> {
 }
 
 impl<K: Ord + Copy> LateOrder<K> {
-    pub fn insert(&mut self, place: u32, key: K) {
-        self.remove(place);
-        self.keys.insert(place, key);
-        self.order.insert((key, place));
+    pub fn insert(&mut self, position: u32, key: K) {
+        self.remove(position);
+        self.keys.insert(position, key);
+        self.order.insert((key, position));
     }
 
-    pub fn remove(&mut self, place: u32) {
-        if let Some(key) = self.keys.remove(&place) {
-            self.order.remove(&(key, place));
+    pub fn remove(&mut self, position: u32) {
+        if let Some(key) = self.keys.remove(&position) {
+            self.order.remove(&(key, position));
         }
     }
 
@@ -28,16 +28,16 @@ impl<K: Ord + Copy> LateOrder<K> {
         self.keys.clear();
     }
 
-    /// The place with the smallest key, if that key is wanted. `present` tells the key that a place
-    /// has now; keys that are greater than an unwanted one are unwanted too.
+    /// The position with the smallest key, if that key is `wanted`. `present` returns the current key
+    /// of a position. If a key is not wanted, neither is any greater one.
     pub fn first(&mut self, wanted: impl Fn(K) -> bool, present: impl Fn(u32) -> K) -> Option<u32> {
         loop {
-            let &(key, place) = self.order.first().filter(|(key, _)| wanted(*key))?;
-            let now = present(place);
+            let &(key, position) = self.order.first().filter(|(key, _)| wanted(*key))?;
+            let now = present(position);
             if now <= key {
-                return Some(place);
+                return Some(position);
             }
-            self.insert(place, now);
+            self.insert(position, now);
         }
     }
 }
@@ -47,14 +47,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_has_grown_is_noticed_when_its_place_comes_first() {
+    fn a_key_that_has_grown_is_noticed_when_its_position_comes_first() {
         let mut order = LateOrder::default();
         let mut keys = [1, 2, 3];
-        (0..).zip(keys).for_each(|(place, key)| order.insert(place, key));
+        (0..).zip(keys).for_each(|(position, key)| order.insert(position, key));
         keys = [5, 4, 3];
-        assert_eq!(order.first(|_| true, |place| keys[place as usize]), Some(2));
+        assert_eq!(order.first(|_| true, |position| keys[position as usize]), Some(2));
         order.remove(2);
-        assert_eq!(order.first(|key| key < 4, |place| keys[place as usize]), None);
-        assert_eq!(order.first(|key| key < 5, |place| keys[place as usize]), Some(1));
+        assert_eq!(order.first(|key| key < 4, |position| keys[position as usize]), None);
+        assert_eq!(order.first(|key| key < 5, |position| keys[position as usize]), Some(1));
     }
 }

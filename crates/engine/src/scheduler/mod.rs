@@ -1,26 +1,24 @@
-//! Which job starts next.
+//! The scheduler: which job starts next.
 //!
-//! The scheduler owns everything that decides it: lanes of waiting jobs, the turns of tenants, the
-//! limits that hold jobs back, how queues take turns, and the fetches that wait for a job. It knows
-//! nothing of durability, events or statistics: jobs enter, leave, start and end, and it answers with
-//! picks and notices. Time is what it was last told.
+//! It owns everything that the decision depends on: lanes of waiting jobs, tenants' turns and
+//! accounts, limits, pools, rotations and waiting fetches. It knows nothing of durability, events or
+//! clocks. The engine tells it that jobs enter, leave, start and end, and what time it is; it returns
+//! picks and notices.
 //!
-//! A **lane** is a FIFO of waiting jobs that look alike to the scheduler. A **turn** is one tenant's
-//! lanes at one level of priority of one queue. A turn that has something to be served is in a ring,
-//! ordered by what its tenant has had (see [`account`]); one that has not is in none, so that finding
-//! the next job costs the same whatever waits behind it.
+//! A **lane** is the FIFO of waiting jobs of one class. A **turn** is one tenant's lanes at one level
+//! of one queue. While a turn can be served, it is in a ring, ordered by what its tenant has been
+//! served (see [`account`]). Otherwise it is in none, so finding the next job costs the same whatever
+//! is blocked. ARCHITECTURE.md describes the decision and defines the terms.
 
 mod account;
 mod admin;
-mod ask;
 mod bookings;
 mod common_parts;
 mod deferring;
 mod entitlement;
 mod fetches;
-mod few;
 mod fifo;
-mod following;
+mod forget;
 mod groups;
 mod lane;
 mod late_order;
@@ -32,21 +30,22 @@ mod next_of_tenant;
 mod notice;
 mod offers;
 mod parts;
-mod passing;
+mod pick;
 mod placing;
 mod pool;
 mod queue;
 mod queue_gate;
 mod queue_turns;
 mod reconfigure;
-mod removing;
 mod restore;
 mod ring;
 mod rotation;
 mod rotation_rules;
 mod rotations;
+mod rule_changes;
 mod size;
 mod sleeping;
+mod small_map;
 mod starts;
 mod state;
 mod sweeps;
@@ -55,14 +54,15 @@ mod turn;
 mod types;
 mod view;
 mod waking;
+mod yielding;
 
 pub(crate) use account::{AccountIx, Owner};
-pub(crate) use ask::{Ask, Pick, Queues as AskedQueues};
 pub(crate) use bookings::Forward;
 pub(crate) use entitlement::Eligible;
-pub(crate) use fetches::Waits;
-pub(crate) use lane::Waiting;
+pub(crate) use fetches::NewWaiter;
+pub(crate) use lane::WaitingJob;
 pub(crate) use notice::Notice;
+pub(crate) use pick::{FetchRequest, Pick, RequestedQueues};
 pub(crate) use pool::{Pool, PoolChange, PoolRow};
 pub(crate) use reconfigure::Reconfigured;
 pub(crate) use rotation::RotationIx;

@@ -4,71 +4,75 @@ use rota_model::ClassId;
 
 use super::Scheduler;
 use super::account::StandingIx;
-use super::ask::{Ask, Pick, Queues, Reason};
 use super::limits::GateIx;
+use super::pick::{FetchRequest, Pick, Reason, RequestedQueues};
 use super::rotation::RotationIx;
 use super::tag::Order;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
 impl Scheduler {
-    /// The job that this fetch gets next. It stays in its lane until it is said to have started, or to
-    /// have left.
-    pub fn next(&mut self, ask: &Ask) -> Option<Pick> {
-        self.begin_upkeep();
-        self.wake_asked(ask);
-        self.follow_asked(ask);
+    /// Picks the next job for a fetch. The job stays in its lane until `started` or `leave`.
+    pub fn next(&mut self, request: &FetchRequest) -> Option<Pick> {
+        self.renew_repair_budget();
+        self.wake_requested(request);
+        self.apply_pending_rules(request);
         loop {
-            let pick = self.decide(ask);
+            let pick = self.decide(request);
             debug_assert!(pick.is_some() || self.deferred.is_empty(), "deferred for nobody");
             self.end_deferrals();
-            if pick.is_some() || self.is_settled() {
+            if pick.is_some() || self.has_nothing_to_wake() {
                 return pick;
             }
             self.wake_some();
         }
     }
 
-    /// A start of a key goes to whoever comes first in all queues of the fetch; others are deferred.
-    fn decide(&mut self, ask: &Ask) -> Option<Pick> {
-        match (ask.only, ask.account, ask.rotation) {
-            (Some(tenant), ..) => self.next_of_tenant(ask, tenant),
-            (None, Some(account), Some(rotation)) => self.next_in_account(ask, account, rotation),
-            (None, None, Some(rotation)) => self.next_by_queue(ask, rotation),
+    /// Makes one decision, by the scope of the fetch.
+    fn decide(&mut self, request: &FetchRequest) -> Option<Pick> {
+        match (request.only, request.account, request.rotation) {
+            (Some(tenant), ..) => self.next_of_tenant(request, tenant),
+            (None, Some(account), Some(rotation)) => {
+                self.next_in_account(request, account, rotation)
+            }
+            (None, None, Some(rotation)) => self.next_by_queue(request, rotation),
             (None, account, None) => {
-                let Queues::Some(queues) = &ask.queues else { return None };
+                let RequestedQueues::Some(queues) = &request.queues else { return None };
                 let queue = *queues.first()?;
-                let seat = account.and_then(|account| self.queue(queue).member(account));
-                self.pick_in(queue, seat.unwrap_or(0), Reason::Turn)
+                let entry_ix = account.and_then(|account| self.queue(queue).member(account));
+                self.pick_in(queue, entry_ix.unwrap_or(0), Reason::Turn)
             }
         }
     }
 
-    pub fn asked(&self, ask: &Ask) -> Vec<QueueIx> {
-        match (&ask.queues, ask.rotation) {
-            (Queues::Some(queues), _) => queues.clone(),
-            (Queues::All, Some(rotation)) => self.rotations.get(rotation).queues().to_vec(),
-            (Queues::All, None) => Vec::new(),
+    /// The queues that a fetch may be served from, in its order or the rotation's.
+    pub fn requested_queues(&self, request: &FetchRequest) -> Vec<QueueIx> {
+        match (&request.queues, request.rotation) {
+            (RequestedQueues::Some(queues), _) => queues.clone(),
+            (RequestedQueues::All, Some(rotation)) => {
+                self.rotations.get(rotation).queues().to_vec()
+            }
+            (RequestedQueues::All, None) => Vec::new(),
         }
     }
 
-    /// First the queue, then the tenant in it.
-    fn next_by_queue(&mut self, ask: &Ask, rotation: RotationIx) -> Option<Pick> {
+    /// Picks the queue by the rotation, then the tenant in that queue.
+    fn next_by_queue(&mut self, request: &FetchRequest, rotation: RotationIx) -> Option<Pick> {
         let rotations = &self.rotations;
         let defer = !rotations.get(rotation).is_strict() && !rotations.guarantees(rotation);
         let pick = |scheduler: &mut Self, queue: QueueIx, reason: Reason| {
-            let pick = scheduler.pick_in_key_order(ask, queue, reason, defer);
+            let pick = scheduler.pick_in_key_order(request, queue, reason, defer);
             if pick.is_none() {
                 scheduler.put_to_sleep(rotation, queue);
             }
             pick
         };
-        if let Queues::Some(asked) = &ask.queues {
+        if let RequestedQueues::Some(requested) = &request.queues {
             loop {
-                let queues = self.with_somebody_seated(asked, rotation);
+                let queues = self.with_eligible_turns(requested, rotation);
                 let pick = self.next_of_some(&queues, rotation, Reason::Turn, pick);
-                // Whoever others were deferred for may have turned out not to start.
-                if pick.is_some() || !asked.iter().any(|queue| self.has_somebody_to_serve(*queue)) {
+                // The turns for which others were deferred may have turned out not to start.
+                if pick.is_some() || !requested.iter().any(|queue| self.has_eligible_turn(*queue)) {
                     return pick;
                 }
             }
@@ -82,31 +86,31 @@ impl Scheduler {
         }
     }
 
-    /// The first job of a queue that may start. A start of a key goes to whoever comes first in the
-    /// key's order in all queues that the fetch asks for, unless the order of queues comes before that.
+    /// The first job of a queue that may start. If `defer`, a start of a key goes to the tenant that
+    /// is first in the key's order across the fetch's queues.
     fn pick_in_key_order(
         &mut self,
-        ask: &Ask,
+        request: &FetchRequest,
         queue: QueueIx,
         reason: Reason,
         defer: bool,
     ) -> Option<Pick> {
         loop {
             let mut pick = self.pick_in(queue, 0, reason)?;
-            if !defer || !self.defer_if_outranked(&mut pick, ask) {
+            if !defer || !self.defer_if_outranked(&mut pick, request) {
                 return Some(pick);
             }
         }
     }
 
-    /// The queue that comes first in a rotation, and whether because it is owed a dispatch.
+    /// The first queue of a rotation, and whether it is first because it is owed a dispatch.
     fn first_queue(&mut self, rotation: RotationIx) -> Option<(QueueIx, Reason)> {
         let mono = self.now.mono;
         let (queue, owed) = self.rotations.first(rotation, mono, &mut self.notices)?;
         Some((queue, if owed { Reason::Owed } else { Reason::Turn }))
     }
 
-    /// Some of a rotation's queues: each is looked at.
+    /// Tries some of a rotation's queues in the order of their ranks. Visits each of them.
     pub(super) fn next_of_some(
         &mut self,
         queues: &[QueueIx],
@@ -132,98 +136,104 @@ impl Scheduler {
         None
     }
 
-    /// Those of some queues that have somebody to serve. The rotation knows of them afterwards.
-    pub(super) fn with_somebody_seated(
+    /// Returns the queues that have eligible turns, and updates the rotation accordingly.
+    pub(super) fn with_eligible_turns(
         &mut self,
         queues: &[QueueIx],
         rotation: RotationIx,
     ) -> Vec<QueueIx> {
-        let seated = |queue: &QueueIx| {
-            let is = self.queue(*queue);
-            is.may_dispatch() && !is.members[0].rings.is_empty()
+        let has_turns = |queue: &QueueIx| {
+            let queue_state = self.queue(*queue);
+            queue_state.may_dispatch() && !queue_state.members[0].rings.is_empty()
         };
-        let (ready, idle): (Vec<QueueIx>, Vec<QueueIx>) = queues.iter().partition(|q| seated(q));
+        let (ready, idle): (Vec<QueueIx>, Vec<QueueIx>) = queues.iter().partition(|q| has_turns(q));
         ready.iter().for_each(|queue| self.wake_in_rotation(rotation, *queue));
         idle.iter().for_each(|queue| self.put_to_sleep(rotation, *queue));
         ready
     }
 
-    /// Who is first in a queue, by the present tags.
-    pub(super) fn first_seated(
+    /// The first turn of a queue at its highest level, by current tags.
+    pub(super) fn first_in_ring(
         &mut self,
         queue: QueueIx,
-        seat: usize,
+        entry_ix: usize,
     ) -> Option<(i32, Order, TurnIx)> {
         loop {
             self.steps += 1;
             self.withdraw_from_parked();
-            let (&level, ring) = self.queue(queue).members[seat].rings.last_key_value()?;
+            let (&level, ring) = self.queue(queue).members[entry_ix].rings.last_key_value()?;
             let (key, turn) = ring.first()?;
-            if self.is_up_to_date(turn, seat, key) {
+            if self.is_up_to_date(turn, entry_ix, key) {
                 return Some((level, key, turn));
             }
         }
     }
 
-    /// Whether a turn is in a ring where it belongs; if not, it is put there. Its tenant may have been
-    /// served from another queue since, or could not be served while the round went on.
-    pub(super) fn is_up_to_date(&mut self, turn: TurnIx, seat: usize, key: Order) -> bool {
-        let standing = self.turns.get(turn).seats[seat].standing;
+    /// Whether a turn is in the right place in its ring; otherwise moves it there. Its tenant may have
+    /// been served from another queue, or have fallen behind the round while it could not be served.
+    pub(super) fn is_up_to_date(&mut self, turn: TurnIx, entry_ix: usize, key: Order) -> bool {
+        let standing = self.turns.get(turn).ring_entries[entry_ix].standing;
         let lifted = self.lift_to_round(standing);
         let up_to_date = !self.rules.fair || !lifted && self.accounts.get(standing).order() == key;
         if !up_to_date {
-            self.reseat(turn);
+            self.place_turn(turn);
         }
         up_to_date
     }
 
-    /// Whoever could not be served for a while has saved nothing. Where tenants pay by run time, what
-    /// was given back to one stays its own. Whether that moved its tag.
+    /// Raises a standing's tag to the round, so that a blocked tenant does not save up. Not where
+    /// tenants pay by run time: there, a refund stays the tenant's. Returns whether the tag moved.
     pub(super) fn lift_to_round(&mut self, standing: StandingIx) -> bool {
         self.rules.one_job == 1 && self.accounts.lift(standing)
     }
 
     /// The first job of a queue that may start.
-    pub(super) fn pick_in(&mut self, queue: QueueIx, seat: usize, why: Reason) -> Option<Pick> {
+    pub(super) fn pick_in(
+        &mut self,
+        queue: QueueIx,
+        entry_ix: usize,
+        reason: Reason,
+    ) -> Option<Pick> {
         loop {
             if !self.queue(queue).may_dispatch() {
                 return None;
             }
-            let (_, _, turn) = self.first_seated(queue, seat)?;
+            let (_, _, turn) = self.first_in_ring(queue, entry_ix)?;
             if !self.queue_is_open(queue) {
                 self.end_deferrals();
                 return None;
             }
-            if let Some(pick) = self.pick_turn(turn, Some(seat), why) {
+            if let Some(pick) = self.pick_turn(turn, Some(entry_ix), reason) {
                 return Some(pick);
             }
         }
     }
 
-    /// The job that a turn would start; `None` when it may start none after all, which has changed
-    /// where it stands. Others may have been deferred for it.
+    /// The job that a turn would start. `None` if it may start none after all; then the turn or lane
+    /// has been moved, and deferrals have ended.
     pub(super) fn pick_turn(
         &mut self,
         turn: TurnIx,
-        seat: Option<usize>,
+        entry_ix: Option<usize>,
         reason: Reason,
     ) -> Option<Pick> {
-        let pick = self.try_turn(turn, seat, reason);
+        let pick = self.try_turn(turn, entry_ix, reason);
         if pick.is_none() {
             self.end_deferrals();
         }
         pick
     }
 
-    fn try_turn(&mut self, turn: TurnIx, seat: Option<usize>, reason: Reason) -> Option<Pick> {
+    fn try_turn(&mut self, turn: TurnIx, entry_ix: Option<usize>, reason: Reason) -> Option<Pick> {
         self.steps += 1;
-        if self.is_kept_out(turn) {
-            self.reseat(turn);
+        if self.must_park(turn) {
+            self.place_turn(turn);
             return None;
         }
-        let (is, own) = (self.turns.get(turn), reason == Reason::Tenant);
-        let queue = is.queue;
-        let ((_, seq, class), gate) = if own { is.first_for_tenant()? } else { is.first()? };
+        let (turn_state, for_tenant) = (self.turns.get(turn), reason == Reason::Tenant);
+        let queue = turn_state.queue;
+        let ((_, seq, class), gate) =
+            if for_tenant { turn_state.first_for_tenant()? } else { turn_state.first()? };
         if !self.may_stand_at(class, gate) {
             self.displace_lane(class);
             self.place_lane(class);
@@ -239,7 +249,7 @@ impl Scheduler {
                     return None;
                 }
             }
-            Some(gate) if own => {
+            Some(gate) if for_tenant => {
                 if let Some(closed) = self.limits.opening(gate, self.now).closed {
                     self.sleep_for_tenant(turn, gate, &closed);
                     return None;
@@ -256,19 +266,19 @@ impl Scheduler {
         {
             self.move_to_gate(class, other);
             if self.turns.contains(turn) {
-                self.tell_closed(turn, other, &closed);
+                self.notify_closed(turn, other, &closed);
             }
             return None;
         }
-        Some(Pick { seq, class, queue, turn, gate, seat, reason, key_round: None })
+        Some(Pick { seq, class, queue, turn, gate, entry_ix, reason, key_round: None })
     }
 
-    /// Whether a lane stands where it may: its type may have had a limit, or lost one, since it was
-    /// last looked at.
+    /// Whether a lane is at a gate it must pass, or free if there is none. The limit of its type may
+    /// have come or gone since the lane was placed.
     fn may_stand_at(&self, class: ClassId, gate: Option<GateIx>) -> bool {
         match gate {
             None => !self.class(class).waits || self.gates_of(class).next().is_none(),
-            Some(gate) => self.gates_of(class).any(|own| own == gate),
+            Some(gate) => self.gates_of(class).any(|required| required == gate),
         }
     }
 }

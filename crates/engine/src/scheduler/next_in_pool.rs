@@ -2,28 +2,28 @@
 
 use super::Scheduler;
 use super::account::AccountIx;
-use super::ask::{Ask, Pick, Reason};
-use super::rotation::{Rank, RotationIx};
+use super::pick::{FetchRequest, Pick, Reason};
+use super::rotation::{QueueRank, RotationIx};
 use super::tag::{Order, Tag};
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
 impl Scheduler {
-    /// First the level, then the tenant by its share over all queues of the account, then the queue
-    /// among those where it has something at that level.
+    /// Picks the highest level, then the tenant by its share of all queues of the account, then the
+    /// queue by the rotation, among those in which the tenant has work at that level.
     pub(super) fn next_in_account(
         &mut self,
-        ask: &Ask,
+        request: &FetchRequest,
         account: AccountIx,
         rotation: RotationIx,
     ) -> Option<Pick> {
-        let mut queues = self.asked(ask);
+        let mut queues = self.requested_queues(request);
         loop {
             self.steps += 1;
             if let Some(queue) = self.owed_queue(rotation, &queues) {
-                let seat = self.queue(queue).member(account).unwrap_or(0);
-                match self.pick_in(queue, seat, Reason::Owed) {
+                let entry_ix = self.queue(queue).member(account).unwrap_or(0);
+                match self.pick_in(queue, entry_ix, Reason::Owed) {
                     Some(pick) => return Some(pick),
                     None => {
                         self.put_to_sleep(rotation, queue);
@@ -31,53 +31,68 @@ impl Scheduler {
                     }
                 }
             }
-            let (level, tenant) = self.first_tenant(account, &queues)?;
-            let mut best: Option<((Tag, u64, Rank), QueueIx, TurnIx)> = None;
-            for (place, &queue) in queues.iter().enumerate() {
-                let turn = self.shard_turn(queue, tenant, level);
-                let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_seated()) else {
-                    continue;
-                };
-                if !self.queue(queue).may_dispatch() {
-                    continue;
-                }
-                self.wake_in_rotation(rotation, queue);
-                let seat = self.queue(queue).member(account).unwrap_or(0);
-                let rank = self.rank_for_tenant(rotation, queue, place, turn, seat);
-                if best.is_none_or(|(known, ..)| rank < known) {
-                    best = Some((rank, queue, turn));
-                }
-            }
-            let (_, queue, turn) = best?;
+            let first = self.first_tenant(account, &queues)?;
+            let (queue, turn) = self.first_queue_of_tenant(account, rotation, &queues, first)?;
             if !self.queue_is_open(queue) {
-                // What waits there may not start, so its turns do not count.
+                // Jobs in a closed queue may not start, so its turns do not count.
                 queues.retain(|other| *other != queue);
                 self.end_deferrals();
                 continue;
             }
-            let seat = self.queue(queue).member(account).unwrap_or(0);
-            let Some(mut pick) = self.pick_turn(turn, Some(seat), Reason::Turn) else { continue };
-            if !self.defer_if_outranked(&mut pick, ask) {
+            let entry_ix = self.queue(queue).member(account).unwrap_or(0);
+            let Some(mut pick) = self.pick_turn(turn, Some(entry_ix), Reason::Turn) else {
+                continue;
+            };
+            if !self.defer_if_outranked(&mut pick, request) {
                 return Some(pick);
             }
         }
     }
 
-    /// The claim of a queue among those of one tenant: by the tenant's own turns, where queues take any.
+    /// The first of these queues, by the rotation, in which a tenant has work at a level, and its turn
+    /// there.
+    fn first_queue_of_tenant(
+        &mut self,
+        account: AccountIx,
+        rotation: RotationIx,
+        queues: &[QueueIx],
+        (level, tenant): (i32, TenantIx),
+    ) -> Option<(QueueIx, TurnIx)> {
+        let mut best: Option<((Tag, u64, QueueRank), QueueIx, TurnIx)> = None;
+        for (named, &queue) in queues.iter().enumerate() {
+            let turn = self.shard_turn(queue, tenant, level);
+            let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_in_rings()) else {
+                continue;
+            };
+            if !self.queue(queue).may_dispatch() {
+                continue;
+            }
+            self.wake_in_rotation(rotation, queue);
+            let entry_ix = self.queue(queue).member(account).unwrap_or(0);
+            let rank = self.rank_for_tenant(rotation, queue, named, turn, entry_ix);
+            if best.is_none_or(|(best_rank, ..)| rank < best_rank) {
+                best = Some((rank, queue, turn));
+            }
+        }
+        best.map(|(_, queue, turn)| (queue, turn))
+    }
+
+    /// The rank of a queue among those of one tenant: by the tenant's queue tags, then by the
+    /// rotation.
     fn rank_for_tenant(
         &self,
         rotation: RotationIx,
         queue: QueueIx,
-        place: usize,
+        named: usize,
         turn: TurnIx,
-        seat: usize,
-    ) -> (Tag, u64, Rank) {
-        let is = self.rotations.get(rotation);
-        let standing = self.turns.get(turn).seats[seat].standing;
-        let step = is.step(queue);
+        entry_ix: usize,
+    ) -> (Tag, u64, QueueRank) {
+        let rotation_state = self.rotations.get(rotation);
+        let standing = self.turns.get(turn).ring_entries[entry_ix].standing;
+        let step = rotation_state.step(queue);
         let (tag, served) = step
-            .map_or_else(Default::default, |step| self.accounts.queue_place(standing, queue, step));
-        (tag, served, self.rotations.rank(rotation, queue, place, self.now.mono))
+            .map_or_else(Default::default, |step| self.accounts.queue_order(standing, queue, step));
+        (tag, served, self.rotations.rank(rotation, queue, named, self.now.mono))
     }
 
     /// A queue among these that is owed a dispatch.
@@ -86,17 +101,17 @@ impl Scheduler {
             return None;
         }
         let mono = self.now.mono;
-        self.with_somebody_seated(queues, rotation);
+        self.with_eligible_turns(queues, rotation);
         self.rotations.report_starved(rotation, mono, &mut self.notices);
         let rotations = &self.rotations;
         let is_ready = |queue| rotations.get(rotation).is_ready(queue);
         let ready = queues.iter().enumerate().filter(|(_, queue)| is_ready(**queue));
-        let rank = |place, queue| rotations.rank(rotation, queue, place, mono);
-        let first = ready.map(|(place, queue)| (rank(place, *queue), *queue)).min()?;
+        let rank = |named, queue| rotations.rank(rotation, queue, named, mono);
+        let first = ready.map(|(named, queue)| (rank(named, *queue), *queue)).min()?;
         first.0.is_owed().then_some(first.1)
     }
 
-    /// The tenant whose turn it is over several queues, at the highest level of them all.
+    /// The first tenant across these queues, at their highest level.
     fn first_tenant(&mut self, account: AccountIx, queues: &[QueueIx]) -> Option<(i32, TenantIx)> {
         let mut best: Option<(i32, Order, TenantIx)> = None;
         for &queue in queues {
@@ -104,10 +119,10 @@ impl Scheduler {
             if !self.queue(queue).may_dispatch() {
                 continue;
             }
-            let Some(seat) = self.queue(queue).member(account) else { continue };
-            let Some((level, order, turn)) = self.first_seated(queue, seat) else { continue };
-            let better = best.is_none_or(|(known, known_order, _)| {
-                level > known || level == known && order < known_order
+            let Some(entry_ix) = self.queue(queue).member(account) else { continue };
+            let Some((level, order, turn)) = self.first_in_ring(queue, entry_ix) else { continue };
+            let better = best.is_none_or(|(best_level, best_order, _)| {
+                level > best_level || level == best_level && order < best_order
             });
             if better {
                 best = Some((level, order, self.turns.get(turn).tenant));
@@ -119,6 +134,6 @@ impl Scheduler {
     fn shard_turn(&self, queue: QueueIx, tenant: TenantIx, level: i32) -> Option<TurnIx> {
         let shard = self.shard_of.get(&(queue, tenant))?;
         let turns = &self.shards[shard.0 as usize].turns;
-        turns.iter().find(|(at, _)| *at == level).map(|(_, turn)| *turn)
+        turns.iter().find(|(turn_level, _)| *turn_level == level).map(|(_, turn)| *turn)
     }
 }

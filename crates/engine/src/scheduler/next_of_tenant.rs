@@ -1,8 +1,8 @@
-//! The decision for a fetch that wants one tenant's jobs only.
+//! The decision for a fetch of a single tenant's jobs.
 
 use super::Scheduler;
-use super::ask::{Ask, Pick, Reason};
 use super::limits::{Closed, GateIx, Sleeper};
+use super::pick::{FetchRequest, Pick, Reason};
 use super::rotation::RotationIx;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
@@ -10,26 +10,30 @@ use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
 impl Scheduler {
-    /// Somebody wants this tenant's jobs only.
-    pub(super) fn next_of_tenant(&mut self, ask: &Ask, tenant: TenantIx) -> Option<Pick> {
-        let queues = self.asked(ask);
-        if let Some(rotation) = ask.rotation {
+    /// Picks the next job for a fetch of this tenant's jobs.
+    pub(super) fn next_of_tenant(
+        &mut self,
+        request: &FetchRequest,
+        tenant: TenantIx,
+    ) -> Option<Pick> {
+        let queues = self.requested_queues(request);
+        if let Some(rotation) = request.rotation {
             self.follow_tenant(rotation, &queues, tenant);
         }
-        let (charge, account) = (ask.charge, ask.account);
+        let (charge, account) = (request.charge, request.account);
         let pick = |scheduler: &mut Self, queue: QueueIx, _: Reason| {
-            let own = || scheduler.queue(queue).member(account?);
-            let seat = charge.then(|| own().unwrap_or(0));
+            let entry_in_account = || scheduler.queue(queue).member(account?);
+            let entry_ix = charge.then(|| entry_in_account().unwrap_or(0));
             let shard = *scheduler.shard_of.get(&(queue, tenant))?;
-            scheduler.pick_of_shard(queue, shard, seat)
+            scheduler.pick_of_shard(queue, shard, entry_ix)
         };
-        match ask.rotation {
+        match request.rotation {
             Some(rotation) => self.next_of_some(&queues, rotation, Reason::Tenant, pick),
             None => pick(self, *queues.first()?, Reason::Tenant),
         }
     }
 
-    /// A tenant's rotation learns in which of these queues the tenant has something to start.
+    /// Updates a tenant's rotation: which of these queues have something for the tenant to start.
     fn follow_tenant(&mut self, ix: RotationIx, queues: &[QueueIx], tenant: TenantIx) {
         for &queue in queues {
             let may_serve = |shard: &ShardIx| {
@@ -43,25 +47,26 @@ impl Scheduler {
                 continue;
             }
             self.wake_in_rotation(ix, queue);
-            let (is, rotation) = (&self.queues[queue.0 as usize], self.rotations.get_mut(ix));
+            let (rotation_state, rotation) =
+                (&self.queues[queue.0 as usize], self.rotations.get_mut(ix));
             if rotation.orders_by_depth()
-                && let Some(place) = rotation.place(queue)
+                && let Some(position) = rotation.position(queue)
             {
-                rotation.depth_changed(place, is.available);
+                rotation.depth_changed(position, rotation_state.available);
             }
         }
     }
 
     fn may_serve_tenant(&self, turn: TurnIx) -> bool {
-        let is = self.turns.get(turn);
-        !is.parked && is.first_for_tenant().is_some()
+        let turn_state = self.turns.get(turn);
+        !turn_state.parked && turn_state.first_for_tenant().is_some()
     }
 
     fn pick_of_shard(
         &mut self,
         queue: QueueIx,
         shard: ShardIx,
-        seat: Option<usize>,
+        entry_ix: Option<usize>,
     ) -> Option<Pick> {
         if !self.queue(queue).may_dispatch() {
             return None;
@@ -73,27 +78,28 @@ impl Scheduler {
             if !self.queue_is_open(queue) {
                 return None;
             }
-            if let Some(pick) = self.pick_turn(turn, seat, Reason::Tenant) {
+            if let Some(pick) = self.pick_turn(turn, entry_ix, Reason::Tenant) {
                 return Some(pick);
             }
         }
     }
 
-    /// A group's gate is closed, for fetches of its own tenant: they do not look at it again before it
-    /// may have opened.
+    /// Puts a group to sleep for fetches of its own tenant, because its gate is closed.
     pub(super) fn sleep_for_tenant(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
         let limit = self.limits.gate(gate).limit;
-        let is = self.turns.get(turn);
-        let (tenant, Some(group)) = (is.tenant, is.groups.get(&gate)) else { return };
+        let turn_state = self.turns.get(turn);
+        let (tenant, Some(group)) = (turn_state.tenant, turn_state.groups.get(&gate)) else {
+            return;
+        };
         let first = group.first();
         let rank = self.rank_of(turn, limit, first);
-        let is = self.turns.get_mut(turn);
-        is.own.remove(&(first, gate));
-        if let Some(group) = is.groups.get_mut(&gate) {
-            group.own_asleep = Some((closed.bucket, rank));
+        let turn_state = self.turns.get_mut(turn);
+        turn_state.open_for_tenant.remove(&(first, gate));
+        if let Some(group) = turn_state.groups.get_mut(&gate) {
+            group.asleep_for_tenant = Some((closed.bucket, rank));
         }
-        self.subscribe(limit, closed.bucket, rank, tenant, Sleeper::Own(turn, gate));
+        self.subscribe(limit, closed.bucket, rank, tenant, Sleeper::GroupForTenant(turn, gate));
         self.set_timer(limit, closed);
-        self.tell_closed(turn, gate, closed);
+        self.notify_closed(turn, gate, closed);
     }
 }

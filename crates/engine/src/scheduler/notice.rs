@@ -1,21 +1,22 @@
-//! What the engine should know besides the jobs that it gets.
+//! Notices: what the scheduler reports besides picks.
 
 use rota_model::{ClassId, Seq};
 
-use super::limits::{Closed, LimitIx, WaitNotice};
+use super::limits::{Closed, ClosedNotice, LimitIx};
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
+/// Something that the engine turns into an event or a statistic.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Notice {
-    /// Jobs of this class would start, and a limit does not let them.
+    /// A limit keeps jobs of this class from starting.
     LimitExceeded { limit: LimitIx, class: ClassId, closed: Closed },
-    /// They may start again.
-    LimitReleased { limit: LimitIx, class: ClassId, head: Seq, told: WaitNotice },
-    /// Jobs of a tenant wait because it has as many active ones as it may have.
+    /// The limit lets them start again.
+    LimitReleased { limit: LimitIx, class: ClassId, head: Seq, notified: ClosedNotice },
+    /// A tenant's jobs wait because it is at its concurrency cap.
     TenantCapped(TenantIx),
-    /// Nobody waits any more at a gate that nobody had to pass. Its limit may be of no use.
+    /// A gate that only waiting groups used is gone. Its limit may be idle.
     GateGone(LimitIx),
-    /// A queue has had jobs and got nothing for too long.
+    /// A queue with jobs has not been served for too long.
     QueueStarved { queue: QueueIx, for_ms: u64 },
 }

@@ -1,14 +1,14 @@
-//! Who is offered a start of a key, in one queue.
+//! Offers: which turns of a queue are offered a start of a key.
 
 use super::Scheduler;
-use super::limits::{Closed, First, GateIx, LimitIx, Rank};
+use super::limits::{Closed, FirstInLine, GateIx, LimitIx, Rank};
 use super::notice::Notice;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
 impl Scheduler {
-    /// Gives the first in the key's order their offers, as many as may start, and lets those sleep
-    /// who may not.
+    /// Brings a waitlist up to date: offers starts to the first turns in the key's order, as many as
+    /// may start, and puts turns whose gate is closed to sleep.
     pub(super) fn refresh(&mut self, limit: LimitIx, queue: QueueIx) {
         while self.refresh_once(limit, queue) {
             self.steps += 1;
@@ -26,27 +26,27 @@ impl Scheduler {
         }
     }
 
-    /// Whether there may be more to do.
+    /// Does one step of `refresh`. Returns whether there may be more to do.
     fn refresh_once(&mut self, limit: LimitIx, queue: QueueIx) -> bool {
         let list = self.waitlist(limit, queue);
         if list.deferred {
             return false;
         }
         let Some(first) = list.first() else {
-            return list.offers() == 0 && list.bring_passed_back();
+            return list.offers() == 0 && list.end_yields();
         };
-        if list.passed_above(first.rank.level) {
-            return list.bring_passed_back();
+        if list.yielded_above(first.rank.level) {
+            return list.end_yields();
         }
-        let First { rank, turn, group: (lane, gate), in_front, .. } = first;
-        let present = self.rank_of(turn, limit, lane);
-        if present > rank {
-            self.waitlist(limit, queue).set_rank(turn, gate, in_front, present);
+        let FirstInLine { rank, turn, group: (lane, gate), is_candidate, .. } = first;
+        let current_rank = self.rank_of(turn, limit, lane);
+        if current_rank > rank {
+            self.waitlist(limit, queue).set_rank(turn, gate, is_candidate, current_rank);
             return true;
         }
-        if self.is_kept_out(turn) {
-            self.reseat(turn);
-            self.set_aside(limit, turn, (!in_front).then_some(gate));
+        if self.must_park(turn) {
+            self.place_turn(turn);
+            self.park_in_line(limit, turn, (!is_candidate).then_some(gate));
             return true;
         }
         let opening = self.limits.opening(gate, self.now);
@@ -62,87 +62,89 @@ impl Scheduler {
         self.make_way(limit, queue, rank)
     }
 
-    /// A turn that has an offer already may use it for an older job of another group.
-    fn may_replace(&mut self, first: First) -> bool {
-        let First { turn, group, .. } = first;
-        let is = self.turns.get(turn);
+    /// Whether a turn has an offer that it can use for an older job of another group.
+    fn may_replace(&mut self, first: FirstInLine) -> bool {
+        let FirstInLine { turn, group, .. } = first;
+        let turn_state = self.turns.get(turn);
         let limit = self.limits.gate(group.1).limit;
-        is.offered_at.get(&limit).is_some_and(|offered| group < *offered)
+        turn_state.offered_at.get(&limit).is_some_and(|offered| group < *offered)
     }
 
-    /// As many turns have an offer as may start: the last of them makes way for whoever comes before
-    /// it. Whether it did.
+    /// All open starts are offered: the turn with the last rank loses its offer if `rank` comes before
+    /// it. Returns whether it did.
     fn make_way(&mut self, limit: LimitIx, queue: QueueIx, rank: Rank) -> bool {
         let list = self.waitlist(limit, queue);
-        let Some((known, last)) = list.last_offered() else { return false };
+        let Some((old_rank, last)) = list.last_offered() else { return false };
         let Some((lane, gate)) = list.offered_group(last) else { return false };
-        let present = self.rank_of(last, limit, lane);
-        if present > known {
-            self.waitlist(limit, queue).set_rank(last, gate, true, present);
+        let current_rank = self.rank_of(last, limit, lane);
+        if current_rank > old_rank {
+            self.waitlist(limit, queue).set_rank(last, gate, true, current_rank);
         }
-        if rank < present {
+        if rank < current_rank {
             self.retract(limit, last);
         }
-        rank < present
+        rank < current_rank
     }
 
-    /// A group whose gate is open joins the others of its turn that may start; the turn gets an offer
-    /// unless it has one.
-    fn offer(&mut self, first: First) {
-        let First { turn, group: (_, gate), .. } = first;
-        let is = self.turns.get_mut(turn);
-        let queue = is.queue;
-        if let Some(group) = is.groups.get_mut(&gate) {
-            group.in_front = true;
+    /// Makes a group whose gate is open a candidate's, and offers its turn a start unless it has an
+    /// offer.
+    fn offer(&mut self, first: FirstInLine) {
+        let FirstInLine { turn, group: (_, gate), .. } = first;
+        let turn_state = self.turns.get_mut(turn);
+        let queue = turn_state.queue;
+        if let Some(group) = turn_state.groups.get_mut(&gate) {
+            group.is_candidate = true;
         }
         let limit = self.limits.gate(gate).limit;
         self.waitlist(limit, queue).offer(first);
         self.update_offer(limit, turn);
-        self.reseat(turn);
+        self.place_turn(turn);
     }
 
-    /// The turn has no offer any more and waits in line.
+    /// Takes back a turn's offer. The turn waits in line again.
     pub(super) fn retract(&mut self, limit: LimitIx, turn: TurnIx) {
         let queue = self.turns.get(turn).queue;
         self.waitlist(limit, queue).retract(turn);
         self.update_offer(limit, turn);
-        self.reseat(turn);
+        self.place_turn(turn);
     }
 
-    /// What a turn is offered at a key may have changed.
+    /// Updates a turn's copy of its offer at a key.
     pub(super) fn update_offer(&mut self, limit: LimitIx, turn: TurnIx) {
-        let is = self.turns.get_mut(turn);
-        let list = self.limits.limit(limit).waitlists.get(&is.queue);
+        let turn_state = self.turns.get_mut(turn);
+        let list = self.limits.limit(limit).waitlists.get(&turn_state.queue);
         let wanted = list.and_then(|list| list.offered_group(turn));
-        let known = is.offered_at.get(&limit).copied();
-        if known == wanted {
+        let current = turn_state.offered_at.get(&limit).copied();
+        if current == wanted {
             return;
         }
-        known.map(|group| is.offers.remove(&group));
+        current.map(|group| turn_state.offers.remove(&group));
         let Some((lane, gate)) = wanted else {
-            is.offered_at.remove(&limit);
+            turn_state.offered_at.remove(&limit);
             return;
         };
-        is.offers.insert((lane, gate));
-        is.offered_at.put(limit, (lane, gate));
-        let told = is.groups.get_mut(&gate).and_then(|group| group.told.take());
-        if let Some(told) = told {
+        turn_state.offers.insert((lane, gate));
+        turn_state.offered_at.put(limit, (lane, gate));
+        let notified = turn_state.groups.get_mut(&gate).and_then(|group| group.notified.take());
+        if let Some(notified) = notified {
             let (_, head, class) = lane;
-            self.notices.push(Notice::LimitReleased { limit, class, head, told });
+            self.notices.push(Notice::LimitReleased { limit, class, head, notified });
         }
     }
 
-    /// Whether an offer may be used after all: the gate may have closed since, or another tenant may
-    /// have come before.
+    /// Whether an offer may be used at the pick. The gate may have closed since, or another turn may
+    /// come first.
     pub(super) fn confirm_offer(&mut self, turn: TurnIx, gate: GateIx) -> bool {
-        let is = self.turns.get(turn);
-        let (queue, limit) = (is.queue, self.limits.gate(gate).limit);
-        let Some(lane) = is.groups.get(&gate).map(|group| group.first()) else { return false };
+        let turn_state = self.turns.get(turn);
+        let (queue, limit) = (turn_state.queue, self.limits.gate(gate).limit);
+        let Some(lane) = turn_state.groups.get(&gate).map(|group| group.first()) else {
+            return false;
+        };
         let opening = self.limits.opening(gate, self.now);
         if let Some(closed) = opening.closed {
             self.close_group(turn, gate, &closed, false);
             self.refresh(limit, queue);
-            self.reseat(turn);
+            self.place_turn(turn);
             return false;
         }
         let rank = self.rank_of(turn, limit, lane);
@@ -161,12 +163,12 @@ impl Scheduler {
         self.turns.get(turn).offers.contains(&(lane, gate))
     }
 
-    /// A group would start and its gate is closed. Said once until it may start again.
-    pub(super) fn tell_closed(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
+    /// Reports that a group's gate is closed, once until the group is offered a start.
+    pub(super) fn notify_closed(&mut self, turn: TurnIx, gate: GateIx, closed: &Closed) {
         let (mono, limit) = (self.now.mono, self.limits.gate(gate).limit);
         let Some(group) = self.turns.get_mut(turn).groups.get_mut(&gate) else { return };
-        if group.told.is_none() {
-            group.told = Some((closed.strategy, mono));
+        if group.notified.is_none() {
+            group.notified = Some((closed.kind, mono));
             let (_, _, class) = group.first();
             self.notices.push(Notice::LimitExceeded { limit, class, closed: *closed });
         }

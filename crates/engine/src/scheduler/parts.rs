@@ -1,4 +1,4 @@
-//! What queues are owed of the part of all dispatches that each of them is guaranteed.
+//! Parts: what each queue is owed of the dispatches it is guaranteed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,43 +11,45 @@ use crate::queue::QueueIx;
 pub(super) struct PartsIx(pub u64);
 
 const ONE: i64 = 1_000_000;
-/// Dispatches that a queue can be owed. More are not made up for: a queue that no fetch named for a
-/// long time would otherwise shut out the others for as long.
+/// The most that a queue can be owed. Without a bound, a queue that no fetch has named for long would
+/// shut out the others for as long when one does.
 const MOST_OWED: i64 = 1_000 * ONE;
 
-/// The dispatches of a pool, or of fetches that share queues, and what each queue has had of them.
+/// The dispatches of a pool, or of sets that share queues, and what each queue got of them.
 ///
-/// A queue with something to serve is due the same part of every dispatch, so one sum serves all:
-/// a queue is owed what was due since it has had something to serve, less what it got. What it is
-/// owed never becomes negative, so that a queue that got more than its part loses nothing later.
+/// All queues with something to serve are due the same part of every dispatch, so one sum serves all:
+/// a queue is owed what was due since it had something to serve, less what it got. The debt is never
+/// negative, so a queue that got more than its part loses nothing later.
 pub(super) struct Parts {
     rule: Starvation,
-    /// How many queues the dispatches are divided among; `None` for those with something to serve.
+    /// Number of queues that the dispatches are divided among; `None` for those with something to
+    /// serve.
     among: Option<usize>,
-    /// What a queue was due of all dispatches, in millionths of a dispatch.
+    /// What each queue was due of all dispatches so far, in millionths of a dispatch.
     due: i64,
     claims: BTreeMap<QueueIx, Claim>,
-    /// How many queues have something to serve.
+    /// Number of queues with something to serve.
     ready: usize,
-    /// Those of them that were not reported as starved, by when they were last served.
+    /// Ready queues that were not reported as starved, by when they were last served.
     by_since: BTreeSet<(u64, QueueIx)>,
-    /// Queues that woke up since the last decision.
+    /// Queues that woke since the last decision.
     woken: Vec<QueueIx>,
 }
 
+/// What one queue is owed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Claim {
-    /// Rotations that the queue is in.
+    /// Number of rotations that have the queue.
     rotations: u32,
-    /// It may have something to serve.
+    /// The queue may have something to serve.
     ready: bool,
-    /// It is owed `due` less this.
+    /// The queue is owed `due - paid`, in millionths of a dispatch.
     paid: i64,
-    /// What it is owed when it next has something to serve.
+    /// What the queue is owed as soon as it has something to serve.
     in_advance: i64,
-    /// When it was last served, or was first passed over.
+    /// When the queue was last served, or first passed over, in monotonic milliseconds.
     since: Option<u64>,
-    /// `QueueStarved` was sent.
+    /// `QueueStarved` was reported.
     reported: bool,
 }
 
@@ -64,7 +66,8 @@ impl Parts {
         }
     }
 
-    /// Other queues or another rule from now on. None is ready; those that stay keep what they are owed.
+    /// Replaces the queues and the rule. All queues are asleep afterwards; those that stay keep what
+    /// they are owed.
     pub fn configure(&mut self, rule: Starvation, among: usize, queues: &[QueueIx]) {
         (self.rule, self.among) = (rule, Some(among));
         let claim = |queue: &QueueIx| {
@@ -86,14 +89,14 @@ impl Parts {
         self.claims.remove(&queue);
     }
 
-    /// One more rotation has this queue. Whether no other had it.
+    /// One more rotation has this queue. Returns whether it is the first.
     pub fn join(&mut self, queue: QueueIx) -> bool {
         let claim = self.claims.entry(queue).or_default();
         claim.rotations += 1;
         claim.rotations == 1
     }
 
-    /// A rotation with this queue is gone. Whether it was the last.
+    /// A rotation with this queue is gone. Returns whether it was the last.
     pub fn leave(&mut self, queue: QueueIx) -> bool {
         let Some(claim) = self.claims.get_mut(&queue) else { return true };
         claim.rotations = claim.rotations.saturating_sub(1);
@@ -104,7 +107,7 @@ impl Parts {
         last
     }
 
-    /// Takes over other queues with what they are owed, and says which.
+    /// Takes over the queues of other parts, with what they are owed, and returns them.
     pub fn absorb(&mut self, others: Parts) -> Vec<QueueIx> {
         for (&queue, claim) in &others.claims {
             let paid = self.due - others.owed(queue);
@@ -124,7 +127,7 @@ impl Parts {
         self.claims.len()
     }
 
-    /// Queues that are owed something, or were passed over for too long, go first.
+    /// Whether queues that are owed a dispatch, or were passed over for too long, go first.
     pub fn is_enforced(&self) -> bool {
         self.rule.enabled
     }
@@ -144,7 +147,7 @@ impl Parts {
         }
     }
 
-    /// A queue has nothing to serve: it is owed nothing, and was not passed over.
+    /// A queue has nothing to serve: it is owed nothing, and is not passed over.
     pub fn put_to_sleep(&mut self, queue: QueueIx) {
         let Some(claim) = self.claims.get_mut(&queue).filter(|claim| claim.ready) else { return };
         (claim.ready, claim.reported) = (false, false);
@@ -154,7 +157,7 @@ impl Parts {
         }
     }
 
-    /// A job of this queue was handed out.
+    /// Counts a dispatch from this queue.
     pub fn served(&mut self, queue: QueueIx, mono: u64) {
         let ratio = self.ratio();
         let owed = (self.owed(queue) + ratio - ONE).max(0);
@@ -168,8 +171,8 @@ impl Parts {
         self.by_since.insert((mono, queue));
     }
 
-    /// What was owed is not known after a restart: one dispatch, so that nobody who is guaranteed a
-    /// part starves, however often the process is restarted.
+    /// Owes a queue one dispatch after a restart. The debt is not stored; without this, frequent
+    /// restarts could starve a queue.
     pub fn owe_one(&mut self, queue: QueueIx) {
         let due = self.due;
         if let Some(claim) = self.claims.get_mut(&queue) {
@@ -180,7 +183,7 @@ impl Parts {
         }
     }
 
-    /// Reports the queues that have just been passed over for too long.
+    /// Reports queues that have just been passed over for too long.
     pub fn report_starved(&mut self, mono: u64, mut report: impl FnMut(Notice)) {
         for queue in std::mem::take(&mut self.woken) {
             let claim = self.claims.get_mut(&queue).filter(|claim| claim.ready);
@@ -200,7 +203,7 @@ impl Parts {
         }
     }
 
-    /// The part of one dispatch that each queue is guaranteed, in millionths.
+    /// The part of each dispatch that a queue is guaranteed, in millionths.
     fn ratio(&self) -> i64 {
         i64::from(self.rule.ratio_among(self.among.unwrap_or(self.ready)))
     }
@@ -210,24 +213,24 @@ impl Parts {
         (self.due - self.paid(queue)).clamp(0, MOST_OWED)
     }
 
-    /// A key by which the queue that is owed most comes first. It never shrinks.
+    /// A key that puts the queue that is owed most first. It never decreases.
     pub fn paid(&self, queue: QueueIx) -> i64 {
         let claim = self.claims.get(&queue).filter(|claim| claim.ready);
         claim.map_or(self.due, |claim| claim.paid)
     }
 
-    /// Whether a queue with this key would be owed more than one dispatch if another got the next.
+    /// Whether a queue with this key would be owed a whole dispatch if another queue got the next one.
     pub fn is_owed(&self, paid: i64) -> bool {
         let ratio = self.ratio();
         self.rule.enabled && ratio > 0 && self.due - paid + ratio >= ONE
     }
 
-    /// Since when a queue has got nothing. It never shrinks.
+    /// Since when a queue has not been served, in monotonic milliseconds. It never decreases.
     pub fn since(&self, queue: QueueIx, mono: u64) -> u64 {
         self.claims.get(&queue).and_then(|claim| claim.since).unwrap_or(mono)
     }
 
-    /// Whether a queue that got nothing since then goes first.
+    /// Whether a queue that was not served since then goes first.
     pub fn is_starved(&self, since: u64, mono: u64) -> bool {
         self.rule.enabled && self.is_too_long_ago(since, mono)
     }

@@ -1,30 +1,31 @@
-//! Where lanes and turns stand.
+//! Placing: which turn and gate a lane stands at, and whether a turn is in the rings, parked or out.
 
 use std::cmp::Reverse;
 
 use rota_model::{ClassId, Seq};
 
 use super::Scheduler;
-use super::lane::Place;
+use super::lane::LanePosition;
 use super::limits::GateIx;
 use super::notice::Notice;
 use super::tag::{Order, fifo_order};
-use super::turn::{LaneKey, Seat, Turn, TurnIx};
+use super::turn::{LaneKey, RingEntry, Turn, TurnIx};
 use crate::config::PriorityScope;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
+/// Where a turn belongs.
 #[derive(PartialEq)]
-enum Wanted {
-    Ring,
+enum Placement {
+    InRings,
     Parked,
     Out,
     Gone,
 }
 
 impl Scheduler {
-    /// Finds its place for a lane that has jobs and stands nowhere: at the first closed gate, or the
-    /// first of all.
+    /// Places a lane that has jobs and is nowhere: at its first closed gate, or else at its first
+    /// gate.
     pub(super) fn place_lane(&mut self, class: ClassId) {
         let mut gate = None;
         if self.class(class).waits {
@@ -40,58 +41,58 @@ impl Scheduler {
         let turn = self.turn_of(shard, level);
         let key = self.lane_key(class, head);
         if let Some(lane) = self.lanes.get_mut(class) {
-            lane.place = Place::Turn(turn, key, gate);
+            lane.position = LanePosition::Turn(turn, key, gate);
         }
         match gate {
             Some(gate) => self.join_group(turn, gate, key),
             None => {
                 self.turns.get_mut(turn).free.insert(key);
-                self.own_jobs_came(turn);
+                self.tenant_fetches_ready(turn);
             }
         }
-        self.reseat(turn);
+        self.place_turn(turn);
     }
 
-    /// Takes a lane out of wherever it stands.
+    /// Takes a lane out of its turn or sweep.
     pub(super) fn displace_lane(&mut self, class: ClassId) {
         let Some(lane) = self.lanes.get_mut(class) else { return };
-        match std::mem::take(&mut lane.place) {
-            Place::Nowhere => {}
-            Place::Turn(turn, key, gate) => {
+        match std::mem::take(&mut lane.position) {
+            LanePosition::Nowhere => {}
+            LanePosition::Turn(turn, key, gate) => {
                 match gate {
                     Some(gate) => self.leave_group(turn, gate, key),
                     None => {
                         self.turns.get_mut(turn).free.remove(&key);
                     }
                 }
-                self.reseat(turn);
+                self.place_turn(turn);
             }
-            Place::Sweep => self.sweeps.retain(|swept| *swept != class),
+            LanePosition::Sweep => self.sweeps.retain(|swept| *swept != class),
         }
     }
 
-    /// The head of a lane that stands in its turn is another job.
+    /// The head of a lane in its turn changed.
     pub(super) fn rekey(&mut self, class: ClassId, head: Seq) {
         let new = self.lane_key(class, head);
         let Some(lane) = self.lanes.get_mut(class) else { return };
-        let Place::Turn(turn, old, gate) = lane.place else { return };
-        lane.place = Place::Turn(turn, new, gate);
-        let is = self.turns.get_mut(turn);
+        let LanePosition::Turn(turn, old, gate) = lane.position else { return };
+        lane.position = LanePosition::Turn(turn, new, gate);
+        let turn_state = self.turns.get_mut(turn);
         match gate {
             None => {
-                is.free.remove(&old);
-                is.free.insert(new);
+                turn_state.free.remove(&old);
+                turn_state.free.insert(new);
             }
             Some(gate) => {
-                let Some(group) = is.groups.get_mut(&gate) else { return };
-                let was = group.first();
+                let Some(group) = turn_state.groups.get_mut(&gate) else { return };
+                let old_first = group.first();
                 group.lanes.remove(&old);
                 group.lanes.insert(new);
-                self.first_lane_moved(turn, gate, was);
+                self.first_lane_moved(turn, gate, old_first);
             }
         }
         if !self.rules.fair {
-            self.reseat(turn);
+            self.place_turn(turn);
         }
     }
 
@@ -105,7 +106,7 @@ impl Scheduler {
         most.map_or(rules.priority, |most| rules.priority.min(most))
     }
 
-    /// The level of priority at which the jobs of this class compete with others.
+    /// The level at which jobs of this class compete.
     pub(crate) fn level_of(&self, class: ClassId) -> i32 {
         let boost = self.tenant(self.class(class).tenant).boost;
         match self.rules.priority_scope {
@@ -114,22 +115,24 @@ impl Scheduler {
         }
     }
 
+    /// The turn of a shard at a level, created if needed.
     fn turn_of(&mut self, shard: ShardIx, level: i32) -> TurnIx {
-        let is = &self.shards[shard.0 as usize];
-        let (queue, tenant) = (is.queue, is.tenant);
+        let shard_state = &self.shards[shard.0 as usize];
+        let (queue, tenant) = (shard_state.queue, shard_state.tenant);
         let version = self.tenant(tenant).version;
-        let fits =
-            |(at, turn): &&(i32, TurnIx)| *at == level && self.turns.get(*turn).version == version;
-        if let Some(&(_, turn)) = is.turns.iter().find(fits) {
+        let fits = |(turn_level, turn): &&(i32, TurnIx)| {
+            *turn_level == level && self.turns.get(*turn).version == version
+        };
+        if let Some(&(_, turn)) = shard_state.turns.iter().find(fits) {
             return turn;
         }
         let Self { accounts, queues, tenants, .. } = self;
         let weight = tenants[tenant.0 as usize].weight;
-        let seats = queues[queue.0 as usize].members.iter().map(|member| Seat {
+        let ring_entries = queues[queue.0 as usize].members.iter().map(|member| RingEntry {
             standing: accounts.join(member.account, tenant, level, weight),
             key: None,
         });
-        let seats = seats.collect();
+        let ring_entries = ring_entries.collect();
         let turn = self.turns.add(Turn {
             shard,
             queue,
@@ -139,109 +142,111 @@ impl Scheduler {
             free: Default::default(),
             groups: Default::default(),
             offers: Default::default(),
-            own: Default::default(),
+            open_for_tenant: Default::default(),
             offered_at: Default::default(),
-            aside: Default::default(),
-            seats,
+            parked_at: Default::default(),
+            ring_entries,
             parked: false,
-            passed_to: None,
+            yielded_up_to: None,
         });
         self.queue_mut(queue).turns.insert(turn);
         crate::population::push_exact(&mut self.shards[shard.0 as usize].turns, (level, turn));
         turn
     }
 
-    /// Puts a turn where it belongs, given its lanes, its tags and its tenant.
-    pub(super) fn reseat(&mut self, turn: TurnIx) {
+    /// Puts a turn where its lanes, tags and tenant say it belongs.
+    pub(super) fn place_turn(&mut self, turn: TurnIx) {
         if !self.turns.contains(turn) {
             return;
         }
-        let wanted = self.wanted_seat(turn);
-        let is = self.turns.get(turn);
-        if is.parked && wanted != Wanted::Parked {
-            let tenant = is.tenant;
+        let wanted = self.wanted_placement(turn);
+        let turn_state = self.turns.get(turn);
+        if turn_state.parked && wanted != Placement::Parked {
+            let tenant = turn_state.tenant;
             self.tenants[tenant.0 as usize].parked.remove(&turn);
             self.turns.get_mut(turn).parked = false;
-            if wanted != Wanted::Gone {
-                self.own_jobs_came(turn);
-                self.join_lines_again(turn);
-                // Its groups may have been offered something, which seats it.
-                self.reseat(turn);
+            if wanted != Placement::Gone {
+                self.tenant_fetches_ready(turn);
+                self.rejoin_lines(turn);
+                // Groups that rejoined their lines may have been offered a start.
+                self.place_turn(turn);
                 return;
             }
         }
         match wanted {
-            Wanted::Ring => self.sit_down(turn),
-            Wanted::Out => self.stand_up(turn),
-            Wanted::Parked => {
-                self.stand_up(turn);
+            Placement::InRings => self.enter_rings(turn),
+            Placement::Out => self.leave_rings(turn),
+            Placement::Parked => {
+                self.leave_rings(turn);
                 self.park(turn);
             }
-            Wanted::Gone => {
-                self.stand_up(turn);
+            Placement::Gone => {
+                self.leave_rings(turn);
                 self.drop_turn(turn);
             }
         }
     }
 
-    fn wanted_seat(&self, turn: TurnIx) -> Wanted {
-        let is = self.turns.get(turn);
-        if is.is_empty() {
-            return Wanted::Gone;
+    fn wanted_placement(&self, turn: TurnIx) -> Placement {
+        let turn_state = self.turns.get(turn);
+        if turn_state.is_empty() {
+            return Placement::Gone;
         }
-        if self.is_kept_out(turn) {
-            return Wanted::Parked;
+        if self.must_park(turn) {
+            return Placement::Parked;
         }
-        if is.is_eligible() { Wanted::Ring } else { Wanted::Out }
+        if turn_state.is_eligible() { Placement::InRings } else { Placement::Out }
     }
 
+    /// Parks a turn, and lists it if it has offers to withdraw.
     fn park(&mut self, turn: TurnIx) {
-        let is = self.turns.get_mut(turn);
-        if std::mem::replace(&mut is.parked, true) {
+        let turn_state = self.turns.get_mut(turn);
+        if std::mem::replace(&mut turn_state.parked, true) {
             return;
         }
-        let tenant = is.tenant;
-        let offers = !is.offers.is_empty();
+        let tenant = turn_state.tenant;
+        let has_offers = !turn_state.offers.is_empty();
         self.tenants[tenant.0 as usize].parked.insert(turn);
         if self.is_at_cap(tenant) {
             self.notices.push(Notice::TenantCapped(tenant));
         }
-        if offers {
+        if has_offers {
             self.to_withdraw.push_back(turn);
         }
     }
 
-    /// Into the rings, or to the right place in them.
-    fn sit_down(&mut self, turn: TurnIx) {
-        let is = self.turns.get(turn);
-        let (queue, level) = (is.queue, is.level);
+    /// Enters the rings of all of the queue's accounts, or moves to the right place in them.
+    fn enter_rings(&mut self, turn: TurnIx) {
+        let turn_state = self.turns.get(turn);
+        let (queue, level) = (turn_state.queue, turn_state.level);
         let mut joined = false;
-        for i in 0..self.turns.get(turn).seats.len() {
-            let Seat { standing, key: was } = self.turns.get(turn).seats[i];
-            if was.is_none() {
-                self.accounts.seat(standing, queue);
+        for i in 0..self.turns.get(turn).ring_entries.len() {
+            let RingEntry { standing, key: old } = self.turns.get(turn).ring_entries[i];
+            if old.is_none() {
+                self.accounts.turn_entered_rings(standing, queue);
                 joined = true;
             }
             let key = self.ring_key(turn, i);
-            if was == Some(key) {
+            if old == Some(key) {
                 continue;
             }
             let member = &mut self.queues[queue.0 as usize].members[i];
             let ring = member.rings.entry(level).or_default();
-            was.into_iter().for_each(|was| ring.remove(was, turn));
+            old.into_iter().for_each(|old| ring.remove(old, turn));
             ring.insert(key, turn);
-            self.turns.get_mut(turn).seats[i].key = Some(key);
+            self.turns.get_mut(turn).ring_entries[i].key = Some(key);
         }
         if joined {
             self.queue_ready(queue);
         }
     }
 
-    fn stand_up(&mut self, turn: TurnIx) {
-        let is = self.turns.get_mut(turn);
-        let (queue, level) = (is.queue, is.level);
-        for (i, seat) in is.seats.iter_mut().enumerate() {
-            let Some(key) = seat.key.take() else { continue };
+    /// Leaves all rings.
+    fn leave_rings(&mut self, turn: TurnIx) {
+        let turn_state = self.turns.get_mut(turn);
+        let (queue, level) = (turn_state.queue, turn_state.level);
+        for (i, entry) in turn_state.ring_entries.iter_mut().enumerate() {
+            let Some(key) = entry.key.take() else { continue };
             let member = &mut self.queues[queue.0 as usize].members[i];
             if let Some(ring) = member.rings.get_mut(&level) {
                 ring.remove(key, turn);
@@ -249,44 +254,47 @@ impl Scheduler {
                     member.rings.remove(&level);
                 }
             }
-            self.accounts.unseat(seat.standing);
+            self.accounts.turn_left_rings(entry.standing);
         }
     }
 
+    /// Forgets a turn without lanes.
     fn drop_turn(&mut self, turn: TurnIx) {
-        let is = self.turns.get_mut(turn);
-        let (shard, queue) = (is.shard, is.queue);
-        let seats = std::mem::take(&mut is.seats);
+        let turn_state = self.turns.get_mut(turn);
+        let (shard, queue) = (turn_state.shard, turn_state.queue);
+        let ring_entries = std::mem::take(&mut turn_state.ring_entries);
         self.shards[shard.0 as usize].turns.retain(|(_, ix)| *ix != turn);
         self.queue_mut(queue).turns.remove(&turn);
         self.turns.remove(turn);
-        seats.into_iter().for_each(|seat| self.accounts.leave(seat.standing, queue));
+        ring_entries.into_iter().for_each(|entry| self.accounts.leave(entry.standing, queue));
     }
 
-    fn ring_key(&self, turn: TurnIx, seat: usize) -> Order {
-        let is = self.turns.get(turn);
-        match is.first() {
+    fn ring_key(&self, turn: TurnIx, entry_ix: usize) -> Order {
+        let turn_state = self.turns.get(turn);
+        match turn_state.first() {
             Some(((_, head, _), _)) if !self.rules.fair => fifo_order(head),
-            _ => self.accounts.get(is.seats[seat].standing).order(),
+            _ => self.accounts.get(turn_state.ring_entries[entry_ix].standing).order(),
         }
     }
 
-    /// Its tenant is at its cap, or paused in the queue; or its lanes have yet to follow a change.
-    pub(super) fn is_kept_out(&self, turn: TurnIx) -> bool {
-        let is = self.turns.get(turn);
-        let kept_out = self.shards[is.shard.0 as usize].paused || self.is_at_cap(is.tenant);
-        kept_out || self.is_out_of_date(turn)
+    /// Whether a turn must stay out of the rings: its tenant is at its cap or paused in the queue, or
+    /// the turn's level is out of date.
+    pub(super) fn must_park(&self, turn: TurnIx) -> bool {
+        let turn_state = self.turns.get(turn);
+        self.shards[turn_state.shard.0 as usize].paused
+            || self.is_at_cap(turn_state.tenant)
+            || self.is_out_of_date(turn)
     }
 
-    /// A tenant has as many active jobs as it may have.
+    /// Whether a tenant has as many active jobs as its cap allows.
     pub(super) fn is_at_cap(&self, tenant: TenantIx) -> bool {
         let tenant = self.tenant(tenant);
         tenant.cap.is_some_and(|cap| tenant.active >= u64::from(cap))
     }
 
-    /// Seats all turns that a tenant's own cap or a pause keeps out, or no longer does.
-    pub(super) fn reseat_parked(&mut self, tenant: TenantIx) {
+    /// Places a tenant's parked turns, after its cap or a pause may have ended.
+    pub(super) fn place_parked_turns(&mut self, tenant: TenantIx) {
         let parked: Vec<TurnIx> = self.tenant(tenant).parked.iter().copied().collect();
-        parked.into_iter().for_each(|turn| self.reseat(turn));
+        parked.into_iter().for_each(|turn| self.place_turn(turn));
     }
 }

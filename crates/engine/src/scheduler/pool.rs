@@ -1,4 +1,4 @@
-//! Pools: groups of workers that share queues, a strategy and a bound.
+//! Pools: groups of workers that share queues, a strategy and a concurrency limit.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,35 +8,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::Origin;
 
+/// All pools.
 #[derive(Default)]
 pub(crate) struct Pools {
     all: BTreeMap<PoolName, Pool>,
-    /// Queues that are kept for pools, with those pools.
+    /// Queues that isolated pools reserve, with those pools.
     isolated: BTreeMap<QueueName, Vec<PoolName>>,
-    /// The last version that a pool was given.
+    /// The last version given to a pool.
     versions: u64,
 }
 
+/// A pool's configuration and its active jobs.
 pub(crate) struct Pool {
-    /// What was said through the API; it wins over the file.
+    /// Set through the API; it takes precedence over the file.
     pub api: Option<PoolConfig>,
     pub file: Option<PoolConfig>,
     pub active: u64,
-    /// Rotations of another version are out of date.
+    /// Rotations made for another version are out of date.
     pub version: u64,
 }
 
-/// Something else is said about a pool, in the configuration or through the API.
+/// A change of a pool, in the configuration file or through the API.
 #[derive(Debug)]
 pub(crate) struct PoolChange {
     pub origin: Origin,
-    /// `None` where nothing is said any more.
+    /// `None` removes the configuration of this origin.
     pub config: Option<PoolConfig>,
-    /// Jobs that are active for a pool of this name, if it is new.
+    /// Active jobs of a pool of this name, used if the pool is new.
     pub active: u64,
 }
 
-/// What is kept of a pool on disk.
+/// A pool as stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PoolRow {
     pub config: PoolConfig,
@@ -61,9 +63,10 @@ impl Pool {
         most.map_or(u64::MAX, |most| u64::from(most).saturating_sub(self.active))
     }
 
-    /// Whether the queue, as its tenant calls it, is among its own.
+    /// Whether the pool serves this queue. A pool's configuration has names without a tenant's
+    /// namespace.
     pub fn has(&self, queue: &QueueName) -> bool {
-        self.config().queues.iter().any(|own| **own == *queue.local())
+        self.config().queues.iter().any(|name| **name == *queue.local())
     }
 }
 
@@ -72,7 +75,7 @@ impl Pools {
         self.all.get(name)
     }
 
-    /// A pool that is new comes into being; one of which nothing is said any more goes.
+    /// Creates or changes a pool, or removes it if no configuration is left.
     pub fn put(&mut self, name: PoolName, change: PoolChange) {
         let pool = self.all.entry(name.clone()).or_insert_with(Pool::new);
         if pool.version == 0 {
@@ -90,7 +93,7 @@ impl Pools {
         self.find_isolated();
     }
 
-    /// A queue came up, which pools may have named.
+    /// A new queue may be one that pools name.
     pub fn queue_created(&mut self, name: &QueueName) {
         for pool in self.all.values_mut().filter(|pool| pool.has(name)) {
             self.versions += 1;
@@ -98,19 +101,18 @@ impl Pools {
         }
     }
 
-    /// Whether fetches of this pool, or of none, may have more jobs.
+    /// Whether fetches of this pool, or without a pool, may have more jobs.
     pub fn has_room(&self, pool: Option<&PoolName>) -> bool {
         pool.and_then(|name| self.all.get(name)).is_none_or(|pool| pool.room() > 0)
     }
 
-    /// A job starts in a pool.
     pub fn started(&mut self, name: &PoolName) {
         if let Some(pool) = self.all.get_mut(name) {
             pool.active += 1;
         }
     }
 
-    /// A job of a pool is over. Whether the pool has room that it had not.
+    /// A job of a pool ended. Returns whether the pool was full and has room now.
     pub fn ended(&mut self, name: &PoolName) -> bool {
         let Some(pool) = self.all.get_mut(name) else { return false };
         let was_full = pool.room() == 0;
@@ -118,7 +120,8 @@ impl Pools {
         was_full && pool.room() > 0
     }
 
-    /// Which queues are kept for pools. All pools are to look at their queues again when that changes.
+    /// Finds the queues that isolated pools reserve. If they changed, all rotations of pools are out
+    /// of date.
     fn find_isolated(&mut self) {
         let before = std::mem::take(&mut self.isolated);
         for (name, pool) in self.all.iter().filter(|(_, pool)| pool.config().isolated) {
@@ -142,19 +145,19 @@ impl Pools {
         self.all.iter()
     }
 
-    /// Those behind this name, in order.
+    /// Pools after this name, in order.
     pub fn after(&self, name: &str) -> impl Iterator<Item = (&PoolName, &Pool)> {
         self.all.range::<str, _>((Bound::Excluded(name), Bound::Unbounded))
     }
 
-    /// Whether fetches of this pool, or of none, may be served from a queue.
+    /// Whether fetches of this pool, or without a pool, may be served from a queue.
     pub fn may_serve(&self, pool: Option<&PoolName>, queue: &QueueName) -> bool {
         let is_in_pool =
             pool.and_then(|name| self.all.get(name)).is_none_or(|pool| pool.has(queue));
         is_in_pool && !self.shuts_out(pool, queue)
     }
 
-    /// Whether a queue is kept for pools that this one is not among.
+    /// Whether a queue is reserved for other pools.
     pub fn shuts_out(&self, pool: Option<&PoolName>, queue: &QueueName) -> bool {
         let kept_for =
             if self.isolated.is_empty() { None } else { self.isolated.get(queue.local()) };

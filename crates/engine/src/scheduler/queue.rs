@@ -1,4 +1,4 @@
-//! A queue as far as dispatching goes.
+//! A queue's scheduling state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +11,7 @@ use super::ring::Ring;
 use super::rotation::RotationIx;
 use super::turn::TurnIx;
 
+/// What the scheduler knows of a queue.
 #[derive(Default)]
 pub(super) struct Queue {
     pub paused: bool,
@@ -18,43 +19,43 @@ pub(super) struct Queue {
     pub cap: Option<u32>,
     pub active: u64,
     pub available: u64,
-    /// The limit on the queue as a whole.
+    /// The gate of the limit on the whole queue.
     pub gate: Option<GateIx>,
-    /// Where it sleeps while that limit is closed.
+    /// The bucket in which the queue sleeps while that limit is closed.
     pub asleep: Option<Bucket>,
-    /// The accounts that it belongs to; its own is the first.
+    /// The accounts that the queue belongs to. The first is the queue's.
     pub members: Vec<Member>,
-    /// Rotations that it takes turns in.
+    /// Rotations that have the queue.
     pub rotates_in: Vec<RotationIx>,
-    /// What it is guaranteed of the dispatches to fetches without a pool, if any of these names it
-    /// together with others.
+    /// The parts of the sets that name the queue together with others.
     pub parts: Option<PartsIx>,
-    /// Rotations that are to know when it has something to serve.
+    /// Rotations that leave the queue out and are to be woken, with the queue's position in each.
     pub sleeps_in: Vec<(RotationIx, u32)>,
-    /// Rotations that order queues by how much waits in them.
+    /// Rotations ordered by queue depth, with the queue's position in each.
     pub ordered_in: Vec<(RotationIx, u32)>,
-    /// All lanes by their heads, kept while the oldest job may have to go.
+    /// Lanes by their heads, while the queue drops its oldest jobs.
     pub heads: Option<BTreeSet<(Seq, ClassId)>>,
     pub turns: BTreeSet<TurnIx>,
-    /// Limits for whose open starts more turns waited here than might start.
+    /// Limits with more turns waiting here than starts were open.
     pub contended: BTreeSet<LimitIx>,
-    /// The account that was charged for the last start.
+    /// The account charged for the last start.
     pub charged: Option<AccountIx>,
 }
 
-/// A queue in an account: who may be served, by level of priority.
+/// A queue in an account: the rings by which the account serves it.
 pub(super) struct Member {
     pub account: AccountIx,
-    /// Levels with somebody to serve.
+    /// By level. None is empty.
     pub rings: BTreeMap<i32, Ring>,
 }
 
 impl Queue {
-    /// Neither paused nor at its own cap of active jobs.
+    /// Whether the queue is neither paused nor at its concurrency cap.
     pub fn may_dispatch(&self) -> bool {
         !self.paused && self.cap.is_none_or(|cap| self.active < u64::from(cap))
     }
 
+    /// The index of an account among `members`, which is also that of the turns' ring entries.
     pub fn member(&self, account: AccountIx) -> Option<usize> {
         self.members.iter().position(|member| member.account == account)
     }

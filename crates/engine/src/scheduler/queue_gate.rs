@@ -1,4 +1,4 @@
-//! The limit on a queue as a whole.
+//! The gate of a whole queue: a limit that is checked before any of the queue's lanes.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use super::sleeping::NOBODY;
 use super::tag::Tag;
 use crate::queue::QueueIx;
 
-/// A queue that sleeps as a whole is woken before all others.
+/// The rank of a queue that sleeps as a whole: woken before all others.
 const FIRST: Rank = Rank {
     level: Reverse(i32::MAX),
     tag: Tag(0),
@@ -21,11 +21,11 @@ const FIRST: Rank = Rank {
 };
 
 impl Scheduler {
-    /// Whether the limit of the queue as a whole lets a job start now.
+    /// Whether the limit on the whole queue lets a job start now. If not, the queue sleeps at it.
     pub(super) fn queue_is_open(&mut self, queue: QueueIx) -> bool {
         let Some(gate) = self.queue(queue).gate else { return true };
         let closed = self.limits.opening(gate, self.now).closed;
-        self.tell_of_queue(queue, gate, closed.as_ref());
+        self.notify_queue_gate(queue, gate, closed.as_ref());
         let Some(closed) = closed else { return true };
         let limit = self.limits.gate(gate).limit;
         if self.queue(queue).asleep != Some(closed.bucket) {
@@ -37,7 +37,7 @@ impl Scheduler {
         false
     }
 
-    /// The queue does not sleep at its limit any more.
+    /// The queue no longer sleeps at its limit.
     pub(super) fn wake_queue_gate(&mut self, queue: QueueIx) {
         let bucket = self.queue_mut(queue).asleep.take();
         if let (Some(bucket), Some(gate)) = (bucket, self.queue(queue).gate) {
@@ -46,10 +46,15 @@ impl Scheduler {
         }
     }
 
-    /// Whoever asks a queue that is closed as a whole, or open again, is the one to notice.
-    pub(super) fn tell_of_queue(&mut self, queue: QueueIx, gate: GateIx, closed: Option<&Closed>) {
-        let told = self.limits.gate(gate).told;
-        if told.is_some() == closed.is_some() {
+    /// Reports that the queue's gate is closed or open again, if that has changed and a job waits.
+    pub(super) fn notify_queue_gate(
+        &mut self,
+        queue: QueueIx,
+        gate: GateIx,
+        closed: Option<&Closed>,
+    ) {
+        let notified = self.limits.gate(gate).notified;
+        if notified.is_some() == closed.is_some() {
             return;
         }
         let first = self.queue(queue).members[0].rings.last_key_value();
@@ -59,12 +64,12 @@ impl Scheduler {
             return;
         }
         let mono = self.now.mono;
-        self.limits.gate_mut(gate).told = closed.map(|closed| (closed.strategy, mono));
+        self.limits.gate_mut(gate).notified = closed.map(|closed| (closed.kind, mono));
         let Some(((_, head, class), _)) = next else { return };
         let limit = self.limits.gate(gate).limit;
-        self.notices.push(match (told, closed) {
+        self.notices.push(match (notified, closed) {
             (None, Some(closed)) => Notice::LimitExceeded { limit, class, closed: *closed },
-            (Some(told), _) => Notice::LimitReleased { limit, class, head, told },
+            (Some(notified), _) => Notice::LimitReleased { limit, class, head, notified },
             (None, None) => return,
         });
     }

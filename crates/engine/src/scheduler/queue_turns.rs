@@ -1,56 +1,56 @@
-//! How the queues of one tenant take turns, where its share is counted over all of them.
+//! How one tenant's queues take turns, in an account over several queues.
 //!
-//! The tenant is chosen first, so each tenant goes around its own queues. In a rotation that all
-//! tenants share, two tenants that alternate would each meet the same queues for ever.
+//! The tenant is chosen first, so each tenant rotates over its queues by itself. With one rotation for
+//! all tenants, two tenants that alternate could each meet the same queue forever.
 
 use std::collections::BTreeMap;
 
 use super::tag::Tag;
 use crate::queue::QueueIx;
 
-/// How many jobs a queue can be behind the round. What it missed beyond that, while fetches asked for
-/// others only, is not made up for: so a queue that joins does not wait for long.
+/// The most jobs that a queue can be behind the round. What it missed beyond that is not made up for,
+/// so that a queue that joins at the round does not wait for long.
 pub(super) const MOST_BEHIND: u128 = 16;
 
-/// A queue keeps its tag while the tenant has something to start there, whoever is served meanwhile.
-/// It is moved up to the round only when the tenant had nothing to start there for a while.
+/// A queue keeps its tag while the tenant has work there. Its tag is raised to the round only after
+/// the tenant had no work there.
 #[derive(Debug, Default)]
 pub(super) struct QueueTurns {
     /// The largest tag at which a queue was served.
     round: Tag,
     served: u64,
-    /// The tag of each queue, and when it was last served. A queue that is missing has waited since
-    /// before the first service.
-    places: BTreeMap<QueueIx, (Tag, u64)>,
+    /// By queue: its tag, and when it was last served. A missing queue was never served.
+    tags: BTreeMap<QueueIx, (Tag, u64)>,
 }
 
 impl QueueTurns {
-    /// The smallest place is served first; among equal tags the queue that was not served for longest.
-    pub fn place(&self, queue: QueueIx, step: u128) -> (Tag, u64) {
-        let (tag, served) = self.places.get(&queue).copied().unwrap_or_default();
-        // By the weight that it has now, it is at most one job ahead.
+    /// The sort key of a queue. Among equal tags, the queue that was not served for longest goes
+    /// first.
+    pub fn order_of(&self, queue: QueueIx, step: u128) -> (Tag, u64) {
+        let (tag, served) = self.tags.get(&queue).copied().unwrap_or_default();
+        // By its current weight, the queue is at most one job ahead.
         (tag.min(self.round.plus(step)), served)
     }
 
-    /// The tenant has something to start in this queue, which it had not.
+    /// The tenant has something to start in this queue again.
     pub fn join(&mut self, queue: QueueIx) {
-        let (tag, _) = self.places.entry(queue).or_default();
+        let (tag, _) = self.tags.entry(queue).or_default();
         *tag = self.round.max(*tag);
     }
 
-    /// The tenant has no jobs in this queue. Its tag is remembered while it is ahead.
+    /// The tenant has no jobs in this queue. A tag ahead of the round is remembered.
     pub fn leave(&mut self, queue: QueueIx) {
         let round = self.round;
-        if self.places.get(&queue).is_some_and(|(tag, _)| *tag <= round) {
-            self.places.remove(&queue);
+        if self.tags.get(&queue).is_some_and(|(tag, _)| *tag <= round) {
+            self.tags.remove(&queue);
         }
     }
 
     pub fn served(&mut self, queue: QueueIx, step: u128) {
-        let (tag, _) = self.place(queue, step);
+        let (tag, _) = self.order_of(queue, step);
         let start = tag.max(self.round.minus(MOST_BEHIND * step));
         self.served += 1;
         self.round = self.round.max(start);
-        self.places.insert(queue, (start.plus(step), self.served));
+        self.tags.insert(queue, (start.plus(step), self.served));
     }
 }

@@ -1,11 +1,12 @@
-//! What an operator changes, as far as dispatching goes. A change counts for what waits already.
+//! Reconfiguration: new rules for queues, tenants, classes, limits and pools, applied to jobs that
+//! already wait.
 
 use std::collections::BTreeSet;
 
 use rota_model::{ClassId, JobType, PoolName, QueueName, TenantId, WorkerId};
 
 use super::Scheduler;
-use super::limits::{GateIx, LimitIx, LimitRow};
+use super::limits::{GateIx, LimitIx, LimitSettings};
 use super::pool::PoolChange;
 use super::state::{ClassRules, NewShard, Shard, Tenant, TenantRules};
 use super::tag::Tag;
@@ -15,33 +16,34 @@ use crate::queue::QueueIx;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 
+/// A change of rules.
 pub(crate) enum Reconfigured {
-    /// A queue is paused or not, and may have so many active jobs; whether its oldest jobs may have
-    /// to go.
+    /// A queue's pause, its cap of active jobs, and whether it drops its oldest jobs when it is full.
     Queue {
         queue: QueueIx,
         paused: bool,
         cap: Option<u32>,
         drops_oldest: bool,
     },
-    /// A limit holds a queue as a whole, or none does.
+    /// The gate of a whole queue, or none.
     QueueGate(QueueIx, Option<GateIx>),
-    /// What is said about that limit has changed.
-    QueueAgain(QueueIx),
-    /// Other rules hold for a tenant. All of its lanes follow at once: for tenants with few of them.
+    /// The settings of the limit on a whole queue have changed.
+    QueueLimitChanged(QueueIx),
+    /// A tenant's new rules, applied to all of its lanes at once. For tenants with few lanes; see
+    /// `rule_changes.rs` for others.
     Tenant(TenantIx, TenantRules),
-    /// A tenant's part of a queue is paused, or not.
+    /// Whether a tenant is paused in a queue.
     Shard(ShardIx, bool),
-    /// Jobs of a class must pass these gates, besides those of their queue and type.
+    /// The gates that jobs of a class must pass, besides those of their queue and type.
     Gates(ClassId, Box<[GateIx]>),
-    /// A limit holds a type, or none does.
+    /// The limit of a type was set or removed.
     Type(JobType),
-    /// No job of this class is left.
+    /// The class has no jobs left.
     ClassGone(ClassId),
-    /// Something else is said about a limit.
-    Said(LimitIx, LimitRow),
+    /// A limit's new settings.
+    LimitSettings(LimitIx, LimitSettings),
     Pool(PoolName, PoolChange),
-    /// Pools have changed, or work goes on after a while: all waiting fetches may be served.
+    /// All waiting fetches may be served: pools have changed, or maintenance is over.
     All,
 }
 
@@ -49,38 +51,39 @@ impl Scheduler {
     pub fn reconfigured(&mut self, change: Reconfigured) {
         match change {
             Reconfigured::Queue { queue, paused, cap, drops_oldest } => {
-                let is = self.queue_mut(queue);
-                (is.paused, is.cap) = (paused, cap);
+                let queue_state = self.queue_mut(queue);
+                (queue_state.paused, queue_state.cap) = (paused, cap);
                 self.keep_heads(queue, drops_oldest);
                 self.queue_ready(queue);
-                self.tenants_ready(queue);
+                self.all_tenant_fetches_ready(queue);
             }
             Reconfigured::QueueGate(queue, gate) => self.set_queue_gate(queue, gate),
-            Reconfigured::QueueAgain(queue) => {
+            Reconfigured::QueueLimitChanged(queue) => {
                 self.queue_ready(queue);
-                self.tenants_ready(queue);
+                self.all_tenant_fetches_ready(queue);
             }
             Reconfigured::Tenant(tenant, rules) => self.set_tenant(tenant, rules),
             Reconfigured::Shard(shard, paused) => {
                 self.shards[shard.0 as usize].paused = paused;
                 let turns = self.shards[shard.0 as usize].turns.clone();
-                turns.into_iter().for_each(|(_, turn)| self.reseat_and_wake(turn));
+                turns.into_iter().for_each(|(_, turn)| self.place_turn_and_wake(turn));
             }
             Reconfigured::Gates(class, gates) => self.set_gates(class, gates),
             Reconfigured::Type(name) => self.type_limit_changed(&name),
             Reconfigured::ClassGone(class) => self.class_gone(class),
-            Reconfigured::Said(limit, row) => self.set_row(limit, row),
+            Reconfigured::LimitSettings(limit, settings) => {
+                self.set_limit_settings(limit, settings)
+            }
             Reconfigured::Pool(name, change) => self.pools.put(name, change),
             Reconfigured::All => {
                 for queue in (0..self.queues.len() as u32).map(QueueIx) {
                     self.queue_ready(queue);
-                    self.tenants_ready(queue);
+                    self.all_tenant_fetches_ready(queue);
                 }
             }
         }
     }
 
-    /// A tenant comes up.
     pub fn add_tenant(&mut self, ix: TenantIx, id: TenantId, rules: TenantRules) {
         let TenantRules { weight, cap, boost, max_priority } = rules;
         let (active, shards, parked) = (0, Vec::new(), BTreeSet::new());
@@ -90,13 +93,12 @@ impl Scheduler {
         self.tenants.put(ix.0 as usize, tenant);
     }
 
-    /// A tenant has jobs in a queue for the first time. `place` is where this part of the queue goes
-    /// among the tenant's.
-    pub fn add_shard(&mut self, ix: ShardIx, shard: NewShard, place: usize) {
+    /// Adds a shard. `position` is its index among the tenant's shards.
+    pub fn add_shard(&mut self, ix: ShardIx, shard: NewShard, position: usize) {
         let NewShard { queue, tenant, paused } = shard;
         self.shards.put(ix.0 as usize, Shard { queue, tenant, paused, turns: Vec::new() });
         self.shard_of.insert((queue, tenant), ix);
-        crate::population::insert_exact(&mut self.tenants[tenant.0 as usize].shards, place, ix);
+        crate::population::insert_exact(&mut self.tenants[tenant.0 as usize].shards, position, ix);
     }
 
     pub fn add_class(&mut self, class: ClassId, rules: ClassRules) {
@@ -116,9 +118,9 @@ impl Scheduler {
         }
     }
 
-    /// Fetches of single tenants may find something in this queue.
-    pub(super) fn tenants_ready(&mut self, queue: QueueIx) {
-        if !self.fetches.wait_for_tenants(queue) {
+    /// Lists a queue to be tried by waiting fetches of single tenants.
+    pub(super) fn all_tenant_fetches_ready(&mut self, queue: QueueIx) {
+        if !self.fetches.has_tenant_fetches_for(queue) {
             return;
         }
         let turns = &self.queue(queue).turns;
@@ -126,39 +128,42 @@ impl Scheduler {
             self.fetches.tenants_waiting_for(queue).into_iter().collect()
         } else {
             let ids = turns.iter().map(|turn| &self.tenant(self.turns.get(*turn).tenant).id);
-            ids.filter(|id| self.fetches.wait_for_tenant(queue, id)).cloned().collect()
+            ids.filter(|id| self.fetches.has_fetches_of(queue, id)).cloned().collect()
         };
         self.steps += ids.len() as u64;
         self.to_serve_tenant.extend(ids.into_iter().map(|id| (queue, id)));
     }
 
-    pub(super) fn reseat_and_wake(&mut self, turn: TurnIx) {
-        self.reseat(turn);
+    pub(super) fn place_turn_and_wake(&mut self, turn: TurnIx) {
+        self.place_turn(turn);
         if self.turns.contains(turn) {
-            self.own_jobs_came(turn);
+            self.tenant_fetches_ready(turn);
         }
     }
 
     fn set_tenant(&mut self, ix: TenantIx, rules: TenantRules) {
-        let is = self.tenant(ix);
-        let same = is.boost == rules.boost && is.max_priority == rules.max_priority;
-        let (reweighed, recapped) = (is.weight != rules.weight, is.cap != rules.cap);
+        let tenant_state = self.tenant(ix);
+        let same =
+            tenant_state.boost == rules.boost && tenant_state.max_priority == rules.max_priority;
+        let (reweighed, recapped) =
+            (tenant_state.weight != rules.weight, tenant_state.cap != rules.cap);
         let mut lanes = if same && !reweighed { Vec::new() } else { self.lanes_of(ix) };
-        // Another weight is another rank at keys, and nothing else for lanes without a limit.
+        // A new weight changes ranks at keys, and nothing for lanes without a limit.
         lanes.retain(|class| !same || self.gates_of(*class).next().is_some());
         self.steps += 2 * lanes.len() as u64;
         lanes.iter().for_each(|class| self.displace_lane(*class));
-        let is = &mut self.tenants[ix.0 as usize];
+        let tenant_state = &mut self.tenants[ix.0 as usize];
         let TenantRules { weight, cap, boost, max_priority } = rules;
-        (is.weight, is.cap, is.boost, is.max_priority) = (weight, cap, boost, max_priority);
+        (tenant_state.weight, tenant_state.cap, tenant_state.boost, tenant_state.max_priority) =
+            (weight, cap, boost, max_priority);
         if reweighed {
-            let one = Tag::step(self.rules.one_job, weight);
+            let job_step = Tag::step(self.rules.one_job, weight);
             let queues = self.tenant(ix).shards.iter().map(|s| self.shards[s.0 as usize].queue);
             let members = queues.flat_map(|queue| &self.queue(queue).members);
             let accounts: BTreeSet<_> = members.map(|member| member.account).collect();
             for account in accounts {
                 for standing in self.accounts.standings_of(account, ix) {
-                    self.accounts.clamp(standing, one, weight);
+                    self.accounts.clamp(standing, job_step, weight);
                 }
             }
         }
@@ -166,7 +171,7 @@ impl Scheduler {
         let turns = self.turns_of(ix);
         self.steps += turns.len() as u64;
         if reweighed || recapped || !same {
-            turns.into_iter().for_each(|turn| self.reseat_and_wake(turn));
+            turns.into_iter().for_each(|turn| self.place_turn_and_wake(turn));
         }
     }
 
@@ -201,7 +206,7 @@ impl Scheduler {
         self.wake_queue_gate(queue);
         let old = std::mem::replace(&mut self.queue_mut(queue).gate, gate);
         if let Some(old) = old {
-            self.tell_of_queue(queue, old, None);
+            self.notify_queue_gate(queue, old, None);
             let limit = self.limits.gate(old).limit;
             let limit = self.limits.limit_mut(limit);
             limit.active = limit.named;
@@ -213,10 +218,10 @@ impl Scheduler {
             limit.active = active + limit.named_elsewhere;
         }
         self.queue_ready(queue);
-        self.tenants_ready(queue);
+        self.all_tenant_fetches_ready(queue);
     }
 
-    /// Keeps what making room needs, while the queue drops its oldest jobs.
+    /// Starts or stops keeping the queue's lanes by their heads, which dropping the oldest jobs needs.
     fn keep_heads(&mut self, queue: QueueIx, wanted: bool) {
         if wanted == self.queue(queue).heads.is_some() {
             return;
@@ -228,13 +233,13 @@ impl Scheduler {
         self.queue_mut(queue).heads = heads;
     }
 
-    /// A queue has come up that waiting fetches or pools may have named.
+    /// A new queue may be one that waiting fetches or pools name.
     pub fn queue_created(&mut self, name: &QueueName, queue: QueueIx) {
         self.pools.queue_created(name);
         self.fetches.queue_created(name, queue);
     }
 
-    /// A worker has so many jobs, and room for more or not.
+    /// Updates the load of a worker and whether it has room.
     pub fn worker_changed(
         &mut self,
         worker: &WorkerId,
@@ -247,7 +252,7 @@ impl Scheduler {
         }
     }
 
-    /// A waiting fetch may find something that it could not take before.
+    /// Lists the queues of a waiting fetch that could not take jobs before.
     pub fn may_be_served(&mut self, id: WaiterId, find: impl Fn(&str) -> Option<QueueIx>) {
         let Some(waiter) = self.fetches.get(id) else { return };
         let queues = waiter.queues().iter().filter_map(|name| find(name));
@@ -257,7 +262,7 @@ impl Scheduler {
         }
     }
 
-    /// Nobody is served for a while; everybody is looked at when that ends.
+    /// Serves nobody until [`Reconfigured::All`].
     pub fn serve_nobody(&mut self) {
         self.to_serve.clear();
         self.to_serve_tenant.clear();

@@ -1,4 +1,4 @@
-//! Coming back after a restart.
+//! Restoring the scheduler's state after a restart.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use rota_model::{ClassId, QueueName, Rate, Seq};
 
 use super::Scheduler;
 use super::account::AccountIx;
-use super::lane::Waiting;
+use super::lane::WaitingJob;
 use super::limits::{LimitIx, LimitState, Partition};
 use super::rotation_rules::RotationKey;
 use super::rotations::MOST_SHARED_SETS;
@@ -16,13 +16,13 @@ use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
 impl Scheduler {
-    /// A job that was waiting. Lanes find their places when all jobs are there.
-    pub fn refill(&mut self, seq: Seq, class: ClassId, job: Waiting) {
+    /// Adds a waiting job. Its lane is placed later, when all jobs are loaded.
+    pub fn refill(&mut self, seq: Seq, class: ClassId, job: WaitingJob) {
         self.lanes.get_or_make(class).add(seq, job);
     }
 
-    /// All jobs are there: lanes find their places, and standings come up whose tags are to be
-    /// restored.
+    /// Places a lane with all of its jobs. This also creates the standings whose tags are restored
+    /// next.
     pub fn place_refilled(&mut self, class: ClassId, jobs: u64) {
         let rules = self.classes[class.0 as usize].as_ref().expect("a job's class is known");
         let queue = rules.queue;
@@ -39,7 +39,7 @@ impl Scheduler {
         self.place_lane(class);
     }
 
-    /// A tenant's tag at a queue, as it was.
+    /// Restores a tenant's tag in the account of a queue.
     pub fn restore_tag(&mut self, queue: QueueIx, tenant: TenantIx, level: i32, tag: Tag) {
         let account = self.queue(queue).members[0].account;
         if let Some(standing) = self.accounts.find(account, tenant, level) {
@@ -47,8 +47,8 @@ impl Scheduler {
         }
     }
 
-    /// The same over all queues of a rotation, which may not be there before somebody asks for it. It
-    /// was so after this batch.
+    /// Restores a tenant's tag in the account of a rotation, as of batch `number`. The rotation may
+    /// not exist until a fetch names it.
     pub fn restore_shared_tag(
         &mut self,
         key: RotationKey,
@@ -64,7 +64,7 @@ impl Scheduler {
         }
     }
 
-    /// The rounds of a rotation's account, which began in the batch `since`.
+    /// Restores the rounds of a rotation's account, which began in batch `since`.
     pub fn restore_rounds(&mut self, key: RotationKey, since: u64, rounds: &BTreeMap<i32, Tag>) {
         if rounds.is_empty() {
             return;
@@ -77,34 +77,34 @@ impl Scheduler {
         account.rounds.extend(rounds);
     }
 
-    /// An account comes into being: what is remembered of it counts again. Turns have yet to be seated
-    /// by it.
+    /// Applies what is remembered of an account that was just opened. The caller places the account's
+    /// turns afterwards.
     pub(super) fn restore_account(&mut self, key: &RotationKey, account: AccountIx) {
-        let Some(known) = self.rotations.remembered_accounts.remove(key) else { return };
-        let tags = known.tags.iter().filter(|(_, (_, number))| *number >= known.since);
+        let Some(remembered) = self.rotations.remembered_accounts.remove(key) else { return };
+        let tags = remembered.tags.iter().filter(|(_, (_, number))| *number >= remembered.since);
         for (&(tenant, level), &(tag, _)) in tags {
             if let Some(standing) = self.accounts.find(account, tenant, level) {
                 self.accounts.restore(standing, tag);
             }
         }
         let (tenants, one_job) = (&self.tenants, self.rules.one_job);
-        let one = |tenant: TenantIx| Tag::step(one_job, tenants[tenant.0 as usize].weight);
-        match known.rounds.is_empty() {
-            true => self.accounts.begin_rounds(Some(account), one),
-            // Run times are charged in advance, and what was running is not corrected here any more.
-            false => self
-                .accounts
-                .resume_rounds(account, &known.rounds, |tenant| (one_job > 1).then(|| one(tenant))),
+        let job_step = |tenant: TenantIx| Tag::step(one_job, tenants[tenant.0 as usize].weight);
+        match remembered.rounds.is_empty() {
+            true => self.accounts.begin_rounds(Some(account), job_step),
+            // Run times are charged in advance, and charges from before the restart are not corrected.
+            false => self.accounts.resume_rounds(account, &remembered.rounds, |tenant| {
+                (one_job > 1).then(|| job_step(tenant))
+            }),
         }
     }
 
-    /// The counters of a limit as they were written out.
+    /// Restores the stored counters of a limit.
     pub fn restore_limit(&mut self, partition: &Partition, state: &LimitState, now: Now) {
         let limit = self.limits.get_or_make(partition);
         self.limits.limit_mut(limit).restore(state, now);
     }
 
-    /// Starts that came after that, in monotonic time.
+    /// Adds starts that were journaled after the counters were stored, in monotonic milliseconds.
     pub fn replay_starts(
         &mut self,
         partition: &Partition,
@@ -118,41 +118,41 @@ impl Scheduler {
         ix
     }
 
-    /// How queues took turns.
+    /// Restores the round and the queue tags of a rotation.
     pub fn restore_rotation(
         &mut self,
         key: RotationKey,
         round: Tag,
         tags: impl Iterator<Item = (QueueName, Tag)>,
     ) {
-        let known = self.rotations.remembered.entry(key).or_default();
-        if round < known.0 {
-            // It began anew: there was another pool of that name.
-            known.1.clear();
+        let remembered = self.rotations.remembered.entry(key).or_default();
+        if round < remembered.0 {
+            // An older pool of the same name had a later round.
+            remembered.1.clear();
         }
-        known.0 = round;
-        known.1.extend(tags);
+        remembered.0 = round;
+        remembered.1.extend(tags);
     }
 
-    /// The last starts from these queues were charged to the account of this rotation.
+    /// Restores which account the last starts from these queues were charged to.
     pub fn restore_charged(&mut self, key: &RotationKey, queues: impl Iterator<Item = QueueIx>) {
         let Some(account) = self.rotations.account_of(key) else { return };
         queues.for_each(|queue| self.queue_mut(queue).charged = Some(account));
     }
 
-    /// Tags and limits are as they were, so rounds and places follow from them.
-    pub fn begin(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
-        self.rotations.restore_known(find);
-        let known = self.rotations.remembered_accounts.keys().cloned().collect::<Vec<_>>();
-        for key in known {
+    /// Derives rounds and places from the restored tags and limits.
+    pub fn finish_restore(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
+        self.rotations.restore_existing(find);
+        let keys = self.rotations.remembered_accounts.keys().cloned().collect::<Vec<_>>();
+        for key in keys {
             if let Some(account) = self.rotations.account_of(&key) {
                 self.restore_account(&key, account);
             }
         }
-        let (tenants, one) = (&self.tenants, self.rules.one_job);
-        let one = |tenant: TenantIx| Tag::step(one, tenants[tenant.0 as usize].weight);
-        self.accounts.begin_rounds(None, one);
-        self.turns.indexes().into_iter().for_each(|turn| self.reseat(turn));
+        let (tenants, one_job) = (&self.tenants, self.rules.one_job);
+        let job_step = |tenant: TenantIx| Tag::step(one_job, tenants[tenant.0 as usize].weight);
+        self.accounts.begin_rounds(None, job_step);
+        self.turns.indexes().into_iter().for_each(|turn| self.place_turn(turn));
         let limited = |class: &ClassId| self.gates_of(*class).next().is_some();
         let lanes: Vec<ClassId> = self.lanes.classes().filter(limited).collect();
         for class in lanes {

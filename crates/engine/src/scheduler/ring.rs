@@ -1,16 +1,16 @@
-//! Who may be served, in the order of one account.
+//! A ring: the turns of one queue and level that may be served, in the order of one account.
 
 use std::collections::BTreeMap;
 
-use super::few::Few;
+use super::small_map::SmallMap;
 use super::tag::Order;
 use super::turn::TurnIx;
 
-/// The turns of one queue and level that may be served. Tenants of one weight that were served in the
-/// same round have the same order, so each order is compared once, and turns within it by their number.
+/// Tenants of equal weight that were served in the same round have equal orders, so turns are grouped
+/// by order, and by index within it.
 #[derive(Default)]
 pub(super) struct Ring {
-    by_order: BTreeMap<Order, Few<TurnIx>>,
+    by_order: BTreeMap<Order, SmallMap<TurnIx>>,
     len: usize,
 }
 

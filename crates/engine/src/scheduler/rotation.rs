@@ -1,4 +1,4 @@
-//! Which of several queues is next.
+//! A rotation: how several queues take turns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,45 +14,50 @@ use crate::queue::QueueIx;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RotationIx(pub u32);
 
-/// How the queues of a pool take turns, or those of fetches without a pool that name the same.
+/// The rotation of a pool, or of a set of queues that fetches without a pool name.
 ///
-/// Only queues that may have something to serve are in its orders; the others are asleep, and are
-/// woken when they do. So a decision costs the same however many queues there are. What queues are
-/// owed is in [`Parts`], which rotations may share.
+/// Only queues that may have something to serve are in its orders. The others are asleep until they
+/// do, so the cost of a decision does not depend on the number of queues. What queues are owed is in
+/// [`Parts`], which rotations may share.
 pub(super) struct Rotation {
     queues: Vec<QueueIx>,
-    places: BTreeMap<QueueIx, u32>,
+    positions: BTreeMap<QueueIx, u32>,
     strategy: QueueStrategy,
-    /// For fetches of one tenant only: whoever decides says which queues have something for it.
-    own: bool,
+    /// For fetches of one tenant. Queues are not woken by events; each decision finds those with work
+    /// for the tenant.
+    for_tenant: bool,
     round: Tag,
     slots: Vec<Slot>,
-    /// How many jobs it has handed out.
+    /// Number of jobs dispatched.
     served: u64,
-    /// Awake queues by strategy, by what they are owed, and by since when they have got nothing.
+    /// Queues that are awake: by strategy, by what they are owed, and by when they were last served.
+    /// The last number is the queue's position.
     by_turn: BTreeSet<(u128, u64, u32)>,
     by_owed: LateOrder<i64>,
     by_since: LateOrder<u64>,
-    /// Queues that were served since that was last written down.
+    /// Positions of the queues served since the last `take_changed`.
     changed: BTreeSet<u32>,
 }
 
+/// A queue in a rotation.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     weight: Weight,
     tag: Tag,
-    /// When it was last served: among equal tags the queue that was not for longest goes first.
+    /// The value of `Rotation::served` when the queue was last served. Among equal tags, the smallest
+    /// goes first.
     served: u64,
     awake: bool,
     available: u64,
 }
 
-/// A queue's claim to be next: what it is owed, since when it has got nothing, its turn, its place.
+/// A queue's claim to be next: what it is owed, since when it was not served, its key by strategy, and
+/// its position among the named queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Rank(i64, u64, (u128, u64), usize);
+pub(super) struct QueueRank(i64, u64, (u128, u64), usize);
 
-impl Rank {
-    /// It goes first whatever the strategy says.
+impl QueueRank {
+    /// Whether the claim comes before the strategy.
     pub fn is_owed(self) -> bool {
         self.0 < i64::MAX || self.1 < u64::MAX
     }
@@ -62,9 +67,9 @@ impl Rotation {
     pub fn new(strategy: QueueStrategy) -> Self {
         Self {
             queues: Vec::new(),
-            places: BTreeMap::new(),
+            positions: BTreeMap::new(),
             strategy,
-            own: false,
+            for_tenant: false,
             round: Tag::default(),
             slots: Vec::new(),
             served: 0,
@@ -75,18 +80,17 @@ impl Rotation {
         }
     }
 
-    /// Other queues, weights or strategy from now on. All queues are asleep; what is remembered of those
-    /// that stay is kept. A weight that changes counts from the next job: what was charged by the old
-    /// one keeps a queue waiting for no more than one job by the new.
+    /// Applies new queues, weights and strategy. All queues are asleep afterwards; those that stay
+    /// keep their tags. A tag charged by an old weight is clamped to one job ahead of the round.
     pub fn configure(&mut self, rules: &RotationRules) {
         self.set_queues(&rules.queues);
-        (self.strategy, self.own) = (rules.strategy, rules.own);
+        (self.strategy, self.for_tenant) = (rules.strategy, rules.for_tenant);
     }
 
     /// A queue is gone for good.
     pub fn remove(&mut self, queue: QueueIx) {
         let all = self.queues.iter().zip(&self.slots).map(|(queue, slot)| (*queue, slot.weight));
-        let rest: Vec<_> = all.filter(|(known, _)| *known != queue).collect();
+        let rest: Vec<_> = all.filter(|(other, _)| *other != queue).collect();
         self.set_queues(&rest);
     }
 
@@ -96,17 +100,17 @@ impl Rotation {
         let (round, slots) = (self.round, queues.iter());
         self.slots = slots
             .map(|&(queue, weight)| {
-                let known = old.get(&queue).map(|slot| {
+                let old_state = old.get(&queue).map(|slot| {
                     let most = round.plus(Tag::step(1, weight));
                     let tag = if slot.weight == weight { slot.tag } else { slot.tag.min(most) };
                     (tag, slot.served)
                 });
-                let (tag, served) = known.unwrap_or_default();
+                let (tag, served) = old_state.unwrap_or_default();
                 Slot { weight, tag, served, awake: false, available: 0 }
             })
             .collect();
         self.queues = queues.iter().map(|(queue, _)| *queue).collect();
-        self.places = self.queues.iter().copied().zip(0..).collect();
+        self.positions = self.queues.iter().copied().zip(0..).collect();
         self.changed.clear();
         self.by_turn.clear();
         self.by_owed.clear();
@@ -121,14 +125,14 @@ impl Rotation {
         self.round
     }
 
-    /// Its strategy, and its queues with their weights.
+    /// The strategy, and the queues with their weights.
     pub fn made_from(&self) -> (QueueStrategy, Vec<(QueueIx, Weight)>) {
         let weights = self.slots.iter().map(|slot| slot.weight);
         (self.strategy, self.queues.iter().copied().zip(weights).collect())
     }
 
-    pub fn place(&self, queue: QueueIx) -> Option<u32> {
-        self.places.get(&queue).copied()
+    pub fn position(&self, queue: QueueIx) -> Option<u32> {
+        self.positions.get(&queue).copied()
     }
 
     pub fn is_strict(&self) -> bool {
@@ -139,63 +143,64 @@ impl Rotation {
         self.strategy == QueueStrategy::LeastLoaded
     }
 
-    pub fn is_own(&self) -> bool {
-        self.own
+    pub fn is_for_tenant(&self) -> bool {
+        self.for_tenant
     }
 
     pub fn is_ready(&self, queue: QueueIx) -> bool {
-        self.place(queue).is_some_and(|place| self.slots[place as usize].awake)
+        self.position(queue).is_some_and(|position| self.slots[position as usize].awake)
     }
 
-    /// A queue may have something to serve, as its parts know.
-    pub fn wake(&mut self, place: u32, available: u64, parts: &Parts) {
-        let slot = &mut self.slots[place as usize];
+    /// A queue may have something to serve.
+    pub fn wake(&mut self, position: u32, available: u64, parts: &Parts) {
+        let slot = &mut self.slots[position as usize];
         if std::mem::replace(&mut slot.awake, true) {
             return;
         }
         slot.tag = slot.tag.max(self.round);
         slot.available = available;
-        let (key, served) = self.turn_key(place);
-        self.by_turn.insert((key, served, place));
-        self.claim(place, parts);
+        let (key, served) = self.turn_key(position);
+        self.by_turn.insert((key, served, position));
+        self.claim(position, parts);
     }
 
-    fn claim(&mut self, place: u32, parts: &Parts) {
-        let queue = self.queues[place as usize];
-        self.by_owed.insert(place, parts.paid(queue));
-        self.by_since.insert(place, parts.since(queue, 0));
+    fn claim(&mut self, position: u32, parts: &Parts) {
+        let queue = self.queues[position as usize];
+        self.by_owed.insert(position, parts.paid(queue));
+        self.by_since.insert(position, parts.since(queue, 0));
     }
 
-    /// Other parts hold for its queues from now on.
+    /// Switches to other parts.
     pub fn move_to(&mut self, parts: &Parts) {
-        let awake: Vec<u32> = self.by_turn.iter().map(|(_, _, place)| *place).collect();
-        awake.into_iter().for_each(|place| self.claim(place, parts));
+        let awake: Vec<u32> = self.by_turn.iter().map(|(_, _, position)| *position).collect();
+        awake.into_iter().for_each(|position| self.claim(position, parts));
     }
 
     /// A queue has nothing to serve.
-    pub fn put_to_sleep(&mut self, place: u32) {
-        let (key, served) = self.turn_key(place);
-        let slot = &mut self.slots[place as usize];
+    pub fn put_to_sleep(&mut self, position: u32) {
+        let (key, served) = self.turn_key(position);
+        let slot = &mut self.slots[position as usize];
         if std::mem::replace(&mut slot.awake, false) {
-            self.by_turn.remove(&(key, served, place));
-            self.by_owed.remove(place);
-            self.by_since.remove(place);
+            self.by_turn.remove(&(key, served, position));
+            self.by_owed.remove(position);
+            self.by_since.remove(position);
         }
     }
 
-    pub fn depth_changed(&mut self, place: u32, available: u64) {
-        let (key, served) = self.turn_key(place);
-        let slot = &mut self.slots[place as usize];
+    pub fn depth_changed(&mut self, position: u32, available: u64) {
+        let (key, served) = self.turn_key(position);
+        let slot = &mut self.slots[position as usize];
         slot.available = available;
         if slot.awake {
-            let (new, _) = self.turn_key(place);
-            self.by_turn.remove(&(key, served, place));
-            self.by_turn.insert((new, served, place));
+            let (new, _) = self.turn_key(position);
+            self.by_turn.remove(&(key, served, position));
+            self.by_turn.insert((new, served, position));
         }
     }
 
-    fn turn_key(&self, place: u32) -> (u128, u64) {
-        let slot = &self.slots[place as usize];
+    /// The sort key of a queue by the rotation's strategy.
+    fn turn_key(&self, position: u32) -> (u128, u64) {
+        let slot = &self.slots[position as usize];
         match self.strategy {
             QueueStrategy::Strict => (0, 0),
             QueueStrategy::RoundRobin | QueueStrategy::Weighted => (slot.tag.0, slot.served),
@@ -203,89 +208,91 @@ impl Rotation {
         }
     }
 
-    /// The queue that is next, and whether because it is owed a dispatch or has gone without.
+    /// The next queue, and whether it goes first because it is owed a dispatch or starved.
     pub fn first(&mut self, parts: &Parts, mono: u64) -> Option<(QueueIx, bool)> {
-        let queue = |place: u32| self.queues[place as usize];
-        let owed = self.by_owed.first(|paid| parts.is_owed(paid), |place| parts.paid(queue(place)));
+        let queue = |position: u32| self.queues[position as usize];
+        let owed =
+            self.by_owed.first(|paid| parts.is_owed(paid), |position| parts.paid(queue(position)));
         let claim = owed.or_else(|| {
             let starved = |since| parts.is_starved(since, mono);
-            self.by_since.first(starved, |place| parts.since(queue(place), mono))
+            self.by_since.first(starved, |position| parts.since(queue(position), mono))
         });
-        if let Some(place) = claim {
-            return Some((queue(place), true));
+        if let Some(position) = claim {
+            return Some((queue(position), true));
         }
-        let &(_, _, place) = self.by_turn.first()?;
-        Some((queue(place), false))
+        let &(_, _, position) = self.by_turn.first()?;
+        Some((queue(position), false))
     }
 
-    /// A queue's claim among some that were named in this order.
-    pub fn rank(&self, queue: QueueIx, named: usize, parts: &Parts, mono: u64) -> Rank {
-        let none = Rank(i64::MAX, u64::MAX, (u128::MAX, 0), named);
-        let Some(place) = self.place(queue) else { return none };
-        let claims = self.slots[place as usize].awake && parts.is_owed(parts.paid(queue));
+    /// A queue's claim among queues that a fetch named; `named` is its index there.
+    pub fn rank(&self, queue: QueueIx, named: usize, parts: &Parts, mono: u64) -> QueueRank {
+        let none = QueueRank(i64::MAX, u64::MAX, (u128::MAX, 0), named);
+        let Some(position) = self.position(queue) else { return none };
+        let claims = self.slots[position as usize].awake && parts.is_owed(parts.paid(queue));
         let since = Some(parts.since(queue, mono)).filter(|since| parts.is_starved(*since, mono));
-        let turn = self.turn_key(place);
+        let turn = self.turn_key(position);
         let owed = if claims { parts.paid(queue) } else { i64::MAX };
-        Rank(owed, since.unwrap_or(u64::MAX), turn, named)
+        QueueRank(owed, since.unwrap_or(u64::MAX), turn, named)
     }
 
-    /// A job of this queue was handed out.
+    /// Counts a dispatch from this queue.
     pub fn served(&mut self, queue: QueueIx) {
-        let Some(place) = self.place(queue) else { return };
-        self.changed.insert(place);
-        let step = Tag::step(1, self.weight(place));
-        let (key, served) = self.turn_key(place);
-        let slot = &mut self.slots[place as usize];
+        let Some(position) = self.position(queue) else { return };
+        self.changed.insert(position);
+        let step = Tag::step(1, self.weight(position));
+        let (key, served) = self.turn_key(position);
+        let slot = &mut self.slots[position as usize];
         self.served += 1;
         let start = slot.tag.max(self.round.minus(MOST_BEHIND * step));
         self.round = self.round.max(start);
         (slot.tag, slot.served) = (start.plus(step), self.served);
         if slot.awake {
-            let (new, now) = self.turn_key(place);
-            self.by_turn.remove(&(key, served, place));
-            self.by_turn.insert((new, now, place));
+            let (new, now) = self.turn_key(position);
+            self.by_turn.remove(&(key, served, position));
+            self.by_turn.insert((new, now, position));
         }
     }
 
-    fn weight(&self, place: u32) -> Weight {
+    fn weight(&self, position: u32) -> Weight {
         match self.strategy {
-            QueueStrategy::Weighted => self.slots[place as usize].weight,
+            QueueStrategy::Weighted => self.slots[position as usize].weight,
             _ => Weight::ONE,
         }
     }
 
-    /// How far a job moves this queue on, where queues take turns.
+    /// How far a job moves the queue's tag, for strategies with tags.
     pub fn step(&self, queue: QueueIx) -> Option<u128> {
         let turns = matches!(self.strategy, QueueStrategy::RoundRobin | QueueStrategy::Weighted);
-        let place = self.place(queue).filter(|_| turns)?;
-        Some(Tag::step(1, self.weight(place)))
+        let position = self.position(queue).filter(|_| turns)?;
+        Some(Tag::step(1, self.weight(position)))
     }
 
-    /// The round, and the tags of queues that were served since the last call; `None` if none was.
+    /// The round, and the tags of queues served since the last call; `None` if there are none.
     pub fn take_changed(&mut self) -> Option<(Tag, Vec<(QueueIx, Tag)>)> {
         let changed = std::mem::take(&mut self.changed);
-        let tag = |place: u32| (self.queues[place as usize], self.slots[place as usize].tag);
+        let tag =
+            |position: u32| (self.queues[position as usize], self.slots[position as usize].tag);
         let tags: Vec<_> = changed.into_iter().map(tag).collect();
         (!tags.is_empty()).then_some((self.round, tags))
     }
 
-    /// As it was before a restart.
+    /// Restores the stored round and tags.
     pub fn restore(&mut self, round: Tag, tags: impl Iterator<Item = (QueueIx, Tag)>) {
         self.round = round;
         for (queue, tag) in tags {
-            if let Some(place) = self.place(queue) {
-                // By the weight that it has now, it is at most one job ahead.
-                let slot = &mut self.slots[place as usize];
+            if let Some(position) = self.position(queue) {
+                // By its current weight, the queue is at most one job ahead.
+                let slot = &mut self.slots[position as usize];
                 slot.tag = tag.min(round.plus(Tag::step(1, slot.weight)));
             }
         }
         self.by_turn.clear();
-        for place in 0..self.slots.len() as u32 {
-            let slot = &mut self.slots[place as usize];
+        for position in 0..self.slots.len() as u32 {
+            let slot = &mut self.slots[position as usize];
             if slot.awake {
                 slot.tag = slot.tag.max(round);
-                let (key, served) = self.turn_key(place);
-                self.by_turn.insert((key, served, place));
+                let (key, served) = self.turn_key(position);
+                self.by_turn.insert((key, served, position));
             }
         }
     }
@@ -311,16 +318,16 @@ mod tests {
         }
 
         fn configure(&mut self, weights: &[f64], strategy: QueueStrategy, starvation: Starvation) {
-            let one =
+            let queue =
                 |(i, weight): (usize, &f64)| (QueueIx(i as u32), Weight::new(*weight).unwrap());
-            let queues: Vec<_> = weights.iter().enumerate().map(one).collect();
-            let (named, shared, own) = (queues.len(), false, false);
-            let rules = RotationRules { queues, strategy, starvation, named, shared, own };
+            let queues: Vec<_> = weights.iter().enumerate().map(queue).collect();
+            let (named, shared, for_tenant) = (queues.len(), false, false);
+            let rules = RotationRules { queues, strategy, starvation, named, shared, for_tenant };
             self.rotation.configure(&rules);
             self.parts.configure(starvation, named, self.rotation.queues());
-            for place in 0..weights.len() as u32 {
-                self.parts.wake(QueueIx(place));
-                self.rotation.wake(place, u64::from(place), &self.parts);
+            for position in 0..weights.len() as u32 {
+                self.parts.wake(QueueIx(position));
+                self.rotation.wake(position, u64::from(position), &self.parts);
             }
         }
 

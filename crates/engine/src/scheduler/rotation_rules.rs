@@ -1,4 +1,4 @@
-//! Whose queues take turns, and by which rules.
+//! The key and the rules of a rotation, and what is stored of it.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use super::tag::Tag;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
-/// Whose queues take turns.
+/// Identifies a rotation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RotationKey {
-    /// Those of a pool; of one tenant, where each has queues of its own.
+    /// The queues of a pool; of one tenant, where each tenant has separate queues.
     Pool(PoolName, Option<TenantId>),
-    /// Those of fetches that name the same queues with the same strategy.
+    /// A set of queues that fetches without a pool name, with one strategy: a hash of both.
     Set(u64),
 }
 
 impl RotationKey {
-    /// Its name on disk.
+    /// The name on disk.
     pub fn name(&self) -> String {
         match self {
             RotationKey::Pool(pool, None) => format!("pool:{pool}"),
@@ -27,9 +27,9 @@ impl RotationKey {
         }
     }
 
-    /// It stands for queues of shared workers without a pool, unless it is a tenant's own.
-    pub fn is_shared_set(&self, own: bool) -> bool {
-        matches!(self, RotationKey::Set(_)) && !own
+    /// Whether this is a set of shared workers, not of a single tenant's.
+    pub fn is_shared_set(&self, for_tenant: bool) -> bool {
+        matches!(self, RotationKey::Set(_)) && !for_tenant
     }
 
     pub fn parse(name: &str) -> Option<Self> {
@@ -48,36 +48,35 @@ impl RotationKey {
     }
 }
 
-/// A rotation that has served: its round, and the tags that have changed.
+/// What changed in a rotation since it was last stored.
 pub(crate) struct ChangedRotation {
     pub key: RotationKey,
     pub round: Tag,
     pub tags: Vec<(QueueIx, Tag)>,
-    /// The rounds of its account, by level, that may have changed.
+    /// Rounds of its account that may have changed, by level.
     pub rounds: BTreeMap<i32, Tag>,
 }
 
-/// An account of a pool or set as it was before a restart.
+/// The stored account of a pool or set, until the rotation is created.
 #[derive(Default)]
 pub(super) struct RememberedAccount {
-    /// The batch in which it began. Older tags are of another pool of that name.
+    /// The batch in which the account began. Older tags belong to an earlier pool of the same name.
     pub since: u64,
-    /// By level. Not known in data of an older version.
+    /// By level. Data of older versions has none.
     pub rounds: BTreeMap<i32, Tag>,
-    /// Each with the batch after which it was so.
+    /// By tenant and level: the tag, and the batch after which it had that value.
     pub tags: BTreeMap<(TenantIx, i32), (Tag, u64)>,
 }
 
-/// What a rotation is made from.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RotationRules {
     pub queues: Vec<(QueueIx, Weight)>,
     pub strategy: QueueStrategy,
     pub starvation: Starvation,
-    /// How many queues share what is guaranteed, those included that do not exist yet.
+    /// Number of queues that share the guaranteed part, including queues that do not exist yet.
     pub named: usize,
-    /// Tenants have an account over all of the queues.
+    /// The tenants have an account over all of these queues.
     pub shared: bool,
-    /// For fetches of one tenant: what they make others forget is their own.
-    pub own: bool,
+    /// For fetches of one tenant. Such sets are forgotten before those of shared workers.
+    pub for_tenant: bool,
 }

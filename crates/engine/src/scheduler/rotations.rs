@@ -1,4 +1,5 @@
-//! All rotations: one for each pool, and one for each set of queues that fetches without a pool name.
+//! The table of all rotations: one for each pool, and one for each set of queues that fetches without
+//! a pool name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,70 +9,75 @@ use super::Scheduler;
 use super::account::{AccountIx, Owner};
 use super::notice::Notice;
 use super::parts::{Parts, PartsIx};
-use super::rotation::{Rank, Rotation, RotationIx};
+use super::rotation::{QueueRank, Rotation, RotationIx};
 pub(super) use super::rotation_rules::RotationKey;
 use super::rotation_rules::{ChangedRotation, RememberedAccount, RotationRules};
 use super::tag::Tag;
 use crate::queue::QueueIx;
 
-/// Sets of queues that are remembered.
+/// Sets remembered at once; beyond that, the least recently used is forgotten.
 const MOST_SETS: usize = 4_096;
-/// Those of them that may have accounts of their own.
+/// Sets that may have an account. Each account adds a ring entry to every turn of its queues.
 pub(crate) const MOST_SHARED_SETS: usize = 256;
 
+/// All rotations and their parts.
 #[derive(Default)]
 pub(super) struct Rotations {
-    all: Vec<Option<Entry>>,
+    all: Vec<Option<RotationEntry>>,
     pub(super) parts: BTreeMap<PartsIx, Parts>,
     next_parts: u64,
     free: Vec<RotationIx>,
     by_key: BTreeMap<RotationKey, RotationIx>,
-    /// Sets by when they were last used, those of fetches of one tenant first.
+    /// Sets by last use, those of single tenants first: whether shared, `RotationEntry::used`, index.
     by_use: BTreeSet<(bool, u64, RotationIx)>,
     uses: u64,
-    /// Those that have served since that was last written down.
+    /// Rotations that have dispatched since the last `take_changed`.
     changed: BTreeSet<RotationIx>,
     shared_sets: usize,
-    /// Sets that were forgotten, until somebody asks.
+    /// Sets forgotten since the last `take_forgotten_rotations`.
     pub forgotten: Vec<RotationKey>,
-    /// As they were before a restart, until they are used again.
+    /// Stored rounds and queue tags, until the rotation is used.
     pub remembered: BTreeMap<RotationKey, (Tag, BTreeMap<QueueName, Tag>)>,
-    /// The same for their accounts.
+    /// Stored accounts, until the rotation is used.
     pub remembered_accounts: BTreeMap<RotationKey, RememberedAccount>,
 }
 
-struct Entry {
+/// A rotation with its key, parts and account.
+struct RotationEntry {
     key: RotationKey,
     rotation: Rotation,
-    /// Its own, or those of all sets that share queues.
+    /// A pool's parts, or those of all sets that share queues with this one.
     parts: PartsIx,
     account: Option<AccountIx>,
-    /// Up to date with this version of the pools.
+    /// The version of the pool that the rotation was made for.
     version: u64,
     used: u64,
-    /// Fetches of anybody use it, not those of one tenant.
-    of_all: bool,
+    /// Used by fetches of shared workers, not of a single tenant's.
+    is_shared: bool,
 }
 
 impl Rotations {
     pub fn get(&self, ix: RotationIx) -> &Rotation {
-        &self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").rotation
+        &self.all[ix.0 as usize]
+            .as_ref()
+            .expect("a rotation exists while it is referred to")
+            .rotation
     }
 
     pub fn get_mut(&mut self, ix: RotationIx) -> &mut Rotation {
         let entry = self.all[ix.0 as usize].as_mut();
-        &mut entry.expect("a rotation is there while it is named").rotation
+        &mut entry.expect("a rotation exists while it is referred to").rotation
     }
 
     fn with_parts(&mut self, ix: RotationIx) -> (&mut Rotation, &mut Parts) {
         let entry = self.all[ix.0 as usize].as_mut();
-        let entry = entry.expect("a rotation is there while it is named");
+        let entry = entry.expect("a rotation exists while it is referred to");
         let parts = self.parts.get_mut(&entry.parts).expect("a rotation has parts");
         (&mut entry.rotation, parts)
     }
 
     pub fn parts_of(&self, ix: RotationIx) -> PartsIx {
-        self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").parts
+        self.all[ix.0 as usize].as_ref().expect("a rotation exists while it is referred to").parts
     }
 
     pub fn add_parts(&mut self, parts: Parts) -> PartsIx {
@@ -80,7 +86,7 @@ impl Rotations {
         PartsIx(self.next_parts)
     }
 
-    /// A rotation's queues are guaranteed these parts from now on.
+    /// Gives a rotation other parts.
     pub fn move_to_parts(&mut self, ix: RotationIx, parts: PartsIx) {
         if let Some(entry) = self.all[ix.0 as usize].as_mut() {
             entry.parts = parts;
@@ -88,12 +94,12 @@ impl Rotations {
         }
     }
 
-    /// Queues are guaranteed a part, or go first when they have gone without for too long.
+    /// Whether queues that are owed a dispatch, or starved, go first.
     pub fn guarantees(&self, ix: RotationIx) -> bool {
         self.parts[&self.parts_of(ix)].is_enforced()
     }
 
-    /// The queue that is next, and whether because it is owed a dispatch or has gone without.
+    /// The next queue, and whether it goes first because it is owed a dispatch or starved.
     pub fn first(
         &mut self,
         ix: RotationIx,
@@ -105,27 +111,26 @@ impl Rotations {
         rotation.first(parts, mono)
     }
 
-    /// A queue's claim among some of a rotation's that were named in this order.
-    pub fn rank(&self, ix: RotationIx, queue: QueueIx, named: usize, mono: u64) -> Rank {
+    /// A queue's claim among queues that a fetch named; `named` is its index there.
+    pub fn rank(&self, ix: RotationIx, queue: QueueIx, named: usize, mono: u64) -> QueueRank {
         self.get(ix).rank(queue, named, &self.parts[&self.parts_of(ix)], mono)
     }
 
-    /// Reports queues that have just gone without for too long, except in a tenant's own rotation.
+    /// Reports queues that have just become starved, except in a single tenant's rotation.
     pub fn report_starved(&mut self, ix: RotationIx, mono: u64, notices: &mut Vec<Notice>) {
         let (rotation, parts) = self.with_parts(ix);
-        let own = rotation.is_own();
+        let for_tenant = rotation.is_for_tenant();
         parts.report_starved(mono, |notice| {
-            if !own {
+            if !for_tenant {
                 notices.push(notice);
             }
         });
     }
 
     pub fn key(&self, ix: RotationIx) -> &RotationKey {
-        &self.all[ix.0 as usize].as_ref().expect("a rotation is there while it is named").key
+        &self.all[ix.0 as usize].as_ref().expect("a rotation exists while it is referred to").key
     }
 
-    /// The queues that take turns under this key.
     pub fn queues_of(&self, key: &RotationKey) -> &[QueueIx] {
         self.by_key.get(key).map_or(&[], |ix| self.get(*ix).queues())
     }
@@ -135,8 +140,8 @@ impl Rotations {
         self.all[ix.0 as usize].as_ref()?.account
     }
 
-    /// Rotations that are there already, as those of pools are, go on as before the restart.
-    pub fn restore_known(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
+    /// Restores rotations that exist already, as those of pools do.
+    pub fn restore_existing(&mut self, find: impl Fn(&str) -> Option<QueueIx>) {
         for (key, ix) in &self.by_key {
             if let Some((round, tags)) = self.remembered.remove(key)
                 && let Some(entry) = self.all[ix.0 as usize].as_mut()
@@ -151,14 +156,14 @@ impl Rotations {
     }
 
     pub fn depth_changed(&mut self, ordered_in: &[(RotationIx, u32)], available: u64) {
-        for &(ix, place) in ordered_in {
+        for &(ix, position) in ordered_in {
             if let Some(entry) = &mut self.all[ix.0 as usize] {
-                entry.rotation.depth_changed(place, available);
+                entry.rotation.depth_changed(position, available);
             }
         }
     }
 
-    /// Rotations that have served since the last call: their rounds, and the tags that have changed.
+    /// What changed in rotations that have dispatched since the last call.
     pub fn take_changed(&mut self) -> Vec<ChangedRotation> {
         let state = |ix: RotationIx| {
             let entry = self.all[ix.0 as usize].as_mut()?;
@@ -168,12 +173,11 @@ impl Rotations {
         std::mem::take(&mut self.changed).into_iter().filter_map(state).collect()
     }
 
-    /// The round of a rotation.
     pub fn round_of(&self, key: &RotationKey) -> Option<Tag> {
         self.by_key.get(key).map(|ix| self.get(*ix).round())
     }
 
-    /// What a set of queues with an account is made from.
+    /// The strategy, queues and weights of a set with an account.
     pub fn set_with_account(
         &self,
         key: &RotationKey,
@@ -182,7 +186,7 @@ impl Rotations {
         self.by_key.get(key).map(|ix| self.get(*ix).made_from())
     }
 
-    /// A job of this queue was handed out.
+    /// Counts a dispatch from this queue.
     pub fn served(&mut self, ix: RotationIx, queue: QueueIx, mono: u64) {
         let (rotation, parts) = self.with_parts(ix);
         rotation.served(queue);
@@ -190,14 +194,14 @@ impl Rotations {
         self.changed.insert(ix);
     }
 
-    /// The same, for a fetch without a pool that named this queue only.
+    /// Counts a dispatch to a fetch without a pool that named this queue only.
     pub fn served_alone(&mut self, ix: PartsIx, queue: QueueIx, mono: u64) {
         self.parts.entry(ix).and_modify(|parts| parts.served(queue, mono));
     }
 }
 
 impl Scheduler {
-    /// The rotation of this key if it is up to date, and the account that goes with it.
+    /// The rotation of a key and its account, if it was made for this version.
     pub fn rotation(
         &mut self,
         key: &RotationKey,
@@ -211,14 +215,14 @@ impl Scheduler {
         }
         if matches!(key, RotationKey::Set(_)) {
             rotations.uses += 1;
-            rotations.by_use.remove(&(entry.of_all, entry.used, ix));
+            rotations.by_use.remove(&(entry.is_shared, entry.used, ix));
             entry.used = rotations.uses;
-            rotations.by_use.insert((entry.of_all, entry.used, ix));
+            rotations.by_use.insert((entry.is_shared, entry.used, ix));
         }
         Some((ix, entry.account))
     }
 
-    /// Makes the rotation of this key, or brings it up to date.
+    /// Creates the rotation of a key, or applies new rules to it.
     pub fn put_rotation(
         &mut self,
         key: RotationKey,
@@ -230,10 +234,10 @@ impl Scheduler {
         if is_set && !self.rotations.by_key.contains_key(&key) {
             self.forget_oldest_set();
         }
-        let known = self.rotations.by_key.get(&key).copied();
-        known.into_iter().for_each(|ix| self.detach(ix));
-        let ix = known.unwrap_or_else(|| self.add_rotation(key, rules));
-        let unsettled = self.put_parts(ix, rules, known.is_none());
+        let existing = self.rotations.by_key.get(&key).copied();
+        existing.into_iter().for_each(|ix| self.detach(ix));
+        let ix = existing.unwrap_or_else(|| self.add_rotation(key, rules));
+        let new_claims = self.put_parts(ix, rules, existing.is_none());
         let share = rules.shared && (!is_set || self.rotations.shared_sets < MOST_SHARED_SETS);
         let entry = self.rotations.all[ix.0 as usize].as_mut().expect("it was just found");
         entry.version = version;
@@ -242,10 +246,10 @@ impl Scheduler {
             let tags = tags.iter().filter_map(|(q, tag)| Some((find(q)?, *tag)));
             entry.rotation.restore(round, tags);
             let parts = self.rotations.parts.get_mut(&entry.parts).expect("a rotation has parts");
-            unsettled.into_iter().for_each(|queue| parts.owe_one(queue));
+            new_claims.into_iter().for_each(|queue| parts.owe_one(queue));
         }
-        let had = entry.account;
-        match (had, share) {
+        let old_account = entry.account;
+        match (old_account, share) {
             (None, true) => {
                 entry.account = Some(self.accounts.open(Owner::Shared(entry.key.clone())));
                 self.rotations.shared_sets += usize::from(is_set);
@@ -260,51 +264,51 @@ impl Scheduler {
         self.attach(ix);
         let entry = self.rotations.all[ix.0 as usize].as_ref().expect("it was just found");
         let (key, account) = (entry.key.clone(), entry.account);
-        if let Some(account) = account.filter(|_| had.is_none()) {
+        if let Some(account) = account.filter(|_| old_account.is_none()) {
             self.restore_account(&key, account);
             let queues = self.rotations.get(ix).queues().to_vec();
             let turns = queues.iter().flat_map(|queue| self.turns_in(*queue)).collect::<Vec<_>>();
-            turns.into_iter().for_each(|turn| self.reseat(turn));
+            turns.into_iter().for_each(|turn| self.place_turn(turn));
         }
         (ix, account)
     }
 
     fn add_rotation(&mut self, key: RotationKey, rules: &RotationRules) -> RotationIx {
-        let parts = match key.is_shared_set(rules.own) {
+        let parts = match key.is_shared_set(rules.for_tenant) {
             true => self.common_parts(rules),
             false => self.rotations.add_parts(Parts::new(rules.starvation, Some(rules.named))),
         };
         let rotations = &mut self.rotations;
         rotations.uses += 1;
-        let entry = Entry {
+        let entry = RotationEntry {
             key: key.clone(),
             rotation: Rotation::new(rules.strategy),
             parts,
             account: None,
             version: 0,
             used: rotations.uses,
-            of_all: !rules.own,
+            is_shared: !rules.for_tenant,
         };
         let ix = rotations.free.pop().unwrap_or(RotationIx(rotations.all.len() as u32));
         if rotations.all.len() <= ix.0 as usize {
             rotations.all.push(None);
         }
         if matches!(key, RotationKey::Set(_)) {
-            rotations.by_use.insert((entry.of_all, entry.used, ix));
+            rotations.by_use.insert((entry.is_shared, entry.used, ix));
         }
         rotations.all[ix.0 as usize] = Some(entry);
         rotations.by_key.insert(key, ix);
         ix
     }
 
-    /// A pool is gone, or a set that nobody has used for longest: what was remembered of it goes.
+    /// Forgets the rotation of a deleted pool, or of a set.
     pub fn drop_rotation(&mut self, key: &RotationKey) {
         let Some(ix) = self.rotations.by_key.remove(key) else { return };
         self.detach(ix);
         let Some(entry) = self.rotations.all[ix.0 as usize].take() else { return };
-        self.rotations.by_use.remove(&(entry.of_all, entry.used, ix));
+        self.rotations.by_use.remove(&(entry.is_shared, entry.used, ix));
         self.rotations.free.push(ix);
-        match key.is_shared_set(entry.rotation.is_own()) {
+        match key.is_shared_set(entry.rotation.is_for_tenant()) {
             true => self.leave_parts(entry.parts, entry.rotation.queues()),
             false => {
                 self.rotations.parts.remove(&entry.parts);
@@ -317,11 +321,11 @@ impl Scheduler {
         }
     }
 
-    /// The rotations of a pool, where each tenant has queues of its own.
+    /// All rotations of a pool: one, or one for each tenant where tenants have separate queues.
     pub fn rotations_of(&self, pool: &PoolName) -> Vec<RotationKey> {
         let first = RotationKey::Pool(pool.clone(), None);
-        let own = self.rotations.by_key.range(first..).map(|(key, _)| key);
-        own.take_while(|key| matches!(key, RotationKey::Pool(name, _) if name == pool))
+        let keys = self.rotations.by_key.range(first..).map(|(key, _)| key);
+        keys.take_while(|key| matches!(key, RotationKey::Pool(name, _) if name == pool))
             .cloned()
             .collect()
     }
@@ -343,7 +347,7 @@ impl Scheduler {
         self.rotations.forgotten.push(key.clone());
     }
 
-    /// The rotation goes on without this queue.
+    /// Removes a queue from a rotation.
     pub(super) fn leave_rotation(&mut self, ix: RotationIx, queue: QueueIx) {
         self.detach(ix);
         let (rotation, parts) = self.rotations.with_parts(ix);
@@ -352,25 +356,26 @@ impl Scheduler {
         self.attach(ix);
     }
 
-    /// The queues of a rotation know it, and it knows which of them have something to serve.
+    /// Registers a rotation with its queues, and wakes those that have something to serve.
     fn attach(&mut self, ix: RotationIx) {
         let entry = self.rotations.all[ix.0 as usize].as_ref().expect("it is being attached");
         let (queues, account) = (entry.rotation.queues().to_vec(), entry.account);
-        let (by_depth, own) = (entry.rotation.orders_by_depth(), entry.rotation.is_own());
+        let (by_depth, for_tenant) =
+            (entry.rotation.orders_by_depth(), entry.rotation.is_for_tenant());
         if let Some(account) = account {
             self.set_members(account, &queues);
         }
-        for (place, queue) in (0..).zip(queues) {
-            let is = &mut self.queues[queue.0 as usize];
-            is.rotates_in.push(ix);
-            if own {
+        for (position, queue) in (0..).zip(queues) {
+            let queue_state = &mut self.queues[queue.0 as usize];
+            queue_state.rotates_in.push(ix);
+            if for_tenant {
                 continue;
             }
             if by_depth {
-                is.ordered_in.push((ix, place));
+                queue_state.ordered_in.push((ix, position));
             }
-            is.sleeps_in.push((ix, place));
-            if !is.members[0].rings.is_empty() {
+            queue_state.sleeps_in.push((ix, position));
+            if !queue_state.members[0].rings.is_empty() {
                 self.wake_in_rotation(ix, queue);
             }
         }
@@ -378,37 +383,37 @@ impl Scheduler {
 
     fn detach(&mut self, ix: RotationIx) {
         for queue in self.rotations.get(ix).queues().to_vec() {
-            let is = &mut self.queues[queue.0 as usize];
-            is.ordered_in.retain(|(rotation, _)| *rotation != ix);
-            is.sleeps_in.retain(|(rotation, _)| *rotation != ix);
-            is.rotates_in.retain(|rotation| *rotation != ix);
+            let queue_state = &mut self.queues[queue.0 as usize];
+            queue_state.ordered_in.retain(|(rotation, _)| *rotation != ix);
+            queue_state.sleeps_in.retain(|(rotation, _)| *rotation != ix);
+            queue_state.rotates_in.retain(|rotation| *rotation != ix);
         }
     }
 
-    /// A queue has something to serve, as far as is known.
+    /// Wakes a queue in a rotation, because it may have something to serve.
     pub(super) fn wake_in_rotation(&mut self, ix: RotationIx, queue: QueueIx) {
         let (rotation, parts) = self.rotations.with_parts(ix);
-        let Some(place) = rotation.place(queue) else { return };
+        let Some(position) = rotation.position(queue) else { return };
         parts.wake(queue);
         if !rotation.is_ready(queue) {
-            let is = &mut self.queues[queue.0 as usize];
-            if !rotation.is_own() {
-                is.sleeps_in.retain(|sleeps| *sleeps != (ix, place));
+            let queue_state = &mut self.queues[queue.0 as usize];
+            if !rotation.is_for_tenant() {
+                queue_state.sleeps_in.retain(|sleeps| *sleeps != (ix, position));
             }
-            rotation.wake(place, is.available, parts);
+            rotation.wake(position, queue_state.available, parts);
         }
     }
 
-    /// A queue has nothing to serve: the rotation leaves it out until it has.
+    /// Leaves a queue without anything to serve out of a rotation, until it is woken.
     pub(super) fn put_to_sleep(&mut self, ix: RotationIx, queue: QueueIx) {
         let (rotation, parts) = self.rotations.with_parts(ix);
-        if let Some(place) = rotation.place(queue)
+        if let Some(position) = rotation.position(queue)
             && rotation.is_ready(queue)
         {
-            rotation.put_to_sleep(place);
+            rotation.put_to_sleep(position);
             parts.put_to_sleep(queue);
-            if !rotation.is_own() {
-                self.queues[queue.0 as usize].sleeps_in.push((ix, place));
+            if !rotation.is_for_tenant() {
+                self.queues[queue.0 as usize].sleeps_in.push((ix, position));
             }
         }
     }

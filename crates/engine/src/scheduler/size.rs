@@ -1,6 +1,6 @@
-//! The size of a waiting job in sixteen bits, so that it fits beside its number.
+//! The size of a waiting job in 16 bits, to fit beside its sequence number.
 
-/// Exact up to 4 KiB, and above that never too small and at most a two-thousandth too large.
+/// Exact up to 4 KiB. Above that, rounded up by at most a two-thousandth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Size(u16);
 

@@ -1,25 +1,25 @@
-//! Jobs start and end.
+//! Starts and ends of jobs: what they charge and count, and whom they let start next.
 
 use rota_model::{ClassId, LimitNumbers, PoolName};
 
 use super::Scheduler;
 use super::account::{AccountIx, StandingIx};
-use super::ask::{Ask, Pick, Queues, Reason};
-use super::lane::Waiting;
+use super::lane::WaitingJob;
 use super::limits::{Closed, GateIx, LimitIx};
+use super::pick::{FetchRequest, Pick, Reason, RequestedQueues};
 use super::tag::Tag;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
-/// Windows of a limit in which a start is recorded, for the price of a step.
+/// Windows in which a start is recorded at the cost of one step.
 const WINDOWS_IN_A_STEP: usize = 4;
 
-/// What follows from a start.
+/// What a start did.
 pub(crate) struct Started {
-    pub job: Waiting,
+    pub job: WaitingJob,
     /// The account that was charged.
     pub account: Option<AccountIx>,
-    /// Limits that remember when jobs started, with the numbers that held this one.
+    /// Limits that record the times of starts, with the numbers that applied.
     pub timed: Vec<(LimitIx, LimitNumbers)>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Started {
 pub(crate) struct Ended<'a> {
     pub class: ClassId,
     pub pool: Option<&'a PoolName>,
-    /// What its tenant was charged in advance, and what it really cost, where that differs.
+    /// If the tenant was charged in advance: what it was charged, and what the execution cost.
     pub correction: Option<Correction>,
 }
 
@@ -39,38 +39,21 @@ pub(crate) struct Correction {
 }
 
 impl Scheduler {
-    /// A picked job starts. `None` if it is not there any more.
-    pub fn started(&mut self, pick: &Pick, ask: &Ask, cost: u64) -> Option<Started> {
+    /// Starts a picked job. `None` if the job is gone.
+    pub fn started(&mut self, pick: &Pick, request: &FetchRequest, cost: u64) -> Option<Started> {
         let Pick { class, turn, gate, queue, .. } = *pick;
-        let is = self.turns.get(turn);
-        let (tenant, level) = (is.tenant, is.level);
+        let turn_state = self.turns.get(turn);
+        let (tenant, level) = (turn_state.tenant, turn_state.level);
         let step = Tag::step(cost, self.tenant(tenant).weight);
-        let mut account = None;
-        if let Some(seat) = pick.seat {
-            let standing = is.seats[seat].standing;
-            account = Some(self.accounts.get(standing).account);
-            // A tenant's own workers may serve it while nobody else can.
-            self.lift_to_round(standing);
-            let start = self.accounts.get(standing).tag;
-            let chosen_from_all =
-                seat == 0 || pick.reason == Reason::Turn && self.asks_for_all(ask);
-            let in_turn = pick.reason != Reason::Tenant;
-            self.accounts.charge(standing, step, in_turn && chosen_from_all);
-            if in_turn && seat > 0 {
-                self.queue_of_tenant_served(ask, standing, queue);
-            }
-            if in_turn && !chosen_from_all {
-                self.lift_round(ask, level, start);
-            }
-        }
+        let account = pick.entry_ix.map(|entry_ix| self.charge(pick, request, entry_ix, step));
         let timed = self.use_limits(pick, level, step);
         let (_, job) = self.pop(class)?;
-        self.tell_put_off_starts(pick.seq, class);
-        let is = self.queue_mut(queue);
-        is.active += 1;
-        is.charged = account.or(is.charged);
+        self.notify_rescheduled_start(pick.seq, class);
+        let queue_state = self.queue_mut(queue);
+        queue_state.active += 1;
+        queue_state.charged = account.or(queue_state.charged);
         self.tenants[tenant.0 as usize].active += 1;
-        if let Some(pool) = &ask.pool {
+        if let Some(pool) = &request.pool {
             self.pools.started(pool);
         }
         let key = gate.map(|gate| self.limits.gate(gate).limit);
@@ -78,18 +61,47 @@ impl Scheduler {
             self.offer_used(limit, queue, gate, turn);
         }
         if self.turns.contains(turn) {
-            self.pass_on(turn, key);
-            self.reseat(turn);
+            self.yield_offers(turn, key);
+            self.place_turn(turn);
         }
-        self.count_dispatch(ask, queue);
+        self.count_dispatch(request, queue);
         Some(Started { job, account, timed })
     }
 
-    /// What a tenant's own workers take from shared queues counts in their own rotations only.
-    fn count_dispatch(&mut self, ask: &Ask, queue: QueueIx) {
+    /// Charges the account of a ring entry for a picked job, advances the account's round, and returns
+    /// the account.
+    fn charge(
+        &mut self,
+        pick: &Pick,
+        request: &FetchRequest,
+        entry_ix: usize,
+        step: u128,
+    ) -> AccountIx {
+        let turn_state = self.turns.get(pick.turn);
+        let (standing, level) = (turn_state.ring_entries[entry_ix].standing, turn_state.level);
+        let account = self.accounts.get(standing).account;
+        // A tenant's own workers may serve it while others cannot.
+        self.lift_to_round(standing);
+        let start = self.accounts.get(standing).tag;
+        let chosen_from_all =
+            entry_ix == 0 || pick.reason == Reason::Turn && self.requests_all_queues(request);
+        let in_turn = pick.reason != Reason::Tenant;
+        self.accounts.charge(standing, step, in_turn && chosen_from_all);
+        if in_turn && entry_ix > 0 {
+            self.queue_of_tenant_served(request, standing, pick.queue);
+        }
+        if in_turn && !chosen_from_all {
+            self.lift_round(request, level, start);
+        }
+        account
+    }
+
+    /// Counts a dispatch for guaranteed parts. What a tenant's own workers take from shared queues
+    /// counts in their rotations only.
+    fn count_dispatch(&mut self, request: &FetchRequest, queue: QueueIx) {
         let mono = self.now.mono;
-        let of_shared_workers = ask.only.is_none() || self.rules.queues_per_tenant;
-        match ask.rotation {
+        let of_shared_workers = request.only.is_none() || self.rules.queues_per_tenant;
+        match request.rotation {
             Some(rotation) => self.rotations.served(rotation, queue, mono),
             None if of_shared_workers => {
                 let parts = self.queue(queue).parts;
@@ -99,10 +111,9 @@ impl Scheduler {
         }
     }
 
-    /// A job started through this gate: its turn is back in line, and so are those that let others go
-    /// first.
+    /// A job started by an offer: its turn is back in line, and so are the turns that have yielded.
     fn offer_used(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) {
-        self.waitlist(limit, queue).bring_passed_back();
+        self.waitlist(limit, queue).end_yields();
         if self.turns.contains(turn) {
             if self.keeps_offer(limit, queue, gate, turn) {
                 return;
@@ -111,21 +122,22 @@ impl Scheduler {
             if waits && let Some(closed) = self.limits.opening(gate, self.now).closed {
                 self.close_group(turn, gate, &closed, false);
             }
-            if self.waitlist(limit, queue).is_settled(turn) {
+            if self.waitlist(limit, queue).has_offer_or_yielded(turn) {
                 self.retract(limit, turn);
             }
         }
         self.refresh(limit, queue);
     }
 
-    /// Whether a turn that used its offer has another one: nobody else is in line, and more may start.
+    /// Whether a turn that used its offer gets another one at once: nobody else is in line, and more
+    /// jobs may start.
     fn keeps_offer(&mut self, limit: LimitIx, queue: QueueIx, gate: GateIx, turn: TurnIx) -> bool {
         let free = self.limits.opening(gate, self.now).free;
-        let kept_out = self.is_kept_out(turn);
+        let must_park = self.must_park(turn);
         let list = self.waitlist(limit, queue);
         let offered = list.offered_group(turn).filter(|(_, offered)| *offered == gate);
         let Some((lane, _)) = offered else { return false };
-        if kept_out || list.deferred || list.offers() > free || list.first().is_some() {
+        if must_park || list.deferred || list.offers() > free || list.first().is_some() {
             return false;
         }
         let rank = self.rank_of(turn, limit, lane);
@@ -133,77 +145,83 @@ impl Scheduler {
         true
     }
 
-    /// The queues of a tenant take turns, where its share is one of all of them.
-    fn queue_of_tenant_served(&mut self, ask: &Ask, standing: StandingIx, queue: QueueIx) {
-        let step = ask.rotation.and_then(|rotation| self.rotations.get(rotation).step(queue));
+    /// Charges the queue among the tenant's queues, where the tenant's share is counted over all of
+    /// them.
+    fn queue_of_tenant_served(
+        &mut self,
+        request: &FetchRequest,
+        standing: StandingIx,
+        queue: QueueIx,
+    ) {
+        let step = request.rotation.and_then(|rotation| self.rotations.get(rotation).step(queue));
         if let Some(step) = step {
             self.accounts.queue_served(standing, queue, step);
         }
     }
 
     /// Whether a fetch can be served from all queues of its rotation.
-    fn asks_for_all(&self, ask: &Ask) -> bool {
-        match (&ask.queues, ask.rotation) {
-            (Queues::Some(queues), Some(rotation)) => {
+    fn requests_all_queues(&self, request: &FetchRequest) -> bool {
+        match (&request.queues, request.rotation) {
+            (RequestedQueues::Some(queues), Some(rotation)) => {
                 queues.len() >= self.rotations.get(rotation).queues().len()
             }
             _ => true,
         }
     }
 
-    /// A tenant was not chosen from all queues of its account: the round moves no further than to
-    /// whoever comes first in all of them.
-    fn lift_round(&mut self, ask: &Ask, level: i32, start: Tag) {
-        let (Some(account), Some(rotation)) = (ask.account, ask.rotation) else { return };
+    /// Advances the round after a tenant was chosen from some of the account's queues: not beyond the
+    /// first tag in all of them.
+    fn lift_round(&mut self, request: &FetchRequest, level: i32, start: Tag) {
+        let (Some(account), Some(rotation)) = (request.account, request.rotation) else { return };
         let queues = self.rotations.get(rotation).queues().len();
-        // Looking at all queues is worth it only now and then where there are many.
+        // With many queues, all are visited only now and then.
         if !self.accounts.is_round_due(account, queues) {
             return;
         }
         let mut round = start;
-        for place in 0..queues {
+        for position in 0..queues {
             self.steps += 1;
-            let queue = self.rotations.get(rotation).queues()[place];
-            let Some(seat) = self.queue(queue).member(account) else { continue };
+            let queue = self.rotations.get(rotation).queues()[position];
+            let Some(entry_ix) = self.queue(queue).member(account) else { continue };
             if self.queue(queue).may_dispatch() {
-                let first = self.first_tag(queue, seat, level);
+                let first = self.first_tag(queue, entry_ix, level);
                 round = first.map_or(round, |first| round.min(first));
             }
         }
         self.accounts.lift_round(account, level, round);
     }
 
-    /// The tag of whoever comes first at a level of a queue.
-    fn first_tag(&mut self, queue: QueueIx, seat: usize, level: i32) -> Option<Tag> {
+    /// The smallest tag at a level of a queue.
+    fn first_tag(&mut self, queue: QueueIx, entry_ix: usize, level: i32) -> Option<Tag> {
         loop {
-            let ring = self.queue(queue).members[seat].rings.get(&level)?;
+            let ring = self.queue(queue).members[entry_ix].rings.get(&level)?;
             let (key, turn) = ring.first()?;
-            if self.is_up_to_date(turn, seat, key) {
+            if self.is_up_to_date(turn, entry_ix, key) {
                 return Some(key.0);
             }
         }
     }
 
-    /// An execution is over, well or badly.
+    /// An execution is over, whatever its outcome.
     pub fn ended(&mut self, ended: &Ended<'_>) {
         let rules = self.class(ended.class);
         let (queue, tenant) = (rules.queue, rules.tenant);
         for (limit, _) in self.limits_of(ended.class) {
-            let is = self.limits.limit_mut(limit);
-            is.active = is.active.saturating_sub(1);
+            let limit_state = self.limits.limit_mut(limit);
+            limit_state.active = limit_state.active.saturating_sub(1);
             self.slot_freed(limit);
         }
         self.count_active(ended.class, -1);
-        let is = self.queue_mut(queue);
-        is.active = is.active.saturating_sub(1);
-        if is.cap.is_some() {
+        let queue_state = self.queue_mut(queue);
+        queue_state.active = queue_state.active.saturating_sub(1);
+        if queue_state.cap.is_some() {
             self.queue_ready(queue);
-            self.tenants_ready(queue);
+            self.all_tenant_fetches_ready(queue);
         }
         let owner = &mut self.tenants[tenant.0 as usize];
         owner.active = owner.active.saturating_sub(1);
         if !owner.parked.is_empty() && !self.is_at_cap(tenant) {
-            self.reseat_parked(tenant);
+            self.place_parked_turns(tenant);
         }
         if let Some(correction) = ended.correction {
             self.correct(ended.class, correction);
@@ -213,7 +231,7 @@ impl Scheduler {
         }
     }
 
-    /// A job was active before the process began.
+    /// Counts a job that was active before a restart.
     pub fn was_active(&mut self, class: ClassId, pool: Option<&PoolName>) {
         for (limit, _) in self.limits_of(class) {
             self.limits.limit_mut(limit).active += 1;
@@ -228,14 +246,14 @@ impl Scheduler {
         }
     }
 
-    /// Its tenant pays what an execution really took.
+    /// Corrects a charge made in advance to what the execution cost.
     fn correct(&mut self, class: ClassId, correction: Correction) {
         let rules = self.class(class);
         let (queue, tenant) = (rules.queue, rules.tenant);
         let level = self.level_of(class);
         let account = correction.account.unwrap_or(self.queue(queue).members[0].account);
         if self.queue(queue).member(account).is_none() {
-            // It was closed meanwhile, and its number may be another's.
+            // The account was closed, and its index may be reused.
             return;
         }
         let Some(standing) = self.accounts.find(account, tenant, level) else { return };
@@ -243,52 +261,52 @@ impl Scheduler {
         let more = correction.cost.saturating_sub(correction.charged);
         let less = correction.charged.saturating_sub(correction.cost);
         self.accounts.correct(standing, Tag::step(more, weight), Tag::step(less, weight));
-        self.turns_of(tenant).into_iter().for_each(|turn| self.reseat(turn));
+        self.turns_of(tenant).into_iter().for_each(|turn| self.place_turn(turn));
     }
 
-    /// The limits that a job of this class counts for, each once, with the gate that it passes: that of
-    /// its key, of its type and of its queue.
+    /// The limits that a job of this class counts for, each once, with the gate it passes: of its key,
+    /// its type and its queue.
     fn limits_of(&self, class: ClassId) -> impl Iterator<Item = (LimitIx, GateIx)> + use<> {
         let rules = self.class(class);
         let queue = self.queue(rules.queue).gate;
         let mut limits = [None; 3];
         for (n, gate) in self.gates_of(class).chain(queue).enumerate() {
             let limit = self.limits.gate(gate).limit;
-            if !limits[..n].iter().flatten().any(|(known, _)| *known == limit) {
+            if !limits[..n].iter().flatten().any(|(other, _)| *other == limit) {
                 limits[n] = Some((limit, gate));
             }
         }
         limits.into_iter().flatten()
     }
 
-    /// A picked job starts: its limits are used, and its tenant is charged at their keys.
+    /// Counts a start at the job's limits and charges its tenant at their keys.
     fn use_limits(&mut self, pick: &Pick, level: i32, step: u128) -> Vec<(LimitIx, LimitNumbers)> {
         let class = pick.class;
         let key = pick.gate.map(|gate| self.limits.gate(gate).limit);
         self.count_active(class, 1);
         let mut timed = Vec::new();
         let (now, tenant) = (self.now, self.class(class).tenant);
-        let one = self.one_job_of(tenant);
+        let job_step = self.job_step_of(tenant);
         for (ix, gate) in self.limits_of(class) {
-            let own = self.limits.gate(gate).numbers;
+            let job_numbers = self.limits.gate(gate).numbers;
             let limit = self.limits.limit_mut(ix);
-            limit.start(own, now);
+            limit.start(job_numbers, now);
             self.steps += (limit.windows() / WINDOWS_IN_A_STEP) as u64;
-            limit.put_off = 0;
+            limit.times_rescheduled = 0;
             if limit.partition.tenant.is_none() {
                 let most = pick.key_round.filter(|_| key == Some(ix)).unwrap_or(Tag(u128::MAX));
                 let round = (pick.reason != Reason::Tenant).then_some(most);
-                limit.order.charge(level, tenant, step, one, round);
+                limit.order.charge(level, tenant, step, job_step, round);
             }
             if limit.is_timed() {
-                timed.push((ix, limit.numbers(own, now.wall)));
+                timed.push((ix, limit.numbers(job_numbers, now.wall)));
             }
             self.may_open_early(ix);
         }
         timed
     }
 
-    /// Active jobs by type, and by the key that they name, whether or not these are limited now.
+    /// Counts active jobs by type and by the key they name, whether or not these have limits now.
     fn count_active(&mut self, class: ClassId, by: i64) {
         let rules = self.classes[class.0 as usize].as_ref().expect("a job's class is known");
         let of_type = self.types.get_mut(rules.kind);
@@ -303,7 +321,7 @@ impl Scheduler {
         }
     }
 
-    /// A gate that does not let a job of this class start now; one that is paused, if there is one.
+    /// A gate that keeps jobs of this class from starting; a paused one, if there is any.
     pub(super) fn closed_gate(&self, class: ClassId) -> Option<(GateIx, Closed)> {
         let closed = || {
             let gates = self.gates_of(class);

@@ -1,4 +1,4 @@
-//! The scheduler's state, and the verbs by which the engine speaks to it.
+//! The scheduler's state, and how jobs enter and leave it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -8,13 +8,13 @@ use rota_model::{ClassId, PoolName, Seq, TenantId, Weight};
 use super::account::Accounts;
 use super::bookings::Booking;
 use super::fetches::Fetches;
-use super::following::Changing;
-use super::lane::{Lanes, Place, Waiting};
+use super::lane::{LanePosition, Lanes, WaitingJob};
 use super::limits::{Bucket, GateIx, LimitIx, Limits};
 use super::notice::Notice;
 use super::pool::Pools;
 use super::queue::Queue;
 use super::rotations::Rotations;
+use super::rule_changes::PendingRules;
 use super::size::Size;
 use super::turn::{TurnIx, Turns};
 use super::types::{TypeIx, Types};
@@ -25,11 +25,12 @@ use crate::shard::ShardIx;
 use crate::slots::Pages;
 use crate::tenant::TenantIx;
 
+/// All scheduling state. Methods are spread over the files of this folder by what they do.
 pub(crate) struct Scheduler {
     pub(super) rules: Rules,
-    /// The clock of limits: see [`Scheduler::advance`].
+    /// The limits' clock: see [`Scheduler::advance`].
     pub(super) now: Now,
-    /// The clocks of the engine.
+    /// The engine's clocks at the last `advance`.
     pub(super) last: Now,
     pub(super) queues: Pages<Queue>,
     pub(super) tenants: Pages<Tenant>,
@@ -37,8 +38,8 @@ pub(crate) struct Scheduler {
     pub(super) shard_of: HashMap<(QueueIx, TenantIx), ShardIx, RandomState>,
     pub(super) classes: Pages<Option<ClassRules>>,
     pub(super) types: Types,
-    /// Tenants whose lanes and turns have yet to follow a change.
-    pub(super) changing: BTreeMap<TenantIx, Changing>,
+    /// Tenants whose new rules have not been applied to all of their lanes and turns.
+    pub(super) pending_rules: BTreeMap<TenantIx, PendingRules>,
     pub(super) lanes: Lanes,
     pub(super) turns: Turns,
     pub(super) accounts: Accounts,
@@ -46,38 +47,38 @@ pub(crate) struct Scheduler {
     pub(super) pools: Pools,
     pub(super) rotations: Rotations,
     pub(super) fetches: Fetches,
-    /// Lanes whose jobs are dropped or put off, because they would start and may not.
+    /// Lanes whose jobs are being dropped or rescheduled, because they may not start and do not wait.
     pub(super) sweeps: VecDeque<ClassId>,
-    /// Jobs that were put off, until they start.
+    /// Rescheduled jobs, until they start.
     pub(super) bookings: HashMap<Seq, Booking, RandomState>,
-    /// Limits that may open before the first job that is booked at them comes back.
+    /// Limits that may open before the first of their booked jobs comes back.
     pub(super) to_bring_forward: BTreeSet<LimitIx>,
-    /// Lanes of jobs that do not wait for limits, and wait because a key is paused.
+    /// Lanes of jobs that do not wait for limits, waiting because their key is paused.
     pub(super) paused_lanes: BTreeMap<LimitIx, BTreeSet<ClassId>>,
-    /// Such lanes whose pause may be over.
+    /// Lanes from `paused_lanes` whose pause may be over.
     pub(super) to_place_again: VecDeque<ClassId>,
-    /// Queues that may have a job for a waiting fetch, in the order in which they came up.
+    /// Queues that may have a job for a waiting fetch, in the order in which they were listed.
     pub(super) to_serve: ServeList,
-    /// The same for fetches of one tenant.
+    /// The same for fetches of a single tenant.
     pub(super) to_serve_tenant: BTreeSet<(QueueIx, TenantId)>,
-    /// Pools that have room which they had not.
+    /// Pools that were full and have room.
     pub(super) to_serve_pools: BTreeSet<PoolName>,
-    /// Limits that may have opened.
+    /// Buckets that may have opened.
     pub(super) to_wake: BTreeSet<(LimitIx, Bucket)>,
-    /// Parked turns that may have offers for which others wait.
+    /// Parked turns that may have offers which others wait for.
     pub(super) to_withdraw: VecDeque<TurnIx>,
-    /// Turns that are no longer parked and do not stand in all their lines yet.
-    pub(super) to_join_again: VecDeque<TurnIx>,
-    /// How often turns of these two lists may still be kept up in the command under way.
-    pub(super) upkeep: usize,
-    /// Waitlists that make no offers in the decision under way.
+    /// Turns that are no longer parked but not back in all of their lines.
+    pub(super) to_rejoin: VecDeque<TurnIx>,
+    /// How many turns and keys the current command may still visit for `to_withdraw` and `to_rejoin`.
+    pub(super) repair_budget: usize,
+    /// Waitlists that make no offers in the current decision.
     pub(super) deferred: Vec<(LimitIx, QueueIx)>,
     pub(super) notices: Vec<Notice>,
-    /// What has been looked at so far: a measure of cost that does not depend on the machine.
+    /// Entries visited so far: a measure of cost that does not depend on the machine.
     pub(super) steps: u64,
 }
 
-/// A list of queues in which each stands once.
+/// A FIFO of queues without duplicates.
 #[derive(Default)]
 pub(super) struct ServeList {
     queues: VecDeque<QueueIx>,
@@ -103,7 +104,7 @@ impl ServeList {
 
     pub fn remove(&mut self, queue: QueueIx) {
         if self.listed.remove(&queue) {
-            self.queues.retain(|known| *known != queue);
+            self.queues.retain(|listed| *listed != queue);
         }
     }
 
@@ -113,32 +114,33 @@ impl ServeList {
     }
 }
 
-/// What is the same for all decisions.
+/// Rules that are the same for all decisions.
 pub(super) struct Rules {
-    /// Tenants take turns; otherwise jobs go in the order in which they came.
+    /// Tenants take turns. Otherwise jobs start in the order of their numbers.
     pub fair: bool,
     pub priority_scope: PriorityScope,
-    /// Each tenant has queues of its own, and its workers share them.
+    /// Each tenant has separate queues, and its workers share them.
     pub queues_per_tenant: bool,
-    /// What a job is held to cost when a tag may be at most one job ahead.
+    /// The assumed cost of a job, for clamping a tag to one job ahead.
     pub one_job: u64,
 }
 
+/// A tenant: its rules, what it uses, and where it waits.
 pub(super) struct Tenant {
     pub id: TenantId,
     pub weight: Weight,
     pub cap: Option<u32>,
     pub boost: i32,
     pub max_priority: Option<i16>,
-    /// Turns of another version are out of date.
+    /// The version of the rules. Turns made for another version are out of date.
     pub version: u32,
     pub active: u64,
     pub shards: Vec<ShardIx>,
-    /// Turns that its cap or a pause keeps out.
+    /// Turns that are parked because of the tenant's cap or a pause.
     pub parked: BTreeSet<TurnIx>,
 }
 
-/// What an operator says about a tenant, as far as dispatching goes.
+/// A tenant's rules for scheduling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TenantRules {
     pub weight: Weight,
@@ -153,18 +155,18 @@ pub(super) struct Shard {
     pub queue: QueueIx,
     pub tenant: TenantIx,
     pub paused: bool,
-    /// By level; few.
+    /// By level.
     pub turns: Vec<(i32, TurnIx)>,
 }
 
-/// A part of a queue that comes up.
+/// A shard to add.
 pub(crate) struct NewShard {
     pub queue: QueueIx,
     pub tenant: TenantIx,
     pub paused: bool,
 }
 
-/// What jobs of one class have in common.
+/// What the jobs of one class share.
 #[derive(Debug, Clone)]
 pub(crate) struct ClassRules {
     pub queue: QueueIx,
@@ -172,11 +174,11 @@ pub(crate) struct ClassRules {
     pub shard: ShardIx,
     pub priority: i16,
     pub kind: TypeIx,
-    /// What its jobs must pass besides the gates of their queue and type.
+    /// Gates that its jobs must pass, besides those of their queue and type.
     pub gates: Box<[GateIx]>,
-    /// The key that its jobs name is that of their own queue or type.
+    /// The key that its jobs name is the key of their queue or type.
     pub names_home: bool,
-    /// Its jobs wait when a limit is reached; otherwise they are dropped or put off.
+    /// Its jobs wait when a limit is reached. Otherwise they are dropped or rescheduled.
     pub waits: bool,
 }
 
@@ -202,7 +204,7 @@ impl Scheduler {
             shard_of: HashMap::with_hasher(hasher.clone()),
             classes: Pages::default(),
             types: Types::new(hasher.clone()),
-            changing: BTreeMap::new(),
+            pending_rules: BTreeMap::new(),
             lanes: Lanes::default(),
             turns: Turns::default(),
             accounts: Accounts::new(hasher.clone()),
@@ -220,72 +222,72 @@ impl Scheduler {
             to_serve_pools: BTreeSet::new(),
             to_wake: BTreeSet::new(),
             to_withdraw: VecDeque::new(),
-            to_join_again: VecDeque::new(),
-            upkeep: usize::MAX,
+            to_rejoin: VecDeque::new(),
+            repair_budget: usize::MAX,
             deferred: Vec::new(),
             notices: Vec::new(),
             steps: 0,
         }
     }
 
-    /// A job waits from now on.
-    pub fn enter(&mut self, seq: Seq, class: ClassId, job: Waiting) {
+    /// A job begins to wait.
+    pub fn enter(&mut self, seq: Seq, class: ClassId, job: WaitingJob) {
         self.steps += 1;
         let lane = self.lanes.get_or_make(class);
-        let was = lane.head();
+        let old = lane.head();
         lane.add(seq, job);
-        let is = lane.head();
+        let new = lane.head();
         self.count_available(class, 1);
-        self.head_moved(class, was, is);
+        self.head_moved(class, old, new);
     }
 
-    /// A waiting job is gone, for whatever reason.
+    /// A waiting job is gone. Returns its size, or `None` if it did not wait.
     pub fn leave(&mut self, seq: Seq, class: ClassId) -> Option<Size> {
         self.steps += 1;
         let lane = self.lanes.get_mut(class)?;
-        let was = lane.head();
+        let old = lane.head();
         let size = lane.remove(seq)?;
-        let is = lane.head();
+        let new = lane.head();
         self.unbook(seq);
         self.count_available(class, -1);
-        self.head_moved(class, was, is);
+        self.head_moved(class, old, new);
         Some(size)
     }
 
-    /// What has become of note since the last call.
+    /// Notices since the last call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
     }
 
-    /// Takes the oldest job out of its lane.
-    pub(super) fn pop(&mut self, class: ClassId) -> Option<(Seq, Waiting)> {
+    /// Takes the oldest job out of a lane.
+    pub(super) fn pop(&mut self, class: ClassId) -> Option<(Seq, WaitingJob)> {
         let lane = self.lanes.get_mut(class)?;
         let (seq, job) = lane.pop()?;
-        let is = lane.head();
+        let new = lane.head();
         self.count_available(class, -1);
-        self.head_moved(class, Some(seq), is);
+        self.head_moved(class, Some(seq), new);
         Some((seq, job))
     }
 
-    fn head_moved(&mut self, class: ClassId, was: Option<Seq>, is: Option<Seq>) {
-        if was == is {
+    fn head_moved(&mut self, class: ClassId, old: Option<Seq>, new: Option<Seq>) {
+        if old == new {
             return;
         }
         let queue = self.class(class).queue;
         if let Some(heads) = &mut self.queues[queue.0 as usize].heads {
-            was.map(|seq| heads.remove(&(seq, class)));
-            is.map(|seq| heads.insert((seq, class)));
+            old.map(|seq| heads.remove(&(seq, class)));
+            new.map(|seq| heads.insert((seq, class)));
         }
-        let place = self.lanes.get(class).map_or(Place::Nowhere, |lane| lane.place);
-        match (place, is) {
-            (Place::Nowhere, Some(_)) => self.place_lane(class),
-            (Place::Sweep, None) => {}
+        let position = self.lanes.get(class).map_or(LanePosition::Nowhere, |lane| lane.position);
+        match (position, new) {
+            (LanePosition::Nowhere, Some(_)) => self.place_lane(class),
+            (LanePosition::Sweep, None) => {}
             (_, None) => {
                 self.displace_lane(class);
                 self.lanes.remove_if_empty(class);
             }
-            (Place::Turn(..), Some(head)) => self.rekey(class, head),
-            (Place::Sweep, Some(_)) => {}
+            (LanePosition::Turn(..), Some(head)) => self.rekey(class, head),
+            (LanePosition::Sweep, Some(_)) => {}
         }
     }
 

@@ -1,8 +1,8 @@
-//! Virtual time: how much each of several competitors has had, divided by its weight.
+//! Virtual time: what a competitor has been served, divided by its weight.
 //!
-//! Start-time fair queueing. A competitor's tag is the point in virtual time at which it is served
-//! next; a job moves it on by its cost over the weight. The smallest tag is served first, and the
-//! present round is the tag at which somebody was last served. Whoever joins begins in the present
+//! This is start-time fair queueing. A competitor's tag is the point in virtual time at which it is
+//! served next; a job advances it by cost divided by weight. The smallest tag is served first, and the
+//! round is the tag at which somebody was last served in turn. A competitor that joins starts at the
 //! round: nobody saves up while idle, and nobody waits longer than a round.
 
 use rota_model::{Seq, Weight};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub(crate) struct Tag(pub u128);
 
-/// What one unit of cost is to a competitor of weight 1.
+/// One unit of cost at weight 1.
 const UNIT: u128 = 1 << 24;
 
 impl Tag {
@@ -33,11 +33,11 @@ impl Tag {
     }
 }
 
-/// A place among competitors: by tag, and among equals by the tag that the last service left, so
-/// that whoever has waited longest goes first.
+/// A sort key among competitors: the tag, then the tag after the last service, so that among equal
+/// tags the competitor that has waited longest goes first.
 pub(crate) type Order = (Tag, Tag);
 
-/// Where fairness is off, jobs go in the order of their numbers.
+/// The order with fairness off: by the number of the first job.
 pub(crate) fn fifo_order(head: Seq) -> Order {
     (Tag(u128::from(head.0)), Tag::default())
 }

@@ -1,4 +1,4 @@
-//! Turns: one tenant's waiting jobs at one level of priority of one queue.
+//! Turns: one tenant's lanes at one level of one queue.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use rota_model::{ClassId, Seq};
 
 use super::account::StandingIx;
-use super::few::Few;
-use super::limits::{Bucket, GateIx, GroupKey, LimitIx, Rank, WaitNotice};
+use super::limits::{Bucket, ClosedNotice, GateIx, GroupKey, LimitIx, Rank};
+use super::small_map::SmallMap;
 use super::tag::Order;
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
@@ -16,58 +16,65 @@ use crate::tenant::TenantIx;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TurnIx(pub u32);
 
-/// A lane in its turn: the higher priority first, there the older head.
+/// A lane's sort key in its turn: highest priority first, then the oldest head.
 pub(crate) type LaneKey = (Reverse<i16>, Seq, ClassId);
 
+/// One tenant's lanes at one level of one queue.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub shard: ShardIx,
     pub queue: QueueIx,
     pub tenant: TenantIx,
     pub level: i32,
-    /// The version of its tenant's rules that its level comes from.
+    /// The version of the tenant's rules that `level` comes from.
     pub version: u32,
-    /// Lanes that wait at no gate.
-    pub free: Few<LaneKey>,
-    /// Lanes that wait at a gate, those of one gate together.
-    pub groups: Few<GateIx, Box<Group>>,
-    /// Groups that are offered a start: one for each key that offers any.
-    pub offers: Few<GroupKey>,
-    pub offered_at: Few<LimitIx, GroupKey>,
-    /// Groups whose gate is not known to be closed, for fetches of the tenant itself.
-    pub own: Few<GroupKey>,
-    /// Keys in whose lines the turn was set aside because it is parked.
-    pub aside: BTreeSet<LimitIx>,
-    /// One for each account that the queue belongs to, in the queue's order.
-    pub seats: Vec<Seat>,
-    /// Kept out by its tenant's cap or a pause.
+    /// Lanes that stand at no gate.
+    pub free: SmallMap<LaneKey>,
+    /// Lanes that stand at gates, grouped by gate.
+    pub groups: SmallMap<GateIx, Box<Group>>,
+    /// Groups that are offered a start, at most one for each key; `offered_at` has them by key.
+    pub offers: SmallMap<GroupKey>,
+    pub offered_at: SmallMap<LimitIx, GroupKey>,
+    /// Groups whose gate is not known to be closed, for fetches of the tenant's own workers.
+    pub open_for_tenant: SmallMap<GroupKey>,
+    /// Keys in whose lines the turn is parked.
+    pub parked_at: BTreeSet<LimitIx>,
+    /// One for each account that the queue belongs to, in the order of `Queue::members`.
+    pub ring_entries: Vec<RingEntry>,
+    /// Out of all rings because of the tenant's cap or a pause, or because its level is out of date.
     pub parked: bool,
-    /// The offer after which the search for offers to pass on continues.
-    pub passed_to: Option<GroupKey>,
+    /// The last offer that `yield_offers` has looked at.
+    pub yielded_up_to: Option<GroupKey>,
 }
 
+/// A turn's entry for one of the accounts that its queue belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seat {
+pub(super) struct RingEntry {
     pub standing: StandingIx,
-    /// The order under which it is in the ring, while it is.
+    /// The turn's order in the ring, while it is there.
     pub key: Option<Order>,
 }
 
-/// The lanes of one turn that wait at one gate. There is at least one.
+/// The lanes of one turn that stand at one gate. There is at least one.
 #[derive(Debug)]
 pub(super) struct Group {
-    pub lanes: Few<LaneKey>,
-    /// It has come forward from its gate: its turn may start through it.
-    pub in_front: bool,
-    /// Where it sleeps, for fetches of its own tenant.
-    pub own_asleep: Option<(Bucket, Rank)>,
-    /// It was said that it waits.
-    pub told: Option<WaitNotice>,
+    pub lanes: SmallMap<LaneKey>,
+    /// The group is with the waitlist's candidates, not at its gate.
+    pub is_candidate: bool,
+    /// Where the group sleeps, for fetches of the tenant's own workers.
+    pub asleep_for_tenant: Option<(Bucket, Rank)>,
+    /// Set while `LimitExceeded` was reported and `LimitReleased` was not.
+    pub notified: Option<ClosedNotice>,
 }
 
 impl Group {
     pub fn new(lane: LaneKey) -> Self {
-        Self { lanes: Few::One(Some((lane, ()))), in_front: false, own_asleep: None, told: None }
+        Self {
+            lanes: SmallMap::One(Some((lane, ()))),
+            is_candidate: false,
+            asleep_for_tenant: None,
+            notified: None,
+        }
     }
 
     pub fn first(&self) -> LaneKey {
@@ -76,27 +83,28 @@ impl Group {
 }
 
 impl Turn {
+    /// Whether it has no lanes, and may be dropped.
     pub fn is_empty(&self) -> bool {
         self.free.is_empty() && self.groups.is_empty()
     }
 
-    /// It has something that may start, as far as limits go.
+    /// Whether it has a job that limits let start.
     pub fn is_eligible(&self) -> bool {
         !self.free.is_empty() || !self.offers.is_empty()
     }
 
-    pub fn is_seated(&self) -> bool {
-        self.seats.first().is_some_and(|seat| seat.key.is_some())
+    pub fn is_in_rings(&self) -> bool {
+        self.ring_entries.first().is_some_and(|entry| entry.key.is_some())
     }
 
-    /// The lane that would be served, and the gate that it waits at.
+    /// The lane to serve next, and the gate it stands at.
     pub fn first(&self) -> Option<(LaneKey, Option<GateIx>)> {
         first_of(&self.free, &self.offers)
     }
 
-    /// The same for a fetch of its own tenant, which no other tenant keeps from a gate.
+    /// The same for fetches of the tenant's own workers, which do not need an offer.
     pub fn first_for_tenant(&self) -> Option<(LaneKey, Option<GateIx>)> {
-        first_of(&self.free, &self.own)
+        first_of(&self.free, &self.open_for_tenant)
     }
 
     pub fn lanes(&self) -> impl Iterator<Item = ClassId> {
@@ -105,7 +113,10 @@ impl Turn {
     }
 }
 
-fn first_of(free: &Few<LaneKey>, gated: &Few<GroupKey>) -> Option<(LaneKey, Option<GateIx>)> {
+fn first_of(
+    free: &SmallMap<LaneKey>,
+    gated: &SmallMap<GroupKey>,
+) -> Option<(LaneKey, Option<GateIx>)> {
     match (free.first(), gated.first()) {
         (Some(free), Some((key, gate))) if key < free => Some((*key, Some(*gate))),
         (Some(free), _) => Some((*free, None)),
@@ -113,7 +124,7 @@ fn first_of(free: &Few<LaneKey>, gated: &Few<GroupKey>) -> Option<(LaneKey, Opti
     }
 }
 
-/// All turns. A tenant that has nothing waiting has none.
+/// All turns. A turn exists while it has lanes.
 #[derive(Default)]
 pub(super) struct Turns {
     all: Vec<Option<Box<Turn>>>,
@@ -135,11 +146,11 @@ impl Turns {
     }
 
     pub fn get(&self, ix: TurnIx) -> &Turn {
-        self.all[ix.0 as usize].as_ref().expect("a turn is there while it is named")
+        self.all[ix.0 as usize].as_ref().expect("a turn exists while it is referred to")
     }
 
     pub fn get_mut(&mut self, ix: TurnIx) -> &mut Turn {
-        self.all[ix.0 as usize].as_mut().expect("a turn is there while it is named")
+        self.all[ix.0 as usize].as_mut().expect("a turn exists while it is referred to")
     }
 
     pub fn contains(&self, ix: TurnIx) -> bool {

@@ -1,5 +1,5 @@
-//! Job types, as far as limits go. The limit of a type is read from here at each look, so that a
-//! declaration costs the same however many classes have jobs of the type.
+//! Job types and their limits. Each check reads the limit of a type here, so that declaring one costs
+//! the same however many classes have the type.
 
 use std::collections::HashMap;
 
@@ -13,17 +13,18 @@ use crate::slots::Slots;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TypeIx(u32);
 
-/// The types that classes have.
+/// The types of all classes.
 pub(super) struct Types {
     all: Slots<TypeRules>,
     by_name: HashMap<JobType, TypeIx, RandomState>,
 }
 
+/// A job type: its limit, and how many jobs it has.
 pub(super) struct TypeRules {
     name: JobType,
-    /// Jobs of this type must pass here, besides the gates of their class.
+    /// The gate of the type's limit, which jobs pass besides the gates of their class.
     pub gate: Option<GateIx>,
-    /// Jobs that wait in lanes, and jobs that are active.
+    /// Jobs waiting in lanes, and active jobs.
     pub available: u64,
     pub active: u64,
     classes: u32,
@@ -44,7 +45,7 @@ impl Types {
 }
 
 impl Scheduler {
-    /// A class of this type comes up. It has the type until it is gone.
+    /// Returns the index of a type for a new class, which uses it until `leave_type`.
     pub fn use_type(&mut self, name: &JobType) -> TypeIx {
         if let Some(&ix) = self.types.by_name.get(name) {
             self.types.get_mut(ix).classes += 1;
@@ -60,13 +61,13 @@ impl Scheduler {
 
     /// A class of this type is gone.
     pub(super) fn leave_type(&mut self, ix: TypeIx) {
-        let is = self.types.get_mut(ix);
-        is.classes -= 1;
-        if is.classes > 0 {
+        let type_rules = self.types.get_mut(ix);
+        type_rules.classes -= 1;
+        if type_rules.classes > 0 {
             return;
         }
-        let gate = is.gate.take();
-        let name = is.name.clone();
+        let gate = type_rules.gate.take();
+        let name = type_rules.name.clone();
         self.types.by_name.remove(&name);
         self.types.all.remove(ix.0);
         if let Some(gate) = gate {
@@ -74,7 +75,7 @@ impl Scheduler {
         }
     }
 
-    /// Something else is said about the limit of a type. Lanes follow when they are looked at.
+    /// The limit of a type was set, changed or removed. Lanes move when they are next checked.
     pub(super) fn type_limit_changed(&mut self, name: &JobType) {
         if let Some(&ix) = self.types.by_name.get(name) {
             self.set_type_gate(ix);
@@ -82,12 +83,13 @@ impl Scheduler {
     }
 
     fn set_type_gate(&mut self, ix: TypeIx) {
-        let is = self.types.get(ix);
-        let (available, active, known) = (is.available, is.active, is.gate);
-        let partition = Partition { key: LimitKey::of_type(&is.name), tenant: None };
+        let type_rules = self.types.get(ix);
+        let (available, active, current) =
+            (type_rules.available, type_rules.active, type_rules.gate);
+        let partition = Partition { key: LimitKey::of_type(&type_rules.name), tenant: None };
         let limit = self.limits.find(&partition);
-        let wanted = limit.filter(|limit| self.limits.limit(*limit).is_spoken_of());
-        match (known, wanted) {
+        let wanted = limit.filter(|limit| self.limits.limit(*limit).has_settings());
+        match (current, wanted) {
             (None, Some(limit)) => {
                 let gate = self.limits.use_gate(limit, LimitNumbers::default(), None);
                 self.limits.gate_mut(gate).available += available;
@@ -97,9 +99,9 @@ impl Scheduler {
             }
             (Some(gate), None) => {
                 self.types.get_mut(ix).gate = None;
-                let is = self.limits.gate_mut(gate);
-                is.available = is.available.saturating_sub(available);
-                let limit = is.limit;
+                let gate_state = self.limits.gate_mut(gate);
+                gate_state.available = gate_state.available.saturating_sub(available);
+                let limit = gate_state.limit;
                 let limit = self.limits.limit_mut(limit);
                 limit.active = limit.named;
                 self.limits.leave_gate(gate);
@@ -108,14 +110,14 @@ impl Scheduler {
         }
     }
 
-    /// The gates that jobs of a class must pass, besides that of their queue, in the order in which
-    /// they are asked: that of their key, and that of their type.
+    /// The gates that jobs of a class must pass, besides that of their queue: of their key, then of
+    /// their type.
     pub fn gates_of(&self, class: ClassId) -> impl Iterator<Item = GateIx> {
         let rules = self.class(class);
         rules.gates.iter().copied().chain(self.types.get(rules.kind).gate)
     }
 
-    /// The limits behind these gates.
+    /// The limits of these gates.
     pub fn keys_of(&self, class: ClassId) -> Vec<LimitIx> {
         self.gates_of(class).map(|gate| self.limits.gate(gate).limit).collect()
     }

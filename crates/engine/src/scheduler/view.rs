@@ -1,4 +1,4 @@
-//! Looking into the scheduler. Nothing here changes it.
+//! Read-only views of the scheduler, and what has changed since it was last stored.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(crate) struct ChangedTag {
 }
 
 impl Scheduler {
-    /// The time by which limits are counted.
+    /// The limits' clock.
     pub fn now(&self) -> Now {
         self.now
     }
@@ -43,7 +43,7 @@ impl Scheduler {
         &self.fetches
     }
 
-    /// What has been looked at so far, as a measure of cost.
+    /// Entries visited so far, as a measure of cost.
     pub fn steps(&self) -> u64 {
         self.steps
     }
@@ -52,8 +52,8 @@ impl Scheduler {
         self.lanes.get(class)
     }
 
-    /// The gate of the key that jobs of a class name, while the class has jobs.
-    pub fn own_gates(&self, class: ClassId) -> &[GateIx] {
+    /// The gates of the key that jobs of a class name.
+    pub fn key_gates(&self, class: ClassId) -> &[GateIx] {
         &self.class(class).gates
     }
 
@@ -61,12 +61,12 @@ impl Scheduler {
         self.queue(queue).gate
     }
 
-    /// The lanes of a queue by their heads, where its oldest jobs may have to go.
+    /// The lanes of a queue by their heads, if the queue drops its oldest jobs.
     pub fn heads(&self, queue: QueueIx) -> impl Iterator<Item = (Seq, ClassId)> {
         self.queue(queue).heads.iter().flatten().copied()
     }
 
-    /// A tenant's part of a queue, once it has had jobs there.
+    /// A tenant's shard of a queue, if it has had jobs there.
     pub fn shard(&self, queue: QueueIx, tenant: TenantIx) -> Option<ShardIx> {
         self.shard_of.get(&(queue, tenant)).copied()
     }
@@ -90,17 +90,18 @@ impl Scheduler {
         Some(head)
     }
 
-    /// Tenants of a queue that may be served at this level, and turns above it, those of one tenant
-    /// left out.
+    /// Number of turns in the queue's ring at this level, and of turns of other tenants in rings above
+    /// it.
     pub fn competitors(&self, queue: QueueIx, level: i32, shard: ShardIx) -> (usize, usize) {
         let rings = &self.queue(queue).members[0].rings;
-        let own = self.shards[shard.0 as usize].turns.iter();
-        let own_above = own.filter(|(at, turn)| *at > level && self.turns.get(*turn).is_seated());
+        let own_turns = self.shards[shard.0 as usize].turns.iter();
+        let own_above =
+            own_turns.filter(|(other, turn)| *other > level && self.turns.get(*turn).is_in_rings());
         let above: usize = rings.range(level + 1..).map(|(_, ring)| ring.len()).sum();
         (rings.get(&level).map_or(0, |ring| ring.len()), above - own_above.count())
     }
 
-    /// Why a job of this class may not start, gate by gate.
+    /// The gates that keep jobs of this class from starting, with the reasons.
     pub fn closed_gates(&self, class: ClassId) -> impl Iterator<Item = (GateIx, Closed)> {
         let rules = self.class(class);
         let gates = self.gates_of(class).chain(self.queue(rules.queue).gate);
@@ -123,15 +124,16 @@ impl Scheduler {
         changed.into_iter().map(tag).collect()
     }
 
-    /// Sets of queues of which nothing is remembered any more.
+    /// Sets forgotten since the last call.
     pub fn take_forgotten_rotations(&mut self) -> Vec<RotationKey> {
         std::mem::take(&mut self.rotations.forgotten)
     }
 
-    /// Rotations that have served since the last call, or whose account has moved on.
+    /// Rotations that have dispatched, or whose account has changed, since the last call.
     pub fn take_changed_rotations(&mut self) -> Vec<ChangedRotation> {
         let served = self.rotations.take_changed().into_iter();
-        let mut changed: BTreeMap<_, _> = served.map(|one| (one.key.clone(), one)).collect();
+        let mut changed: BTreeMap<_, _> =
+            served.map(|rotation| (rotation.key.clone(), rotation)).collect();
         for (account, level, round) in self.accounts.take_moved() {
             let Owner::Shared(key) = self.accounts.owner(account) else { continue };
             let Some(of_queues) = self.rotations.round_of(key) else { continue };
@@ -146,7 +148,7 @@ impl Scheduler {
         changed.into_values().collect()
     }
 
-    /// What a set of queues with an account is made from.
+    /// The strategy, queues and weights of a set with an account.
     pub fn set_with_account(
         &self,
         key: &RotationKey,
@@ -154,17 +156,16 @@ impl Scheduler {
         self.rotations.set_with_account(key)
     }
 
-    /// Whose an account is.
     pub fn owner(&self, account: AccountIx) -> &Owner {
         self.accounts.owner(account)
     }
 
-    /// A tenant's tags where it has something waiting: whose account, level and tag.
+    /// A tenant's tags where it has waiting jobs: the owner of the account, the level and the tag.
     pub fn tags_of(&self, tenant: TenantIx) -> Vec<(&Owner, i32, Tag)> {
         let turns = self.turns_of(tenant).into_iter();
-        let seats = turns.flat_map(|turn| &self.turns.get(turn).seats);
-        let tags = seats.map(|seat| {
-            let standing = self.accounts.get(seat.standing);
+        let ring_entries = turns.flat_map(|turn| &self.turns.get(turn).ring_entries);
+        let tags = ring_entries.map(|entry| {
+            let standing = self.accounts.get(entry.standing);
             (self.accounts.owner(standing.account), standing.level, standing.tag)
         });
         tags.collect()

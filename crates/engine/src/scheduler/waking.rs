@@ -1,27 +1,27 @@
-//! Limits that may have opened, and waiting fetches that may be served.
+//! Waking: limits that may have opened, and waiting fetches that may be served.
 
 use super::Scheduler;
-use super::ask::Ask;
 use super::limits::{Bucket, GateIx, LimitIx, Sleeper};
+use super::pick::FetchRequest;
 use super::sleeping::NOBODY;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 use crate::{Now, WaiterId};
 
-/// Timers of limits that are looked at in one step.
+/// Timers of limits handled in one step.
 const TIMERS_AT_ONCE: usize = 256;
-/// Sleepers that are woken before waiting fetches are served.
+/// Sleepers woken before waiting fetches are served.
 const WOKEN_AT_ONCE: usize = 8;
-/// Limits that may have opened, queues and parked turns that are looked through before a fetch is served;
-/// and queues that wait for a key, and starts of it, up to which its order is asked across queues.
-pub(super) const LOOKED_THROUGH: usize = 64;
+/// A general bound: buckets and queues visited before a fetch is served, and the number of queues and
+/// open starts up to which a key's order is compared across queues.
+pub(super) const MOST_VISITED: usize = 64;
 
 impl Scheduler {
-    /// Time has passed. Limits whose time has come are looked at by [`Scheduler::next_waiting`], a
-    /// bounded number at a time.
+    /// Advances the time. Buckets whose timer is due are listed, a bounded number at a time, and woken
+    /// by [`Scheduler::next_waiting`].
     ///
-    /// Limits are counted in monotonic time and seen in wall-clock time. So that they hold by either,
-    /// time passes here as it does on the slower of the two clocks.
+    /// Limits are counted in monotonic time but observed in wall-clock time. To be exact by both, the
+    /// limits' clock advances as the slower of the two does.
     pub fn advance(&mut self, now: Now) {
         let by_wall = now.wall.since(self.last.wall).max(0) as u64;
         let passed = now.mono.saturating_sub(self.last.mono).min(by_wall);
@@ -33,34 +33,34 @@ impl Scheduler {
         }
     }
 
-    /// A queue may have something to serve that it had not.
+    /// A queue may have something to serve: wakes it in rotations and lists it for waiting fetches.
     pub(super) fn queue_ready(&mut self, queue: QueueIx) {
         for (rotation, _) in std::mem::take(&mut self.queue_mut(queue).sleeps_in) {
             self.steps += 1;
             self.wake_in_rotation(rotation, queue);
         }
         self.wake_parts(queue);
-        if self.fetches.wait_for(queue) {
+        if self.fetches.has_fetches_for(queue) {
             self.to_serve.insert(queue);
         }
     }
 
-    /// A turn may have something for fetches of its own tenant.
-    pub(super) fn own_jobs_came(&mut self, turn: TurnIx) {
-        let is = self.turns.get(turn);
-        if self.fetches.wait_for_tenants(is.queue) {
-            let id = self.tenants[is.tenant.0 as usize].id.clone();
-            self.to_serve_tenant.insert((is.queue, id));
+    /// A turn may have a job for waiting fetches of its own tenant.
+    pub(super) fn tenant_fetches_ready(&mut self, turn: TurnIx) {
+        let turn_state = self.turns.get(turn);
+        if self.fetches.has_tenant_fetches_for(turn_state.queue) {
+            let id = self.tenants[turn_state.tenant.0 as usize].id.clone();
+            self.to_serve_tenant.insert((turn_state.queue, id));
         }
     }
 
-    /// The fetch that should be tried next, while one waits that may get something. It is served or
-    /// said to have got nothing before the next call.
+    /// The waiting fetch to try next, if any may be served. The caller serves it, or calls
+    /// `got_nothing`, before the next call.
     pub fn next_waiting(&mut self) -> Option<WaiterId> {
         loop {
             self.steps += 1;
             let woken = self.wake_some();
-            if let Some(waiter) = self.waiting_for_served_queue() {
+            if let Some(waiter) = self.next_listed_fetch() {
                 return Some(waiter);
             }
             if !woken {
@@ -70,7 +70,8 @@ impl Scheduler {
         }
     }
 
-    fn waiting_for_served_queue(&mut self) -> Option<WaiterId> {
+    /// The first fetch that waits for a listed pool, queue or tenant.
+    fn next_listed_fetch(&mut self) -> Option<WaiterId> {
         while let Some(pool) = self.to_serve_pools.first() {
             self.steps += 1;
             if self.pools.has_room(Some(pool))
@@ -82,7 +83,7 @@ impl Scheduler {
         }
         while let Some(queue) = self.to_serve.first() {
             self.steps += 1;
-            if self.has_somebody_to_serve(queue)
+            if self.has_eligible_turn(queue)
                 && let Some(waiter) = self.fetches.first_for(queue, &self.pools)
             {
                 return Some(waiter);
@@ -101,22 +102,24 @@ impl Scheduler {
         None
     }
 
-    pub(super) fn has_somebody_to_serve(&self, queue: QueueIx) -> bool {
-        let is = self.queue(queue);
-        is.may_dispatch()
-            && is.asleep.is_none()
-            && is.members.first().is_some_and(|own| !own.rings.is_empty())
+    /// Whether a queue is not known to be closed and has a turn in its rings.
+    pub(super) fn has_eligible_turn(&self, queue: QueueIx) -> bool {
+        let queue_state = self.queue(queue);
+        queue_state.may_dispatch()
+            && queue_state.asleep.is_none()
+            && queue_state.members.first().is_some_and(|member| !member.rings.is_empty())
     }
 
-    /// Wakes some of those that sleep at limits which may have opened. Whether there may be more. What
-    /// one start can serve is soon used up again: not all are woken before somebody is served.
+    /// Wakes up to [`WOKEN_AT_ONCE`] sleepers of limits that may have opened, and makes pending
+    /// repairs. Returns whether there may be more. Not all are woken at once, because what opened is
+    /// soon used up.
     pub(super) fn wake_some(&mut self) -> bool {
         for _ in 0..WOKEN_AT_ONCE {
             self.steps += 1;
             if self.place_one_again() {
                 continue;
             }
-            if self.keep_up_one() {
+            if self.repair_one() {
                 continue;
             }
             if let Some(&(limit, bucket)) = self.to_wake.first() {
@@ -130,21 +133,21 @@ impl Scheduler {
         true
     }
 
-    /// Nobody is to be woken, and no lane to be placed again.
-    pub(super) fn is_settled(&self) -> bool {
-        self.to_wake.is_empty() && !self.may_keep_up() && self.to_place_again.is_empty()
+    /// Whether `wake_some` has nothing to do.
+    pub(super) fn has_nothing_to_wake(&self) -> bool {
+        self.to_wake.is_empty() && !self.may_repair() && self.to_place_again.is_empty()
     }
 
-    /// Before a fetch is served, wakes those in its queues that sleep at limits which may have opened.
-    pub(super) fn wake_asked(&mut self, ask: &Ask) {
-        if self.is_settled() {
+    /// Before a fetch is served, wakes the waitlists of its queues whose bucket may have opened.
+    pub(super) fn wake_requested(&mut self, request: &FetchRequest) {
+        if self.has_nothing_to_wake() {
             return;
         }
         self.withdraw_from_parked();
-        let queues = self.asked(ask);
-        let pending: Vec<_> = self.to_wake.iter().copied().take(LOOKED_THROUGH).collect();
+        let queues = self.requested_queues(request);
+        let pending: Vec<_> = self.to_wake.iter().copied().take(MOST_VISITED).collect();
         for (limit, bucket) in pending {
-            for &queue in queues.iter().take(LOOKED_THROUGH) {
+            for &queue in queues.iter().take(MOST_VISITED) {
                 self.steps += 1;
                 let lists = self.limits.exists(limit).then(|| &self.limits.limit(limit).waitlists);
                 let list = lists.and_then(|lists| lists.get(&queue));
@@ -161,7 +164,7 @@ impl Scheduler {
         self.refresh(limit, queue);
     }
 
-    /// Whether there may be more to wake in this bucket.
+    /// Wakes the first sleeper of a bucket if it may start. Returns whether there may be more.
     fn wake_first(&mut self, limit: LimitIx, bucket: Bucket) -> bool {
         if !self.limits.exists(limit) {
             return false;
@@ -169,25 +172,18 @@ impl Scheduler {
         let first = self.limits.limit(limit).sleepers.first(bucket);
         let Some(((level, tenant), tag, sleeper)) = first else { return false };
         if tenant != NOBODY {
-            let present = self.tag_at(limit, level.0, tenant);
-            if present > tag {
-                // It was served elsewhere since it began to sleep.
+            let current_tag = self.tag_at(limit, level.0, tenant);
+            if current_tag > tag {
+                // The tenant was served elsewhere since it began to sleep.
                 let sleepers = &mut self.limits.limit_mut(limit).sleepers;
-                let contested = sleepers.set_tag(bucket, (level, tenant), present);
+                let contested = sleepers.set_tag(bucket, (level, tenant), current_tag);
                 for queue in contested {
-                    self.rank_first_anew(limit, bucket, queue);
+                    self.rank_first_again(limit, bucket, queue);
                 }
                 return true;
             }
         }
-        let gate = match sleeper {
-            Sleeper::Own(_, gate) => Some(gate),
-            Sleeper::Queue(queue) => self.queue(queue).gate,
-            Sleeper::Waitlist(queue) => {
-                let first = self.waitlist(limit, queue).first_in(Some(bucket));
-                first.map(|first| first.group.1)
-            }
-        };
+        let gate = self.gate_of_sleeper(limit, bucket, sleeper);
         let closed = gate.and_then(|gate| self.limits.opening(gate, self.now).closed);
         if let Some(closed) = closed
             && closed.bucket == bucket
@@ -196,62 +192,79 @@ impl Scheduler {
             return false;
         }
         match sleeper {
-            Sleeper::Own(turn, gate) => self.wake_own(turn, gate),
+            Sleeper::GroupForTenant(turn, gate) => self.wake_group_for_tenant(turn, gate),
             Sleeper::Queue(queue) => {
                 self.wake_queue_gate(queue);
                 if let Some(gate) = gate.filter(|_| closed.is_none()) {
-                    self.tell_of_queue(queue, gate, None);
+                    self.notify_queue_gate(queue, gate, None);
                 }
                 self.queue_ready(queue);
-                self.tenants_ready(queue);
+                self.all_tenant_fetches_ready(queue);
             }
             Sleeper::Waitlist(queue) => self.wake_waitlist(limit, bucket, queue),
         }
         true
     }
 
-    fn wake_own(&mut self, turn: TurnIx, gate: GateIx) {
-        let limit = self.limits.gate(gate).limit;
-        let is = self.turns.get_mut(turn);
-        let tenant = is.tenant;
-        let Some(group) = is.groups.get_mut(&gate) else { return };
-        let asleep = group.own_asleep.take();
-        is.own.insert((group.first(), gate));
-        if let Some((bucket, rank)) = asleep {
-            self.unsubscribe(limit, bucket, rank, tenant, Sleeper::Own(turn, gate));
+    /// The gate that a sleeper would start through.
+    fn gate_of_sleeper(
+        &mut self,
+        limit: LimitIx,
+        bucket: Bucket,
+        sleeper: Sleeper,
+    ) -> Option<GateIx> {
+        match sleeper {
+            Sleeper::GroupForTenant(_, gate) => Some(gate),
+            Sleeper::Queue(queue) => self.queue(queue).gate,
+            Sleeper::Waitlist(queue) => {
+                let first = self.waitlist(limit, queue).first_in(Some(bucket));
+                first.map(|first| first.group.1)
+            }
         }
-        self.own_jobs_came(turn);
     }
 
-    /// Buckets of a limit from which somebody may start now that a job has ended.
+    fn wake_group_for_tenant(&mut self, turn: TurnIx, gate: GateIx) {
+        let limit = self.limits.gate(gate).limit;
+        let turn_state = self.turns.get_mut(turn);
+        let tenant = turn_state.tenant;
+        let Some(group) = turn_state.groups.get_mut(&gate) else { return };
+        let asleep = group.asleep_for_tenant.take();
+        turn_state.open_for_tenant.insert((group.first(), gate));
+        if let Some((bucket, rank)) = asleep {
+            self.unsubscribe(limit, bucket, rank, tenant, Sleeper::GroupForTenant(turn, gate));
+        }
+        self.tenant_fetches_ready(turn);
+    }
+
+    /// A job of a limit ended: lists the buckets that have a free slot now.
     pub(super) fn slot_freed(&mut self, limit: LimitIx) {
-        let is = self.limits.limit(limit);
-        if !is.sleepers.is_empty() {
-            let open = is.sleepers.with_a_slot(is.said, is.active);
+        let limit_state = self.limits.limit(limit);
+        if !limit_state.sleepers.is_empty() {
+            let open = limit_state.sleepers.with_a_slot(limit_state.version, limit_state.active);
             self.to_wake.extend(open.map(|bucket| (limit, bucket)));
         }
     }
 
-    /// A start at this moment did not happen: everybody who waits for the limit looks again.
+    /// Removes a start that did not happen, and lists all buckets of the limit to be woken.
     pub fn undo_start(&mut self, limit: LimitIx, at: i64) {
-        let is = self.limits.limit_mut(limit);
-        is.undo_start(at);
-        self.to_wake.extend(is.sleepers.buckets().map(|bucket| (limit, bucket)));
+        let limit_state = self.limits.limit_mut(limit);
+        limit_state.undo_start(at);
+        self.to_wake.extend(limit_state.sleepers.buckets().map(|bucket| (limit, bucket)));
         self.may_open_early(limit);
     }
 
-    /// What is said about a limit has changed: everybody who waits for it looks again.
+    /// A limit's settings have changed: all that waits for it is checked again.
     pub(super) fn limit_changed(&mut self, limit: LimitIx) {
         self.pause_may_be_over(limit);
         self.may_open_early(limit);
-        let is = self.limits.limit_mut(limit);
-        is.said += 1;
-        self.to_wake.extend(is.sleepers.buckets().map(|bucket| (limit, bucket)));
-        let queues: Vec<QueueIx> = is.waitlists.keys().copied().collect();
+        let limit_state = self.limits.limit_mut(limit);
+        limit_state.version += 1;
+        self.to_wake.extend(limit_state.sleepers.buckets().map(|bucket| (limit, bucket)));
+        let queues: Vec<QueueIx> = limit_state.waitlists.keys().copied().collect();
         queues.into_iter().for_each(|queue| self.refresh(limit, queue));
     }
 
-    /// When something is to be looked at, in the time of limits.
+    /// When the next timer of a limit is due, in the limits' clock.
     pub fn next_timer(&self) -> Option<u64> {
         self.limits.next_timer()
     }

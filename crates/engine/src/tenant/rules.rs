@@ -74,7 +74,7 @@ impl Engine {
             return;
         }
         let classes = is.classes.len();
-        if self.scheduler.begin_following(tenant, rules) {
+        if self.scheduler.begin_rule_change(tenant, rules) {
             let shards = self.scheduler.shards_of(tenant).len();
             self.following.retain(|one| one.tenant != tenant);
             self.following.push_back(Following { tenant, shards, classes });
@@ -94,18 +94,18 @@ impl Engine {
         if *shards > 0 {
             *shards -= 1;
             let shard = all[*shards];
-            self.scheduler.follow_shard(shard);
+            self.scheduler.apply_rules_to_shard(shard);
             return true;
         }
         let all = if known { &self.tenants.get(tenant).classes[..] } else { &[] };
         *classes = (*classes).min(all.len());
         if *classes > 0 {
             *classes -= 1;
-            self.scheduler.follow_lane(all[*classes]);
+            self.scheduler.apply_rules_to_lane(all[*classes]);
             return true;
         }
         self.following.pop_front();
-        self.scheduler.end_following(tenant);
+        self.scheduler.end_rule_change(tenant);
         true
     }
 }

@@ -1,5 +1,5 @@
 use crate::world::{World, cap_keys, concurrency, count, job, rate};
-use rota_engine::{Command, Config, EventKind, Refusal, Reply, Strategy};
+use rota_engine::{Command, Config, EventKind, LimitKind, Refusal, Reply};
 use rota_model::{LimitKey, Millis, State};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn no_more_are_active_than_the_key_allows_and_a_freed_slot_is_used() {
     assert!(world.fetch(10).is_empty());
     assert!(world.has_event(|e| matches!(
         e,
-        EventKind::LimitExceeded { strategy: Strategy::Concurrency, limit: 2, current: 2, .. }
+        EventKind::LimitExceeded { strategy: LimitKind::Concurrency, limit: 2, current: 2, .. }
     )));
     let key = LimitKey::parse("k").unwrap();
     let view = world.engine.limit(&key, None).unwrap();

@@ -1,7 +1,7 @@
 //! Evenly spaced starts, by the times that users see.
 
 use crate::world::{World, job};
-use rota_engine::{Command, EventKind, Now, Strategy};
+use rota_engine::{Command, EventKind, LimitKind, Now};
 use rota_model::{LimitKey, Millis};
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ fn how_many_have_started_is_told_and_not_the_limit() {
     assert!(world.fetch(5).is_empty());
     assert!(world.has_event(|e| matches!(
         e,
-        EventKind::LimitExceeded { strategy: Strategy::Throttle, limit: 10, current: 1, .. }
+        EventKind::LimitExceeded { strategy: LimitKind::Throttle, limit: 10, current: 1, .. }
     )));
     assert!(world.engine.limit(&LimitKey::parse("k").unwrap(), None).is_some());
 }

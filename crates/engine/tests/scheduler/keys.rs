@@ -3,7 +3,7 @@ use rota_model::{ClassId, LimitNumbers, QueueStrategy, Rate};
 use super::stand::{Stand, count, slots};
 use crate::Config;
 use crate::config::PriorityScope;
-use crate::scheduler::{Ask, Pick};
+use crate::scheduler::{FetchRequest, Pick};
 
 #[test]
 fn a_key_is_shared_by_weight() {
@@ -42,7 +42,7 @@ fn many_queues_give_a_tenant_no_more_of_a_key() {
 /// Rounds in which all open starts of a key are used together, and then end or time passes.
 fn used_together(
     stand: &mut Stand,
-    ask: &Ask,
+    ask: &FetchRequest,
     rounds: usize,
     then: impl Fn(&mut Stand, Pick),
 ) -> Vec<ClassId> {

@@ -11,8 +11,8 @@ use rota_model::{
 use crate::queue::QueueIx;
 use crate::scheduler::limits::{GateIx, Partition};
 use crate::scheduler::{
-    Ask, AskedQueues, ClassRules, Ended, NewShard, Notice, Pick, RotationKey, RotationRules,
-    Scheduler, Size, TenantRules, Waiting,
+    ClassRules, Ended, FetchRequest, NewShard, Notice, Pick, RequestedQueues, RotationKey,
+    RotationRules, Scheduler, Size, TenantRules, WaitingJob,
 };
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
@@ -113,20 +113,24 @@ impl Stand {
         let enter = |_| {
             let seq = Seq(self.next_seq);
             self.next_seq += 1;
-            self.scheduler.enter(seq, class, Waiting::fresh(Size::of(10)));
+            self.scheduler.enter(seq, class, WaitingJob::fresh(Size::of(10)));
             seq
         };
         (0..jobs).map(enter).collect()
     }
 
     /// A fetch for these queues in turn, without a pool.
-    pub fn ask(&mut self, queues: &[QueueIx], strategy: QueueStrategy) -> Ask {
+    pub fn ask(&mut self, queues: &[QueueIx], strategy: QueueStrategy) -> FetchRequest {
         self.ask_with(queues, |rules| rules.strategy = strategy)
     }
 
-    pub fn ask_with(&mut self, queues: &[QueueIx], change: impl FnOnce(&mut RotationRules)) -> Ask {
-        let one = AskedQueues::Some(queues.to_vec());
-        let mut ask = Ask {
+    pub fn ask_with(
+        &mut self,
+        queues: &[QueueIx],
+        change: impl FnOnce(&mut RotationRules),
+    ) -> FetchRequest {
+        let one = RequestedQueues::Some(queues.to_vec());
+        let mut ask = FetchRequest {
             queues: one,
             only: None,
             pool: None,
@@ -141,18 +145,19 @@ impl Stand {
                 starvation: Starvation::default(),
                 named: queues.len(),
                 shared: false,
-                own: false,
+                for_tenant: false,
             };
             change(&mut rules);
             let key = RotationKey::Pool(PoolName::parse("p").unwrap(), None);
             let (rotation, account) = self.scheduler.put_rotation(key, 1, &rules, |_| None);
-            (ask.queues, ask.rotation, ask.account) = (AskedQueues::All, Some(rotation), account);
+            (ask.queues, ask.rotation, ask.account) =
+                (RequestedQueues::All, Some(rotation), account);
         }
         ask
     }
 
     /// The next job starts.
-    pub fn start(&mut self, ask: &Ask) -> Option<Pick> {
+    pub fn start(&mut self, ask: &FetchRequest) -> Option<Pick> {
         let pick = self.scheduler.next(ask)?;
         self.scheduler.started(&pick, ask, 1).expect("a picked job is there");
         Some(pick)
@@ -164,7 +169,7 @@ impl Stand {
     }
 
     /// So many jobs are started and ended, one after the other: whose they were.
-    pub fn serve(&mut self, ask: &Ask, times: usize) -> Vec<&str> {
+    pub fn serve(&mut self, ask: &FetchRequest, times: usize) -> Vec<&str> {
         let mut owners = Vec::new();
         for n in 0..times {
             let pick = self.start(ask).unwrap_or_else(|| panic!("nothing after {n} jobs"));

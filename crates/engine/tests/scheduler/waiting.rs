@@ -2,7 +2,7 @@ use rota_model::{QueueName, QueueStrategy, TenantId};
 
 use super::stand::Stand;
 use crate::queue::QueueIx;
-use crate::scheduler::Waits;
+use crate::scheduler::NewWaiter;
 use crate::{Fetch, WaiterId};
 
 /// A fetch waits for the only queue, perhaps for one tenant, with a worker that has so many jobs.
@@ -11,7 +11,7 @@ fn wait(stand: &mut Stand, id: u64, tenant: Option<&str>, load: Option<usize>) {
     let tenant = tenant.map(|id| TenantId::parse(id).unwrap());
     let fetch = Fetch { tenant, ..Fetch::of(queues.clone(), 1) };
     let by_load = load.is_some();
-    let waits = Waits { queues, pool: None, by_load, load: load.unwrap_or(0), has_room: true };
+    let waits = NewWaiter { queues, pool: None, by_load, load: load.unwrap_or(0), has_room: true };
     stand.scheduler.wait(WaiterId(id), fetch, u64::MAX, waits, |_| Some(QueueIx(0)));
 }
 

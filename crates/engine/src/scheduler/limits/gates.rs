@@ -1,32 +1,32 @@
-//! Gates of one waitlist that the same thing closes.
+//! The gates of one waitlist that share a bucket.
 
 use super::line::Line;
 use super::{GateIx, GroupKey, Rank, Subscription};
-use crate::scheduler::few::Few;
+use crate::scheduler::small_map::SmallMap;
 use crate::scheduler::turn::TurnIx;
 
 /// How a gate is listed in its bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Listed {
-    /// Several turns wait at it: under the rank of the first.
+pub(super) enum GateListing {
+    /// Several turns wait at the gate: listed by the rank of the first.
     Contested(Rank),
-    /// One turn does: with the other gates at which only that turn waits.
+    /// One turn waits at the gate: listed together with the other gates at which only that turn waits.
     Solo(TurnIx, GroupKey),
 }
 
-/// Gates in the order of the turns that are first at them. Gates at which only one turn waits are put
-/// together by turn, so that it moves back by one step however many sets of numbers its jobs have.
+/// Gates in the order of their first turns. Gates with a single turn are listed by turn, so that a
+/// turn moves back in one step however many sets of numbers its jobs carry.
 #[derive(Debug, Default)]
-pub(super) struct Gates {
-    pub contested: Few<(Rank, GateIx)>,
+pub(super) struct BucketGates {
+    pub contested: SmallMap<(Rank, GateIx)>,
     pub solo: Line,
     pub asleep: bool,
-    /// The rank under which it is in `awake`.
+    /// The rank under which the bucket is in `Waitlist::awake`.
     pub rank: Option<Rank>,
     pub subscribed: Option<Subscription>,
 }
 
-impl Gates {
+impl BucketGates {
     pub fn is_empty(&self) -> bool {
         self.contested.is_empty() && self.solo.is_empty()
     }
@@ -40,12 +40,12 @@ impl Gates {
         contested.into_iter().chain(solo).min()
     }
 
-    pub fn unlist(&mut self, gate: GateIx, listed: Option<Listed>) {
+    pub fn unlist(&mut self, gate: GateIx, listed: Option<GateListing>) {
         match listed {
-            Some(Listed::Contested(rank)) => {
+            Some(GateListing::Contested(rank)) => {
                 self.contested.remove(&(rank, gate));
             }
-            Some(Listed::Solo(turn, group)) => {
+            Some(GateListing::Solo(turn, group)) => {
                 self.solo.remove(turn, group);
             }
             None => {}

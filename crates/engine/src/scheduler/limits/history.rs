@@ -1,20 +1,20 @@
-//! All starts of a key, for periods that are asked of it later.
+//! All starts of a key, for periods that are asked for later.
 
 use std::collections::VecDeque;
 
-/// Two starts may count as one moment when they are closer than this part of their age.
+/// Starts are merged when they are closer to each other than their age divided by this.
 const PRECISION: i64 = 32;
-/// Below this many moments nothing is put together.
-const FEW: usize = 64;
+/// Up to twice this many entries, nothing is merged.
+const MERGE_ABOVE: usize = 64;
 
-/// Recent starts stand by themselves. Older ones are put together, at the time of the last of them,
-/// so that no window counts too few; how many moments there are grows with the logarithm of the time.
-/// Times are as in [`super::Window`].
+/// Recent starts are exact. Older ones are merged, at the time of the last of them, so that no window
+/// counts too few. The number of entries grows with the logarithm of the time. Times are as in
+/// [`super::Window`].
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     starts: VecDeque<(i64, u32)>,
-    /// How many moments there were when starts were last put together.
-    kept: usize,
+    /// Number of entries after the last merge.
+    merged_len: usize,
 }
 
 impl History {
@@ -23,17 +23,17 @@ impl History {
             Some((last, count)) if *last >= at => *count = count.saturating_add(n),
             _ => self.starts.push_back((at, n)),
         }
-        if self.starts.len() > 2 * self.kept.max(FEW) {
-            self.put_together(at);
+        if self.starts.len() > 2 * self.merged_len.max(MERGE_ABOVE) {
+            self.merge_old_starts(at);
         }
     }
 
-    /// As [`super::Window::undo`].
+    /// Removes a start, as [`super::Window::undo`] does.
     pub fn undo(&mut self, at: i64) {
-        super::take_one_off(&mut self.starts, at);
+        super::remove_start(&mut self.starts, at);
     }
 
-    fn put_together(&mut self, now: i64) {
+    fn merge_old_starts(&mut self, now: i64) {
         let mut merged: VecDeque<(i64, u32)> = VecDeque::new();
         let mut first_at = i64::MIN;
         for (at, n) in std::mem::take(&mut self.starts) {
@@ -47,11 +47,10 @@ impl History {
                 }
             }
         }
-        self.kept = merged.len();
+        self.merged_len = merged.len();
         self.starts = merged;
     }
 
-    /// Oldest first.
     pub fn starts(&self) -> impl Iterator<Item = (i64, u32)> {
         self.starts.iter().copied()
     }
@@ -72,11 +71,14 @@ mod tests {
         starts.iter().for_each(|at| history.record(*at, 1));
         let now = *starts.last().unwrap();
         for period in [50, 1_000, 10_000, 60_000, 3_600_000] {
-            let known = history.starts().filter(|(at, _)| at + period > now);
-            let known: i64 = known.map(|(_, n)| i64::from(n)).sum();
+            let counted = history.starts().filter(|(at, _)| at + period > now);
+            let counted: i64 = counted.map(|(_, n)| i64::from(n)).sum();
             let happened = starts.iter().filter(|at| **at + period > now).count() as i64;
-            assert!(known >= happened, "{known} of {happened} in {period}");
-            assert!(known <= happened + happened / 16 + 1, "{known} for {happened} in {period}");
+            assert!(counted >= happened, "{counted} of {happened} in {period}");
+            assert!(
+                counted <= happened + happened / 16 + 1,
+                "{counted} for {happened} in {period}"
+            );
         }
         assert!(history.starts.len() < 1_000, "{}", history.starts.len());
     }

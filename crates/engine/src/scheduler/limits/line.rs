@@ -1,32 +1,35 @@
-//! Turns in the order of their ranks, each with some of its groups.
+//! A line: turns in the order of their ranks, each with some of its groups.
 
 use super::{GroupKey, Rank};
-use crate::scheduler::few::Few;
+use crate::scheduler::small_map::SmallMap;
 use crate::scheduler::turn::TurnIx;
 use crate::tenant::TenantIx;
 
+/// Turns with groups, ordered by rank.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// Turns that are in line. Others have groups here, too.
-    order: Few<(Rank, TurnIx)>,
-    turns: Few<TurnIx, Entry>,
+    /// The turns in state `InLine`.
+    order: SmallMap<(Rank, TurnIx)>,
+    turns: SmallMap<TurnIx, LineEntry>,
 }
 
+/// A turn in a line.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct LineEntry {
     tenant: TenantIx,
     pub rank: Rank,
     state: State,
-    groups: Few<GroupKey>,
+    groups: SmallMap<GroupKey>,
 }
 
+/// Where a turn stands in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     InLine,
     Offered,
-    Passed,
-    /// Its tenant is at its cap, or paused.
-    Aside,
+    Yielded,
+    /// The tenant is at its cap, or paused.
+    Parked,
 }
 
 impl Line {
@@ -34,7 +37,7 @@ impl Line {
         self.turns.is_empty()
     }
 
-    /// One turn is in line, and no other is here.
+    /// Whether exactly one turn has groups here.
     pub fn is_alone(&self) -> bool {
         self.turns.len() == 1
     }
@@ -48,7 +51,7 @@ impl Line {
         self.turns.get(&turn)?.groups.first().copied()
     }
 
-    /// Turns that are in line, each with its first group.
+    /// Turns in state `InLine`, each with its first group.
     pub fn in_line(&self) -> impl Iterator<Item = (TurnIx, GroupKey)> {
         self.order.keys().filter_map(|(_, turn)| Some((*turn, self.first_group(*turn)?)))
     }
@@ -61,7 +64,8 @@ impl Line {
         self.turns.get(&turn).map(|entry| entry.state)
     }
 
-    /// A turn that is here already keeps its rank and state. Whether it is new.
+    /// Adds a group. A turn that is here already keeps its rank and state. Returns whether the turn is
+    /// new.
     pub fn insert(
         &mut self,
         turn: TurnIx,
@@ -74,16 +78,16 @@ impl Line {
             entry.groups.insert(group);
             return false;
         }
-        let groups = Few::One(Some((group, ())));
-        self.turns.put(turn, Entry { tenant, rank, state, groups });
+        let groups = SmallMap::One(Some((group, ())));
+        self.turns.put(turn, LineEntry { tenant, rank, state, groups });
         if state == State::InLine {
             self.order.insert((rank, turn));
         }
         true
     }
 
-    /// The entry of the turn, if this was its last group.
-    pub fn remove(&mut self, turn: TurnIx, group: GroupKey) -> Option<Entry> {
+    /// Removes a group. Returns the turn's entry if this was its last group.
+    pub fn remove(&mut self, turn: TurnIx, group: GroupKey) -> Option<LineEntry> {
         let entry = self.turns.get_mut(&turn)?;
         entry.groups.remove(&group);
         if !entry.groups.is_empty() {
@@ -96,7 +100,8 @@ impl Line {
         Some(entry)
     }
 
-    /// Whether the turn comes forward to this rank.
+    /// Replaces a group's key. Returns whether it is now the turn's first group and `rank` is smaller
+    /// than the turn's rank.
     pub fn rekey(&mut self, turn: TurnIx, old: GroupKey, new: GroupKey, rank: Rank) -> bool {
         let Some(entry) = self.turns.get_mut(&turn) else { return false };
         entry.groups.remove(&old);
@@ -104,20 +109,20 @@ impl Line {
         entry.groups.first() == Some(&new) && rank < entry.rank
     }
 
-    /// The rank that the turn had.
+    /// Sets a turn's rank and returns the old one.
     pub fn set_rank(&mut self, turn: TurnIx, rank: Rank) -> Option<Rank> {
         let entry = self.turns.get_mut(&turn)?;
-        let was = std::mem::replace(&mut entry.rank, rank);
-        if was != rank && self.order.remove(&(was, turn)).is_some() {
+        let old = std::mem::replace(&mut entry.rank, rank);
+        if old != rank && self.order.remove(&(old, turn)).is_some() {
             self.order.insert((rank, turn));
         }
-        Some(was)
+        Some(old)
     }
 
     pub fn set_state(&mut self, turn: TurnIx, state: State) {
         let Some(entry) = self.turns.get_mut(&turn) else { return };
-        let was = std::mem::replace(&mut entry.state, state);
-        if was == State::InLine {
+        let old = std::mem::replace(&mut entry.state, state);
+        if old == State::InLine {
             self.order.remove(&(entry.rank, turn));
         }
         if state == State::InLine {

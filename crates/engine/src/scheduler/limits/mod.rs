@@ -1,68 +1,69 @@
-//! Limits: what is counted by key, and who waits for it.
+//! Limits: counters by key, and the turns that wait for them.
 //!
-//! A [`Limit`] is a key with its counters. A [`Gate`] is that key with the numbers of some jobs: jobs
-//! of one key share counters, and each is held by its own numbers. A [`Waitlist`] is who waits for a key
-//! in one queue.
+//! A [`Limit`] is a key with its counters. A [`Gate`] is a limit with one set of numbers: jobs of a
+//! key share its counters, and each is held by its own numbers. A [`Waitlist`] has the turns that wait
+//! for a limit in one queue.
 
 use std::collections::VecDeque;
 
+mod booked_jobs;
 mod gates;
 mod history;
-mod kept;
 mod limit;
 mod line;
 mod order;
 mod pace;
-mod places;
+mod persisted;
 mod sleepers;
 mod table;
 mod waitlist;
 mod window;
 
 pub(crate) use history::History;
-pub(crate) use kept::LimitState;
 pub(crate) use limit::{
-    Bucket, Cause, Closed, Hold, Limit, LimitRow, Opening, Override, Partition,
+    Bucket, Cause, Closed, KeyPause, Limit, LimitSettings, Opening, Override, Partition,
 };
+pub(crate) use persisted::LimitState;
 pub(crate) use sleepers::{Sleeper, Sleepers};
 pub(crate) use table::{Gate, GateIx, LimitIx, Limits};
-pub(crate) use waitlist::{First, GroupKey, Rank, Subscription, Waitlist};
+pub(crate) use waitlist::{FirstInLine, GroupKey, Rank, Subscription, Waitlist};
 pub(crate) use window::Window;
 
-/// What was said when jobs began to wait, and when that was, in monotonic time.
-pub(crate) type WaitNotice = (Strategy, u64);
+/// What was reported when jobs began to wait: the kind of limit, and the monotonic time in
+/// milliseconds.
+pub(crate) type ClosedNotice = (LimitKind, u64);
 
-/// Which part of a limit holds a job back.
+/// The part of a limit that a job waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Strategy {
+pub enum LimitKind {
     Concurrency,
     Rate,
     Throttle,
-    /// A handler or an operator has stopped the key.
+    /// A handler or an operator has paused the key.
     Pause,
 }
 
-impl Strategy {
-    pub const ALL: [Strategy; 4] =
-        [Strategy::Concurrency, Strategy::Rate, Strategy::Throttle, Strategy::Pause];
+impl LimitKind {
+    pub const ALL: [LimitKind; 4] =
+        [LimitKind::Concurrency, LimitKind::Rate, LimitKind::Throttle, LimitKind::Pause];
 
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Strategy::Concurrency => "concurrency",
-            Strategy::Rate => "rate",
-            Strategy::Throttle => "throttle",
-            Strategy::Pause => "pause",
+            LimitKind::Concurrency => "concurrency",
+            LimitKind::Rate => "rate",
+            LimitKind::Throttle => "throttle",
+            LimitKind::Pause => "pause",
         }
     }
 }
 
-/// Takes one start at exactly this moment off; whether there was one.
-fn take_one_off(starts: &mut VecDeque<(i64, u32)>, at: i64) -> bool {
-    let Ok(place) = starts.binary_search_by_key(&at, |&(at, _)| at) else { return false };
-    starts[place].1 -= 1;
-    if starts[place].1 == 0 {
-        starts.remove(place);
+/// Removes one start at exactly this time. Returns whether there was one.
+fn remove_start(starts: &mut VecDeque<(i64, u32)>, at: i64) -> bool {
+    let Ok(index) = starts.binary_search_by_key(&at, |&(at, _)| at) else { return false };
+    starts[index].1 -= 1;
+    if starts[index].1 == 0 {
+        starts.remove(index);
     }
     true
 }

@@ -1,123 +1,137 @@
-//! Whose start is next at one key: virtual time over the tenants that wait for it, within a level of
-//! priority and over all queues.
+//! The order in which tenants use one key: start-time fair queueing over the tenants that wait for it,
+//! for each level and across all queues.
 
 use std::collections::BTreeSet;
 
-use crate::scheduler::few::Few;
+use crate::scheduler::small_map::SmallMap;
 use crate::scheduler::tag::Tag;
 use crate::tenant::TenantIx;
 
+/// The tenants' standings at one key, by level.
 #[derive(Debug, Default)]
-pub(crate) struct KeyOrder(Few<i32, Level>);
+pub(crate) struct KeyOrder(SmallMap<i32, KeyLevel>);
 
 #[derive(Debug, Default)]
-struct Level {
-    now: Tag,
-    tenants: Few<TenantIx, Standing>,
-    /// Tenants with nothing waiting, until the key's time has passed their tags.
+struct KeyLevel {
+    round: Tag,
+    tenants: SmallMap<TenantIx, KeyStanding>,
+    /// Tenants without waiting groups. Each is remembered until the round has passed its tag.
     idle: BTreeSet<(Tag, TenantIx)>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Standing {
+struct KeyStanding {
     tag: Tag,
+    /// The tenant's groups that wait at gates of the key.
     groups: u32,
-    /// How far one job moves it, by the weight that it was last charged or looked at by.
-    one: u128,
+    /// How far one job moves the tag, by the tenant's weight when it was last applied.
+    job_step: u128,
 }
 
-impl Standing {
-    /// What a tenant was charged by a weight that it has no more does not keep it waiting for longer
-    /// than one job at the present one.
-    fn follow_weight(&mut self, now: Tag, one: u128) {
-        if self.one != one {
-            self.one = one;
-            self.tag = self.tag.min(now.plus(one));
+impl KeyStanding {
+    /// Applies the tenant's current weight: a tag charged by an old weight is clamped to one job ahead
+    /// of the round.
+    fn apply_weight(&mut self, round: Tag, job_step: u128) {
+        if self.job_step != job_step {
+            self.job_step = job_step;
+            self.tag = self.tag.min(round.plus(job_step));
         }
     }
 }
 
 impl KeyOrder {
-    /// A group of the tenant begins to wait. `one` is how far one job moves the tenant by its present
-    /// weight, here and below.
-    pub fn join(&mut self, level: i32, tenant: TenantIx, one: u128) {
-        let level = self.0.or_insert(level, Level::default);
-        let fresh = Standing { tag: level.now, groups: 0, one };
-        let standing = level.tenants.or_insert(tenant, || fresh);
+    /// A group of the tenant begins to wait. Here and below, `job_step` is how far one job moves the
+    /// tenant's tag by its current weight.
+    pub fn join(&mut self, level: i32, tenant: TenantIx, job_step: u128) {
+        let level_state = self.0.or_insert(level, KeyLevel::default);
+        let fresh = KeyStanding { tag: level_state.round, groups: 0, job_step };
+        let standing = level_state.tenants.or_insert(tenant, || fresh);
         standing.groups += 1;
         if standing.groups == 1 {
-            level.idle.remove(&(standing.tag, tenant));
+            level_state.idle.remove(&(standing.tag, tenant));
         }
-        standing.follow_weight(level.now, one);
+        standing.apply_weight(level_state.round, job_step);
     }
 
-    /// A tenant that waits may have another weight. Its groups are ranked anew by whoever says so.
-    pub fn follow_weight(&mut self, level: i32, tenant: TenantIx, one: u128) {
-        let Some(level) = self.0.get_mut(&level) else { return };
-        if let Some(standing) = level.tenants.get_mut(&tenant).filter(|one| one.groups > 0) {
-            standing.follow_weight(level.now, one);
+    /// Applies a waiting tenant's current weight. The caller ranks the tenant's groups again.
+    pub fn apply_weight(&mut self, level: i32, tenant: TenantIx, job_step: u128) {
+        let Some(level_state) = self.0.get_mut(&level) else { return };
+        let standing = level_state.tenants.get_mut(&tenant);
+        if let Some(standing) = standing.filter(|standing| standing.groups > 0) {
+            standing.apply_weight(level_state.round, job_step);
         }
     }
 
-    pub fn leave(&mut self, at: i32, tenant: TenantIx) {
-        let Some(level) = self.0.get_mut(&at) else { return };
-        let Some(standing) = level.tenants.get_mut(&tenant) else { return };
+    /// A group of the tenant no longer waits.
+    pub fn leave(&mut self, level: i32, tenant: TenantIx) {
+        let Some(level_state) = self.0.get_mut(&level) else { return };
+        let Some(standing) = level_state.tenants.get_mut(&tenant) else { return };
         standing.groups -= 1;
         if standing.groups > 0 {
             return;
         }
         let tag = standing.tag;
-        if tag > level.now {
-            level.idle.insert((tag, tenant));
+        if tag > level_state.round {
+            level_state.idle.insert((tag, tenant));
         } else {
-            level.tenants.remove(&tenant);
+            level_state.tenants.remove(&tenant);
         }
-        if level.idle.len() == level.tenants.len() {
-            // Nobody waits, so nobody is before anybody.
-            self.0.remove(&at);
+        if level_state.idle.len() == level_state.tenants.len() {
+            // Nobody waits, so there is no order left to remember.
+            self.0.remove(&level);
         }
     }
 
-    /// The tenant has no more jobs that wait for the key, and its number may be given to another.
+    /// Forgets the tag of a tenant without waiting groups, because the tenant's index may be reused.
     pub fn forget(&mut self, tenant: TenantIx) {
-        for level in self.0.values_mut() {
-            if let Some(idle) = level.tenants.get(&tenant).filter(|one| one.groups == 0) {
-                level.idle.remove(&(idle.tag, tenant));
-                level.tenants.remove(&tenant);
+        for level_state in self.0.values_mut() {
+            let standing = level_state.tenants.get(&tenant);
+            if let Some(idle) = standing.filter(|standing| standing.groups == 0) {
+                level_state.idle.remove(&(idle.tag, tenant));
+                level_state.tenants.remove(&tenant);
             }
         }
     }
 
-    /// The tenant's tag. Whoever could not be served meanwhile is at most one job behind the key.
-    pub fn tag(&self, level: i32, tenant: TenantIx, one: u128) -> Tag {
-        let Some(level) = self.0.get(&level) else { return Tag::default() };
-        let tag = level.tenants.get(&tenant).map_or(level.now, |standing| standing.tag);
-        tag.max(level.now.minus(one))
+    /// The tenant's tag. A tenant that could not be served for a while is at most one job behind the
+    /// round.
+    pub fn tag(&self, level: i32, tenant: TenantIx, job_step: u128) -> Tag {
+        let Some(level_state) = self.0.get(&level) else { return Tag::default() };
+        let standing = level_state.tenants.get(&tenant);
+        let tag = standing.map_or(level_state.round, |standing| standing.tag);
+        tag.max(level_state.round.minus(job_step))
     }
 
-    /// A job of this tenant starts. Where the key's order was asked, its time moves on to where the
-    /// tenant was, and no further than `round`.
-    pub fn charge(&mut self, at: i32, tenant: TenantIx, step: u128, one: u128, round: Option<Tag>) {
-        let Some(level) = self.0.get_mut(&at) else { return };
-        let fresh = Standing { tag: level.now, groups: 0, one };
-        let standing = level.tenants.or_insert(tenant, || fresh);
+    /// Charges the tenant for a start. If the start followed the key's order, the round advances to the
+    /// tenant's tag, but not beyond `round`.
+    pub fn charge(
+        &mut self,
+        level: i32,
+        tenant: TenantIx,
+        step: u128,
+        job_step: u128,
+        round: Option<Tag>,
+    ) {
+        let Some(level_state) = self.0.get_mut(&level) else { return };
+        let fresh = KeyStanding { tag: level_state.round, groups: 0, job_step };
+        let standing = level_state.tenants.or_insert(tenant, || fresh);
         if standing.groups == 0 {
-            level.idle.remove(&(standing.tag, tenant));
+            level_state.idle.remove(&(standing.tag, tenant));
         }
-        standing.follow_weight(level.now, one);
-        let start = standing.tag.max(level.now.minus(step));
+        standing.apply_weight(level_state.round, job_step);
+        let start = standing.tag.max(level_state.round.minus(step));
         standing.tag = start.plus(step);
         if standing.groups == 0 {
-            level.idle.insert((standing.tag, tenant));
+            level_state.idle.insert((standing.tag, tenant));
         }
         if let Some(round) = round {
-            level.now = level.now.max(start.min(round));
+            level_state.round = level_state.round.max(start.min(round));
         }
-        while let Some(&(tag, idle)) = level.idle.first()
-            && tag <= level.now
+        while let Some(&(tag, idle)) = level_state.idle.first()
+            && tag <= level_state.round
         {
-            level.idle.pop_first();
-            level.tenants.remove(&idle);
+            level_state.idle.pop_first();
+            level_state.tenants.remove(&idle);
         }
     }
 }

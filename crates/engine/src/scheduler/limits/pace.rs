@@ -1,28 +1,27 @@
-//! Starts that are evenly spaced.
+//! Evenly spaced starts, for throttles.
 //!
-//! Every start has a time at which it is due, an interval after the one before. A start that is late
-//! does not move the times of those after it: they catch up, but no two starts come closer to each
-//! other than nine tenths of the interval. Nobody wakes up every few milliseconds on time, so below
-//! an interval of 10 ms starts may come up to 5 ms closer.
+//! Each start is due one interval after the one before. A late start does not shift those after it:
+//! they catch up, but no two starts are closer than nine tenths of the interval. No process wakes up
+//! on time every few milliseconds, so with intervals below 10 ms starts may be up to 5 ms closer.
 
 use rota_model::Rate;
 
-/// Below this interval several starts may share a moment.
+/// The interval below which several starts may happen at once.
 const FINEST_US: i64 = 10_000;
-/// By how much the gap between two such starts may be too short.
+/// How much too short the gap between two such starts may be.
 const BUNCH_US: i64 = 5_000;
-/// Starts that are later than this, and than an interval, do not catch up: the key was idle.
+/// A start that is later than this, and later than one interval, is not caught up on: the key was
+/// idle.
 const BEHIND_US: i64 = 100_000;
 
-/// Microseconds, by the clock of limits.
+/// Times are microseconds of the limits' clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pace {
-    /// When the last start was due, which is not after it.
+    /// When the last start was due; not after `started_us`.
     due_us: i64,
-    /// When the last start should have been for the gaps behind it to be long enough. It is when the
-    /// start was, unless that was one of several close to each other.
+    /// The last start, for measuring gaps. It differs from `started_us` if several starts happened
+    /// close together: then it is when the last of them would have been with full gaps.
     spaced_us: i64,
-    /// When the last start was.
     started_us: i64,
 }
 
@@ -46,12 +45,12 @@ impl Pace {
         (self.due_us > NEVER).then_some(self.due_us)
     }
 
-    /// When the next may start, in whole milliseconds.
+    /// When the next start is allowed, rounded up to milliseconds.
     pub fn next_ms(self, rate: Rate) -> i64 {
         self.next_us(rate).saturating_add(999).div_euclid(1_000)
     }
 
-    /// When one more may start after `ahead` others have.
+    /// When a start is allowed after `ahead` others.
     pub fn after_ms(self, rate: Rate, ahead: u64) -> i64 {
         let ahead = i64::try_from(ahead).unwrap_or(i64::MAX);
         let later = ahead.saturating_mul(rate.interval_us() as i64);
@@ -65,10 +64,10 @@ impl Pace {
         self.due_us.saturating_add(interval).max(spaced.saturating_add(gap))
     }
 
-    /// How many may start now.
+    /// How many jobs may start now.
     pub fn free(self, rate: Rate, now_ms: i64) -> u64 {
         let (mut pace, mut free) = (self, 0);
-        // At most those that may share a moment, and one.
+        // As many as may happen at once, and one.
         let most = 1 + BUNCH_US as u64 / rate.interval_us().max(1);
         while free < most && pace.next_us(rate) <= now_ms.saturating_mul(1_000) {
             pace.record(rate, now_ms);
@@ -77,7 +76,7 @@ impl Pace {
         free
     }
 
-    /// A start that is held by this rate.
+    /// Records a start that this rate applies to.
     pub fn record(&mut self, rate: Rate, now_ms: i64) {
         let (now, interval) = (now_ms.saturating_mul(1_000), rate.interval_us() as i64);
         let gap = interval - interval / 10;
@@ -94,7 +93,7 @@ impl Pace {
         self.started_us = self.started_us.max(now);
     }
 
-    /// A start of a job that is not paced itself.
+    /// Records a start of a job without a throttle.
     pub fn note(&mut self, now_ms: i64) {
         let now = now_ms.saturating_mul(1_000);
         self.due_us = self.due_us.max(now);
@@ -111,7 +110,7 @@ mod tests {
         Rate { limit, period_ms: 1_000 }
     }
 
-    /// Starts until then, when the clock moves in steps of `step` milliseconds.
+    /// Start times below `until`, where the clock moves in steps of `step` milliseconds.
     fn starts(limit: u32, step: usize, until: i64) -> Vec<i64> {
         let (rate, mut pace, mut starts) = (per_second(limit), Pace::none(), Vec::new());
         for now in (0..until).step_by(step) {
@@ -133,10 +132,10 @@ mod tests {
                 let gaps = starts.windows(2).map(|two| (two[1] - two[0]) as f64);
                 gaps.for_each(|gap| assert!(gap >= least, "{limit} by {step}: {gap}"));
                 let (used, due) = (starts.len() as f64, 20.0 * f64::from(limit));
-                // Where the clock moves by more than a tenth of the interval, every start is late.
+                // If the clock moves by more than a tenth of the interval, every start is late.
                 let reachable = step as f64 <= interval / 10.0 || interval < 10.0;
                 assert!(!reachable || used >= due * 0.99, "{limit} by {step}: {used}");
-                // The window of the period holds the rest back.
+                // The window of the period bounds the total.
                 assert!(used <= due * 1.01 + 100.0, "{limit} by {step}: {used}");
             }
         }

@@ -1,4 +1,4 @@
-//! All limits and gates.
+//! The table of all limits and gates, with their timers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -6,7 +6,7 @@ use std::ops::Bound;
 use ahash::RandomState;
 use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit};
 
-use super::{Bucket, Limit, Opening, Partition, WaitNotice};
+use super::{Bucket, ClosedNotice, Limit, Opening, Partition};
 use crate::Now;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,20 +15,22 @@ pub(crate) struct LimitIx(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct GateIx(pub u32);
 
-/// The jobs of one key that carry the same numbers.
+/// A limit with one set of numbers.
 pub(crate) struct Gate {
     pub limit: LimitIx,
     pub numbers: LimitNumbers,
-    /// Jobs in lanes that must pass here.
+    /// Waiting jobs that must pass the gate.
     pub available: u64,
-    /// Classes, queues and types whose jobs must pass here, and groups that stand here.
+    /// Classes, queues and types whose jobs must pass the gate, and groups that stand at it.
     users: u32,
-    /// What the first of them wants done with jobs that may not start.
+    /// What the first of them does with jobs that may not start.
     pub on_limit: Option<OnLimit>,
-    /// For the gate of a whole queue: why it is closed and since when, once that was told.
-    pub told: Option<WaitNotice>,
+    /// For the gate of a whole queue: set while `LimitExceeded` was reported and `LimitReleased` was
+    /// not.
+    pub notified: Option<ClosedNotice>,
 }
 
+/// All limits and gates, with the timers of limits.
 pub(crate) struct Limits {
     limits: Vec<Option<Box<Limit>>>,
     free_limits: Vec<LimitIx>,
@@ -36,9 +38,9 @@ pub(crate) struct Limits {
     gates: Vec<Option<Box<Gate>>>,
     free_gates: Vec<GateIx>,
     by_numbers: std::collections::HashMap<(LimitIx, LimitNumbers), GateIx, RandomState>,
-    /// Monotonic.
+    /// In monotonic milliseconds.
     timers: BTreeSet<(u64, LimitIx, Bucket)>,
-    /// When something that was said about a key ends by itself.
+    /// When a pause or an override expires.
     ends: BTreeSet<(Millis, LimitIx)>,
 }
 
@@ -74,22 +76,22 @@ impl Limits {
     }
 
     pub fn limit(&self, ix: LimitIx) -> &Limit {
-        self.limits[ix.0 as usize].as_ref().expect("a limit is there while it is used")
+        self.limits[ix.0 as usize].as_ref().expect("a limit exists while it is used")
     }
 
     pub fn limit_mut(&mut self, ix: LimitIx) -> &mut Limit {
-        self.limits[ix.0 as usize].as_mut().expect("a limit is there while it is used")
+        self.limits[ix.0 as usize].as_mut().expect("a limit exists while it is used")
     }
 
     pub fn gate(&self, ix: GateIx) -> &Gate {
-        self.gates[ix.0 as usize].as_ref().expect("a gate is there while it is used")
+        self.gates[ix.0 as usize].as_ref().expect("a gate exists while it is used")
     }
 
     pub fn gate_mut(&mut self, ix: GateIx) -> &mut Gate {
-        self.gates[ix.0 as usize].as_mut().expect("a gate is there while it is used")
+        self.gates[ix.0 as usize].as_mut().expect("a gate exists while it is used")
     }
 
-    /// A class must pass here from now on.
+    /// Returns the gate for these numbers, created if needed, and counts one more user.
     pub fn use_gate(
         &mut self,
         limit: LimitIx,
@@ -106,13 +108,14 @@ impl Limits {
         ix
     }
 
-    /// A group stands here. It may do so when nobody must pass here any more, until it is looked at.
+    /// A group stands at the gate. It may stay after nobody has to pass the gate, until it is next
+    /// checked.
     pub fn stand_at(&mut self, ix: GateIx) {
         self.gate_mut(ix).users += 1;
     }
 
-    /// One of those who use a gate is gone. The gate goes with the last; the limit stays until it is
-    /// swept. Whether it was the last.
+    /// Removes a user of a gate. The gate goes with the last one; the limit stays until it is found
+    /// idle. Returns whether it was the last.
     pub fn leave_gate(&mut self, ix: GateIx) -> bool {
         let gate = self.gate_mut(ix);
         gate.users -= 1;
@@ -132,7 +135,7 @@ impl Limits {
         if self.gates.len() <= ix.0 as usize {
             self.gates.push(None);
         }
-        let gate = Gate { limit, numbers, available: 0, users: 0, on_limit: None, told: None };
+        let gate = Gate { limit, numbers, available: 0, users: 0, on_limit: None, notified: None };
         self.gates[ix.0 as usize] = Some(Box::new(gate));
         self.by_numbers.insert((limit, numbers), ix);
         let limit = self.limit_mut(limit);
@@ -156,13 +159,13 @@ impl Limits {
         }
     }
 
-    /// In order from this partition on; the partition itself is left out.
+    /// Limits after this partition, in order.
     pub fn after(&self, partition: Partition) -> impl Iterator<Item = (LimitIx, &Limit)> {
         let range = (Bound::Excluded(partition), Bound::Unbounded);
         self.by_partition.range(range).map(|(_, ix)| (*ix, self.limit(*ix)))
     }
 
-    /// In order, those first whose key is this or follows it.
+    /// Limits whose key is `key` or greater, in order.
     pub fn from(&self, key: &str) -> impl Iterator<Item = (LimitIx, &Limit)> {
         let first = Partition { key: LimitKey::stored(key), tenant: None };
         self.by_partition.range(first..).map(|(_, ix)| (*ix, self.limit(*ix)))
@@ -172,11 +175,11 @@ impl Limits {
         self.by_partition.len()
     }
 
-    /// Looks again then whether what closes the limit is over.
-    pub fn look_at(&mut self, ix: LimitIx, bucket: Bucket, at: u64) {
-        let known = self.limit_mut(ix).timers.entry(bucket).or_insert(u64::MAX);
-        if at < *known {
-            let old = std::mem::replace(known, at);
+    /// Sets a timer for a bucket, unless an earlier one is set.
+    pub fn set_timer(&mut self, ix: LimitIx, bucket: Bucket, at: u64) {
+        let timer = self.limit_mut(ix).timers.entry(bucket).or_insert(u64::MAX);
+        if at < *timer {
+            let old = std::mem::replace(timer, at);
             self.timers.remove(&(old, ix, bucket));
             self.timers.insert((at, ix, bucket));
         }
@@ -196,7 +199,7 @@ impl Limits {
         Some((ix, bucket))
     }
 
-    /// What was said about this key ends then.
+    /// Sets a timer for the end of a pause or override.
     pub fn ends_at(&mut self, ix: LimitIx, at: Millis) {
         self.ends.insert((at, ix));
     }

@@ -1,31 +1,32 @@
-//! Who waits for one key in one queue, and who of them is offered a start.
+//! A waitlist: the turns that wait for one limit in one queue, and which of them are offered a start.
 //!
-//! Turns stand in line at gates. Gates that are found closed are put together by what closes them and
-//! sleep until that may be over. From gates that may be open, the first turns come forward one by one,
-//! as many as may start, and are offered a start. An offer reserves nothing.
+//! Turns stand in line at gates. Gates that are found closed sleep, together with the others of their
+//! bucket. From gates that may be open, the first turns become candidates, as many as may start, and
+//! each is offered a start. An offer reserves nothing.
 
 use std::cmp::Reverse;
 
 use rota_model::Seq;
 
-use super::gates::{Gates, Listed};
+use super::gates::{BucketGates, GateListing};
 use super::line::{Line, State};
 use super::{Bucket, GateIx};
-use crate::scheduler::few::Few;
+use crate::scheduler::small_map::SmallMap;
 use crate::scheduler::tag::Tag;
 use crate::scheduler::turn::{LaneKey, TurnIx};
 use crate::tenant::TenantIx;
 
-/// A turn's place in the order of a key. It may be out of date in one direction only: too early.
+/// A turn's position in the order of a key. A stale rank is always too small, so the turn comes up too
+/// early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
-    /// The higher level first.
+    /// The highest level first.
     pub level: Reverse<i32>,
     /// The tenant's tag at the key.
     pub tag: Tag,
-    /// The tag that its last service left the turn with.
+    /// The turn's tag after it was last served.
     pub last: Tag,
-    /// The priority of its first job, and that job.
+    /// The priority of the turn's first job, and that job.
     pub priority: Reverse<i16>,
     pub job: Seq,
 }
@@ -33,59 +34,61 @@ pub(crate) struct Rank {
 /// A group in its turn: by its first lane.
 pub(crate) type GroupKey = (LaneKey, GateIx);
 
-/// How the gates of a bucket sleep.
+/// How a bucket of this waitlist sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Subscription {
-    /// Of the first turn.
+    /// The rank of the first turn.
     pub rank: Rank,
     pub tenant: TenantIx,
-    /// Other turns wait behind it.
+    /// Other turns wait behind the first.
     pub contested: bool,
 }
 
+/// The turns that wait for one limit in one queue.
 #[derive(Debug, Default)]
 pub(crate) struct Waitlist {
-    /// Turns that came forward, each with the groups through which it may start.
-    front: Line,
-    gates: Few<GateIx, GateLine>,
-    /// Gates by what closes them; those of which that is not known are under `None`.
-    buckets: Few<Option<Bucket>, Gates>,
-    /// The first turn behind the gates of each bucket that is awake.
-    awake: Few<(Rank, Option<Bucket>)>,
-    offered: Few<(Rank, TurnIx)>,
-    /// Turns that were served something else while they had an offer.
-    passed: Few<(Rank, TurnIx)>,
-    /// No offers are made: the fetch under way can serve somebody else who comes first.
+    /// Turns whose gate was found open, each with the groups through which it may start.
+    candidates: Line,
+    gates: SmallMap<GateIx, GateLine>,
+    /// Gates by bucket; `None` for gates that are not known to be closed.
+    buckets: SmallMap<Option<Bucket>, BucketGates>,
+    /// Buckets that are awake, by the rank of their first turn.
+    awake: SmallMap<(Rank, Option<Bucket>)>,
+    offered: SmallMap<(Rank, TurnIx)>,
+    /// Turns that yielded their offer.
+    yielded: SmallMap<(Rank, TurnIx)>,
+    /// No offers are made in the current decision, because the fetch can serve somebody with a better
+    /// rank.
     pub deferred: bool,
-    /// More turns waited for an open start than might start, at least once. The queue knows.
+    /// More turns have waited for open starts than there were. Also noted in the queue.
     pub contended: bool,
 }
 
-/// The turns that wait at one gate and have not come forward.
+/// The turns that wait at one gate and are not candidates.
 #[derive(Debug, Default)]
 struct GateLine {
     line: Line,
     bucket: Option<Bucket>,
-    listed: Option<Listed>,
+    listed: Option<GateListing>,
 }
 
-/// The first turn that is in line.
+/// The first turn in line.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct First {
+pub(crate) struct FirstInLine {
     pub rank: Rank,
     pub turn: TurnIx,
     pub tenant: TenantIx,
     pub group: GroupKey,
-    /// It has come forward.
-    pub in_front: bool,
+    /// The group is a candidate's, not at its gate.
+    pub is_candidate: bool,
 }
 
 impl Waitlist {
     pub fn is_empty(&self) -> bool {
-        self.front.is_empty() && self.gates.is_empty()
+        self.candidates.is_empty() && self.gates.is_empty()
     }
 
-    /// A group begins to wait at its gate, which may be known to be closed.
+    /// Adds a group at its gate, and closes the gate if `closed` names a bucket.
     pub fn insert(
         &mut self,
         turn: TurnIx,
@@ -103,101 +106,104 @@ impl Waitlist {
         self.gate_changed(group.1);
     }
 
-    pub fn remove(&mut self, turn: TurnIx, group: GroupKey, in_front: bool) {
-        if !in_front {
+    pub fn remove(&mut self, turn: TurnIx, group: GroupKey, is_candidate: bool) {
+        if !is_candidate {
             if let Some(gate) = self.gates.get_mut(&group.1) {
                 gate.line.remove(turn, group);
             }
             self.gate_changed(group.1);
-        } else if let Some(entry) = self.front.remove(turn, group) {
+        } else if let Some(entry) = self.candidates.remove(turn, group) {
             self.offered.remove(&(entry.rank, turn));
-            self.passed.remove(&(entry.rank, turn));
+            self.yielded.remove(&(entry.rank, turn));
         }
     }
 
-    /// A group begins with another lane, or its first lane with another job. The turn keeps its rank
-    /// unless it comes forward by that.
+    /// Replaces a group's key, because its first lane or that lane's head changed. The turn's rank
+    /// changes only if it becomes smaller.
     pub fn rekey(
         &mut self,
         turn: TurnIx,
         old: GroupKey,
         new: GroupKey,
-        in_front: bool,
+        is_candidate: bool,
         rank: Rank,
     ) {
-        let line = match in_front {
-            true => Some(&mut self.front),
+        let line = match is_candidate {
+            true => Some(&mut self.candidates),
             false => self.gates.get_mut(&old.1).map(|gate| &mut gate.line),
         };
-        let comes_forward = line.is_some_and(|line| line.rekey(turn, old, new, rank));
-        if comes_forward {
-            self.set_rank(turn, new.1, in_front, rank);
-        } else if !in_front {
+        let rank_falls = line.is_some_and(|line| line.rekey(turn, old, new, rank));
+        if rank_falls {
+            self.set_rank(turn, new.1, is_candidate, rank);
+        } else if !is_candidate {
             self.gate_changed(new.1);
         }
     }
 
-    pub fn set_rank(&mut self, turn: TurnIx, gate: GateIx, in_front: bool, rank: Rank) {
-        if !in_front {
+    /// Corrects the rank of a turn, among the candidates or at a gate.
+    pub fn set_rank(&mut self, turn: TurnIx, gate: GateIx, is_candidate: bool, rank: Rank) {
+        if !is_candidate {
             self.set_rank_at_gate(turn, gate, rank);
             return;
         }
-        let Some(was) = self.front.set_rank(turn, rank).filter(|was| *was != rank) else { return };
-        for set in [&mut self.offered, &mut self.passed] {
-            if set.remove(&(was, turn)).is_some() {
+        let Some(old) = self.candidates.set_rank(turn, rank).filter(|old| *old != rank) else {
+            return;
+        };
+        for set in [&mut self.offered, &mut self.yielded] {
+            if set.remove(&(old, turn)).is_some() {
                 set.insert((rank, turn));
             }
         }
     }
 
-    pub fn first(&self) -> Option<First> {
-        let in_front = self.front.first();
-        match (self.awake.first(), in_front) {
-            (Some(awake), Some((rank, ..))) if rank <= awake.0 => self.first_in_front(),
+    /// The first turn in line, among the candidates and at gates that are awake.
+    pub fn first(&self) -> Option<FirstInLine> {
+        let candidate = self.candidates.first();
+        match (self.awake.first(), candidate) {
+            (Some(awake), Some((rank, ..))) if rank <= awake.0 => self.first_candidate(),
             (Some((_, bucket)), _) => self.first_in(*bucket),
-            (None, _) => self.first_in_front(),
+            (None, _) => self.first_candidate(),
         }
     }
 
-    fn first_in_front(&self) -> Option<First> {
-        let (rank, turn, tenant) = self.front.first()?;
-        let group = self.front.first_group(turn)?;
-        Some(First { rank, turn, tenant, group, in_front: true })
+    fn first_candidate(&self) -> Option<FirstInLine> {
+        let (rank, turn, tenant) = self.candidates.first()?;
+        let group = self.candidates.first_group(turn)?;
+        Some(FirstInLine { rank, turn, tenant, group, is_candidate: true })
     }
 
-    /// A group whose gate is open joins the others of its turn that may start; the turn gets an offer
-    /// unless it has one, or has passed it on.
-    pub fn offer(&mut self, first: First) {
-        let First { rank, turn, tenant, group, in_front } = first;
-        if !in_front {
+    /// Makes a group whose gate is open a candidate's. The turn gets an offer unless it has one or has
+    /// yielded.
+    pub fn offer(&mut self, first: FirstInLine) {
+        let FirstInLine { rank, turn, tenant, group, is_candidate } = first;
+        if !is_candidate {
             self.remove(turn, group, false);
-            if self.front.insert(turn, tenant, group, rank, State::Offered) {
+            if self.candidates.insert(turn, tenant, group, rank, State::Offered) {
                 self.offered.insert((rank, turn));
-            } else if self.front.rank(turn).is_some_and(|known| rank < known) {
+            } else if self.candidates.rank(turn).is_some_and(|current| rank < current) {
                 self.set_rank(turn, group.1, true, rank);
             }
         }
-        if !self.is_settled(turn) {
-            self.set_front_state(turn, State::Offered);
+        if !self.has_offer_or_yielded(turn) {
+            self.set_candidate_state(turn, State::Offered);
         }
     }
 
-    /// Turns that have no offer although nothing is known to close their gate, each with the group that
-    /// waits.
+    /// Turns without an offer whose gate is not known to be closed, each with its first waiting group.
     pub fn without_offer(&self) -> impl Iterator<Item = (TurnIx, GroupKey)> {
         let awake = self.awake.keys().filter_map(|(_, bucket)| self.buckets.get(bucket));
         let at_gates = awake.flat_map(|gates| {
             let contested = gates.contested.keys().filter_map(|(_, gate)| self.gates.get(gate));
             contested.flat_map(|gate| gate.line.in_line()).chain(gates.solo.in_line())
         });
-        let passed = self
-            .passed
+        let yielded = self
+            .yielded
             .keys()
-            .filter_map(|(_, turn)| self.front.first_group(*turn).map(|group| (*turn, group)));
-        self.front.in_line().chain(passed).chain(at_gates)
+            .filter_map(|(_, turn)| self.candidates.first_group(*turn).map(|group| (*turn, group)));
+        self.candidates.in_line().chain(yielded).chain(at_gates)
     }
 
-    /// How many turns have an offer.
+    /// Number of turns that have an offer.
     pub fn offers(&self) -> u64 {
         self.offered.len() as u64
     }
@@ -206,85 +212,84 @@ impl Waitlist {
         self.offered.keys().map(|(_, turn)| *turn)
     }
 
-    /// The last in the key's order that has an offer.
+    /// The turn with an offer that is last in the key's order.
     pub fn last_offered(&self) -> Option<(Rank, TurnIx)> {
         self.offered.last().copied()
     }
 
-    /// The group that an offer to this turn is for.
+    /// The group that a turn's offer is for.
     pub fn offered_group(&self, turn: TurnIx) -> Option<GroupKey> {
-        let is_offered = self.front.state(turn) == Some(State::Offered);
-        self.front.first_group(turn).filter(|_| is_offered)
+        let is_offered = self.candidates.state(turn) == Some(State::Offered);
+        self.candidates.first_group(turn).filter(|_| is_offered)
     }
 
-    /// The turn has an offer, or has passed one on.
-    pub fn is_settled(&self, turn: TurnIx) -> bool {
-        matches!(self.front.state(turn), Some(State::Offered | State::Passed))
+    pub fn has_offer_or_yielded(&self, turn: TurnIx) -> bool {
+        matches!(self.candidates.state(turn), Some(State::Offered | State::Yielded))
     }
 
-    /// The turn is back in line.
+    /// Takes back a turn's offer and returns it to the line.
     pub fn retract(&mut self, turn: TurnIx) {
-        self.set_front_state(turn, State::InLine);
+        self.set_candidate_state(turn, State::InLine);
     }
 
-    /// The turn lets others go first who want the offer that it has.
-    pub fn pass(&mut self, turn: TurnIx) {
-        self.set_front_state(turn, State::Passed);
+    /// Lets other turns use this turn's offer first.
+    pub fn yield_offer(&mut self, turn: TurnIx) {
+        self.set_candidate_state(turn, State::Yielded);
     }
 
-    /// The turn is parked and stands in nobody's way, among those in front or at a gate.
-    pub fn set_aside(&mut self, turn: TurnIx, gate: Option<GateIx>) {
+    /// Takes a parked turn out of line: among the candidates, or at a gate.
+    pub fn park_in_line(&mut self, turn: TurnIx, gate: Option<GateIx>) {
         match gate {
-            None => self.set_front_state(turn, State::Aside),
-            Some(gate) => self.set_gate_state(turn, gate, State::Aside),
+            None => self.set_candidate_state(turn, State::Parked),
+            Some(gate) => self.set_gate_state(turn, gate, State::Parked),
         }
     }
 
-    /// The turn is not parked any more and back in line, in front and at these gates.
-    pub fn put_back(&mut self, turn: TurnIx, gates: impl Iterator<Item = GateIx>) {
-        if self.front.state(turn) == Some(State::Aside) {
-            self.set_front_state(turn, State::InLine);
+    /// Returns a turn that is no longer parked to the line, among the candidates and at these gates.
+    pub fn rejoin(&mut self, turn: TurnIx, gates: impl Iterator<Item = GateIx>) {
+        if self.candidates.state(turn) == Some(State::Parked) {
+            self.set_candidate_state(turn, State::InLine);
         }
         gates.for_each(|gate| self.set_gate_state(turn, gate, State::InLine));
     }
 
-    /// Turns that were passed over are back in line. Whether there were any.
-    pub fn bring_passed_back(&mut self) -> bool {
-        let passed = std::mem::take(&mut self.passed);
-        passed.keys().for_each(|(_, turn)| self.front.set_state(*turn, State::InLine));
-        !passed.is_empty()
+    /// Returns turns that have yielded to the line. Returns whether there were any.
+    pub fn end_yields(&mut self) -> bool {
+        let yielded = std::mem::take(&mut self.yielded);
+        yielded.keys().for_each(|(_, turn)| self.candidates.set_state(*turn, State::InLine));
+        !yielded.is_empty()
     }
 
-    /// Whether a turn that was passed over is of a higher level than this.
-    pub fn passed_above(&self, level: Reverse<i32>) -> bool {
-        self.passed.first().is_some_and(|(rank, _)| rank.level < level)
+    /// Whether a turn that has yielded is at a higher level than this.
+    pub fn yielded_above(&self, level: Reverse<i32>) -> bool {
+        self.yielded.first().is_some_and(|(rank, _)| rank.level < level)
     }
 
-    /// Whether another turn comes before one that has this rank by now.
+    /// Whether another turn comes before `turn`, whose current rank is `rank`.
     pub fn has_rival(&self, turn: TurnIx, rank: Rank) -> bool {
         let offered = self.offered.keys().take(2).copied();
         let waiting = self.first().map(|first| (first.rank, first.turn));
-        offered.chain(waiting).any(|(other, of)| of != turn && other < rank)
+        offered.chain(waiting).any(|(other_rank, other)| other != turn && other_rank < rank)
     }
 
-    /// A gate was found closed, and all others that the same closes are with it.
+    /// Closes a gate: moves it into the bucket, which goes to sleep.
     pub fn close(&mut self, gate: GateIx, bucket: Bucket) {
-        let gates = self.buckets.or_insert(Some(bucket), Gates::default);
+        let gates = self.buckets.or_insert(Some(bucket), BucketGates::default);
         if !std::mem::replace(&mut gates.asleep, true) {
             self.bucket_changed(Some(bucket));
         }
         let line = self.gates.get_mut(&gate).filter(|line| line.bucket != Some(bucket));
         if let Some(line) = line {
-            let (was, listed) = (line.bucket.replace(bucket), line.listed.take());
-            if let Some(gates) = self.buckets.get_mut(&was) {
+            let (old, listed) = (line.bucket.replace(bucket), line.listed.take());
+            if let Some(gates) = self.buckets.get_mut(&old) {
                 gates.unlist(gate, listed);
-                self.bucket_changed(was);
+                self.bucket_changed(old);
             }
             self.gate_changed(gate);
         }
     }
 
-    /// What closes these gates may be over.
+    /// Wakes a bucket: its gates may be open.
     pub fn wake(&mut self, bucket: Bucket) {
         if let Some(gates) = self.buckets.get_mut(&Some(bucket)) {
             gates.asleep = false;
@@ -292,24 +297,30 @@ impl Waitlist {
         }
     }
 
-    /// The first turn behind the gates of a bucket, asleep or not.
-    pub fn first_in(&self, bucket: Option<Bucket>) -> Option<First> {
+    /// The first turn at the gates of a bucket, asleep or not.
+    pub fn first_in(&self, bucket: Option<Bucket>) -> Option<FirstInLine> {
         let (rank, gate) = self.buckets.get(&bucket)?.first()?;
         let line = &self.gates.get(&gate)?.line;
         let (_, turn, tenant) = line.first()?;
-        Some(First { rank, turn, tenant, group: line.first_group(turn)?, in_front: false })
+        Some(FirstInLine {
+            rank,
+            turn,
+            tenant,
+            group: line.first_group(turn)?,
+            is_candidate: false,
+        })
     }
 
     pub fn is_asleep(&self, bucket: Bucket) -> bool {
         self.buckets.get(&Some(bucket)).is_some_and(|gates| gates.asleep)
     }
 
-    /// What closes a gate, as far as is known.
+    /// The bucket of a gate; `None` if the gate is not known to be closed.
     pub fn bucket_of(&self, gate: GateIx) -> Option<Bucket> {
         self.gates.get(&gate)?.bucket
     }
 
-    /// How the gates of a bucket have been waiting to be woken, and how they should from now on.
+    /// Updates how a bucket sleeps. Returns the old and the new subscription.
     pub fn resubscribe(&mut self, bucket: Bucket) -> (Option<Subscription>, Option<Subscription>) {
         let Some(gates) = self.buckets.get_mut(&Some(bucket)) else { return (None, None) };
         let first = gates.first().filter(|_| gates.asleep);
@@ -318,26 +329,28 @@ impl Waitlist {
             let contested = !gates.contested.is_empty() || !gates.solo.is_alone();
             Some(Subscription { rank, tenant, contested })
         });
-        let was = std::mem::replace(&mut gates.subscribed, wanted);
+        let old = std::mem::replace(&mut gates.subscribed, wanted);
         if gates.is_empty() {
             self.buckets.remove(&Some(bucket));
         }
-        (was, wanted)
+        (old, wanted)
     }
 
-    fn set_front_state(&mut self, turn: TurnIx, state: State) {
-        let Some((rank, was)) = self.front.rank(turn).zip(self.front.state(turn)) else { return };
-        match was {
+    fn set_candidate_state(&mut self, turn: TurnIx, state: State) {
+        let Some((rank, old)) = self.candidates.rank(turn).zip(self.candidates.state(turn)) else {
+            return;
+        };
+        match old {
             State::Offered => self.offered.remove(&(rank, turn)),
-            State::Passed => self.passed.remove(&(rank, turn)),
-            State::InLine | State::Aside => None,
+            State::Yielded => self.yielded.remove(&(rank, turn)),
+            State::InLine | State::Parked => None,
         };
         match state {
             State::Offered => self.offered.insert((rank, turn)),
-            State::Passed => self.passed.insert((rank, turn)),
-            State::InLine | State::Aside => true,
+            State::Yielded => self.yielded.insert((rank, turn)),
+            State::InLine | State::Parked => true,
         };
-        self.front.set_state(turn, state);
+        self.candidates.set_state(turn, state);
     }
 
     fn set_gate_state(&mut self, turn: TurnIx, gate: GateIx, state: State) {
@@ -351,12 +364,12 @@ impl Waitlist {
         let Some(line) = self.gates.get_mut(&gate) else { return };
         line.line.set_rank(turn, rank);
         let (bucket, listed) = (line.bucket, line.listed);
-        if matches!(listed, Some(Listed::Solo(..)))
+        if matches!(listed, Some(GateListing::Solo(..)))
             && let Some(gates) = self.buckets.get_mut(&bucket)
         {
-            // Behind the first group of the turn, another may bring the turn forward but not back.
+            // Only the turn's first group can make its rank greater; any group can make it smaller.
             let is_first = gates.solo.first_group(turn).is_some_and(|(_, first)| first == gate);
-            if is_first || gates.solo.rank(turn).is_some_and(|known| rank < known) {
+            if is_first || gates.solo.rank(turn).is_some_and(|current| rank < current) {
                 gates.solo.set_rank(turn, rank);
             }
             self.bucket_changed(bucket);
@@ -364,30 +377,30 @@ impl Waitlist {
         self.gate_changed(gate);
     }
 
-    /// Keeps a gate listed in its bucket by who is first at it, and forgets one at which nobody waits.
+    /// Lists a gate in its bucket by its first turn, and drops a gate at which nobody waits.
     fn gate_changed(&mut self, gate: GateIx) {
         let Some(line) = self.gates.get_mut(&gate) else { return };
         let first = line.line.first();
         let wanted = first.and_then(|(rank, turn, _)| match line.line.is_alone() {
-            true => line.line.first_group(turn).map(|group| Listed::Solo(turn, group)),
-            false => Some(Listed::Contested(rank)),
+            true => line.line.first_group(turn).map(|group| GateListing::Solo(turn, group)),
+            false => Some(GateListing::Contested(rank)),
         });
-        let (bucket, was) = (line.bucket, std::mem::replace(&mut line.listed, wanted));
+        let (bucket, old) = (line.bucket, std::mem::replace(&mut line.listed, wanted));
         if line.line.is_empty() {
             self.gates.remove(&gate);
         }
-        if was == wanted {
+        if old == wanted {
             return;
         }
-        let gates = self.buckets.or_insert(bucket, Gates::default);
-        gates.unlist(gate, was);
+        let gates = self.buckets.or_insert(bucket, BucketGates::default);
+        gates.unlist(gate, old);
         match (wanted, first) {
-            (Some(Listed::Contested(rank)), _) => {
+            (Some(GateListing::Contested(rank)), _) => {
                 gates.contested.insert((rank, gate));
             }
-            (Some(Listed::Solo(turn, group)), Some((rank, _, tenant))) => {
+            (Some(GateListing::Solo(turn, group)), Some((rank, _, tenant))) => {
                 let new = gates.solo.insert(turn, tenant, group, rank, State::InLine);
-                if !new && gates.solo.rank(turn).is_some_and(|known| rank < known) {
+                if !new && gates.solo.rank(turn).is_some_and(|current| rank < current) {
                     gates.solo.set_rank(turn, rank);
                 }
             }
@@ -396,13 +409,14 @@ impl Waitlist {
         self.bucket_changed(bucket);
     }
 
+    /// Keeps a bucket in `awake` under the rank of its first turn, or out of it while it sleeps.
     fn bucket_changed(&mut self, bucket: Option<Bucket>) {
         let Some(gates) = self.buckets.get_mut(&bucket) else { return };
         let first = gates.first().map(|(rank, _)| rank);
         let wanted = first.filter(|_| !gates.asleep);
-        let was = std::mem::replace(&mut gates.rank, wanted);
-        if was != wanted {
-            was.map(|rank| self.awake.remove(&(rank, bucket)));
+        let old = std::mem::replace(&mut gates.rank, wanted);
+        if old != wanted {
+            old.map(|rank| self.awake.remove(&(rank, bucket)));
             wanted.map(|rank| self.awake.insert((rank, bucket)));
         }
     }

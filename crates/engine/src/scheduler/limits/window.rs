@@ -1,13 +1,13 @@
-//! How many starts there were in the last period, never too few.
+//! A sliding window: the number of starts in the last period, never too low.
 
 use std::collections::VecDeque;
 
-/// Limits up to this are counted by an exact log; above, starts near each other are put together,
-/// all at the time of the last of them.
+/// Limits up to this are counted by an exact log. Above it, starts within a grain are merged, at the
+/// time of the last of them.
 const EXACT: u32 = 1_024;
 const GRAINS: i64 = 512;
 
-/// Times are monotonic milliseconds; before this process began they are negative.
+/// Times are monotonic milliseconds, negative before the process started.
 #[derive(Debug, Clone)]
 pub(crate) struct Window {
     period: i64,
@@ -27,20 +27,20 @@ impl Window {
         self.period as u64
     }
 
-    /// It serves this limit too.
+    /// Counts for this limit as well: a large limit makes the window coarser.
     pub fn admit(&mut self, limit: u32) {
         if limit > EXACT {
             self.grain = (self.period / GRAINS).max(1);
         }
     }
 
-    /// Starts that were counted elsewhere before this window was there.
+    /// Adds starts recorded before the window existed.
     pub fn copy(&mut self, starts: impl Iterator<Item = (i64, u32)>) {
         starts.for_each(|(at, n)| self.record(at, n));
     }
 
-    /// What was written down while the wall clock had been set back may seem to come before what is
-    /// known already; it counts as long as that does.
+    /// Records `n` starts. A replayed start may seem older than the last one, if the wall clock was
+    /// set back; it is recorded at the time of the last one.
     pub fn record(&mut self, at: i64, n: u32) {
         self.forget(at);
         self.total += u64::from(n);
@@ -54,13 +54,13 @@ impl Window {
         }
     }
 
-    /// A start at this moment did not happen. It stays counted where it was put together with later ones:
-    /// then it cannot be told from them.
+    /// Removes a start that did not happen. A start merged with later ones stays counted, because it
+    /// cannot be told apart from them.
     pub fn undo(&mut self, at: i64) {
-        self.total -= u64::from(super::take_one_off(&mut self.starts, at));
+        self.total -= u64::from(super::remove_start(&mut self.starts, at));
     }
 
-    /// What lies more than a period back counts no more.
+    /// Drops starts that are older than the period.
     fn forget(&mut self, now: i64) {
         while let Some(&(at, n)) = self.starts.front()
             && at.saturating_add(self.period) <= now
@@ -70,24 +70,22 @@ impl Window {
         }
     }
 
-    /// Starts in the period that ends now.
     pub fn count(&self, now: i64) -> u64 {
         self.count_within(self.period_ms(), now)
     }
 
-    /// The same for a period that is not longer than that of the window.
+    /// Starts in the last `period_ms`, which is not longer than the window's period.
     pub fn count_within(&self, period_ms: u64, now: i64) -> u64 {
         let past = self.starts.iter().take_while(|(at, _)| end(*at, period_ms) <= now);
         self.total - past.map(|&(_, n)| u64::from(n)).sum::<u64>()
     }
 
-    /// When there will be room for `n` more under this limit, if nothing starts meanwhile; `None`
-    /// when there never will.
+    /// When there is room for `n` more starts, if there are no others; `None` if never.
     pub fn opens_at(&self, limit: u32, n: u64) -> Option<i64> {
         self.opens_within(self.period_ms(), limit, n)
     }
 
-    /// The same for a period that is not longer than that of the window.
+    /// The same for a `period_ms` that is not longer than the window's period.
     pub fn opens_within(&self, period_ms: u64, limit: u32, n: u64) -> Option<i64> {
         let room = u64::from(limit).checked_sub(n)?;
         let mut left = self.total;
@@ -103,7 +101,7 @@ impl Window {
         Some(i64::MIN)
     }
 
-    /// What is in it, oldest first.
+    /// Times and numbers of starts, oldest first.
     pub fn starts(&self) -> impl Iterator<Item = (i64, u32)> {
         self.starts.iter().copied()
     }
@@ -113,7 +111,7 @@ impl Window {
     }
 }
 
-/// When a start leaves a period.
+/// When a start leaves the period.
 fn end(at: i64, period_ms: u64) -> i64 {
     at.saturating_add(i64::try_from(period_ms).unwrap_or(i64::MAX / 4))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rota_engine::{
-    Engine, LabelView, LimitMeter, LimitName, Meter, PoolView, QueueMeter, Strategy, Times,
+    Engine, LabelView, LimitKind, LimitMeter, LimitName, Meter, PoolView, QueueMeter, Times,
     WorkerCounts,
 };
 
@@ -47,7 +47,7 @@ pub(super) struct OfQueue {
 pub(super) struct OfLimit {
     pub active: u64,
     pub waiting: u64,
-    pub exceeded: [u64; Strategy::ALL.len()],
+    pub exceeded: [u64; LimitKind::ALL.len()],
     pub waits: Option<Times>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_engine::{LabelIx, Meter, Strategy};
+use rota_engine::{LabelIx, LimitKind, Meter};
 use rota_model::{Ending, State};
 
 use super::gather::{Figures, OfLimit};
@@ -195,7 +195,7 @@ fn limits(page: &mut Page, figures: &Figures) {
     let help = "Times that jobs began to wait for the limit.";
     let mut family = page.counter("ojs_rate_limit_exceeded_total", help);
     for (tags, of) in &all {
-        for (strategy, count) in Strategy::ALL.into_iter().zip(of.exceeded) {
+        for (strategy, count) in LimitKind::ALL.into_iter().zip(of.exceeded) {
             if count > 0 {
                 family.count(&tags.and("strategy", strategy.as_str()), count);
             }

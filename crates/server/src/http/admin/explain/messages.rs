@@ -1,6 +1,6 @@
 //! The codes and messages of an explanation; each message says what to do.
 
-use rota_engine::{Explained, Reason, Strategy};
+use rota_engine::{Explained, LimitKind, Reason};
 use rota_model::{LimitKey, Millis, State};
 
 pub(super) fn code(reason: &Reason) -> &'static str {
@@ -16,7 +16,7 @@ pub(super) fn code(reason: &Reason) -> &'static str {
         Reason::TenantPaused { .. } => "tenant_paused",
         Reason::QueueConcurrency { .. } => "queue_concurrency",
         Reason::TenantConcurrency { .. } => "tenant_concurrency",
-        Reason::Limit { strategy: Strategy::Pause, .. } => "limit_paused",
+        Reason::Limit { strategy: LimitKind::Pause, .. } => "limit_paused",
         Reason::Limit { .. } => "limit",
         Reason::PoolConcurrency { .. } => "pool_concurrency",
         Reason::NoWorker { .. } => "no_worker",
@@ -127,7 +127,7 @@ fn active_jobs(count: u64) -> String {
 
 fn limit_message(
     key: &LimitKey,
-    strategy: Strategy,
+    strategy: LimitKind,
     limit: u64,
     current: u64,
     opens: Option<Millis>,
@@ -135,10 +135,10 @@ fn limit_message(
     let key = key.local();
     let address = format!("/ojs/v1/rate-limits/{key}");
     match strategy {
-        Strategy::Concurrency if limit == 0 => {
+        LimitKind::Concurrency if limit == 0 => {
             format!("The limit '{key}' lets no job run; raise 'concurrency' with PUT {address}.")
         }
-        Strategy::Concurrency => {
+        LimitKind::Concurrency => {
             let too_many = match current.saturating_sub(limit) {
                 0 => "one".to_owned(),
                 more => (more + 1).to_string(),
@@ -148,17 +148,17 @@ fn limit_message(
                  {too_many} to end, or raise 'concurrency' with PUT {address}."
             )
         }
-        Strategy::Rate => format!(
+        LimitKind::Rate => format!(
             "The limit '{key}' lets {limit} jobs start in its period, and {current} have; it opens \
              at {}. Raise 'rate' with PUT {address}.",
             time_text(opens)
         ),
-        Strategy::Throttle => format!(
+        LimitKind::Throttle => format!(
             "The limit '{key}' spaces out starts; it opens at {}. \
              Raise 'throttle' with PUT {address}.",
             time_text(opens)
         ),
-        Strategy::Pause => format!(
+        LimitKind::Pause => format!(
             "The limit '{key}' is paused until {}; end that with PUT {address} and \
              {{\"paused_until\": null}}.",
             time_text(opens)

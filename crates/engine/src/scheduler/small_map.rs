@@ -1,22 +1,22 @@
-//! An ordered map, or a set, that usually has at most one entry. A single entry is kept in place; only
-//! several are worth a tree and its allocations.
+//! An ordered map or set that usually has at most one entry, which is stored inline instead of in a
+//! tree.
 
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 
 #[derive(Debug)]
-pub(crate) enum Few<K, V = ()> {
+pub(crate) enum SmallMap<K, V = ()> {
     One(Option<(K, V)>),
     Many(BTreeMap<K, V>),
 }
 
-impl<K, V> Default for Few<K, V> {
+impl<K, V> Default for SmallMap<K, V> {
     fn default() -> Self {
         Self::One(None)
     }
 }
 
-impl<K: Ord, V> Few<K, V> {
+impl<K: Ord, V> SmallMap<K, V> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -88,7 +88,7 @@ impl<K: Ord, V> Few<K, V> {
         self.iter().map(|(key, _)| key)
     }
 
-    /// The value that the key had.
+    /// Inserts a value and returns the old one.
     pub fn put(&mut self, key: K, value: V) -> Option<V> {
         self.make_room(&key);
         match self {
@@ -107,7 +107,7 @@ impl<K: Ord, V> Few<K, V> {
 
     fn make_room(&mut self, key: &K) {
         if let Self::One(one) = self
-            && let Some(other) = one.take_if(|(known, _)| known != key)
+            && let Some(other) = one.take_if(|(k, _)| k != key)
         {
             *self = Self::Many(BTreeMap::from([other]));
         }
@@ -127,8 +127,8 @@ impl<K: Ord, V> Few<K, V> {
     }
 }
 
-impl<K: Ord> Few<K> {
-    /// Whether it is new.
+impl<K: Ord> SmallMap<K> {
+    /// Inserts a key and returns whether it is new.
     pub fn insert(&mut self, key: K) -> bool {
         self.put(key, ()).is_none()
     }

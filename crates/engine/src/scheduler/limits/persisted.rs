@@ -1,4 +1,4 @@
-//! The counters of a limit as they survive a restart.
+//! The counters of a limit as stored, and how they are restored.
 
 use rota_model::Rate;
 use serde::{Deserialize, Serialize};
@@ -7,13 +7,13 @@ use super::pace::Pace;
 use super::{Limit, Window};
 use crate::Now;
 
-/// Counters as they are kept on disk, in wall-clock time.
+/// Counters in wall-clock time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct LimitState {
     /// The batch after which these were the counters.
     pub as_of: u64,
     pub windows: Vec<WindowState>,
-    /// Microseconds.
+    /// When the last start was due, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_us: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,20 +23,21 @@ pub(crate) struct LimitState {
     pub history: Vec<(i64, u32)>,
 }
 
+/// A window as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WindowState {
     period_ms: u64,
-    /// Every start is in it by itself.
+    /// Whether starts are recorded one by one.
     exact: bool,
-    /// Times and how many.
+    /// Times in milliseconds, with the number of starts at each.
     starts: Vec<(i64, u32)>,
 }
 
 impl Limit {
-    /// `None` when nothing is left that counts.
+    /// `None` if no start counts any more.
     pub fn state(&self, as_of: u64, now: Now) -> Option<LimitState> {
         let (mono, offset) = (now.mono as i64, now.wall.0 - now.mono as i64);
-        self.kept_until().filter(|until| *until > mono)?;
+        self.remembered_until().filter(|until| *until > mono)?;
         let in_wall = |(at, n): (i64, u32)| (at.saturating_add(offset), n);
         let windows = self.windows.iter().map(|window| WindowState {
             period_ms: window.period_ms(),
@@ -64,7 +65,7 @@ impl Limit {
             _ => &state.history,
         };
         history.iter().for_each(|&(at, n)| self.history.record(at - offset, n));
-        // Jobs that came later may have other periods, which know the starts from before.
+        // Jobs loaded before this may use other periods, whose windows need the restored starts.
         for window in watched {
             let limit = if window.is_exact() { 1 } else { u32::MAX };
             self.window(Rate { limit, period_ms: window.period_ms() });
@@ -74,7 +75,8 @@ impl Limit {
         self.pace = state.last_us.map_or(Pace::none(), |us| Pace::at(in_mono(us), started));
     }
 
-    /// Starts that were written down one by one, in the time of limits.
+    /// Adds `n` starts that were journaled after the counters were stored. `at` is in the limits'
+    /// clock.
     pub fn replay(&mut self, at: i64, n: u32, rates: &[Rate], throttle: Option<Rate>) {
         for rate in rates {
             self.window(*rate);

@@ -1,4 +1,4 @@
-//! What a fetch may have, and what it gets.
+//! A fetch as the scheduler sees it, and the pick that answers it.
 
 use rota_model::{ClassId, PoolName, Seq};
 
@@ -10,30 +10,31 @@ use super::turn::TurnIx;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
 
-/// A fetch as the scheduler sees it.
+/// What a fetch may be served.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask {
-    pub queues: Queues,
+pub(crate) struct FetchRequest {
+    pub queues: RequestedQueues,
     /// Only jobs of this tenant.
     pub only: Option<TenantIx>,
     pub pool: Option<PoolName>,
-    /// How its queues take turns; a single queue has nothing to take turns with.
+    /// How its queues take turns; `None` for a single queue.
     pub rotation: Option<RotationIx>,
-    /// In pool scope: where tenants are charged over all of its queues.
+    /// In pool scope: the account over all of its queues.
     pub account: Option<AccountIx>,
-    /// The same in queue scope, for tenants that charge what their own workers take.
+    /// For fetches with `only`: whether what they start is charged to the tenant.
     pub charge: bool,
 }
 
+/// The queues that a fetch may be served from.
 #[derive(Debug, Clone)]
-pub(crate) enum Queues {
-    /// All queues of its rotation.
+pub(crate) enum RequestedQueues {
+    /// All queues of the rotation.
     All,
     /// These, in this order.
     Some(Vec<QueueIx>),
 }
 
-/// A job that may start now. It waits in its lane until it is said to have started.
+/// A job that may start now. It stays in its lane until `started`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pick {
     pub seq: Seq,
@@ -41,21 +42,21 @@ pub(crate) struct Pick {
     pub queue: QueueIx,
     pub(super) turn: TurnIx,
     pub(super) gate: Option<GateIx>,
-    /// Which of the turn's seats is charged, if any is.
-    pub(super) seat: Option<usize>,
+    /// The turn's ring entry whose account is charged, if any.
+    pub(super) entry_ix: Option<usize>,
     pub(super) reason: Reason,
-    /// The tag of whoever comes first in the key's order among those that could have been served. The
-    /// key's round moves no further.
+    /// The tag of the first tenant in the key's order that could have been served. The key's round
+    /// advances no further.
     pub(super) key_round: Option<Tag>,
 }
 
-/// Why this one.
+/// Why this job was picked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// It was its tenant's turn.
     Turn,
     /// Its queue was owed a dispatch.
     Owed,
-    /// Somebody wanted this tenant's jobs only.
+    /// The fetch was for this tenant's jobs only.
     Tenant,
 }

@@ -1,22 +1,22 @@
-//! Jobs that were put off until their limit lets them in.
+//! The jobs that one limit has rescheduled, in the order in which it will admit them.
 
 use std::collections::BTreeSet;
 
 use rota_model::Seq;
 
-/// Instants are those of the clock of limits, in milliseconds.
+/// Instants are milliseconds of the limits' clock.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
-    /// Put off once, by the instant for which they are booked.
+pub(crate) struct BookedJobs {
+    /// Jobs rescheduled once, by the instant for which they are booked.
     once: BTreeSet<(i64, Seq)>,
-    /// Came back while the limit was still closed. They go before all that have not come back yet,
-    /// whatever instants those have.
+    /// Jobs that came back while the limit was still closed. They go before all of `once`, whatever
+    /// their instants.
     again: BTreeSet<(i64, Seq)>,
-    /// Came back, and have not started yet.
+    /// Jobs that came back and have not started yet.
     back: BTreeSet<Seq>,
 }
 
-impl Places {
+impl BookedJobs {
     pub fn add(&mut self, at: i64, seq: Seq, again: bool) {
         self.booked_mut(again).insert((at, seq));
     }
@@ -29,7 +29,7 @@ impl Places {
         self.back.insert(seq);
     }
 
-    pub fn is_gone(&mut self, seq: Seq) {
+    pub fn forget(&mut self, seq: Seq) {
         self.back.remove(&seq);
     }
 
@@ -37,7 +37,7 @@ impl Places {
         if again { &mut self.again } else { &mut self.once }
     }
 
-    /// How many are booked before a job that is put off now, and for when the last of them is.
+    /// Number of jobs booked before one that is rescheduled now, and the latest instant among them.
     pub fn before(&self, again: bool) -> (u64, Option<i64>) {
         let once = Some(&self.once).filter(|_| !again);
         let sets = || once.into_iter().chain([&self.again]);
@@ -45,7 +45,7 @@ impl Places {
         (count, sets().filter_map(|set| set.last()).map(|&(at, _)| at).max())
     }
 
-    /// How many came back and have not started yet.
+    /// Number of jobs that came back and have not started yet.
     pub fn waiting(&self) -> u64 {
         self.back.len() as u64
     }
@@ -54,7 +54,7 @@ impl Places {
         !self.once.is_empty() || !self.again.is_empty()
     }
 
-    /// The earliest instant for which a job is booked, and the job that comes first in the order.
+    /// The earliest booked instant, and the job that is first in order.
     pub fn first(&self) -> Option<(i64, Seq)> {
         let (once, again) = (self.once.first(), self.again.first());
         let earliest = once.into_iter().chain(again).map(|&(at, _)| at).min()?;
