@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use rota_model::{Cap, TenantId};
 
 use crate::tenant::Tenant;
-use crate::{Engine, Origin};
+use crate::{ConfigOrigin, Engine};
 
 /// What a cap is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -181,7 +181,7 @@ impl Engine {
 
 impl Tenant {
     pub(crate) fn asker(&self) -> Asker<'_> {
-        let configured = self.origin() != Origin::Default || is_default(&self.id);
+        let configured = self.origin() != ConfigOrigin::Default || is_default(&self.id);
         Asker { tenant: Some(&self.id), configured }
     }
 }

@@ -4,7 +4,7 @@ use rota_model::mutation::Mutation;
 use rota_model::{Class, ClassId, LimitKey, OnLimit};
 
 use crate::classes::Home;
-use crate::population::push_exact;
+use crate::exact_vec::push_exact;
 use crate::scheduler::{ClassRules, NewShard};
 use crate::{Engine, Refusal};
 
@@ -20,7 +20,7 @@ impl Engine {
             return Ok(id);
         }
         let home = self.home_of(class);
-        let shared = self.share_names(class, &home);
+        let shared = self.intern_names(class, &home);
         let (id, class) = self.classes.add(shared, home);
         self.class_added(id);
         self.out.mutations.push(Mutation::Class(id, class));
@@ -29,7 +29,7 @@ impl Engine {
 
     /// The same class, with names and policy that others have too: a hundred thousand tenants have
     /// as many classes, which are nearly alike.
-    pub(crate) fn share_names(&mut self, class: &Class, home: &Home) -> Class {
+    pub(crate) fn intern_names(&mut self, class: &Class, home: &Home) -> Class {
         let (kind, policy) = self.classes.shared(class);
         Class {
             queue: self.queues.get(home.queue).name.clone(),
@@ -43,7 +43,7 @@ impl Engine {
     /// Where the jobs of a class belong. Its queue is there.
     pub(crate) fn home_of(&mut self, class: &Class) -> Home {
         let queue = self.queues.find(&class.queue).expect("the queue of a class is made first");
-        let tenant = self.meet_tenant(&class.tenant);
+        let tenant = self.ensure_tenant(&class.tenant);
         if let Some(shard) = self.scheduler.shard(queue, tenant) {
             return Home { queue, tenant, shard };
         }
@@ -55,7 +55,7 @@ impl Engine {
         let paused = &self.tenants.get(tenant).row.paused;
         let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
         self.shards.get_mut(shard).paused = since;
-        let place = self.place_of_shard(tenant, &class.queue);
+        let place = self.shard_position(tenant, &class.queue);
         let new = NewShard { queue, tenant, paused: since.is_some() };
         self.scheduler.add_shard(shard, new, place);
         Home { queue, tenant, shard }

@@ -4,7 +4,7 @@ use rota_model::mutation::Counts;
 use rota_model::{ClassId, Seq, State};
 
 use crate::Engine;
-use crate::population::Population;
+use crate::job_counts::JobCounts;
 use crate::scheduler::{Size, Waiting};
 
 impl Engine {
@@ -27,7 +27,7 @@ impl Engine {
     /// Jobs of this class that a start has put into their lane, one by one, are counted, and the lane
     /// finds its place.
     pub(crate) fn count_refilled(&mut self, class: ClassId, jobs: u64, bytes: u64) {
-        self.count_change(class, |all| all.refill(jobs, bytes));
+        self.count_change(class, |counts| counts.add_available(jobs, bytes));
         self.scheduler.place_refilled(class, jobs);
     }
 
@@ -51,7 +51,7 @@ impl Engine {
         self.job_left(class);
     }
 
-    fn count_change(&mut self, class: ClassId, change: impl Fn(&mut Population)) {
+    fn count_change(&mut self, class: ClassId, change: impl Fn(&mut JobCounts)) {
         let slot = self.classes.slot(class);
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         change(&mut self.queues.jobs);
@@ -60,7 +60,7 @@ impl Engine {
         change(&mut shard.jobs);
         change(&mut self.meters.at(shard.meter).jobs);
         change(&mut self.tenants.get_mut(tenant).jobs);
-        self.noise_may_change(tenant);
+        self.schedule_noise_check(tenant);
     }
 
     /// There may be room for others where a job was.
@@ -71,7 +71,7 @@ impl Engine {
             self.room_checks.add(queue);
         }
         let tenant = self.tenants.get_mut(tenant);
-        tenant.told_capped &= tenant.jobs.count(State::Available) > 0;
+        tenant.notified_at_cap &= tenant.jobs.count(State::Available) > 0;
     }
 
     /// Of the finished jobs of this class, others are kept now.

@@ -60,7 +60,7 @@ pub struct Admission {
     /// The fullest bounded queue among those that are nearly full.
     pub pressure: Option<Pressure>,
     /// How the limit of the last limited job stands.
-    pub limit: Option<LimitGlance>,
+    pub limit: Option<LimitStatus>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -72,7 +72,7 @@ pub struct Pressure {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LimitGlance {
+pub struct LimitStatus {
     pub limit: u64,
     pub remaining: u64,
     /// When there will be more room, as far as that is known.

@@ -17,15 +17,16 @@ use crate::command::later;
 use crate::commands::OpenIntervals;
 use crate::config::Cost;
 use crate::cron::Crons;
+use crate::deadlines::Deadlines;
 use crate::hasher;
-use crate::idle::{Idle, Thing};
+use crate::idle::{Idle, IdleCandidate};
 use crate::idle_limits::IdleLimits;
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
 use crate::limit_owners::LimitOwners;
 use crate::limit_watch::LimitWatch;
 use crate::meters::{Meter, Meters};
-use crate::noise::Noise;
+use crate::noisy_tenants::NoiseDetector;
 use crate::pool_watch::PoolWatch;
 use crate::queue::{QueueIx, QueueRow, Queues};
 use crate::runtimes::Runtimes;
@@ -33,12 +34,11 @@ use crate::scheduler::limits::{LimitRow, Partition};
 use crate::scheduler::{Correction, Ended, PoolChange, Reconfigured, Scheduler, Waiting};
 use crate::shard::Shards;
 use crate::stats::{SeqClock, Stats};
-use crate::tenant::{Following, Tally, TenantIx, Tenants};
+use crate::tenant::{RuleChange, Tally, TenantIx, Tenants};
 use crate::timers::{Timer, Timers};
-use crate::watch::Watch;
 use crate::worker::Workers;
 use crate::{
-    Command, Config, Effects, Event, EventKind, Failure, JobRef, Now, Origin, Refusal, Reply,
+    Command, Config, ConfigOrigin, Effects, Event, EventKind, Failure, JobRef, Now, Refusal, Reply,
     WaiterId,
 };
 
@@ -54,14 +54,14 @@ pub struct Engine {
     pub(crate) queues: Queues,
     pub(crate) active: Actives,
     pub(crate) timers: Timers,
-    pub(crate) watch: Watch,
+    pub(crate) deadlines: Deadlines,
     pub(crate) workers: Workers,
     pub(crate) tenants: Tenants,
     pub(crate) shards: Shards,
     pub(crate) scheduler: Scheduler,
     pub(crate) runtimes: Runtimes,
     pub(crate) meters: Meters,
-    pub(crate) noise: Noise,
+    pub(crate) noise_detector: NoiseDetector,
     pub(crate) pool_watch: PoolWatch,
     pub(crate) account_watch: AccountWatch,
     pub(crate) limit_watch: LimitWatch,
@@ -69,7 +69,7 @@ pub struct Engine {
     pub(crate) idle_limits: IdleLimits,
     pub(crate) journal: Journal,
     pub(crate) idle: Idle,
-    pub(crate) following: VecDeque<Following>,
+    pub(crate) rule_changes: VecDeque<RuleChange>,
     pub(crate) crons: Crons,
     /// Fetches may not wait any more.
     pub(crate) closing: bool,
@@ -103,12 +103,12 @@ impl Engine {
             queues: Queues::new(hasher.clone(), caps.queues),
             active: Actives::new(hasher.clone()),
             timers: Timers::default(),
-            watch: Watch::new(hasher.clone()),
+            deadlines: Deadlines::new(hasher.clone()),
             workers: Workers::new(caps.workers),
             tenants: Tenants::default(),
             shards: Shards::default(),
             runtimes: Runtimes::new(hasher.clone()),
-            noise: Noise::default(),
+            noise_detector: NoiseDetector::default(),
             pool_watch: PoolWatch::default(),
             account_watch: AccountWatch::default(),
             limit_watch: LimitWatch::default(),
@@ -117,7 +117,7 @@ impl Engine {
             journal: Journal::default(),
             crons: Crons::new(caps.schedules, caps.schedule_runs),
             idle: Idle::default(),
-            following: VecDeque::new(),
+            rule_changes: VecDeque::new(),
             closing: false,
             maintenance: Maintenance::default(),
             total: Stats::default(),
@@ -128,7 +128,7 @@ impl Engine {
             room_checks: RoomChecks::default(),
             out: Effects::default(),
         };
-        engine.take_over_configuration();
+        engine.load_config();
         engine
     }
 
@@ -181,7 +181,7 @@ impl Engine {
         self.sweep_a_few();
         self.retry_waiting_enqueues();
         self.serve_waiting_fetches();
-        self.tell_notices();
+        self.emit_notices();
         reply
     }
 
@@ -245,11 +245,11 @@ impl Engine {
         if let Some(ix) = self.queues.find_existing(name) {
             return Ok(ix);
         }
-        let owner = Self::maker_of(name, by);
+        let owner = Self::queue_owner(name, by);
         self.check_tenant(owner.as_ref())?;
         self.queues.check_cap(self.asker(owner.as_ref()), 0, 1)?;
         if let Some(id) = &owner {
-            self.meet_tenant(id);
+            self.ensure_tenant(id);
         }
         let row = QueueRow { owner, ..QueueRow::new(self.wall()) };
         self.put(RowKind::Queue, name, &row);
@@ -261,14 +261,14 @@ impl Engine {
         self.scheduler.queue_created(name, ix);
         // In pool scope, whoever waits here is in the accounts of its pools from the first job on.
         self.make_pool_accounts();
-        self.find_queue_limit(name);
+        self.update_queue_limit(name);
         Ok(ix)
     }
 
     /// A slot for a queue, which does not exist before its row is known.
     pub(crate) fn add_queue(&mut self, name: QueueName) -> QueueIx {
         let ix = self.queues.add(name.clone(), self.now.mono);
-        self.look_later(Thing::Queue(ix));
+        self.check_idle_later(IdleCandidate::Queue(ix));
         self.scheduler.add_queue(ix);
         self.scheduler.queue_created(&name, ix);
         ix
@@ -276,21 +276,21 @@ impl Engine {
 
     pub(crate) fn add_tenant(&mut self, id: TenantId, created: Millis) -> TenantIx {
         let ix = self.tenants.add(id.clone(), created, self.now.mono);
-        self.look_later(Thing::Tenant(ix));
+        self.check_idle_later(IdleCandidate::Tenant(ix));
         let rules = self.rules_of(ix);
         self.scheduler.add_tenant(ix, id, rules);
         ix
     }
 
     /// A row names this tenant, whose own row may come later.
-    pub(crate) fn tenant_of_row(&mut self, id: &TenantId, created: Millis) {
+    pub(crate) fn ensure_tenant_of_row(&mut self, id: &TenantId, created: Millis) {
         if self.tenants.find(id).is_none() {
             self.add_tenant(id.clone(), created);
         }
     }
 
     /// What the configuration says about tenants, pools and limits.
-    fn take_over_configuration(&mut self) {
+    fn load_config(&mut self) {
         for (id, config) in self.config.tenants.clone() {
             // Whom the operator names has a label before those who come up later.
             self.meters.give_label(&id);
@@ -303,7 +303,7 @@ impl Engine {
             pool.queues.iter().for_each(|queue| {
                 self.meters.give_queue_label(queue, Asker::OPERATOR);
             });
-            let change = PoolChange { origin: Origin::File, config: Some(pool), active: 0 };
+            let change = PoolChange { origin: ConfigOrigin::File, config: Some(pool), active: 0 };
             self.scheduler.reconfigured(Reconfigured::Pool(name, change));
         }
         for (key, numbers) in self.config.limits.clone() {
@@ -323,7 +323,7 @@ impl Engine {
         let undo = undo.then_some(Undo { attempt: job.attempt, pauses: job.pauses });
         let ready = Ready { seq, enqueued, undo, held: false };
         self.out.mutations.push(Mutation::Ready(ready));
-        if let Some(live) = self.watch.get_mut(seq) {
+        if let Some(live) = self.deadlines.get_mut(seq) {
             (live.state, live.enqueued, live.due) = (State::Available, enqueued, None);
             live.held = false;
         }
@@ -331,7 +331,7 @@ impl Engine {
     }
 
     /// A job that needs watching waits again, after an execution that did not finish it.
-    pub(crate) fn watch_again(
+    pub(crate) fn track_again(
         &mut self,
         seq: Seq,
         active: &Active,
@@ -339,7 +339,7 @@ impl Engine {
         due: Option<Millis>,
     ) {
         if active.expires.is_some() || self.crons.is_run(seq) {
-            self.watch.add(Live {
+            self.deadlines.add(Live {
                 seq,
                 class: active.class,
                 state,
@@ -364,7 +364,7 @@ impl Engine {
         let slot = self.classes.slot(class);
         let (ix, tenant) = (slot.queue, slot.tenant);
         if ending.state() == State::Discarded {
-            self.did(tenant).discarded += 1;
+            self.tenant_delta(tenant).discarded += 1;
         }
         let keep_ms = self.retention_of(ix, ending);
         let purge_at = keep_ms.map(|ms| later(at, ms));
@@ -373,7 +373,7 @@ impl Engine {
         self.class_lost_job(class);
         self.count_kept(class, |kept| *kept.get_mut(ending) += 1);
         *self.meter(class).ended.get_mut(ending) += 1;
-        self.watch.forget(seq);
+        self.deadlines.remove(seq);
         self.cron_run_over(seq);
     }
 
@@ -384,13 +384,13 @@ impl Engine {
         if self.config.fairness.cost == Cost::Runtime {
             self.runtimes.learn(&slot.class.kind, took.max(1));
         }
-        self.did(tenant).run_ms += took;
-        self.let_go(active, took.max(1));
+        self.tenant_delta(tenant).run_ms += took;
+        self.free_slot(active, took.max(1));
     }
 
     /// The same for an execution that cost its tenant so many milliseconds, and of which nothing else
     /// counts.
-    pub(crate) fn let_go(&mut self, active: &Active, cost: u64) {
+    pub(crate) fn free_slot(&mut self, active: &Active, cost: u64) {
         self.count_out(active.class, State::Active, active.size);
         let (account, charged) = (active.account, active.charged);
         let by_runtime = self.config.fairness.cost == Cost::Runtime;

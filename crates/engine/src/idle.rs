@@ -10,47 +10,48 @@ use rota_model::mutation::{Mutation, RowKind};
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
-use crate::{Engine, Origin, QueueSettings};
+use crate::{ConfigOrigin, Engine, QueueSettings};
 
-/// Looks at each thing while it has to be idle to be forgotten.
-const LOOKS: u64 = 4;
+/// Looks at each candidate while it has to be idle to be forgotten.
+const CHECKS_PER_PERIOD: u64 = 4;
 
 #[derive(Default)]
 pub(crate) struct Idle {
     /// By when they are to be looked at, in monotonic time. What is in here is there.
-    due: VecDeque<(u64, Thing)>,
+    due: VecDeque<(u64, IdleCandidate)>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Thing {
+pub(crate) enum IdleCandidate {
     Queue(QueueIx),
     Tenant(TenantIx),
 }
 
 impl Idle {
-    pub fn next_look(&self) -> Option<u64> {
+    pub fn next_check(&self) -> Option<u64> {
         self.due.front().map(|(at, _)| *at)
     }
 }
 
 impl Engine {
     /// A queue or tenant is there from now on.
-    pub(crate) fn look_later(&mut self, thing: Thing) {
-        let at = self.now.mono.saturating_add((self.config.forget_idle_ms / LOOKS).max(1));
-        self.idle.due.push_back((at, thing));
+    pub(crate) fn check_idle_later(&mut self, candidate: IdleCandidate) {
+        let at =
+            self.now.mono.saturating_add((self.config.forget_idle_ms / CHECKS_PER_PERIOD).max(1));
+        self.idle.due.push_back((at, candidate));
     }
 
     /// Looks at one queue or tenant whose turn it is.
-    pub(crate) fn look_at_one_idle(&mut self) -> bool {
+    pub(crate) fn check_one_idle(&mut self) -> bool {
         let due = self.idle.due.front().filter(|(at, _)| *at <= self.now.mono);
-        let Some(&(_, thing)) = due else { return false };
+        let Some(&(_, candidate)) = due else { return false };
         self.idle.due.pop_front();
-        let gone = match thing {
-            Thing::Queue(ix) => self.forget_queue_if_idle(ix),
-            Thing::Tenant(ix) => self.forget_tenant_if_idle(ix),
+        let gone = match candidate {
+            IdleCandidate::Queue(ix) => self.forget_queue_if_idle(ix),
+            IdleCandidate::Tenant(ix) => self.forget_tenant_if_idle(ix),
         };
         if !gone {
-            self.look_later(thing);
+            self.check_idle_later(candidate);
         }
         true
     }
@@ -97,7 +98,7 @@ impl Engine {
         let known = self.tenants.is_known(ix);
         let tenant = self.tenants.get_mut(ix);
         let row = &tenant.row;
-        let set = tenant.origin() != Origin::Default || !row.paused.is_empty();
+        let set = tenant.origin() != ConfigOrigin::Default || !row.paused.is_empty();
         let watched = row.throttle.is_some() || row.spared_until.is_some_and(|until| until > wall);
         let figures =
             tenant.counters.as_ref().is_some_and(|all| all.day(wall) != Default::default());
@@ -105,7 +106,8 @@ impl Engine {
             || self.queues.any_made_by(&tenant.id)
             || self.limit_owners.any_of(&tenant.id);
         let minute = tenant.counters.as_ref().is_some_and(|all| !all.minute.is_empty());
-        let pending = tenant.did > 0 || tenant.heard || tenant.usage_queued || minute;
+        let pending =
+            tenant.delta_slot > 0 || tenant.noise_check_due || tenant.usage_queued || minute;
         let needed = known && (set || watched || figures) || has || pending;
         if needed || !self.scheduler.is_idle_tenant(ix) {
             tenant.used_at = now;
@@ -115,7 +117,7 @@ impl Engine {
         if known && !self.is_long_ago(used_at) {
             return false;
         }
-        self.forget_noise(ix);
+        self.clear_noise_state(ix);
         if known {
             for kind in [RowKind::Tenant, RowKind::TenantState] {
                 self.out.mutations.push(Mutation::Remove(kind, (*id).into()));

@@ -13,7 +13,7 @@ use rota_model::{Done, JobId, Live, Millis, Seq, State};
 use crate::hasher;
 
 pub struct InFlight {
-    batches: VecDeque<Noted>,
+    batches: VecDeque<PendingBatch>,
     /// Ids that clients chose and that are not in the store yet.
     ids: HashMap<JobId, (u64, Seq), RandomState>,
 }
@@ -21,7 +21,7 @@ pub struct InFlight {
 /// The changes of one batch. They are looked for so rarely, and there are so few, that a scan over
 /// the bare numbers beats keeping an index that every job would pay for.
 #[derive(Default)]
-struct Noted {
+struct PendingBatch {
     batch: u64,
     seqs: Vec<u64>,
     changes: Vec<Change>,
@@ -48,13 +48,13 @@ impl InFlight {
     /// These belong to this batch, which is the newest.
     pub fn note(&mut self, batch: u64, mutations: &[Mutation]) {
         if self.batches.back().is_none_or(|last| last.batch != batch) {
-            self.batches.push_back(Noted { batch, ..Noted::default() });
+            self.batches.push_back(PendingBatch { batch, ..PendingBatch::default() });
         }
-        let noted = self.batches.back_mut().expect("a batch was just made sure of");
+        let pending = self.batches.back_mut().expect("a batch was just made sure of");
         for mutation in mutations {
             if let Some((seq, change)) = change_of(mutation) {
-                noted.seqs.push(seq.0);
-                noted.changes.push(change);
+                pending.seqs.push(seq.0);
+                pending.changes.push(change);
             }
         }
     }
@@ -66,11 +66,11 @@ impl InFlight {
 
     /// The store has all batches up to this one.
     pub fn committed(&mut self, batch: u64) {
-        while self.batches.front().is_some_and(|noted| noted.batch <= batch) {
+        while self.batches.front().is_some_and(|pending| pending.batch <= batch) {
             self.batches.pop_front();
         }
         if !self.ids.is_empty() {
-            self.ids.retain(|_, (noted, _)| *noted > batch);
+            self.ids.retain(|_, (pending, _)| *pending > batch);
         }
     }
 
@@ -83,18 +83,18 @@ impl InFlight {
     /// Whether the store's word on this job is out of date.
     #[must_use]
     pub fn touches(&self, seq: Seq) -> bool {
-        self.batches.iter().any(|noted| noted.seqs.contains(&seq.0))
+        self.batches.iter().any(|pending| pending.seqs.contains(&seq.0))
     }
 
     /// Where a job stands, given what the store says. The store's word may be newer than some of
     /// what is noted here: its last commit may not have been reported yet. Applying a change twice
     /// does no harm, because each says how things are and not by how much they change.
     #[must_use]
-    pub fn standing(&self, seq: Seq, stored: Option<JobRow>) -> Option<JobRow> {
+    pub fn current_row(&self, seq: Seq, stored: Option<JobRow>) -> Option<JobRow> {
         let mut place = stored;
-        for noted in &self.batches {
-            for (i, _) in noted.seqs.iter().enumerate().filter(|(_, s)| **s == seq.0) {
-                place = noted.changes[i].apply(place);
+        for pending in &self.batches {
+            for (i, _) in pending.seqs.iter().enumerate().filter(|(_, s)| **s == seq.0) {
+                place = pending.changes[i].apply(place);
             }
         }
         place

@@ -18,7 +18,7 @@ pub(crate) struct PoolWatch {
 struct Watched {
     dispatched: LastMinute<Dispatches>,
     /// It was said that it has no room left while jobs wait.
-    told_full: bool,
+    notified_full: bool,
     /// When one of its workers last asked for all of its queues, in monotonic time.
     asked_at: Option<u64>,
 }
@@ -42,12 +42,12 @@ impl PoolWatch {
         self.pools.get(pool)?.asked_at
     }
 
-    pub fn is_told_full(&self, pool: &PoolName) -> bool {
-        self.pools.get(pool).is_some_and(|watched| watched.told_full)
+    pub fn is_notified_full(&self, pool: &PoolName) -> bool {
+        self.pools.get(pool).is_some_and(|watched| watched.notified_full)
     }
 
-    pub fn tell_full(&mut self, pool: &PoolName, told: bool) {
-        self.watched(pool).told_full = told;
+    pub fn set_notified_full(&mut self, pool: &PoolName, notified: bool) {
+        self.watched(pool).notified_full = notified;
     }
 
     pub fn forget(&mut self, pool: &PoolName) {

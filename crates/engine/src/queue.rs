@@ -8,8 +8,8 @@ use rota_model::mutation::Counts;
 use rota_model::{Millis, QueueName, State, TenantId};
 use serde::{Deserialize, Serialize};
 
-use crate::population::Population;
-use crate::slots::Slots;
+use crate::job_counts::JobCounts;
+use crate::slab::Slab;
 use crate::stats::Stats;
 use crate::tenant::TenantIx;
 use crate::{Asker, Cap, CapCounter, CapReached, Capped, QueueSettings, WaiterId};
@@ -20,12 +20,12 @@ pub(crate) struct QueueIx(pub u32);
 pub(crate) struct Queues {
     /// Those that exist, by the tenants that made them.
     owned: CapCounter,
-    all: Slots<Queue>,
+    all: Slab<Queue>,
     by_name: std::collections::HashMap<QueueName, QueueIx, RandomState>,
     /// Queues that exist, in the order of their names.
     existing: BTreeMap<QueueName, QueueIx>,
     /// The jobs of all queues together: those that live, and finished ones that are kept.
-    pub jobs: Population,
+    pub jobs: JobCounts,
     pub done: Counts,
     bounded: bool,
 }
@@ -41,12 +41,12 @@ pub(crate) struct Queue {
     pub used_at: u64,
     /// Tenants that have paused their part of it.
     pub paused_by: BTreeSet<TenantIx>,
-    pub jobs: Population,
+    pub jobs: JobCounts,
     pub done: Counts,
     /// Enqueues that wait for room, the first first.
     pub waiting_enqueues: BTreeSet<WaiterId>,
     /// It was said that the queue is nearly full.
-    pub warned: bool,
+    pub notified_nearly_full: bool,
     pub stats: Stats,
     /// Times that it went without for too long, since the process began.
     pub starved: u64,
@@ -126,10 +126,10 @@ impl Queues {
     pub fn new(hasher: RandomState, cap: Cap) -> Self {
         Self {
             owned: CapCounter::new(Capped::Queues, cap),
-            all: Slots::default(),
+            all: Slab::default(),
             by_name: std::collections::HashMap::with_hasher(hasher),
             existing: BTreeMap::new(),
-            jobs: Population::default(),
+            jobs: JobCounts::default(),
             done: Counts::default(),
             bounded: false,
         }
@@ -194,7 +194,7 @@ impl Queues {
         self.owned.remove(queue.row.owner.as_ref());
         queue.row = QueueRow::new(queue.row.created);
         queue.stats = queue.stats.emptied();
-        (queue.warned, queue.starved, queue.starves) = (false, 0, false);
+        (queue.notified_nearly_full, queue.starved, queue.starves) = (false, 0, false);
         queue.exists = false;
         let name = queue.name.clone();
         self.existing.remove(&name);
@@ -208,10 +208,10 @@ impl Queues {
             shards: 0,
             used_at,
             paused_by: BTreeSet::new(),
-            jobs: Population::default(),
+            jobs: JobCounts::default(),
             done: Counts::default(),
             waiting_enqueues: BTreeSet::new(),
-            warned: false,
+            notified_nearly_full: false,
             stats: Stats::default(),
             starved: 0,
             starves: false,

@@ -21,7 +21,7 @@ use crate::scheduler::{PoolChange, PoolRow, Reconfigured, RotationKey, Size, Wai
 use crate::tenant::{TenantIx, TenantRow, TenantState};
 use crate::timers::Timer;
 use crate::worker::{Worker, WorkerRow};
-use crate::{Config, Engine, Interval, Now, Origin};
+use crate::{Config, ConfigOrigin, Engine, Interval, Now};
 
 /// A worker that still runs a job is given this long to say so, even when the reservation ended
 /// while the server was down.
@@ -41,7 +41,7 @@ pub struct Restore {
     /// Jobs in the lane of each class, and their bytes: counted once, not one by one.
     refilled: Vec<(u64, u64)>,
     /// Jobs that were put off because a limit was reached.
-    put_off: Vec<(Seq, ClassId, Millis)>,
+    rescheduled: Vec<(Seq, ClassId, Millis)>,
 }
 
 impl Restore {
@@ -60,7 +60,7 @@ impl Restore {
             dispatch_states: Vec::new(),
             entries: Vec::new(),
             refilled: Vec::new(),
-            put_off: Vec::new(),
+            rescheduled: Vec::new(),
         }
     }
 
@@ -75,7 +75,7 @@ impl Restore {
         let tenant = self.engine.tenants.find(&class.tenant).expect("the tenant was just added");
         self.engine.tenants.get_mut(tenant).written = true;
         let home = self.engine.home_of(&class);
-        let class = self.engine.share_names(&class, &home);
+        let class = self.engine.intern_names(&class, &home);
         self.engine.classes.put(id, Arc::new(class), home, counts);
         self.engine.count_kept(id, |kept| kept.add(&counts));
         self.engine.class_added(id);
@@ -116,7 +116,7 @@ impl Restore {
             (State::Scheduled | State::Retryable, Some(due)) => {
                 engine.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
                 if live.held {
-                    self.put_off.push((seq, class, due));
+                    self.rescheduled.push((seq, class, due));
                 }
             }
             (State::Available, _) if !live.held => {
@@ -134,7 +134,7 @@ impl Restore {
         if state == State::Active {
             self.active(live);
         } else if live.expires.is_some() || engine.crons.is_run(seq) {
-            engine.watch.add(live);
+            engine.deadlines.add(live);
         }
     }
 
@@ -178,12 +178,12 @@ impl Restore {
         self.engine.id_key = id_key;
         self.engine.now.wall = self.engine.now.wall.max(last_now);
         self.engine.classes.collect_free();
-        self.bring_counters_back(number, last_now);
+        self.restore_counters(number, last_now);
         Ok(self.engine)
     }
 
     /// Counters are brought back last: by then it is known what they count for, and the time.
-    fn bring_counters_back(&mut self, number: u64, last_commit: Millis) {
+    fn restore_counters(&mut self, number: u64, last_commit: Millis) {
         let engine = &mut self.engine;
         let now = engine.now;
         engine.scheduler.advance(now);
@@ -192,40 +192,40 @@ impl Restore {
                 engine.count_refilled(ClassId(index as u32), jobs, bytes);
             }
         }
-        for (seq, class, due) in std::mem::take(&mut self.put_off) {
+        for (seq, class, due) in std::mem::take(&mut self.rescheduled) {
             engine.scheduler.rebook(seq, class, due);
         }
         engine.make_pool_accounts();
         for (partition, state) in &self.limit_states {
             engine.scheduler.restore_limit(partition, state, now);
-            engine.journal.complete_to(&partition.name(), state.as_of);
+            engine.journal.set_flushed_to(&partition.name(), state.as_of);
         }
         for (ix, state) in std::mem::take(&mut self.tenant_states) {
             let offset = now.wall.0 - now.mono as i64;
             let id = engine.tenants.get(ix).id.clone();
-            engine.journal.complete_to(&id, state.as_of);
+            engine.journal.set_flushed_to(&id, state.as_of);
             engine.tenants.restore_counters(ix, state.counters.into_owned(), now.wall);
             for (at, n) in state.enqueued {
                 engine.count_enqueued(ix, n, at - offset);
             }
             for (queue, level, tag) in state.turns {
-                engine.remember_turn(ix, &queue, level, tag);
+                engine.restore_turn(ix, &queue, level, tag);
             }
             for (rotation, level, tag) in state.shared_turns {
-                engine.remember_shared_turn(ix, &rotation, level, tag, state.as_of);
+                engine.restore_shared_turn(ix, &rotation, level, tag, state.as_of);
             }
         }
         // Rows of pools and queues that are gone.
         let mut stale = Vec::new();
         for (name, state) in &self.rotation_states {
-            engine.journal.complete_to(name, state.as_of);
-            engine.remember_rotation(name, state);
+            engine.journal.set_flushed_to(name, state.as_of);
+            engine.restore_journaled_rotation(name, state);
             if RotationKey::parse(name).is_none_or(|key| !engine.has_rotation(&key)) {
                 stale.push(Mutation::Remove(RowKind::RotationState, name.as_str().into()));
             }
         }
         for (name, state) in &self.dispatch_states {
-            if !engine.remember_dispatches(name, state) {
+            if !engine.restore_dispatches(name, state) {
                 stale.push(Mutation::Remove(RowKind::DispatchState, name.as_str().into()));
             }
         }
@@ -234,9 +234,9 @@ impl Restore {
             engine.replay(number, &entry);
         }
         engine.journal.end_replay(number);
-        engine.make_known_sets();
+        engine.restore_sets();
         engine.label_loaded_queues();
-        engine.bring_last_minute_back();
+        engine.restore_last_minute();
         engine.count_workers();
         let queues = &engine.queues;
         engine.scheduler.begin(|name| queues.find(name));
@@ -278,7 +278,7 @@ impl Restore {
         }
         let tenant = engine.tenants.get_mut(ix);
         (tenant.row, tenant.written) = (row, true);
-        engine.follow_config(ix);
+        engine.update_throttle(ix);
         engine.tenant_changed(ix);
         Ok(())
     }
@@ -286,7 +286,7 @@ impl Restore {
     fn pool(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
         let row: PoolRow = parse(json)?;
         let name = PoolName::parse(name).map_err(|e| e.to_string())?;
-        let change = PoolChange { origin: Origin::Api, config: Some(row.config), active: 0 };
+        let change = PoolChange { origin: ConfigOrigin::Api, config: Some(row.config), active: 0 };
         self.engine.scheduler.reconfigured(Reconfigured::Pool(name, change));
         Ok(())
     }
@@ -302,12 +302,12 @@ impl Restore {
         let owner = row.owner.or_else(|| partition.owner());
         let row = LimitRow { declared, from_file, owner, ..row };
         if let Some(owner) = &row.owner {
-            engine.tenant_of_row(owner, engine.now.wall);
+            engine.ensure_tenant_of_row(owner, engine.now.wall);
         }
         engine.limit_owners.add(row.owner.as_ref(), ix);
         engine.scheduler.reconfigured(Reconfigured::Said(ix, row));
         if partition.tenant.is_none() {
-            engine.find_whom_it_holds(&partition.key);
+            engine.limit_scope_changed(&partition.key);
         }
         Ok(())
     }
@@ -380,11 +380,11 @@ impl Restore {
             None => self.engine.add_queue(name.clone()),
         };
         if let Some(owner) = &row.owner {
-            self.engine.tenant_of_row(owner, row.created);
+            self.engine.ensure_tenant_of_row(owner, row.created);
         }
         self.engine.queues.create(ix, row);
         self.engine.queue_changed(ix);
-        self.engine.find_queue_limit(&name);
+        self.engine.update_queue_limit(&name);
         Ok(())
     }
 

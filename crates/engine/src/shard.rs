@@ -3,10 +3,10 @@
 use rota_model::Millis;
 use rota_model::mutation::Counts;
 
+use crate::job_counts::JobCounts;
 use crate::meters::MeterIx;
-use crate::population::Population;
 use crate::queue::QueueIx;
-use crate::slots::Slots;
+use crate::slab::Slab;
 use crate::tenant::TenantIx;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,14 +25,14 @@ pub(crate) struct Shard {
     pub paused: Option<Millis>,
     /// When a worker last asked for this tenant's jobs only, in monotonic time.
     pub asked_at: Option<u64>,
-    pub jobs: Population,
+    pub jobs: JobCounts,
     /// Finished jobs that are kept.
     pub done: Counts,
 }
 
 /// Which of them is whose is known to the scheduler.
 #[derive(Default)]
-pub(crate) struct Shards(Slots<Shard>);
+pub(crate) struct Shards(Slab<Shard>);
 
 impl Shards {
     pub fn add(
@@ -50,7 +50,7 @@ impl Shards {
             used_at,
             paused: None,
             asked_at: None,
-            jobs: Population::default(),
+            jobs: JobCounts::default(),
             done: Counts::default(),
         }))
     }

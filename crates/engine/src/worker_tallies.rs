@@ -51,8 +51,8 @@ impl WorkerCounts {
 
 /// The workers of a pool that are not stale.
 #[derive(Debug, Default)]
-struct Crew {
-    workers: usize,
+struct PoolWorkers {
+    present: usize,
     taking: usize,
     full: usize,
 }
@@ -61,7 +61,7 @@ struct Crew {
 pub(crate) struct WorkerTallies {
     all: WorkerCounts,
     by_tenant: BTreeMap<TenantId, WorkerCounts>,
-    crews: BTreeMap<PoolName, Crew>,
+    by_pool: BTreeMap<PoolName, PoolWorkers>,
 }
 
 impl WorkerTallies {
@@ -70,11 +70,11 @@ impl WorkerTallies {
         if let Some(owner) = owner.and_then(|id| TenantId::parse(id).ok()) {
             *self.by_tenant.entry(owner).or_default().get_mut(counted.state) += 1;
         }
-        if let Some(pool) = counted.crew() {
-            let crew = self.crews.entry(pool.clone()).or_default();
-            crew.workers += 1;
-            crew.taking += usize::from(counted.takes);
-            crew.full += usize::from(counted.full);
+        if let Some(pool) = counted.pool_of_present() {
+            let workers = self.by_pool.entry(pool.clone()).or_default();
+            workers.present += 1;
+            workers.taking += usize::from(counted.takes);
+            workers.full += usize::from(counted.full);
         }
     }
 
@@ -88,14 +88,14 @@ impl WorkerTallies {
                 self.by_tenant.remove(owner);
             }
         }
-        if let Some(pool) = counted.crew()
-            && let Some(crew) = self.crews.get_mut(pool)
+        if let Some(pool) = counted.pool_of_present()
+            && let Some(workers) = self.by_pool.get_mut(pool)
         {
-            crew.workers -= 1;
-            crew.taking -= usize::from(counted.takes);
-            crew.full -= usize::from(counted.full);
-            if crew.workers == 0 {
-                self.crews.remove(pool);
+            workers.present -= 1;
+            workers.taking -= usize::from(counted.takes);
+            workers.full -= usize::from(counted.full);
+            if workers.present == 0 {
+                self.by_pool.remove(pool);
             }
         }
     }
@@ -110,17 +110,19 @@ impl WorkerTallies {
 
     /// Workers of a pool that are not stale.
     pub fn in_pool(&self, pool: &PoolName) -> usize {
-        self.crews.get(pool).map_or(0, |crew| crew.workers)
+        self.by_pool.get(pool).map_or(0, |workers| workers.present)
     }
 
     /// All workers of a pool that take jobs have as many as they may have.
     pub fn are_full(&self, pool: &PoolName) -> bool {
-        self.crews.get(pool).is_some_and(|crew| crew.taking > 0 && crew.full == crew.taking)
+        self.by_pool
+            .get(pool)
+            .is_some_and(|workers| workers.taking > 0 && workers.full == workers.taking)
     }
 }
 
 impl Counted {
-    fn crew(&self) -> Option<&PoolName> {
+    fn pool_of_present(&self) -> Option<&PoolName> {
         self.pool.as_ref().filter(|_| self.state != WorkerState::Stale)
     }
 }

@@ -58,7 +58,7 @@ impl Engine {
         let mut seen = BTreeSet::new();
         let mut more: BTreeMap<Option<TenantId>, usize> = BTreeMap::new();
         for class in new.filter(|class| seen.insert(&class.queue)) {
-            let owner = Self::maker_of(&class.queue, Some(&class.tenant));
+            let owner = Self::queue_owner(&class.queue, Some(&class.tenant));
             *more.entry(owner).or_default() += 1;
         }
         let mut before = 0;
@@ -108,7 +108,7 @@ impl Engine {
     }
 
     /// Who makes a queue: in namespaces the tenant that it belongs to.
-    pub(crate) fn maker_of(name: &QueueName, by: Option<&TenantId>) -> Option<TenantId> {
+    pub(crate) fn queue_owner(name: &QueueName, by: Option<&TenantId>) -> Option<TenantId> {
         let namespace = name.namespace().and_then(|id| TenantId::parse(id).ok());
         namespace.or_else(|| by.cloned())
     }

@@ -49,7 +49,7 @@ impl Engine {
             // The tenants have fewer jobs than when their limits were checked.
             exceeded = self.check_tenant_limits(&load).map_err(Obstacle::Refused)?;
         }
-        Ok(exceeded.into_iter().map(|limit| self.tell_exceeded(limit, true)).collect())
+        Ok(exceeded.into_iter().map(|limit| self.emit_tenant_limit_exceeded(limit, true)).collect())
     }
 
     /// Whether any limit or bound could concern one of the jobs. Most servers have few, and this is asked
@@ -61,7 +61,8 @@ impl Engine {
             let tenant = || self.tenants.find(&class.tenant).map(|ix| self.tenants.get(ix));
             let queue = || self.queues.find(&class.queue).map(|ix| self.queues.get(ix));
             class.policy.limit.is_some()
-                || tenants && tenant().is_some_and(|one| one.origin() != crate::Origin::Default)
+                || tenants
+                    && tenant().is_some_and(|one| one.origin() != crate::ConfigOrigin::Default)
                 || queues && queue().is_some_and(|one| one.row.settings.bounds.is_some())
         })
     }

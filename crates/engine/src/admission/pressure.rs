@@ -8,7 +8,7 @@ impl Engine {
     /// After jobs were accepted into these queues: how full the fullest is, if that is above its warning
     /// threshold.
     pub(crate) fn pressure_of(&mut self, queues: &[QueueIx]) -> Option<Pressure> {
-        self.tell_full_pools(queues);
+        self.check_full_pools(queues);
         let mut fullest: Option<Pressure> = None;
         for &ix in queues {
             let queue = self.queues.get(ix);
@@ -19,7 +19,7 @@ impl Engine {
             }
             let (depth, bound) = self.fullness(ix);
             let queue = self.queues.get_mut(ix);
-            if !std::mem::replace(&mut queue.warned, true) {
+            if !std::mem::replace(&mut queue.notified_nearly_full, true) {
                 let queue = queue.name.clone();
                 self.emit(EventKind::QueueNearlyFull { queue, depth, bound });
             }
@@ -31,14 +31,14 @@ impl Engine {
     }
 
     /// Reports a queue that was nearly full and no longer is.
-    pub(super) fn tell_cleared(&mut self, ix: QueueIx) {
+    pub(super) fn emit_queue_cleared(&mut self, ix: QueueIx) {
         let queue = self.queues.get(ix);
         let warn_at = queue.row.settings.bounds.map_or(0, |bounds| bounds.warn_at);
         let below = queue.pressure().is_none_or(|ratio| ratio * 1_000.0 < f64::from(warn_at));
-        if queue.warned && below {
+        if queue.notified_nearly_full && below {
             let (depth, bound) = self.fullness(ix);
             let queue = self.queues.get_mut(ix);
-            queue.warned = false;
+            queue.notified_nearly_full = false;
             let queue = queue.name.clone();
             self.emit(EventKind::QueueCleared { queue, depth, bound });
         }

@@ -17,9 +17,9 @@ impl Engine {
     pub(super) fn until_gone(&self, ix: TenantIx, jobs: u64) -> u64 {
         let tenant = self.tenants.get(ix);
         let counted = tenant.counters.iter().flat_map(|all| all.minute.slots());
-        let uncounted = self.journal.uncounted(tenant);
-        let uncounted = uncounted.map(|did| (slot_of(did.at), did.tally));
-        let starts = counted.chain(uncounted).map(|(slot, tally)| (slot, tally.started));
+        let pending = self.journal.pending_delta(tenant);
+        let pending = pending.map(|delta| (slot_of(delta.at), delta.tally));
+        let starts = counted.chain(pending).map(|(slot, tally)| (slot, tally.started));
         time_to_start(jobs, starts, self.wall()).unwrap_or(60_000).clamp(SHORTEST, LONGEST)
     }
 

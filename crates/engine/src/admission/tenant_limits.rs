@@ -31,7 +31,7 @@ impl Engine {
                 };
                 let exceeded = ExceededLimit { tenant: (*id).clone(), limit, current, maximum };
                 if !soft {
-                    self.tell_exceeded(exceeded, false);
+                    self.emit_tenant_limit_exceeded(exceeded, false);
                     return Err(refusal);
                 }
                 soft_limits.push(exceeded);
@@ -41,7 +41,11 @@ impl Engine {
     }
 
     /// Emits the event for an exceeded limit and returns the limit's name.
-    pub(super) fn tell_exceeded(&mut self, exceeded: ExceededLimit, soft: bool) -> &'static str {
+    pub(super) fn emit_tenant_limit_exceeded(
+        &mut self,
+        exceeded: ExceededLimit,
+        soft: bool,
+    ) -> &'static str {
         let ExceededLimit { tenant, limit, current, maximum } = exceeded;
         self.emit(EventKind::TenantLimitExceeded { tenant, limit, current, maximum, soft });
         limit

@@ -66,7 +66,7 @@ impl Engine {
             let Some((ix, after)) = self.room_checks.next() else { return };
             let up_to = self.retry_in_queue(ix, after, &mut tries);
             self.room_checks.tried(ix, up_to);
-            self.tell_cleared(ix);
+            self.emit_queue_cleared(ix);
         }
     }
 

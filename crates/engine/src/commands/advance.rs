@@ -9,7 +9,7 @@ use crate::{Engine, EventKind, Now, Target};
 /// The most due things done in one step. The rest stays due, and [`Engine::wake_in_ms`] says so.
 const SLICE: usize = 256;
 /// The most lanes that follow a change of their tenant in one step. Each costs more than other things.
-const FOLLOWED: usize = 32;
+const RULE_CHANGES: usize = 32;
 
 impl Engine {
     /// How long until something is due by itself; 0 when something is due now.
@@ -21,21 +21,21 @@ impl Engine {
             self.scheduler.fetches().next_deadline(),
             self.waiting_enqueues.next_deadline(),
             self.scheduler.next_timer().map(|at| self.in_monotonic_time(at)),
-            self.noise.next_look(),
-            self.idle.next_look(),
+            self.noise_detector.next_round(),
+            self.idle.next_check(),
             self.idle_limits.next().map(|at| self.in_monotonic_time(at)),
             self.scheduler.is_sweeping().then_some(0),
             self.scheduler.has_early_openings().then_some(0),
             (!self.room_checks.is_empty()).then_some(0),
             self.classes.is_sweeping().then_some(0),
-            (!self.following.is_empty()).then_some(0),
+            (!self.rule_changes.is_empty()).then_some(0),
             (!self.maintenance.enabled() && self.scheduler.is_behind()).then_some(0),
         ];
         let frozen = self.maintenance.enabled();
         let wall = [
             if frozen { None } else { self.timers.next() },
             if frozen { None } else { self.crons.next() },
-            self.watch.next_deadline(),
+            self.deadlines.next_deadline(),
             self.scheduler.limits().next_end(),
             self.tenants.ends.first().map(|&(at, _)| at),
             self.tenants.next_trim(),
@@ -61,28 +61,28 @@ impl Engine {
         self.advance_usage();
         self.end_waits(self.now.mono);
         self.end_waits_for_room(self.now.mono);
-        self.listen_for_noise();
+        self.detect_noisy_tenants();
         self.tenants.trim_recent(self.now.wall, SLICE);
         let mut followed = 0;
-        while followed < FOLLOWED && self.follow_one() {
+        while followed < RULE_CHANGES && self.apply_rule_change() {
             followed += 1;
         }
         let mut left = SLICE;
-        while left > 0 && self.do_one_due_thing() {
+        while left > 0 && self.run_one_due() {
             left -= 1;
         }
     }
 
-    fn do_one_due_thing(&mut self) -> bool {
+    fn run_one_due(&mut self) -> bool {
         if let Some((seq, active)) = self.active.pop_due(self.now.mono) {
-            self.lapse(seq, &active);
+            self.reservation_ended(seq, &active);
             return true;
         }
         if let Some(worker) = self.workers.pop_check(self.now.mono) {
             self.check_worker(worker);
             return true;
         }
-        if let Some(live) = self.watch.overdue(self.now.wall) {
+        if let Some(live) = self.deadlines.overdue(self.now.wall) {
             self.deadline_passed(&live);
             return true;
         }
@@ -93,7 +93,7 @@ impl Engine {
         if self.end_due_throttle(self.now.wall) || self.sweep_one() || self.bring_forward_one() {
             return true;
         }
-        if self.look_at_one_idle() || self.forget_one_idle_limit() {
+        if self.check_one_idle() || self.forget_one_idle_limit() {
             return true;
         }
         !self.maintenance.enabled() && (self.promote_one() || self.trigger_one_cron())
@@ -123,7 +123,7 @@ impl Engine {
     /// How a job waits. What is watched may have moved since it was looked up: ending one run of a
     /// schedule sets the next one free.
     pub(crate) fn waiting_job(&self, target: &Target) -> Option<Live> {
-        self.watch.get(target.seq).or(target.live()).cloned()
+        self.deadlines.get(target.seq).or(target.live()).cloned()
     }
 
     /// Takes a job that waits, in whatever way, out of where it waits.

@@ -6,7 +6,7 @@ use rota_model::envelope::{self, NewJob};
 use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{ClassId, CronName, Ending, JobId, Live, Millis, Seq, State};
 
-use super::enqueue::Origin;
+use super::enqueue::EnqueuedBy;
 use crate::admission::Obstacle;
 use crate::cron::{Cron, Overlap};
 use crate::scheduler::Waiting;
@@ -154,7 +154,7 @@ impl Engine {
         };
         let held = overlap == Overlap::Enqueue && !cron.runs.is_empty();
         earlier.into_iter().for_each(|seq| self.cancel_run(seq));
-        let accepted = self.accept(job, class, Origin::Run { held });
+        let accepted = self.accept(job, class, EnqueuedBy::Schedule { held });
         self.crons.add_run(name, accepted.seq);
         self.put(RowKind::CronRun, &accepted.seq.to_string(), name);
         let job = self.job_ref(accepted.seq, class).named(accepted.id);
@@ -186,7 +186,7 @@ impl Engine {
 
     fn release_held(&mut self, seq: Seq) {
         let kept_back = |live: &&mut Live| live.state == State::Available && live.held;
-        let Some(live) = self.watch.get_mut(seq).filter(kept_back) else {
+        let Some(live) = self.deadlines.get_mut(seq).filter(kept_back) else {
             return;
         };
         let (class, waiting) = (live.class, Waiting::of(live));
@@ -201,7 +201,7 @@ impl Engine {
             self.release(&active);
             (active.class, active.attempt, State::Active)
         } else {
-            let Some(live) = self.watch.forget(seq) else {
+            let Some(live) = self.deadlines.remove(seq) else {
                 return;
             };
             self.leave_waiting(&live);

@@ -29,7 +29,7 @@ impl Engine {
             JobRow::Live(live) => {
                 let live = self.waiting_job(target).unwrap_or_else(|| live.clone());
                 self.leave_waiting(&live);
-                self.watch.forget(live.seq);
+                self.deadlines.remove(live.seq);
                 self.cron_run_over(live.seq);
                 self.classes.count_deleted(live.class);
                 self.class_lost_job(live.class);

@@ -12,10 +12,10 @@ use crate::{Accepted, Admission, Engine, Enqueue, EventKind, Reply};
 
 /// Where a job comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum EnqueuedBy {
     Client,
     /// A schedule. A held run is ready, but stays out of its lane until the one before it is over.
-    Run {
+    Schedule {
         held: bool,
     },
 }
@@ -57,17 +57,22 @@ impl Engine {
         let limited =
             jobs.iter().zip(&classes).rev().find(|(job, _)| job.class.policy.limit.is_some());
         let limited = limited.map(|(_, class)| *class);
-        let accept = |(job, class)| self.accept(job, class, Origin::Client);
+        let accept = |(job, class)| self.accept(job, class, EnqueuedBy::Client);
         let jobs = jobs.into_iter().zip(classes).map(accept).collect();
-        let limit = limited.and_then(|class| self.glance_at_limit(class));
+        let limit = limited.and_then(|class| self.limit_status(class));
         let pressure = self.pressure_of(&queues);
         let pressure = pressure.map(|pressure| self.pressure_in_jobs(pressure, &queues));
         Reply::Enqueued(Admission { jobs, over_quota, pressure, limit })
     }
 
     /// Accepts one job.
-    pub(crate) fn accept(&mut self, job: NewJob, class: ClassId, origin: Origin) -> Accepted {
-        let held = origin == Origin::Run { held: true };
+    pub(crate) fn accept(
+        &mut self,
+        job: NewJob,
+        class: ClassId,
+        enqueued_by: EnqueuedBy,
+    ) -> Accepted {
+        let held = enqueued_by == EnqueuedBy::Schedule { held: true };
         let seq = self.next_seq;
         self.next_seq = Seq(seq.0 + 1);
         let created = self.wall();
@@ -85,8 +90,8 @@ impl Engine {
             held,
             ..Live::ready(seq, class, created, job.body.len() as u32)
         };
-        if live.expires.is_some() || origin != Origin::Client {
-            self.watch.add(live.clone());
+        if live.expires.is_some() || enqueued_by != EnqueuedBy::Client {
+            self.deadlines.add(live.clone());
         }
         let id = if job.id_given { job.id } else { job.id.seal(self.id_key, seq) };
         let given = job.id_given;
@@ -102,7 +107,7 @@ impl Engine {
         self.record(ix, |minute| minute.enqueued += 1);
         self.meter(class).enqueued += 1;
         self.tally(tenant, Tally { enqueued: 1, ..Tally::default() });
-        self.did(tenant).bytes += job.body.len() as u64;
+        self.tenant_delta(tenant).bytes += job.body.len() as u64;
         self.count_enqueued(tenant, 1, self.now.mono as i64);
 
         match (state, due) {

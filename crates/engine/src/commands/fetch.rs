@@ -19,7 +19,7 @@ const RESERVED: usize = 128;
 impl Engine {
     pub(crate) fn fetch(&mut self, fetch: Fetch) -> Reply {
         let meant = self.with_queues(fetch.clone());
-        if let Err(refusal) = self.meet_fetching_worker(&meant) {
+        if let Err(refusal) = self.ensure_fetching_worker(&meant) {
             return Reply::Refused(refusal);
         }
         let claimed = self.claim_for(&meant);
@@ -46,7 +46,7 @@ impl Engine {
             return Vec::new();
         }
         let most = fetch.count.min(self.room_of(fetch));
-        let Some(ask) = self.ask(fetch) else { return Vec::new() };
+        let Some(ask) = self.fetch_request(fetch) else { return Vec::new() };
         let mut claimed = Vec::new();
         self.note_asked(&ask);
         while claimed.len() < most {
@@ -60,13 +60,13 @@ impl Engine {
             if let Some(id) = &fetch.worker {
                 self.worker_changed(id);
             }
-            self.tell_overloaded(&ask);
+            self.check_pool_overload(&ask);
         }
         if claimed.len() < most
             && let Some(pool) = &ask.pool
         {
             // There is room, and nothing for it.
-            self.pool_watch.tell_full(pool, false);
+            self.pool_watch.set_notified_full(pool, false);
         }
         claimed
     }
@@ -74,7 +74,7 @@ impl Engine {
     fn claim_one(&mut self, ask: &Ask, fetch: &Fetch) -> Option<Claimed> {
         loop {
             let pick = self.scheduler.next(ask)?;
-            if self.watch.is_over(pick.seq, self.wall()) {
+            if self.deadlines.has_passed(pick.seq, self.wall()) {
                 self.leave_lane(pick.seq, pick.class);
                 self.expire(pick.seq, pick.class);
                 continue;
@@ -125,7 +125,7 @@ impl Engine {
             reserved_ms,
             reserved_until: self.now.mono.saturating_add(reserved_ms),
             times_out: self.now.mono.saturating_add(timeout_ms),
-            expires: self.watch.forget(seq).and_then(|live| live.expires),
+            expires: self.deadlines.remove(seq).and_then(|live| live.expires),
             pool,
             charged,
             account: outcome.account,
@@ -235,7 +235,7 @@ impl Engine {
 
     /// The deadline of a job that has left its lane or timer has passed.
     pub(crate) fn expire(&mut self, seq: Seq, class: ClassId) {
-        let deadline = self.watch.get(seq).and_then(|live| live.expires);
+        let deadline = self.deadlines.get(seq).and_then(|live| live.expires);
         let event = EventKind::Expired { job: self.job_ref(seq, class), deadline };
         self.end(seq, class, Ending::Expired, None);
         self.emit(event);
@@ -264,7 +264,7 @@ impl Engine {
                 }
             }
         }
-        self.tell_overloaded(ask);
+        self.check_pool_overload(ask);
     }
 
     /// A fetch that names no queue and has no pool is for what its worker said at its registration that
@@ -273,7 +273,7 @@ impl Engine {
         if fetch.queues.is_empty() && self.pool_of(&fetch).is_none() {
             let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
             let registered = worker.map_or(&[][..], |worker| &worker.row.about.queues);
-            fetch.queues = self.meant_by(registered, &fetch);
+            fetch.queues = self.resolve_queue_names(registered, &fetch);
         }
         fetch
     }
@@ -293,12 +293,12 @@ impl Engine {
 
     /// A fetch names its worker: it is known from now on, and it stays in its pool. With one that is
     /// refused it is heard of, and joins none.
-    fn meet_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
+    fn ensure_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
         if fetch.queues.is_empty() && self.pool_of(fetch).is_none() && fetch.pool.is_none() {
             return Err(Refusal::NoQueues);
         }
         if let Some(id) = &fetch.worker {
-            self.meet(id, fetch.tenant.as_ref())?;
+            self.ensure_worker(id, fetch.tenant.as_ref())?;
             fetch.pool.as_ref().map_or(Ok(()), |pool| self.may_join(id, pool))?;
         }
         match fetch.pool.clone().or_else(|| self.pool_of(fetch)) {

@@ -8,7 +8,7 @@ use crate::{Beat, BeatReply, Engine, EventKind, Refusal, Registration, Reply};
 
 impl Engine {
     pub(crate) fn beat(&mut self, beat: Beat) -> Reply {
-        let met = self.meet(&beat.worker, beat.about.tenant.as_ref());
+        let met = self.ensure_worker(&beat.worker, beat.about.tenant.as_ref());
         if let Err(refusal) = met.and_then(|()| self.may_beat_for(&beat)) {
             return Reply::Refused(refusal);
         }
@@ -58,7 +58,7 @@ impl Engine {
             self.write_worker(&beat.worker);
         }
         if first || changed || resumes {
-            self.refile_fetches_of(&beat.worker);
+            self.reindex_fetches_of(&beat.worker);
         }
         self.worker_changed(&beat.worker);
         if first {

@@ -8,7 +8,7 @@ use rota_model::{ClassId, LimitKey, Millis, Rate, TenantId};
 use crate::command::{PutLimit, later};
 use crate::scheduler::Reconfigured;
 use crate::scheduler::limits::{Hold, LimitIx, LimitRow, Override, Partition};
-use crate::{CapReached, Engine, EventKind, LimitGlance, Refusal, Reply};
+use crate::{CapReached, Engine, EventKind, LimitStatus, Refusal, Reply};
 
 impl Engine {
     pub(crate) fn put_limit(&mut self, put: PutLimit) -> Reply {
@@ -42,7 +42,7 @@ impl Engine {
             self.forget_if_idle(ix);
             return Reply::Refused(reached.into());
         }
-        self.say_of_limit(ix, row);
+        self.set_limit_settings(ix, row);
         let view = Box::new(self.limit_view(ix));
         self.forget_if_idle(ix);
         Reply::Limit(view)
@@ -53,7 +53,7 @@ impl Engine {
         let Some(ix) = self.scheduler.limits().find(&partition) else {
             return Reply::Refused(Refusal::UnknownLimit);
         };
-        self.take_back(ix);
+        self.reset_limit(ix);
         let view = Box::new(self.limit_view(ix));
         self.forget_if_idle(ix);
         Reply::Limit(view)
@@ -62,17 +62,17 @@ impl Engine {
     /// Removes all that a tenant has declared and paused.
     pub(crate) fn clear_limits_of(&mut self, tenant: &TenantId) {
         for ix in self.limit_owners.of(tenant) {
-            self.take_back(ix);
+            self.reset_limit(ix);
             self.forget_if_idle(ix);
         }
     }
 
     /// Only what the configuration declares holds from now on.
-    fn take_back(&mut self, ix: LimitIx) {
+    fn reset_limit(&mut self, ix: LimitIx) {
         let Partition { key, tenant } = &self.scheduler.limits().limit(ix).partition;
         let declared = self.config.limits.get(key).copied().filter(|_| tenant.is_none());
         let row = LimitRow { declared, from_file: declared.is_some(), ..LimitRow::default() };
-        self.say_of_limit(ix, row);
+        self.set_limit_settings(ix, row);
     }
 
     /// Whether a limit may have a row on disk, if it had none.
@@ -88,7 +88,7 @@ impl Engine {
     }
 
     /// Something else is said about a limit: it is written down and takes effect.
-    fn say_of_limit(&mut self, ix: LimitIx, mut row: LimitRow) {
+    fn set_limit_settings(&mut self, ix: LimitIx, mut row: LimitRow) {
         let written = row.written();
         if written.is_none() {
             (row.reason, row.owner) = (None, None);
@@ -101,7 +101,7 @@ impl Engine {
         let name = partition.name();
         if let Some(written) = written {
             if let Some(owner) = &written.owner {
-                self.meet_tenant(owner);
+                self.ensure_tenant(owner);
             }
             self.limit_owners.add(written.owner.as_ref(), ix);
             self.put(RowKind::Limit, &name, &written);
@@ -110,10 +110,10 @@ impl Engine {
         }
         self.scheduler.reconfigured(Reconfigured::Said(ix, row));
         if partition.tenant.is_none() {
-            self.find_whom_it_holds(&partition.key);
+            self.limit_scope_changed(&partition.key);
         }
         // The limit may be forgotten next, and what it did is told before.
-        self.tell_notices();
+        self.emit_notices();
         self.limit_may_be_idle(ix);
     }
 
@@ -128,7 +128,7 @@ impl Engine {
         row.hold.take_if(|hold| hold.until <= now);
         row.replaced.take_if(|other| other.expires <= now);
         if row != limits.limit(ix).row {
-            self.say_of_limit(ix, row);
+            self.set_limit_settings(ix, row);
         }
     }
 
@@ -159,7 +159,7 @@ impl Engine {
             };
             let row = LimitRow { hold, owner, ..held.row.clone() };
             self.check_limit_cap(ix, &row).ok()?;
-            self.say_of_limit(ix, row);
+            self.set_limit_settings(ix, row);
             let (key, until) = (limit.key, Some(until));
             self.emit(EventKind::LimitAdjusted { key, tenant, until, reason });
         }
@@ -167,7 +167,7 @@ impl Engine {
     }
 
     /// How the limit of a class stands, for who has just enqueued a job of it.
-    pub(crate) fn glance_at_limit(&self, class: ClassId) -> Option<LimitGlance> {
+    pub(crate) fn limit_status(&self, class: ClassId) -> Option<LimitStatus> {
         let gate = self.scheduler.gates_of(class).next()?;
         let limits = self.scheduler.limits();
         let own = limits.gate(gate).numbers;
@@ -180,10 +180,10 @@ impl Engine {
             let limit = u64::from(rate.limit);
             let resets = resets.map_or(0, |at| (at - mono).max(0) as u64);
             let remaining = limit.saturating_sub(count);
-            return Some(LimitGlance { limit, remaining, resets: later(wall, resets) });
+            return Some(LimitStatus { limit, remaining, resets: later(wall, resets) });
         }
         let most = numbers.concurrency?;
         let remaining = u64::from(most).saturating_sub(limit.active);
-        Some(LimitGlance { limit: u64::from(most), remaining, resets: wall })
+        Some(LimitStatus { limit: u64::from(most), remaining, resets: wall })
     }
 }

@@ -25,9 +25,9 @@ impl Engine {
 
     /// Something was said about a key: jobs of the type or the queue that it means must pass it from
     /// now on, or need not any more.
-    pub(crate) fn find_whom_it_holds(&mut self, key: &LimitKey) {
+    pub(crate) fn limit_scope_changed(&mut self, key: &LimitKey) {
         if let Some(name) = key.strip_prefix("queue:").and_then(|q| QueueName::stored(q).ok()) {
-            self.find_queue_limit(&name);
+            self.update_queue_limit(&name);
         }
         if let Some(kind) = key.strip_prefix("type:").and_then(|t| JobType::parse(t).ok()) {
             self.scheduler.reconfigured(Reconfigured::Type(kind));
@@ -35,7 +35,7 @@ impl Engine {
     }
 
     /// The limit on a queue as a whole is there while something is said about it.
-    pub(crate) fn find_queue_limit(&mut self, name: &QueueName) {
+    pub(crate) fn update_queue_limit(&mut self, name: &QueueName) {
         let Some(ix) = self.queues.find(name) else { return };
         let wanted = self.declared(&LimitKey::of_queue(name));
         let known = self.scheduler.gate_of_queue(ix);
@@ -55,16 +55,16 @@ impl Engine {
     }
 
     /// What the scheduler has to say becomes events and statistics.
-    pub(crate) fn tell_notices(&mut self) {
+    pub(crate) fn emit_notices(&mut self) {
         for notice in self.scheduler.take_notices() {
             match notice {
                 Notice::LimitExceeded { limit, class, closed } => {
-                    self.tell_closed(limit, class, &closed);
+                    self.emit_limit_exceeded(limit, class, &closed);
                 }
                 Notice::LimitReleased { limit, class, head, told } => {
-                    self.tell_open(limit, class, head, told);
+                    self.emit_limit_released(limit, class, head, told);
                 }
-                Notice::TenantCapped(tenant) => self.tell_capped(tenant),
+                Notice::TenantCapped(tenant) => self.emit_tenant_at_cap(tenant),
                 Notice::GateGone(limit) => self.limit_may_be_idle(limit),
                 Notice::QueueStarved { queue, for_ms } => {
                     let queue = self.queues.get_mut(queue);
@@ -79,7 +79,7 @@ impl Engine {
     }
 
     /// A job of this class would start, and this limit does not let it.
-    fn tell_closed(&mut self, ix: LimitIx, class: ClassId, closed: &Closed) {
+    fn emit_limit_exceeded(&mut self, ix: LimitIx, class: ClassId, closed: &Closed) {
         let limits = self.scheduler.limits();
         if !limits.exists(ix) {
             return;
@@ -93,7 +93,13 @@ impl Engine {
     }
 
     /// The limit lets the jobs of this class start again.
-    fn tell_open(&mut self, ix: LimitIx, class: ClassId, head: Seq, (strategy, since): WaitNotice) {
+    fn emit_limit_released(
+        &mut self,
+        ix: LimitIx,
+        class: ClassId,
+        head: Seq,
+        (strategy, since): WaitNotice,
+    ) {
         let waited = self.scheduler.now().mono.saturating_sub(since);
         let limits = self.scheduler.limits();
         if !limits.exists(ix) {

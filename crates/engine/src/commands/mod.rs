@@ -2,12 +2,12 @@
 
 mod activate;
 mod advance;
-mod ask;
 mod cancel;
 mod cron;
 mod delete;
 mod enqueue;
 mod fetch;
+mod fetch_request;
 mod heartbeat;
 mod limit_admin;
 mod limit_use;

@@ -5,7 +5,7 @@ use rota_model::{PoolConfig, PoolName, WorkerId};
 
 use crate::caps::InUse;
 use crate::scheduler::{PoolChange, PoolRow, Reconfigured};
-use crate::{Capped, Engine, EventKind, Origin, Refusal, Reply};
+use crate::{Capped, ConfigOrigin, Engine, EventKind, Refusal, Reply};
 
 impl Engine {
     pub(crate) fn put_pool(&mut self, name: PoolName, config: PoolConfig) -> Reply {
@@ -20,10 +20,10 @@ impl Engine {
         // There may have been a pool of this name, whose jobs are still active.
         let jobs = self.active.iter().filter(|_| known.is_none());
         let active = jobs.filter(|(_, job)| job.pool.as_ref() == Some(&name)).count() as u64;
-        let change = PoolChange { origin: Origin::Api, config: Some(config), active };
+        let change = PoolChange { origin: ConfigOrigin::Api, config: Some(config), active };
         self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
         self.make_pool_accounts();
-        self.tell_rebalanced(&name, known.as_ref());
+        self.emit_pool_rebalanced(&name, known.as_ref());
         self.refuse_lost_queues(&name);
         self.wake_all();
         let pool = Box::new(self.pool_view(&name).expect("the pool was just put"));
@@ -35,20 +35,20 @@ impl Engine {
             return Reply::Refused(Refusal::UnknownPool { pool: name.clone() });
         };
         self.out.mutations.push(Mutation::Remove(RowKind::Pool, (**name).into()));
-        let change = PoolChange { origin: Origin::Api, config: None, active: 0 };
+        let change = PoolChange { origin: ConfigOrigin::Api, config: None, active: 0 };
         self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
         if self.scheduler.pools().get(name).is_none() {
             self.forget_rotations(name);
             self.pool_watch.forget(name);
         }
-        self.tell_rebalanced(name, Some(&pool.config));
+        self.emit_pool_rebalanced(name, Some(&pool.config));
         self.refuse_lost_queues(name);
         self.wake_all();
         Reply::Pool { pool: Box::new(pool), created: false }
     }
 
     /// Says that a pool serves its queues otherwise than before.
-    fn tell_rebalanced(&mut self, name: &PoolName, before: Option<&PoolConfig>) {
+    fn emit_pool_rebalanced(&mut self, name: &PoolName, before: Option<&PoolConfig>) {
         let Some((old, pool)) = before.zip(self.scheduler.pools().get(name)) else { return };
         let is = pool.config();
         if old.strategy != is.strategy || old.weights != is.weights || old.queues != is.queues {
@@ -77,7 +77,7 @@ impl Engine {
         if worker.row.about.pool.as_ref() != Some(named) {
             worker.row.about.pool = Some(named.clone());
             self.write_worker(id);
-            self.refile_fetches_of(id);
+            self.reindex_fetches_of(id);
         }
     }
 }

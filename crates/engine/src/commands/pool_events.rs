@@ -17,17 +17,17 @@ impl Engine {
         ids.iter().for_each(|id| self.worker_changed(id));
     }
 
-    pub(crate) fn tell_overloaded(&mut self, ask: &Ask) {
+    pub(crate) fn check_pool_overload(&mut self, ask: &Ask) {
         let Some(name) = &ask.pool else { return };
-        if self.pool_watch.is_told_full(name) || !self.is_full(name) {
+        if self.pool_watch.is_notified_full(name) || !self.is_full(name) {
             return;
         }
         let waiting = self.waiting_in_pool(name, self.scheduler.asked(ask).into_iter());
-        self.tell_full(name, waiting);
+        self.notify_pool_full(name, waiting);
     }
 
     /// Jobs have come into these queues. Pools that have no room are few.
-    pub(crate) fn tell_full_pools(&mut self, queues: &[QueueIx]) {
+    pub(crate) fn check_full_pools(&mut self, queues: &[QueueIx]) {
         if self.pool_watch.full.is_empty() {
             return;
         }
@@ -40,19 +40,19 @@ impl Engine {
                 self.pool_watch.full.remove(&name);
             } else if queues.iter().any(serves) {
                 let waiting = self.waiting_in_pool(&name, queues.iter().copied().filter(serves));
-                self.tell_full(&name, waiting);
+                self.notify_pool_full(&name, waiting);
             }
         }
     }
 
-    fn tell_full(&mut self, name: &PoolName, waiting: u64) {
+    fn notify_pool_full(&mut self, name: &PoolName, waiting: u64) {
         if waiting == 0 {
             self.pool_watch.full.insert(name.clone());
             return;
         }
         self.pool_watch.full.remove(name);
         let Some(pool) = self.scheduler.pools().get(name) else { return };
-        self.pool_watch.tell_full(name, true);
+        self.pool_watch.set_notified_full(name, true);
         let active = pool.active;
         self.emit(EventKind::PoolOverloaded { pool: name.clone(), active, waiting });
     }

@@ -63,7 +63,7 @@ impl Engine {
         let active = self.take_active(&nack.job, &nack.holder)?;
         let seq = nack.job.seq;
         let paused = match nack.failure.limited_until {
-            Some(until) if !nack.requeue => match self.verdict(&active, &nack.failure) {
+            Some(until) if !nack.requeue => match self.final_ending(&active, &nack.failure) {
                 None => self.pause(seq, &active, &nack.failure, until),
                 Some(_) => {
                     self.pause_key(active.class, until, &nack.failure.kind);
@@ -116,7 +116,7 @@ impl Engine {
             }
             if let Some(mut active) = self.active.remove(seq) {
                 self.undo_dispatch(&active);
-                self.let_go(&active, 0);
+                self.free_slot(&active, 0);
                 active.attempt -= 1;
                 self.return_to_queue(seq, &active, true);
             }
@@ -125,7 +125,7 @@ impl Engine {
     }
 
     /// A reservation ended without a word from the worker.
-    pub(crate) fn lapse(&mut self, seq: Seq, active: &Active) {
+    pub(crate) fn reservation_ended(&mut self, seq: Seq, active: &Active) {
         self.release(active);
         if active.times_out <= self.now.mono {
             let failure =
@@ -133,12 +133,12 @@ impl Engine {
             self.fail(seq, active, &failure);
         } else {
             let text = "the reservation ended without ack, nack or heartbeat";
-            self.lose(seq, active, &Failure::by_server("visibility_timeout", text));
+            self.worker_lost(seq, active, &Failure::by_server("visibility_timeout", text));
         }
     }
 
     /// The worker is gone: the job is available again at once, unless that was its last attempt.
-    pub(crate) fn lose(&mut self, seq: Seq, active: &Active, failure: &Failure) {
+    pub(crate) fn worker_lost(&mut self, seq: Seq, active: &Active, failure: &Failure) {
         if self.has_attempts_left(active) {
             self.record_failure(seq, active, failure, Some(0));
             self.return_to_queue(seq, active, false);
@@ -148,7 +148,7 @@ impl Engine {
     }
 
     /// How the job ends and why, if this failure is final.
-    fn verdict(&self, active: &Active, failure: &Failure) -> Option<(Ending, &'static str)> {
+    fn final_ending(&self, active: &Active, failure: &Failure) -> Option<(Ending, &'static str)> {
         let policy = &self.classes.slot(active.class).class.policy;
         let by_policy = match policy.retry.on_exhaustion {
             Exhaustion::Discard => Ending::Discarded,
@@ -166,7 +166,7 @@ impl Engine {
     }
 
     fn fail(&mut self, seq: Seq, active: &Active, failure: &Failure) -> Outcome {
-        let Some((ending, reason)) = self.verdict(active, failure) else {
+        let Some((ending, reason)) = self.final_ending(active, failure) else {
             let policy = self.classes.slot(active.class).class.policy.clone();
             let delay_ms = policy.retry.delay_ms(active.attempt, self.entropy.next_u64());
             self.record_failure(seq, active, failure, Some(delay_ms));
@@ -192,7 +192,7 @@ impl Engine {
     ) -> Outcome {
         let (class, attempt, state) = (active.class, active.attempt, State::Retryable);
         self.out.mutations.push(Mutation::Backoff(Backoff { seq, due, undo }));
-        self.watch_again(seq, active, state, Some(due));
+        self.track_again(seq, active, state, Some(due));
         let (pauses, size) = (active.pauses, active.size);
         self.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
         self.meter(class).retried += 1;
@@ -203,7 +203,7 @@ impl Engine {
     }
 
     fn return_to_queue(&mut self, seq: Seq, active: &Active, undo: bool) -> Outcome {
-        self.watch_again(seq, active, State::Available, None);
+        self.track_again(seq, active, State::Available, None);
         let Active { attempt, pauses, size, .. } = *active;
         let job = Waiting { attempt, pauses, ..Waiting::fresh(size) };
         self.make_ready(seq, active.class, job, undo);

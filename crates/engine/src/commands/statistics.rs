@@ -54,7 +54,7 @@ impl Engine {
             self.close_queue(ix, now);
             self.queues.get_mut(ix).stats.minute_at = minute;
         }
-        count(self.uncounted_minute(ix, minute));
+        count(self.pending_minute(ix, minute));
         self.list_intervals(ix);
     }
 

@@ -31,7 +31,7 @@ impl Engine {
         let policy = self.classes.slot(swept.class).class.policy.clone();
         match policy.limit.as_ref().map(|limit| limit.on_limit) {
             Some(OnLimit::Drop) => self.drop_limited(&swept),
-            _ => self.put_off(&swept),
+            _ => self.reschedule(&swept),
         }
         true
     }
@@ -49,11 +49,11 @@ impl Engine {
         self.emit(EventKind::Discarded { job: dropped, attempt, reason, error });
     }
 
-    fn put_off(&mut self, swept: &Swept) {
+    fn reschedule(&mut self, swept: &Swept) {
         let due = self.scheduler.book(swept, self.config.reschedule_ms, self.wall());
         let Waiting { attempt, pauses, size, .. } = swept.job;
         let (class, state) = (swept.class, State::Scheduled);
-        self.come_back_at(due, swept.seq, Timer { class, attempt, pauses, size, state });
+        self.schedule_again(due, swept.seq, Timer { class, attempt, pauses, size, state });
     }
 
     /// Lets one job that was put off come back earlier; false when there is none.
@@ -65,14 +65,14 @@ impl Engine {
         debug_assert!(timer.is_some(), "a job that was put off has a timer");
         if let Some(timer) = timer {
             self.count_out(timer.class, timer.state, timer.size);
-            self.come_back_at(due, seq, timer);
+            self.schedule_again(due, seq, timer);
         }
         true
     }
 
-    fn come_back_at(&mut self, due: Millis, seq: Seq, timer: Timer) {
+    fn schedule_again(&mut self, due: Millis, seq: Seq, timer: Timer) {
         self.out.mutations.push(Mutation::Postpone { seq, due });
-        if let Some(live) = self.watch.get_mut(seq) {
+        if let Some(live) = self.deadlines.get_mut(seq) {
             (live.state, live.due, live.held) = (State::Scheduled, Some(due), true);
         }
         let event = self.job_ref(seq, timer.class);

@@ -15,7 +15,7 @@ const MOST_CHANGES: usize = 50;
 
 impl Engine {
     /// The tenant, which is known and written down from now on.
-    pub(crate) fn meet_tenant(&mut self, id: &TenantId) -> TenantIx {
+    pub(crate) fn ensure_tenant(&mut self, id: &TenantId) -> TenantIx {
         let ix = match self.tenants.find(id) {
             Some(ix) => ix,
             None => self.add_tenant(id.clone(), self.wall()),
@@ -39,7 +39,7 @@ impl Engine {
 
     pub(crate) fn put_tenant(&mut self, id: &TenantId, change: TenantChange) -> Reply {
         let created = self.tenants.find(id).is_none_or(|ix| self.tenants.get(ix).row.api.is_none());
-        let ix = self.meet_tenant(id);
+        let ix = self.ensure_tenant(id);
         let before = Some(self.tenants.get(ix).config().clone());
         let api = ApiConfig {
             config: change.config.clone(),
@@ -68,10 +68,10 @@ impl Engine {
     fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
         let cap = self.cap_of(ix);
         change(self.tenants.get_mut(ix));
-        self.follow_config(ix);
+        self.update_throttle(ix);
         // Another cap is another thing to be told of.
         let same = self.cap_of(ix) == cap;
-        self.tenants.get_mut(ix).told_capped &= same;
+        self.tenants.get_mut(ix).notified_at_cap &= same;
         self.tenant_changed(ix);
         self.write_tenant(ix);
     }
@@ -85,7 +85,7 @@ impl Engine {
             return Reply::Refused(Refusal::TenantHasJobs { living });
         }
         let view = Box::new(self.tenant_view(ix));
-        self.forget_noise(ix);
+        self.clear_noise_state(ix);
         self.forget_usage(ix);
         self.resume_all_shards(ix);
         self.clear_limits_of(id);
@@ -138,7 +138,7 @@ impl Engine {
             Err(refusal) => return Reply::Refused(refusal),
         };
         let now = self.wall();
-        let ix = self.meet_tenant(id);
+        let ix = self.ensure_tenant(id);
         let paused = &mut self.tenants.get_mut(ix).row.paused;
         let was = paused.iter().any(|(name, _)| name == queue);
         match (pause, was) {
@@ -177,12 +177,12 @@ impl Engine {
 
     /// Jobs of a tenant begin to wait, perhaps because it has as many active ones as it may have.
     /// That is told once until nothing of it waits any more, or it may have another number.
-    pub(crate) fn tell_capped(&mut self, ix: TenantIx) {
-        if self.tenants.get(ix).told_capped || !self.is_at_cap(ix) {
+    pub(crate) fn emit_tenant_at_cap(&mut self, ix: TenantIx) {
+        if self.tenants.get(ix).notified_at_cap || !self.is_at_cap(ix) {
             return;
         }
         let tenant = self.tenants.get_mut(ix);
-        tenant.told_capped = true;
+        tenant.notified_at_cap = true;
         let (id, current) = (tenant.id.clone(), tenant.jobs.count(State::Active));
         let maximum = self.cap_of(ix).map_or(current, u64::from);
         self.emit(EventKind::TenantLimitExceeded {
@@ -194,28 +194,28 @@ impl Engine {
         });
     }
 
-    /// Counts what a tenant did. Its counters follow when the batch is sealed.
+    /// Counts what a tenant delta. Its counters follow when the batch is sealed.
     pub(crate) fn tally(&mut self, ix: TenantIx, tally: Tally) {
-        self.did(ix).tally.add(tally);
-        self.noise_may_change(ix);
+        self.tenant_delta(ix).tally.add(tally);
+        self.schedule_noise_check(ix);
     }
 
     /// What a tenant did in the last minute.
     pub(crate) fn minute_of(&self, ix: TenantIx) -> Tally {
-        self.with_uncounted(ix, |counters| counters.minute.sum(self.wall()))
+        self.with_pending(ix, |counters| counters.minute.sum(self.wall()))
     }
 
     /// What a tenant did in the last day.
     pub(crate) fn day_of(&self, ix: TenantIx) -> Tally {
-        self.with_uncounted(ix, |counters| counters.day(self.wall()))
+        self.with_pending(ix, |counters| counters.day(self.wall()))
     }
 
-    fn with_uncounted(&self, ix: TenantIx, sum: impl Fn(&Counters) -> Tally) -> Tally {
+    fn with_pending(&self, ix: TenantIx, sum: impl Fn(&Counters) -> Tally) -> Tally {
         let tenant = self.tenants.get(ix);
         let mut tally = tenant.counters.as_deref().map_or_else(Tally::default, &sum);
-        if let Some(did) = self.journal.uncounted(tenant) {
+        if let Some(delta) = self.journal.pending_delta(tenant) {
             let mut counters = Counters::default();
-            counters.add(did.tally, did.at);
+            counters.add(delta.tally, delta.at);
             tally.add(sum(&counters));
         }
         tally

@@ -12,7 +12,9 @@ impl Engine {
     pub(crate) fn wait_for_job(&mut self, id: WaiterId, fetch: Fetch, deadline: u64) {
         let pool = self.pool_of(&fetch);
         let queues = match pool.as_ref().and_then(|name| self.scheduler.pools().get(name)) {
-            Some(pool) if fetch.queues.is_empty() => self.meant_by(&pool.config().queues, &fetch),
+            Some(pool) if fetch.queues.is_empty() => {
+                self.resolve_queue_names(&pool.config().queues, &fetch)
+            }
             _ => self.with_queues(fetch.clone()).queues,
         };
         let pools = self.scheduler.pools();
@@ -45,14 +47,14 @@ impl Engine {
     }
 
     /// What a worker's waiting fetches can take may be something else now.
-    pub(crate) fn refile_fetches_of(&mut self, id: &WorkerId) {
+    pub(crate) fn reindex_fetches_of(&mut self, id: &WorkerId) {
         for waiter in self.scheduler.fetches().of_worker(id) {
-            self.refile(waiter);
+            self.reindex_fetch(waiter);
         }
     }
 
     /// A fetch goes on waiting, for what it can take now. If its pool is gone, it is told so.
-    fn refile(&mut self, id: WaiterId) {
+    fn reindex_fetch(&mut self, id: WaiterId) {
         let Some(waiter) = self.scheduler.fetches().get(id) else { return };
         let deadline = waiter.deadline();
         if let Some(refusal) = self.pool_is_gone(&waiter.fetch) {
@@ -88,7 +90,7 @@ impl Engine {
     /// Pools have changed, or work goes on.
     pub(crate) fn wake_all(&mut self) {
         for id in self.scheduler.fetches().ids() {
-            self.refile(id);
+            self.reindex_fetch(id);
         }
         self.scheduler.reconfigured(Reconfigured::All);
     }

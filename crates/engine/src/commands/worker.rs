@@ -9,7 +9,7 @@ use crate::{Engine, EventKind, Failure, Refusal, Registration, Reply};
 impl Engine {
     pub(crate) fn register(&mut self, about: Registration) -> Reply {
         let id = about.worker.clone();
-        let met = self.meet(&id, about.tenant.as_ref());
+        let met = self.ensure_worker(&id, about.tenant.as_ref());
         let may = |()| about.pool.as_ref().map_or(Ok(()), |pool| self.may_join(&id, pool));
         if let Err(refusal) = met.and_then(may) {
             return Reply::Refused(refusal);
@@ -20,7 +20,7 @@ impl Engine {
         worker.row.about = Registration { pool, tenant, ..about };
         (worker.row.directive, worker.reported) = (None, None);
         self.write_worker(&id);
-        self.refile_fetches_of(&id);
+        self.reindex_fetches_of(&id);
         Reply::Done
     }
 
@@ -64,7 +64,11 @@ impl Engine {
 
     /// Notes that a worker exists and was just heard of. A new one belongs to the tenant that it
     /// speaks for.
-    pub(crate) fn meet(&mut self, id: &WorkerId, tenant: Option<&TenantId>) -> Result<(), Refusal> {
+    pub(crate) fn ensure_worker(
+        &mut self,
+        id: &WorkerId,
+        tenant: Option<&TenantId>,
+    ) -> Result<(), Refusal> {
         let (wall, mono) = (self.now.wall, self.now.mono);
         if let Some(worker) = self.workers.get_mut(id) {
             if !worker.answers_to(tenant) {
@@ -133,7 +137,7 @@ impl Engine {
         for seq in jobs {
             if let Some(active) = self.active.remove(seq) {
                 self.release(&active);
-                self.lose(seq, &active, &failure);
+                self.worker_lost(seq, &active, &failure);
             }
         }
     }
@@ -143,6 +147,6 @@ impl Engine {
         self.out.mutations.push(Mutation::Remove(RowKind::Worker, (**id).into()));
         self.emit(EventKind::WorkerStopped { worker: id.clone(), reason, since });
         // What held its fetches back went with it.
-        self.refile_fetches_of(id);
+        self.reindex_fetches_of(id);
     }
 }

@@ -171,14 +171,15 @@ impl Engine {
             reasons.push(Reason::TenantConcurrency { active, limit });
         }
         for (gate, closed) in self.scheduler.closed_gates(class) {
-            reasons.push(self.why_closed(gate, &closed, before));
-            reasons.extend(self.why_paused(gate).filter(|_| closed.strategy != Strategy::Pause));
+            reasons.push(self.limit_reason(gate, &closed, before));
+            reasons
+                .extend(self.pause_reason_of(gate).filter(|_| closed.strategy != Strategy::Pause));
         }
-        reasons.extend(self.who_would_run(slot.queue, slot.shard));
+        reasons.extend(self.worker_reason(slot.queue, slot.shard));
     }
 
     /// What a limit says to a job that has so many before it which are alike.
-    fn why_closed(&self, gate: GateIx, closed: &Closed, before: usize) -> Reason {
+    fn limit_reason(&self, gate: GateIx, closed: &Closed, before: usize) -> Reason {
         let limits = self.scheduler.limits();
         let limit = limits.limit(limits.gate(gate).limit);
         let (wall, mono) = (self.wall(), self.scheduler.now().mono as i64);
@@ -214,7 +215,7 @@ impl Engine {
     }
 
     /// A limit that is reached may be paused, too.
-    fn why_paused(&self, gate: GateIx) -> Option<Reason> {
+    fn pause_reason_of(&self, gate: GateIx) -> Option<Reason> {
         let limits = self.scheduler.limits();
         let limit = limits.limit(limits.gate(gate).limit);
         let hold = limit.row.hold.as_ref().filter(|hold| hold.until > self.wall())?;
@@ -233,7 +234,7 @@ impl Engine {
     }
 
     /// What is wrong with the workers of a queue, if anything is.
-    fn who_would_run(&self, queue: QueueIx, shard: ShardIx) -> Option<Reason> {
+    fn worker_reason(&self, queue: QueueIx, shard: ShardIx) -> Option<Reason> {
         let (queue, asked_for) = (self.queues.get(queue), self.shards.get(shard).asked_at);
         let name = &queue.name;
         let lately = |asked: Option<u64>| {

@@ -99,7 +99,7 @@ impl Engine {
     }
 
     /// After a start: what tenants were given in the last minute is known by tenant alone.
-    pub(crate) fn bring_last_minute_back(&mut self) {
+    pub(crate) fn restore_last_minute(&mut self) {
         let mut recent = Vec::new();
         for (ix, tenant) in self.tenants.iter() {
             let Some(counters) = &tenant.counters else { continue };
@@ -112,6 +112,6 @@ impl Engine {
                 self.meters.add_starts(&tenant.id, slot, tally.shared_starts());
             }
         }
-        recent.into_iter().for_each(|ix| self.noise_may_change(ix));
+        recent.into_iter().for_each(|ix| self.schedule_noise_check(ix));
     }
 }

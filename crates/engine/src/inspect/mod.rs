@@ -2,19 +2,19 @@
 
 mod entitled;
 mod explain;
+mod isolation_mismatch;
 mod limits;
 mod meters;
-mod misplaced;
 mod pools;
-mod possessions;
+mod tenant_ranking;
 mod tenants;
 
 pub use explain::{Explained, Reason};
+pub use isolation_mismatch::IsolationMismatch;
 pub use limits::{LimitMeter, LimitName, LimitSlice, LimitView};
 pub use meters::{LabelView, QueueMeter};
-pub use misplaced::Misplaced;
 pub use pools::{PoolView, QueueShare};
-pub use possessions::Most;
+pub use tenant_ranking::RankBy;
 pub use tenants::{ShardView, ShareView, TenantView};
 
 use rota_model::mutation::Counts;

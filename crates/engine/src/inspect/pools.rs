@@ -4,12 +4,12 @@ use rota_model::{PoolConfig, PoolName, QueueName, State, TenantId};
 
 use crate::queue::QueueIx;
 use crate::scheduler::Pool;
-use crate::{Engine, Origin};
+use crate::{ConfigOrigin, Engine};
 
 #[derive(Debug, Clone)]
 pub struct PoolView {
     pub name: PoolName,
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     pub config: PoolConfig,
     pub active_workers: usize,
     pub active_jobs: u64,

@@ -4,18 +4,18 @@ use rota_model::{Millis, QueueName, State, TenantConfig, TenantId, Weight};
 
 use super::entitled::Entitled;
 use super::{QueueView, Totals};
-use crate::noise::Noisiness;
-use crate::population::Population;
+use crate::job_counts::JobCounts;
+use crate::noisy_tenants::Noisiness;
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
 use crate::stats::Interval;
 use crate::tenant::TenantIx;
-use crate::{Change, Engine, Origin, Tally, Throttle};
+use crate::{Change, ConfigOrigin, Engine, Tally, Throttle};
 
 #[derive(Debug, Clone)]
 pub struct TenantView {
     pub id: TenantId,
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     pub config: TenantConfig,
     /// What the configuration says, where the API says something else.
     pub file: Option<TenantConfig>,
@@ -25,7 +25,7 @@ pub struct TenantView {
     pub changes: Vec<Change>,
     pub throttle: Option<Throttle>,
     pub noisy: Option<Noisiness>,
-    pub jobs: Population,
+    pub jobs: JobCounts,
     pub cap: Option<u32>,
     /// Enqueued jobs in the window of its rate, where that is limited.
     pub enqueued_in_window: Option<u64>,
@@ -45,7 +45,7 @@ pub struct ShardView {
     pub queue: QueueName,
     pub tenant: TenantId,
     pub paused: Option<Millis>,
-    pub jobs: Population,
+    pub jobs: JobCounts,
 }
 
 /// A tenant in the comparison of all.
@@ -147,7 +147,7 @@ impl Engine {
 
     /// A new part of a queue goes here among those of its tenant, which are in the order of the
     /// queues' names.
-    pub(crate) fn place_of_shard(&self, tenant: TenantIx, queue: &QueueName) -> usize {
+    pub(crate) fn shard_position(&self, tenant: TenantIx, queue: &QueueName) -> usize {
         let name = |shard: &ShardIx| &self.queues.get(self.shards.get(*shard).queue).name;
         self.scheduler
             .shards_of(tenant)

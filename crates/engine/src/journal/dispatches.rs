@@ -8,7 +8,7 @@ use rota_model::{Millis, PoolName};
 use serde::{Deserialize, Serialize};
 
 use super::text::end_list;
-use super::{Thing, put};
+use super::{Counter, put};
 use crate::Engine;
 use crate::meters::{LastMinute, Sum, slot_of};
 use crate::queue::QueueIx;
@@ -59,21 +59,17 @@ impl Engine {
         for (dispatcher, Dispatches { count, waits, waited_ms }) in batch {
             let name = self.dispatcher_name(&dispatcher);
             let _ = write!(out, r#"["{name}",{count},{waits},{waited_ms}],"#);
-            self.dispatches_changed(dispatcher, self.journal.number);
+            self.mark_dispatches_dirty(dispatcher, self.journal.number);
         }
     }
 
-    pub(super) fn dispatches_changed(&mut self, dispatcher: Dispatcher, number: u64) {
+    pub(super) fn mark_dispatches_dirty(&mut self, dispatcher: Dispatcher, number: u64) {
         if self.journal.dispatches.dirty.insert(dispatcher.clone()) {
-            self.journal.dirty.push_back((number, Thing::Dispatches(dispatcher)));
+            self.journal.dirty.push_back((number, Counter::Dispatches(dispatcher)));
         }
     }
 
-    pub(super) fn write_dispatches_out(
-        &mut self,
-        dispatcher: &Dispatcher,
-        out: &mut Vec<Mutation>,
-    ) {
+    pub(super) fn flush_dispatches(&mut self, dispatcher: &Dispatcher, out: &mut Vec<Mutation>) {
         if !self.journal.dispatches.dirty.remove(dispatcher) {
             // The queue is gone; another may have its number now.
             return;
@@ -98,14 +94,14 @@ impl Engine {
     /// A pool or set has no account any more. Its row goes when it is next written out.
     pub(super) fn forget_shared_dispatches(&mut self, key: &RotationKey) {
         if self.account_watch.forget_shared(key) {
-            self.dispatches_changed(Dispatcher::Shared(key.clone()), self.journal.number);
+            self.mark_dispatches_dirty(Dispatcher::Shared(key.clone()), self.journal.number);
         }
     }
 
     /// A queue was deleted in the batch of this number; what was read so far was of that queue.
     pub(super) fn replay_deleted_dispatches(&mut self, number: u64, queue: &str) {
-        let is_older = self.journal.is_older(&as_of_name(&format!("queue/{queue}")), number);
-        if let Some(ix) = self.queues.find(queue).filter(|_| !is_older) {
+        let is_flushed = self.journal.is_flushed(&as_of_name(&format!("queue/{queue}")), number);
+        if let Some(ix) = self.queues.find(queue).filter(|_| !is_flushed) {
             self.queues.get_mut(ix).stats.dispatches = LastMinute::default();
         }
     }
@@ -130,8 +126,8 @@ impl Engine {
     }
 
     /// What was written out, as a start finds it. `false` if it is of something that is gone.
-    pub(crate) fn remember_dispatches(&mut self, name: &str, state: &DispatchState) -> bool {
-        self.journal.complete_to(&as_of_name(name), state.as_of);
+    pub(crate) fn restore_dispatches(&mut self, name: &str, state: &DispatchState) -> bool {
+        self.journal.set_flushed_to(&as_of_name(name), state.as_of);
         let Some(dispatcher) = self.dispatcher(name) else { return false };
         state.minute.slots().for_each(|(slot, counts)| {
             self.add_past_dispatches(&dispatcher, slot, counts);
@@ -146,12 +142,12 @@ impl Engine {
         name: &str,
         counts: Dispatches,
     ) {
-        if self.journal.is_older(&as_of_name(name), number) {
+        if self.journal.is_flushed(&as_of_name(name), number) {
             return;
         }
         if let Some(dispatcher) = self.dispatcher(name) {
             self.add_past_dispatches(&dispatcher, slot_of(at), counts);
-            self.dispatches_changed(dispatcher, number);
+            self.mark_dispatches_dirty(dispatcher, number);
         }
     }
 

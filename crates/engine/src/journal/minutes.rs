@@ -12,7 +12,7 @@ use rota_model::{Millis, QueueName};
 use serde::Deserialize;
 
 use super::text::{begin_item, end_item, end_list, push_number};
-use super::{Dispatcher, Thing};
+use super::{Counter, Dispatcher};
 use crate::Engine;
 use crate::commands::{ALL_QUEUES, history_row};
 use crate::queue::QueueIx;
@@ -100,7 +100,7 @@ impl MinuteJournal {
     }
 
     /// What the batch under way counted and the statistics do not have yet: of a queue, or of all.
-    fn uncounted(&self, queue: Option<QueueIx>) -> impl Iterator<Item = &Counted> {
+    fn pending(&self, queue: Option<QueueIx>) -> impl Iterator<Item = &Counted> {
         let batch = self.batch.iter().filter(|counted| !counted.counted);
         batch.filter(move |counted| queue.is_none() || counted.queue == queue)
     }
@@ -151,7 +151,7 @@ impl MinuteJournal {
 
 impl Engine {
     /// What is counted for a queue in the minute under way is to be added to this.
-    pub(crate) fn uncounted_minute(&mut self, ix: QueueIx, minute: Millis) -> &mut IntervalDelta {
+    pub(crate) fn pending_minute(&mut self, ix: QueueIx, minute: Millis) -> &mut IntervalDelta {
         let stats = &mut self.queues.get_mut(ix).stats;
         let batch = &mut self.journal.minutes.batch;
         if stats.batch == 0 {
@@ -176,8 +176,8 @@ impl Engine {
 
     /// The same for all queues.
     pub(crate) fn count_minutes(&mut self) {
-        let uncounted = self.journal.minutes.uncounted(None).filter_map(|counted| counted.queue);
-        for ix in uncounted.collect::<Vec<_>>() {
+        let pending = self.journal.minutes.pending(None).filter_map(|counted| counted.queue);
+        for ix in pending.collect::<Vec<_>>() {
             self.count_minute(ix);
         }
     }
@@ -187,9 +187,9 @@ impl Engine {
         let now = self.wall();
         let stats = queue.map_or(&self.total, |ix| &self.queues.get(ix).stats);
         let mut minute = stats.current(now);
-        let uncounted = self.journal.minutes.uncounted(queue);
-        let uncounted = uncounted.filter(|counted| counted.minute == Period::Minute.start_of(now));
-        uncounted.for_each(|counted| minute.add(&counted.delta));
+        let pending = self.journal.minutes.pending(queue);
+        let pending = pending.filter(|counted| counted.minute == Period::Minute.start_of(now));
+        pending.for_each(|counted| minute.add(&counted.delta));
         minute
     }
 
@@ -229,23 +229,23 @@ impl Engine {
                 push_buckets(out, &histogram.buckets);
             }
             end_item(out);
-            self.minute_changed(None, number);
+            self.mark_minute_dirty(None, number);
             if let Some(ix) = queue {
-                self.minute_changed(queue, number);
+                self.mark_minute_dirty(queue, number);
                 if delta.dispatches() != Default::default() {
-                    self.dispatches_changed(Dispatcher::Queue(ix), number);
+                    self.mark_dispatches_dirty(Dispatcher::Queue(ix), number);
                 }
             }
         }
     }
 
-    fn minute_changed(&mut self, queue: Option<QueueIx>, number: u64) {
+    fn mark_minute_dirty(&mut self, queue: Option<QueueIx>, number: u64) {
         if self.journal.minutes.dirty.insert(queue) {
-            self.journal.dirty.push_back((number, Thing::Minute(queue)));
+            self.journal.dirty.push_back((number, Counter::Minute(queue)));
         }
     }
 
-    pub(super) fn write_minute_out(&mut self, queue: Option<QueueIx>, out: &mut Vec<Mutation>) {
+    pub(super) fn flush_minute(&mut self, queue: Option<QueueIx>, out: &mut Vec<Mutation>) {
         if !self.journal.minutes.dirty.remove(&queue) {
             // The queue is gone; another may have its number now.
             return;
@@ -314,7 +314,7 @@ impl Engine {
                     self.out.mutations.extend(row);
                 }
                 if let Some(first) = first {
-                    self.minute_changed(queue, first);
+                    self.mark_minute_dirty(queue, first);
                 }
             }
         }

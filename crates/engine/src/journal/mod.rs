@@ -33,18 +33,18 @@ use minutes::{MinuteEntry, MinuteJournal};
 pub(crate) use rotations::{RotationState, SetState};
 use text::{begin_item, end_item, end_list, push_number};
 pub use usage::UnwrittenUsage;
-use usage::{Did, Unwritten};
+use usage::{TenantDelta, Unwritten};
 
 /// For each thing that changes the journal may have so many entries, even if that is more than is
 /// configured: otherwise things would be written out nearly as often as they change.
-const ENTRIES_PER_THING: usize = 4;
+const ENTRIES_PER_COUNTER: usize = 4;
 /// How many batches lie between two trims.
 const TRIM_EVERY: u64 = 32;
 
 #[derive(Default)]
 pub(crate) struct Journal {
     /// What tenants did in the batch under way.
-    tenants: Vec<Did>,
+    tenants: Vec<TenantDelta>,
     pub unwritten: Unwritten,
     limits: BTreeMap<LimitIx, LimitDelta>,
     /// Limits of which a start was undone in the batch under way. They are written out with it: no entry
@@ -53,7 +53,7 @@ pub(crate) struct Journal {
     pub dispatches: DispatchJournal,
     pub minutes: MinuteJournal,
     /// What has changed since it was written out, with the batch in which that began.
-    dirty: VecDeque<(u64, Thing)>,
+    dirty: VecDeque<(u64, Counter)>,
     dirty_limits: BTreeSet<LimitIx>,
     /// What of a thing is still to be written out, in parts of the entries that there may be.
     owed: usize,
@@ -72,7 +72,7 @@ pub(crate) struct Journal {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Thing {
+enum Counter {
     Tenant(TenantIx),
     Limit(LimitIx),
     /// How queues take turns, by its number here.
@@ -96,8 +96,8 @@ struct LimitDelta {
 pub(crate) struct Entry {
     /// Wall-clock time.
     at: i64,
-    #[serde(default)]
-    did: Vec<DidEntry>,
+    #[serde(default, rename = "did")]
+    tenant_deltas: Vec<TenantEntry>,
     /// What versions before wrote instead: jobs enqueued, started, completed and failed.
     #[serde(default)]
     tenants: Vec<(TenantId, u32, i32, u32, u32)>,
@@ -125,7 +125,7 @@ pub(crate) struct Entry {
 /// Jobs that a tenant enqueued, started, completed, failed, started by its own workers and discarded;
 /// the run time in ms, and the bytes accepted.
 #[derive(Debug, Deserialize)]
-struct DidEntry(TenantId, u32, i32, u32, u32, i32, u32, u64, u64);
+struct TenantEntry(TenantId, u32, i32, u32, u32, i32, u32, u64, u64);
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct LimitEntry {
@@ -155,28 +155,28 @@ impl Journal {
         self.undone.insert(limit);
     }
 
-    fn limit_changed(&mut self, limit: LimitIx, number: u64) {
+    fn mark_limit_dirty(&mut self, limit: LimitIx, number: u64) {
         if self.dirty_limits.insert(limit) {
-            self.dirty.push_back((number, Thing::Limit(limit)));
+            self.dirty.push_back((number, Counter::Limit(limit)));
         }
     }
 
     /// How many things are to be written out, now that so many entries were added: as they come
     /// in, so must older ones become useless.
-    fn owes(&mut self, entries: usize, fewest: usize) -> usize {
-        let most = fewest.max(ENTRIES_PER_THING * self.dirty.len());
+    fn counters_to_flush(&mut self, entries: usize, fewest: usize) -> usize {
+        let most = fewest.max(ENTRIES_PER_COUNTER * self.dirty.len());
         self.owed += entries * self.dirty.len();
-        let things = self.owed / most;
+        let counters = self.owed / most;
         self.owed %= most;
-        things
+        counters
     }
 
     /// What was written out under this name knows all batches up to this one.
-    pub fn complete_to(&mut self, name: &str, number: u64) {
+    pub fn set_flushed_to(&mut self, name: &str, number: u64) {
         self.as_of.insert(name.to_owned(), number);
     }
 
-    fn is_older(&self, name: &str, number: u64) -> bool {
+    fn is_flushed(&self, name: &str, number: u64) -> bool {
         self.as_of.get(name).is_some_and(|as_of| number <= *as_of)
     }
 
@@ -206,11 +206,11 @@ impl Engine {
         for limit in std::mem::take(&mut self.journal.undone) {
             self.write_undone(limit, out);
         }
-        for _ in 0..self.journal.owes(entries, self.config.journal_entries) {
-            self.write_one_out(out);
+        for _ in 0..self.journal.counters_to_flush(entries, self.config.journal_entries) {
+            self.flush_one(out);
         }
         self.write_past_usage(out);
-        self.drop_written();
+        self.drop_flushed();
         if number >= self.journal.trimmed + TRIM_EVERY {
             let oldest = self.journal.dirty.front().map_or(number, |(first, _)| *first);
             if oldest > self.journal.trimmed {
@@ -226,21 +226,21 @@ impl Engine {
         let mut out = String::with_capacity(64 * self.journal.tenants.len() + 128);
         let _ = write!(out, r#"{{"at":{},"did":["#, self.now.wall.0);
         let mut all = std::mem::take(&mut self.journal.tenants);
-        for mut did in all.drain(..) {
-            self.count_did(&mut did);
-            self.tenant_did(did.tenant, self.journal.number);
-            let tenant = self.tenants.get_mut(did.tenant);
-            tenant.did = 0;
-            let Tally { enqueued, started, completed, failed, own } = did.tally;
+        for mut delta in all.drain(..) {
+            self.count_tenant_delta(&mut delta);
+            self.mark_tenant_dirty(delta.tenant, self.journal.number);
+            let tenant = self.tenants.get_mut(delta.tenant);
+            tenant.delta_slot = 0;
+            let Tally { enqueued, started, completed, failed, own } = delta.tally;
             begin_item(&mut out, &[&tenant.id]);
             push_number(&mut out, enqueued);
             push_number(&mut out, started);
             push_number(&mut out, completed);
             push_number(&mut out, failed);
             push_number(&mut out, own);
-            push_number(&mut out, did.discarded);
-            push_number(&mut out, did.run_ms);
-            push_number(&mut out, did.bytes);
+            push_number(&mut out, delta.discarded);
+            push_number(&mut out, delta.run_ms);
+            push_number(&mut out, delta.bytes);
             end_item(&mut out);
         }
         // The memory serves the next batch.
@@ -248,7 +248,7 @@ impl Engine {
         end_list(&mut out, r#""turns":["#);
         let mut shared = String::new();
         for changed in self.scheduler.take_changed_tags() {
-            self.tenant_did(changed.tenant, self.journal.number);
+            self.mark_tenant_dirty(changed.tenant, self.journal.number);
             let tenant = &self.tenants.get(changed.tenant).id;
             let (level, tag) = (changed.level, changed.tag.0);
             match self.scheduler.owner(changed.account) {
@@ -289,7 +289,7 @@ impl Engine {
             if !limits.exists(ix) {
                 continue;
             }
-            self.journal.limit_changed(ix, self.journal.number);
+            self.journal.mark_limit_dirty(ix, self.journal.number);
             let starts = delta.starts.iter().map(|&(at, n)| (at + offset, n)).collect();
             let LimitDelta { rates, throttle, .. } = delta;
             let entry = LimitEntry { rates, throttle, starts };
@@ -298,18 +298,18 @@ impl Engine {
         }
     }
 
-    fn write_one_out(&mut self, out: &mut Vec<Mutation>) {
-        let Some((_, thing)) = self.journal.dirty.pop_front() else { return };
-        match thing {
-            Thing::Tenant(ix) => self.write_tenant_out(ix, out),
-            Thing::Limit(ix) => self.write_limit_out(ix, out),
-            Thing::Rotation(index) => self.journal.write_rotation_out(index, out),
-            Thing::Dispatches(dispatcher) => self.write_dispatches_out(&dispatcher, out),
-            Thing::Minute(queue) => self.write_minute_out(queue, out),
+    fn flush_one(&mut self, out: &mut Vec<Mutation>) {
+        let Some((_, counter)) = self.journal.dirty.pop_front() else { return };
+        match counter {
+            Counter::Tenant(ix) => self.flush_tenant(ix, out),
+            Counter::Limit(ix) => self.flush_limit(ix, out),
+            Counter::Rotation(index) => self.journal.flush_rotation(index, out),
+            Counter::Dispatches(dispatcher) => self.flush_dispatches(&dispatcher, out),
+            Counter::Minute(queue) => self.flush_minute(queue, out),
         }
     }
 
-    fn write_tenant_out(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
+    fn flush_tenant(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
         // It may have been deleted meanwhile; another may have its name or its number now.
         if !self.tenants.contains(ix) {
             return;
@@ -344,15 +344,15 @@ impl Engine {
     }
 
     /// Tenants that were written out before their turn, or are gone, are at the head of the list no more.
-    fn drop_written(&mut self) {
-        while let Some((_, Thing::Tenant(ix))) = self.journal.dirty.front()
+    fn drop_flushed(&mut self) {
+        while let Some((_, Counter::Tenant(ix))) = self.journal.dirty.front()
             && !(self.tenants.contains(*ix) && self.tenants.get(*ix).dirty)
         {
             self.journal.dirty.pop_front();
         }
     }
 
-    fn write_limit_out(&mut self, ix: LimitIx, out: &mut Vec<Mutation>) {
+    fn flush_limit(&mut self, ix: LimitIx, out: &mut Vec<Mutation>) {
         let (number, now) = (self.journal.number, self.scheduler.now());
         let limits = self.scheduler.limits();
         self.journal.dirty_limits.remove(&ix);

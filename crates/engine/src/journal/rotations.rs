@@ -8,7 +8,7 @@ use rota_model::{PoolName, QueueName, QueueStrategy, Weight};
 use serde::{Deserialize, Serialize};
 
 use super::text::end_list;
-use super::{Journal, Thing, put};
+use super::{Counter, Journal, put};
 use crate::Engine;
 use crate::scheduler::{ChangedRotation, RotationKey, Tag};
 
@@ -38,12 +38,12 @@ pub(crate) struct SetState {
 }
 
 impl Journal {
-    pub(super) fn note_rotation(&mut self, key: RotationKey, state: RotationState) {
-        self.know_rotation(key.clone(), state);
-        self.rotation_changed(&key, self.number);
+    pub(super) fn record_rotation(&mut self, key: RotationKey, state: RotationState) {
+        self.merge_rotation(key.clone(), state);
+        self.mark_rotation_dirty(&key, self.number);
     }
 
-    pub fn know_rotation(&mut self, key: RotationKey, state: RotationState) {
+    pub fn merge_rotation(&mut self, key: RotationKey, state: RotationState) {
         match self.rotation_numbers.get(&key) {
             Some(&index) => {
                 let known = &mut self.rotations[index].1;
@@ -82,15 +82,15 @@ impl Journal {
         known
     }
 
-    pub(super) fn rotation_changed(&mut self, key: &RotationKey, number: u64) {
+    pub(super) fn mark_rotation_dirty(&mut self, key: &RotationKey, number: u64) {
         if let Some(&index) = self.rotation_numbers.get(key)
             && !std::mem::replace(&mut self.rotations[index].2, true)
         {
-            self.dirty.push_back((number, Thing::Rotation(index)));
+            self.dirty.push_back((number, Counter::Rotation(index)));
         }
     }
 
-    pub(super) fn write_rotation_out(&mut self, index: usize, out: &mut Vec<Mutation>) {
+    pub(super) fn flush_rotation(&mut self, index: usize, out: &mut Vec<Mutation>) {
         let number = self.number;
         let (key, state, dirty) = &mut self.rotations[index];
         *dirty = false;
@@ -112,7 +112,7 @@ impl Journal {
         if let Some(index) = self.rotation_numbers.remove(key)
             && !std::mem::replace(&mut self.rotations[index].2, true)
         {
-            self.dirty.push_back((self.number, Thing::Rotation(index)));
+            self.dirty.push_back((self.number, Counter::Rotation(index)));
         }
     }
 }
@@ -154,7 +154,7 @@ impl Engine {
             let state = RotationState { as_of: number, round, tags, since, rounds, set };
             let json = serde_json::to_string(&state).expect("a state is plain data");
             let _ = write!(out, r#"["{}",{json}],"#, key.name());
-            self.journal.note_rotation(key, state);
+            self.journal.record_rotation(key, state);
         }
     }
 
@@ -173,13 +173,13 @@ impl Engine {
     }
 
     /// How queues took turns.
-    pub(crate) fn remember_rotation(&mut self, name: &str, state: &RotationState) {
+    pub(crate) fn restore_journaled_rotation(&mut self, name: &str, state: &RotationState) {
         let Some(key) = RotationKey::parse(name).filter(|key| self.has_rotation(key)) else {
             return;
         };
         let tags = state.tags.iter().map(|(queue, tag)| (queue.clone(), *tag));
         self.scheduler.restore_rotation(key.clone(), state.round, tags);
         self.scheduler.restore_rounds(key.clone(), state.since, &state.rounds);
-        self.journal.know_rotation(key, state.clone());
+        self.journal.merge_rotation(key, state.clone());
     }
 }

@@ -9,7 +9,7 @@ use rota_model::mutation::Mutation;
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Millis, TenantId};
 
-use super::{Journal, Thing};
+use super::{Counter, Journal};
 use crate::Engine;
 use crate::meters::{SLOT_MS, slot_of};
 use crate::tenant::{Tally, Tenant, TenantIx};
@@ -20,7 +20,7 @@ const SLICE: usize = 64;
 const FORGET: u32 = 256;
 
 /// What a tenant did in one batch, within one slot of the last minute.
-pub(crate) struct Did {
+pub(crate) struct TenantDelta {
     pub tenant: TenantIx,
     /// A moment within the slot, and when the slot ends.
     pub at: Millis,
@@ -33,8 +33,8 @@ pub(crate) struct Did {
     pub bytes: u64,
 }
 
-impl Did {
-    pub fn nothing(tenant: TenantIx, at: Millis) -> Self {
+impl TenantDelta {
+    pub fn empty(tenant: TenantIx, at: Millis) -> Self {
         let (tally, until) = (Tally::default(), Millis((i64::from(slot_of(at)) + 1) * SLOT_MS));
         Self { tenant, at, until, counted: false, tally, discarded: 0, run_ms: 0, bytes: 0 }
     }
@@ -82,34 +82,34 @@ pub struct UnwrittenUsage {
 
 impl Journal {
     /// What a tenant did in the batch under way and its counters do not have yet.
-    pub fn uncounted(&self, tenant: &Tenant) -> Option<&Did> {
-        (tenant.did as usize).checked_sub(1).map(|index| &self.tenants[index])
+    pub fn pending_delta(&self, tenant: &Tenant) -> Option<&TenantDelta> {
+        (tenant.delta_slot as usize).checked_sub(1).map(|index| &self.tenants[index])
     }
 }
 
 impl Engine {
     /// What a tenant does now is to be added to this.
-    pub(crate) fn did(&mut self, ix: TenantIx) -> &mut Did {
-        match (self.tenants.get(ix).did as usize).checked_sub(1) {
+    pub(crate) fn tenant_delta(&mut self, ix: TenantIx) -> &mut TenantDelta {
+        match (self.tenants.get(ix).delta_slot as usize).checked_sub(1) {
             Some(index) if self.journal.tenants[index].until > self.now.wall => {
                 &mut self.journal.tenants[index]
             }
-            before => self.begin_did(ix, before),
+            before => self.begin_tenant_delta(ix, before),
         }
     }
 
-    fn begin_did(&mut self, ix: TenantIx, before: Option<usize>) -> &mut Did {
+    fn begin_tenant_delta(&mut self, ix: TenantIx, before: Option<usize>) -> &mut TenantDelta {
         if let Some(before) = before {
-            let mut did = std::mem::replace(
+            let mut delta = std::mem::replace(
                 &mut self.journal.tenants[before],
-                Did::nothing(ix, self.now.wall),
+                TenantDelta::empty(ix, self.now.wall),
             );
-            self.count_did(&mut did);
-            self.journal.tenants[before] = did;
+            self.count_tenant_delta(&mut delta);
+            self.journal.tenants[before] = delta;
         }
         let index = self.journal.tenants.len();
-        self.tenants.get_mut(ix).did = index as u32 + 1;
-        self.journal.tenants.push(Did::nothing(ix, self.now.wall));
+        self.tenants.get_mut(ix).delta_slot = index as u32 + 1;
+        self.journal.tenants.push(TenantDelta::empty(ix, self.now.wall));
         &mut self.journal.tenants[index]
     }
 
@@ -127,15 +127,15 @@ impl Engine {
     }
 
     /// Adds to the tenant's last minute, day and unwritten usage, unless they have it already.
-    pub(super) fn count_did(&mut self, did: &mut Did) {
-        if std::mem::replace(&mut did.counted, true) {
+    pub(super) fn count_tenant_delta(&mut self, delta: &mut TenantDelta) {
+        if std::mem::replace(&mut delta.counted, true) {
             return;
         }
-        self.count_tally(did.tenant, did.tally, did.at);
-        let tenant = self.tenants.get_mut(did.tenant);
-        let hour = tenant.counters.get_or_insert_default().add_usage(&did.usage(), did.at);
+        self.count_tally(delta.tenant, delta.tally, delta.at);
+        let tenant = self.tenants.get_mut(delta.tenant);
+        let hour = tenant.counters.get_or_insert_default().add_usage(&delta.usage(), delta.at);
         if !std::mem::replace(&mut tenant.usage_queued, true) {
-            self.journal.unwritten.tenants.push_back((hour, did.tenant));
+            self.journal.unwritten.tenants.push_back((hour, delta.tenant));
         }
     }
 
@@ -150,9 +150,9 @@ impl Engine {
     }
 
     /// A tenant is to be written out, because of what it did in this batch.
-    pub(super) fn tenant_did(&mut self, ix: TenantIx, number: u64) {
+    pub(super) fn mark_tenant_dirty(&mut self, ix: TenantIx, number: u64) {
         if !std::mem::replace(&mut self.tenants.get_mut(ix).dirty, true) {
-            self.journal.dirty.push_back((number, Thing::Tenant(ix)));
+            self.journal.dirty.push_back((number, Counter::Tenant(ix)));
         }
     }
 
@@ -180,7 +180,7 @@ impl Engine {
             match first.map(|(first, _)| *first) {
                 Some(first) if first < hour => {
                     tenant.usage_queued = false;
-                    self.write_tenant_out(ix, out);
+                    self.flush_tenant(ix, out);
                 }
                 Some(first) => self.journal.unwritten.tenants.push_back((first, ix)),
                 None => tenant.usage_queued = false,
@@ -215,9 +215,10 @@ impl Engine {
         tenant.counters = None;
         // What the journal has from before is not counted again at a start.
         tenant.row.created = now;
-        if let Some(batch) = (tenant.did as usize).checked_sub(1) {
-            self.journal.tenants[batch] = Did { counted: true, ..Did::nothing(ix, now) };
-            tenant.did = 0;
+        if let Some(batch) = (tenant.delta_slot as usize).checked_sub(1) {
+            self.journal.tenants[batch] =
+                TenantDelta { counted: true, ..TenantDelta::empty(ix, now) };
+            tenant.delta_slot = 0;
         }
         let id = tenant.id.clone();
         self.out.mutations.push(Mutation::ForgetTenantUsage(id));

@@ -7,7 +7,7 @@ use rota_model::mutation::Counts;
 use rota_model::{PoolName, State};
 
 use super::{LabelIx, Times};
-use crate::population::Population;
+use crate::job_counts::JobCounts;
 
 /// Living jobs as they are; everything else since the process began.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct Meter {
     pub label: LabelIx,
     /// In namespaces, all queues that tenants of this label call so; `None` is all that have no label.
     pub queue: Option<Arc<str>>,
-    pub(crate) jobs: Population,
+    pub(crate) jobs: JobCounts,
     pub enqueued: u64,
     pub ended: Counts,
     /// Executions that failed, and those of them that are to be repeated.
@@ -42,7 +42,7 @@ impl Meter {
         Self {
             label,
             queue,
-            jobs: Population::default(),
+            jobs: JobCounts::default(),
             enqueued: 0,
             ended: Counts::default(),
             failed: 0,

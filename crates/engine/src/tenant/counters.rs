@@ -4,8 +4,8 @@ use rota_model::Millis;
 use rota_model::usage::{Usage, UsagePer};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::exact_vec::push_exact;
 use crate::meters::{LastMinute, Recent, Sum};
-use crate::population::push_exact;
 
 const HOURS: u32 = 24;
 const HOUR_MS: i64 = 3_600_000;

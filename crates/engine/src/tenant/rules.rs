@@ -8,7 +8,7 @@ use crate::config::FairStrategy;
 use crate::scheduler::{Reconfigured, TenantRules};
 
 /// A tenant whose lanes follow a change, a few at a time.
-pub(crate) struct Following {
+pub(crate) struct RuleChange {
     tenant: TenantIx,
     /// How many of its parts of queues are left, and how many of its classes after these.
     shards: usize,
@@ -21,11 +21,11 @@ impl Engine {
         let now = self.wall();
         let throttle = self.tenants.get(tenant).row.throttle.as_ref().filter(|t| t.until > now);
         let lowered = throttle.and_then(|throttle| throttle.concurrency);
-        lowered.map(|(_, lowered)| lowered).or_else(|| self.given_cap(tenant))
+        lowered.map(|(_, lowered)| lowered).or_else(|| self.configured_cap(tenant))
     }
 
     /// The same without a throttle.
-    pub(crate) fn given_cap(&self, tenant: TenantIx) -> Option<u32> {
+    pub(crate) fn configured_cap(&self, tenant: TenantIx) -> Option<u32> {
         let own = self.tenants.get(tenant).config().max_concurrency;
         match self.config.fairness.strategy {
             FairStrategy::Strict => Some(own.unwrap_or(self.config.fairness.default_concurrency)),
@@ -76,15 +76,15 @@ impl Engine {
         let classes = is.classes.len();
         if self.scheduler.begin_following(tenant, rules) {
             let shards = self.scheduler.shards_of(tenant).len();
-            self.following.retain(|one| one.tenant != tenant);
-            self.following.push_back(Following { tenant, shards, classes });
+            self.rule_changes.retain(|one| one.tenant != tenant);
+            self.rule_changes.push_back(RuleChange { tenant, shards, classes });
         }
     }
 
     /// One lane, or the turns of one part of a queue, follow a change of their tenant. Whether there
     /// was one. From the end on, because those behind one that goes move up.
-    pub(crate) fn follow_one(&mut self) -> bool {
-        let Some(Following { tenant, shards, classes }) = self.following.front_mut() else {
+    pub(crate) fn apply_rule_change(&mut self) -> bool {
+        let Some(RuleChange { tenant, shards, classes }) = self.rule_changes.front_mut() else {
             return false;
         };
         let tenant = *tenant;
@@ -104,7 +104,7 @@ impl Engine {
             self.scheduler.follow_lane(all[*classes]);
             return true;
         }
-        self.following.pop_front();
+        self.rule_changes.pop_front();
         self.scheduler.end_following(tenant);
         true
     }

@@ -5,11 +5,11 @@ use std::ops::Bound;
 
 use rota_model::{ClassId, Millis, Quota, TenantConfig, TenantId, Weight};
 
-use super::{Counters, Origin, TenantRow};
+use super::{ConfigOrigin, Counters, TenantRow};
+use crate::job_counts::JobCounts;
 use crate::meters::{SLOT_MS, SLOTS, slot_of};
-use crate::population::Population;
 use crate::scheduler::limits::Window;
-use crate::slots::Slots;
+use crate::slab::Slab;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TenantIx(pub u32);
@@ -24,23 +24,23 @@ pub(crate) struct Tenant {
     /// It was deleted. Another tenant may have its name.
     forgotten: bool,
     pub file: Option<Box<TenantConfig>>,
-    pub jobs: Population,
+    pub jobs: JobCounts,
     pub classes: Vec<ClassId>,
     /// Classes of its living jobs, and those of them that have a limit.
     pub living_classes: u32,
     pub keys: u32,
     /// It was said that its jobs wait because it has as many active ones as it may have.
-    pub told_capped: bool,
+    pub notified_at_cap: bool,
     /// Enqueued jobs, where their rate is limited.
     pub enqueued: Option<Box<Window>>,
     pub counters: Option<Box<Counters>>,
     pub dirty: bool,
     /// Where the journal has what it did in the batch under way, from 1 on; 0 if it did nothing.
-    pub did: u32,
+    pub delta_slot: u32,
     /// It is among those with usage that is not written down.
     pub usage_queued: bool,
     /// It is among the tenants that the next look for noise is at.
-    pub heard: bool,
+    pub noise_check_due: bool,
     /// It counts as a neighbour of the others, as of the last look for noise at it.
     pub present: bool,
     /// The signals by which it was last seen to be noisy.
@@ -57,11 +57,11 @@ impl Tenant {
         api.or(self.file.as_deref()).unwrap_or(&DEFAULT)
     }
 
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> ConfigOrigin {
         match (&self.row.api, &self.file) {
-            (Some(_), _) => Origin::Api,
-            (None, Some(_)) => Origin::File,
-            (None, None) => Origin::Default,
+            (Some(_), _) => ConfigOrigin::Api,
+            (None, Some(_)) => ConfigOrigin::File,
+            (None, None) => ConfigOrigin::Default,
         }
     }
 
@@ -77,7 +77,7 @@ impl Tenant {
 
 #[derive(Default)]
 pub(crate) struct Tenants {
-    all: Slots<Tenant>,
+    all: Slab<Tenant>,
     by_id: BTreeMap<TenantId, TenantIx>,
     /// When automatic throttles end.
     pub ends: BTreeSet<(Millis, TenantIx)>,
@@ -107,17 +107,17 @@ impl Tenants {
             written: false,
             forgotten: false,
             file: None,
-            jobs: Population::default(),
+            jobs: JobCounts::default(),
             classes: Vec::new(),
             living_classes: 0,
             keys: 0,
-            told_capped: false,
+            notified_at_cap: false,
             enqueued: None,
             counters: None,
             dirty: false,
-            did: 0,
+            delta_slot: 0,
             usage_queued: false,
-            heard: false,
+            noise_check_due: false,
             present: false,
             noisy: 0,
             noisy_since: None,

@@ -5,15 +5,15 @@ use std::ops::{Index, IndexMut};
 
 const PAGE: usize = 256;
 
-pub(crate) struct Pages<T>(Vec<Vec<T>>);
+pub(crate) struct PagedVec<T>(Vec<Vec<T>>);
 
-impl<T> Default for Pages<T> {
+impl<T> Default for PagedVec<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T> Pages<T> {
+impl<T> PagedVec<T> {
     pub fn len(&self) -> usize {
         self.0.last().map_or(0, |last| (self.0.len() - 1) * PAGE + last.len())
     }
@@ -43,7 +43,7 @@ impl<T> Pages<T> {
     }
 }
 
-impl<T> Index<usize> for Pages<T> {
+impl<T> Index<usize> for PagedVec<T> {
     type Output = T;
 
     fn index(&self, index: usize) -> &T {
@@ -51,25 +51,25 @@ impl<T> Index<usize> for Pages<T> {
     }
 }
 
-impl<T> IndexMut<usize> for Pages<T> {
+impl<T> IndexMut<usize> for PagedVec<T> {
     fn index_mut(&mut self, index: usize) -> &mut T {
         &mut self.0[index / PAGE][index % PAGE]
     }
 }
 
 /// Things with numbers that are used again when they are gone.
-pub(crate) struct Slots<T> {
-    all: Pages<Option<T>>,
+pub(crate) struct Slab<T> {
+    all: PagedVec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Default for Slots<T> {
+impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Self { all: Pages::default(), free: Vec::new() }
+        Self { all: PagedVec::default(), free: Vec::new() }
     }
 }
 
-impl<T> Slots<T> {
+impl<T> Slab<T> {
     pub fn add(&mut self, one: T) -> u32 {
         let number = self.free.pop().unwrap_or(self.all.len() as u32);
         self.all.put(number as usize, Some(one));
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn numbers_are_used_again() {
-        let mut slots = Slots::default();
+        let mut slots = Slab::default();
         let all: Vec<u32> = (0..1_000).map(|n| slots.add(n)).collect();
         assert_eq!(all, (0..1_000).collect::<Vec<u32>>());
         slots.remove(300);

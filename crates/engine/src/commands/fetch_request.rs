@@ -21,7 +21,7 @@ impl Engine {
     }
 
     /// A fetch as the scheduler sees it; `None` when it has no queue to be served from.
-    pub(crate) fn ask(&mut self, fetch: &Fetch) -> Option<Ask> {
+    pub(crate) fn fetch_request(&mut self, fetch: &Fetch) -> Option<Ask> {
         let only = match &fetch.tenant {
             Some(id) => Some(self.tenants.find(id)?),
             None => None,
@@ -118,13 +118,13 @@ impl Engine {
 
     /// After a restart: sets of queues that had accounts have them again before anybody asks, the
     /// latest first where there are too many. Queues know which account was last charged.
-    pub(crate) fn make_known_sets(&mut self) {
+    pub(crate) fn restore_sets(&mut self) {
         let known = self.journal.rotations_by_age();
         if !self.config.queues_per_tenant && self.is_shared(None) {
             let sets =
                 known.iter().rev().filter_map(|(key, state)| Some((key, state.set.as_ref()?)));
             for (key, set) in sets.take(MOST_SHARED_SETS) {
-                self.make_known_set(key, set);
+                self.restore_set(key, set);
             }
         }
         for (key, state) in &known {
@@ -134,7 +134,7 @@ impl Engine {
     }
 
     /// Unless a fetch that names these queues would find another set now.
-    fn make_known_set(&mut self, key: &RotationKey, set: &SetState) {
+    fn restore_set(&mut self, key: &RotationKey, set: &SetState) {
         let names: Vec<QueueName> = set.queues.iter().map(|(name, _)| name.clone()).collect();
         let weights = set.queues.iter().map(|(_, weight)| *weight);
         let queues = self.find_queues(&names, None);
@@ -275,7 +275,7 @@ impl Engine {
     }
 
     /// Queues as whoever fetches calls them.
-    pub(crate) fn meant_by(&self, names: &[QueueName], fetch: &Fetch) -> Vec<QueueName> {
+    pub(crate) fn resolve_queue_names(&self, names: &[QueueName], fetch: &Fetch) -> Vec<QueueName> {
         match &fetch.tenant {
             Some(tenant) if self.config.queues_per_tenant => {
                 names.iter().map(|queue| queue.in_namespace(tenant)).collect()

@@ -10,7 +10,7 @@ use crate::tenant::{Tenant, TenantIx};
 
 /// What tenants are compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Most {
+pub enum RankBy {
     Waiting,
     Active,
     /// In the last minute.
@@ -40,16 +40,16 @@ impl Engine {
     /// What so many tenants have, from this place on, in the order in which they came up; and the
     /// place to go on from, if there are more.
     #[must_use]
-    pub fn possessions(
+    pub fn tenant_ranking(
         &self,
-        of: Most,
+        of: RankBy,
         from: usize,
         most: usize,
     ) -> (Vec<(u64, TenantId)>, Option<usize>) {
         let number = |ix: TenantIx, tenant: &Tenant| match of {
-            Most::Waiting => tenant.jobs.depth(),
-            Most::Active => tenant.jobs.count(State::Active),
-            Most::Enqueued => u64::from(self.minute_of(ix).enqueued),
+            RankBy::Waiting => tenant.jobs.depth(),
+            RankBy::Active => tenant.jobs.count(State::Active),
+            RankBy::Enqueued => u64::from(self.minute_of(ix).enqueued),
         };
         let slice = self.tenants.slice(from, most);
         let slice = slice.map(|(ix, tenant)| (number(ix, tenant), tenant.id.clone())).collect();

@@ -16,27 +16,27 @@ const SLICE: usize = 512;
 
 /// What to look at, and what it is compared with.
 #[derive(Default)]
-pub(crate) struct Noise {
+pub(crate) struct NoiseDetector {
     /// Tenants for the next look, each once: whoever did something in the last minute, has active
     /// jobs or was noisy. All of them make up what is usual, and a tenant that does nothing may become
     /// noisy, or stop being so, when the others change.
-    touched: Vec<TenantIx>,
+    next_tenants: Vec<TenantIx>,
     /// Those still to be learnt from, and then listened to.
-    to_learn: VecDeque<TenantIx>,
-    pending: VecDeque<TenantIx>,
-    next: u64,
-    learnt: Learnt,
+    to_measure: VecDeque<TenantIx>,
+    to_check: VecDeque<TenantIx>,
+    next_round_at: u64,
+    totals: MinuteTotals,
     /// Tenants that have living jobs or did something in the last minute, as of when each was last
     /// looked at.
     present: usize,
     /// Waiting jobs of the tenants that have any, as of when each was last looked at.
     depths: Median,
-    usual: Usual,
+    typical: Typical,
 }
 
 /// What the tenants did together in the last minute.
 #[derive(Default, Clone, Copy)]
-struct Learnt {
+struct MinuteTotals {
     enqueued: u64,
     enqueuing: usize,
     /// Parts of executions that failed, and of how many tenants.
@@ -46,7 +46,7 @@ struct Learnt {
 
 /// What is usual among them.
 #[derive(Default, Clone, Copy)]
-struct Usual {
+struct Typical {
     depth: f64,
     enqueued: f64,
     errors: f64,
@@ -71,69 +71,74 @@ pub struct Noisiness {
     pub since: Millis,
 }
 
-impl Noise {
-    pub fn next_look(&self) -> Option<u64> {
-        if !self.to_learn.is_empty() || !self.pending.is_empty() {
+impl NoiseDetector {
+    pub fn next_round(&self) -> Option<u64> {
+        if !self.to_measure.is_empty() || !self.to_check.is_empty() {
             return Some(0);
         }
-        (!self.touched.is_empty()).then_some(self.next)
+        (!self.next_tenants.is_empty()).then_some(self.next_round_at)
     }
 }
 
 impl Engine {
     /// A tenant is looked at the next time: it did something, or has more or fewer jobs.
-    pub(crate) fn noise_may_change(&mut self, ix: TenantIx) {
-        if !std::mem::replace(&mut self.tenants.get_mut(ix).heard, true) {
-            self.noise.touched.push(ix);
+    pub(crate) fn schedule_noise_check(&mut self, ix: TenantIx) {
+        if !std::mem::replace(&mut self.tenants.get_mut(ix).noise_check_due, true) {
+            self.noise_detector.next_tenants.push(ix);
         }
     }
 
     /// Looks at the tenants whose turn it is, some at a time.
-    pub(crate) fn listen_for_noise(&mut self) {
+    pub(crate) fn detect_noisy_tenants(&mut self) {
         if !self.config.noisy.detect {
-            for ix in std::mem::take(&mut self.noise.touched) {
-                self.tenants.get_mut(ix).heard = false;
+            for ix in std::mem::take(&mut self.noise_detector.next_tenants) {
+                self.tenants.get_mut(ix).noise_check_due = false;
             }
             return;
         }
-        let idle = self.noise.pending.is_empty() && self.noise.to_learn.is_empty();
-        if idle && self.noise.next <= self.now.mono && !self.noise.touched.is_empty() {
-            self.noise.next = self.now.mono.saturating_add(EVERY_MS);
-            self.noise.to_learn = std::mem::take(&mut self.noise.touched).into();
-            self.noise.learnt = Learnt::default();
+        let idle =
+            self.noise_detector.to_check.is_empty() && self.noise_detector.to_measure.is_empty();
+        if idle
+            && self.noise_detector.next_round_at <= self.now.mono
+            && !self.noise_detector.next_tenants.is_empty()
+        {
+            self.noise_detector.next_round_at = self.now.mono.saturating_add(EVERY_MS);
+            self.noise_detector.to_measure =
+                std::mem::take(&mut self.noise_detector.next_tenants).into();
+            self.noise_detector.totals = MinuteTotals::default();
         }
         for _ in 0..SLICE {
-            if let Some(ix) = self.noise.to_learn.pop_front() {
-                self.learn_from(ix);
-            } else if let Some(ix) = self.noise.pending.pop_front() {
-                self.listen_to(ix);
+            if let Some(ix) = self.noise_detector.to_measure.pop_front() {
+                self.measure_tenant(ix);
+            } else if let Some(ix) = self.noise_detector.to_check.pop_front() {
+                self.check_noise(ix);
             } else {
                 return;
             }
         }
     }
 
-    fn learn_from(&mut self, ix: TenantIx) {
+    fn measure_tenant(&mut self, ix: TenantIx) {
         let known = self.tenants.is_known(ix);
         let last = if known { self.minute_of(ix) } else { Tally::default() };
         let tenant = self.tenants.get_mut(ix);
-        tenant.heard = false;
-        self.noise.depths.set(ix, tenant.jobs.depth());
-        self.noise.pending.push_back(ix);
+        tenant.noise_check_due = false;
+        self.noise_detector.depths.set(ix, tenant.jobs.depth());
+        self.noise_detector.to_check.push_back(ix);
         let present = tenant.jobs.total() > 0 || last != Tally::default();
         self.set_present(ix, present);
-        let learnt = &mut self.noise.learnt;
-        learnt.enqueued += u64::from(last.enqueued);
-        learnt.enqueuing += usize::from(last.enqueued > 0);
+        let totals = &mut self.noise_detector.totals;
+        totals.enqueued += u64::from(last.enqueued);
+        totals.enqueuing += usize::from(last.enqueued > 0);
         let executions = f64::from(last.completed) + f64::from(last.failed);
         if executions > 0.0 {
-            learnt.errors += f64::from(last.failed) / executions;
-            learnt.executing += 1;
+            totals.errors += f64::from(last.failed) / executions;
+            totals.executing += 1;
         }
-        if self.noise.to_learn.is_empty() {
-            let all = self.noise.learnt;
-            self.noise.usual = Usual {
-                depth: self.noise.depths.value(),
+        if self.noise_detector.to_measure.is_empty() {
+            let all = self.noise_detector.totals;
+            self.noise_detector.typical = Typical {
+                depth: self.noise_detector.depths.value(),
                 enqueued: all.enqueued as f64 / all.enqueuing.max(1) as f64,
                 errors: all.errors / all.executing.max(1) as f64,
                 enqueuing: all.enqueuing,
@@ -143,17 +148,18 @@ impl Engine {
 
     fn set_present(&mut self, ix: TenantIx, present: bool) {
         let was = std::mem::replace(&mut self.tenants.get_mut(ix).present, present);
-        self.noise.present = self.noise.present + usize::from(present) - usize::from(was);
+        self.noise_detector.present =
+            self.noise_detector.present + usize::from(present) - usize::from(was);
     }
 
-    fn listen_to(&mut self, ix: TenantIx) {
+    fn check_noise(&mut self, ix: TenantIx) {
         if !self.tenants.is_known(ix) {
             return;
         }
         let signals = self.signals_of(ix).fold(0, |all, signal| all | signal.bit);
         let active = self.tenants.get(ix).jobs.count(State::Active);
         if signals != 0 || active > 0 || self.minute_of(ix) != Tally::default() {
-            self.noise_may_change(ix);
+            self.schedule_noise_check(ix);
         }
         let now = self.wall();
         let tenant = self.tenants.get_mut(ix);
@@ -164,7 +170,7 @@ impl Engine {
         }
         let new = signals & !std::mem::replace(&mut tenant.noisy, signals);
         if let Some((_, reason)) = SIGNALS.into_iter().find(|(bit, _)| new & bit != 0) {
-            self.call_noisy(ix, reason);
+            self.report_noisy(ix, reason);
         }
     }
 
@@ -178,9 +184,10 @@ impl Engine {
     }
 
     fn signals_of(&self, ix: TenantIx) -> impl Iterator<Item = Signal> + use<> {
-        let (rules, usual) = (self.config.noisy, self.noise.usual);
+        let (rules, typical) = (self.config.noisy, self.noise_detector.typical);
         // Alone, nobody is anybody's neighbour.
-        let (crowded, together) = (self.noise.depths.len() > 1, self.noise.present > 1);
+        let (crowded, together) =
+            (self.noise_detector.depths.len() > 1, self.noise_detector.present > 1);
         let (tenant, last) = (self.tenants.get(ix), self.minute_of(ix));
         let (depth, active) = (tenant.jobs.depth(), tenant.jobs.count(State::Active));
         let executions = f64::from(last.completed) + f64::from(last.failed);
@@ -194,19 +201,19 @@ impl Engine {
             })
         };
         let deep = crowded && depth >= rules.min_depth;
-        let busy = usual.enqueuing > 1 && enqueued >= rules.min_enqueued as f64;
+        let busy = typical.enqueuing > 1 && enqueued >= rules.min_enqueued as f64;
         let many = together && all >= rules.min_active;
         let often = executions >= rules.min_executions as f64;
         let signals = [
-            signal(DEPTH, deep, depth as f64, rules.depth_ratio * usual.depth),
-            signal(RATE, busy, enqueued, rules.rate_ratio * usual.enqueued),
+            signal(DEPTH, deep, depth as f64, rules.depth_ratio * typical.depth),
+            signal(RATE, busy, enqueued, rules.rate_ratio * typical.enqueued),
             signal(ACTIVE, many, active as f64, rules.active_share * all as f64),
-            signal(ERRORS, often, errors, rules.error_ratio * usual.errors),
+            signal(ERRORS, often, errors, rules.error_ratio * typical.errors),
         ];
         signals.into_iter().flatten()
     }
 
-    fn call_noisy(&mut self, ix: TenantIx, reason: &'static str) {
+    fn report_noisy(&mut self, ix: TenantIx, reason: &'static str) {
         let (rules, now) = (self.config.noisy, self.wall());
         if self.tenants.get(ix).throttled(now).is_some() {
             return;
@@ -242,13 +249,13 @@ impl Engine {
     /// Where each tenant has a concurrency of its own: that, and what a throttle leaves of it.
     fn lowered_cap(&self, ix: TenantIx) -> Option<(u32, u32)> {
         let strict = self.config.fairness.strategy == FairStrategy::Strict;
-        let cap = self.given_cap(ix).filter(|_| strict)?;
+        let cap = self.configured_cap(ix).filter(|_| strict)?;
         let part = (f64::from(cap) * self.config.noisy.factor).round() as u32;
         Some((cap, part.max(1).min(cap)))
     }
 
     /// A throttle lowers what its tenant has now, and so never raises it.
-    pub(crate) fn follow_config(&mut self, ix: TenantIx) {
+    pub(crate) fn update_throttle(&mut self, ix: TenantIx) {
         let (original, factor) = (self.weight_of(ix), self.config.noisy.factor);
         let concurrency = self.lowered_cap(ix);
         if let Some(throttle) = &mut self.tenants.get_mut(ix).row.throttle {
@@ -270,8 +277,8 @@ impl Engine {
     }
 
     /// A tenant is deleted: nothing is left of how loud it was, nor of what was done about it.
-    pub(crate) fn forget_noise(&mut self, ix: TenantIx) {
-        self.noise.depths.set(ix, 0);
+    pub(crate) fn clear_noise_state(&mut self, ix: TenantIx) {
+        self.noise_detector.depths.set(ix, 0);
         self.set_present(ix, false);
         let tenant = self.tenants.get_mut(ix);
         (tenant.noisy, tenant.noisy_since, tenant.row.spared_until) = (0, None, None);

@@ -7,12 +7,12 @@ use ahash::RandomState;
 use rota_model::{Live, Millis, Seq};
 
 /// Knows such a job from the moment it waits until it starts or ends.
-pub(crate) struct Watch {
+pub(crate) struct Deadlines {
     by_deadline: BTreeSet<(Millis, Seq)>,
     jobs: HashMap<Seq, Live, RandomState>,
 }
 
-impl Watch {
+impl Deadlines {
     pub fn new(hasher: RandomState) -> Self {
         Self { by_deadline: BTreeSet::new(), jobs: HashMap::with_hasher(hasher) }
     }
@@ -32,7 +32,7 @@ impl Watch {
         if self.jobs.is_empty() { None } else { self.jobs.get_mut(&seq) }
     }
 
-    pub fn forget(&mut self, seq: Seq) -> Option<Live> {
+    pub fn remove(&mut self, seq: Seq) -> Option<Live> {
         if self.jobs.is_empty() {
             return None;
         }
@@ -44,7 +44,7 @@ impl Watch {
     }
 
     /// Whether the job's deadline has passed.
-    pub fn is_over(&self, seq: Seq, now: Millis) -> bool {
+    pub fn has_passed(&self, seq: Seq, now: Millis) -> bool {
         self.get(seq).and_then(|live| live.expires).is_some_and(|at| at <= now)
     }
 

@@ -10,7 +10,7 @@ const MOST_NAMED: usize = 3;
 /// Living jobs and schedules that nobody can reach: their queues belong to tenants and queues are
 /// shared here, or the other way round.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misplaced {
+pub struct IsolationMismatch {
     pub jobs: u64,
     pub schedules: u64,
     pub queues: usize,
@@ -23,11 +23,16 @@ pub struct Misplaced {
 impl Engine {
     /// Goes by the queues and their counters, so it costs the same however many jobs there are.
     #[must_use]
-    pub fn misplaced(&self) -> Option<Misplaced> {
+    pub fn isolation_mismatch(&self) -> Option<IsolationMismatch> {
         let queues_per_tenant = self.config.queues_per_tenant;
         let fits = |name: &QueueName| name.namespace().is_some() == queues_per_tenant;
-        let mut found =
-            Misplaced { jobs: 0, schedules: 0, queues: 0, examples: Vec::new(), queues_per_tenant };
+        let mut found = IsolationMismatch {
+            jobs: 0,
+            schedules: 0,
+            queues: 0,
+            examples: Vec::new(),
+            queues_per_tenant,
+        };
         for queue in self.queues.iter().filter(|queue| !fits(&queue.name)) {
             let living = State::ALL.into_iter().filter(|state| !state.is_terminal());
             let jobs: u64 = living.map(|state| queue.count(state)).sum();
