@@ -170,8 +170,8 @@ impl Engine {
     /// Who asks, for the caps.
     #[must_use]
     pub fn asker<'a>(&self, tenant: Option<&'a TenantId>) -> Asker<'a> {
-        let known = tenant.and_then(|id| self.tenants.find(id));
-        let configured = match known {
+        let ix = tenant.and_then(|id| self.tenants.find(id));
+        let configured = match ix {
             Some(ix) => self.tenants.get(ix).asker().configured,
             None => tenant.is_some_and(is_default),
         };

@@ -11,12 +11,12 @@ use crate::{Engine, Refusal};
 impl Engine {
     /// Interns the class, making its queue and meeting its tenant where they are new.
     pub(crate) fn class_id(&mut self, class: &Class) -> Result<ClassId, Refusal> {
-        let known = self.classes.find(class);
-        if let Some(id) = known.filter(|id| self.queues.get(self.classes.slot(*id).queue).exists) {
+        let id = self.classes.find(class);
+        if let Some(id) = id.filter(|id| self.queues.get(self.classes.slot(*id).queue).exists) {
             return Ok(id);
         }
         self.queue_ix(&class.queue, Some(&class.tenant))?;
-        if let Some(id) = known {
+        if let Some(id) = id {
             return Ok(id);
         }
         let home = self.home_of(class);
@@ -55,9 +55,9 @@ impl Engine {
         let paused = &self.tenants.get(tenant).row.paused;
         let since = paused.iter().find(|(name, _)| *name == class.queue).map(|(_, at)| *at);
         self.shards.get_mut(shard).paused = since;
-        let place = self.shard_position(tenant, &class.queue);
+        let position = self.shard_position(tenant, &class.queue);
         let new = NewShard { queue, tenant, paused: since.is_some() };
-        self.scheduler.add_shard(shard, new, place);
+        self.scheduler.add_shard(shard, new, position);
         Home { queue, tenant, shard }
     }
 

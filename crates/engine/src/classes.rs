@@ -145,9 +145,9 @@ impl Classes {
     ) -> (impl Iterator<Item = (ClassId, &Slot)>, Option<usize>) {
         let end = from.saturating_add(most).min(self.slots.len());
         let slots = self.slots[from.min(end)..end].iter().enumerate();
-        let known =
+        let occupied =
             slots.filter_map(move |(i, slot)| Some((ClassId((from + i) as u32), slot.as_ref()?)));
-        (known, (end < self.slots.len()).then_some(end))
+        (occupied, (end < self.slots.len()).then_some(end))
     }
 
     pub fn count_finished(&mut self, id: ClassId, ending: Ending) {

@@ -448,11 +448,11 @@ impl Engine {
 
     fn retention_of(&self, ix: QueueIx, ending: Ending) -> Option<u64> {
         let settings = &self.queues.get(ix).row.settings;
-        let own = match ending.state() {
+        let of_queue = match ending.state() {
             State::Completed => settings.completed_ms,
             State::Cancelled => settings.cancelled_ms,
             _ => settings.discarded_ms,
         };
-        own.or_else(|| self.config.retention.of(ending))
+        of_queue.or_else(|| self.config.retention.of(ending))
     }
 }

@@ -36,9 +36,9 @@ impl Idle {
 impl Engine {
     /// A queue or tenant is there from now on.
     pub(crate) fn check_idle_later(&mut self, candidate: IdleCandidate) {
-        let at =
+        let check_at =
             self.now.mono.saturating_add((self.config.forget_idle_ms / CHECKS_PER_PERIOD).max(1));
-        self.idle.due.push_back((at, candidate));
+        self.idle.due.push_back((check_at, candidate));
     }
 
     /// Looks at one queue or tenant whose turn it is.
@@ -95,7 +95,7 @@ impl Engine {
             self.forget_shard_if_idle(shard);
         }
         let (now, wall) = (self.now.mono, self.wall());
-        let known = self.tenants.is_known(ix);
+        let exists = self.tenants.is_known(ix);
         let tenant = self.tenants.get_mut(ix);
         let row = &tenant.row;
         let set = tenant.origin() != ConfigOrigin::Default || !row.paused.is_empty();
@@ -108,17 +108,17 @@ impl Engine {
         let minute = tenant.counters.as_ref().is_some_and(|all| !all.minute.is_empty());
         let pending =
             tenant.delta_slot > 0 || tenant.noise_check_due || tenant.usage_queued || minute;
-        let needed = known && (set || watched || figures) || has || pending;
+        let needed = exists && (set || watched || figures) || has || pending;
         if needed || !self.scheduler.is_idle_tenant(ix) {
             tenant.used_at = now;
             return false;
         }
         let (used_at, id) = (tenant.used_at, tenant.id.clone());
-        if known && !self.is_long_ago(used_at) {
+        if exists && !self.is_long_ago(used_at) {
             return false;
         }
         self.clear_noise_state(ix);
-        if known {
+        if exists {
             for kind in [RowKind::Tenant, RowKind::TenantState] {
                 self.out.mutations.push(Mutation::Remove(kind, (*id).into()));
             }

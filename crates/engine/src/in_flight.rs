@@ -91,13 +91,13 @@ impl InFlight {
     /// does no harm, because each says how things are and not by how much they change.
     #[must_use]
     pub fn current_row(&self, seq: Seq, stored: Option<JobRow>) -> Option<JobRow> {
-        let mut place = stored;
+        let mut row = stored;
         for pending in &self.batches {
             for (i, _) in pending.seqs.iter().enumerate().filter(|(_, s)| **s == seq.0) {
-                place = pending.changes[i].apply(place);
+                row = pending.changes[i].apply(row);
             }
         }
-        place
+        row
     }
 }
 
@@ -119,13 +119,13 @@ fn change_of(mutation: &Mutation) -> Option<(Seq, Change)> {
 }
 
 impl Change {
-    fn apply(&self, place: Option<JobRow>) -> Option<JobRow> {
-        let mut place = match (self, place) {
+    fn apply(&self, row: Option<JobRow>) -> Option<JobRow> {
+        let mut row = match (self, row) {
             (Change::Insert(live), _) => return Some(JobRow::Live(live.clone())),
             (Change::Delete, _) | (_, None) => return None,
-            (_, Some(place)) => place,
+            (_, Some(row)) => row,
         };
-        match (self, &mut place) {
+        match (self, &mut row) {
             (Change::Claim(claim), JobRow::Live(live)) => {
                 live.state = State::Active;
                 live.attempt = claim.attempt;
@@ -160,7 +160,7 @@ impl Change {
             }
             _ => {}
         }
-        Some(place)
+        Some(row)
     }
 }
 

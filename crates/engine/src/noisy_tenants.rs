@@ -119,8 +119,8 @@ impl Engine {
     }
 
     fn measure_tenant(&mut self, ix: TenantIx) {
-        let known = self.tenants.is_known(ix);
-        let last = if known { self.minute_of(ix) } else { Tally::default() };
+        let exists = self.tenants.is_known(ix);
+        let last = if exists { self.minute_of(ix) } else { Tally::default() };
         let tenant = self.tenants.get_mut(ix);
         tenant.noise_check_due = false;
         self.noise_detector.depths.set(ix, tenant.jobs.depth());
@@ -178,7 +178,7 @@ impl Engine {
     pub(crate) fn noisiness(&self, ix: TenantIx) -> Option<Noisiness> {
         let since = self.tenants.get(ix).noisy_since?;
         let Signal { bit, value, threshold } = self.signals_of(ix).next()?;
-        let reason = SIGNALS.into_iter().find(|(known, _)| *known == bit)?.1;
+        let reason = SIGNALS.into_iter().find(|(signal_bit, _)| *signal_bit == bit)?.1;
         let signal = reason.strip_suffix("_exceeded").unwrap_or(reason);
         Some(Noisiness { signal, value, threshold, since })
     }

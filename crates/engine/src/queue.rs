@@ -266,7 +266,7 @@ impl Queue {
     /// How full it is, as a part of the bound that is nearest.
     pub fn pressure(&self) -> Option<f64> {
         let bounds = self.row.settings.bounds?;
-        let part = |is: u64, most: u64| (most > 0).then(|| is as f64 / most as f64);
+        let part = |used: u64, most: u64| (most > 0).then(|| used as f64 / most as f64);
         let parts =
             [part(self.jobs.depth(), bounds.max_depth), part(self.jobs.bytes, bounds.max_bytes)];
         parts.into_iter().flatten().reduce(f64::max)

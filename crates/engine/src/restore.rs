@@ -296,9 +296,9 @@ impl Restore {
         let partition = Partition::parse(name).ok_or("it is not the name of a limit")?;
         let engine = &mut self.engine;
         let ix = engine.scheduler.limit(&partition);
-        let known = &engine.scheduler.limits().limit(ix).row;
-        let declared = row.declared.or(known.declared);
-        let from_file = row.declared.is_none() && known.from_file;
+        let from_config = &engine.scheduler.limits().limit(ix).row;
+        let declared = row.declared.or(from_config.declared);
+        let from_file = row.declared.is_none() && from_config.from_file;
         let owner = row.owner.or_else(|| partition.owner());
         let row = LimitRow { declared, from_file, owner, ..row };
         if let Some(owner) = &row.owner {

@@ -18,19 +18,19 @@ impl<T> PagedVec<T> {
         self.0.last().map_or(0, |last| (self.0.len() - 1) * PAGE + last.len())
     }
 
-    pub fn push(&mut self, one: T) {
+    pub fn push(&mut self, value: T) {
         match self.0.last_mut().filter(|last| last.len() < PAGE) {
-            Some(last) => last.push(one),
-            None => self.0.push(vec![one]),
+            Some(last) => last.push(value),
+            None => self.0.push(vec![value]),
         }
     }
 
     /// Puts it where another was, or behind all others.
-    pub fn put(&mut self, index: usize, one: T) {
-        debug_assert!(index <= self.len(), "numbers are given in order");
+    pub fn put(&mut self, index: usize, value: T) {
+        debug_assert!(index <= self.len(), "indexes are assigned in order");
         match index == self.len() {
-            true => self.push(one),
-            false => self[index] = one,
+            true => self.push(value),
+            false => self[index] = value,
         }
     }
 
@@ -70,28 +70,28 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    pub fn add(&mut self, one: T) -> u32 {
-        let number = self.free.pop().unwrap_or(self.all.len() as u32);
-        self.all.put(number as usize, Some(one));
-        number
+    pub fn add(&mut self, value: T) -> u32 {
+        let index = self.free.pop().unwrap_or(self.all.len() as u32);
+        self.all.put(index as usize, Some(value));
+        index
     }
 
-    pub fn remove(&mut self, number: u32) {
-        if self.all[number as usize].take().is_some() {
-            self.free.push(number);
+    pub fn remove(&mut self, index: u32) {
+        if self.all[index as usize].take().is_some() {
+            self.free.push(index);
         }
     }
 
-    pub fn contains(&self, number: u32) -> bool {
-        self.all.get(number as usize).is_some_and(Option::is_some)
+    pub fn contains(&self, index: u32) -> bool {
+        self.all.get(index as usize).is_some_and(Option::is_some)
     }
 
-    pub fn get(&self, number: u32) -> &T {
-        self.all[number as usize].as_ref().expect("a number is used while its thing is there")
+    pub fn get(&self, index: u32) -> &T {
+        self.all[index as usize].as_ref().expect("a index is used while its thing is there")
     }
 
-    pub fn get_mut(&mut self, number: u32) -> &mut T {
-        self.all[number as usize].as_mut().expect("a number is used while its thing is there")
+    pub fn get_mut(&mut self, index: u32) -> &mut T {
+        self.all[index as usize].as_mut().expect("a index is used while its thing is there")
     }
 
     /// One more than the highest number that was ever given.
@@ -100,7 +100,7 @@ impl<T> Slab<T> {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        (0..).zip(self.all.iter()).filter_map(|(number, one)| Some((number, one.as_ref()?)))
+        (0..).zip(self.all.iter()).filter_map(|(index, value)| Some((index, value.as_ref()?)))
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
@@ -113,16 +113,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_used_again() {
-        let mut slots = Slab::default();
-        let all: Vec<u32> = (0..1_000).map(|n| slots.add(n)).collect();
+    fn indexes_are_reused() {
+        let mut slab = Slab::default();
+        let all: Vec<u32> = (0..1_000).map(|n| slab.add(n)).collect();
         assert_eq!(all, (0..1_000).collect::<Vec<u32>>());
-        slots.remove(300);
-        slots.remove(700);
-        slots.remove(700);
-        assert!(!slots.contains(300) && slots.contains(301) && !slots.contains(5_000));
-        assert_eq!((slots.add(1), slots.add(2), slots.add(3)), (700, 300, 1_000));
-        assert_eq!((*slots.get(700), *slots.get(999), slots.end()), (1, 999, 1_001));
-        assert_eq!(slots.iter().count(), 1_001);
+        slab.remove(300);
+        slab.remove(700);
+        slab.remove(700);
+        assert!(!slab.contains(300) && slab.contains(301) && !slab.contains(5_000));
+        assert_eq!((slab.add(1), slab.add(2), slab.add(3)), (700, 300, 1_000));
+        assert_eq!((*slab.get(700), *slab.get(999), slab.end()), (1, 999, 1_001));
+        assert_eq!(slab.iter().count(), 1_001);
     }
 }

@@ -84,7 +84,7 @@ impl HistogramDelta {
     pub fn record(&mut self, value: u64) {
         self.sum = self.sum.saturating_add(value);
         let bucket = bucket(value);
-        match self.buckets.iter_mut().find(|(known, _)| *known == bucket) {
+        match self.buckets.iter_mut().find(|(other, _)| *other == bucket) {
             Some((_, count)) => *count += 1,
             None => self.buckets.push((bucket, 1)),
         }

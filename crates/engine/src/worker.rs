@@ -143,10 +143,10 @@ impl Workers {
         if worker.counted.as_ref().is_some_and(same) {
             return;
         }
-        let is = Counted { state, pool: pool.cloned(), takes, full };
+        let counted = Counted { state, pool: pool.cloned(), takes, full };
         worker.counted.iter().for_each(|was| self.tallies.remove(worker.owner(), was));
-        self.tallies.add(worker.owner(), &is);
-        worker.counted = Some(is);
+        self.tallies.add(worker.owner(), &counted);
+        worker.counted = Some(counted);
     }
 
     pub fn tallies(&self) -> &WorkerTallies {
@@ -162,8 +162,8 @@ impl Workers {
     /// The same of one tenant.
     pub fn of_tenant_after(&self, tenant: &TenantId, id: &str) -> impl Iterator<Item = &Worker> {
         let behind = (Bound::Excluded(id), Bound::Unbounded);
-        let own = self.by_tenant.get(tenant).into_iter();
-        let ids = own.flat_map(move |ids| ids.range::<str, _>(behind));
+        let of_tenant = self.by_tenant.get(tenant).into_iter();
+        let ids = of_tenant.flat_map(move |ids| ids.range::<str, _>(behind));
         ids.filter_map(|id| self.all.get(id))
     }
 

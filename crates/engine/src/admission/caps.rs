@@ -93,11 +93,11 @@ impl Engine {
             let asker = self.asker(Some(id));
             let tenant = self.tenants.find(id).map(|ix| self.tenants.get(ix));
             let own = tenant.map_or(0, |tenant| tenant.living_classes as usize);
-            let own_known = tenant.map_or(0, |tenant| tenant.classes.len());
+            let own_kept = tenant.map_or(0, |tenant| tenant.classes.len());
             let new = classes.iter().filter(|class| self.classes.find(class).is_none()).count();
             let used = InUse { own, all: living };
             used.check(cap, Capped::Classes, asker, classes.len())?;
-            let used = InUse { own: own_known, all: known };
+            let used = InUse { own: own_kept, all: known };
             if new > 0 {
                 used.check(cap.times(KEPT_FOR_EACH), Capped::KeptClasses, asker, new)?;
             }

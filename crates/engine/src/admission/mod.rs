@@ -62,8 +62,9 @@ impl Engine {
             let queue = || self.queues.find(&class.queue).map(|ix| self.queues.get(ix));
             class.policy.limit.is_some()
                 || tenants
-                    && tenant().is_some_and(|one| one.origin() != crate::ConfigOrigin::Default)
-                || queues && queue().is_some_and(|one| one.row.settings.bounds.is_some())
+                    && tenant()
+                        .is_some_and(|tenant| tenant.origin() != crate::ConfigOrigin::Default)
+                || queues && queue().is_some_and(|queue| queue.row.settings.bounds.is_some())
         })
     }
 }

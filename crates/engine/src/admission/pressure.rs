@@ -23,7 +23,7 @@ impl Engine {
                 let queue = queue.name.clone();
                 self.emit(EventKind::QueueNearlyFull { queue, depth, bound });
             }
-            if fullest.as_ref().is_none_or(|known| known.ratio < ratio) {
+            if fullest.as_ref().is_none_or(|fullest| fullest.ratio < ratio) {
                 fullest = Some(Pressure { depth, bound, ratio });
             }
         }

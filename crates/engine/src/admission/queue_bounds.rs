@@ -141,9 +141,9 @@ impl Engine {
             };
             if let Some(job) = jobs.iter().find(is_rejected) {
                 let asker = self.asker(Some(&job.class.tenant));
-                let known = self.meters.find(&job.class.tenant, queue);
+                let meter = self.meters.find(&job.class.tenant, queue);
                 let meter =
-                    known.unwrap_or_else(|| self.meters.of(asker, &job.class.tenant, queue));
+                    meter.unwrap_or_else(|| self.meters.of(asker, &job.class.tenant, queue));
                 self.meters.at(meter).rejected += 1;
                 let (queue, depth, bound) = (queue.clone(), *depth, *bound);
                 let class = job.class.clone().into();

@@ -91,9 +91,9 @@ impl Engine {
 
     pub(crate) fn enqueue_window(&mut self, ix: TenantIx, rate: Rate) -> &mut Window {
         let slot = &mut self.tenants.get_mut(ix).enqueued;
-        let known = slot.take().filter(|window| window.period_ms() == rate.period_ms);
+        let same_period = slot.take().filter(|window| window.period_ms() == rate.period_ms);
         let fresh = || Box::new(Window::new(rate.period_ms, rate.limit));
-        let window = slot.insert(known.unwrap_or_else(fresh));
+        let window = slot.insert(same_period.unwrap_or_else(fresh));
         window.admit(rate.limit);
         window
     }

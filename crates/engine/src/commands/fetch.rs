@@ -18,11 +18,11 @@ const RESERVED: usize = 128;
 
 impl Engine {
     pub(crate) fn fetch(&mut self, fetch: Fetch) -> Reply {
-        let meant = self.with_queues(fetch.clone());
-        if let Err(refusal) = self.ensure_fetching_worker(&meant) {
+        let resolved = self.with_queues(fetch.clone());
+        if let Err(refusal) = self.ensure_fetching_worker(&resolved) {
             return Reply::Refused(refusal);
         }
-        let claimed = self.claim_for(&meant);
+        let claimed = self.claim_for(&resolved);
         let wait = fetch.wait.filter(|(_, ms)| claimed.is_empty() && *ms > 0 && !self.closing);
         if wait.is_some() {
             let asker = self.asker(fetch.tenant.as_ref());
@@ -91,9 +91,9 @@ impl Engine {
         self.count_start(class, job.size);
         let counted_at = self.scheduler.now().mono as i64;
         let mut counted = [None; 3];
-        for (place, (limit, numbers)) in counted.iter_mut().zip(outcome.timed) {
+        for (slot, (limit, numbers)) in counted.iter_mut().zip(outcome.timed) {
             self.journal.started(limit, numbers, counted_at);
-            *place = Some(limit);
+            *slot = Some(limit);
         }
         self.count_dispatch(queue, class, seq, &job, ask);
         self.count_charge(queue, outcome.account, Dispatches::ONE);
@@ -187,25 +187,25 @@ impl Engine {
     }
 
     /// Which account a dispatch from this queue was charged to, unless it is the queue's own.
-    fn count_charge(&mut self, ix: QueueIx, account: Option<AccountIx>, one: Dispatches) {
+    fn count_charge(&mut self, ix: QueueIx, account: Option<AccountIx>, dispatches: Dispatches) {
         let wall = self.wall();
         let key = match account.map(|account| self.scheduler.owner(account)) {
             Some(Owner::Queue(_)) => return,
             Some(Owner::Shared(key)) => Some(key.clone()),
             None => None,
         };
-        self.account_watch.elsewhere(ix).add(one, wall);
-        self.journal.dispatches.add(Dispatcher::Elsewhere(ix), one);
+        self.account_watch.elsewhere(ix).add(dispatches, wall);
+        self.journal.dispatches.add(Dispatcher::Elsewhere(ix), dispatches);
         if let Some(key) = key {
-            self.account_watch.shared(&key).add(one, wall);
-            self.journal.dispatches.add(Dispatcher::Shared(key), one);
+            self.account_watch.shared(&key).add(dispatches, wall);
+            self.journal.dispatches.add(Dispatcher::Shared(key), dispatches);
         }
     }
 
     /// Nobody received this claim: it does not count as started. Counters of metrics never go down, so
     /// it stays in those.
     pub(crate) fn undo_dispatch(&mut self, active: &Active) {
-        let (one, wall) = (Dispatches::UNDONE, self.wall());
+        let (undone, wall) = (Dispatches::UNDONE, self.wall());
         let slot = self.classes.slot(active.class);
         let (ix, tenant, meter) = (slot.queue, slot.tenant, self.shards.get(slot.shard).meter);
         let own = if active.account.is_none() { -1 } else { 0 };
@@ -213,7 +213,7 @@ impl Engine {
         if own == 0 {
             self.meters.undo_start(meter, wall);
         }
-        self.count_charge(ix, active.account, one);
+        self.count_charge(ix, active.account, undone);
         for limit in active.counted.into_iter().flatten() {
             if self.scheduler.limits().exists(limit) {
                 self.scheduler.undo_start(limit, active.counted_at);
@@ -221,12 +221,12 @@ impl Engine {
             }
         }
         if let Some(pool) = active.pool.as_ref().filter(|name| self.has_pool(name)) {
-            self.pool_watch.dispatches(pool).add(one, wall);
-            self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), one);
+            self.pool_watch.dispatches(pool).add(undone, wall);
+            self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), undone);
         }
         self.record(ix, |minute| minute.dispatched -= 1);
-        self.queues.get_mut(ix).stats.dispatches.add(one, wall);
-        self.total.dispatches.add(one, wall);
+        self.queues.get_mut(ix).stats.dispatches.add(undone, wall);
+        self.total.dispatches.add(undone, wall);
     }
 
     fn has_pool(&self, name: &PoolName) -> bool {
@@ -303,9 +303,10 @@ impl Engine {
         }
         match fetch.pool.clone().or_else(|| self.pool_of(fetch)) {
             Some(pool) => {
-                let known = self.scheduler.pools().get(&pool);
-                let known = known.ok_or_else(|| Refusal::UnknownPool { pool: pool.clone() })?;
-                if let Some(queue) = fetch.queues.iter().find(|queue| !known.has(queue)) {
+                let pool_state = self.scheduler.pools().get(&pool);
+                let pool_state =
+                    pool_state.ok_or_else(|| Refusal::UnknownPool { pool: pool.clone() })?;
+                if let Some(queue) = fetch.queues.iter().find(|queue| !pool_state.has(queue)) {
                     return Err(Refusal::NotInPool { pool, queue: queue.clone() });
                 }
             }

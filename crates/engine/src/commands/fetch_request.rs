@@ -16,8 +16,8 @@ impl Engine {
     pub(crate) fn pool_of(&self, fetch: &Fetch) -> Option<PoolName> {
         let exists = |name: &&PoolName| self.scheduler.pools().get(name).is_some();
         let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
-        let own = worker.and_then(|worker| worker.row.about.pool.as_ref()).filter(exists);
-        own.or(fetch.pool.as_ref().filter(exists)).cloned()
+        let of_worker = worker.and_then(|worker| worker.row.about.pool.as_ref()).filter(exists);
+        of_worker.or(fetch.pool.as_ref().filter(exists)).cloned()
     }
 
     /// A fetch as the scheduler sees it; `None` when it has no queue to be served from.
@@ -65,8 +65,8 @@ impl Engine {
         let tenant = tenant.filter(|_| self.config.queues_per_tenant);
         let key = RotationKey::Pool(name.clone(), tenant.cloned());
         let version = self.scheduler.pools().get(name)?.version;
-        if let Some(known) = self.scheduler.rotation(&key, version) {
-            return Some(known);
+        if let Some(rotation) = self.scheduler.rotation(&key, version) {
+            return Some(rotation);
         }
         let config = self.scheduler.pools().get(name)?.config().clone();
         let rules = self.rules_of_pool(name, &config, tenant);
@@ -97,9 +97,9 @@ impl Engine {
     }
 
     /// Whether tenants have shares over several queues, where a pool says this or nothing.
-    fn is_shared(&self, own: Option<FairnessScope>) -> bool {
+    fn is_shared(&self, scope: Option<FairnessScope>) -> bool {
         let fairness = &self.config.fairness;
-        fairness.enabled && own.unwrap_or(fairness.scope) == FairnessScope::Pool
+        fairness.enabled && scope.unwrap_or(fairness.scope) == FairnessScope::Pool
     }
 
     /// Pools over whose queues tenants are charged have their accounts before anybody asks: shares are
@@ -119,15 +119,15 @@ impl Engine {
     /// After a restart: sets of queues that had accounts have them again before anybody asks, the
     /// latest first where there are too many. Queues know which account was last charged.
     pub(crate) fn restore_sets(&mut self) {
-        let known = self.journal.rotations_by_age();
+        let rotations = self.journal.rotations_by_age();
         if !self.config.queues_per_tenant && self.is_shared(None) {
             let sets =
-                known.iter().rev().filter_map(|(key, state)| Some((key, state.set.as_ref()?)));
+                rotations.iter().rev().filter_map(|(key, state)| Some((key, state.set.as_ref()?)));
             for (key, set) in sets.take(MOST_SHARED_SETS) {
                 self.restore_set(key, set);
             }
         }
-        for (key, state) in &known {
+        for (key, state) in &rotations {
             let queues = state.tags.keys().filter_map(|name| self.queues.find_existing(name));
             self.scheduler.restore_charged(key, queues);
         }
@@ -142,8 +142,8 @@ impl Engine {
         let queues: Vec<_> = queues.into_iter().zip(weights).collect();
         if complete && *key == RotationKey::Set(self.signature(&queues, set.strategy, None)) {
             let rules = self.rules_of_set(queues, set.strategy, false);
-            let known = &self.queues;
-            self.scheduler.put_rotation(key.clone(), 0, &rules, |name| known.find(name));
+            let all_queues = &self.queues;
+            self.scheduler.put_rotation(key.clone(), 0, &rules, |name| all_queues.find(name));
         }
     }
 
@@ -169,16 +169,16 @@ impl Engine {
         config: &PoolConfig,
         tenant: Option<&TenantId>,
     ) -> RotationRules {
-        let meant = config.queues.iter().map(|queue| match tenant {
+        let names = config.queues.iter().map(|queue| match tenant {
             Some(tenant) => queue.in_namespace(tenant),
             None => queue.clone(),
         });
-        let meant: Vec<QueueName> = meant.collect();
+        let names: Vec<QueueName> = names.collect();
         let weight = |queue: QueueIx| {
-            let own = config.weights.get(self.queues.get(queue).name.local());
-            own.copied().unwrap_or(Weight::ONE)
+            let weight = config.weights.get(self.queues.get(queue).name.local());
+            weight.copied().unwrap_or(Weight::ONE)
         };
-        let queues = self.find_queues(&meant, Some(name));
+        let queues = self.find_queues(&names, Some(name));
         RotationRules {
             queues: queues.into_iter().map(|queue| (queue, weight(queue))).collect(),
             strategy: config.strategy,
@@ -211,10 +211,12 @@ impl Engine {
         let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
         let preferred = fetch.preference.as_ref();
         let preferred = preferred.or_else(|| worker?.row.about.preference.as_ref());
-        let strategy = preferred.map_or(QueueStrategy::Strict, |own| own.strategy);
+        let strategy = preferred.map_or(QueueStrategy::Strict, |preference| preference.strategy);
         let weight = |queue: QueueIx| {
             let name = self.queues.get(queue).name.local();
-            preferred.and_then(|own| own.weights.get(name).copied()).unwrap_or(Weight::ONE)
+            preferred
+                .and_then(|preference| preference.weights.get(name).copied())
+                .unwrap_or(Weight::ONE)
         };
         let queues: Vec<_> = queues.into_iter().map(|queue| (queue, weight(queue))).collect();
         let Some(tenant) = self.owner(fetch) else {
@@ -238,11 +240,11 @@ impl Engine {
     ) -> (RotationIx, Option<AccountIx>) {
         let signature = self.signature(&queues, strategy, owner.map(|tenant| (tenant, None)));
         let key = RotationKey::Set(signature);
-        let known = self.scheduler.rotation(&key, 0);
-        known.unwrap_or_else(|| {
+        let rotation = self.scheduler.rotation(&key, 0);
+        rotation.unwrap_or_else(|| {
             let rules = self.rules_of_set(queues, strategy, owner.is_some());
-            let known = &self.queues;
-            self.scheduler.put_rotation(key, 0, &rules, |name| known.find(name))
+            let all_queues = &self.queues;
+            self.scheduler.put_rotation(key, 0, &rules, |name| all_queues.find(name))
         })
     }
 
@@ -293,6 +295,6 @@ impl Engine {
         let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
         let preferred = fetch.preference.as_ref();
         let preferred = preferred.or_else(|| worker?.row.about.preference.as_ref());
-        preferred.map_or(QueueStrategy::Strict, |own| own.strategy)
+        preferred.map_or(QueueStrategy::Strict, |preference| preference.strategy)
     }
 }

@@ -39,10 +39,10 @@ impl Engine {
     /// A heartbeat may name the worker's pool, or one that it joins by that. Its own may have been
     /// deleted: the worker keeps its jobs all the same.
     fn may_beat_for(&self, beat: &Beat) -> Result<(), Refusal> {
-        let known =
+        let current =
             self.workers.get(&beat.worker).and_then(|worker| worker.row.about.pool.as_ref());
         match &beat.about.pool {
-            Some(named) if known != Some(named) => self.may_join(&beat.worker, named),
+            Some(named) if current != Some(named) => self.may_join(&beat.worker, named),
             _ => Ok(()),
         }
     }
@@ -62,8 +62,8 @@ impl Engine {
         }
         self.worker_changed(&beat.worker);
         if first {
-            let at = self.now.mono.saturating_add(self.config.heartbeat_timeout_ms);
-            self.workers.check_later(beat.worker.clone(), at);
+            let check_at = self.now.mono.saturating_add(self.config.heartbeat_timeout_ms);
+            self.workers.check_later(beat.worker.clone(), check_at);
         }
     }
 
@@ -100,17 +100,17 @@ impl Engine {
 }
 
 /// Takes over what a heartbeat says about its worker; true when that is news.
-fn update(known: &mut Registration, said: &Registration) -> bool {
-    let before = known.clone();
+fn update(current: &mut Registration, reported: &Registration) -> bool {
+    let before = current.clone();
     macro_rules! take {
-        ($($field:ident),*) => { $(if said.$field.is_some() { known.$field.clone_from(&said.$field); })* };
+        ($($field:ident),*) => { $(if reported.$field.is_some() { current.$field.clone_from(&reported.$field); })* };
     }
     take!(hostname, pid, concurrency, version, started_at);
-    if !said.queues.is_empty() {
-        known.queues.clone_from(&said.queues);
+    if !reported.queues.is_empty() {
+        current.queues.clone_from(&reported.queues);
     }
-    if !said.labels.is_empty() {
-        known.labels.clone_from(&said.labels);
+    if !reported.labels.is_empty() {
+        current.labels.clone_from(&reported.labels);
     }
-    before != *known
+    before != *current
 }

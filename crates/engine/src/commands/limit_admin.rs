@@ -77,8 +77,8 @@ impl Engine {
 
     /// Whether a limit may have a row on disk, if it had none.
     fn check_limit_cap(&self, ix: LimitIx, row: &LimitRow) -> Result<(), CapReached> {
-        let known = &self.scheduler.limits().limit(ix).row;
-        match known.written().is_none() && row.written().is_some() {
+        let current = &self.scheduler.limits().limit(ix).row;
+        match current.written().is_none() && row.written().is_some() {
             true => {
                 self.check_tenant(row.owner.as_ref())?;
                 self.limit_owners.check_cap(self.asker(row.owner.as_ref()))
@@ -146,18 +146,18 @@ impl Engine {
         let until = until.min(longest);
         let limits = self.scheduler.limits();
         let ix = limits.gate(gate).limit;
-        let known = limits.limit(ix).row.hold.as_ref().map(|hold| hold.until);
-        if known.is_none_or(|known| known < until) && until > self.wall() {
+        let paused_until = limits.limit(ix).row.hold.as_ref().map(|hold| hold.until);
+        if paused_until.is_none_or(|paused| paused < until) && until > self.wall() {
             let reason: Arc<str> = reason.into();
-            let held = self.scheduler.limits().limit(ix);
-            let tenant = held.partition.tenant.clone();
+            let limit_state = self.scheduler.limits().limit(ix);
+            let tenant = limit_state.partition.tenant.clone();
             let hold = Some(Hold { until, reason: reason.clone() });
             // It counts for whoever spoke of it first.
-            let owner = match held.row.written() {
+            let owner = match limit_state.row.written() {
                 Some(row) => row.owner,
                 None => self.owner_of(class).cloned(),
             };
-            let row = LimitRow { hold, owner, ..held.row.clone() };
+            let row = LimitRow { hold, owner, ..limit_state.row.clone() };
             self.check_limit_cap(ix, &row).ok()?;
             self.set_limit_settings(ix, row);
             let (key, until) = (limit.key, Some(until));
@@ -170,10 +170,10 @@ impl Engine {
     pub(crate) fn limit_status(&self, class: ClassId) -> Option<LimitStatus> {
         let gate = self.scheduler.gates_of(class).next()?;
         let limits = self.scheduler.limits();
-        let own = limits.gate(gate).numbers;
+        let of_job = limits.gate(gate).numbers;
         let (wall, mono) = (self.wall(), self.scheduler.now().mono as i64);
         let limit = limits.limit(limits.gate(gate).limit);
-        let numbers = limit.numbers(own, wall);
+        let numbers = limit.numbers(of_job, wall);
         let timed: Option<Rate> = numbers.rate.or(numbers.throttle);
         if let Some(rate) = timed {
             let (count, resets) = limit.look(rate, mono);

@@ -38,14 +38,14 @@ impl Engine {
     pub(crate) fn update_queue_limit(&mut self, name: &QueueName) {
         let Some(ix) = self.queues.find(name) else { return };
         let wanted = self.declared(&LimitKey::of_queue(name));
-        let known = self.scheduler.gate_of_queue(ix);
-        let gate = match (known, wanted) {
+        let current = self.scheduler.gate_of_queue(ix);
+        let gate = match (current, wanted) {
             (None, Some(limit)) => {
                 Some(self.scheduler.use_gate(limit, LimitNumbers::default(), None))
             }
             (Some(_), None) => None,
-            (known, _) => {
-                if known.is_some() {
+            (current, _) => {
+                if current.is_some() {
                     self.scheduler.reconfigured(Reconfigured::QueueAgain(ix));
                 }
                 return;

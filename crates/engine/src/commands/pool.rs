@@ -9,25 +9,25 @@ use crate::{Capped, ConfigOrigin, Engine, EventKind, Refusal, Reply};
 
 impl Engine {
     pub(crate) fn put_pool(&mut self, name: PoolName, config: PoolConfig) -> Reply {
-        let known = self.scheduler.pools().get(&name).map(|pool| pool.config().clone());
+        let before = self.scheduler.pools().get(&name).map(|pool| pool.config().clone());
         let used = InUse { own: 0, all: self.scheduler.pools().len() };
         // Pools are operators'.
         let checked = used.check(self.config.caps.pools, Capped::Pools, self.asker(None), 1);
-        if let (None, Err(reached)) = (&known, checked) {
+        if let (None, Err(reached)) = (&before, checked) {
             return Reply::Refused(reached.into());
         }
         self.put(RowKind::Pool, &name, &PoolRow { config: config.clone() });
         // There may have been a pool of this name, whose jobs are still active.
-        let jobs = self.active.iter().filter(|_| known.is_none());
+        let jobs = self.active.iter().filter(|_| before.is_none());
         let active = jobs.filter(|(_, job)| job.pool.as_ref() == Some(&name)).count() as u64;
         let change = PoolChange { origin: ConfigOrigin::Api, config: Some(config), active };
         self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
         self.make_pool_accounts();
-        self.emit_pool_rebalanced(&name, known.as_ref());
+        self.emit_pool_rebalanced(&name, before.as_ref());
         self.refuse_lost_queues(&name);
         self.wake_all();
         let pool = Box::new(self.pool_view(&name).expect("the pool was just put"));
-        Reply::Pool { pool, created: known.is_none() }
+        Reply::Pool { pool, created: before.is_none() }
     }
 
     pub(crate) fn remove_pool(&mut self, name: &PoolName) -> Reply {
@@ -50,9 +50,12 @@ impl Engine {
     /// Says that a pool serves its queues otherwise than before.
     fn emit_pool_rebalanced(&mut self, name: &PoolName, before: Option<&PoolConfig>) {
         let Some((old, pool)) = before.zip(self.scheduler.pools().get(name)) else { return };
-        let is = pool.config();
-        if old.strategy != is.strategy || old.weights != is.weights || old.queues != is.queues {
-            let (previous, new) = (Some(old.strategy), is.strategy);
+        let new_config = pool.config();
+        if old.strategy != new_config.strategy
+            || old.weights != new_config.weights
+            || old.queues != new_config.queues
+        {
+            let (previous, new) = (Some(old.strategy), new_config.strategy);
             self.emit(EventKind::PoolRebalanced { pool: name.clone(), previous, new });
         }
     }
@@ -64,8 +67,8 @@ impl Engine {
         if pools.get(named).is_none() {
             return Err(Refusal::UnknownPool { pool: named.clone() });
         }
-        let known = self.workers.get(id).and_then(|worker| worker.row.about.pool.as_ref());
-        match known.filter(|known| *known != named && pools.get(known).is_some()) {
+        let current = self.workers.get(id).and_then(|worker| worker.row.about.pool.as_ref());
+        match current.filter(|current| *current != named && pools.get(current).is_some()) {
             Some(other) => Err(Refusal::OtherPool { pool: other.clone() }),
             None => Ok(()),
         }

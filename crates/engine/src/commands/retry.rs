@@ -16,8 +16,8 @@ impl Engine {
     fn retry_one(&mut self, target: &Target) -> Result<Changed, Refusal> {
         let done = match &target.now {
             JobRow::Done(done) if done.ending != Ending::Completed => done,
-            place => {
-                return Err(Refusal::NotRetryable { state: place.state() });
+            row => {
+                return Err(Refusal::NotRetryable { state: row.state() });
             }
         };
         let (seq, class) = (done.seq, done.class);

@@ -25,7 +25,7 @@ pub(crate) struct Entitled<'a> {
     parts: BTreeMap<AccountIx, u64>,
     /// The sum of these.
     whole: u64,
-    known: BTreeMap<AccountIx, Option<Eligible>>,
+    eligible: BTreeMap<AccountIx, Option<Eligible>>,
     /// Turns that may still be looked at.
     left: usize,
 }
@@ -38,8 +38,8 @@ impl<'a> Entitled<'a> {
     }
 
     fn without_parts(engine: &'a Engine) -> Self {
-        let (parts, known) = Default::default();
-        Self { engine, parts, whole: 0, known, left: TURNS_LOOKED_AT }
+        let (parts, eligible) = Default::default();
+        Self { engine, parts, whole: 0, eligible, left: TURNS_LOOKED_AT }
     }
 
     pub fn share(&mut self, tenant: TenantIx) -> f64 {
@@ -79,7 +79,8 @@ impl<'a> Entitled<'a> {
     }
 
     fn serves(&mut self, account: AccountIx) -> bool {
-        let looks = self.known.len() < ACCOUNTS_LOOKED_AT || self.known.contains_key(&account);
+        let looks =
+            self.eligible.len() < ACCOUNTS_LOOKED_AT || self.eligible.contains_key(&account);
         !looks || self.eligible(account).as_ref().is_some_and(Eligible::serves)
     }
 
@@ -92,7 +93,7 @@ impl<'a> Entitled<'a> {
     fn eligible(&mut self, account: AccountIx) -> &Option<Eligible> {
         let scheduler = &self.engine.scheduler;
         let left = &mut self.left;
-        self.known.entry(account).or_insert_with(|| scheduler.eligible(account, left))
+        self.eligible.entry(account).or_insert_with(|| scheduler.eligible(account, left))
     }
 }
 

@@ -240,14 +240,14 @@ impl Engine {
         let lately = |asked: Option<u64>| {
             asked.is_some_and(|at| self.now.mono.saturating_sub(at) < LATELY_MS)
         };
-        let all = self.scheduler.pools();
-        let kept = all.shuts_out(None, name);
-        let asked = all.iter().filter(|(_, pool)| pool.has(name));
+        let table = self.scheduler.pools();
+        let kept = table.shuts_out(None, name);
+        let asked = table.iter().filter(|(_, pool)| pool.has(name));
         let asked = asked.filter_map(|(pool, _)| self.pool_watch.asked_at(pool));
         let asked = asked.max().max(queue.asked_at);
-        let mut pools = all.iter().filter(|(pool, is)| {
-            let serves = is.config().queues.iter().any(|own| **own == *name.local());
-            serves && !all.shuts_out(Some(pool), name)
+        let mut pools = table.iter().filter(|(pool, pool_state)| {
+            let serves = pool_state.config().queues.iter().any(|served| **served == *name.local());
+            serves && !table.shuts_out(Some(pool), name)
         });
         let others = !kept && lately(queue.asked_outside_pools);
         if !others
@@ -267,10 +267,10 @@ impl Engine {
         let slot = self.classes.slot(class);
         let level = self.scheduler.level_of(class);
         let urgency = |class| (self.scheduler.level_of(class), self.scheduler.priority_of(class));
-        let own = urgency(class);
+        let job_urgency = urgency(class);
         let lanes = self.scheduler.lanes_of_shard(slot.shard);
         let lanes = lanes.filter_map(|class| Some((urgency(class), self.scheduler.lane(class)?)));
-        let before = lanes.map(|(urgency, lane)| match urgency.cmp(&own) {
+        let before = lanes.map(|(urgency, lane)| match urgency.cmp(&job_urgency) {
             Ordering::Less => 0,
             Ordering::Equal => lane.rank(seq),
             Ordering::Greater => lane.len(),
@@ -291,14 +291,14 @@ impl Engine {
         line: Option<Line>,
         due: Option<Millis>,
     ) -> Option<Millis> {
-        let mut at = due.unwrap_or(self.wall()).max(self.wall());
+        let mut earliest = due.unwrap_or(self.wall()).max(self.wall());
         let limited = reasons.iter().any(|reason| matches!(reason, Reason::Limit { .. }));
         if !limited && line.is_some_and(|line| line.of_tenant > 0) {
             return None;
         }
         for reason in reasons {
             match reason {
-                Reason::Limit { lets_in: Some(lets_in), .. } => at = at.max(*lets_in),
+                Reason::Limit { lets_in: Some(lets_in), .. } => earliest = earliest.max(*lets_in),
                 // A worker may ask at any moment.
                 Reason::Scheduled { .. }
                 | Reason::RetryDelay { .. }
@@ -307,7 +307,7 @@ impl Engine {
                 _ => return None,
             }
         }
-        Some(at)
+        Some(earliest)
     }
 }
 

@@ -153,8 +153,8 @@ impl Engine {
     /// Whose key it is: the tenant's that has it for itself, or declared it, or whose job had it first.
     fn key_owner<'a>(&'a self, ix: LimitIx, limit: &'a Limit) -> Option<&'a TenantId> {
         let row = &limit.row;
-        let own = limit.partition.tenant.as_ref().or(row.owner.as_ref());
-        own.or_else(|| self.limit_watch.first_tenant(ix).filter(|_| row.declared.is_none()))
+        let owner = limit.partition.tenant.as_ref().or(row.owner.as_ref());
+        owner.or_else(|| self.limit_watch.first_tenant(ix).filter(|_| row.declared.is_none()))
     }
 
     fn limits_from<'a>(
@@ -178,17 +178,17 @@ impl Engine {
     pub(crate) fn limit_view(&self, ix: LimitIx) -> LimitView {
         let (limit, wall, mono) =
             (self.scheduler.limits().limit(ix), self.wall(), self.scheduler.now().mono as i64);
-        let own: Vec<LimitNumbers> =
+        let of_jobs: Vec<LimitNumbers> =
             limit.gates.iter().map(|gate| self.scheduler.limits().gate(*gate).numbers).collect();
-        let own: Vec<LimitNumbers> = own.into_iter().filter(|n| !n.is_empty()).collect();
-        let mut mixed = own.windows(2).any(|two| two[0] != two[1]);
-        let mut numbers = own.first().copied().unwrap_or_default();
-        own.iter().for_each(|other| numbers = smallest(numbers, *other));
-        let own = numbers;
-        let numbers = limit.numbers(own, wall);
+        let of_jobs: Vec<LimitNumbers> = of_jobs.into_iter().filter(|n| !n.is_empty()).collect();
+        let mut mixed = of_jobs.windows(2).any(|two| two[0] != two[1]);
+        let mut numbers = of_jobs.first().copied().unwrap_or_default();
+        of_jobs.iter().for_each(|other| numbers = smallest(numbers, *other));
+        let of_jobs = numbers;
+        let numbers = limit.numbers(of_jobs, wall);
         // What was said replaces the numbers of all jobs.
-        mixed &= numbers == own && limit.row.declared.is_none();
-        let at = |mono_at: i64| later(wall, mono_at.saturating_sub(mono).max(0) as u64);
+        mixed &= numbers == of_jobs && limit.row.declared.is_none();
+        let wall_time = |mono_at: i64| later(wall, mono_at.saturating_sub(mono).max(0) as u64);
         let hold = limit.row.hold.as_ref().filter(|hold| hold.until > wall);
         LimitView {
             key: limit.partition.key.clone(),
@@ -202,9 +202,9 @@ impl Engine {
             active: limit.active,
             started: numbers.rate.map(|rate| {
                 let (count, resets) = limit.look(rate, mono);
-                (count, resets.map(at))
+                (count, resets.map(wall_time))
             }),
-            next_paced: numbers.throttle.map(|rate| limit.next_paced(rate).map_or(wall, at)),
+            next_paced: numbers.throttle.map(|rate| limit.next_paced(rate).map_or(wall, wall_time)),
             waiting: self.waiting_for(ix),
             paused_until: hold.map(|hold| hold.until),
             pause_reason: hold.map(|hold| hold.reason.to_string()),

@@ -190,9 +190,9 @@ impl Engine {
         skip: usize,
         most: usize,
     ) -> Vec<WorkerView> {
-        let own = tenant.map(|tenant| self.workers.of_tenant_after(tenant, id));
+        let of_tenant = tenant.map(|tenant| self.workers.of_tenant_after(tenant, id));
         let all = tenant.is_none().then(|| self.workers.after(id));
-        let page = own.into_iter().flatten().chain(all.into_iter().flatten());
+        let page = of_tenant.into_iter().flatten().chain(all.into_iter().flatten());
         page.skip(skip).take(most).map(|worker| self.worker_view(worker, tenant)).collect()
     }
 

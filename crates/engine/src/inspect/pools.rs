@@ -79,11 +79,11 @@ impl Engine {
         local: &str,
         most: usize,
     ) -> Vec<QueueShare> {
-        let beginning = format!("{tenant}/");
-        let after = format!("{beginning}{local}");
+        let prefix = format!("{tenant}/");
+        let after = format!("{prefix}{local}");
         let behind = self.queues.existing_after(&after);
-        let own = behind.take_while(|ix| self.queues.get(*ix).name.starts_with(&beginning));
-        own.take(most).map(|ix| self.queue_share(ix)).collect()
+        let of_tenant = behind.take_while(|ix| self.queues.get(*ix).name.starts_with(&prefix));
+        of_tenant.take(most).map(|ix| self.queue_share(ix)).collect()
     }
 
     fn queue_share(&self, ix: QueueIx) -> QueueShare {

@@ -26,9 +26,9 @@ impl Engine {
     /// These tenants, as far as they are known.
     #[must_use]
     pub fn tenants(&self, ids: &[TenantId]) -> Vec<TenantView> {
-        let known = ids.iter().filter_map(|id| self.tenants.find(id));
+        let indexes = ids.iter().filter_map(|id| self.tenants.find(id));
         let mut entitled = Entitled::new(self);
-        known.map(|ix| self.view_of_tenant(ix, &mut entitled)).collect()
+        indexes.map(|ix| self.view_of_tenant(ix, &mut entitled)).collect()
     }
 
     /// So many ids in order, behind this one; the empty one is before all.
@@ -93,8 +93,8 @@ impl Engine {
         let all = &self.tenants.get(ix).classes;
         let end = before.map_or(all.len(), |before| before.min(all.len()));
         let first = end.saturating_sub(most);
-        let own = all[first..end].iter().copied();
-        let matching = own.filter(|id| matches(&self.classes.slot(*id).class)).collect();
+        let slice = all[first..end].iter().copied();
+        let matching = slice.filter(|id| matches(&self.classes.slot(*id).class)).collect();
         (matching, (first > 0).then_some(first))
     }
 

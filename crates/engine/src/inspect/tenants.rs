@@ -186,7 +186,12 @@ impl Engine {
             updated: tenant.row.api.as_ref().map(|api| api.updated),
             reason: tenant.row.api.as_ref().and_then(|api| api.reason.clone()),
             changes: tenant.row.changes.clone(),
-            throttle: tenant.row.throttle.as_deref().filter(|one| one.until > now).cloned(),
+            throttle: tenant
+                .row
+                .throttle
+                .as_deref()
+                .filter(|throttle| throttle.until > now)
+                .cloned(),
             noisy: self.noisiness(ix),
             jobs: tenant.jobs,
             cap: self.cap_of(ix),
@@ -236,6 +241,6 @@ fn shared(tally: Tally) -> u64 {
     u64::try_from(tally.shared_starts()).unwrap_or(0)
 }
 
-pub(super) fn part(is: u64, all: u64) -> f64 {
-    if all == 0 { 0.0 } else { (is as f64 / all as f64).min(1.0) }
+pub(super) fn part(amount: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { (amount as f64 / all as f64).min(1.0) }
 }

@@ -15,7 +15,7 @@ impl Engine {
         let offset = self.now.wall.0 - self.now.mono as i64;
         let at = Millis(entry.at);
         for &(ref id, enqueued, started, completed, failed) in &entry.tenants {
-            let own = entry.own.iter().find(|(known, _)| known == id).map_or(0, |(_, own)| *own);
+            let own = entry.own.iter().find(|(tenant, _)| tenant == id).map_or(0, |(_, own)| *own);
             let tally = Tally { enqueued, started, completed, failed, own };
             if let Some(tenant) = self.find_replayed_tenant(number, at, id) {
                 self.count_tally(tenant, tally, at);
@@ -69,13 +69,18 @@ impl Engine {
             let counts = Dispatches { count, waits, waited_ms };
             self.replay_dispatches(number, at, name, counts);
         }
-        for (name, done) in &entry.limits {
+        for (name, limit_entry) in &entry.limits {
             let Some(partition) = Partition::parse(name) else { continue };
             if self.journal.is_flushed(name, number) {
                 continue;
             }
-            let starts = done.starts.iter().map(|&(at, n)| (at - offset, n));
-            let ix = self.scheduler.replay_starts(&partition, starts, &done.rates, done.throttle);
+            let starts = limit_entry.starts.iter().map(|&(at, n)| (at - offset, n));
+            let ix = self.scheduler.replay_starts(
+                &partition,
+                starts,
+                &limit_entry.rates,
+                limit_entry.throttle,
+            );
             self.journal.mark_limit_dirty(ix, number);
         }
     }

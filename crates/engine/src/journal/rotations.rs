@@ -46,18 +46,18 @@ impl Journal {
     pub fn merge_rotation(&mut self, key: RotationKey, state: RotationState) {
         match self.rotation_numbers.get(&key) {
             Some(&index) => {
-                let known = &mut self.rotations[index].1;
-                if state.since != known.since {
-                    *known = state;
+                let stored = &mut self.rotations[index].1;
+                if state.since != stored.since {
+                    *stored = state;
                     return;
                 }
-                if state.round < known.round {
-                    known.tags.clear();
+                if state.round < stored.round {
+                    stored.tags.clear();
                 }
-                (known.as_of, known.round) = (state.as_of, state.round);
-                known.tags.extend(state.tags);
-                known.rounds.extend(state.rounds);
-                known.set = state.set.or(known.set.take());
+                (stored.as_of, stored.round) = (state.as_of, state.round);
+                stored.tags.extend(state.tags);
+                stored.rounds.extend(state.rounds);
+                stored.set = state.set.or(stored.set.take());
             }
             None => {
                 let index = self.free_numbers.pop().unwrap_or(self.rotations.len());
@@ -76,10 +76,11 @@ impl Journal {
 
     /// Rotations that are remembered, those that changed last behind the others.
     pub fn rotations_by_age(&self) -> Vec<(RotationKey, RotationState)> {
-        let known = self.rotation_numbers.values().map(|index| &self.rotations[*index]);
-        let mut known: Vec<_> = known.map(|(key, state, _)| (key.clone(), state.clone())).collect();
-        known.sort_by(|(a, one), (b, other)| (one.as_of, a).cmp(&(other.as_of, b)));
-        known
+        let rotations = self.rotation_numbers.values().map(|index| &self.rotations[*index]);
+        let mut rotations: Vec<_> =
+            rotations.map(|(key, state, _)| (key.clone(), state.clone())).collect();
+        rotations.sort_by(|(a, a_state), (b, b_state)| (a_state.as_of, a).cmp(&(b_state.as_of, b)));
+        rotations
     }
 
     pub(super) fn mark_rotation_dirty(&mut self, key: &RotationKey, number: u64) {
@@ -146,9 +147,9 @@ impl Engine {
         end_list(out, r#""rotations":["#);
         for ChangedRotation { key, round, tags, rounds } in changed {
             let name = |(queue, tag)| (self.queues.get(queue).name.clone(), tag);
-            let (number, known) = (self.journal.number, self.journal.rotation(&key));
+            let (number, stored) = (self.journal.number, self.journal.rotation(&key));
             let (since, named) =
-                known.map_or((number, false), |known| (known.since, known.set.is_some()));
+                stored.map_or((number, false), |stored| (stored.since, stored.set.is_some()));
             let set = if named { None } else { self.set_state(&key) };
             let tags = tags.into_iter().map(name).collect();
             let state = RotationState { as_of: number, round, tags, since, rounds, set };

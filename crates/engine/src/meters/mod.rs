@@ -126,9 +126,9 @@ impl Meters {
     /// The queue's label, as [`Cap::of_labels`] allows: the first queues that come up get one of their own.
     /// `None` as the asker's tenant is a queue that an operator has configured.
     pub fn give_queue_label(&mut self, queue: &QueueName, asker: Asker<'_>) -> QueueLabel {
-        let known = self.queue_label(queue);
-        if known.is_some() || self.queue_labels.check(asker).is_err() {
-            return known;
+        let label = self.queue_label(queue);
+        if label.is_some() || self.queue_labels.check(asker).is_err() {
+            return label;
         }
         let label: Arc<str> = queue.local().into();
         let tenant = asker.tenant.cloned();
@@ -160,11 +160,12 @@ impl Meters {
         let ix = self.give_label(tenant);
         let in_use = self.all.len() - self.free.len();
         let label = &self.labels[ix.0 as usize];
-        let known =
-            self.queue_label(queue).filter(|known| label.meters.contains_key(&Some(known.clone())));
-        let queue = match known {
+        let queue_label = self
+            .queue_label(queue)
+            .filter(|queue_label| label.meters.contains_key(&Some(queue_label.clone())));
+        let queue = match queue_label {
             None if in_use < self.bounds.pairs => self.give_queue_label(queue, asker),
-            known => known,
+            queue_label => queue_label,
         };
         let label = &mut self.labels[ix.0 as usize];
         if let Some(&meter) = label.meters.get(&queue) {

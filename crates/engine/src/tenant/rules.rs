@@ -26,10 +26,12 @@ impl Engine {
 
     /// The same without a throttle.
     pub(crate) fn configured_cap(&self, tenant: TenantIx) -> Option<u32> {
-        let own = self.tenants.get(tenant).config().max_concurrency;
+        let max_concurrency = self.tenants.get(tenant).config().max_concurrency;
         match self.config.fairness.strategy {
-            FairStrategy::Strict => Some(own.unwrap_or(self.config.fairness.default_concurrency)),
-            FairStrategy::Weighted | FairStrategy::RoundRobin => own,
+            FairStrategy::Strict => {
+                Some(max_concurrency.unwrap_or(self.config.fairness.default_concurrency))
+            }
+            FairStrategy::Weighted | FairStrategy::RoundRobin => max_concurrency,
         }
     }
 
@@ -44,8 +46,8 @@ impl Engine {
         if self.config.fairness.strategy == FairStrategy::RoundRobin {
             return Weight::ONE;
         }
-        let own = self.tenants.get(tenant).config().weight;
-        own.unwrap_or(self.config.fairness.default_weight)
+        let weight = self.tenants.get(tenant).config().weight;
+        weight.unwrap_or(self.config.fairness.default_weight)
     }
 
     /// The weight by which a tenant is served now.
@@ -68,15 +70,15 @@ impl Engine {
     /// Something has changed that the scheduler should know of a tenant.
     pub(crate) fn tenant_changed(&mut self, tenant: TenantIx) {
         let rules = self.rules_of(tenant);
-        let is = self.tenants.get(tenant);
-        if is.living_classes <= self.config.lanes_at_once {
+        let state = self.tenants.get(tenant);
+        if state.living_classes <= self.config.lanes_at_once {
             self.scheduler.reconfigured(Reconfigured::Tenant(tenant, rules));
             return;
         }
-        let classes = is.classes.len();
+        let classes = state.classes.len();
         if self.scheduler.begin_following(tenant, rules) {
             let shards = self.scheduler.shards_of(tenant).len();
-            self.rule_changes.retain(|one| one.tenant != tenant);
+            self.rule_changes.retain(|change| change.tenant != tenant);
             self.rule_changes.push_back(RuleChange { tenant, shards, classes });
         }
     }
@@ -88,8 +90,8 @@ impl Engine {
             return false;
         };
         let tenant = *tenant;
-        let known = self.tenants.contains(tenant);
-        let all = if known { self.scheduler.shards_of(tenant) } else { &[] };
+        let exists = self.tenants.contains(tenant);
+        let all = if exists { self.scheduler.shards_of(tenant) } else { &[] };
         *shards = (*shards).min(all.len());
         if *shards > 0 {
             *shards -= 1;
@@ -97,7 +99,7 @@ impl Engine {
             self.scheduler.follow_shard(shard);
             return true;
         }
-        let all = if known { &self.tenants.get(tenant).classes[..] } else { &[] };
+        let all = if exists { &self.tenants.get(tenant).classes[..] } else { &[] };
         *classes = (*classes).min(all.len());
         if *classes > 0 {
             *classes -= 1;

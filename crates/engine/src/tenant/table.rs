@@ -186,9 +186,9 @@ impl Tenants {
 
     /// Those with so many numbers from this one on that are not forgotten.
     pub fn slice(&self, from: usize, most: usize) -> impl Iterator<Item = (TenantIx, &Tenant)> {
-        let numbers = from..from.saturating_add(most).min(self.all.end());
-        let known = numbers.map(|number| TenantIx(number as u32)).filter(|ix| self.is_known(*ix));
-        known.map(|ix| (ix, self.get(ix)))
+        let indexes = from..from.saturating_add(most).min(self.all.end());
+        let tenants = indexes.map(|index| TenantIx(index as u32)).filter(|ix| self.is_known(*ix));
+        tenants.map(|ix| (ix, self.get(ix)))
     }
 
     /// Where to go on after such a slice, if there are more.
