@@ -1,4 +1,4 @@
-//! Where the jobs of a class belong: queue, tenant and shard, made when the first job needs them.
+//! The queue, tenant and shard of a class, created with its first job.
 
 use rota_model::mutation::Mutation;
 use rota_model::{Class, ClassId, LimitKey, OnLimit};
@@ -9,7 +9,7 @@ use crate::scheduler::{ClassRules, NewShard};
 use crate::{Engine, Refusal};
 
 impl Engine {
-    /// Interns the class, making its queue and meeting its tenant where they are new.
+    /// Interns a class; its queue and tenant are created if they are new.
     pub(crate) fn class_id(&mut self, class: &Class) -> Result<ClassId, Refusal> {
         let id = self.classes.find(class);
         if let Some(id) = id.filter(|id| self.queues.get(self.classes.slot(*id).queue).exists) {
@@ -27,8 +27,8 @@ impl Engine {
         Ok(id)
     }
 
-    /// The same class, with names and policy that others have too: a hundred thousand tenants have
-    /// as many classes, which are nearly alike.
+    /// The same class with interned names and policy, to save memory: a hundred thousand tenants
+    /// have as many classes that are nearly alike.
     pub(crate) fn intern_names(&mut self, class: &Class, home: &Home) -> Class {
         let (kind, policy) = self.classes.shared(class);
         Class {
@@ -40,7 +40,7 @@ impl Engine {
         }
     }
 
-    /// Where the jobs of a class belong. Its queue is there.
+    /// The queue, tenant and shard of a class. The queue must exist.
     pub(crate) fn home_of(&mut self, class: &Class) -> Home {
         let queue = self.queues.find(&class.queue).expect("the queue of a class is made first");
         let tenant = self.ensure_tenant(&class.tenant);
@@ -61,12 +61,12 @@ impl Engine {
         Home { queue, tenant, shard }
     }
 
-    /// A class is known to its tenant and to the scheduler.
+    /// Adds a class to its tenant and to the scheduler.
     pub(crate) fn class_added(&mut self, id: ClassId) {
         let slot = self.classes.slot(id);
         let (queue, tenant, shard, class) =
             (slot.queue, slot.tenant, slot.shard, slot.class.clone());
-        // One with a limit of its own uses it while it has jobs.
+        // A class uses the gates of its own limit only while it has jobs.
         let gates = Box::default();
         let on_limit = class.policy.limit.as_ref().map(|limit| limit.on_limit);
         let waits = on_limit.is_none_or(|on_limit| on_limit == OnLimit::Wait);
@@ -84,7 +84,7 @@ impl Engine {
         push_exact(&mut self.tenants.get_mut(tenant).classes, id);
     }
 
-    /// One more job of this class lives.
+    /// A class has one more unfinished job.
     pub(crate) fn class_gained_job(&mut self, class: ClassId) {
         let slot = self.classes.slot_mut(class);
         slot.live += 1;
@@ -100,7 +100,7 @@ impl Engine {
         }
     }
 
-    /// One fewer does, and was counted so.
+    /// A class has one fewer unfinished job; `slot.live` was already updated.
     pub(crate) fn class_lost_job(&mut self, class: ClassId) {
         let slot = self.classes.slot(class);
         if slot.live == 0 {

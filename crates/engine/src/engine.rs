@@ -1,4 +1,4 @@
-//! The engine's state, and the few transitions that all commands are made of.
+//! The engine's state, the dispatch of commands, and the state changes that commands share.
 
 use std::collections::VecDeque;
 
@@ -42,11 +42,11 @@ use crate::{
     WaiterId,
 };
 
-/// All that decisions are made from. Everything in it can be rebuilt from a store.
+/// The whole state. It can be rebuilt from a store.
 pub struct Engine {
     pub(crate) config: Config,
     pub(crate) now: Now,
-    /// The only randomness in what the engine does.
+    /// The only source of randomness; set by each command.
     pub(crate) entropy: SplitMix64,
     pub(crate) next_seq: Seq,
     pub(crate) id_key: IdKey,
@@ -71,22 +71,21 @@ pub struct Engine {
     pub(crate) idle: Idle,
     pub(crate) rule_changes: VecDeque<RuleChange>,
     pub(crate) crons: Crons,
-    /// Fetches may not wait any more.
+    /// The process is about to end: nothing may wait.
     pub(crate) closing: bool,
     pub(crate) maintenance: Maintenance,
     pub(crate) total: Stats,
-    /// The minute under way.
+    /// The current minute.
     pub(crate) minute: Option<Millis>,
     pub(crate) open_intervals: OpenIntervals,
     pub(crate) seq_clock: SeqClock,
-    /// Enqueues that wait for room.
     pub(crate) waiting_enqueues: WaitingEnqueues,
     pub(crate) room_checks: RoomChecks,
     pub(crate) out: Effects,
 }
 
 impl Engine {
-    /// An empty engine. `seed` is that of its hash tables.
+    /// An empty engine. `seed` is for its hash tables.
     #[must_use]
     pub fn new(config: Config, seed: u64) -> Self {
         let hasher = hasher::seeded(seed);
@@ -132,8 +131,7 @@ impl Engine {
         engine
     }
 
-    /// Does what the command says, at the time of the last tick. `entropy` is the only chance that
-    /// plays a part in it.
+    /// Applies a command at the time of the last tick. `entropy` is the only randomness in it.
     pub fn apply(&mut self, entropy: u64, command: Command) -> Reply {
         self.entropy = SplitMix64(entropy);
         self.scheduler.begin_upkeep();
@@ -185,15 +183,14 @@ impl Engine {
         reply
     }
 
-    /// What has followed from the commands since the last call.
+    /// Takes the effects of the commands since the last call.
     pub fn take_effects(&mut self) -> Effects {
         let mut effects = Effects::default();
         effects.woken = self.move_effects(&mut effects.mutations, &mut effects.events);
         effects
     }
 
-    /// The same, added to what there is already: no memory is taken for it. The fetches that were
-    /// woken are given back.
+    /// The same, but appends to existing vectors to avoid allocations. Returns the woken waiters.
     pub fn move_effects(
         &mut self,
         mutations: &mut Vec<Mutation>,
@@ -205,13 +202,13 @@ impl Engine {
         std::mem::take(&mut self.out.woken)
     }
 
-    /// The number that the next job gets.
+    /// The sequence number of the next job.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
         self.next_seq
     }
 
-    /// The highest time seen.
+    /// The latest time seen.
     #[must_use]
     pub fn now(&self) -> Now {
         self.now
@@ -235,8 +232,8 @@ impl Engine {
         self.out.mutations.push(Mutation::Put(kind, name.into(), json.into()));
     }
 
-    /// The queue's index. A new queue is written down, and belongs to the tenant that makes it, if one
-    /// does.
+    /// The queue's index. A missing queue is created, and owned by the tenant that creates it, if
+    /// any.
     pub(crate) fn queue_ix(
         &mut self,
         name: &QueueName,
@@ -259,13 +256,14 @@ impl Engine {
         };
         self.queues.create(ix, row);
         self.scheduler.queue_created(name, ix);
-        // In pool scope, whoever waits here is in the accounts of its pools from the first job on.
+        // In pool scope, the new queue's turns must be in the accounts of its pools from the first
+        // job on.
         self.make_pool_accounts();
         self.update_queue_limit(name);
         Ok(ix)
     }
 
-    /// A slot for a queue, which does not exist before its row is known.
+    /// Adds a queue to the tables. It does not exist for clients until its row is set.
     pub(crate) fn add_queue(&mut self, name: QueueName) -> QueueIx {
         let ix = self.queues.add(name.clone(), self.now.mono);
         self.check_idle_later(IdleCandidate::Queue(ix));
@@ -282,17 +280,17 @@ impl Engine {
         ix
     }
 
-    /// A row names this tenant, whose own row may come later.
+    /// Adds a tenant that another row names; its own row may follow.
     pub(crate) fn ensure_tenant_of_row(&mut self, id: &TenantId, created: Millis) {
         if self.tenants.find(id).is_none() {
             self.add_tenant(id.clone(), created);
         }
     }
 
-    /// What the configuration says about tenants, pools and limits.
+    /// Applies the configured tenants, pools and limits.
     fn load_config(&mut self) {
         for (id, config) in self.config.tenants.clone() {
-            // Whom the operator names has a label before those who come up later.
+            // Configured tenants get metric labels before others.
             self.meters.give_label(&id);
             let ix = self.add_tenant(id, Millis(0));
             self.tenants.get_mut(ix).file = Some(config.into());
@@ -317,7 +315,7 @@ impl Engine {
         }
     }
 
-    /// A job that had left the lanes is available again.
+    /// Makes a job available that was in no lane.
     pub(crate) fn make_ready(&mut self, seq: Seq, class: ClassId, job: Waiting, undo: bool) {
         let enqueued = self.wall();
         let undo = undo.then_some(Undo { attempt: job.attempt, pauses: job.pauses });
@@ -330,7 +328,7 @@ impl Engine {
         self.enter_lane(seq, class, Waiting { fresh: false, ..job });
     }
 
-    /// A job that needs watching waits again, after an execution that did not finish it.
+    /// Tracks the deadline or schedule of a job that waits again after an execution.
     pub(crate) fn track_again(
         &mut self,
         seq: Seq,
@@ -358,7 +356,7 @@ impl Engine {
         }
     }
 
-    /// A job that is in no lane and no timer any more has ended.
+    /// Ends a job that is in no lane and no timer.
     pub(crate) fn end(&mut self, seq: Seq, class: ClassId, ending: Ending, result: Option<Bytes>) {
         let at = self.wall();
         let slot = self.classes.slot(class);
@@ -377,7 +375,7 @@ impl Engine {
         self.cron_run_over(seq);
     }
 
-    /// An active job is not active any more; what follows is up to the caller.
+    /// Releases an active job's slots and records its run time. What follows is up to the caller.
     pub(crate) fn release(&mut self, active: &Active) {
         let (slot, took) = (self.classes.slot(active.class), active.ran_ms(self.now.mono));
         let tenant = slot.tenant;
@@ -388,8 +386,7 @@ impl Engine {
         self.free_slot(active, took.max(1));
     }
 
-    /// The same for an execution that cost its tenant so many milliseconds, and of which nothing else
-    /// counts.
+    /// Releases an active job's slots. `cost` is the run time to charge, in ms.
     pub(crate) fn free_slot(&mut self, active: &Active, cost: u64) {
         self.count_out(active.class, State::Active, active.size);
         let (account, charged) = (active.account, active.charged);
@@ -402,7 +399,7 @@ impl Engine {
         }
     }
 
-    /// Keeps the error of an execution that failed.
+    /// Stores and counts the error of a failed execution.
     pub(crate) fn record_failure(
         &mut self,
         seq: Seq,
@@ -435,13 +432,13 @@ impl Engine {
         self.emit(EventKind::Failed { job, attempt, error, duration_ms });
     }
 
-    /// Lets a job wait until it is due.
+    /// Adds a timer for a job and counts the job.
     pub(crate) fn wait_until(&mut self, due: Millis, seq: Seq, timer: Timer) {
         self.count_in(timer.class, timer.state, timer.size);
         self.timers.add(due, seq, timer);
     }
 
-    /// Where jobs of this class are counted for those who watch from outside.
+    /// The meter of a class.
     pub(crate) fn meter(&mut self, class: ClassId) -> &mut Meter {
         self.meters.at(self.shards.get(self.classes.slot(class).shard).meter)
     }

@@ -1,7 +1,7 @@
-//! Queues, parts of queues and tenants that are not needed any more are forgotten.
+//! Forgetting queues, shards and tenants that are no longer used.
 //!
-//! Each queue and tenant is looked at now and then, one after the other, so that this costs the same
-//! for each however many there are.
+//! Queues and tenants are checked one after another, so the cost of each check does not depend on
+//! their number.
 
 use std::collections::VecDeque;
 
@@ -12,12 +12,12 @@ use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
 use crate::{ConfigOrigin, Engine, QueueSettings};
 
-/// Looks at each candidate while it has to be idle to be forgotten.
+/// Checks of each queue and tenant per `forget_idle_ms`.
 const CHECKS_PER_PERIOD: u64 = 4;
 
 #[derive(Default)]
 pub(crate) struct Idle {
-    /// By when they are to be looked at, in monotonic time. What is in here is there.
+    /// By the time of the next check, in monotonic ms. Every queue and tenant is listed once.
     due: VecDeque<(u64, IdleCandidate)>,
 }
 
@@ -34,14 +34,14 @@ impl Idle {
 }
 
 impl Engine {
-    /// A queue or tenant is there from now on.
+    /// Schedules the next check of a queue or tenant.
     pub(crate) fn check_idle_later(&mut self, candidate: IdleCandidate) {
         let check_at =
             self.now.mono.saturating_add((self.config.forget_idle_ms / CHECKS_PER_PERIOD).max(1));
         self.idle.due.push_back((check_at, candidate));
     }
 
-    /// Looks at one queue or tenant whose turn it is.
+    /// Checks one queue or tenant that is due; false if there is none.
     pub(crate) fn check_one_idle(&mut self) -> bool {
         let due = self.idle.due.front().filter(|(at, _)| *at <= self.now.mono);
         let Some(&(_, candidate)) = due else { return false };
@@ -128,7 +128,7 @@ impl Engine {
         true
     }
 
-    /// One tenant's part of a queue goes when it has neither jobs nor a pause nor a tag.
+    /// Forgets a shard that has no classes, no pause and no tag.
     fn forget_shard_if_idle(&mut self, ix: ShardIx) {
         let now = self.now.mono;
         let shard = self.shards.get_mut(ix);

@@ -1,7 +1,7 @@
-//! What has been decided and is not committed yet.
+//! Changes to jobs that are decided but not committed yet.
 //!
-//! A store answers as of its last commit. Whoever asks it about a job corrects the answer with
-//! what is still on its way there, and so sees the job as the engine does.
+//! A store answers as of its last commit. Applying the changes that are still on their way gives a
+//! job's row as the engine sees it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,12 +14,12 @@ use crate::hasher;
 
 pub struct InFlight {
     batches: VecDeque<PendingBatch>,
-    /// Ids that clients chose and that are not in the store yet.
+    /// Client-chosen ids that are not in the store yet.
     ids: HashMap<JobId, (u64, Seq), RandomState>,
 }
 
-/// The changes of one batch. They are looked for so rarely, and there are so few, that a scan over
-/// the bare numbers beats keeping an index that every job would pay for.
+/// The changes of one batch. Lookups are rare and batches small, so scanning the sequence numbers
+/// beats an index that every job would pay for.
 #[derive(Default)]
 struct PendingBatch {
     batch: u64,
@@ -45,7 +45,7 @@ impl InFlight {
         Self { batches: VecDeque::new(), ids: HashMap::with_hasher(hasher::seeded(seed)) }
     }
 
-    /// These belong to this batch, which is the newest.
+    /// Records the mutations of a batch, which must be the newest.
     pub fn note(&mut self, batch: u64, mutations: &[Mutation]) {
         if self.batches.back().is_none_or(|last| last.batch != batch) {
             self.batches.push_back(PendingBatch { batch, ..PendingBatch::default() });
@@ -59,12 +59,12 @@ impl InFlight {
         }
     }
 
-    /// A client chose this id for a job of this batch.
+    /// Records a client-chosen id of a batch.
     pub fn note_id(&mut self, batch: u64, id: JobId, seq: Seq) {
         self.ids.insert(id, (batch, seq));
     }
 
-    /// The store has all batches up to this one.
+    /// Drops all batches up to this one, which the store has committed.
     pub fn committed(&mut self, batch: u64) {
         while self.batches.front().is_some_and(|pending| pending.batch <= batch) {
             self.batches.pop_front();
@@ -74,21 +74,21 @@ impl InFlight {
         }
     }
 
-    /// A job that a client has just named itself.
+    /// The job with a client-chosen id that is not in the store yet.
     #[must_use]
     pub fn seq_of(&self, id: JobId) -> Option<Seq> {
         self.ids.get(&id).map(|&(_, seq)| seq)
     }
 
-    /// Whether the store's word on this job is out of date.
+    /// Whether the store's row of this job is out of date.
     #[must_use]
     pub fn touches(&self, seq: Seq) -> bool {
         self.batches.iter().any(|pending| pending.seqs.contains(&seq.0))
     }
 
-    /// Where a job stands, given what the store says. The store's word may be newer than some of
-    /// what is noted here: its last commit may not have been reported yet. Applying a change twice
-    /// does no harm, because each says how things are and not by how much they change.
+    /// A job's row, given what the store has. The store may already have some of these changes, if
+    /// its last commit was not reported yet. Applying a change twice does no harm, because changes
+    /// set values instead of adding to them.
     #[must_use]
     pub fn current_row(&self, seq: Seq, stored: Option<JobRow>) -> Option<JobRow> {
         let mut row = stored;

@@ -1,4 +1,4 @@
-//! How many jobs live in one place: a queue, a tenant, a tenant's part of a queue.
+//! Counts of unfinished jobs by state, for a queue, tenant or shard.
 
 use rota_model::State;
 
@@ -7,26 +7,26 @@ use crate::scheduler::Size;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JobCounts {
     live: [u32; LIVING],
-    /// Of the jobs that wait.
+    /// Bytes of waiting jobs.
     pub bytes: u64,
 }
 
 const LIVING: usize = State::WAITING.len() + 1;
 
 impl JobCounts {
-    /// Jobs that are in this state; of those that have ended, none live anywhere.
+    /// Unfinished jobs in this state; 0 for terminal states.
     #[must_use]
     pub fn count(&self, state: State) -> u64 {
         slot(state).map_or(0, |slot| u64::from(self.live[slot]))
     }
 
-    /// Jobs that wait, in whatever way.
+    /// Waiting jobs in any state.
     #[must_use]
     pub fn depth(&self) -> u64 {
         self.total() - self.count(State::Active)
     }
 
-    /// Jobs that wait, and their bytes.
+    /// Waiting jobs, and their bytes.
     #[must_use]
     pub fn load(&self) -> (u64, u64) {
         (self.depth(), self.bytes)
@@ -58,7 +58,7 @@ impl JobCounts {
         self.bytes += other.bytes;
     }
 
-    /// So many available jobs that a start has read.
+    /// After a restart: adds available jobs.
     pub(crate) fn add_available(&mut self, jobs: u64, bytes: u64) {
         if let Some(slot) = slot(State::Available) {
             self.live[slot] += jobs as u32;

@@ -1,8 +1,8 @@
-//! The one place where anything is decided.
+//! The engine: the deterministic state machine that makes every decision.
 //!
-//! A deterministic state machine: commands in, effects out; time is one of the commands. It has no clock, does no I/O, draws
-//! no random numbers and never waits. The same inputs give the same outputs, which is what makes a
-//! failing simulation repeatable from its seed and lets one set of rules serve every store.
+//! Commands go in, effects come out, and time is one of the commands. The engine has no clock, does
+//! no I/O, draws no random numbers and never waits. The same inputs give the same outputs, so a
+//! failing simulation can be repeated from its seed, and one set of rules serves every store.
 //!
 //! Start reading at [`Command`] and [`Effects`].
 

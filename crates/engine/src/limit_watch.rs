@@ -1,4 +1,4 @@
-//! What is noted about limits for those who watch: how often jobs began to wait, and for how long.
+//! Metrics of limits: how often jobs began to wait, and for how long.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(crate) struct LimitWatch(BTreeMap<LimitIx, Watched>);
 struct Watched {
     exceeded: [u64; Strategy::ALL.len()],
     waits: Option<Box<Times>>,
-    /// The tenant whose job first had the key, if tenants share it.
+    /// The tenant whose job first used the key, if tenants share it.
     first_tenant: Option<TenantId>,
 }
 
@@ -23,7 +23,7 @@ impl LimitWatch {
         self.0.entry(limit).or_default().exceeded[strategy as usize] += 1;
     }
 
-    /// Jobs may start again, after so many milliseconds.
+    /// Jobs may start again, after `waited` ms.
     pub fn released(&mut self, limit: LimitIx, waited: u64) {
         let waits = &mut self.0.entry(limit).or_default().waits;
         waits.get_or_insert_with(|| Box::new(Times::of_waits())).record(waited);

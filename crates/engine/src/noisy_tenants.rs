@@ -1,4 +1,4 @@
-//! Tenants that take too much, and what is done about them.
+//! Detecting and throttling noisy tenants: those that take far more than others.
 
 use std::collections::VecDeque;
 
@@ -9,42 +9,42 @@ use crate::median::Median;
 use crate::tenant::{Tally, TenantIx};
 use crate::{Engine, EventKind, FairStrategy, Throttle};
 
-/// How often tenants are looked at.
+/// Time between two rounds of detection.
 const EVERY_MS: u64 = 5_000;
-/// How many are looked at in one step.
+/// Tenants measured or checked in one step.
 const SLICE: usize = 512;
 
-/// What to look at, and what it is compared with.
+/// The tenants to check, and the typical values they are compared with. A round first measures all
+/// listed tenants, then checks each.
 #[derive(Default)]
 pub(crate) struct NoiseDetector {
-    /// Tenants for the next look, each once: whoever did something in the last minute, has active
-    /// jobs or was noisy. All of them make up what is usual, and a tenant that does nothing may become
-    /// noisy, or stop being so, when the others change.
+    /// Tenants for the next round, each listed once: those that did something in the last minute,
+    /// have active jobs or were noisy. All of them define what is typical. A tenant's state may
+    /// also change because the others do.
     next_tenants: Vec<TenantIx>,
-    /// Those still to be learnt from, and then listened to.
+    /// Tenants of this round that are still to be measured, then checked.
     to_measure: VecDeque<TenantIx>,
     to_check: VecDeque<TenantIx>,
     next_round_at: u64,
     totals: MinuteTotals,
-    /// Tenants that have living jobs or did something in the last minute, as of when each was last
-    /// looked at.
+    /// Tenants with unfinished jobs or activity in the last minute, when last measured.
     present: usize,
-    /// Waiting jobs of the tenants that have any, as of when each was last looked at.
+    /// Waiting jobs of tenants that have any, when last measured.
     depths: Median,
     typical: Typical,
 }
 
-/// What the tenants did together in the last minute.
+/// Sums over all measured tenants, for the last minute.
 #[derive(Default, Clone, Copy)]
 struct MinuteTotals {
     enqueued: u64,
     enqueuing: usize,
-    /// Parts of executions that failed, and of how many tenants.
+    /// The sum of the tenants' error rates, and the number of tenants that executed jobs.
     errors: f64,
     executing: usize,
 }
 
-/// What is usual among them.
+/// Typical values of a tenant.
 #[derive(Default, Clone, Copy)]
 struct Typical {
     depth: f64,
@@ -53,19 +53,18 @@ struct Typical {
     enqueuing: usize,
 }
 
-/// Something that a tenant has too much of.
+/// A value that is above its threshold.
 struct Signal {
     bit: u8,
     value: f64,
     threshold: f64,
 }
 
-/// A tenant takes too much now, whether or not anything is done about it.
+/// A tenant is noisy now, throttled or not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noisiness {
     pub signal: &'static str,
-    /// Jobs that wait, that were enqueued in the last minute or that are active, or the part of its
-    /// executions that failed.
+    /// Waiting jobs, jobs enqueued in the last minute, active jobs, or the error rate.
     pub value: f64,
     pub threshold: f64,
     pub since: Millis,
@@ -81,14 +80,14 @@ impl NoiseDetector {
 }
 
 impl Engine {
-    /// A tenant is looked at the next time: it did something, or has more or fewer jobs.
+    /// Lists a tenant for the next round, because its activity or job counts changed.
     pub(crate) fn schedule_noise_check(&mut self, ix: TenantIx) {
         if !std::mem::replace(&mut self.tenants.get_mut(ix).noise_check_due, true) {
             self.noise_detector.next_tenants.push(ix);
         }
     }
 
-    /// Looks at the tenants whose turn it is, some at a time.
+    /// Continues the current round, or begins the next, a slice at a time.
     pub(crate) fn detect_noisy_tenants(&mut self) {
         if !self.config.noisy.detect {
             for ix in std::mem::take(&mut self.noise_detector.next_tenants) {
@@ -165,7 +164,7 @@ impl Engine {
         let tenant = self.tenants.get_mut(ix);
         tenant.noisy_since = (signals != 0).then(|| tenant.noisy_since.unwrap_or(now));
         if tenant.row.spared_until.take_if(|until| *until <= now).is_some() {
-            // What went on all the while counts from now on.
+            // Noise that continued while it was spared counts as new.
             tenant.noisy = 0;
         }
         let new = signals & !std::mem::replace(&mut tenant.noisy, signals);
@@ -174,7 +173,7 @@ impl Engine {
         }
     }
 
-    /// How a tenant is noisy, where the last look found that it is and it has not ended since.
+    /// A tenant's strongest signal, if the last check found it noisy and it still is.
     pub(crate) fn noisiness(&self, ix: TenantIx) -> Option<Noisiness> {
         let since = self.tenants.get(ix).noisy_since?;
         let Signal { bit, value, threshold } = self.signals_of(ix).next()?;
@@ -185,7 +184,7 @@ impl Engine {
 
     fn signals_of(&self, ix: TenantIx) -> impl Iterator<Item = Signal> + use<> {
         let (rules, typical) = (self.config.noisy, self.noise_detector.typical);
-        // Alone, nobody is anybody's neighbour.
+        // A tenant cannot be noisy without others to compare with.
         let (crowded, together) =
             (self.noise_detector.depths.len() > 1, self.noise_detector.present > 1);
         let (tenant, last) = (self.tenants.get(ix), self.minute_of(ix));
@@ -218,7 +217,7 @@ impl Engine {
         if self.tenants.get(ix).throttled(now).is_some() {
             return;
         }
-        // One whose time is over may not have been ended yet, and must not take this one with it.
+        // End an expired throttle first; otherwise its end would also remove the new one.
         self.end_throttle(ix, "expired");
         let spared = self.tenants.get(ix).row.spared_until.is_some_and(|until| until > now);
         let tenant = self.tenants.get(ix).id.clone();
@@ -239,14 +238,14 @@ impl Engine {
         self.emit(EventKind::TenantThrottled { tenant, reason, throttle });
     }
 
-    /// Without turns and without a concurrency for each tenant there is nothing to lower.
+    /// With neither weights nor per-tenant concurrency there is nothing to lower.
     fn can_throttle(&self) -> bool {
         let fairness = &self.config.fairness;
         self.config.noisy.throttle
             && (fairness.enabled || fairness.strategy == FairStrategy::Strict)
     }
 
-    /// Where each tenant has a concurrency of its own: that, and what a throttle leaves of it.
+    /// With `FairStrategy::Strict`: the tenant's concurrency, and the lowered one.
     fn lowered_cap(&self, ix: TenantIx) -> Option<(u32, u32)> {
         let strict = self.config.fairness.strategy == FairStrategy::Strict;
         let cap = self.configured_cap(ix).filter(|_| strict)?;
@@ -254,7 +253,7 @@ impl Engine {
         Some((cap, part.max(1).min(cap)))
     }
 
-    /// A throttle lowers what its tenant has now, and so never raises it.
+    /// Recomputes a throttle after a change of the tenant's configuration.
     pub(crate) fn update_throttle(&mut self, ix: TenantIx) {
         let (original, factor) = (self.weight_of(ix), self.config.noisy.factor);
         let concurrency = self.lowered_cap(ix);
@@ -264,7 +263,7 @@ impl Engine {
         }
     }
 
-    /// Gives a tenant back what a throttle took from it.
+    /// Ends a tenant's throttle, if it has one.
     pub(crate) fn end_throttle(&mut self, ix: TenantIx, reason: &'static str) {
         let tenant = self.tenants.get_mut(ix);
         let Some(throttle) = tenant.row.throttle.take() else { return };
@@ -276,7 +275,7 @@ impl Engine {
         self.emit(EventKind::TenantThrottleReleased { tenant, reason });
     }
 
-    /// A tenant is deleted: nothing is left of how loud it was, nor of what was done about it.
+    /// A tenant is gone: removes its noise state and throttle.
     pub(crate) fn clear_noise_state(&mut self, ix: TenantIx) {
         self.noise_detector.depths.set(ix, 0);
         self.set_present(ix, false);
@@ -288,7 +287,7 @@ impl Engine {
         self.tenant_changed(ix);
     }
 
-    /// Ends one throttle whose time is over.
+    /// Ends one expired throttle; false if there is none.
     pub(crate) fn end_due_throttle(&mut self, now: Millis) -> bool {
         let Some(&(at, ix)) = self.tenants.ends.first() else { return false };
         if at > now {
@@ -300,7 +299,7 @@ impl Engine {
     }
 }
 
-/// An average of parts depends on the order in which they are added up, by less than this.
+/// Tolerance for rounding: a mean depends on the order of summation.
 const ROUNDING: f64 = 1e-9;
 
 const DEPTH: u8 = 1;

@@ -1,4 +1,4 @@
-//! What is noted about pools for those who watch: dispatches, requests, and whether they are full.
+//! Statistics of pools: dispatches, last requests, and whether overload was reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,26 +10,26 @@ use crate::stats::Dispatches;
 #[derive(Default)]
 pub(crate) struct PoolWatch {
     pools: BTreeMap<PoolName, Watched>,
-    /// Pools without room, of which that is to be said as soon as a job waits.
+    /// Full pools without waiting jobs: overload is reported as soon as a job waits.
     pub full: BTreeSet<PoolName>,
 }
 
 #[derive(Default)]
 struct Watched {
     dispatched: LastMinute<Dispatches>,
-    /// It was said that it has no room left while jobs wait.
+    /// The event that it is full while jobs wait was sent.
     notified_full: bool,
-    /// When one of its workers last asked for all of its queues, in monotonic time.
+    /// When one of its workers last asked for all of its queues, in monotonic ms.
     asked_at: Option<u64>,
 }
 
 impl PoolWatch {
-    /// Its dispatches of the last minute, by slot.
+    /// Dispatches of the last minute.
     pub fn dispatches(&mut self, pool: &PoolName) -> &mut LastMinute<Dispatches> {
         &mut self.watched(pool).dispatched
     }
 
-    /// Jobs handed out to its workers in the last minute.
+    /// Jobs dispatched to its workers in the last minute.
     pub fn dispatched_in_minute(&self, pool: &PoolName, now: Millis) -> u64 {
         self.pools.get(pool).map_or(0, |watched| watched.dispatched.sum(now).jobs())
     }

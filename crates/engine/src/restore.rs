@@ -1,4 +1,4 @@
-//! Coming back from what a store holds.
+//! Rebuilding the engine from the rows of a store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,29 +23,30 @@ use crate::timers::Timer;
 use crate::worker::{Worker, WorkerRow};
 use crate::{Config, ConfigOrigin, Engine, Interval, Now};
 
-/// A worker that still runs a job is given this long to say so, even when the reservation ended
+/// After a restart, a worker has at least this long to report a job, even if the reservation ended
 /// while the server was down.
 const GRACE_MS: u64 = 15_000;
 
-/// An engine in the making. Feed it classes, named things and living jobs, in this order.
+/// An engine under construction. It must be given classes, named rows and unfinished jobs, in this
+/// order.
 pub struct Restore {
     engine: Engine,
     problem: Option<String>,
-    /// The sum of their minutes that were over.
+    /// Sums of closed minutes, by hour and queue.
     hours: BTreeMap<(Millis, Arc<str>), Interval>,
     tenant_states: Vec<(TenantIx, TenantState<'static>)>,
     limit_states: Vec<(Partition, LimitState)>,
     rotation_states: Vec<(String, RotationState)>,
     dispatch_states: Vec<(String, DispatchState)>,
     entries: Vec<(u64, Entry)>,
-    /// Jobs in the lane of each class, and their bytes: counted once, not one by one.
+    /// Jobs and bytes in the lane of each class, to be counted at once.
     refilled: Vec<(u64, u64)>,
-    /// Jobs that were put off because a limit was reached.
+    /// Jobs that a limit rescheduled.
     rescheduled: Vec<(Seq, ClassId, Millis)>,
 }
 
 impl Restore {
-    /// `now` is the present; it is raised to the time of the last commit when that is later.
+    /// `now` is the current time; it is raised to that of the last commit, if that is later.
     #[must_use]
     pub fn new(config: Config, seed: u64, now: Now) -> Self {
         let mut engine = Engine::new(config, seed);
@@ -65,7 +66,7 @@ impl Restore {
     }
 
     pub fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
-        // Tenants come after the classes and would be written again otherwise.
+        // Tenants' rows come after the classes; without this, they would be written again.
         if self.engine.queues.find(&class.queue).is_none() {
             self.engine.add_queue(class.queue.clone());
         }
@@ -138,7 +139,7 @@ impl Restore {
         }
     }
 
-    /// A minute of the hour in which the last commit was made, or of the one before.
+    /// A row of a minute, from the hour of the last commit or the one before.
     pub fn history(&mut self, row: &HistoryRow) {
         match self.engine.journal.minutes.restore(row, self.engine.now.wall) {
             Ok(Some(interval)) => {
@@ -153,7 +154,7 @@ impl Restore {
         }
     }
 
-    /// What a batch did to counters. Batches come in rising order, after everything else.
+    /// A journal entry. Entries come in ascending order, after everything else.
     pub fn journal(&mut self, number: u64, data: &[u8]) {
         match serde_json::from_slice(data) {
             Ok(entry) => self.entries.push((number, entry)),
@@ -163,7 +164,7 @@ impl Restore {
         }
     }
 
-    /// The engine, as of the last commit; or what in the data makes no sense.
+    /// The engine as of the last commit, or what is wrong with the data.
     pub fn finish(
         mut self,
         next_seq: Seq,
@@ -182,7 +183,7 @@ impl Restore {
         Ok(self.engine)
     }
 
-    /// Counters are brought back last: by then it is known what they count for, and the time.
+    /// Restores counters. This comes last, when what they count for and the time are known.
     fn restore_counters(&mut self, number: u64, last_commit: Millis) {
         let engine = &mut self.engine;
         let now = engine.now;
@@ -215,7 +216,7 @@ impl Restore {
                 engine.restore_shared_turn(ix, &rotation, level, tag, state.as_of);
             }
         }
-        // Rows of pools and queues that are gone.
+        // Rows of pools and queues that no longer exist.
         let mut stale = Vec::new();
         for (name, state) in &self.rotation_states {
             engine.journal.set_flushed_to(name, state.as_of);
@@ -314,7 +315,7 @@ impl Restore {
 
     fn tenant_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
         let state: TenantState = parse(json)?;
-        // What is left of a tenant that was deleted says nothing.
+        // The state of a deleted tenant is ignored.
         if let Some(ix) = self.engine.tenants.find(name) {
             self.tenant_states.push((ix, state));
         }

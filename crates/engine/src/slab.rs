@@ -1,5 +1,4 @@
-//! Lists of very many things that are found by number. They grow by pages, so that none is moved and
-//! no more than a page is spare.
+//! Large tables by index, which grow by pages: entries never move, and at most one page is spare.
 
 use std::ops::{Index, IndexMut};
 
@@ -25,7 +24,7 @@ impl<T> PagedVec<T> {
         }
     }
 
-    /// Puts it where another was, or behind all others.
+    /// Replaces an entry, or appends if `index` is the length.
     pub fn put(&mut self, index: usize, value: T) {
         debug_assert!(index <= self.len(), "indexes are assigned in order");
         match index == self.len() {
@@ -57,7 +56,7 @@ impl<T> IndexMut<usize> for PagedVec<T> {
     }
 }
 
-/// Things with numbers that are used again when they are gone.
+/// A table whose free indexes are reused.
 pub(crate) struct Slab<T> {
     all: PagedVec<Option<T>>,
     free: Vec<u32>,
@@ -94,7 +93,7 @@ impl<T> Slab<T> {
         self.all[index as usize].as_mut().expect("a index is used while its thing is there")
     }
 
-    /// One more than the highest number that was ever given.
+    /// One more than the highest index ever used.
     pub fn end(&self) -> usize {
         self.all.len()
     }

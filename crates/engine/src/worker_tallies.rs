@@ -1,4 +1,4 @@
-//! How many workers there are: of all, of each tenant and of each pool.
+//! Counts of workers by state, of all, by tenant and by pool.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::WorkerState;
 pub(crate) struct Counted {
     pub state: WorkerState,
     pub pool: Option<PoolName>,
-    /// It takes jobs.
+    /// Takes jobs: neither stale nor quieted.
     pub takes: bool,
-    /// It takes jobs and has as many as it may have.
+    /// Takes jobs, and holds as many as it may.
     pub full: bool,
 }
 
@@ -32,7 +32,7 @@ impl WorkerCounts {
         self.running + self.quiet + self.terminate + self.stale
     }
 
-    /// By the states' names.
+    /// Counts by the name of the state, sorted.
     #[must_use]
     pub fn by_state(self) -> [(&'static str, usize); 4] {
         let Self { running, quiet, terminate, stale } = self;
@@ -49,7 +49,7 @@ impl WorkerCounts {
     }
 }
 
-/// The workers of a pool that are not stale.
+/// A pool's workers that are not stale.
 #[derive(Debug, Default)]
 struct PoolWorkers {
     present: usize,
@@ -100,7 +100,6 @@ impl WorkerTallies {
         }
     }
 
-    /// Of one tenant, or of all.
     pub fn counts(&self, tenant: Option<&TenantId>) -> WorkerCounts {
         match tenant {
             None => self.all,
@@ -108,12 +107,12 @@ impl WorkerTallies {
         }
     }
 
-    /// Workers of a pool that are not stale.
+    /// A pool's workers that are not stale.
     pub fn in_pool(&self, pool: &PoolName) -> usize {
         self.by_pool.get(pool).map_or(0, |workers| workers.present)
     }
 
-    /// All workers of a pool that take jobs have as many as they may have.
+    /// Whether all workers of a pool that take jobs are full.
     pub fn are_full(&self, pool: &PoolName) -> bool {
         self.by_pool
             .get(pool)

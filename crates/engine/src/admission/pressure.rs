@@ -1,12 +1,11 @@
-//! Queues that are nearly full, and the notice of it that goes with an enqueue's answer.
+//! Pressure: reporting queues that are nearly full, in events and in the answer to an enqueue.
 
 use crate::effect::Pressure;
 use crate::queue::QueueIx;
 use crate::{Engine, EventKind};
 
 impl Engine {
-    /// After jobs were accepted into these queues: how full the fullest is, if that is above its warning
-    /// threshold.
+    /// The pressure of the fullest of these queues, if it is above its warning threshold.
     pub(crate) fn pressure_of(&mut self, queues: &[QueueIx]) -> Option<Pressure> {
         self.check_full_pools(queues);
         let mut fullest: Option<Pressure> = None;
@@ -30,7 +29,7 @@ impl Engine {
         fullest
     }
 
-    /// Reports a queue that was nearly full and no longer is.
+    /// Emits an event if a queue was nearly full and no longer is.
     pub(super) fn emit_queue_cleared(&mut self, ix: QueueIx) {
         let queue = self.queues.get(ix);
         let warn_at = queue.row.settings.bounds.map_or(0, |bounds| bounds.warn_at);
@@ -44,7 +43,7 @@ impl Engine {
         }
     }
 
-    /// Jobs and their bound; bytes and theirs where only bytes are bounded.
+    /// The depth and its bound; the bytes and their bound if only bytes are bounded.
     pub(crate) fn fullness(&self, ix: QueueIx) -> (u64, u64) {
         let queue = self.queues.get(ix);
         match queue.row.settings.bounds {
@@ -56,7 +55,8 @@ impl Engine {
         }
     }
 
-    /// The same in jobs, also for a queue that is bounded in bytes alone: an enqueue's answer counts jobs.
+    /// Replaces bytes by jobs for a queue that is bounded in bytes only, because an enqueue's
+    /// answer counts jobs.
     pub(crate) fn pressure_in_jobs(&self, pressure: Pressure, queues: &[QueueIx]) -> Pressure {
         let mut queues = queues.iter().map(|ix| self.queues.get(*ix));
         let fullest = queues.find(|queue| queue.pressure() == Some(pressure.ratio));

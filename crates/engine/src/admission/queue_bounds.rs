@@ -28,7 +28,7 @@ struct Overflow<'a> {
     /// `None` for a shard that has never had a job.
     ix: Option<BoundedIx>,
     bounds: Bounds,
-    /// Jobs or bytes that are there already, and the most that there may be.
+    /// The current number of jobs or bytes, and the bound.
     current: u64,
     bound: u64,
     in_bytes: bool,
@@ -38,8 +38,9 @@ struct Overflow<'a> {
 }
 
 impl Engine {
-    /// Returns the jobs to be dropped first, where queues drop the oldest: those that a shard's own bound
-    /// asks for, then what is still too much for the whole queue.
+    /// Checks the bounds of all shards and queues that a batch adds to. Returns the jobs to be
+    /// dropped where queues drop the oldest: first for the bounds of shards, then for those of
+    /// whole queues.
     pub(super) fn check_queue_bounds(
         &mut self,
         load: &BatchLoad<'_>,
@@ -132,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// Counts the rejection and emits its event, if it was for want of room in a queue.
+    /// Counts a rejection and emits its event, if a queue was full.
     pub(crate) fn count_rejected(&mut self, refusal: Refusal, jobs: &[NewJob]) -> Refusal {
         if let Refusal::QueueFull { queue, tenant, depth, bound, .. } = &refusal {
             let is_rejected = |job: &&NewJob| {

@@ -1,4 +1,4 @@
-//! How many rate-limit keys a tenant's jobs may name, and which keys they may share with others.
+//! The cap on rate-limit keys per tenant, and the requirement that shared keys are declared.
 
 use std::collections::BTreeMap;
 

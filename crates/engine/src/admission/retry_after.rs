@@ -1,4 +1,4 @@
-//! When there will be room for what is refused now, in milliseconds.
+//! Estimates of when a refused enqueue may succeed, in milliseconds.
 
 use rota_model::{Millis, QueueName, State};
 
@@ -9,11 +9,11 @@ use crate::tenant::TenantIx;
 const SHORTEST: u64 = 1_000;
 const LONGEST: u64 = 3_600_000;
 
-/// So many of the next scheduled jobs of the server are looked at to find those of one tenant.
+/// Timers that are examined to find those of one tenant.
 const LOOK_AHEAD: usize = 1_000;
 
 impl Engine {
-    /// Until so many jobs of a tenant have left, by what it started lately.
+    /// Time until `jobs` jobs of a tenant have started, at its current rate.
     pub(super) fn until_gone(&self, ix: TenantIx, jobs: u64) -> u64 {
         let tenant = self.tenants.get(ix);
         let counted = tenant.counters.iter().flat_map(|all| all.minute.slots());
@@ -23,8 +23,8 @@ impl Engine {
         time_to_start(jobs, starts, self.wall()).unwrap_or(60_000).clamp(SHORTEST, LONGEST)
     }
 
-    /// Until so many of a tenant's scheduled jobs are due: exact when they are among the next of all,
-    /// and never too long.
+    /// Time until `jobs` scheduled jobs of a tenant are due: exact if they are among the next
+    /// [`LOOK_AHEAD`] timers, otherwise a lower bound.
     pub(super) fn until_due(&self, ix: TenantIx, mut jobs: u64) -> u64 {
         let mut last = self.wall();
         for (due, timer) in self.timers.iter().take(LOOK_AHEAD) {
@@ -39,7 +39,7 @@ impl Engine {
         (last.0 - self.wall().0).max(1) as u64
     }
 
-    /// Until a queue has room, by what was started from it lately.
+    /// Time until a queue has room, at the current rate of starts.
     pub(super) fn until_drained(&self, name: &QueueName, excess: u64, in_bytes: bool) -> u64 {
         let Some(ix) = self.queues.find(name) else { return SHORTEST };
         let dispatches = self.queues.get(ix).stats.dispatches.slots();
@@ -49,13 +49,13 @@ impl Engine {
     }
 }
 
-/// The slot under way and so many before it tell the current rate.
+/// The rate is measured over the current slot and this many before it.
 const RECENT_SLOTS: u32 = 2;
 
-/// How long it takes to start so many jobs, in ms, by the starts in each slot of the last minute; `None`
-/// if there are none. The rate is that of the last 10 to 15 s, or since the first start. If all starts
-/// are older, it is that of the whole minute, and nothing is to be expected sooner than the time that has
-/// passed since the last of them.
+/// Time until `jobs` more jobs have started, in ms, from the starts in each slot of the last
+/// minute; `None` if there were none. The rate is that of the last 10 to 15 s, or since the first
+/// start. If all starts are older, it is that of the whole minute, and the result is at least the
+/// time since the last start.
 fn time_to_start(jobs: u64, slots: impl Iterator<Item = (u32, i32)>, now: Millis) -> Option<u64> {
     let current = slot_of(now);
     let since = |slot: u32| (now.0 - i64::from(slot) * SLOT_MS).max(SHORTEST as i64) as u64;
@@ -81,7 +81,7 @@ mod tests {
 
     const START: i64 = 1_770_000_000_000;
 
-    /// Starts by the second after [`START`], and when room is asked for.
+    /// Starts by seconds after [`START`], and the time of the question.
     fn wait(jobs: u64, starts: &[(i64, i32)], after_s: i64) -> Option<u64> {
         let at = |second: i64| Millis(START + second * 1_000);
         let slots = starts.iter().map(|(second, starts)| (slot_of(at(*second)), *starts));

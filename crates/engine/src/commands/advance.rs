@@ -1,4 +1,4 @@
-//! Time passes: what is due happens, a bounded amount at a time.
+//! Advancing the engine's time: timers, deadlines and background work, in bounded slices.
 
 use rota_model::{Live, State};
 
@@ -6,13 +6,15 @@ use crate::scheduler::{Size, Waiting};
 use crate::timers::Timer;
 use crate::{Engine, EventKind, Now, Target};
 
-/// The most due things done in one step. The rest stays due, and [`Engine::wake_in_ms`] says so.
+/// Due items handled in one step. The rest stays due, and [`Engine::wake_in_ms`] returns 0.
 const SLICE: usize = 256;
-/// The most lanes that follow a change of their tenant in one step. Each costs more than other things.
+/// Lanes moved in one step after their tenant's rules changed. One lane costs more than other due
+/// items.
 const RULE_CHANGES: usize = 32;
 
 impl Engine {
-    /// How long until something is due by itself; 0 when something is due now.
+    /// Milliseconds until the engine must be ticked again; 0 if something is due now, `None` if
+    /// nothing is.
     #[must_use]
     pub fn wake_in_ms(&self) -> Option<u64> {
         let mono = [
@@ -48,7 +50,8 @@ impl Engine {
         in_mono.chain(in_wall).min()
     }
 
-    /// When a time of limits will be there at the earliest.
+    /// Converts a time of the limits' clock into monotonic time. That clock may run slower, so the
+    /// result is the earliest possible time.
     fn in_monotonic_time(&self, at: u64) -> u64 {
         self.now.mono + at.saturating_sub(self.scheduler.now().mono)
     }
@@ -120,13 +123,13 @@ impl Engine {
         self.expire(live.seq, live.class);
     }
 
-    /// How a job waits. What is watched may have moved since it was looked up: ending one run of a
-    /// schedule sets the next one free.
+    /// The current row of a waiting job. The row in `target` may be out of date: ending one run of
+    /// a schedule releases the next.
     pub(crate) fn waiting_job(&self, target: &Target) -> Option<Live> {
         self.deadlines.get(target.seq).or(target.live()).cloned()
     }
 
-    /// Takes a job that waits, in whatever way, out of where it waits.
+    /// Removes a waiting job from its lane or timer, and from the counts.
     pub(crate) fn leave_waiting(&mut self, live: &Live) {
         let size = Size::of(u64::from(live.bytes));
         self.scheduler.unbook(live.seq);

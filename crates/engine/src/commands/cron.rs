@@ -1,4 +1,4 @@
-//! Recurring schedules: registering them, and what happens when one is due.
+//! Commands on recurring schedules, and starting the runs that are due.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::cron::{Cron, Overlap};
 use crate::scheduler::Waiting;
 use crate::{Capped, CronSpec, Engine, EventKind, Refusal, Reply};
 
-/// Why a run is left out, and the earlier one that stands in its way.
+/// Why a run is skipped, and the unfinished run that caused it, if any.
 struct Skip {
     reason: &'static str,
     existing: Option<Seq>,
 }
 
-/// Why a run is skipped that may not come in.
+/// The skip reason that is reported when a run is not admitted.
 fn why_skipped(obstacle: &Obstacle) -> &'static str {
     let Obstacle::Refused(Refusal::CapReached(reached)) = obstacle else { return "quota_exceeded" };
     match reached.capped {
@@ -75,8 +75,8 @@ impl Engine {
         Reply::Cron { cron: view, created: false }
     }
 
-    /// Runs one schedule that is due, or reports its runs that clocks skip. Occurrences that were
-    /// missed meanwhile, however many, are made up for by one run.
+    /// Handles one due schedule: enqueues its run, and reports runs whose local time does not
+    /// exist. Any number of missed occurrences are made up for by one run.
     pub(crate) fn trigger_one_cron(&mut self) -> bool {
         let Some(name) = self.crons.due(self.wall()) else {
             return false;
@@ -106,7 +106,7 @@ impl Engine {
         true
     }
 
-    /// The job of a schedule that is due, and the way made for it.
+    /// Creates the job of a due run and admits it.
     fn next_run(
         &mut self,
         name: &CronName,
@@ -162,7 +162,7 @@ impl Engine {
         self.emit(EventKind::CronTriggered { cron, expression, job, scheduled_for, run_count });
     }
 
-    /// A run has ended: the next one that was kept back may go.
+    /// A run has ended. With `Overlap::Enqueue`, the next held run is released.
     pub(crate) fn cron_run_over(&mut self, seq: Seq) {
         if !self.crons.is_run(seq) {
             return;
@@ -177,7 +177,7 @@ impl Engine {
         self.out.mutations.push(Mutation::Remove(RowKind::CronRun, seq.to_string().into()));
     }
 
-    /// Runs that were kept back have nobody left to wait for.
+    /// Releases the held runs of a schedule that was removed or no longer holds runs back.
     fn release_all_held(&mut self, cron: &Cron) {
         for &seq in &cron.runs {
             self.release_held(seq);
@@ -217,7 +217,7 @@ impl Engine {
         self.crons.insert(name, cron);
     }
 
-    /// Reports runs whose local time does not exist; how many they are.
+    /// Reports runs whose local time does not exist (DST), and returns their number.
     fn report_dst_skips(&mut self, name: &CronName) -> u64 {
         let cron = self.crons.get(name).expect("a due schedule exists");
         let skipped = cron.skipped(self.wall());

@@ -1,4 +1,4 @@
-//! Removing jobs for good.
+//! Deleting jobs, on request and by retention.
 
 use rota_model::Done;
 use rota_model::mutation::Mutation;
@@ -12,7 +12,7 @@ impl Engine {
         Reply::Changed(targets.iter().map(|target| self.delete_one(target)).collect())
     }
 
-    /// Retention: these have been kept long enough.
+    /// Deletes finished jobs whose retention period has passed.
     pub(crate) fn forget(&mut self, overdue: &Overdue) -> Reply {
         overdue.jobs.iter().for_each(|done| self.delete_done(done));
         if let Some(through) = overdue.through {

@@ -1,4 +1,4 @@
-//! Accepting jobs.
+//! Enqueueing: accepting new jobs from clients and schedules.
 
 use rota_model::envelope::NewJob;
 use rota_model::mutation::{Mutation, NewRow};
@@ -10,18 +10,19 @@ use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{Accepted, Admission, Engine, Enqueue, EventKind, Reply};
 
-/// Where a job comes from.
+/// Who enqueues a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EnqueuedBy {
     Client,
-    /// A schedule. A held run is ready, but stays out of its lane until the one before it is over.
+    /// A schedule. A held run is available, but enters its lane only when the run before it has
+    /// ended.
     Schedule {
         held: bool,
     },
 }
 
 impl Engine {
-    /// All jobs or none: everything that could refuse one is asked before the first is accepted.
+    /// Accepts all jobs or none: every check is made before the first job is accepted.
     pub(crate) fn enqueue(&mut self, enqueue: Enqueue) -> Reply {
         let jobs = enqueue.jobs;
         let over_quota = match (self.admit(&jobs), enqueue.wait) {
@@ -43,7 +44,7 @@ impl Engine {
         self.accept_all(jobs, over_quota)
     }
 
-    /// Accepts jobs that were admitted. `over_quota` names the soft limits that they exceed.
+    /// Accepts jobs that passed admission. `over_quota` names the soft limits they exceed.
     pub(crate) fn accept_all(&mut self, jobs: Vec<NewJob>, over_quota: Vec<&'static str>) -> Reply {
         let mut classes = Vec::with_capacity(jobs.len());
         for job in &jobs {
@@ -65,7 +66,6 @@ impl Engine {
         Reply::Enqueued(Admission { jobs, over_quota, pressure, limit })
     }
 
-    /// Accepts one job.
     pub(crate) fn accept(
         &mut self,
         job: NewJob,

@@ -1,4 +1,4 @@
-//! Handing out jobs.
+//! Fetching: claiming jobs for workers and recording each start.
 
 use rota_model::mutation::{Claim, Mutation};
 use rota_model::{ClassId, Ending, PoolName, Seq, WorkerId};
@@ -13,7 +13,7 @@ use crate::stats::Dispatches;
 use crate::tenant::Tally;
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
 
-/// Claims for which there is memory when the first is made; few fetches ask for more.
+/// Claims that memory is reserved for when the first is made; few fetches ask for more.
 const RESERVED: usize = 128;
 
 impl Engine {
@@ -39,8 +39,8 @@ impl Engine {
         Reply::Waiting
     }
 
-    /// As many jobs as there are, up to what was asked for and what worker and pool have room for.
-    /// Each is a decision of its own.
+    /// Claims up to `fetch.count` jobs, within the room of the worker and the pool. Each job is a
+    /// separate decision.
     pub(crate) fn claim_for(&mut self, fetch: &Fetch) -> Vec<Claimed> {
         if self.maintenance.enabled() {
             return Vec::new();
@@ -65,7 +65,7 @@ impl Engine {
         if claimed.len() < most
             && let Some(pool) = &ask.pool
         {
-            // There is room, and nothing for it.
+            // The pool has room and no waiting jobs, so the next overload is reported again.
             self.pool_watch.set_notified_full(pool, false);
         }
         claimed
@@ -149,7 +149,7 @@ impl Engine {
         })
     }
 
-    /// What a job of this class is held to cost its tenant.
+    /// The cost charged to the tenant when a job of this class starts.
     pub(crate) fn cost_of(&self, class: ClassId) -> u64 {
         match self.config.fairness.cost {
             Cost::Job => 1,
@@ -186,7 +186,7 @@ impl Engine {
         self.total.dispatches.add(dispatch, wall);
     }
 
-    /// Which account a dispatch from this queue was charged to, unless it is the queue's own.
+    /// Counts a dispatch for the account that was charged, unless that is the queue's own account.
     fn count_charge(&mut self, ix: QueueIx, account: Option<AccountIx>, dispatches: Dispatches) {
         let wall = self.wall();
         let key = match account.map(|account| self.scheduler.owner(account)) {
@@ -202,8 +202,8 @@ impl Engine {
         }
     }
 
-    /// Nobody received this claim: it does not count as started. Counters of metrics never go down, so
-    /// it stays in those.
+    /// Takes back the counts of a claim that never reached its worker. Metrics keep it, because
+    /// their counters must not go down.
     pub(crate) fn undo_dispatch(&mut self, active: &Active) {
         let (undone, wall) = (Dispatches::UNDONE, self.wall());
         let slot = self.classes.slot(active.class);
@@ -233,7 +233,7 @@ impl Engine {
         self.scheduler.pools().get(name).is_some()
     }
 
-    /// The deadline of a job that has left its lane or timer has passed.
+    /// Discards a job whose deadline has passed. It must have left its lane or timer.
     pub(crate) fn expire(&mut self, seq: Seq, class: ClassId) {
         let deadline = self.deadlines.get(seq).and_then(|live| live.expires);
         let event = EventKind::Expired { job: self.job_ref(seq, class), deadline };
@@ -241,7 +241,7 @@ impl Engine {
         self.emit(event);
     }
 
-    /// These queues have somebody who works for them, or for one tenant's part of them.
+    /// Records when a worker last asked for these queues, or for one tenant's shards of them.
     fn note_asked(&mut self, ask: &Ask) {
         let now = Some(self.now.mono);
         match (&ask.queues, ask.only, &ask.pool) {
@@ -267,8 +267,7 @@ impl Engine {
         self.check_pool_overload(ask);
     }
 
-    /// A fetch that names no queue and has no pool is for what its worker said at its registration that
-    /// it serves.
+    /// Fills in the queues that the worker registered, if the fetch has neither queues nor a pool.
     pub(crate) fn with_queues(&self, mut fetch: Fetch) -> Fetch {
         if fetch.queues.is_empty() && self.pool_of(&fetch).is_none() {
             let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
@@ -278,7 +277,7 @@ impl Engine {
         fetch
     }
 
-    /// Why a fetch that waits would be refused by now, if its pool is gone.
+    /// The refusal for a waiting fetch that is no longer valid because its pool was deleted.
     pub(crate) fn pool_is_gone(&self, fetch: &Fetch) -> Option<Refusal> {
         match &fetch.pool {
             Some(pool) if !self.has_pool(pool) => Some(Refusal::UnknownPool { pool: pool.clone() }),
@@ -291,8 +290,8 @@ impl Engine {
         }
     }
 
-    /// A fetch names its worker: it is known from now on, and it stays in its pool. With one that is
-    /// refused it is heard of, and joins none.
+    /// Registers the worker of a fetch if it is new, and checks worker, pool and queues. The worker
+    /// is recorded even if the fetch is then refused; it joins no pool in that case.
     fn ensure_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
         if fetch.queues.is_empty() && self.pool_of(fetch).is_none() && fetch.pool.is_none() {
             return Err(Refusal::NoQueues);
@@ -315,7 +314,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Without a pool, the ratio of the server holds for the queues that a fetch names.
+    /// Without a pool, the server's guaranteed ratio applies to the queues of the fetch.
     fn check_ratio(&self, fetch: &Fetch) -> Result<(), Refusal> {
         let queues = fetch.queues.len();
         match self.config.starvation.promises_too_much(queues) {

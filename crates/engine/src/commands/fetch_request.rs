@@ -1,4 +1,5 @@
-//! What a fetch may have: its pool, its queues, and how they take turns.
+//! Translating a fetch into the scheduler's terms: its pool, its queues, and the rotation that
+//! orders them.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,8 @@ use crate::scheduler::{
 use crate::{Engine, Fetch};
 
 impl Engine {
-    /// The pool that a fetch speaks for: its worker's, while that exists, or the one that it names.
+    /// The pool of a fetch: its worker's pool if that still exists, otherwise the one that the
+    /// fetch names.
     pub(crate) fn pool_of(&self, fetch: &Fetch) -> Option<PoolName> {
         let exists = |name: &&PoolName| self.scheduler.pools().get(name).is_some();
         let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
@@ -20,7 +22,7 @@ impl Engine {
         of_worker.or(fetch.pool.as_ref().filter(exists)).cloned()
     }
 
-    /// A fetch as the scheduler sees it; `None` when it has no queue to be served from.
+    /// The fetch as the scheduler sees it; `None` if there is no queue to serve it from.
     pub(crate) fn fetch_request(&mut self, fetch: &Fetch) -> Option<Ask> {
         let only = match &fetch.tenant {
             Some(id) => Some(self.tenants.find(id)?),
@@ -56,7 +58,7 @@ impl Engine {
         Some((queues, Some(rotation), account))
     }
 
-    /// How the queues of a pool take turns, for one tenant where each has queues of its own.
+    /// The rotation of a pool. With queues per tenant, each tenant has its own.
     fn rotation_of_pool(
         &mut self,
         name: &PoolName,
@@ -74,13 +76,14 @@ impl Engine {
         Some(self.scheduler.put_rotation(key, version, &rules, |name| queues.find(name)))
     }
 
-    /// The tenant whose own worker asks. Its fetches have rotations of their own, so that they do not
-    /// turn those of shared workers. Where each tenant has queues of its own, all are its own anyway.
+    /// The tenant if the fetch comes from a tenant's own worker. Such fetches use rotations of
+    /// their own, so they do not advance those of shared workers. With queues per tenant, rotations
+    /// are per tenant anyway.
     fn owner<'a>(&self, fetch: &'a Fetch) -> Option<&'a TenantId> {
         fetch.tenant.as_ref().filter(|_| !self.config.queues_per_tenant)
     }
 
-    /// How the queues of a pool take turns for a tenant's own workers.
+    /// The rotation of a pool for one tenant's own workers.
     fn own_rotation_of_pool(&mut self, name: &PoolName, tenant: &TenantId) -> Option<RotationIx> {
         let pool = self.scheduler.pools().get(name)?;
         let (version, strategy) = (pool.version, pool.config().strategy);
@@ -96,14 +99,15 @@ impl Engine {
         Some(made.0)
     }
 
-    /// Whether tenants have shares over several queues, where a pool says this or nothing.
+    /// Whether tenants are charged across queues (pool scope). `scope` is the pool's own setting;
+    /// without it, the server's applies.
     fn is_shared(&self, scope: Option<FairnessScope>) -> bool {
         let fairness = &self.config.fairness;
         fairness.enabled && scope.unwrap_or(fairness.scope) == FairnessScope::Pool
     }
 
-    /// Pools over whose queues tenants are charged have their accounts before anybody asks: shares are
-    /// shown by them, and after a restart tags are restored in them.
+    /// Creates the accounts of all pools in pool scope. They must exist before the first fetch,
+    /// because shares are computed from them and tags are restored into them.
     pub(crate) fn make_pool_accounts(&mut self) {
         if self.config.queues_per_tenant {
             return;
@@ -116,8 +120,8 @@ impl Engine {
         }
     }
 
-    /// After a restart: sets of queues that had accounts have them again before anybody asks, the
-    /// latest first where there are too many. Queues know which account was last charged.
+    /// After a restart: recreates sets of queues that had accounts, most recently used first, up to
+    /// the maximum. Also restores which account each queue was last charged to.
     pub(crate) fn restore_sets(&mut self) {
         let rotations = self.journal.rotations_by_age();
         if !self.config.queues_per_tenant && self.is_shared(None) {
@@ -133,7 +137,7 @@ impl Engine {
         }
     }
 
-    /// Unless a fetch that names these queues would find another set now.
+    /// Skipped if a fetch for these queues would now map to a different set.
     fn restore_set(&mut self, key: &RotationKey, set: &SetState) {
         let names: Vec<QueueName> = set.queues.iter().map(|(name, _)| name.clone()).collect();
         let weights = set.queues.iter().map(|(_, weight)| *weight);
@@ -183,14 +187,15 @@ impl Engine {
             queues: queues.into_iter().map(|queue| (queue, weight(queue))).collect(),
             strategy: config.strategy,
             starvation: config.starvation.unwrap_or(self.config.starvation),
-            // What each of the pool's queues is guaranteed does not depend on which of them exist.
+            // A queue's guaranteed part depends on all queues of the pool, existing or not.
             named: config.queues.len(),
             shared: self.is_shared(config.fairness_scope),
             own: false,
         }
     }
 
-    /// Queues that exist and that fetches of this pool, or of none, may be served from; each once.
+    /// Existing queues among `names` that may be served to this pool (or to fetches without one),
+    /// without duplicates.
     fn find_queues(&self, names: &[QueueName], pool: Option<&PoolName>) -> Vec<QueueIx> {
         let allowed = names.iter().filter(|name| self.scheduler.pools().may_serve(pool, name));
         let mut found = BTreeSet::new();
@@ -198,7 +203,7 @@ impl Engine {
         queues.filter(|queue| found.insert(*queue)).collect()
     }
 
-    /// The queues that a fetch without a pool names, and how they take turns.
+    /// The queues of a fetch without a pool, and their rotation.
     fn queues_by_name(
         &mut self,
         fetch: &Fetch,
@@ -231,7 +236,7 @@ impl Engine {
         Some((AskedQueues::All, Some(rotation), account))
     }
 
-    /// How these queues take turns, for anybody or for one tenant's own workers.
+    /// The rotation of a set of queues, for shared workers or for one tenant's own workers.
     fn rotation_of_set(
         &mut self,
         queues: Vec<(QueueIx, Weight)>,
@@ -248,8 +253,8 @@ impl Engine {
         })
     }
 
-    /// The same for the same queues, weights and strategy, also after a restart; and for the same tenant
-    /// and pool, where a tenant's own workers ask.
+    /// Identifies a set by its queues, weights and strategy, and by tenant and pool for a tenant's
+    /// own workers. Stable across restarts (FNV-1a).
     fn signature(
         &self,
         queues: &[(QueueIx, Weight)],
@@ -276,7 +281,7 @@ impl Engine {
         hash
     }
 
-    /// Queues as whoever fetches calls them.
+    /// Adds the caller's namespace to queue names, if each tenant has its own queues.
     pub(crate) fn resolve_queue_names(&self, names: &[QueueName], fetch: &Fetch) -> Vec<QueueName> {
         match &fetch.tenant {
             Some(tenant) if self.config.queues_per_tenant => {
@@ -286,7 +291,7 @@ impl Engine {
         }
     }
 
-    /// The strategy by which a fetch is served.
+    /// The queue strategy that applies to a fetch: its pool's, its own, or its worker's.
     pub(crate) fn strategy_of(&self, fetch: &Fetch) -> QueueStrategy {
         let pool = self.pool_of(fetch);
         if let Some(pool) = pool.and_then(|name| self.scheduler.pools().get(&name)) {

@@ -1,4 +1,4 @@
-//! A worker says that it lives, and what it is doing.
+//! Heartbeats: extending the reservations of a worker's jobs and telling it what to do.
 
 use rota_model::mutation::Mutation;
 use rota_model::{Directive, Seq, State};
@@ -36,8 +36,8 @@ impl Engine {
         Reply::Beat(reply)
     }
 
-    /// A heartbeat may name the worker's pool, or one that it joins by that. Its own may have been
-    /// deleted: the worker keeps its jobs all the same.
+    /// A heartbeat may name the worker's current pool, even if that was deleted, or a pool for it
+    /// to join.
     fn may_beat_for(&self, beat: &Beat) -> Result<(), Refusal> {
         let current =
             self.workers.get(&beat.worker).and_then(|worker| worker.row.about.pool.as_ref());
@@ -84,7 +84,7 @@ impl Engine {
         self.emit(EventKind::Extended { job, attempt, worker, until: due });
     }
 
-    /// The strongest wish: an operator's, or that of a job made for testing.
+    /// The strongest directive: the operator's, or that of a test job the worker holds.
     fn directive_for(&self, beat: &Beat) -> Directive {
         let Some(worker) = self.workers.get(&beat.worker) else {
             return Directive::Running;
@@ -99,7 +99,7 @@ impl Engine {
     }
 }
 
-/// Takes over what a heartbeat says about its worker; true when that is news.
+/// Updates a registration from a heartbeat; true if anything changed.
 fn update(current: &mut Registration, reported: &Registration) -> bool {
     let before = current.clone();
     macro_rules! take {

@@ -1,4 +1,5 @@
-//! What is said about limits: by operators, and by handlers that met one elsewhere.
+//! Changing the settings of limits: by operators, and by handlers that report a limit of an
+//! external service.
 
 use std::sync::Arc;
 
@@ -36,7 +37,8 @@ impl Engine {
             row.hold = (until > now).then_some(Hold { until, reason });
         }
         row.reason = reason.or(row.reason.take());
-        // What an operator says about a shared key is the operator's, whoever paused it before.
+        // The operator becomes the owner of a shared key, even if a tenant's handler paused it
+        // first.
         row.owner = owner;
         if let Err(reached) = self.check_limit_cap(ix, &row) {
             self.forget_if_idle(ix);
@@ -59,7 +61,7 @@ impl Engine {
         Reply::Limit(view)
     }
 
-    /// Removes all that a tenant has declared and paused.
+    /// Removes the declarations and pauses of all limits that a tenant owns.
     pub(crate) fn clear_limits_of(&mut self, tenant: &TenantId) {
         for ix in self.limit_owners.of(tenant) {
             self.reset_limit(ix);
@@ -67,7 +69,7 @@ impl Engine {
         }
     }
 
-    /// Only what the configuration declares holds from now on.
+    /// Resets a limit to what the configuration file declares.
     fn reset_limit(&mut self, ix: LimitIx) {
         let Partition { key, tenant } = &self.scheduler.limits().limit(ix).partition;
         let declared = self.config.limits.get(key).copied().filter(|_| tenant.is_none());
@@ -75,7 +77,7 @@ impl Engine {
         self.set_limit_settings(ix, row);
     }
 
-    /// Whether a limit may have a row on disk, if it had none.
+    /// Checks the cap on limits with settings, if the limit would become one.
     fn check_limit_cap(&self, ix: LimitIx, row: &LimitRow) -> Result<(), CapReached> {
         let current = &self.scheduler.limits().limit(ix).row;
         match current.written().is_none() && row.written().is_some() {
@@ -87,7 +89,7 @@ impl Engine {
         }
     }
 
-    /// Something else is said about a limit: it is written down and takes effect.
+    /// Replaces a limit's settings: writes or removes its row and applies the change.
     fn set_limit_settings(&mut self, ix: LimitIx, mut row: LimitRow) {
         let written = row.written();
         if written.is_none() {
@@ -112,12 +114,12 @@ impl Engine {
         if partition.tenant.is_none() {
             self.limit_scope_changed(&partition.key);
         }
-        // The limit may be forgotten next, and what it did is told before.
+        // Emit the limit's events now: it may be forgotten next.
         self.emit_notices();
         self.limit_may_be_idle(ix);
     }
 
-    /// Something that was said about a limit is over.
+    /// Removes a pause or override that has expired.
     pub(crate) fn expire_override(&mut self, ix: LimitIx) {
         let now = self.wall();
         let limits = self.scheduler.limits();
@@ -132,8 +134,9 @@ impl Engine {
         }
     }
 
-    /// A handler met the limit that its job's key stands for: nothing of the key starts until then.
-    /// `None` when the job has no key, or its tenant has as many keys with a row as it may have.
+    /// A handler has reported an external limit: pauses the job's key until then, for
+    /// `longest_pause_ms` at most. `None` if the job has no key, or its tenant has reached the cap
+    /// on limits with settings.
     pub(crate) fn pause_key(
         &mut self,
         class: ClassId,
@@ -152,7 +155,7 @@ impl Engine {
             let limit_state = self.scheduler.limits().limit(ix);
             let tenant = limit_state.partition.tenant.clone();
             let hold = Some(Hold { until, reason: reason.clone() });
-            // It counts for whoever spoke of it first.
+            // The first owner of the settings stays the owner.
             let owner = match limit_state.row.written() {
                 Some(row) => row.owner,
                 None => self.owner_of(class).cloned(),
@@ -166,7 +169,7 @@ impl Engine {
         Some(until)
     }
 
-    /// How the limit of a class stands, for who has just enqueued a job of it.
+    /// The current use of a class's limit, for the answer to an enqueue.
     pub(crate) fn limit_status(&self, class: ClassId) -> Option<LimitStatus> {
         let gate = self.scheduler.gates_of(class).next()?;
         let limits = self.scheduler.limits();

@@ -1,4 +1,4 @@
-//! Which limits hold which jobs, and what is said when they do.
+//! Which limits apply to which jobs, and the events when a limit is exceeded or released.
 
 use rota_model::{Class, ClassId, JobType, LimitKey, LimitNumbers, QueueName, Scope, Seq, State};
 
@@ -7,7 +7,7 @@ use crate::scheduler::{Notice, Reconfigured};
 use crate::{Engine, EventKind};
 
 impl Engine {
-    /// The gates that jobs of a class must pass, besides those of their queue and type.
+    /// The gates of a class's own limit. Limits on its queue and type are separate.
     pub(crate) fn gates_for(&mut self, class: &Class) -> Box<[GateIx]> {
         let Some(limit) = &class.policy.limit else { return Box::default() };
         let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
@@ -16,15 +16,15 @@ impl Engine {
         [self.scheduler.use_gate(ix, limit.numbers, Some(limit.on_limit))].into()
     }
 
-    /// The limit of this key for everyone, if something was said about it.
+    /// The shared limit of this key, if it has settings.
     fn declared(&self, key: &LimitKey) -> Option<LimitIx> {
         let limits = self.scheduler.limits();
         let ix = limits.find(&Partition { key: key.clone(), tenant: None })?;
         limits.limit(ix).is_spoken_of().then_some(ix)
     }
 
-    /// Something was said about a key: jobs of the type or the queue that it means must pass it from
-    /// now on, or need not any more.
+    /// The settings of a key were added, changed or removed: updates the queue or type that a
+    /// `queue:` or `type:` key applies to.
     pub(crate) fn limit_scope_changed(&mut self, key: &LimitKey) {
         if let Some(name) = key.strip_prefix("queue:").and_then(|q| QueueName::stored(q).ok()) {
             self.update_queue_limit(&name);
@@ -34,7 +34,8 @@ impl Engine {
         }
     }
 
-    /// The limit on a queue as a whole is there while something is said about it.
+    /// Adds, refreshes or removes a queue's own gate, depending on whether its `queue:` limit has
+    /// settings.
     pub(crate) fn update_queue_limit(&mut self, name: &QueueName) {
         let Some(ix) = self.queues.find(name) else { return };
         let wanted = self.declared(&LimitKey::of_queue(name));
@@ -54,7 +55,7 @@ impl Engine {
         self.scheduler.reconfigured(Reconfigured::QueueGate(ix, gate));
     }
 
-    /// What the scheduler has to say becomes events and statistics.
+    /// Turns the scheduler's notices into events and statistics.
     pub(crate) fn emit_notices(&mut self) {
         for notice in self.scheduler.take_notices() {
             match notice {
@@ -78,7 +79,7 @@ impl Engine {
         }
     }
 
-    /// A job of this class would start, and this limit does not let it.
+    /// A limit has stopped a job of this class from starting.
     fn emit_limit_exceeded(&mut self, ix: LimitIx, class: ClassId, closed: &Closed) {
         let limits = self.scheduler.limits();
         if !limits.exists(ix) {
@@ -92,7 +93,7 @@ impl Engine {
         self.emit(EventKind::LimitExceeded { key, tenant, class, strategy, limit, current });
     }
 
-    /// The limit lets the jobs of this class start again.
+    /// A limit lets jobs of this class start again.
     fn emit_limit_released(
         &mut self,
         ix: LimitIx,

@@ -1,4 +1,4 @@
-//! What each command does.
+//! How each command is carried out, one file per command or group of commands.
 
 mod activate;
 mod advance;

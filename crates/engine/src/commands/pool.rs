@@ -1,4 +1,4 @@
-//! Pools: an operator's hand on them, and who belongs to them.
+//! Creating, changing and deleting pools, and which pool a worker belongs to.
 
 use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{PoolConfig, PoolName, WorkerId};
@@ -11,13 +11,13 @@ impl Engine {
     pub(crate) fn put_pool(&mut self, name: PoolName, config: PoolConfig) -> Reply {
         let before = self.scheduler.pools().get(&name).map(|pool| pool.config().clone());
         let used = InUse { own: 0, all: self.scheduler.pools().len() };
-        // Pools are operators'.
+        // Only operators create pools.
         let checked = used.check(self.config.caps.pools, Capped::Pools, self.asker(None), 1);
         if let (None, Err(reached)) = (&before, checked) {
             return Reply::Refused(reached.into());
         }
         self.put(RowKind::Pool, &name, &PoolRow { config: config.clone() });
-        // There may have been a pool of this name, whose jobs are still active.
+        // Jobs of a deleted pool of the same name may still be active.
         let jobs = self.active.iter().filter(|_| before.is_none());
         let active = jobs.filter(|(_, job)| job.pool.as_ref() == Some(&name)).count() as u64;
         let change = PoolChange { origin: ConfigOrigin::Api, config: Some(config), active };
@@ -47,7 +47,7 @@ impl Engine {
         Reply::Pool { pool: Box::new(pool), created: false }
     }
 
-    /// Says that a pool serves its queues otherwise than before.
+    /// Emits an event if a pool's strategy, weights or queues have changed.
     fn emit_pool_rebalanced(&mut self, name: &PoolName, before: Option<&PoolConfig>) {
         let Some((old, pool)) = before.zip(self.scheduler.pools().get(name)) else { return };
         let new_config = pool.config();
@@ -60,8 +60,7 @@ impl Engine {
         }
     }
 
-    /// Whether a worker may name this pool: it stays in the one that it named first, while that
-    /// exists.
+    /// Whether a worker may be in this pool. It stays in its first pool while that exists.
     pub(crate) fn may_join(&self, id: &WorkerId, named: &PoolName) -> Result<(), Refusal> {
         let pools = self.scheduler.pools();
         if pools.get(named).is_none() {
@@ -74,7 +73,7 @@ impl Engine {
         }
     }
 
-    /// A worker that is known, and may, joins a pool.
+    /// Adds a worker to a pool. The worker must exist and pass [`Self::may_join`].
     pub(crate) fn join_pool(&mut self, id: &WorkerId, named: &PoolName) {
         let worker = self.workers.get_mut(id).expect("the worker was just met");
         if worker.row.about.pool.as_ref() != Some(named) {

@@ -1,4 +1,4 @@
-//! Giving finished jobs another life.
+//! Retrying finished jobs on request.
 
 use rota_model::mutation::Mutation;
 use rota_model::row::JobRow;
@@ -23,7 +23,7 @@ impl Engine {
         let (seq, class) = (done.seq, done.class);
         let about = self.classes.slot(class).class.clone();
         self.check_classes(std::iter::once(&*about))?;
-        // Its queue may have been deleted.
+        // The queue may have been deleted; this creates it again.
         self.queue_ix(&about.queue, Some(&about.tenant))?;
         self.classes.count_forgotten(class, done.ending);
         self.class_gained_job(class);

@@ -1,4 +1,4 @@
-//! Executions that ended: acknowledged, failed, or lost.
+//! The end of an execution: acknowledged, failed, timed out or lost.
 
 use rota_model::mutation::{Backoff, Mutation, Undo};
 use rota_model::{ClassId, Ending, Exhaustion, JobId, Millis, Seq, State};
@@ -13,7 +13,8 @@ use crate::{
     Target,
 };
 
-/// What a failure leads to.
+/// The state a job enters after an execution, and when and after how many milliseconds it runs
+/// again.
 struct Outcome {
     state: State,
     next: Option<(Millis, u64)>,
@@ -27,7 +28,8 @@ impl Engine {
                 Settle::Ack(ack) => (ack.job.id, self.ack(ack)),
                 Settle::Nack(nack) => (nack.job.id, self.nack(nack)),
             };
-            // A job that was active when the request came in: an earlier item of it settled the job.
+            // The job was active when the request came in: an earlier item of the same request has
+            // settled it. Report the state that left it in.
             let outcome = match outcome {
                 Err(Refusal::NotActive { state: State::Active }) => {
                     let earlier = outcomes.iter().rev().flatten().find(|earlier| earlier.id == id);
@@ -83,9 +85,9 @@ impl Engine {
         Ok(self.settled(nack.job.id, &active, outcome))
     }
 
-    /// The handler met a limit elsewhere. The execution does not count, and what the job's key
-    /// stands for is left alone until then; without a key the job alone waits. `None` when the job
-    /// has done nothing but this for too often: then it is a failure like any other.
+    /// The handler reported an external limit. The attempt does not count. The job's key is paused
+    /// until then; a job without a key is retried then. `None` if the job was paused `most_pauses`
+    /// times already, so this is an ordinary failure.
     fn pause(
         &mut self,
         seq: Seq,
@@ -108,7 +110,7 @@ impl Engine {
         Some(self.back_off(seq, &anew, failure, due, undo, wait_ms))
     }
 
-    /// Claims that nobody received: as if they had not been.
+    /// Undoes claims that never reached their worker.
     pub(crate) fn undelivered(&mut self, claims: &[(Seq, u32)]) -> Reply {
         for &(seq, attempt) in claims {
             if self.active.get(seq).is_none_or(|active| active.attempt != attempt) {
@@ -124,7 +126,7 @@ impl Engine {
         Reply::Done
     }
 
-    /// A reservation ended without a word from the worker.
+    /// The reservation or the execution timeout of a job has ended.
     pub(crate) fn reservation_ended(&mut self, seq: Seq, active: &Active) {
         self.release(active);
         if active.times_out <= self.now.mono {
@@ -137,7 +139,7 @@ impl Engine {
         }
     }
 
-    /// The worker is gone: the job is available again at once, unless that was its last attempt.
+    /// The worker is gone: the job is available again at once, unless this was its last attempt.
     pub(crate) fn worker_lost(&mut self, seq: Seq, active: &Active, failure: &Failure) {
         if self.has_attempts_left(active) {
             self.record_failure(seq, active, failure, Some(0));
@@ -147,7 +149,7 @@ impl Engine {
         }
     }
 
-    /// How the job ends and why, if this failure is final.
+    /// The job's ending and the reason, if this failure is final.
     fn final_ending(&self, active: &Active, failure: &Failure) -> Option<(Ending, &'static str)> {
         let policy = &self.classes.slot(active.class).class.policy;
         let by_policy = match policy.retry.on_exhaustion {
@@ -210,7 +212,7 @@ impl Engine {
         Outcome { state: State::Available, next: None }
     }
 
-    /// The execution that the caller speaks of, if it is the one under way.
+    /// Takes the job out of the active ones, if the caller holds it.
     fn take_active(&mut self, job: &Target, holder: &Holder) -> Result<Active, Refusal> {
         let Some(active) = self.active.get(job.seq) else {
             return Err(Refusal::NotActive { state: job.state() });

@@ -1,4 +1,4 @@
-//! Jobs that would start, may not, and do not want to wait.
+//! Jobs whose limit is reached and which do not wait for it: they are dropped or rescheduled.
 
 use rota_model::mutation::Mutation;
 use rota_model::{Ending, Millis, OnLimit, Seq, State};
@@ -7,12 +7,12 @@ use crate::scheduler::{Forward, Swept, Waiting};
 use crate::timers::Timer;
 use crate::{Engine, EventKind};
 
-/// Jobs that are dropped, put off or brought forward in the step that found that they are to be.
+/// Jobs swept or brought forward right after the command that caused it.
 const AT_ONCE: usize = 64;
 
 impl Engine {
-    /// At once, so that whoever asks next sees it. The rest is done when time goes on: nobody waits
-    /// for a million jobs to be dropped.
+    /// Sweeps a few jobs at once, so the next request sees the result. The rest is done by ticks,
+    /// so no request waits for a million jobs to be dropped.
     pub(crate) fn sweep_a_few(&mut self) {
         for _ in 0..AT_ONCE {
             if !self.sweep_one() && !self.bring_forward_one() {
@@ -21,7 +21,7 @@ impl Engine {
         }
     }
 
-    /// Does this to one job; false when there is none.
+    /// Drops or reschedules one job; false if there is none.
     pub(crate) fn sweep_one(&mut self) -> bool {
         if !self.scheduler.is_sweeping() {
             return false;
@@ -56,7 +56,7 @@ impl Engine {
         self.schedule_again(due, swept.seq, Timer { class, attempt, pauses, size, state });
     }
 
-    /// Lets one job that was put off come back earlier; false when there is none.
+    /// Makes one rescheduled job due earlier; false if there is none.
     pub(crate) fn bring_forward_one(&mut self) -> bool {
         let Some(Forward { seq, was, due }) = self.scheduler.bring_forward(self.wall()) else {
             return false;

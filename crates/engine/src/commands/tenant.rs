@@ -1,4 +1,4 @@
-//! An operator's hand on a tenant.
+//! Operator commands on tenants, and counting what tenants do.
 
 use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{Millis, QueueName, State, TenantId};
@@ -10,11 +10,11 @@ use crate::scheduler::Reconfigured;
 use crate::tenant::{ApiConfig, Counters, Tally, TenantIx};
 use crate::{Change, Engine, EventKind, Refusal, Reply};
 
-/// Changes that are kept for each tenant.
+/// Entries in a tenant's log of changes.
 const MOST_CHANGES: usize = 50;
 
 impl Engine {
-    /// The tenant, which is known and written down from now on.
+    /// The tenant's index. A new tenant is added and its row written.
     pub(crate) fn ensure_tenant(&mut self, id: &TenantId) -> TenantIx {
         let ix = match self.tenants.find(id) {
             Some(ix) => ix,
@@ -64,12 +64,12 @@ impl Engine {
         Reply::Tenant { tenant: Box::new(self.tenant_view(ix)), created }
     }
 
-    /// Changes what is said about a tenant, which counts for what waits already, too.
+    /// Changes a tenant's configuration. The change also applies to waiting jobs.
     fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
         let cap = self.cap_of(ix);
         change(self.tenants.get_mut(ix));
         self.update_throttle(ix);
-        // Another cap is another thing to be told of.
+        // A different cap is reported again.
         let same = self.cap_of(ix) == cap;
         self.tenants.get_mut(ix).notified_at_cap &= same;
         self.tenant_changed(ix);
@@ -91,7 +91,7 @@ impl Engine {
         self.clear_limits_of(id);
         let tenant = self.tenants.get(ix);
         if tenant.file.is_some() || !tenant.classes.is_empty() || self.queues.any_made_by(id) {
-            // The configuration, finished jobs or queues still refer to it.
+            // The tenant stays: the file, finished jobs or queues still refer to it.
             let before = Some(tenant.config().clone());
             let note =
                 Change { at: self.wall(), what: "delete".into(), reason, before, after: None };
@@ -115,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// A tenant's part of a queue is paused since this moment, or not.
+    /// Sets or clears the pause of a shard.
     pub(super) fn set_shard_pause(&mut self, queue: QueueIx, ix: TenantIx, since: Option<Millis>) {
         let paused_by = &mut self.queues.get_mut(queue).paused_by;
         match since {
@@ -128,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// One tenant's part of a queue is handed out no more, or again.
+    /// Pauses or resumes one tenant's jobs in one queue.
     pub(crate) fn pause_shard(&mut self, id: &TenantId, queue: &QueueName, pause: bool) -> Reply {
         if let Err(reached) = self.check_tenant(Some(id)) {
             return Reply::Refused(reached.into());
@@ -175,8 +175,8 @@ impl Engine {
         Reply::Tenant { tenant: Box::new(self.tenant_view(ix)), created: false }
     }
 
-    /// Jobs of a tenant begin to wait, perhaps because it has as many active ones as it may have.
-    /// That is told once until nothing of it waits any more, or it may have another number.
+    /// Emits an event if a tenant's jobs wait because of its concurrency cap. It is sent once until
+    /// none of its jobs are available or the cap changes.
     pub(crate) fn emit_tenant_at_cap(&mut self, ix: TenantIx) {
         if self.tenants.get(ix).notified_at_cap || !self.is_at_cap(ix) {
             return;
@@ -194,18 +194,18 @@ impl Engine {
         });
     }
 
-    /// Counts what a tenant delta. Its counters follow when the batch is sealed.
+    /// Counts what a tenant did. Its counters are updated when the batch is sealed.
     pub(crate) fn tally(&mut self, ix: TenantIx, tally: Tally) {
         self.tenant_delta(ix).tally.add(tally);
         self.schedule_noise_check(ix);
     }
 
-    /// What a tenant did in the last minute.
+    /// A tenant's counts of the last minute, including the current batch.
     pub(crate) fn minute_of(&self, ix: TenantIx) -> Tally {
         self.with_pending(ix, |counters| counters.minute.sum(self.wall()))
     }
 
-    /// What a tenant did in the last day.
+    /// A tenant's counts of the last day, including the current batch.
     pub(crate) fn day_of(&self, ix: TenantIx) -> Tally {
         self.with_pending(ix, |counters| counters.day(self.wall()))
     }

@@ -1,4 +1,4 @@
-//! Workers come, are told things, fall silent and go.
+//! Workers: registration, directives, silence and removal.
 
 use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{Directive, Seq, TenantId, WorkerId};
@@ -24,7 +24,7 @@ impl Engine {
         Reply::Done
     }
 
-    /// For a tenant, workers of others do not exist.
+    /// Other tenants' workers are unknown to a tenant.
     pub(crate) fn deregister(&mut self, id: &WorkerId, tenant: Option<&TenantId>) -> Reply {
         match self.workers.get(id).filter(|worker| worker.answers_to(tenant)) {
             None => Reply::Refused(Refusal::UnknownWorker),
@@ -62,8 +62,8 @@ impl Engine {
         Reply::Done
     }
 
-    /// Notes that a worker exists and was just heard of. A new one belongs to the tenant that it
-    /// speaks for.
+    /// Records that a worker was seen, and adds it if it is new. A new worker belongs to the tenant
+    /// of the request.
     pub(crate) fn ensure_worker(
         &mut self,
         id: &WorkerId,
@@ -99,7 +99,7 @@ impl Engine {
         }
     }
 
-    /// Looks whether a worker has gone, and when to look again.
+    /// Checks whether a worker has gone silent, and schedules the next check.
     pub(crate) fn check_worker(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get(&id) else {
             return;
@@ -146,7 +146,7 @@ impl Engine {
         let since = self.workers.remove(id).map_or(self.now.wall, |worker| worker.row.since);
         self.out.mutations.push(Mutation::Remove(RowKind::Worker, (**id).into()));
         self.emit(EventKind::WorkerStopped { worker: id.clone(), reason, since });
-        // What held its fetches back went with it.
+        // Its fetches are no longer limited by its concurrency or directive.
         self.reindex_fetches_of(id);
     }
 }

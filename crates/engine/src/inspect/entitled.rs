@@ -1,4 +1,4 @@
-//! What tenants are entitled to of all that is handed out.
+//! The share of all dispatches that each tenant is entitled to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,25 +8,25 @@ use crate::queue::QueueIx;
 use crate::scheduler::{AccountIx, Eligible, Owner};
 use crate::tenant::TenantIx;
 
-/// Accounts that are looked at to find out whether anybody could be served through them. Any further
-/// ones count as if somebody could.
+/// Accounts that are checked for somebody who could be served. Further ones count as if there was
+/// somebody.
 const ACCOUNTS_LOOKED_AT: usize = 4_096;
-/// Turns that are looked at one by one in all accounts together.
+/// Turns that are checked individually, in all accounts together.
 const TURNS_LOOKED_AT: usize = 32_768;
 
-/// Shares of several tenants at one moment. Each account is looked at once.
+/// Computes the shares of several tenants at one moment, so that each account is examined once.
 ///
-/// In an account, a tenant's share is its weight over the weights of all that could be served the next
-/// job. Accounts through which somebody could be served count by how many of the last minute's
-/// dispatches on shared workers each was charged for. So all shares together are at most 1.
+/// In an account, a tenant's share is its weight over the weights of all tenants that could be
+/// served next. Accounts through which somebody could be served are weighted by the dispatches on
+/// shared workers that each was charged for in the last minute. All shares together are at most 1.
 pub(crate) struct Entitled<'a> {
     engine: &'a Engine,
-    /// What each account counts. Those that are left out count nothing.
+    /// The weight of each account. Accounts that are not listed have none.
     parts: BTreeMap<AccountIx, u64>,
-    /// The sum of these.
+    /// The sum of `parts`.
     whole: u64,
     eligible: BTreeMap<AccountIx, Option<Eligible>>,
-    /// Turns that may still be looked at.
+    /// Turns that may still be checked.
     left: usize,
 }
 
@@ -48,12 +48,12 @@ impl<'a> Entitled<'a> {
             Some(charged) => part(*charged, self.whole) * self.share_in(account, tenant),
             None => 0.0,
         });
-        // An empty sum is -0.0.
+        // `sum()` of nothing is -0.0.
         shares.fold(0.0, |sum, share| sum + share)
     }
 
-    /// By the dispatches of the last minute, or alike where there were none. If nobody could be served
-    /// anywhere, all accounts count in which somebody waits.
+    /// Weights the accounts by their dispatches of the last minute, or equally if there were none.
+    /// If nobody could be served anywhere, all accounts count in which somebody waits.
     fn weigh_accounts(&mut self) {
         let engine = self.engine;
         let waiting = engine.scheduler.queues_with_jobs();
@@ -98,12 +98,12 @@ impl<'a> Entitled<'a> {
 }
 
 impl Engine {
-    /// A tenant's share by the account that the last start from a queue was charged to.
+    /// A tenant's share in the account that the last start from a queue was charged to.
     pub(super) fn share_of_queue(&self, queue: QueueIx, tenant: TenantIx) -> f64 {
         Entitled::without_parts(self).share_in(self.scheduler.last_account(queue), tenant)
     }
 
-    /// Dispatches of the last minute that were charged to an account.
+    /// Dispatches of the last minute that an account was charged for.
     fn charged_in_minute(&self, account: AccountIx) -> u64 {
         let (now, watch) = (self.wall(), &self.account_watch);
         match self.scheduler.owner(account) {

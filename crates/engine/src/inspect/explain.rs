@@ -1,4 +1,4 @@
-//! Why a job has not started.
+//! Explaining why a job has not started.
 
 use std::cmp::Ordering;
 
@@ -10,18 +10,18 @@ use crate::scheduler::limits::{Closed, GateIx};
 use crate::shard::ShardIx;
 use crate::{Engine, Strategy, Target};
 
-/// What stands between a job and its start.
+/// Why a job has not started, and when it can.
 #[derive(Debug, Clone)]
 pub struct Explained {
     pub state: State,
     pub queue: QueueName,
     pub tenant: TenantId,
-    /// All that holds it, the strongest first.
+    /// Everything that blocks the job, strongest first.
     pub reasons: Vec<Reason>,
-    /// When it can start at the earliest, where that is known.
+    /// The earliest start, if known.
     pub earliest: Option<Millis>,
     pub line: Option<Line>,
-    /// Fetches that wait for jobs of its queue.
+    /// Fetches that wait for its queue.
     pub fetches_waiting: usize,
     pub weight: f64,
     pub share: f64,
@@ -29,16 +29,16 @@ pub struct Explained {
     pub tenant_cap: Option<u32>,
 }
 
-/// Its place among the jobs that wait like it.
+/// A job's position among waiting jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
-    /// Jobs of the same kind before it.
+    /// Jobs before it in its lane.
     pub in_lane: usize,
-    /// Jobs of its tenant before it, at its level of priority or above.
+    /// Jobs of its tenant in this queue that are served before it.
     pub of_tenant: usize,
-    /// Other tenants that have something above its level.
+    /// Other tenants that have jobs at a higher level.
     pub above: usize,
-    /// Tenants that are served in turn with its own.
+    /// Tenants that may be served at its level.
     pub tenants: usize,
 }
 
@@ -53,7 +53,7 @@ pub enum Reason {
         due: Option<Millis>,
     },
     Pending,
-    /// It waits for the previous run of its schedule.
+    /// It waits for the previous run of its schedule to end.
     Held,
     Maintenance,
     QueuePaused {
@@ -76,23 +76,25 @@ pub enum Reason {
         limit: u64,
         current: u64,
         opens: Option<Millis>,
-        /// When this job may start at the earliest, given those before it that are alike.
+        /// When the limit lets this job start at the earliest, given the jobs before it in its
+        /// lane.
         lets_in: Option<Millis>,
-        /// Jobs of the key that carry other numbers wait as well. They may start now, or as soon as a
-        /// job ends and before this one may.
+        /// Jobs of the key with other numbers also wait, and may start now, or when a job ends and
+        /// before this one may.
         overtaken: bool,
     },
-    /// Every worker that asks for its queue is in a pool without room.
+    /// All pools that serve its queue are full, and no other workers ask for it.
     PoolConcurrency {
         pool: String,
         active: u64,
         limit: u32,
     },
-    /// Nobody has asked for its queue lately; `kept` where only workers of certain pools may.
+    /// No worker has asked for its queue in the last minute. `kept` if only workers of certain
+    /// pools may.
     NoWorker {
         kept: bool,
     },
-    /// So many other tenants have something in its queue that is more urgent.
+    /// This many other tenants have jobs at a higher level in its queue.
     LessUrgent {
         tenants: usize,
     },
@@ -100,7 +102,7 @@ pub enum Reason {
 }
 
 impl Engine {
-    /// Looks at one job; `held` where it waits for a run of its schedule.
+    /// Explains one job.
     #[must_use]
     pub fn explain(&self, target: &Target) -> Explained {
         let (state, class) = match self.active.get(target.seq) {
@@ -178,7 +180,7 @@ impl Engine {
         reasons.extend(self.worker_reason(slot.queue, slot.shard));
     }
 
-    /// What a limit says to a job that has so many before it which are alike.
+    /// Why a closed gate blocks a job with `before` jobs ahead of it in its lane.
     fn limit_reason(&self, gate: GateIx, closed: &Closed, before: usize) -> Reason {
         let limits = self.scheduler.limits();
         let limit = limits.limit(limits.gate(gate).limit);
@@ -186,15 +188,15 @@ impl Engine {
         let opens = closed.opens.map(|at| later(wall, at.saturating_sub(mono).max(0) as u64));
         let (before, every) = (before as u64, closed.every_ms.unwrap_or(0));
         let starts_before = match closed.strategy {
-            // All of a window may start together.
+            // The jobs of one window may start together.
             Strategy::Rate => before - before % closed.limit.max(1),
             _ => before,
         };
         let lets_in = opens.map(|at| later(at, starts_before.saturating_mul(every)));
-        // Other numbers than the job's own end with their time.
+        // An override ends at its expiry.
         let ends = limit.row.replaced.map(|replaced| replaced.expires).filter(|at| *at > wall);
         let sooner = |at: Option<Millis>| at.into_iter().chain(ends).min();
-        // A slot may be free at any moment.
+        // A slot may become free at any moment, so no time is known.
         let slot = closed.strategy == Strategy::Concurrency && closed.limit > 0;
         let (opens, lets_in) =
             if slot { (opens, lets_in) } else { (sooner(opens), sooner(lets_in)) };
@@ -214,7 +216,7 @@ impl Engine {
         }
     }
 
-    /// A limit that is reached may be paused, too.
+    /// The pause of a limit that is closed for another reason as well.
     fn pause_reason_of(&self, gate: GateIx) -> Option<Reason> {
         let limits = self.scheduler.limits();
         let limit = limits.limit(limits.gate(gate).limit);
@@ -233,7 +235,7 @@ impl Engine {
         })
     }
 
-    /// What is wrong with the workers of a queue, if anything is.
+    /// Why no worker would run jobs of this queue, if so.
     fn worker_reason(&self, queue: QueueIx, shard: ShardIx) -> Option<Reason> {
         let (queue, asked_for) = (self.queues.get(queue), self.shards.get(shard).asked_at);
         let name = &queue.name;
@@ -284,7 +286,7 @@ impl Engine {
         }
     }
 
-    /// Known when all that holds the job ends at a known time.
+    /// The earliest start; `None` unless everything that blocks the job ends at a known time.
     fn earliest(
         &self,
         reasons: &[Reason],

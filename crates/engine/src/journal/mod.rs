@@ -1,10 +1,10 @@
-//! Counters that survive: rate windows, turns and a tenant's figures.
+//! The journal: how counters that change with every job survive a restart.
 //!
-//! They change with nearly every job, so they are not rows that are written each time. Each batch
-//! has one entry with what it did to them. Meanwhile the things themselves are written out, a few
-//! with each batch, those first that have waited longest; entries older than all that has not been
-//! written out are of no use any more and go. What a start reads is bounded, and so is what a batch
-//! writes.
+//! Rate windows, tenants' tags, rotations, dispatches, minutes and tenants' figures change too
+//! often to be written as rows each time. Instead, each batch appends one entry with its changes.
+//! Besides, each batch flushes a few counters (writes them as rows), longest unflushed first;
+//! entries older than every unflushed counter are deleted. So a restart reads a bounded journal,
+//! and a batch writes a bounded amount.
 
 mod dispatches;
 mod minutes;
@@ -35,39 +35,40 @@ use text::{begin_item, end_item, end_list, push_number};
 pub use usage::UnwrittenUsage;
 use usage::{TenantDelta, Unwritten};
 
-/// For each thing that changes the journal may have so many entries, even if that is more than is
-/// configured: otherwise things would be written out nearly as often as they change.
+/// The journal may hold this many entries per dirty counter, even beyond the configured size;
+/// otherwise counters would be flushed nearly as often as they change.
 const ENTRIES_PER_COUNTER: usize = 4;
-/// How many batches lie between two trims.
+/// Batches between two trims of the journal.
 const TRIM_EVERY: u64 = 32;
 
 #[derive(Default)]
 pub(crate) struct Journal {
-    /// What tenants did in the batch under way.
+    /// What tenants did in the current batch.
     tenants: Vec<TenantDelta>,
     pub unwritten: Unwritten,
     limits: BTreeMap<LimitIx, LimitDelta>,
-    /// Limits of which a start was undone in the batch under way. They are written out with it: no entry
-    /// takes back what an older one has.
+    /// Limits with a start that was undone in the current batch. They are flushed with it, because
+    /// no entry can take back what an older one says.
     undone: BTreeSet<LimitIx>,
     pub dispatches: DispatchJournal,
     pub minutes: MinuteJournal,
-    /// What has changed since it was written out, with the batch in which that began.
+    /// Counters that changed since they were flushed, with the number of the first batch that
+    /// changed each.
     dirty: VecDeque<(u64, Counter)>,
     dirty_limits: BTreeSet<LimitIx>,
-    /// What of a thing is still to be written out, in parts of the entries that there may be.
+    /// The fraction of a counter still to be flushed, in units of 1 / the maximum number of
+    /// entries.
     owed: usize,
     trimmed: u64,
-    /// The last batch.
+    /// The number of the last batch.
     pub number: u64,
-    /// How queues take turns, as of the last batch that changed it, and whether that is to be
-    /// written out.
+    /// Rotations as of the last batch that changed them, and whether each is dirty.
     rotations: Vec<(RotationKey, RotationState, bool)>,
     rotation_numbers: BTreeMap<RotationKey, usize>,
-    /// Numbers of rotations that are gone.
+    /// Indexes of `rotations` that are free.
     free_numbers: Vec<usize>,
-    /// While a start reads: up to which batch what was written out is complete. A limit's name has
-    /// a slash in it, a tenant's has none.
+    /// During a restart: the last batch that each flushed row includes, by name. A limit's name
+    /// contains a slash, a tenant's does not.
     as_of: BTreeMap<String, u64>,
 }
 
@@ -75,11 +76,11 @@ pub(crate) struct Journal {
 enum Counter {
     Tenant(TenantIx),
     Limit(LimitIx),
-    /// How queues take turns, by its number here.
+    /// A rotation, by its index in `Journal::rotations`.
     Rotation(usize),
-    /// What a queue or a pool handed out in the last minute.
+    /// Dispatches of the last minute.
     Dispatches(Dispatcher),
-    /// The statistics of the minute under way, of a queue or of all together.
+    /// The current minute's statistics of a queue, or of all together.
     Minute(Option<QueueIx>),
 }
 
@@ -87,43 +88,44 @@ enum Counter {
 struct LimitDelta {
     rates: Vec<Rate>,
     throttle: Option<Rate>,
-    /// Monotonic.
+    /// Times of the limits' clock, and starts at each.
     starts: Vec<(i64, u32)>,
 }
 
-/// One batch's entry, as it is kept on disk.
+/// One batch's entry, as stored.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Entry {
-    /// Wall-clock time.
+    /// Wall-clock time in ms.
     at: i64,
     #[serde(default, rename = "did")]
     tenant_deltas: Vec<TenantEntry>,
-    /// What versions before wrote instead: jobs enqueued, started, completed and failed.
+    /// Written by older versions instead: jobs enqueued, started, completed and failed.
     #[serde(default)]
     tenants: Vec<(TenantId, u32, i32, u32, u32)>,
     turns: Vec<(TenantId, QueueName, i32, Tag)>,
     limits: Vec<(String, LimitEntry)>,
-    /// And jobs that tenants' own workers started.
+    /// Written by older versions: jobs that tenants' own workers started.
     #[serde(default)]
     own: Vec<(TenantId, i32)>,
-    /// By rotation.
+    /// Tags in shared accounts, by rotation.
     #[serde(default)]
     shared_turns: Vec<(TenantId, String, i32, Tag)>,
     #[serde(default)]
     rotations: Vec<(String, RotationState)>,
-    /// By queue and pool: jobs handed out, those whose wait is known, and their waits in ms.
+    /// By dispatcher: jobs handed out, how many of them have a known wait, and the sum of these
+    /// waits in ms.
     #[serde(default)]
     dispatches: Vec<(String, i32, u32, u64)>,
-    /// Queues that were deleted, before what the other lists have of queues of these names.
+    /// Queues that were deleted. The other lists are about queues created after that.
     #[serde(default)]
     deleted: Vec<String>,
-    /// By queue: what was added to the statistics of a minute.
+    /// By queue: what was added to a minute's statistics.
     #[serde(default)]
     minutes: Vec<MinuteEntry>,
 }
 
-/// Jobs that a tenant enqueued, started, completed, failed, started by its own workers and discarded;
-/// the run time in ms, and the bytes accepted.
+/// A tenant; jobs enqueued, started, completed, failed, started by its own workers, and discarded;
+/// run time in ms; bytes accepted.
 #[derive(Debug, Deserialize)]
 struct TenantEntry(TenantId, u32, i32, u32, u32, i32, u32, u64, u64);
 
@@ -132,7 +134,7 @@ struct LimitEntry {
     rates: Vec<Rate>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     throttle: Option<Rate>,
-    /// Wall-clock times and how many started.
+    /// Wall-clock times in ms, and starts at each.
     starts: Vec<(i64, u32)>,
 }
 
@@ -161,8 +163,8 @@ impl Journal {
         }
     }
 
-    /// How many things are to be written out, now that so many entries were added: as they come
-    /// in, so must older ones become useless.
+    /// How many counters to flush after `entries` were added, so that old entries become deletable
+    /// as fast as new ones arrive.
     fn counters_to_flush(&mut self, entries: usize, fewest: usize) -> usize {
         let most = fewest.max(ENTRIES_PER_COUNTER * self.dirty.len());
         self.owed += entries * self.dirty.len();
@@ -171,7 +173,7 @@ impl Journal {
         counters
     }
 
-    /// What was written out under this name knows all batches up to this one.
+    /// The row of this name includes all batches up to this one.
     pub fn set_flushed_to(&mut self, name: &str, number: u64) {
         self.as_of.insert(name.to_owned(), number);
     }
@@ -180,7 +182,7 @@ impl Journal {
         self.as_of.get(name).is_some_and(|as_of| number <= *as_of)
     }
 
-    /// A start has read everything.
+    /// A restart has replayed all entries.
     pub fn end_replay(&mut self, number: u64) {
         self.as_of.clear();
         (self.number, self.trimmed) = (number, number);
@@ -193,8 +195,8 @@ impl Journal {
 }
 
 impl Engine {
-    /// What the batch of this number must hold besides its mutations. To be called once for each
-    /// batch, after its last command.
+    /// Adds the journal entry and flushed rows to a batch. Must be called once for each batch,
+    /// after its last command.
     pub fn seal(&mut self, number: u64, out: &mut Vec<Mutation>) {
         self.journal.number = number;
         let Journal { tenants, limits, dispatches, minutes, .. } = &self.journal;
@@ -220,8 +222,8 @@ impl Engine {
         }
     }
 
-    /// JSON that [`Entry`] reads. Written by hand: it is made for every batch, and the names in it
-    /// have no character that would have to be escaped.
+    /// The entry as JSON, in the format of [`Entry`]. Written by hand for speed; names in it never
+    /// need escaping.
     fn write_entry(&mut self) -> Vec<u8> {
         let mut out = String::with_capacity(64 * self.journal.tenants.len() + 128);
         let _ = write!(out, r#"{{"at":{},"did":["#, self.now.wall.0);
@@ -243,7 +245,7 @@ impl Engine {
             push_number(&mut out, delta.bytes);
             end_item(&mut out);
         }
-        // The memory serves the next batch.
+        // Reuse the memory for the next batch.
         self.journal.tenants = all;
         end_list(&mut out, r#""turns":["#);
         let mut shared = String::new();
@@ -310,7 +312,7 @@ impl Engine {
     }
 
     fn flush_tenant(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
-        // It may have been deleted meanwhile; another may have its name or its number now.
+        // The tenant may have been deleted, and its name or index reused.
         if !self.tenants.contains(ix) {
             return;
         }
@@ -343,7 +345,7 @@ impl Engine {
         out.push(put(RowKind::TenantState, &tenant.id, &state));
     }
 
-    /// Tenants that were written out before their turn, or are gone, are at the head of the list no more.
+    /// Removes tenants from the head of the list that were flushed early or are gone.
     fn drop_flushed(&mut self) {
         while let Some((_, Counter::Tenant(ix))) = self.journal.dirty.front()
             && !(self.tenants.contains(*ix) && self.tenants.get(*ix).dirty)
@@ -370,7 +372,8 @@ impl Engine {
         }
     }
 
-    /// As [`Self::write_limit_out`], also when nothing is left: entries that are there say otherwise.
+    /// Like [`Self::flush_limit`], but also writes an empty state, because older entries say
+    /// otherwise.
     fn write_undone(&self, ix: LimitIx, out: &mut Vec<Mutation>) {
         let (as_of, now) = (self.journal.number, self.scheduler.now());
         let limits = self.scheduler.limits();
@@ -382,7 +385,7 @@ impl Engine {
         }
     }
 
-    /// Before a limit is forgotten: nothing of it may come back.
+    /// Forgets a limit, and removes its row and pending changes so that nothing of it comes back.
     pub(crate) fn forget_limit(&mut self, ix: LimitIx) {
         let name = self.scheduler.limits().limit(ix).partition.name();
         self.journal.limits.remove(&ix);

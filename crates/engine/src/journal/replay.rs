@@ -1,4 +1,4 @@
-//! What a start does with the journal.
+//! Replaying the journal after a restart.
 
 use rota_model::{Millis, TenantId};
 
@@ -85,8 +85,8 @@ impl Engine {
         }
     }
 
-    /// The tenant that an entry means; `None` where the entry is known already, or was about another
-    /// tenant of this name.
+    /// The tenant of an entry; `None` if its row includes the entry, or the entry is about an
+    /// earlier tenant of the same name.
     fn find_replayed_tenant(&self, number: u64, at: Millis, id: &TenantId) -> Option<TenantIx> {
         let ix = self.tenants.find(id)?;
         let came_later = at < self.tenants.get(ix).row.created;
@@ -101,14 +101,14 @@ impl Engine {
         }
     }
 
-    /// A tenant's tag at a queue, as it was; it counts if the tenant has something to be served there.
+    /// Restores a tenant's tag in a queue's account.
     pub(crate) fn restore_turn(&mut self, ix: TenantIx, queue: &str, level: i32, tag: Tag) {
         if let Some(queue) = self.queues.find(queue) {
             self.scheduler.restore_tag(queue, ix, level, tag);
         }
     }
 
-    /// The same over all queues of a rotation, as it was after this batch.
+    /// Restores a tenant's tag in a shared account, as of this batch.
     pub(crate) fn restore_shared_turn(
         &mut self,
         ix: TenantIx,

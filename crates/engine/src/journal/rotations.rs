@@ -1,4 +1,4 @@
-//! How queues take turns, in the journal.
+//! Rotations in the journal.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,21 +12,22 @@ use super::{Counter, Journal, put};
 use crate::Engine;
 use crate::scheduler::{ChangedRotation, RotationKey, Tag};
 
-/// How queues take turns, as it is kept on disk.
+/// A rotation, as stored.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub(crate) struct RotationState {
-    /// The batch after which it was so.
+    /// The last batch that it includes.
     #[serde(default)]
     pub as_of: u64,
     pub round: Tag,
     pub tags: BTreeMap<QueueName, Tag>,
-    /// The batch in which it began. Tags of tenants that are older are of another pool of that name.
+    /// The batch in which the rotation was created. Older tags of tenants belong to an earlier pool
+    /// of the same name.
     #[serde(default)]
     pub since: u64,
     /// The rounds of its account, by level.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rounds: BTreeMap<i32, Tag>,
-    /// What a set of queues is made from, where it has an account. A start makes it anew.
+    /// The definition of a set with an account, from which a restart recreates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<SetState>,
 }
@@ -74,7 +75,7 @@ impl Journal {
         self.rotation_numbers.get(key).map(|index| &self.rotations[*index].1)
     }
 
-    /// Rotations that are remembered, those that changed last behind the others.
+    /// All rotations, most recently changed last.
     pub fn rotations_by_age(&self) -> Vec<(RotationKey, RotationState)> {
         let rotations = self.rotation_numbers.values().map(|index| &self.rotations[*index]);
         let mut rotations: Vec<_> =
@@ -108,7 +109,7 @@ impl Journal {
         }
     }
 
-    /// A pool is gone.
+    /// A rotation is gone: its row is removed at the next flush.
     pub fn rotation_gone(&mut self, key: &RotationKey) {
         if let Some(index) = self.rotation_numbers.remove(key)
             && !std::mem::replace(&mut self.rotations[index].2, true)
@@ -119,13 +120,14 @@ impl Journal {
 }
 
 impl Engine {
-    /// A pool is gone: nothing is remembered of how its queues took turns and what it handed out.
+    /// A pool is gone: forgets its rotations and dispatches.
     pub(crate) fn forget_rotations(&mut self, pool: &PoolName) {
         for key in self.scheduler.rotations_of(pool) {
             self.scheduler.drop_rotation(&key);
             self.forget_shared_dispatches(&key);
             self.journal.rotation_gone(&key);
-            // Those in the journal's list go later, and a process that ends before leaves them behind.
+            // The journal's flush would remove these rows later, but not if the process ends before
+            // that.
             let rows = [
                 Mutation::Remove(RowKind::RotationState, key.name().into()),
                 Mutation::Remove(RowKind::DispatchState, format!("shared/{}", key.name()).into()),
@@ -165,7 +167,7 @@ impl Engine {
         Some(SetState { strategy, queues: queues.into_iter().map(name).collect() })
     }
 
-    /// Its pool, if it is one's, was not deleted.
+    /// Whether a rotation's pool still exists. Sets always do.
     pub(crate) fn has_rotation(&self, key: &RotationKey) -> bool {
         match key {
             RotationKey::Pool(pool, _) => self.scheduler.pools().get(pool).is_some(),
@@ -173,7 +175,7 @@ impl Engine {
         }
     }
 
-    /// How queues took turns.
+    /// Restores a rotation after a restart.
     pub(crate) fn restore_journaled_rotation(&mut self, name: &str, state: &RotationState) {
         let Some(key) = RotationKey::parse(name).filter(|key| self.has_rotation(key)) else {
             return;

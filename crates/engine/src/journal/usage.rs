@@ -1,7 +1,7 @@
-//! What tenants use: in the journal with each batch, and written down by the hour.
+//! Tenants' usage: journaled with each batch, and written by hour and day.
 //!
-//! What a tenant used since it was last written out is added to its hour and its day in the batch
-//! that writes it out. A start adds up what came after that, so everything is counted once.
+//! A tenant's usage since its last flush is added to its hour and day in the batch that flushes it.
+//! A restart adds up what came after that, so everything is counted once.
 
 use std::collections::VecDeque;
 
@@ -14,18 +14,18 @@ use crate::Engine;
 use crate::meters::{SLOT_MS, slot_of};
 use crate::tenant::{Tally, Tenant, TenantIx};
 
-/// The most tenants whose usage of an hour that is over is written down with one batch.
+/// Tenants whose usage of past hours is written with one batch.
 const SLICE: usize = 64;
-/// The most periods that are forgotten in one step, of each length.
+/// Periods deleted in one step, of each length.
 const FORGET: u32 = 256;
 
 /// What a tenant did in one batch, within one slot of the last minute.
 pub(crate) struct TenantDelta {
     pub tenant: TenantIx,
-    /// A moment within the slot, and when the slot ends.
+    /// A time within the slot, and the slot's end.
     pub at: Millis,
     pub(super) until: Millis,
-    /// The tenant's counters have it already.
+    /// It was added to the tenant's counters.
     pub(super) counted: bool,
     pub tally: Tally,
     pub discarded: u32,
@@ -53,42 +53,42 @@ impl TenantDelta {
     }
 }
 
-/// Tenants with usage that is not written down, each once, by an hour in which they had some.
+/// Tenants with unwritten usage, each listed once, with the first hour of it.
 #[derive(Default)]
 pub(crate) struct Unwritten {
     tenants: VecDeque<(Millis, TenantIx)>,
-    /// There is something in the batch under way, which will write some of it down.
+    /// The current batch will write some of it.
     batch_begun: bool,
 }
 
 impl Unwritten {
-    /// When there should be a batch, because an hour is over of which something is to be written down.
+    /// When the next batch is needed, because an hour with unwritten usage has ended.
     pub fn next(&self) -> Option<Millis> {
         let first = self.tenants.front().filter(|_| !self.batch_begun);
         first.map(|(hour, _)| hour.saturating_add_ms(UsagePer::Hour.ms()))
     }
 }
 
-/// What a tenant used that is not written down yet.
+/// A tenant's usage that is not written yet.
 #[derive(Debug, Clone, Default)]
 pub struct UnwrittenUsage {
-    /// By the hour's beginning, oldest first.
+    /// By start of the hour, oldest first.
     pub hours: Vec<(Millis, Usage)>,
-    /// How often something was written down since the process began.
+    /// How often usage was written since the process began.
     pub writes: u32,
-    /// Of a tenant that had the same name before, there is nothing after this.
+    /// When the tenant was created. Older rows belong to an earlier tenant of the same name.
     pub created: Millis,
 }
 
 impl Journal {
-    /// What a tenant did in the batch under way and its counters do not have yet.
+    /// What a tenant did in the current batch.
     pub fn pending_delta(&self, tenant: &Tenant) -> Option<&TenantDelta> {
         (tenant.delta_slot as usize).checked_sub(1).map(|index| &self.tenants[index])
     }
 }
 
 impl Engine {
-    /// What a tenant does now is to be added to this.
+    /// Where counts of what a tenant does now are added.
     pub(crate) fn tenant_delta(&mut self, ix: TenantIx) -> &mut TenantDelta {
         match (self.tenants.get(ix).delta_slot as usize).checked_sub(1) {
             Some(index) if self.journal.tenants[index].until > self.now.wall => {
@@ -113,7 +113,7 @@ impl Engine {
         &mut self.journal.tenants[index]
     }
 
-    /// What a tenant used, as far as it is not written down; `None` where there is no such tenant.
+    /// A tenant's unwritten usage; `None` if there is no such tenant.
     #[must_use]
     pub fn unwritten_usage(&self, id: &TenantId) -> Option<UnwrittenUsage> {
         let tenant = self.tenants.get(self.tenants.find(id)?);
@@ -126,7 +126,7 @@ impl Engine {
         }))
     }
 
-    /// Adds to the tenant's last minute, day and unwritten usage, unless they have it already.
+    /// Adds a delta to the tenant's last minute, day and unwritten usage, once.
     pub(super) fn count_tenant_delta(&mut self, delta: &mut TenantDelta) {
         if std::mem::replace(&mut delta.counted, true) {
             return;
@@ -149,24 +149,24 @@ impl Engine {
         }
     }
 
-    /// A tenant is to be written out, because of what it did in this batch.
+    /// Marks a tenant as changed by this batch.
     pub(super) fn mark_tenant_dirty(&mut self, ix: TenantIx, number: u64) {
         if !std::mem::replace(&mut self.tenants.get_mut(ix).dirty, true) {
             self.journal.dirty.push_back((number, Counter::Tenant(ix)));
         }
     }
 
-    /// Adds what a tenant used to its hours and days, in the batch that writes the tenant out.
+    /// Writes a tenant's usage. Part of flushing the tenant.
     pub(super) fn write_usage(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
         let tenant = self.tenants.get_mut(ix);
         let Some(counters) = &mut tenant.counters else { return };
         counters.usage_writes += u32::from(!counters.usage.is_empty());
         let row = |(at, usage)| UsageRow { tenant: tenant.id.clone(), at, usage };
-        // The memory stays: most tenants that are written out go on.
+        // Keep the memory: most tenants that are flushed go on.
         out.extend(counters.usage.drain(..).map(row).map(Mutation::AddUsage));
     }
 
-    /// Writes tenants out that have usage of an hour that is over, some with each batch.
+    /// Flushes tenants with unwritten usage of past hours, a bounded number with each batch.
     pub(super) fn write_past_usage(&mut self, out: &mut Vec<Mutation>) {
         let hour = UsagePer::Hour.start_of(self.wall());
         self.journal.unwritten.batch_begun = false;
@@ -188,8 +188,8 @@ impl Engine {
         }
     }
 
-    /// While usage of an hour that is over is to be written down: sees to it that there is a batch,
-    /// and that what is too old goes at least as fast.
+    /// If usage of a past hour is unwritten: makes sure that there is a batch, and deletes old
+    /// usage at least as fast as new usage is written.
     pub(crate) fn advance_usage(&mut self) {
         if self.journal.unwritten.next().is_some_and(|due| due <= self.wall()) {
             self.forget_old_usage();
@@ -208,12 +208,12 @@ impl Engine {
         }
     }
 
-    /// A tenant is deleted: whoever has its name next, and whatever is left of it, begins with nothing.
+    /// A tenant is deleted: removes its usage, so the next tenant of its name begins with none.
     pub(crate) fn forget_usage(&mut self, ix: TenantIx) {
         let now = self.now.wall;
         let tenant = self.tenants.get_mut(ix);
         tenant.counters = None;
-        // What the journal has from before is not counted again at a start.
+        // Entries from before this time are skipped in a replay.
         tenant.row.created = now;
         if let Some(batch) = (tenant.delta_slot as usize).checked_sub(1) {
             self.journal.tenants[batch] =

@@ -1,4 +1,4 @@
-//! What a tenant did in the last minute and the last day.
+//! A tenant's counts of the last minute and the last day.
 
 use rota_model::Millis;
 use rota_model::usage::{Usage, UsagePer};
@@ -10,15 +10,15 @@ use crate::meters::{LastMinute, Recent, Sum};
 const HOURS: u32 = 24;
 const HOUR_MS: i64 = 3_600_000;
 
-/// Written as a list of its numbers. Older files have an object, which is read as well.
+/// Counts of one tenant. Stored as a list; objects of older versions can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub struct Tally {
     pub enqueued: u32,
-    /// Less claims that nobody received, which are taken off when that is known.
+    /// Claims that never reached their worker are subtracted.
     pub started: i32,
     pub completed: u32,
     pub failed: u32,
-    /// Jobs that the tenant's own workers started, and that do not count against its share.
+    /// Jobs that the tenant's own workers started and that do not count against its share.
     #[serde(default)]
     pub own: i32,
 }
@@ -53,19 +53,19 @@ impl Sum for Tally {
     }
 }
 
-/// Small enough for a hundred thousand tenants: most of them did nothing in the last minute, and
-/// something in few hours of the day.
+/// A tenant's recent counts. Kept small for a hundred thousand tenants: most did nothing in the
+/// last minute, and something in only a few hours of the day.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Counters {
     #[serde(default)]
     pub minute: LastMinute<Tally>,
-    /// By the hour, counted from the epoch.
+    /// By hours since the epoch.
     #[serde(default)]
     day: Recent<Tally, HOURS>,
-    /// What it used since it was last written out, by the hour's beginning.
+    /// Usage since the last flush, by start of the hour.
     #[serde(skip)]
     pub usage: Vec<(Millis, Usage)>,
-    /// How often that was added to what is on disk, since the process began.
+    /// How often usage was written since the process began.
     #[serde(skip)]
     pub usage_writes: u32,
 }
@@ -79,7 +79,7 @@ impl Counters {
         self.day.add(hour_of(now), tally);
     }
 
-    /// Adds to the usage that is not on disk yet, and tells the hour that it belongs to.
+    /// Adds to the unwritten usage, and returns the hour it belongs to.
     pub fn add_usage(&mut self, usage: &Usage, now: Millis) -> Millis {
         let hour = UsagePer::Hour.start_of(now);
         match self.usage.last_mut() {
@@ -89,7 +89,7 @@ impl Counters {
         hour
     }
 
-    /// The last day, to within the hour under way.
+    /// The sum over the current hour and the 23 before it.
     pub fn day(&self, now: Millis) -> Tally {
         self.day.sum(hour_of(now))
     }

@@ -1,4 +1,4 @@
-//! Tenants: what they may do, what they have, and what they did.
+//! Tenants: their configuration, rules, counters and stored rows.
 
 mod counters;
 mod row;

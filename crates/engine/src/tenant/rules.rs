@@ -1,4 +1,4 @@
-//! What a tenant may have, by its configuration and by what was done about its noise.
+//! A tenant's effective rules: its weight, cap and priorities, by configuration and throttle.
 
 use rota_model::{State, Weight};
 
@@ -7,16 +7,16 @@ use crate::Engine;
 use crate::config::FairStrategy;
 use crate::scheduler::{Reconfigured, TenantRules};
 
-/// A tenant whose lanes follow a change, a few at a time.
+/// A tenant with new rules, whose lanes are moved in slices.
 pub(crate) struct RuleChange {
     tenant: TenantIx,
-    /// How many of its parts of queues are left, and how many of its classes after these.
+    /// Shards still to be updated, and classes after these.
     shards: usize,
     classes: usize,
 }
 
 impl Engine {
-    /// The most jobs of a tenant that may be active now.
+    /// The tenant's current cap on active jobs.
     pub(crate) fn cap_of(&self, tenant: TenantIx) -> Option<u32> {
         let now = self.wall();
         let throttle = self.tenants.get(tenant).row.throttle.as_ref().filter(|t| t.until > now);
@@ -24,7 +24,7 @@ impl Engine {
         lowered.map(|(_, lowered)| lowered).or_else(|| self.configured_cap(tenant))
     }
 
-    /// The same without a throttle.
+    /// The cap without a throttle.
     pub(crate) fn configured_cap(&self, tenant: TenantIx) -> Option<u32> {
         let max_concurrency = self.tenants.get(tenant).config().max_concurrency;
         match self.config.fairness.strategy {
@@ -35,13 +35,12 @@ impl Engine {
         }
     }
 
-    /// A tenant has as many active jobs as it may have.
     pub(crate) fn is_at_cap(&self, tenant: TenantIx) -> bool {
         let cap = self.cap_of(tenant);
         cap.is_some_and(|cap| self.tenants.get(tenant).jobs.count(State::Active) >= u64::from(cap))
     }
 
-    /// The weight that an operator gave a tenant.
+    /// The configured weight.
     pub(crate) fn weight_of(&self, tenant: TenantIx) -> Weight {
         if self.config.fairness.strategy == FairStrategy::RoundRobin {
             return Weight::ONE;
@@ -50,13 +49,13 @@ impl Engine {
         weight.unwrap_or(self.config.fairness.default_weight)
     }
 
-    /// The weight by which a tenant is served now.
+    /// The current weight, lowered by a throttle.
     pub(crate) fn effective_weight(&self, tenant: TenantIx) -> Weight {
         let throttled = self.tenants.get(tenant).throttled(self.wall());
         throttled.unwrap_or_else(|| self.weight_of(tenant))
     }
 
-    /// What the scheduler should know of a tenant.
+    /// The rules that the scheduler needs.
     pub(crate) fn rules_of(&self, tenant: TenantIx) -> TenantRules {
         let config = self.tenants.get(tenant).config();
         TenantRules {
@@ -67,7 +66,8 @@ impl Engine {
         }
     }
 
-    /// Something has changed that the scheduler should know of a tenant.
+    /// Passes a tenant's rules to the scheduler: at once, or in slices if the tenant has many
+    /// classes.
     pub(crate) fn tenant_changed(&mut self, tenant: TenantIx) {
         let rules = self.rules_of(tenant);
         let state = self.tenants.get(tenant);
@@ -83,8 +83,9 @@ impl Engine {
         }
     }
 
-    /// One lane, or the turns of one part of a queue, follow a change of their tenant. Whether there
-    /// was one. From the end on, because those behind one that goes move up.
+    /// Updates one lane, or the turns of one shard, after a change of their tenant's rules; false
+    /// if there is none. It runs backwards because removing a shard or class moves those behind it
+    /// up.
     pub(crate) fn apply_rule_change(&mut self) -> bool {
         let Some(RuleChange { tenant, shards, classes }) = self.rule_changes.front_mut() else {
             return false;
