@@ -49,7 +49,7 @@ impl Engine {
         }
         self.label_queue(queue);
         let asker = self.tenants.get(tenant).asker();
-        let meter = self.meters.of(asker, &class.tenant, &class.queue);
+        let meter = self.meters.acquire(asker, &class.tenant, &class.queue);
         let shard = self.shards.add(queue, tenant, meter, self.now.mono);
         self.queues.get_mut(queue).shards += 1;
         let paused = &self.tenants.get(tenant).row.paused;
@@ -93,7 +93,7 @@ impl Engine {
             let tenant = self.tenants.get_mut(slot.tenant);
             tenant.living_classes += 1;
             self.classes.living += 1;
-            tenant.keys += u32::from(limited);
+            tenant.limited_classes += u32::from(limited);
             if limited {
                 self.use_limit_again(class);
             }
@@ -108,7 +108,7 @@ impl Engine {
             let tenant = self.tenants.get_mut(slot.tenant);
             tenant.living_classes -= 1;
             self.classes.living -= 1;
-            tenant.keys -= u32::from(limited);
+            tenant.limited_classes -= u32::from(limited);
             if limited {
                 self.limited_class_is_idle(class);
             }

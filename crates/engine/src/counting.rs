@@ -58,7 +58,7 @@ impl Engine {
         change(&mut self.queues.get_mut(queue).jobs);
         let shard = self.shards.get_mut(shard);
         change(&mut shard.jobs);
-        change(&mut self.meters.at(shard.meter).jobs);
+        change(&mut self.meters.meter_mut(shard.meter).jobs);
         change(&mut self.tenants.get_mut(tenant).jobs);
         self.schedule_noise_check(tenant);
     }

@@ -145,7 +145,7 @@ impl Engine {
             Command::Beat(beat) => self.beat(beat),
             Command::Register(registration) => self.register(registration),
             Command::Deregister(worker, tenant) => self.deregister(&worker, tenant.as_ref()),
-            Command::DropStaleWorker(worker) => self.drop_stale_worker(&worker),
+            Command::DropStaleWorker(worker) => self.remove_stale_worker(&worker),
             Command::Direct(worker, directive) => self.direct(&worker, directive),
             Command::Cancel(targets) => self.cancel(&targets),
             Command::Activate(targets) => self.activate(&targets),
@@ -372,7 +372,7 @@ impl Engine {
         self.count_kept(class, |kept| *kept.get_mut(ending) += 1);
         *self.meter(class).ended.get_mut(ending) += 1;
         self.deadlines.remove(seq);
-        self.cron_run_over(seq);
+        self.cron_run_ended(seq);
     }
 
     /// Releases an active job's slots and records its run time. What follows is up to the caller.
@@ -380,7 +380,7 @@ impl Engine {
         let (slot, took) = (self.classes.slot(active.class), active.ran_ms(self.now.mono));
         let tenant = slot.tenant;
         if self.config.fairness.cost == Cost::Runtime {
-            self.runtimes.learn(&slot.class.kind, took.max(1));
+            self.runtimes.record(&slot.class.kind, took.max(1));
         }
         self.tenant_delta(tenant).run_ms += took;
         self.free_slot(active, took.max(1));
@@ -440,7 +440,7 @@ impl Engine {
 
     /// The meter of a class.
     pub(crate) fn meter(&mut self, class: ClassId) -> &mut Meter {
-        self.meters.at(self.shards.get(self.classes.slot(class).shard).meter)
+        self.meters.meter_mut(self.shards.get(self.classes.slot(class).shard).meter)
     }
 
     fn retention_of(&self, ix: QueueIx, ending: Ending) -> Option<u64> {

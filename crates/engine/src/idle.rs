@@ -66,7 +66,7 @@ impl Engine {
         let row = &queue.row;
         let has_jobs = queue.shards > 0 || queue.jobs.total() > 0 || queue.done.total() > 0;
         let set = row.paused.is_some() || row.settings != QueueSettings::default();
-        let figures = queue.stats.is_listed() || self.journal.minutes.names(ix);
+        let figures = queue.stats.is_listed() || self.journal.minutes.has_counts_of(ix);
         let wanted =
             set || figures || !queue.paused_by.is_empty() || !queue.waiting_enqueues.is_empty();
         if has_jobs || wanted || !self.scheduler.is_idle_queue(ix) {
@@ -95,7 +95,7 @@ impl Engine {
             self.forget_shard_if_idle(shard);
         }
         let (now, wall) = (self.now.mono, self.wall());
-        let exists = self.tenants.is_known(ix);
+        let exists = self.tenants.is_live(ix);
         let tenant = self.tenants.get_mut(ix);
         let row = &tenant.row;
         let set = tenant.origin() != ConfigOrigin::Default || !row.paused.is_empty();
@@ -103,7 +103,7 @@ impl Engine {
         let figures =
             tenant.counters.as_ref().is_some_and(|all| all.day(wall) != Default::default());
         let has = !tenant.classes.is_empty()
-            || self.queues.any_made_by(&tenant.id)
+            || self.queues.any_owned_by(&tenant.id)
             || self.limit_owners.any_of(&tenant.id);
         let minute = tenant.counters.as_ref().is_some_and(|all| !all.minute.is_empty());
         let pending =

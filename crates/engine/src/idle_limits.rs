@@ -64,7 +64,7 @@ impl Engine {
             for gate in self.scheduler.own_gates(class) {
                 let limit = limits.gate(*gate).limit;
                 if limits.limit(limit).partition.tenant.is_none() {
-                    self.limit_watch.has_job_of(limit, &about.tenant);
+                    self.limit_watch.note_first_tenant(limit, &about.tenant);
                 }
             }
         }

@@ -152,7 +152,7 @@ impl Change {
                 (live.pool, live.reserved_ms) = (None, 0);
                 undo(live, ready.undo);
             }
-            (Change::Finish(finish), JobRow::Live(live)) => return Some(ended(live, finish)),
+            (Change::Finish(finish), JobRow::Live(live)) => return Some(done_row(live, finish)),
             (Change::Revive { enqueued }, JobRow::Done(done)) => {
                 return Some(JobRow::Live(Live::ready(
                     done.seq, done.class, *enqueued, done.bytes,
@@ -170,7 +170,7 @@ fn undo(live: &mut Live, undo: Option<Undo>) {
     }
 }
 
-fn ended(live: &Live, finish: &Finish) -> JobRow {
+fn done_row(live: &Live, finish: &Finish) -> JobRow {
     JobRow::Done(Done {
         seq: live.seq,
         class: live.class,

@@ -8,10 +8,10 @@ use crate::scheduler::limits::LimitIx;
 use crate::{Strategy, Times};
 
 #[derive(Default)]
-pub(crate) struct LimitWatch(BTreeMap<LimitIx, Watched>);
+pub(crate) struct LimitWatch(BTreeMap<LimitIx, LimitStats>);
 
 #[derive(Default)]
-struct Watched {
+struct LimitStats {
     exceeded: [u64; Strategy::ALL.len()],
     waits: Option<Box<Times>>,
     /// The tenant whose job first used the key, if tenants share it.
@@ -19,17 +19,17 @@ struct Watched {
 }
 
 impl LimitWatch {
-    pub fn exceeded(&mut self, limit: LimitIx, strategy: Strategy) {
+    pub fn count_exceeded(&mut self, limit: LimitIx, strategy: Strategy) {
         self.0.entry(limit).or_default().exceeded[strategy as usize] += 1;
     }
 
     /// Jobs may start again, after `waited` ms.
-    pub fn released(&mut self, limit: LimitIx, waited: u64) {
+    pub fn record_wait(&mut self, limit: LimitIx, waited: u64) {
         let waits = &mut self.0.entry(limit).or_default().waits;
         waits.get_or_insert_with(|| Box::new(Times::of_waits())).record(waited);
     }
 
-    pub fn has_job_of(&mut self, limit: LimitIx, tenant: &TenantId) {
+    pub fn note_first_tenant(&mut self, limit: LimitIx, tenant: &TenantId) {
         let first = &mut self.0.entry(limit).or_default().first_tenant;
         first.get_or_insert_with(|| tenant.clone());
     }
@@ -40,7 +40,7 @@ impl LimitWatch {
 
     /// Times that jobs began to wait, by [`Strategy`].
     pub fn times_exceeded(&self, limit: LimitIx) -> [u64; Strategy::ALL.len()] {
-        self.0.get(&limit).map_or_else(Default::default, |watched| watched.exceeded)
+        self.0.get(&limit).map_or_else(Default::default, |stats| stats.exceeded)
     }
 
     pub fn waits(&self, limit: LimitIx) -> Option<Times> {

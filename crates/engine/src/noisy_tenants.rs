@@ -10,7 +10,7 @@ use crate::tenant::{Tally, TenantIx};
 use crate::{Engine, EventKind, FairStrategy, Throttle};
 
 /// Time between two rounds of detection.
-const EVERY_MS: u64 = 5_000;
+const ROUND_MS: u64 = 5_000;
 /// Tenants measured or checked in one step.
 const SLICE: usize = 512;
 
@@ -101,7 +101,7 @@ impl Engine {
             && self.noise_detector.next_round_at <= self.now.mono
             && !self.noise_detector.next_tenants.is_empty()
         {
-            self.noise_detector.next_round_at = self.now.mono.saturating_add(EVERY_MS);
+            self.noise_detector.next_round_at = self.now.mono.saturating_add(ROUND_MS);
             self.noise_detector.to_measure =
                 std::mem::take(&mut self.noise_detector.next_tenants).into();
             self.noise_detector.totals = MinuteTotals::default();
@@ -118,7 +118,7 @@ impl Engine {
     }
 
     fn measure_tenant(&mut self, ix: TenantIx) {
-        let exists = self.tenants.is_known(ix);
+        let exists = self.tenants.is_live(ix);
         let last = if exists { self.minute_of(ix) } else { Tally::default() };
         let tenant = self.tenants.get_mut(ix);
         tenant.noise_check_due = false;
@@ -152,7 +152,7 @@ impl Engine {
     }
 
     fn check_noise(&mut self, ix: TenantIx) {
-        if !self.tenants.is_known(ix) {
+        if !self.tenants.is_live(ix) {
             return;
         }
         let signals = self.signals_of(ix).fold(0, |all, signal| all | signal.bit);
@@ -231,7 +231,7 @@ impl Engine {
         let reason_kept = reason.into();
         let throttle =
             Throttle { reason: reason_kept, original, effective, concurrency, since: now, until };
-        self.tenants.ends.insert((until, ix));
+        self.tenants.throttle_ends.insert((until, ix));
         self.tenants.get_mut(ix).row.throttle = Some(throttle.clone().into());
         self.tenant_changed(ix);
         self.write_tenant(ix);
@@ -269,7 +269,7 @@ impl Engine {
         let Some(throttle) = tenant.row.throttle.take() else { return };
         tenant.noisy = 0;
         let tenant = tenant.id.clone();
-        self.tenants.ends.remove(&(throttle.until, ix));
+        self.tenants.throttle_ends.remove(&(throttle.until, ix));
         self.tenant_changed(ix);
         self.write_tenant(ix);
         self.emit(EventKind::TenantThrottleReleased { tenant, reason });
@@ -282,18 +282,18 @@ impl Engine {
         let tenant = self.tenants.get_mut(ix);
         (tenant.noisy, tenant.noisy_since, tenant.row.spared_until) = (0, None, None);
         if let Some(throttle) = tenant.row.throttle.take() {
-            self.tenants.ends.remove(&(throttle.until, ix));
+            self.tenants.throttle_ends.remove(&(throttle.until, ix));
         }
         self.tenant_changed(ix);
     }
 
     /// Ends one expired throttle; false if there is none.
     pub(crate) fn end_due_throttle(&mut self, now: Millis) -> bool {
-        let Some(&(at, ix)) = self.tenants.ends.first() else { return false };
+        let Some(&(at, ix)) = self.tenants.throttle_ends.first() else { return false };
         if at > now {
             return false;
         }
-        self.tenants.ends.pop_first();
+        self.tenants.throttle_ends.pop_first();
         self.end_throttle(ix, "expired");
         true
     }

@@ -9,13 +9,13 @@ use crate::stats::Dispatches;
 
 #[derive(Default)]
 pub(crate) struct PoolWatch {
-    pools: BTreeMap<PoolName, Watched>,
+    pools: BTreeMap<PoolName, PoolStats>,
     /// Full pools without waiting jobs: overload is reported as soon as a job waits.
     pub full: BTreeSet<PoolName>,
 }
 
 #[derive(Default)]
-struct Watched {
+struct PoolStats {
     dispatched: LastMinute<Dispatches>,
     /// The event that it is full while jobs wait was sent.
     notified_full: bool,
@@ -26,16 +26,16 @@ struct Watched {
 impl PoolWatch {
     /// Dispatches of the last minute.
     pub fn dispatches(&mut self, pool: &PoolName) -> &mut LastMinute<Dispatches> {
-        &mut self.watched(pool).dispatched
+        &mut self.stats(pool).dispatched
     }
 
     /// Jobs dispatched to its workers in the last minute.
     pub fn dispatched_in_minute(&self, pool: &PoolName, now: Millis) -> u64 {
-        self.pools.get(pool).map_or(0, |watched| watched.dispatched.sum(now).jobs())
+        self.pools.get(pool).map_or(0, |stats| stats.dispatched.sum(now).jobs())
     }
 
-    pub fn asked(&mut self, pool: &PoolName, mono: u64) {
-        self.watched(pool).asked_at = Some(mono);
+    pub fn record_request(&mut self, pool: &PoolName, mono: u64) {
+        self.stats(pool).asked_at = Some(mono);
     }
 
     pub fn asked_at(&self, pool: &PoolName) -> Option<u64> {
@@ -43,11 +43,11 @@ impl PoolWatch {
     }
 
     pub fn is_notified_full(&self, pool: &PoolName) -> bool {
-        self.pools.get(pool).is_some_and(|watched| watched.notified_full)
+        self.pools.get(pool).is_some_and(|stats| stats.notified_full)
     }
 
     pub fn set_notified_full(&mut self, pool: &PoolName, notified: bool) {
-        self.watched(pool).notified_full = notified;
+        self.stats(pool).notified_full = notified;
     }
 
     pub fn forget(&mut self, pool: &PoolName) {
@@ -55,9 +55,9 @@ impl PoolWatch {
         self.full.remove(pool);
     }
 
-    fn watched(&mut self, pool: &PoolName) -> &mut Watched {
+    fn stats(&mut self, pool: &PoolName) -> &mut PoolStats {
         if !self.pools.contains_key(pool) {
-            self.pools.insert(pool.clone(), Watched::default());
+            self.pools.insert(pool.clone(), PoolStats::default());
         }
         self.pools.get_mut(pool).expect("it was just put there")
     }

@@ -148,7 +148,7 @@ impl Queues {
     }
 
     /// Whether the tenant owns an existing queue.
-    pub fn any_made_by(&self, tenant: &TenantId) -> bool {
+    pub fn any_owned_by(&self, tenant: &TenantId) -> bool {
         self.owned.of(tenant) > 0
     }
 

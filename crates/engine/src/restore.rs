@@ -220,7 +220,7 @@ impl Restore {
         let mut stale = Vec::new();
         for (name, state) in &self.rotation_states {
             engine.journal.set_flushed_to(name, state.as_of);
-            engine.restore_journaled_rotation(name, state);
+            engine.restore_rotation(name, state);
             if RotationKey::parse(name).is_none_or(|key| !engine.has_rotation(&key)) {
                 stale.push(Mutation::Remove(RowKind::RotationState, name.as_str().into()));
             }
@@ -244,7 +244,7 @@ impl Restore {
         engine.find_idle_limits();
         engine.out = Default::default();
         engine.out.mutations = stale;
-        engine.end_minutes(&mut self.hours);
+        engine.end_minute_replay(&mut self.hours);
         for ((hour, name), interval) in &self.hours {
             let queue = engine.queues.find(name);
             if *hour < Period::Hour.start_of(engine.now.wall) {
@@ -264,7 +264,7 @@ impl Restore {
             None => engine.add_tenant(id, row.created),
         };
         if let Some(throttle) = &row.throttle {
-            engine.tenants.ends.insert((throttle.until, ix));
+            engine.tenants.throttle_ends.insert((throttle.until, ix));
         }
         for (queue, since) in &row.paused {
             let Some(queue) = engine.queues.find(queue) else { continue };

@@ -21,7 +21,7 @@ impl Runtimes {
         self.0.get(kind).copied().unwrap_or(UNKNOWN_MS).max(1)
     }
 
-    pub fn learn(&mut self, kind: &JobType, ms: u64) {
+    pub fn record(&mut self, kind: &JobType, ms: u64) {
         if let Some(known) = self.0.get_mut(kind) {
             *known = (*known * 7 + ms) / 8;
         } else if self.0.len() < MOST_TYPES {

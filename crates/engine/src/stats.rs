@@ -140,7 +140,7 @@ pub(crate) struct Stats {
 }
 
 /// Intervals that have ended and are not written yet.
-pub(crate) type Closed = Vec<(Period, Millis, Interval)>;
+pub(crate) type ClosedIntervals = Vec<(Period, Millis, Interval)>;
 
 impl Stats {
     /// Empty statistics that keep their place in `OpenIntervals`.
@@ -161,7 +161,7 @@ impl Stats {
     }
 
     /// Moves intervals that have ended into `closed`.
-    pub fn close(&mut self, now: Millis, closed: &mut Closed) {
+    pub fn close(&mut self, now: Millis, closed: &mut ClosedIntervals) {
         if self.minute_at < Period::Minute.start_of(now) && !self.minute.is_empty() {
             let minute = std::mem::take(&mut self.minute);
             self.close_hour(Period::Hour.start_of(self.minute_at), closed);
@@ -172,7 +172,7 @@ impl Stats {
         self.close_hour(Period::Hour.start_of(now), closed);
     }
 
-    fn close_hour(&mut self, now: Millis, closed: &mut Closed) {
+    fn close_hour(&mut self, now: Millis, closed: &mut ClosedIntervals) {
         if self.hour_at < now && !self.hour.is_empty() {
             closed.push((Period::Hour, self.hour_at, std::mem::take(&mut self.hour)));
         }

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use rota_model::{Directive, Millis, TenantId, WorkerId};
 use serde::{Deserialize, Serialize};
 
-use crate::worker_tallies::{Counted, WorkerTallies};
+use crate::worker_tallies::{CountedAs, WorkerTallies};
 use crate::{Asker, Cap, CapCounter, CapReached, Capped, Registration, WorkerState};
 
 pub(crate) struct Workers {
@@ -28,7 +28,7 @@ pub(crate) struct Worker {
     pub last_seen_mono: u64,
     pub stale: bool,
     /// What it was last counted as.
-    counted: Option<Counted>,
+    counted: Option<CountedAs>,
 }
 
 /// A worker, as stored.
@@ -52,7 +52,7 @@ impl Worker {
     }
 
     /// Whether the caller may change it: an operator, or the tenant that it belongs to.
-    pub fn answers_to(&self, tenant: Option<&TenantId>) -> bool {
+    pub fn may_be_changed_by(&self, tenant: Option<&TenantId>) -> bool {
         tenant.is_none() || tenant == self.row.about.tenant.as_ref()
     }
 
@@ -136,14 +136,14 @@ impl Workers {
         let (state, pool) = (worker.state(), worker.row.about.pool.as_ref());
         let takes = !worker.stale && !worker.is_quieted();
         let full = takes && worker.room(held) == 0;
-        let same = |was: &Counted| {
-            let Counted { state: known, pool: of, takes: took, full: was_full } = was;
+        let same = |was: &CountedAs| {
+            let CountedAs { state: known, pool: of, takes: took, full: was_full } = was;
             (*known, of.as_ref(), *took, *was_full) == (state, pool, takes, full)
         };
         if worker.counted.as_ref().is_some_and(same) {
             return;
         }
-        let counted = Counted { state, pool: pool.cloned(), takes, full };
+        let counted = CountedAs { state, pool: pool.cloned(), takes, full };
         worker.counted.iter().for_each(|was| self.tallies.remove(worker.owner(), was));
         self.tallies.add(worker.owner(), &counted);
         worker.counted = Some(counted);

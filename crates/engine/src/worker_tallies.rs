@@ -8,7 +8,7 @@ use crate::WorkerState;
 
 /// What a worker is counted as.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub(crate) struct CountedAs {
     pub state: WorkerState,
     pub pool: Option<PoolName>,
     /// Takes jobs: neither stale nor quieted.
@@ -65,7 +65,7 @@ pub(crate) struct WorkerTallies {
 }
 
 impl WorkerTallies {
-    pub fn add(&mut self, owner: Option<&str>, counted: &Counted) {
+    pub fn add(&mut self, owner: Option<&str>, counted: &CountedAs) {
         *self.all.get_mut(counted.state) += 1;
         if let Some(owner) = owner.and_then(|id| TenantId::parse(id).ok()) {
             *self.by_tenant.entry(owner).or_default().get_mut(counted.state) += 1;
@@ -78,7 +78,7 @@ impl WorkerTallies {
         }
     }
 
-    pub fn remove(&mut self, owner: Option<&str>, counted: &Counted) {
+    pub fn remove(&mut self, owner: Option<&str>, counted: &CountedAs) {
         *self.all.get_mut(counted.state) -= 1;
         if let Some(owner) = owner
             && let Some(counts) = self.by_tenant.get_mut(owner)
@@ -120,7 +120,7 @@ impl WorkerTallies {
     }
 }
 
-impl Counted {
+impl CountedAs {
     fn pool_of_present(&self) -> Option<&PoolName> {
         self.pool.as_ref().filter(|_| self.state != WorkerState::Stale)
     }

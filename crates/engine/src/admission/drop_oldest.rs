@@ -42,7 +42,7 @@ impl Excess {
         self.jobs == 0 && self.bytes == 0
     }
 
-    fn less(self, bytes: u64) -> Self {
+    fn minus(self, bytes: u64) -> Self {
         Self { jobs: self.jobs.saturating_sub(1), bytes: self.bytes.saturating_sub(bytes) }
     }
 }
@@ -55,7 +55,7 @@ impl Drops {
 
 impl Engine {
     /// Chooses the oldest jobs of a shard. Returns whether they make enough room.
-    pub(super) fn choose_of_shard(
+    pub(super) fn choose_from_shard(
         &self,
         drops: &mut Drops,
         shard: ShardIx,
@@ -71,7 +71,7 @@ impl Engine {
 
     /// Chooses the oldest jobs of a queue, of any tenant; jobs that are already chosen count.
     /// Returns whether they make enough room.
-    pub(super) fn choose_of_queue(
+    pub(super) fn choose_from_queue(
         &self,
         drops: &mut Drops,
         queue: QueueIx,
@@ -80,7 +80,7 @@ impl Engine {
     ) -> bool {
         for (seq, class) in &drops.jobs {
             if self.classes.slot(*class).queue == queue {
-                excess = excess.less(self.waiting_bytes(*seq, *class));
+                excess = excess.minus(self.waiting_bytes(*seq, *class));
             }
         }
         self.choose(drops, self.scheduler.heads(queue), excess, added)
@@ -101,7 +101,7 @@ impl Engine {
             }
             if drops.seqs.insert(seq) {
                 drops.jobs.push((seq, class));
-                excess = excess.less(self.waiting_bytes(seq, class));
+                excess = excess.minus(self.waiting_bytes(seq, class));
                 left -= 1;
             }
         }

@@ -60,10 +60,10 @@ impl Engine {
                 overflow.fits_when_empty && overflow.bounds.strategy == Backpressure::DropOldest;
             let enough = match overflow.ix {
                 Some(BoundedIx::Queue(ix)) if drops_oldest => {
-                    self.choose_of_queue(&mut drops, ix, excess, added)
+                    self.choose_from_queue(&mut drops, ix, excess, added)
                 }
                 Some(BoundedIx::Shard(ix)) if drops_oldest => {
-                    self.choose_of_shard(&mut drops, ix, excess, added)
+                    self.choose_from_shard(&mut drops, ix, excess, added)
                 }
                 _ => false,
             };
@@ -116,7 +116,7 @@ impl Engine {
     /// A batch that would fit into an empty queue may be sent again, or wait.
     fn refuse_overflow(&mut self, overflow: &Overflow<'_>, jobs: &[NewJob]) -> Obstacle {
         let (queue, in_bytes) = (overflow.bounded.queue, overflow.in_bytes);
-        let drained = || self.until_drained(queue, overflow.excess.jobs, in_bytes);
+        let drained = || self.ms_until_room(queue, overflow.excess.jobs, in_bytes);
         let retry_ms = overflow.fits_when_empty.then(drained);
         let refusal = Refusal::QueueFull {
             queue: queue.clone(),
@@ -144,8 +144,8 @@ impl Engine {
                 let asker = self.asker(Some(&job.class.tenant));
                 let meter = self.meters.find(&job.class.tenant, queue);
                 let meter =
-                    meter.unwrap_or_else(|| self.meters.of(asker, &job.class.tenant, queue));
-                self.meters.at(meter).rejected += 1;
+                    meter.unwrap_or_else(|| self.meters.acquire(asker, &job.class.tenant, queue));
+                self.meters.meter_mut(meter).rejected += 1;
                 let (queue, depth, bound) = (queue.clone(), *depth, *bound);
                 let class = job.class.clone().into();
                 self.emit(EventKind::QueueRejected { queue, depth, bound, class });

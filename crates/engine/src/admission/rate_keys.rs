@@ -33,7 +33,7 @@ impl Engine {
         }
         for (id, limits) in fresh {
             let tenant = self.tenants.find(id).map(|ix| self.tenants.get(ix));
-            let own = tenant.map_or(0, |tenant| tenant.keys as usize);
+            let own = tenant.map_or(0, |tenant| tenant.limited_classes as usize);
             let used = InUse { own, all: own };
             used.check(cap, Capped::RateKeys, self.asker(Some(id)), limits.len())?;
         }

@@ -6,26 +6,26 @@ use crate::Engine;
 use crate::meters::{SLOT_MS, SLOTS, slot_of};
 use crate::tenant::TenantIx;
 
-const SHORTEST: u64 = 1_000;
-const LONGEST: u64 = 3_600_000;
+const SHORTEST_MS: u64 = 1_000;
+const LONGEST_MS: u64 = 3_600_000;
 
 /// Timers that are examined to find those of one tenant.
 const LOOK_AHEAD: usize = 1_000;
 
 impl Engine {
     /// Time until `jobs` jobs of a tenant have started, at its current rate.
-    pub(super) fn until_gone(&self, ix: TenantIx, jobs: u64) -> u64 {
+    pub(super) fn ms_until_started(&self, ix: TenantIx, jobs: u64) -> u64 {
         let tenant = self.tenants.get(ix);
         let counted = tenant.counters.iter().flat_map(|all| all.minute.slots());
         let pending = self.journal.pending_delta(tenant);
         let pending = pending.map(|delta| (slot_of(delta.at), delta.tally));
         let starts = counted.chain(pending).map(|(slot, tally)| (slot, tally.started));
-        time_to_start(jobs, starts, self.wall()).unwrap_or(60_000).clamp(SHORTEST, LONGEST)
+        time_to_start(jobs, starts, self.wall()).unwrap_or(60_000).clamp(SHORTEST_MS, LONGEST_MS)
     }
 
     /// Time until `jobs` scheduled jobs of a tenant are due: exact if they are among the next
     /// [`LOOK_AHEAD`] timers, otherwise a lower bound.
-    pub(super) fn until_due(&self, ix: TenantIx, mut jobs: u64) -> u64 {
+    pub(super) fn ms_until_due(&self, ix: TenantIx, mut jobs: u64) -> u64 {
         let mut last = self.wall();
         for (due, timer) in self.timers.iter().take(LOOK_AHEAD) {
             last = due;
@@ -40,12 +40,12 @@ impl Engine {
     }
 
     /// Time until a queue has room, at the current rate of starts.
-    pub(super) fn until_drained(&self, name: &QueueName, excess: u64, in_bytes: bool) -> u64 {
-        let Some(ix) = self.queues.find(name) else { return SHORTEST };
+    pub(super) fn ms_until_room(&self, name: &QueueName, excess: u64, in_bytes: bool) -> u64 {
+        let Some(ix) = self.queues.find(name) else { return SHORTEST_MS };
         let dispatches = self.queues.get(ix).stats.dispatches.slots();
         let starts = dispatches.map(|(slot, dispatches)| (slot, dispatches.count));
         let jobs = if in_bytes { 1 } else { excess };
-        time_to_start(jobs, starts, self.wall()).unwrap_or(5_000).clamp(SHORTEST, LONGEST)
+        time_to_start(jobs, starts, self.wall()).unwrap_or(5_000).clamp(SHORTEST_MS, LONGEST_MS)
     }
 }
 
@@ -58,7 +58,7 @@ const RECENT_SLOTS: u32 = 2;
 /// time since the last start.
 fn time_to_start(jobs: u64, slots: impl Iterator<Item = (u32, i32)>, now: Millis) -> Option<u64> {
     let current = slot_of(now);
-    let since = |slot: u32| (now.0 - i64::from(slot) * SLOT_MS).max(SHORTEST as i64) as u64;
+    let since = |slot: u32| (now.0 - i64::from(slot) * SLOT_MS).max(SHORTEST_MS as i64) as u64;
     let (mut recent, mut minute) = (0i64, 0i64);
     let (mut first, mut last) = (None, None);
     for (slot, starts) in slots.filter(|(slot, starts)| slot + SLOTS > current && *starts != 0) {

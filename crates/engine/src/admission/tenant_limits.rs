@@ -70,11 +70,11 @@ impl Engine {
         };
         let (jobs, later) = (load.jobs, load.scheduled);
         if let Some(most) = exceeds(config.max_queue_depth, depth, jobs) {
-            let wait = (jobs <= most).then(|| self.until_gone(ix, depth + jobs - most));
+            let wait = (jobs <= most).then(|| self.ms_until_started(ix, depth + jobs - most));
             exceeded.push(refusal("max_queue_depth", depth, most, wait));
         }
         if let Some(most) = exceeds(config.max_scheduled, scheduled, later) {
-            let wait = (later <= most).then(|| self.until_due(ix, scheduled + later - most));
+            let wait = (later <= most).then(|| self.ms_until_due(ix, scheduled + later - most));
             exceeded.push(refusal("max_scheduled", scheduled, most, wait));
         }
         let Some(rate) = rate else { return exceeded };

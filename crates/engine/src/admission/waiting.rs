@@ -36,7 +36,7 @@ impl Engine {
 
     /// Refuses waiting enqueues with a job of this id, because one was just accepted.
     pub(crate) fn refuse_waiting_duplicates(&mut self, job: JobId) {
-        while let Some(waiter) = self.waiting_enqueues.bringing(job) {
+        while let Some(waiter) = self.waiting_enqueues.with_job_id(job) {
             let jobs = self.stop_waiting_for_room(waiter);
             let index = jobs.and_then(|jobs| jobs.iter().position(|other| other.id == job));
             let index = index.unwrap_or(0);

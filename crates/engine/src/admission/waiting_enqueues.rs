@@ -57,7 +57,7 @@ impl WaitingEnqueues {
     }
 
     /// A waiting enqueue that has a job with this id.
-    pub fn bringing(&self, id: JobId) -> Option<WaiterId> {
+    pub fn with_job_id(&self, id: JobId) -> Option<WaiterId> {
         let waiting = self.by_id.range((id, WaiterId(0))..).next();
         waiting.filter(|(job, _)| *job == id).map(|(_, waiter)| *waiter)
     }

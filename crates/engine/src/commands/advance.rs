@@ -39,7 +39,7 @@ impl Engine {
             if frozen { None } else { self.crons.next() },
             self.deadlines.next_deadline(),
             self.scheduler.limits().next_end(),
-            self.tenants.ends.first().map(|&(at, _)| at),
+            self.tenants.throttle_ends.first().map(|&(at, _)| at),
             self.tenants.next_trim(),
             self.journal.unwritten.next(),
             self.minute.map(|minute| minute.saturating_add_ms(60_000)),

@@ -19,7 +19,7 @@ struct Skip {
 }
 
 /// The skip reason that is reported when a run is not admitted.
-fn why_skipped(obstacle: &Obstacle) -> &'static str {
+fn skip_reason(obstacle: &Obstacle) -> &'static str {
     let Obstacle::Refused(Refusal::CapReached(reached)) = obstacle else { return "quota_exceeded" };
     match reached.capped {
         Capped::Tenants => "too_many_tenants",
@@ -49,7 +49,7 @@ impl Engine {
             }
         }
         let view = Box::new(cron.view(&spec.name));
-        self.keep_cron(spec.name.clone(), cron);
+        self.save_cron(spec.name.clone(), cron);
         Reply::Cron { cron: view, created }
     }
 
@@ -71,7 +71,7 @@ impl Engine {
         cron.row.enabled = enabled;
         cron.plan(self.wall());
         let view = Box::new(cron.view(name));
-        self.keep_cron(name.clone(), cron);
+        self.save_cron(name.clone(), cron);
         Reply::Cron { cron: view, created: false }
     }
 
@@ -102,7 +102,7 @@ impl Engine {
         cron.row.skip_count += skips;
         cron.row.last_run = due.or(cron.row.last_run);
         cron.plan(self.wall());
-        self.keep_cron(name, cron);
+        self.save_cron(name, cron);
         true
     }
 
@@ -133,7 +133,7 @@ impl Engine {
         };
         let skip = |reason| Skip { reason, existing: None };
         let jobs = std::slice::from_ref(&job);
-        self.admit(jobs).map_err(|obstacle| skip(why_skipped(&obstacle)))?;
+        self.admit(jobs).map_err(|obstacle| skip(skip_reason(&obstacle)))?;
         let class = self.class_id(&job.class).map_err(|_| skip("too_many_queues"))?;
         Ok((job, class))
     }
@@ -163,7 +163,7 @@ impl Engine {
     }
 
     /// A run has ended. With `Overlap::Enqueue`, the next held run is released.
-    pub(crate) fn cron_run_over(&mut self, seq: Seq) {
+    pub(crate) fn cron_run_ended(&mut self, seq: Seq) {
         if !self.crons.is_run(seq) {
             return;
         }
@@ -212,7 +212,7 @@ impl Engine {
         self.emit(EventKind::Cancelled { job, attempt, before });
     }
 
-    fn keep_cron(&mut self, name: CronName, cron: Cron) {
+    fn save_cron(&mut self, name: CronName, cron: Cron) {
         self.put(RowKind::Cron, &name, &cron.row);
         self.crons.insert(name, cron);
     }

@@ -30,7 +30,7 @@ impl Engine {
                 let live = self.waiting_job(target).unwrap_or_else(|| live.clone());
                 self.leave_waiting(&live);
                 self.deadlines.remove(live.seq);
-                self.cron_run_over(live.seq);
+                self.cron_run_ended(live.seq);
                 self.classes.count_deleted(live.class);
                 self.class_lost_job(live.class);
                 self.out.mutations.push(Mutation::Delete(live.seq));

@@ -48,7 +48,7 @@ impl Engine {
         let most = fetch.count.min(self.room_of(fetch));
         let Some(ask) = self.fetch_request(fetch) else { return Vec::new() };
         let mut claimed = Vec::new();
-        self.note_asked(&ask);
+        self.record_request(&ask);
         while claimed.len() < most {
             let Some(job) = self.claim_one(&ask, fetch) else { break };
             if claimed.is_empty() {
@@ -92,7 +92,7 @@ impl Engine {
         let counted_at = self.scheduler.now().mono as i64;
         let mut counted = [None; 3];
         for (slot, (limit, numbers)) in counted.iter_mut().zip(outcome.timed) {
-            self.journal.started(limit, numbers, counted_at);
+            self.journal.record_start(limit, numbers, counted_at);
             *slot = Some(limit);
         }
         self.count_dispatch(queue, class, seq, &job, ask);
@@ -173,7 +173,7 @@ impl Engine {
         let since = if job.fresh { self.seq_clock.accepted_at(seq) } else { job.since };
         if let Some(since) = since {
             let waited = wall.0.saturating_sub(since.0).max(0) as u64;
-            self.meters.at(meter).began_after(waited);
+            self.meters.meter_mut(meter).record_wait(waited);
             (dispatch.waits, dispatch.waited_ms) = (1, waited);
         }
         self.record(ix, |minute| {
@@ -217,7 +217,7 @@ impl Engine {
         for limit in active.counted.into_iter().flatten() {
             if self.scheduler.limits().exists(limit) {
                 self.scheduler.undo_start(limit, active.counted_at);
-                self.journal.start_undone(limit);
+                self.journal.record_undone_start(limit);
             }
         }
         if let Some(pool) = active.pool.as_ref().filter(|name| self.has_pool(name)) {
@@ -242,11 +242,11 @@ impl Engine {
     }
 
     /// Records when a worker last asked for these queues, or for one tenant's shards of them.
-    fn note_asked(&mut self, ask: &Ask) {
+    fn record_request(&mut self, ask: &Ask) {
         let now = Some(self.now.mono);
         match (&ask.queues, ask.only, &ask.pool) {
             (AskedQueues::All, None, Some(pool)) => {
-                self.pool_watch.asked(pool, self.now.mono);
+                self.pool_watch.record_request(pool, self.now.mono);
             }
             (_, only, pool) => {
                 for ix in self.scheduler.asked(ask) {

@@ -45,7 +45,7 @@ impl Engine {
         fetch: &Fetch,
     ) -> Option<(AskedQueues, Option<RotationIx>, Option<AccountIx>)> {
         let (mut rotation, account) = self.rotation_of_pool(name, fetch.tenant.as_ref())?;
-        if let Some(tenant) = self.owner(fetch) {
+        if let Some(tenant) = self.own_worker_tenant(fetch) {
             rotation = self.own_rotation_of_pool(name, tenant)?;
         }
         let queues = match fetch.queues.is_empty() {
@@ -79,7 +79,7 @@ impl Engine {
     /// The tenant if the fetch comes from a tenant's own worker. Such fetches use rotations of
     /// their own, so they do not advance those of shared workers. With queues per tenant, rotations
     /// are per tenant anyway.
-    fn owner<'a>(&self, fetch: &'a Fetch) -> Option<&'a TenantId> {
+    fn own_worker_tenant<'a>(&self, fetch: &'a Fetch) -> Option<&'a TenantId> {
         fetch.tenant.as_ref().filter(|_| !self.config.queues_per_tenant)
     }
 
@@ -224,7 +224,7 @@ impl Engine {
                 .unwrap_or(Weight::ONE)
         };
         let queues: Vec<_> = queues.into_iter().map(|queue| (queue, weight(queue))).collect();
-        let Some(tenant) = self.owner(fetch) else {
+        let Some(tenant) = self.own_worker_tenant(fetch) else {
             let (rotation, account) = self.rotation_of_set(queues, strategy, None);
             return Some((AskedQueues::All, Some(rotation), account));
         };

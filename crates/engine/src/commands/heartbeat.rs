@@ -13,7 +13,7 @@ impl Engine {
             return Reply::Refused(refusal);
         }
         beat.about.pool.iter().for_each(|pool| self.join_pool(&beat.worker, pool));
-        self.note_beat(&beat);
+        self.record_beat(&beat);
         let mut reply = BeatReply {
             directive: Directive::Running,
             extended: Vec::new(),
@@ -47,13 +47,13 @@ impl Engine {
         }
     }
 
-    fn note_beat(&mut self, beat: &Beat) {
+    fn record_beat(&mut self, beat: &Beat) {
         let worker = self.workers.get_mut(&beat.worker).expect("the worker was just met");
         let was_quieted = worker.is_quieted();
         worker.reported = beat.state.or(worker.reported);
         let resumes = was_quieted && !worker.is_quieted();
         let first = !std::mem::replace(&mut worker.row.beats, true);
-        let changed = update(&mut worker.row.about, &beat.about);
+        let changed = update_registration(&mut worker.row.about, &beat.about);
         if first || changed {
             self.write_worker(&beat.worker);
         }
@@ -100,7 +100,7 @@ impl Engine {
 }
 
 /// Updates a registration from a heartbeat; true if anything changed.
-fn update(current: &mut Registration, reported: &Registration) -> bool {
+fn update_registration(current: &mut Registration, reported: &Registration) -> bool {
     let before = current.clone();
     macro_rules! take {
         ($($field:ident),*) => { $(if reported.$field.is_some() { current.$field.clone_from(&reported.$field); })* };

@@ -17,7 +17,7 @@ impl Engine {
     }
 
     /// The shared limit of this key, if it has settings.
-    fn declared(&self, key: &LimitKey) -> Option<LimitIx> {
+    fn limit_with_settings(&self, key: &LimitKey) -> Option<LimitIx> {
         let limits = self.scheduler.limits();
         let ix = limits.find(&Partition { key: key.clone(), tenant: None })?;
         limits.limit(ix).is_spoken_of().then_some(ix)
@@ -38,7 +38,7 @@ impl Engine {
     /// settings.
     pub(crate) fn update_queue_limit(&mut self, name: &QueueName) {
         let Some(ix) = self.queues.find(name) else { return };
-        let wanted = self.declared(&LimitKey::of_queue(name));
+        let wanted = self.limit_with_settings(&LimitKey::of_queue(name));
         let current = self.scheduler.gate_of_queue(ix);
         let gate = match (current, wanted) {
             (None, Some(limit)) => {
@@ -85,7 +85,7 @@ impl Engine {
         if !limits.exists(ix) {
             return;
         }
-        self.limit_watch.exceeded(ix, closed.strategy);
+        self.limit_watch.count_exceeded(ix, closed.strategy);
         let limit = limits.limit(ix);
         let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
         let (strategy, limit, current) = (closed.strategy, closed.limit, closed.current);
@@ -106,7 +106,7 @@ impl Engine {
         if !limits.exists(ix) {
             return;
         }
-        self.limit_watch.released(ix, waited);
+        self.limit_watch.record_wait(ix, waited);
         let limit = limits.limit(ix);
         let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
         let job = self.job_ref(head, class);

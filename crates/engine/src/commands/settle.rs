@@ -49,7 +49,7 @@ impl Engine {
         let duration_ms = active.ran_ms(self.now.mono);
         let ix = self.classes.slot(active.class).queue;
         let tenant = self.classes.slot(active.class).tenant;
-        self.meter(active.class).took(duration_ms);
+        self.meter(active.class).record_run(duration_ms);
         self.tally(tenant, Tally { completed: 1, ..Tally::default() });
         self.record(ix, |minute| {
             minute.completed += 1;
@@ -66,7 +66,7 @@ impl Engine {
         let seq = nack.job.seq;
         let paused = match nack.failure.limited_until {
             Some(until) if !nack.requeue => match self.final_ending(&active, &nack.failure) {
-                None => self.pause(seq, &active, &nack.failure, until),
+                None => self.pause_for_limit(seq, &active, &nack.failure, until),
                 Some(_) => {
                     self.pause_key(active.class, until, &nack.failure.kind);
                     None
@@ -88,7 +88,7 @@ impl Engine {
     /// The handler reported an external limit. The attempt does not count. The job's key is paused
     /// until then; a job without a key is retried then. `None` if the job was paused `most_pauses`
     /// times already, so this is an ordinary failure.
-    fn pause(
+    fn pause_for_limit(
         &mut self,
         seq: Seq,
         active: &Active,
@@ -99,15 +99,15 @@ impl Engine {
             return None;
         }
         self.record_failure(seq, active, failure, None);
-        let mut anew = active.clone();
-        (anew.attempt, anew.pauses) = (active.attempt - 1, active.pauses + 1);
+        let mut returned = active.clone();
+        (returned.attempt, returned.pauses) = (active.attempt - 1, active.pauses + 1);
         if self.pause_key(active.class, until, &failure.kind).is_some() {
-            return Some(self.return_to_queue(seq, &anew, true));
+            return Some(self.return_to_queue(seq, &returned, true));
         }
         let due = until.min(later(self.wall(), self.config.longest_pause_ms)).max(self.wall());
-        let undo = Some(Undo { attempt: anew.attempt, pauses: anew.pauses });
+        let undo = Some(Undo { attempt: returned.attempt, pauses: returned.pauses });
         let wait_ms = due.since(self.wall()).max(0) as u64;
-        Some(self.back_off(seq, &anew, failure, due, undo, wait_ms))
+        Some(self.back_off(seq, &returned, failure, due, undo, wait_ms))
     }
 
     /// Undoes claims that never reached their worker.
@@ -131,7 +131,7 @@ impl Engine {
         self.release(active);
         if active.times_out <= self.now.mono {
             let failure =
-                Failure::by_server("timeout", "the execution took longer than its timeout");
+                Failure::by_server("timeout", "the execution record_run longer than its timeout");
             self.fail(seq, active, &failure);
         } else {
             let text = "the reservation ended without ack, nack or heartbeat";

@@ -12,7 +12,7 @@ use rota_model::{ClassId, Millis};
 use crate::Engine;
 use crate::queue::QueueIx;
 use crate::scheduler::Reconfigured;
-use crate::stats::{Closed, Interval, IntervalDelta, Stats};
+use crate::stats::{ClosedIntervals, Interval, IntervalDelta, Stats};
 use crate::tenant::TenantIx;
 
 const KEEP_MINUTES_MS: i64 = 25 * 3_600_000;
@@ -99,7 +99,7 @@ impl Engine {
         let hour_over = Period::Hour.start_of(last) < Period::Hour.start_of(now);
         if last < minute {
             self.count_minutes();
-            let mut closed = Closed::new();
+            let mut closed = ClosedIntervals::new();
             self.total.close(now, &mut closed);
             self.total.dispatches.trim(now);
             self.write_closed(ALL_QUEUES, closed);
@@ -151,7 +151,7 @@ impl Engine {
 
     fn close_queue(&mut self, ix: QueueIx, now: Millis) {
         self.count_minute(ix);
-        let mut closed = Closed::new();
+        let mut closed = ClosedIntervals::new();
         let queue = self.queues.get_mut(ix);
         queue.stats.close(now, &mut closed);
         if !closed.is_empty() {
@@ -160,7 +160,7 @@ impl Engine {
         }
     }
 
-    fn write_closed(&mut self, queue: &str, closed: Closed) {
+    fn write_closed(&mut self, queue: &str, closed: ClosedIntervals) {
         for (period, at, interval) in closed {
             self.write_interval(period, at, queue, &interval);
         }

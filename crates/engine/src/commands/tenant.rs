@@ -56,7 +56,7 @@ impl Engine {
         };
         self.reconfigure(ix, |tenant| {
             tenant.row.api = Some(api.into());
-            keep(&mut tenant.row.changes, note);
+            push_change(&mut tenant.row.changes, note);
         });
         if created {
             self.emit(EventKind::TenantCreated { tenant: id.clone() });
@@ -90,17 +90,17 @@ impl Engine {
         self.resume_all_shards(ix);
         self.clear_limits_of(id);
         let tenant = self.tenants.get(ix);
-        if tenant.file.is_some() || !tenant.classes.is_empty() || self.queues.any_made_by(id) {
+        if tenant.file.is_some() || !tenant.classes.is_empty() || self.queues.any_owned_by(id) {
             // The tenant stays: the file, finished jobs or queues still refer to it.
             let before = Some(tenant.config().clone());
             let note =
                 Change { at: self.wall(), what: "delete".into(), reason, before, after: None };
             self.reconfigure(ix, |tenant| {
                 tenant.row.api = None;
-                keep(&mut tenant.row.changes, note);
+                push_change(&mut tenant.row.changes, note);
             });
         } else {
-            self.tenants.forget(ix);
+            self.tenants.delete(ix);
             self.out.mutations.push(Mutation::Remove(RowKind::Tenant, (**id).into()));
         }
         self.out.mutations.push(Mutation::Remove(RowKind::TenantState, (**id).into()));
@@ -169,7 +169,7 @@ impl Engine {
             Change { at: self.wall(), what: "release".into(), reason, before: None, after: None };
         let spared_until = later(self.wall(), self.config.noisy.throttle_ms);
         let row = &mut self.tenants.get_mut(ix).row;
-        keep(&mut row.changes, note);
+        push_change(&mut row.changes, note);
         row.spared_until = Some(spared_until);
         self.end_throttle(ix, "manual");
         Reply::Tenant { tenant: Box::new(self.tenant_view(ix)), created: false }
@@ -202,15 +202,15 @@ impl Engine {
 
     /// A tenant's counts of the last minute, including the current batch.
     pub(crate) fn minute_of(&self, ix: TenantIx) -> Tally {
-        self.with_pending(ix, |counters| counters.minute.sum(self.wall()))
+        self.sum_with_pending(ix, |counters| counters.minute.sum(self.wall()))
     }
 
     /// A tenant's counts of the last day, including the current batch.
     pub(crate) fn day_of(&self, ix: TenantIx) -> Tally {
-        self.with_pending(ix, |counters| counters.day(self.wall()))
+        self.sum_with_pending(ix, |counters| counters.day(self.wall()))
     }
 
-    fn with_pending(&self, ix: TenantIx, sum: impl Fn(&Counters) -> Tally) -> Tally {
+    fn sum_with_pending(&self, ix: TenantIx, sum: impl Fn(&Counters) -> Tally) -> Tally {
         let tenant = self.tenants.get(ix);
         let mut tally = tenant.counters.as_deref().map_or_else(Tally::default, &sum);
         if let Some(delta) = self.journal.pending_delta(tenant) {
@@ -222,7 +222,7 @@ impl Engine {
     }
 }
 
-fn keep(changes: &mut Vec<Change>, note: Change) {
+fn push_change(changes: &mut Vec<Change>, note: Change) {
     if changes.len() == MOST_CHANGES {
         changes.remove(0);
     }

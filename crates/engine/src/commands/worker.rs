@@ -26,7 +26,7 @@ impl Engine {
 
     /// Other tenants' workers are unknown to a tenant.
     pub(crate) fn deregister(&mut self, id: &WorkerId, tenant: Option<&TenantId>) -> Reply {
-        match self.workers.get(id).filter(|worker| worker.answers_to(tenant)) {
+        match self.workers.get(id).filter(|worker| worker.may_be_changed_by(tenant)) {
             None => Reply::Refused(Refusal::UnknownWorker),
             Some(_) => {
                 self.remove_worker(id, "deregistered");
@@ -35,14 +35,14 @@ impl Engine {
         }
     }
 
-    pub(crate) fn drop_stale_worker(&mut self, id: &WorkerId) -> Reply {
+    pub(crate) fn remove_stale_worker(&mut self, id: &WorkerId) -> Reply {
         match self.workers.get(id) {
             None => Reply::Refused(Refusal::UnknownWorker),
             Some(worker) if !worker.stale && !self.is_silent(worker) => {
                 Reply::Refused(Refusal::WorkerNotStale)
             }
             Some(_) => {
-                self.take_jobs_back(id);
+                self.release_jobs_of(id);
                 self.remove_worker(id, "stale");
                 Reply::Done
             }
@@ -71,7 +71,7 @@ impl Engine {
     ) -> Result<(), Refusal> {
         let (wall, mono) = (self.now.wall, self.now.mono);
         if let Some(worker) = self.workers.get_mut(id) {
-            if !worker.answers_to(tenant) {
+            if !worker.may_be_changed_by(tenant) {
                 return Err(Refusal::OthersWorker);
             }
             (worker.last_seen, worker.last_seen_mono) = (wall, mono);
@@ -114,7 +114,7 @@ impl Engine {
         }
         let newly_silent = worker.row.beats && !worker.stale && stale_at <= mono;
         if newly_silent {
-            self.take_jobs_back(&id);
+            self.release_jobs_of(&id);
             if let Some(worker) = self.workers.get_mut(&id) {
                 worker.stale = true;
             }
@@ -131,7 +131,7 @@ impl Engine {
         quiet_for >= self.config.heartbeat_timeout_ms
     }
 
-    fn take_jobs_back(&mut self, id: &WorkerId) {
+    fn release_jobs_of(&mut self, id: &WorkerId) {
         let jobs: Vec<Seq> = self.active.held_by(id).collect();
         let failure = Failure::by_server("worker_lost", "the worker stopped sending heartbeats");
         for seq in jobs {

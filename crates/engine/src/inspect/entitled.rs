@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tenants::part;
+use super::tenants::fraction;
 use crate::Engine;
 use crate::queue::QueueIx;
 use crate::scheduler::{AccountIx, Eligible, Owner};
@@ -10,9 +10,9 @@ use crate::tenant::TenantIx;
 
 /// Accounts that are checked for somebody who could be served. Further ones count as if there was
 /// somebody.
-const ACCOUNTS_LOOKED_AT: usize = 4_096;
+const MAX_ACCOUNTS: usize = 4_096;
 /// Turns that are checked individually, in all accounts together.
-const TURNS_LOOKED_AT: usize = 32_768;
+const MAX_TURNS: usize = 32_768;
 
 /// Computes the shares of several tenants at one moment, so that each account is examined once.
 ///
@@ -39,13 +39,13 @@ impl<'a> Entitled<'a> {
 
     fn without_parts(engine: &'a Engine) -> Self {
         let (parts, eligible) = Default::default();
-        Self { engine, parts, whole: 0, eligible, left: TURNS_LOOKED_AT }
+        Self { engine, parts, whole: 0, eligible, left: MAX_TURNS }
     }
 
     pub fn share(&mut self, tenant: TenantIx) -> f64 {
         let accounts = self.engine.scheduler.accounts_of(tenant).into_iter();
         let shares = accounts.map(|account| match self.parts.get(&account) {
-            Some(charged) => part(*charged, self.whole) * self.share_in(account, tenant),
+            Some(charged) => fraction(*charged, self.whole) * self.share_in(account, tenant),
             None => 0.0,
         });
         // `sum()` of nothing is -0.0.
@@ -79,8 +79,7 @@ impl<'a> Entitled<'a> {
     }
 
     fn serves(&mut self, account: AccountIx) -> bool {
-        let looks =
-            self.eligible.len() < ACCOUNTS_LOOKED_AT || self.eligible.contains_key(&account);
+        let looks = self.eligible.len() < MAX_ACCOUNTS || self.eligible.contains_key(&account);
         !looks || self.eligible(account).as_ref().is_some_and(Eligible::serves)
     }
 

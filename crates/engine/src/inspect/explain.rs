@@ -125,7 +125,7 @@ impl Engine {
         let line = (state == State::Available && !held).then(|| self.line_of(target.seq, class));
         let waits = matches!(state, State::Available | State::Scheduled | State::Retryable);
         if waits {
-            self.find_obstacles(class, line.map_or(0, |line| line.in_lane), &mut reasons);
+            self.find_reasons(class, line.map_or(0, |line| line.in_lane), &mut reasons);
         }
         if let Some(line) = line {
             let less = Reason::LessUrgent { tenants: line.above };
@@ -150,7 +150,7 @@ impl Engine {
         }
     }
 
-    fn find_obstacles(&self, class: ClassId, before: usize, reasons: &mut Vec<Reason>) {
+    fn find_reasons(&self, class: ClassId, before: usize, reasons: &mut Vec<Reason>) {
         let slot = self.classes.slot(class);
         let (queue, tenant) = (self.queues.get(slot.queue), self.tenants.get(slot.tenant));
         if self.maintenance.enabled() {
@@ -240,7 +240,7 @@ impl Engine {
         let (queue, asked_for) = (self.queues.get(queue), self.shards.get(shard).asked_at);
         let name = &queue.name;
         let lately = |asked: Option<u64>| {
-            asked.is_some_and(|at| self.now.mono.saturating_sub(at) < LATELY_MS)
+            asked.is_some_and(|at| self.now.mono.saturating_sub(at) < RECENT_MS)
         };
         let table = self.scheduler.pools();
         let kept = table.shuts_out(None, name);
@@ -313,4 +313,4 @@ impl Engine {
     }
 }
 
-const LATELY_MS: u64 = 60_000;
+const RECENT_MS: u64 = 60_000;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rota_model::TenantId;
 
-use super::tenants::part;
+use super::tenants::fraction;
 use crate::caps::Asker;
 use crate::meters::Label;
 use crate::queue::{Queue, QueueIx};
@@ -42,7 +42,7 @@ impl Engine {
                 label: self.meters.queue_label(&queue.name),
                 pressure: queue.pressure(),
                 bounded: queue.row.settings.bounds.is_some(),
-                ratio: part(dispatched, all),
+                ratio: fraction(dispatched, all),
                 starved: queue.starved,
             }
         };
@@ -65,7 +65,7 @@ impl Engine {
         let all = self.meters.starts(now);
         let view = |label: &Label| LabelView {
             tenant: label.tenant.clone(),
-            share: part(label.starts(now), all),
+            share: fraction(label.starts(now), all),
         };
         self.meters.labels(from, most).map(view).collect()
     }
@@ -93,8 +93,8 @@ impl Engine {
         for shard in self.shards.iter_mut() {
             let tenant = self.tenants.get(shard.tenant);
             let queue = &self.queues.get(shard.queue).name;
-            shard.meter = self.meters.of(tenant.asker(), &tenant.id, queue);
-            self.meters.at(shard.meter).jobs.add(&shard.jobs);
+            shard.meter = self.meters.acquire(tenant.asker(), &tenant.id, queue);
+            self.meters.meter_mut(shard.meter).jobs.add(&shard.jobs);
         }
     }
 

@@ -103,7 +103,7 @@ impl Engine {
             dispatched: u32::try_from(last.started).unwrap_or(0),
             enqueued: last.enqueued,
             entitled: entitled.share(ix),
-            actual: part(shared(last), self.dispatched_1m()),
+            actual: fraction(shared(last), self.dispatched_1m()),
             throttled: tenant.throttled(now).is_some(),
         }
     }
@@ -199,7 +199,7 @@ impl Engine {
             weight: self.weight_of(ix),
             effective_weight: self.effective_weight(ix),
             entitled: entitled.share(ix),
-            actual: part(shared(last), self.dispatched_1m()),
+            actual: fraction(shared(last), self.dispatched_1m()),
         }
     }
 
@@ -239,6 +239,6 @@ fn shared(tally: Tally) -> u64 {
     u64::try_from(tally.shared_starts()).unwrap_or(0)
 }
 
-pub(super) fn part(amount: u64, all: u64) -> f64 {
+pub(super) fn fraction(amount: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { (amount as f64 / all as f64).min(1.0) }
 }

@@ -21,7 +21,7 @@ use crate::stats::{HistogramDelta, Interval, IntervalDelta};
 #[derive(Default)]
 pub(crate) struct MinuteJournal {
     /// What the current batch counted.
-    batch: Vec<Counted>,
+    batch: Vec<MinuteDelta>,
     /// Queues that were deleted in the current batch.
     deleted: Vec<QueueName>,
     /// Queues with counts that are only in the journal; `None` is the total.
@@ -33,7 +33,7 @@ pub(crate) struct MinuteJournal {
 }
 
 /// What one batch counted for one queue in one minute.
-struct Counted {
+struct MinuteDelta {
     /// `None` if the queue was deleted since; then it counts for the total only.
     queue: Option<QueueIx>,
     /// Start of the minute.
@@ -90,7 +90,7 @@ impl MinuteJournal {
     }
 
     /// The current batch has counts of this queue.
-    pub fn names(&self, queue: QueueIx) -> bool {
+    pub fn has_counts_of(&self, queue: QueueIx) -> bool {
         self.batch.iter().any(|counted| counted.queue == Some(queue))
     }
 
@@ -100,7 +100,7 @@ impl MinuteJournal {
     }
 
     /// Counts of the current batch that are not in the statistics yet, of a queue or of all.
-    fn pending(&self, queue: Option<QueueIx>) -> impl Iterator<Item = &Counted> {
+    fn pending(&self, queue: Option<QueueIx>) -> impl Iterator<Item = &MinuteDelta> {
         let batch = self.batch.iter().filter(|counted| !counted.counted);
         batch.filter(move |counted| queue.is_none() || counted.queue == queue)
     }
@@ -156,7 +156,7 @@ impl Engine {
         let batch = &mut self.journal.minutes.batch;
         if stats.batch == 0 {
             let delta = IntervalDelta::default();
-            batch.push(Counted { queue: Some(ix), minute, delta, counted: false });
+            batch.push(MinuteDelta { queue: Some(ix), minute, delta, counted: false });
             stats.batch = batch.len() as u32;
         }
         &mut batch[stats.batch as usize - 1].delta
@@ -217,7 +217,7 @@ impl Engine {
         }
         let (number, now) = (self.journal.number, Period::Minute.start_of(self.wall()));
         end_list(out, r#""minutes":["#);
-        for Counted { queue, minute, delta, .. } in batch {
+        for MinuteDelta { queue, minute, delta, .. } in batch {
             begin_item(out, &[queue.map_or(ALL_QUEUES, |ix| &*self.queues.get(ix).name)]);
             push_number(out, now.since(minute) / Period::Minute.ms());
             push_number(out, delta.enqueued);
@@ -293,7 +293,7 @@ impl Engine {
     }
 
     /// Ends a replay: minutes that have ended are written and added to their hours.
-    pub(crate) fn end_minutes(&mut self, hours: &mut BTreeMap<(Millis, Arc<str>), Interval>) {
+    pub(crate) fn end_minute_replay(&mut self, hours: &mut BTreeMap<(Millis, Arc<str>), Interval>) {
         let now = Period::Minute.start_of(self.wall());
         self.minute = Some(now);
         for (name, restored) in std::mem::take(&mut self.journal.minutes.restored) {

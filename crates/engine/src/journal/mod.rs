@@ -139,7 +139,7 @@ struct LimitEntry {
 }
 
 impl Journal {
-    pub fn started(&mut self, limit: LimitIx, numbers: LimitNumbers, at: i64) {
+    pub fn record_start(&mut self, limit: LimitIx, numbers: LimitNumbers, at: i64) {
         let delta = self.limits.entry(limit).or_default();
         for rate in [numbers.rate, numbers.throttle].into_iter().flatten() {
             if !delta.rates.contains(&rate) {
@@ -153,7 +153,7 @@ impl Journal {
         }
     }
 
-    pub fn start_undone(&mut self, limit: LimitIx) {
+    pub fn record_undone_start(&mut self, limit: LimitIx) {
         self.undone.insert(limit);
     }
 
@@ -317,7 +317,7 @@ impl Engine {
             return;
         }
         let was_dirty = std::mem::replace(&mut self.tenants.get_mut(ix).dirty, false);
-        if !was_dirty || !self.tenants.is_known(ix) {
+        if !was_dirty || !self.tenants.is_live(ix) {
             return;
         }
         self.write_usage(ix, out);

@@ -52,7 +52,7 @@ impl Engine {
         }
         for (name, state) in &entry.rotations {
             if !self.journal.is_flushed(name, number) {
-                self.restore_journaled_rotation(name, state);
+                self.restore_rotation(name, state);
                 if let Some(key) = RotationKey::parse(name) {
                     self.journal.mark_rotation_dirty(&key, number);
                 }

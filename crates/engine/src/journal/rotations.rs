@@ -110,7 +110,7 @@ impl Journal {
     }
 
     /// A rotation is gone: its row is removed at the next flush.
-    pub fn rotation_gone(&mut self, key: &RotationKey) {
+    pub fn forget_rotation(&mut self, key: &RotationKey) {
         if let Some(index) = self.rotation_numbers.remove(key)
             && !std::mem::replace(&mut self.rotations[index].2, true)
         {
@@ -125,7 +125,7 @@ impl Engine {
         for key in self.scheduler.rotations_of(pool) {
             self.scheduler.drop_rotation(&key);
             self.forget_shared_dispatches(&key);
-            self.journal.rotation_gone(&key);
+            self.journal.forget_rotation(&key);
             // The journal's flush would remove these rows later, but not if the process ends before
             // that.
             let rows = [
@@ -139,7 +139,7 @@ impl Engine {
 
     pub(super) fn write_rotations(&mut self, out: &mut String) {
         for key in self.scheduler.take_forgotten_rotations() {
-            self.journal.rotation_gone(&key);
+            self.journal.forget_rotation(&key);
             self.forget_shared_dispatches(&key);
         }
         let changed = self.scheduler.take_changed_rotations();
@@ -176,7 +176,7 @@ impl Engine {
     }
 
     /// Restores a rotation after a restart.
-    pub(crate) fn restore_journaled_rotation(&mut self, name: &str, state: &RotationState) {
+    pub(crate) fn restore_rotation(&mut self, name: &str, state: &RotationState) {
         let Some(key) = RotationKey::parse(name).filter(|key| self.has_rotation(key)) else {
             return;
         };

@@ -76,11 +76,11 @@ impl Meter {
         self.jobs.bytes
     }
 
-    pub(crate) fn took(&mut self, ms: u64) {
+    pub(crate) fn record_run(&mut self, ms: u64) {
         self.ran.get_or_insert_with(|| Box::new(Times::of_executions())).record(ms);
     }
 
-    pub(crate) fn began_after(&mut self, ms: u64) {
+    pub(crate) fn record_wait(&mut self, ms: u64) {
         self.waited.get_or_insert_with(|| Box::new(Times::of_waits())).record(ms);
     }
 

@@ -144,10 +144,10 @@ impl Meters {
     /// The queue is gone. Its label is freed, unless an operator configured the queue or another
     /// namespace has a queue of this name.
     pub fn queue_gone(&mut self, queue: &QueueName) {
-        self.give_label_back(queue.local());
+        self.free_label(queue.local());
     }
 
-    fn give_label_back(&mut self, label: &str) {
+    fn free_label(&mut self, label: &str) {
         let unused = |queue: &&LabelledQueue| queue.meters == 0 && queue.tenant.is_some();
         if let Some(queue) = self.queues.get(label).filter(unused) {
             self.queue_labels.remove(queue.tenant.as_ref());
@@ -157,7 +157,7 @@ impl Meters {
 
     /// The meter of a tenant in a queue, created if needed. It must be released when the shard is
     /// gone.
-    pub fn of(&mut self, asker: Asker<'_>, tenant: &TenantId, queue: &QueueName) -> MeterIx {
+    pub fn acquire(&mut self, asker: Asker<'_>, tenant: &TenantId, queue: &QueueName) -> MeterIx {
         let ix = self.give_label(tenant);
         let in_use = self.all.len() - self.free.len();
         let label = &self.labels[ix.0 as usize];
@@ -208,12 +208,12 @@ impl Meters {
             queue.meters -= 1;
         }
         if !keep_label {
-            self.give_label_back(&label);
+            self.free_label(&label);
         }
     }
 
     /// A meter to count in, which is included in metrics from now on.
-    pub fn at(&mut self, ix: MeterIx) -> &mut Meter {
+    pub fn meter_mut(&mut self, ix: MeterIx) -> &mut Meter {
         let meter = &mut self.all[ix.0 as usize];
         meter.seen = true;
         meter
@@ -227,7 +227,7 @@ impl Meters {
         shared: bool,
         now: Millis,
     ) {
-        let meter = self.at(ix);
+        let meter = self.meter_mut(ix);
         meter.count_dispatch(pool);
         let label = meter.label;
         if !shared {
@@ -239,7 +239,7 @@ impl Meters {
 
     /// Takes back a shared dispatch that never reached its worker.
     pub fn undo_start(&mut self, ix: MeterIx, now: Millis) {
-        let label = self.at(ix).label;
+        let label = self.meter_mut(ix).label;
         self.labels[label.0 as usize].starts.add(-1, now);
         self.starts.add(-1, now);
     }
@@ -296,7 +296,7 @@ mod tests {
         let mut meters = Meters::new(MetricBounds { tenants: 2, ..MetricBounds::default() });
         let tenant = |name| TenantId::parse(name).unwrap();
         let queue = |name| QueueName::parse(name).unwrap();
-        let mut of = |name, on| meters.of(invented(&tenant(name)), &tenant(name), &queue(on));
+        let mut of = |name, on| meters.acquire(invented(&tenant(name)), &tenant(name), &queue(on));
         let (a, b, c) = (of("a", "q"), of("b", "q"), of("c", "q"));
         assert_eq!((of("d", "q"), of("a", "q"), of("b", "q")), (c, a, b));
         assert_ne!(of("a", "r"), a);
@@ -304,7 +304,7 @@ mod tests {
         let own = ["a", "b", "c"].map(|name| meters.has_label(&tenant(name)));
         assert_eq!(own, [true, true, false]);
         assert_eq!(meters.slice(0, 9).count(), 0, "nothing was counted yet");
-        meters.at(c).enqueued += 1;
+        meters.meter_mut(c).enqueued += 1;
         assert_eq!(
             meters.slice(0, 9).map(|meter| meter.label).collect::<Vec<_>>(),
             [LabelIx::OTHER]
@@ -318,7 +318,7 @@ mod tests {
         let tenants = ["a", "b", "c"].map(|name| TenantId::parse(name).unwrap());
         let queue = |number: usize| QueueName::parse(&format!("q{number}")).unwrap();
         let mut of =
-            |tenant: &TenantId, number| meters.of(invented(tenant), tenant, &queue(number));
+            |tenant: &TenantId, number| meters.acquire(invented(tenant), tenant, &queue(number));
         let greedy: Vec<_> = (0..12).map(|number| of(&tenants[0], number)).collect();
         assert_eq!(greedy.iter().collect::<BTreeSet<_>>().len(), 11, "ten, and all others");
         assert_eq!(of(&tenants[0], 8), greedy[8]);
@@ -343,7 +343,7 @@ mod tests {
         meters.queue_gone(&queue(50));
         meters.queue_gone(&queue(8));
         assert_eq!(labels(&meters, [2, 8, 50, 4]), [false, true, true, true]);
-        let again = meters.of(invented(&tenants[0]), &tenants[0], &queue(60));
+        let again = meters.acquire(invented(&tenants[0]), &tenants[0], &queue(60));
         assert_ne!(again, greedy[10]);
     }
 
@@ -354,7 +354,7 @@ mod tests {
             for tenant in ["a", "b"] {
                 let queue = QueueName::parse(&format!("q{number}")).unwrap();
                 let tenant = TenantId::parse(tenant).unwrap();
-                meters.of(invented(&tenant), &tenant, &queue);
+                meters.acquire(invented(&tenant), &tenant, &queue);
             }
         }
         // Five, and one for all other queues of each tenant.

@@ -22,13 +22,13 @@ pub(crate) struct Tenant {
     /// Its row is on disk.
     pub written: bool,
     /// It was deleted. Another tenant may have its id now.
-    forgotten: bool,
+    deleted: bool,
     pub file: Option<Box<TenantConfig>>,
     pub jobs: JobCounts,
     pub classes: Vec<ClassId>,
     /// Classes with unfinished jobs, and those of them that have a limit.
     pub living_classes: u32,
-    pub keys: u32,
+    pub limited_classes: u32,
     /// The event that it is at its concurrency cap was sent.
     pub notified_at_cap: bool,
     /// Recent enqueues, if their rate is limited.
@@ -80,7 +80,7 @@ pub(crate) struct Tenants {
     all: Slab<Tenant>,
     by_id: BTreeMap<TenantId, TenantIx>,
     /// Ends of automatic throttles.
-    pub ends: BTreeSet<(Millis, TenantIx)>,
+    pub throttle_ends: BTreeSet<(Millis, TenantIx)>,
     configured: bool,
     /// Tenants with counts of the last minute, by the slot in which to trim them.
     recent: VecDeque<(u32, TenantIx)>,
@@ -105,12 +105,12 @@ impl Tenants {
             row,
             used_at,
             written: false,
-            forgotten: false,
+            deleted: false,
             file: None,
             jobs: JobCounts::default(),
             classes: Vec::new(),
             living_classes: 0,
-            keys: 0,
+            limited_classes: 0,
             notified_at_cap: false,
             enqueued: None,
             counters: None,
@@ -187,7 +187,7 @@ impl Tenants {
     /// Live tenants with an index in `from..from + most`; deleted ones are skipped.
     pub fn slice(&self, from: usize, most: usize) -> impl Iterator<Item = (TenantIx, &Tenant)> {
         let indexes = from..from.saturating_add(most).min(self.all.end());
-        let tenants = indexes.map(|index| TenantIx(index as u32)).filter(|ix| self.is_known(*ix));
+        let tenants = indexes.map(|index| TenantIx(index as u32)).filter(|ix| self.is_live(*ix));
         tenants.map(|ix| (ix, self.get(ix)))
     }
 
@@ -204,8 +204,8 @@ impl Tenants {
     }
 
     /// The index is in use by a tenant that was not deleted.
-    pub fn is_known(&self, ix: TenantIx) -> bool {
-        self.contains(ix) && !self.get(ix).forgotten
+    pub fn is_live(&self, ix: TenantIx) -> bool {
+        self.contains(ix) && !self.get(ix).deleted
     }
 
     /// The index is in use, possibly by a deleted tenant.
@@ -215,16 +215,16 @@ impl Tenants {
 
     /// Frees the index. Nothing may refer to the tenant any more.
     pub fn remove(&mut self, ix: TenantIx) {
-        if self.is_known(ix) {
-            self.forget(ix);
+        if self.is_live(ix) {
+            self.delete(ix);
         }
         self.all.remove(ix.0);
     }
 
     /// Deletes a tenant. Its index is freed by [`Self::remove`], when nothing refers to it.
-    pub fn forget(&mut self, ix: TenantIx) {
+    pub fn delete(&mut self, ix: TenantIx) {
         let tenant = self.all.get_mut(ix.0);
-        tenant.forgotten = true;
+        tenant.deleted = true;
         self.by_id.remove(&tenant.id);
     }
 }
