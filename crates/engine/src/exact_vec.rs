@@ -1,6 +1,7 @@
 //! Adding to vectors that mostly have one entry, without spare capacity for more.
 //!
-//! Each of a hundred thousand tenants has several such vectors; the usual first capacity of four would be wasted.
+//! Each of a hundred thousand tenants has several such vectors; the usual first capacity of four
+//! would be wasted.
 
 pub(crate) fn push_exact<T>(list: &mut Vec<T>, entry: T) {
     insert_exact(list, list.len(), entry);

@@ -17,6 +17,7 @@ mod command;
 mod commands;
 mod config;
 mod counting;
+mod creation;
 mod cron;
 mod deadlines;
 mod effect;
@@ -47,6 +48,7 @@ mod slab;
 mod stats;
 mod tenant;
 mod timers;
+mod transitions;
 mod worker;
 mod worker_tallies;
 

@@ -7,13 +7,13 @@
 //! and a batch writes a bounded amount.
 
 mod dispatches;
+mod flush;
 mod minutes;
 mod replay;
 mod rotations;
 mod text;
 mod usage;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 
@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Engine;
 use crate::queue::QueueIx;
-use crate::scheduler::limits::{LimitIx, LimitState};
+use crate::scheduler::limits::LimitIx;
 use crate::scheduler::{Owner, RotationKey, Tag};
-use crate::tenant::{Tally, TenantIx, TenantState};
+use crate::tenant::{Tally, TenantIx};
 
 use dispatches::DispatchJournal;
 pub(crate) use dispatches::{DispatchState, Dispatcher};
@@ -48,7 +48,7 @@ pub(crate) struct Journal {
     pub unwritten: Unwritten,
     limits: BTreeMap<LimitIx, LimitDelta>,
     /// Limits with a start that was undone in the current batch. They are flushed with it, because
-    /// no entry can take back what an older one says.
+    /// no entry can revoke an older one.
     undone: BTreeSet<LimitIx>,
     pub dispatches: DispatchJournal,
     pub minutes: MinuteJournal,
@@ -297,91 +297,6 @@ impl Engine {
             let entry = LimitEntry { rates, throttle, starts };
             let entry = serde_json::to_string(&entry).expect("an entry is plain data");
             let _ = write!(out, r#"["{}",{entry}],"#, limits.limit(ix).partition.name());
-        }
-    }
-
-    fn flush_one(&mut self, out: &mut Vec<Mutation>) {
-        let Some((_, counter)) = self.journal.dirty.pop_front() else { return };
-        match counter {
-            Counter::Tenant(ix) => self.flush_tenant(ix, out),
-            Counter::Limit(ix) => self.flush_limit(ix, out),
-            Counter::Rotation(index) => self.journal.flush_rotation(index, out),
-            Counter::Dispatches(dispatcher) => self.flush_dispatches(&dispatcher, out),
-            Counter::Minute(queue) => self.flush_minute(queue, out),
-        }
-    }
-
-    fn flush_tenant(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
-        // The tenant may have been deleted, and its name or index reused.
-        if !self.tenants.contains(ix) {
-            return;
-        }
-        let was_dirty = std::mem::replace(&mut self.tenants.get_mut(ix).dirty, false);
-        if !was_dirty || !self.tenants.is_live(ix) {
-            return;
-        }
-        self.write_usage(ix, out);
-        let tenant = self.tenants.get(ix);
-        let offset = self.now.wall.0 - self.now.mono as i64;
-        let (mut turns, mut shared_turns) = (Vec::new(), BTreeSet::new());
-        for (owner, level, tag) in self.scheduler.tags_of(ix) {
-            match owner {
-                Owner::Queue(queue) => {
-                    turns.push((self.queues.get(*queue).name.clone(), level, tag));
-                }
-                Owner::Shared(key) => {
-                    shared_turns.insert((key.name(), level, tag));
-                }
-            }
-        }
-        let enqueued = tenant.enqueued.iter().flat_map(|window| window.starts());
-        let state = TenantState {
-            as_of: self.journal.number,
-            counters: tenant.counters.as_deref().map_or_else(Cow::default, Cow::Borrowed),
-            turns,
-            shared_turns: shared_turns.into_iter().collect(),
-            enqueued: enqueued.map(|(at, n)| (at + offset, n)).collect(),
-        };
-        out.push(put(RowKind::TenantState, &tenant.id, &state));
-    }
-
-    /// Removes tenants from the head of the list that were flushed early or are gone.
-    fn drop_flushed(&mut self) {
-        while let Some((_, Counter::Tenant(ix))) = self.journal.dirty.front()
-            && !(self.tenants.contains(*ix) && self.tenants.get(*ix).dirty)
-        {
-            self.journal.dirty.pop_front();
-        }
-    }
-
-    fn flush_limit(&mut self, ix: LimitIx, out: &mut Vec<Mutation>) {
-        let (number, now) = (self.journal.number, self.scheduler.now());
-        let limits = self.scheduler.limits();
-        self.journal.dirty_limits.remove(&ix);
-        if !limits.exists(ix) {
-            return;
-        }
-        let limit = limits.limit(ix);
-        let name = limit.partition.name();
-        match limit.state(number, now) {
-            Some(state) => out.push(put(RowKind::LimitState, &name, &state)),
-            None => {
-                out.push(Mutation::Remove(RowKind::LimitState, name.into()));
-                self.forget_if_idle(ix);
-            }
-        }
-    }
-
-    /// Like [`Self::flush_limit`], but also writes an empty state, because older entries say
-    /// otherwise.
-    fn write_undone(&self, ix: LimitIx, out: &mut Vec<Mutation>) {
-        let (as_of, now) = (self.journal.number, self.scheduler.now());
-        let limits = self.scheduler.limits();
-        if limits.exists(ix) {
-            let limit = limits.limit(ix);
-            let none = || LimitState { as_of, ..LimitState::default() };
-            let state = limit.state(as_of, now).unwrap_or_else(none);
-            out.push(put(RowKind::LimitState, &limit.partition.name(), &state));
         }
     }
 

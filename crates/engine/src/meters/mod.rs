@@ -1,4 +1,4 @@
-//! Metrics by tenant and queue. They are counted as things happen, so reading them costs the same
+//! Metrics by tenant and queue, counted as events happen, so that reading them costs the same
 //! however many tenants there are.
 
 mod last_minute;
