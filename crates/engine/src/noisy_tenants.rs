@@ -173,7 +173,7 @@ impl Engine {
         }
     }
 
-    /// A tenant's strongest signal, if the last check found it noisy and it still is.
+    /// A tenant's first signal, in the order of [`SIGNALS`], if the last check found it noisy and it still is.
     pub(crate) fn noisiness(&self, ix: TenantIx) -> Option<Noisiness> {
         let since = self.tenants.get(ix).noisy_since?;
         let Signal { bit, value, threshold } = self.signals_of(ix).next()?;

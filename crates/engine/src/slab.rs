@@ -86,11 +86,11 @@ impl<T> Slab<T> {
     }
 
     pub fn get(&self, index: u32) -> &T {
-        self.all[index as usize].as_ref().expect("a index is used while its thing is there")
+        self.all[index as usize].as_ref().expect("an index is used only while its entry exists")
     }
 
     pub fn get_mut(&mut self, index: u32) -> &mut T {
-        self.all[index as usize].as_mut().expect("a index is used while its thing is there")
+        self.all[index as usize].as_mut().expect("an index is used only while its entry exists")
     }
 
     /// One more than the highest index ever used.

@@ -137,8 +137,8 @@ impl Workers {
         let takes = !worker.stale && !worker.is_quieted();
         let full = takes && worker.room(held) == 0;
         let same = |was: &CountedAs| {
-            let CountedAs { state: known, pool: of, takes: took, full: was_full } = was;
-            (*known, of.as_ref(), *took, *was_full) == (state, pool, takes, full)
+            let CountedAs { state: old_state, pool: old_pool, takes: took, full: was_full } = was;
+            (*old_state, old_pool.as_ref(), *took, *was_full) == (state, pool, takes, full)
         };
         if worker.counted.as_ref().is_some_and(same) {
             return;

@@ -66,9 +66,9 @@ impl Engine {
         self.end_waits_for_room(self.now.mono);
         self.detect_noisy_tenants();
         self.tenants.trim_recent(self.now.wall, SLICE);
-        let mut followed = 0;
-        while followed < RULE_CHANGES && self.apply_rule_change() {
-            followed += 1;
+        let mut moved = 0;
+        while moved < RULE_CHANGES && self.apply_rule_change() {
+            moved += 1;
         }
         let mut left = SLICE;
         while left > 0 && self.run_one_due() {

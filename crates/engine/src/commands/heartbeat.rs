@@ -48,7 +48,7 @@ impl Engine {
     }
 
     fn record_beat(&mut self, beat: &Beat) {
-        let worker = self.workers.get_mut(&beat.worker).expect("the worker was just met");
+        let worker = self.workers.get_mut(&beat.worker).expect("the worker was just added");
         let was_quieted = worker.is_quieted();
         worker.reported = beat.state.or(worker.reported);
         let resumes = was_quieted && !worker.is_quieted();

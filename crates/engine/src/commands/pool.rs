@@ -75,7 +75,7 @@ impl Engine {
 
     /// Adds a worker to a pool. The worker must exist and pass [`Self::may_join`].
     pub(crate) fn join_pool(&mut self, id: &WorkerId, named: &PoolName) {
-        let worker = self.workers.get_mut(id).expect("the worker was just met");
+        let worker = self.workers.get_mut(id).expect("the worker was just added");
         if worker.row.about.pool.as_ref() != Some(named) {
             worker.row.about.pool = Some(named.clone());
             self.write_worker(id);

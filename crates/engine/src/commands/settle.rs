@@ -131,7 +131,7 @@ impl Engine {
         self.release(active);
         if active.times_out <= self.now.mono {
             let failure =
-                Failure::by_server("timeout", "the execution record_run longer than its timeout");
+                Failure::by_server("timeout", "the execution took longer than its timeout");
             self.fail(seq, active, &failure);
         } else {
             let text = "the reservation ended without ack, nack or heartbeat";

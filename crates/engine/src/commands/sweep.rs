@@ -62,7 +62,7 @@ impl Engine {
             return false;
         };
         let timer = self.timers.remove(was, seq);
-        debug_assert!(timer.is_some(), "a job that was put off has a timer");
+        debug_assert!(timer.is_some(), "a rescheduled job has a timer");
         if let Some(timer) = timer {
             self.count_out(timer.class, timer.state, timer.size);
             self.schedule_again(due, seq, timer);

@@ -15,7 +15,7 @@ impl Engine {
             return Reply::Refused(refusal);
         }
         about.pool.iter().for_each(|pool| self.join_pool(&id, pool));
-        let worker = self.workers.get_mut(&id).expect("the worker was just met");
+        let worker = self.workers.get_mut(&id).expect("the worker was just added");
         let (pool, tenant) = (worker.row.about.pool.take(), worker.row.about.tenant.take());
         worker.row.about = Registration { pool, tenant, ..about };
         (worker.row.directive, worker.reported) = (None, None);

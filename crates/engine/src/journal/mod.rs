@@ -30,6 +30,7 @@ use crate::tenant::{Tally, TenantIx};
 use dispatches::DispatchJournal;
 pub(crate) use dispatches::{DispatchState, Dispatcher};
 use minutes::{MinuteEntry, MinuteJournal};
+use rotations::JournaledRotation;
 pub(crate) use rotations::{RotationState, SetState};
 use text::{begin_item, end_item, end_list, push_number};
 pub use usage::UnwrittenUsage;
@@ -62,16 +63,17 @@ pub(crate) struct Journal {
     trimmed: u64,
     /// The number of the last batch.
     pub number: u64,
-    /// Rotations as of the last batch that changed them, and whether each is dirty.
-    rotations: Vec<(RotationKey, RotationState, bool)>,
-    rotation_numbers: BTreeMap<RotationKey, usize>,
+    /// Rotations as of the last batch that changed them.
+    rotations: Vec<JournaledRotation>,
+    rotation_indexes: BTreeMap<RotationKey, usize>,
     /// Indexes of `rotations` that are free.
-    free_numbers: Vec<usize>,
+    free_rotations: Vec<usize>,
     /// During a restart: the last batch that each flushed row includes, by name. A limit's name
     /// contains a slash, a tenant's does not.
     as_of: BTreeMap<String, u64>,
 }
 
+/// A counter that is journaled and flushed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Counter {
     Tenant(TenantIx),
@@ -84,6 +86,7 @@ enum Counter {
     Minute(Option<QueueIx>),
 }
 
+/// Starts of a limit in the current batch, and the rates they are counted for.
 #[derive(Default)]
 struct LimitDelta {
     rates: Vec<Rate>,

@@ -38,6 +38,14 @@ pub(crate) struct SetState {
     pub queues: Vec<(QueueName, Weight)>,
 }
 
+/// A rotation in memory.
+pub(super) struct JournaledRotation {
+    key: RotationKey,
+    state: RotationState,
+    /// Changed since it was flushed.
+    dirty: bool,
+}
+
 impl Journal {
     pub(super) fn record_rotation(&mut self, key: RotationKey, state: RotationState) {
         self.merge_rotation(key.clone(), state);
@@ -45,9 +53,9 @@ impl Journal {
     }
 
     pub fn merge_rotation(&mut self, key: RotationKey, state: RotationState) {
-        match self.rotation_numbers.get(&key) {
+        match self.rotation_indexes.get(&key) {
             Some(&index) => {
-                let stored = &mut self.rotations[index].1;
+                let stored = &mut self.rotations[index].state;
                 if state.since != stored.since {
                     *stored = state;
                     return;
@@ -61,32 +69,33 @@ impl Journal {
                 stored.set = state.set.or(stored.set.take());
             }
             None => {
-                let index = self.free_numbers.pop().unwrap_or(self.rotations.len());
-                self.rotation_numbers.insert(key.clone(), index);
+                let index = self.free_rotations.pop().unwrap_or(self.rotations.len());
+                self.rotation_indexes.insert(key.clone(), index);
+                let rotation = JournaledRotation { key, state, dirty: false };
                 match self.rotations.get_mut(index) {
-                    Some(slot) => *slot = (key, state, false),
-                    None => self.rotations.push((key, state, false)),
+                    Some(slot) => *slot = rotation,
+                    None => self.rotations.push(rotation),
                 }
             }
         }
     }
 
     fn rotation(&self, key: &RotationKey) -> Option<&RotationState> {
-        self.rotation_numbers.get(key).map(|index| &self.rotations[*index].1)
+        self.rotation_indexes.get(key).map(|index| &self.rotations[*index].state)
     }
 
     /// All rotations, most recently changed last.
     pub fn rotations_by_age(&self) -> Vec<(RotationKey, RotationState)> {
-        let rotations = self.rotation_numbers.values().map(|index| &self.rotations[*index]);
+        let rotations = self.rotation_indexes.values().map(|index| &self.rotations[*index]);
         let mut rotations: Vec<_> =
-            rotations.map(|(key, state, _)| (key.clone(), state.clone())).collect();
+            rotations.map(|rotation| (rotation.key.clone(), rotation.state.clone())).collect();
         rotations.sort_by(|(a, a_state), (b, b_state)| (a_state.as_of, a).cmp(&(b_state.as_of, b)));
         rotations
     }
 
     pub(super) fn mark_rotation_dirty(&mut self, key: &RotationKey, number: u64) {
-        if let Some(&index) = self.rotation_numbers.get(key)
-            && !std::mem::replace(&mut self.rotations[index].2, true)
+        if let Some(&index) = self.rotation_indexes.get(key)
+            && !std::mem::replace(&mut self.rotations[index].dirty, true)
         {
             self.dirty.push_back((number, Counter::Rotation(index)));
         }
@@ -94,16 +103,16 @@ impl Journal {
 
     pub(super) fn flush_rotation(&mut self, index: usize, out: &mut Vec<Mutation>) {
         let number = self.number;
-        let (key, state, dirty) = &mut self.rotations[index];
+        let JournaledRotation { key, state, dirty } = &mut self.rotations[index];
         *dirty = false;
         let name = key.name();
-        match self.rotation_numbers.get(key) == Some(&index) {
+        match self.rotation_indexes.get(key) == Some(&index) {
             true => {
                 state.as_of = number;
                 out.push(put(RowKind::RotationState, &name, state));
             }
             false => {
-                self.free_numbers.push(index);
+                self.free_rotations.push(index);
                 out.push(Mutation::Remove(RowKind::RotationState, name.into()));
             }
         }
@@ -111,8 +120,8 @@ impl Journal {
 
     /// A rotation is gone: its row is removed at the next flush.
     pub fn forget_rotation(&mut self, key: &RotationKey) {
-        if let Some(index) = self.rotation_numbers.remove(key)
-            && !std::mem::replace(&mut self.rotations[index].2, true)
+        if let Some(index) = self.rotation_indexes.remove(key)
+            && !std::mem::replace(&mut self.rotations[index].dirty, true)
         {
             self.dirty.push_back((self.number, Counter::Rotation(index)));
         }
