@@ -145,7 +145,7 @@ impl CapCounter {
         self.all += 1;
         let Some(tenant) = tenant else { return };
         match self.by_tenant.get_mut(tenant) {
-            Some(own) => *own += 1,
+            Some(count) => *count += 1,
             None => {
                 self.by_tenant.insert(tenant.clone(), 1);
             }
@@ -156,9 +156,9 @@ impl CapCounter {
         debug_assert!(self.all > 0, "only what was added is removed");
         self.all -= 1;
         let Some(tenant) = tenant else { return };
-        let Some(own) = self.by_tenant.get_mut(tenant) else { return };
-        *own -= 1;
-        if *own == 0 {
+        let Some(count) = self.by_tenant.get_mut(tenant) else { return };
+        *count -= 1;
+        if *count == 0 {
             self.by_tenant.remove(tenant);
         }
     }

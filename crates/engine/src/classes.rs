@@ -68,7 +68,7 @@ impl Classes {
     /// Interns the type and policy of a class.
     pub fn shared(&mut self, class: &Class) -> (JobType, Arc<Policy>) {
         let kind = match self.kinds.get(&class.kind) {
-            Some(known) => known.clone(),
+            Some(interned) => interned.clone(),
             None => {
                 if self.kinds.len() < MOST_SHARED {
                     self.kinds.insert(class.kind.clone());
@@ -81,7 +81,7 @@ impl Classes {
             return (kind, class.policy.clone());
         }
         let policy = match self.policies.get(&class.policy) {
-            Some(known) => known.clone(),
+            Some(interned) => interned.clone(),
             None => {
                 if self.policies.len() < MOST_SHARED {
                     self.policies.insert(class.policy.clone());

@@ -194,8 +194,8 @@ impl Retention {
 
 impl Config {
     /// The longest reservation for a tenant's own worker, or for a shared worker.
-    pub(crate) fn longest_visibility_ms(&self, own: Option<&TenantId>) -> u64 {
-        let for_own = own.map_or(u64::MAX, |_| self.max_own_visibility_ms);
+    pub(crate) fn longest_visibility_ms(&self, tenant: Option<&TenantId>) -> u64 {
+        let for_own = tenant.map_or(u64::MAX, |_| self.max_own_visibility_ms);
         self.max_visibility_ms.min(for_own)
     }
 }

@@ -302,9 +302,9 @@ impl Crons {
         self.owned.remove(Some(&cron.row.class.tenant));
         let (tenant, enabled) = (&cron.row.class.tenant, cron.row.enabled);
         self.names.of(enabled).remove(name);
-        if let Some(own) = self.by_tenant.get_mut(tenant) {
-            own.of(enabled).remove(name);
-            if own.len(None) == 0 {
+        if let Some(names) = self.by_tenant.get_mut(tenant) {
+            names.of(enabled).remove(name);
+            if names.len(None) == 0 {
                 self.by_tenant.remove(tenant);
             }
         }

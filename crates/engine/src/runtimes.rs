@@ -22,8 +22,8 @@ impl Runtimes {
     }
 
     pub fn record(&mut self, kind: &JobType, ms: u64) {
-        if let Some(known) = self.0.get_mut(kind) {
-            *known = (*known * 7 + ms) / 8;
+        if let Some(average) = self.0.get_mut(kind) {
+            *average = (*average * 7 + ms) / 8;
         } else if self.0.len() < MOST_TYPES {
             self.0.insert(kind.clone(), ms);
         }

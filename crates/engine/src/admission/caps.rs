@@ -80,15 +80,15 @@ impl Engine {
         }
         let mut fresh: BTreeMap<&TenantId, Vec<&Class>> = BTreeMap::new();
         for class in classes {
-            let known = self.classes.find(class).map(|id| self.classes.slot(id));
-            if known.is_none_or(|slot| slot.live == 0) {
+            let slot = self.classes.find(class).map(|id| self.classes.slot(id));
+            if slot.is_none_or(|slot| slot.live == 0) {
                 let classes = fresh.entry(&class.tenant).or_default();
                 if !classes.contains(&class) {
                     classes.push(class);
                 }
             }
         }
-        let (mut living, mut known) = (self.classes.living, self.classes.len());
+        let (mut living, mut kept) = (self.classes.living, self.classes.len());
         for (id, classes) in fresh {
             let asker = self.asker(Some(id));
             let tenant = self.tenants.find(id).map(|ix| self.tenants.get(ix));
@@ -97,12 +97,12 @@ impl Engine {
             let new = classes.iter().filter(|class| self.classes.find(class).is_none()).count();
             let used = InUse { own, all: living };
             used.check(cap, Capped::Classes, asker, classes.len())?;
-            let used = InUse { own: own_kept, all: known };
+            let used = InUse { own: own_kept, all: kept };
             if new > 0 {
                 used.check(cap.times(KEPT_FOR_EACH), Capped::KeptClasses, asker, new)?;
             }
             living += classes.len();
-            known += new;
+            kept += new;
         }
         Ok(())
     }

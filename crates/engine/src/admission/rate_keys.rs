@@ -18,13 +18,13 @@ impl Engine {
             if self.config.global_keys_declared && limit.scope == Scope::Global {
                 let partition = Partition { key: limit.key.clone(), tenant: None };
                 let limits = self.scheduler.limits();
-                let known = limits.find(&partition).map(|ix| limits.limit(ix));
-                if known.is_none_or(|limit| limit.row.declared.is_none()) {
+                let shared = limits.find(&partition).map(|ix| limits.limit(ix));
+                if shared.is_none_or(|limit| limit.row.declared.is_none()) {
                     return Err(Refusal::UndeclaredKey { key: limit.key.clone() });
                 }
             }
-            let known = self.classes.find(&job.class).map(|id| self.classes.slot(id));
-            if known.is_none_or(|slot| slot.live == 0) {
+            let slot = self.classes.find(&job.class).map(|id| self.classes.slot(id));
+            if slot.is_none_or(|slot| slot.live == 0) {
                 let all = fresh.entry(&job.class.tenant).or_default();
                 if !all.contains(&limit) {
                     all.push(limit);

@@ -144,7 +144,7 @@ impl Engine {
             own_timeout: own_timeout.is_some(),
             reserved_ms,
             own_reservation: own_reservation.is_some(),
-            reservation_cut: own_reservation.is_some_and(|own| own > reserved_ms),
+            reservation_cut: own_reservation.is_some_and(|asked_ms| asked_ms > reserved_ms),
             worker,
         })
     }

@@ -301,8 +301,8 @@ mod tests {
         assert_eq!((of("d", "q"), of("a", "q"), of("b", "q")), (c, a, b));
         assert_ne!(of("a", "r"), a);
         assert_ne!(of("d", "r"), c);
-        let own = ["a", "b", "c"].map(|name| meters.has_label(&tenant(name)));
-        assert_eq!(own, [true, true, false]);
+        let labelled = ["a", "b", "c"].map(|name| meters.has_label(&tenant(name)));
+        assert_eq!(labelled, [true, true, false]);
         assert_eq!(meters.slice(0, 9).count(), 0, "nothing was counted yet");
         meters.meter_mut(c).enqueued += 1;
         assert_eq!(

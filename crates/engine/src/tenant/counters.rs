@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn a_day_slides_by_hours() {
-        let one = Tally { enqueued: 1, started: 1, completed: 1, ..Tally::default() };
+        let tally = Tally { enqueued: 1, started: 1, completed: 1, ..Tally::default() };
         let mut counters = Counters::default();
         let start = Millis(1_770_000_000_000 - 1_770_000_000_000 % HOUR_MS);
         for hour in 0..30 {
-            counters.add(one, Millis(start.0 + hour * HOUR_MS));
+            counters.add(tally, Millis(start.0 + hour * HOUR_MS));
         }
         let now = Millis(start.0 + 29 * HOUR_MS);
         assert_eq!(counters.day(now).enqueued, 24);
