@@ -1,7 +1,7 @@
-//! Which accounts the dispatches of the last minute were charged to.
+//! Counts of the last minute's dispatches by the account that was charged.
 //!
-//! Most are charged to their queue's own account, and each queue counts its dispatches anyway. So only
-//! the others are counted here.
+//! Most dispatches are charged to their queue's own account, and queues count their dispatches
+//! anyway, so only the others are counted here.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::stats::Dispatches;
 
 #[derive(Default)]
 pub(crate) struct AccountWatch {
-    /// By pools and sets that have accounts.
+    /// Charged to the shared account of a pool or set.
     shared: BTreeMap<RotationKey, LastMinute<Dispatches>>,
     /// Dispatches from a queue that were not charged to its own account.
     elsewhere: BTreeMap<QueueIx, LastMinute<Dispatches>>,
@@ -44,7 +44,7 @@ impl AccountWatch {
         self.shared.remove(key).is_some()
     }
 
-    /// Whether anything was counted for this queue.
+    /// Returns whether anything was counted for this queue.
     pub fn forget_queue(&mut self, queue: QueueIx) -> bool {
         self.elsewhere.remove(&queue).is_some()
     }

@@ -1,4 +1,4 @@
-//! Jobs that are being executed, and until when.
+//! The table of active jobs, by deadline and by worker.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,11 +9,11 @@ use crate::scheduler::limits::LimitIx;
 use crate::scheduler::{AccountIx, Size};
 
 pub(crate) struct Actives {
-    /// Each with its index in the list of its worker's jobs.
+    /// Each with its index in its worker's list in `by_worker`.
     jobs: HashMap<Seq, (Active, usize), RandomState>,
-    /// By the moment at which something has to be done about them.
+    /// When the reservation or the execution timeout ends, in monotonic ms.
     by_deadline: BTreeSet<(u64, Seq)>,
-    /// By who holds them. Kept here and not with the workers, who may come and go meanwhile.
+    /// Jobs by worker. Kept here because workers may be removed and come back meanwhile.
     by_worker: BTreeMap<WorkerId, Vec<Seq>>,
 }
 
@@ -24,29 +24,28 @@ pub(crate) struct Active {
     pub pauses: u32,
     pub size: Size,
     pub started: Millis,
-    /// Before this process began, if it is less than nothing.
+    /// Monotonic ms; negative if it started before this process did.
     pub started_mono: i64,
     pub worker: Option<WorkerId>,
     pub reserved_ms: u64,
-    /// Monotonic: when the reservation ends unless a heartbeat extends it.
+    /// Monotonic ms: when the reservation ends, unless a heartbeat extends it.
     pub reserved_until: u64,
-    /// Monotonic: when the execution has taken too long, heartbeats or not.
+    /// Monotonic ms: when the execution times out, heartbeats or not.
     pub times_out: u64,
-    /// The deadline it had while it waited, for when it returns.
+    /// The deadline that applies again if it returns to waiting.
     pub expires: Option<Millis>,
     pub pool: Option<PoolName>,
-    /// What its tenant was charged for it in advance.
+    /// The cost charged to its tenant at the start.
     pub charged: u64,
-    /// Where that was charged.
+    /// The account that was charged.
     pub account: Option<AccountIx>,
-    /// Limits that remember its start, and for when, by their clock. Those of before a restart are not
-    /// known.
+    /// Limits that recorded its start, and the time on their clock. Unknown after a restart.
     pub counted: [Option<LimitIx>; 3],
     pub counted_at: i64,
 }
 
 impl Active {
-    /// How long the execution has taken so far.
+    /// Milliseconds since the execution started.
     pub fn ran_ms(&self, mono: u64) -> u64 {
         i64::try_from(mono).unwrap_or(i64::MAX).saturating_sub(self.started_mono).max(0) as u64
     }
@@ -106,7 +105,7 @@ impl Actives {
         Some(active)
     }
 
-    /// The jobs that a worker holds, by their numbers.
+    /// The jobs that a worker holds, by sequence number.
     pub fn held_by(&self, worker: &WorkerId) -> impl Iterator<Item = Seq> + use<> {
         let mut held = self.by_worker.get(worker).cloned().unwrap_or_default();
         held.sort_unstable();

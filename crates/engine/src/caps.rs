@@ -1,46 +1,47 @@
-//! Caps on what all tenants share: no tenant, and no number of invented ones, can use it up.
+//! Caps on what all tenants share, so that neither one tenant nor many invented ones can use it up.
 //!
-//! Without credentials anyone can invent tenants, so the last tenth of a total is reserved: the first half of it
-//! for tenants that have none yet, then a quarter of it for tenants that an operator has configured, an eighth for
-//! the first of each of these, and the rest for operators.
+//! Without credentials anybody can invent tenants, so the last tenth of a total is reserved: the
+//! first half of it for tenants that have none yet, then a quarter for tenants that an operator
+//! configured, an eighth for the first of each of these, and the rest for operators.
 
 use std::collections::BTreeMap;
 
 use rota_model::{Cap, TenantId};
 
 use crate::tenant::Tenant;
-use crate::{Engine, Origin};
+use crate::{ConfigOrigin, Engine};
 
-/// What a cap is for.
+/// What a cap counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Capped {
-    /// Tenants that are known. One that is configured is never refused.
+    /// Tenants. Configured ones are never refused.
     Tenants,
     Queues,
-    /// Classes of unfinished jobs.
+    /// Classes with unfinished jobs.
     Classes,
-    /// Classes of jobs, finished ones included.
+    /// Classes including those with finished jobs only.
     KeptClasses,
-    /// Rate limits that a tenant's unfinished jobs carry. The total is that of classes.
+    /// Rate-limit keys that a tenant's unfinished jobs use. The total is covered by that of
+    /// classes.
     RateKeys,
     /// Keys with a declaration, an override or a pause.
     RateLimits,
     Pools,
     Workers,
     Schedules,
-    /// Runs of schedules that have not finished.
+    /// Unfinished runs of schedules.
     ScheduleRuns,
     WaitingFetches,
     WaitingEnqueues,
     EventStreams,
 }
 
-/// Who asks for more of something.
+/// Who asks for more of what is capped.
 #[derive(Debug, Clone, Copy)]
 pub struct Asker<'a> {
-    /// `None` is an operator.
+    /// `None` for an operator.
     pub tenant: Option<&'a TenantId>,
-    /// An operator has configured the tenant, so nobody has just invented it.
+    /// An operator configured the tenant, so it was not just invented.
     pub configured: bool,
 }
 
@@ -48,32 +49,32 @@ impl Asker<'_> {
     pub const OPERATOR: Self = Asker { tenant: None, configured: true };
 }
 
-/// How many there are, of the asker's and of everyone's.
+/// How many are in use, by the asker and by all.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InUse {
     pub own: usize,
     pub all: usize,
 }
 
-/// Why there cannot be more.
+/// A cap that is reached, for the refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CapReached {
     pub capped: Capped,
-    /// Who asked; `None` is an operator.
+    /// Who asked; `None` for an operator.
     pub tenant: Option<TenantId>,
-    /// How many more it asked for.
+    /// How many more were asked for.
     pub more: usize,
-    /// What it has, and what it may have.
+    /// How many the tenant has, and its cap.
     pub own: usize,
     pub per_tenant: usize,
-    /// What all have together, and may have.
+    /// How many all have together, and the total cap.
     pub all: usize,
     pub total: usize,
 }
 
 impl CapReached {
-    /// The tenant's own cap is reached. Otherwise it is the total, or the part of it that is open to
-    /// this tenant.
+    /// Whether the tenant's own cap is reached, rather than the total or the part of it that is
+    /// open to this tenant.
     #[must_use]
     pub fn is_tenants(&self) -> bool {
         self.tenant.is_some() && self.own + self.more > self.per_tenant
@@ -81,7 +82,7 @@ impl CapReached {
 }
 
 impl InUse {
-    /// Whether the asker may have `more` beside these, all at once.
+    /// Whether the asker may have `more` in addition, all at once.
     pub(crate) fn check(
         self,
         cap: Cap,
@@ -108,7 +109,7 @@ impl InUse {
     }
 }
 
-/// Counts things of one kind by their owners.
+/// Counts what is capped, by owner.
 #[derive(Debug)]
 pub struct CapCounter {
     capped: Capped,
@@ -123,12 +124,13 @@ impl CapCounter {
         Self { capped, cap, all: 0, by_tenant: BTreeMap::new() }
     }
 
-    /// Whether there may be one more of the asker's.
+    /// Whether the asker may have one more.
     pub fn check(&self, asker: Asker<'_>) -> Result<(), CapReached> {
         self.check_many(asker, 0, 1)
     }
 
-    /// Whether there may be so many more of the asker's, after some of others that are about to come.
+    /// Whether the asker may have `more` in addition, after `others` that are about to be added for
+    /// other owners.
     pub(crate) fn check_many(
         &self,
         asker: Asker<'_>,
@@ -143,7 +145,7 @@ impl CapCounter {
         self.all += 1;
         let Some(tenant) = tenant else { return };
         match self.by_tenant.get_mut(tenant) {
-            Some(own) => *own += 1,
+            Some(count) => *count += 1,
             None => {
                 self.by_tenant.insert(tenant.clone(), 1);
             }
@@ -154,9 +156,9 @@ impl CapCounter {
         debug_assert!(self.all > 0, "only what was added is removed");
         self.all -= 1;
         let Some(tenant) = tenant else { return };
-        let Some(own) = self.by_tenant.get_mut(tenant) else { return };
-        *own -= 1;
-        if *own == 0 {
+        let Some(count) = self.by_tenant.get_mut(tenant) else { return };
+        *count -= 1;
+        if *count == 0 {
             self.by_tenant.remove(tenant);
         }
     }
@@ -167,11 +169,11 @@ impl CapCounter {
 }
 
 impl Engine {
-    /// Who asks, for the caps.
+    /// The asker for a tenant, or an operator.
     #[must_use]
     pub fn asker<'a>(&self, tenant: Option<&'a TenantId>) -> Asker<'a> {
-        let known = tenant.and_then(|id| self.tenants.find(id));
-        let configured = match known {
+        let ix = tenant.and_then(|id| self.tenants.find(id));
+        let configured = match ix {
             Some(ix) => self.tenants.get(ix).asker().configured,
             None => tenant.is_some_and(is_default),
         };
@@ -181,12 +183,12 @@ impl Engine {
 
 impl Tenant {
     pub(crate) fn asker(&self) -> Asker<'_> {
-        let configured = self.origin() != Origin::Default || is_default(&self.id);
+        let configured = self.origin() != ConfigOrigin::Default || is_default(&self.id);
         Asker { tenant: Some(&self.id), configured }
     }
 }
 
-/// Jobs without a tenant are the operator's own.
+/// Jobs without a tenant are the operator's, so the default tenant counts as configured.
 fn is_default(tenant: &TenantId) -> bool {
     *tenant == TenantId::default_tenant()
 }

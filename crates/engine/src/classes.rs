@@ -1,4 +1,4 @@
-//! Interned classes: what their jobs share, and how many finished ones are kept.
+//! The table of interned classes, with the job counts of each.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -17,15 +17,15 @@ pub(crate) struct Classes {
     slots: Vec<Option<Slot>>,
     by_class: Map<Arc<Class>, ClassId>,
     free: Vec<ClassId>,
-    /// Classes of jobs that live.
+    /// Classes with unfinished jobs.
     pub living: usize,
-    /// Classes whose counts changed since they were last written.
+    /// Classes whose counts changed since they were written.
     dirty: Vec<ClassId>,
-    /// Classes that may have lost their last job.
+    /// Classes that may have no jobs left.
     idle: VecDeque<ClassId>,
-    /// How many of them are to be looked at.
+    /// How many of these are still to be checked.
     to_sweep: usize,
-    /// Policies and types that classes share. Few, and bounded: what does not fit is not shared.
+    /// Policies and types shared by classes. Bounded: what does not fit is not shared.
     policies: HashSet<Arc<Policy>, RandomState>,
     kinds: HashSet<JobType, RandomState>,
 }
@@ -38,12 +38,12 @@ pub(crate) struct Slot {
     pub tenant: TenantIx,
     pub shard: ShardIx,
     pub done: Counts,
-    /// Jobs that live.
+    /// Unfinished jobs.
     pub live: u64,
     dirty: bool,
 }
 
-/// Where the jobs of a class belong.
+/// The queue, tenant and shard that a class belongs to.
 pub(crate) struct Home {
     pub queue: QueueIx,
     pub tenant: TenantIx,
@@ -65,10 +65,10 @@ impl Classes {
         }
     }
 
-    /// The type and policy of a class, in memory that others use too where there are others.
+    /// Interns the type and policy of a class.
     pub fn shared(&mut self, class: &Class) -> (JobType, Arc<Policy>) {
         let kind = match self.kinds.get(&class.kind) {
-            Some(known) => known.clone(),
+            Some(interned) => interned.clone(),
             None => {
                 if self.kinds.len() < MOST_SHARED {
                     self.kinds.insert(class.kind.clone());
@@ -76,12 +76,12 @@ impl Classes {
                 class.kind.clone()
             }
         };
-        // A policy with a key of its own has nobody to be shared with.
+        // A policy with a limit is rarely shared.
         if class.policy.limit.is_some() {
             return (kind, class.policy.clone());
         }
         let policy = match self.policies.get(&class.policy) {
-            Some(known) => known.clone(),
+            Some(interned) => interned.clone(),
             None => {
                 if self.policies.len() < MOST_SHARED {
                     self.policies.insert(class.policy.clone());
@@ -100,7 +100,7 @@ impl Classes {
         self.by_class.get(class).copied()
     }
 
-    /// Takes in a class that [`Classes::find`] does not know.
+    /// Adds a class that [`Classes::find`] does not find.
     pub fn add(&mut self, class: Class, home: Home) -> (ClassId, Arc<Class>) {
         let id = self.free.pop().unwrap_or(ClassId(self.slots.len() as u32));
         let class = Arc::new(class);
@@ -119,7 +119,7 @@ impl Classes {
         self.idle.push_back(id);
     }
 
-    /// After a restore, the numbers between the known ones are free.
+    /// After a restore: lists the unused ids.
     pub fn collect_free(&mut self) {
         let empty = |(i, slot): (usize, &Option<Slot>)| slot.is_none().then_some(ClassId(i as u32));
         self.free = self.slots.iter().enumerate().rev().filter_map(empty).collect();
@@ -137,7 +137,7 @@ impl Classes {
         self.slots.get(id.0 as usize).is_some_and(Option::is_some)
     }
 
-    /// Those with so many numbers from this one on, and the number to go on from, if there are more.
+    /// Classes with an id in `from..from + most`, and the id to continue from, if there are more.
     pub fn slice(
         &self,
         from: usize,
@@ -145,9 +145,9 @@ impl Classes {
     ) -> (impl Iterator<Item = (ClassId, &Slot)>, Option<usize>) {
         let end = from.saturating_add(most).min(self.slots.len());
         let slots = self.slots[from.min(end)..end].iter().enumerate();
-        let known =
+        let occupied =
             slots.filter_map(move |(i, slot)| Some((ClassId((from + i) as u32), slot.as_ref()?)));
-        (known, (end < self.slots.len()).then_some(end))
+        (occupied, (end < self.slots.len()).then_some(end))
     }
 
     pub fn count_finished(&mut self, id: ClassId, ending: Ending) {
@@ -178,7 +178,7 @@ impl Classes {
         }
     }
 
-    /// Writes the counts that changed: once for each class and batch, however many jobs it had.
+    /// Writes changed counts: once per class and batch, however many jobs it had.
     pub fn write_counts(&mut self, out: &mut Vec<Mutation>) {
         for id in std::mem::take(&mut self.dirty) {
             if let Some(slot) = &mut self.slots[id.0 as usize] {
@@ -188,8 +188,8 @@ impl Classes {
         }
     }
 
-    /// The classes that are idle by now are to be looked at. Done now and then, not at once, so that a
-    /// queue which keeps running empty does not write its class again and again.
+    /// Begins to check idle classes. Done now and then, so that a queue which keeps running empty
+    /// does not write its class again each time.
     pub fn begin_sweep(&mut self) {
         self.to_sweep = self.idle.len();
     }
@@ -198,7 +198,7 @@ impl Classes {
         self.to_sweep > 0
     }
 
-    /// Of so many of them, forgets those that have no job left, and gives them back.
+    /// Checks up to `most` idle classes, and removes and returns those that have no jobs.
     pub fn drop_idle(&mut self, most: usize, out: &mut Vec<Mutation>) -> Vec<(ClassId, Slot)> {
         let count = most.min(self.to_sweep);
         self.to_sweep -= count;

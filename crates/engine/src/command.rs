@@ -1,7 +1,7 @@
-//! Everything that can happen to the engine.
+//! Commands: everything that can be asked of the engine.
 //!
-//! A command names jobs by `J`: a client's request by their ids, and what the engine applies by a
-//! [`Target`], which says where each job stands right now. [`Command::resolve`] turns one into the other.
+//! `J` is how a command names jobs. Clients use ids; the engine applies commands with a [`Target`],
+//! which has the job's current row. [`Command::resolve`] turns ids into targets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,55 +20,55 @@ use crate::{Bounds, Now, Overlap};
 
 #[derive(Debug, Clone)]
 pub enum Command<J = Target> {
-    /// Accept jobs, all or none, now or when there is room for them.
+    /// Accept jobs, all or none, at once or when there is room.
     Enqueue(Enqueue),
-    /// Give a worker jobs, now or when the first arrives.
+    /// Give a worker jobs, at once or when the first arrives.
     Fetch(Fetch),
-    /// A waiting fetch gave up.
+    /// A waiting fetch or enqueue has given up.
     StopWaiting(WaiterId),
-    /// Answer all waiting fetches, and let none wait from now on: the process is about to end.
+    /// Answer everything that waits, and let nothing wait from now on: the process is about to end.
     EndWaiting,
-    /// Claims whose receiver was gone: those executions never began.
+    /// Claims that never reached their worker, by job and attempt.
     Undelivered(Vec<(Seq, u32)>),
-    /// Executions ended, well or badly. Each is answered for itself.
+    /// Executions have ended. Each is answered separately.
     Settle(Vec<Settle<J>>),
-    /// A worker is alive.
+    /// A heartbeat.
     Beat(Beat<J>),
     Register(Registration),
-    /// On behalf of a tenant, unless an operator says it.
+    /// Remove a worker, on behalf of a tenant or of an operator (`None`).
     Deregister(WorkerId, Option<TenantId>),
-    /// Remove a worker that has been silent for too long, and take its jobs back.
+    /// Remove a worker that has been silent for too long, and release its jobs.
     DropStaleWorker(WorkerId),
-    /// Tell a worker what to become at its next heartbeat.
+    /// Give a worker a directive with its next heartbeat.
     Direct(WorkerId, Directive),
-    /// No job may be named twice; the same holds for the lists below.
+    /// Cancel jobs. No job may be named twice; this also holds for the next three.
     Cancel(Vec<J>),
     /// Make pending jobs available.
     Activate(Vec<J>),
     /// Make finished jobs available again.
     Retry(Vec<J>),
-    /// Remove jobs for good, living or finished, unless they are active.
+    /// Delete jobs, unless they are active.
     Delete(Vec<J>),
-    /// Remove finished jobs whose retention has passed.
+    /// Delete finished jobs whose retention has passed.
     Forget(Overdue),
     PauseQueue(QueueName),
     ResumeQueue(QueueName),
     ConfigureQueue(QueueName, QueueSettings),
-    /// Forget a queue that has no living jobs, with its settings, pauses, limit and statistics.
+    /// Delete a queue without unfinished jobs, with its settings, pauses, limit and statistics.
     DeleteQueue(QueueName),
-    /// Hand out no more of a tenant's jobs in a queue, or do so again.
+    /// Pause or resume one tenant's jobs in one queue.
     PauseShard(TenantId, QueueName),
     ResumeShard(TenantId, QueueName),
     PutTenant(TenantId, TenantChange),
-    /// Forget what was said about a tenant, and the tenant itself when the configuration does not name it.
-    /// It must have no living jobs.
+    /// Delete a tenant without unfinished jobs. If the configuration file, finished jobs or queues
+    /// still refer to it, only its settings are removed.
     DeleteTenant(TenantId, Option<String>),
     /// End an automatic throttle.
     ReleaseTenant(TenantId, Option<String>),
     PutPool(PoolName, Box<PoolConfig>),
     RemovePool(PoolName),
     PutLimit(Box<PutLimit>),
-    /// Forget everything that was said about a limit.
+    /// Remove a limit's declaration, override and pause.
     ClearLimit(LimitKey, Option<TenantId>),
     PutCron(Box<CronSpec>),
     RemoveCron(CronName),
@@ -79,8 +79,8 @@ pub enum Command<J = Target> {
         reason: Option<String>,
         expected_ms: Option<u64>,
     },
-    /// Let time pass until then, and do what has become due, a bounded amount at a time. Only this
-    /// moves time: between looking a job up and acting on it nothing may happen to it.
+    /// Advance time and do what has become due, a bounded amount at a time. Only this moves time,
+    /// so nothing happens to a job between looking it up and acting on it.
     Tick(Now),
 }
 
@@ -90,28 +90,28 @@ pub struct WaiterId(pub u64);
 #[derive(Debug, Clone)]
 pub struct Enqueue {
     pub jobs: Vec<NewJob>,
-    /// Wait this long for room, under this name, where the queue lets enqueues wait.
+    /// Wait up to this many ms for room, under this id, if the queue lets enqueues wait.
     pub wait: Option<(WaiterId, u64)>,
 }
 
 #[derive(Debug, Clone)]
 pub struct Fetch {
-    /// In order of preference; none means those of the pool.
+    /// In order of preference; empty for the pool's or the worker's queues.
     pub queues: Vec<QueueName>,
     pub count: usize,
     pub worker: Option<WorkerId>,
     pub pool: Option<PoolName>,
-    /// Only jobs of this tenant.
+    /// Restricts the fetch to jobs of this tenant.
     pub tenant: Option<TenantId>,
-    /// Counts where no pool says otherwise.
+    /// Applies only without a pool.
     pub preference: Option<Preference>,
     pub visibility_ms: Option<u64>,
-    /// Wait this long for the first job, under this name.
+    /// Wait up to this many ms for the first job, under this id.
     pub wait: Option<(WaiterId, u64)>,
 }
 
 impl Fetch {
-    /// From anyone, for jobs of anyone, and only if there are any.
+    /// A fetch without worker, pool and tenant that does not wait.
     #[must_use]
     pub fn of(queues: Vec<QueueName>, count: usize) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl Fetch {
     }
 }
 
-/// How a worker would like its queues to be served.
+/// The queue strategy and weights that a worker asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preference {
     pub strategy: QueueStrategy,
@@ -135,28 +135,28 @@ pub struct Preference {
     pub weights: BTreeMap<QueueName, Weight>,
 }
 
-/// What is said about a tenant through the API.
+/// A change of a tenant's configuration through the API.
 #[derive(Debug, Clone)]
 pub struct TenantChange {
     pub config: TenantConfig,
-    /// What was done, for the log of changes.
+    /// The kind of change, for the log of changes.
     pub what: &'static str,
     pub reason: Option<String>,
 }
 
-/// What is said about a limit. What is absent stays as it is.
+/// A change of a limit's settings. `None` leaves a setting as it is.
 #[derive(Debug, Clone)]
 pub struct PutLimit {
     pub key: LimitKey,
     pub tenant: Option<TenantId>,
-    /// Other numbers: until then, or for good.
+    /// New numbers: an override until then, or a declaration (`None`).
     pub numbers: Option<(NumbersEdit, Option<Millis>)>,
-    /// Nothing starts until then; the past ends a pause.
+    /// A pause until then; a time in the past ends a pause.
     pub paused_until: Option<Millis>,
     pub reason: Option<String>,
 }
 
-/// A change of a limit's numbers: each stays, goes, or becomes another.
+/// A change of a limit's numbers. For each, `None` leaves it, `Some(None)` removes it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NumbersEdit {
     pub concurrency: Option<Option<u32>>,
@@ -179,7 +179,7 @@ impl NumbersEdit {
     }
 }
 
-/// All of them anew.
+/// Replaces all numbers.
 impl From<LimitNumbers> for NumbersEdit {
     fn from(numbers: LimitNumbers) -> Self {
         let LimitNumbers { concurrency, rate, throttle } = numbers;
@@ -187,7 +187,7 @@ impl From<LimitNumbers> for NumbersEdit {
     }
 }
 
-/// Who says that an execution has ended.
+/// Who reports the end of an execution, to be compared with who holds the job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Holder {
     pub worker: Option<WorkerId>,
@@ -212,23 +212,23 @@ pub struct Nack<J = Target> {
     pub job: J,
     pub holder: Holder,
     pub failure: Failure,
-    /// Put it back at once: the worker could not run it.
+    /// Return it to the queue at once, because the worker could not run it.
     pub requeue: bool,
 }
 
-/// What went wrong, ready to be kept.
+/// A failed execution.
 #[derive(Debug, Clone)]
 pub struct Failure {
     pub kind: Arc<str>,
     pub code: Option<HandlerCode>,
     pub retryable: bool,
-    /// The handler met a limit elsewhere, which lasts until then.
+    /// The handler hit an external limit that lasts until then.
     pub limited_until: Option<Millis>,
-    /// JSON members (type, message, ...) without braces.
+    /// JSON members (type, message, ...) without braces, as they are stored.
     pub json: Bytes,
 }
 
-/// A handler's own word on what should follow.
+/// What the handler asks to be done with the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandlerCode {
     Retry,
@@ -236,12 +236,12 @@ pub enum HandlerCode {
     DeadLetter,
 }
 
-/// A job named by a client.
+/// A job that a client named, with its current row.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub seq: Seq,
     pub id: JobId,
-    /// Where it stands. The engine knows active jobs better and does not look here for those.
+    /// The job's row. Not used for active jobs, which the engine has itself.
     pub now: JobRow,
 }
 
@@ -262,19 +262,19 @@ impl Target {
 #[derive(Debug, Clone)]
 pub struct Beat<J = Target> {
     pub worker: WorkerId,
-    /// What the worker says of itself.
+    /// The state that the worker reports.
     pub state: Option<Directive>,
-    /// The jobs that it is running.
+    /// The jobs that the worker believes it runs.
     pub jobs: Vec<J>,
     pub visibility_ms: Option<u64>,
-    /// Fields of a registration that heartbeats may repeat.
+    /// Registration fields that a heartbeat may repeat.
     pub about: Registration,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registration {
     pub worker: WorkerId,
-    /// On whose behalf the worker speaks. What is kept is who it was when it was first met.
+    /// The tenant of the worker. It is fixed when the worker is first seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<TenantId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -295,12 +295,12 @@ pub struct Registration {
     pub version: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
-    /// JSON that only clients read.
+    /// JSON for clients; the engine does not read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<serde_json::Value>,
 }
 
-/// An operator's settings for one queue; what is absent follows the server.
+/// An operator's settings for one queue. `None` means the server's default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QueueSettings {
     /// The most jobs that may be active at once.
@@ -316,7 +316,7 @@ pub struct QueueSettings {
     pub bounds: Option<Bounds>,
 }
 
-/// A recurring schedule, checked and ready.
+/// A recurring schedule, already validated.
 #[derive(Debug, Clone)]
 pub struct CronSpec {
     pub name: CronName,
@@ -326,14 +326,14 @@ pub struct CronSpec {
     pub overlap: Overlap,
     pub enabled: bool,
     pub class: Class,
-    /// A job's body; each run gets its own id in it.
+    /// The body of its jobs; the id of each run is inserted.
     pub body: Bytes,
-    /// A JSON object to show to clients: type, args, options, description ...
+    /// A JSON object for clients: type, args, options, description ...
     pub shown: Bytes,
 }
 
 impl Registration {
-    /// A worker about which nothing but its name is known.
+    /// A registration with nothing but the worker's id.
     #[must_use]
     pub fn named(worker: WorkerId) -> Self {
         Self {
@@ -354,7 +354,7 @@ impl Registration {
 }
 
 impl Failure {
-    /// A failure that the server itself found.
+    /// A failure detected by the server. `message` must not need escaping in JSON.
     pub(crate) fn by_server(kind: &'static str, message: &str) -> Self {
         let json =
             format!(r#""type":"{kind}","code":"{kind}","message":"{message}","retryable":true"#);
@@ -368,7 +368,7 @@ impl Failure {
     }
 }
 
-/// When something begins that is counted in wall-clock time.
+/// `now` plus `ms` milliseconds, without overflow.
 pub(crate) fn later(now: Millis, ms: u64) -> Millis {
     Millis(now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
 }

@@ -1,3 +1,5 @@
+//! The engine's configuration, fixed for its lifetime.
+
 use std::collections::BTreeMap;
 
 use rota_model::{
@@ -9,49 +11,49 @@ pub use rota_model::{Cost, FairStrategy, PriorityScope};
 
 use crate::{Cap, MetricBounds};
 
-/// What an operator may set. Fixed for the life of an engine.
+/// Everything that an operator can configure.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The reservation of a job when neither it nor the fetch says.
+    /// Reservation of a job, if neither the job nor the fetch sets one.
     pub visibility_ms: u64,
     /// The longest reservation that a fetch or heartbeat may ask for.
     pub max_visibility_ms: u64,
-    /// The same for a tenant's own workers, where it is less.
+    /// A lower maximum for tenants' own workers.
     pub max_own_visibility_ms: u64,
-    /// The execution time of a job that does not say.
+    /// Execution timeout of a job that sets none.
     pub timeout_ms: u64,
-    /// How long a worker that sends heartbeats may be silent before its jobs are taken back.
+    /// How long a worker that sends heartbeats may be silent before its jobs are released.
     pub heartbeat_timeout_ms: u64,
     /// How long a silent worker stays listed.
     pub forget_worker_after_ms: u64,
     pub retention: Retention,
-    /// How long a queue or tenant that has nothing is remembered.
+    /// How long an idle queue or tenant is kept.
     pub forget_idle_ms: u64,
-    /// A tenant with living jobs of up to so many classes follows a change of its rules at once, others
-    /// a few lanes at a time.
+    /// A tenant with at most this many classes of unfinished jobs gets new rules at once; others
+    /// are updated in slices.
     pub lanes_at_once: u32,
     pub caps: Caps,
-    /// What is told apart in the metrics.
+    /// How many tenants and queues have metrics of their own.
     pub metrics: MetricBounds,
-    /// The longest that a handler may pause a key.
+    /// The longest time for which a handler may pause a key.
     pub longest_pause_ms: u64,
-    /// How often a job may end at a limit elsewhere before that counts as its failure.
+    /// How often a job may report an external limit before that counts as a failure.
     pub most_pauses: u32,
-    /// The step by which jobs are put off that wait for a slot of unknown end.
+    /// Delay of a rescheduled job if it is unknown when a slot will be free.
     pub reschedule_ms: u64,
-    /// A limit that all tenants share must have been declared by an operator.
+    /// Limits shared by all tenants must be declared by an operator.
     pub global_keys_declared: bool,
-    /// Queues exist for each tenant apart; pools name them as the tenants do.
+    /// Each tenant has its own queues. Pools name them without the namespace.
     pub queues_per_tenant: bool,
-    /// So many changes of counters are in the journal before the counters themselves are written.
+    /// The journal holds at least this many changes before counters are flushed.
     pub journal_entries: usize,
-    /// How long tenants' usage is kept, by the hour and by the day.
+    /// How long tenants' usage is kept, by hour and by day.
     pub usage_hours_ms: u64,
     pub usage_days_ms: u64,
     pub fairness: Fairness,
     pub noisy: Noisy,
     pub starvation: Starvation,
-    /// What the configuration says; what is said through the API wins.
+    /// From the configuration file. Settings made through the API override these.
     pub tenants: BTreeMap<TenantId, TenantConfig>,
     pub pools: BTreeMap<PoolName, PoolConfig>,
     pub limits: BTreeMap<LimitKey, LimitNumbers>,
@@ -60,16 +62,16 @@ pub struct Config {
 /// Caps on what all tenants share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
-    /// Tenants that are known, configured or not. Only those that are not may be refused.
+    /// All tenants. Only tenants that are not configured may be refused.
     pub tenants: usize,
     pub queues: Cap,
-    /// Of unfinished jobs; ten times as many with finished jobs that are kept.
+    /// Classes with unfinished jobs; ten times as many including finished ones.
     pub classes: Cap,
     /// Keys with a declaration, an override or a pause.
     pub rate_limits: Cap,
-    /// Limits that the unfinished jobs of one tenant may carry: each is a lane of its own.
+    /// Rate-limit keys that one tenant's unfinished jobs may use; each needs lanes of its own.
     pub rate_keys_per_tenant: usize,
-    /// Tenants have none.
+    /// Only operators create pools.
     pub pools: Cap,
     pub workers: Cap,
     pub schedules: Cap,
@@ -97,19 +99,19 @@ impl Default for Caps {
     }
 }
 
-/// How tenants share a queue.
+/// How tenants share queues and workers.
 #[derive(Debug, Clone)]
 pub struct Fairness {
-    /// Otherwise jobs go in the order in which they came.
+    /// If false, jobs are served in order of arrival.
     pub enabled: bool,
     pub scope: FairnessScope,
     pub strategy: FairStrategy,
     pub cost: Cost,
     pub priority_scope: PriorityScope,
     pub default_weight: Weight,
-    /// For tenants without their own, where each has its own.
+    /// With `FairStrategy::Strict`: the concurrency of tenants that have none configured.
     pub default_concurrency: u32,
-    /// What a tenant's own workers take counts against its share on shared workers.
+    /// Starts on a tenant's own workers count against its share on shared workers.
     pub charge_own_workers: bool,
 }
 
@@ -128,26 +130,26 @@ impl Default for Fairness {
     }
 }
 
-/// When a tenant is held to be noisy, and what follows.
+/// When a tenant counts as noisy, and how it is throttled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noisy {
     pub detect: bool,
     pub throttle: bool,
-    /// Times the median depth of tenants that have jobs waiting.
+    /// Waiting jobs, as a multiple of the median of tenants that have any.
     pub depth_ratio: f64,
-    /// Times the average rate of tenants that enqueued something.
+    /// Enqueues per minute, as a multiple of the mean of tenants that enqueued.
     pub rate_ratio: f64,
-    /// Part of all active jobs.
+    /// Fraction of all active jobs.
     pub active_share: f64,
-    /// Times the average part of executions that fail.
+    /// Error rate, as a multiple of the mean.
     pub error_ratio: f64,
-    /// Below these nobody is noisy: jobs of the tenant that wait, jobs that it enqueued in the last
-    /// minute, active jobs of all tenants, and executions of the tenant in the last minute.
+    /// Below these minimums no tenant counts as noisy: its waiting jobs, its enqueues in the last
+    /// minute, active jobs of all tenants, and its executions in the last minute.
     pub min_depth: u64,
     pub min_enqueued: u64,
     pub min_active: u64,
     pub min_executions: u64,
-    /// What is left of the weight, or of the concurrency.
+    /// A throttled tenant's weight or concurrency is multiplied by this.
     pub factor: f64,
     pub throttle_ms: u64,
 }
@@ -191,9 +193,9 @@ impl Retention {
 }
 
 impl Config {
-    /// The longest reservation of a job for this tenant's own worker, or for a worker of all tenants.
-    pub(crate) fn longest_visibility_ms(&self, own: Option<&TenantId>) -> u64 {
-        let for_own = own.map_or(u64::MAX, |_| self.max_own_visibility_ms);
+    /// The longest reservation for a tenant's own worker, or for a shared worker.
+    pub(crate) fn longest_visibility_ms(&self, tenant: Option<&TenantId>) -> u64 {
+        let for_own = tenant.map_or(u64::MAX, |_| self.max_own_visibility_ms);
         self.max_visibility_ms.min(for_own)
     }
 }

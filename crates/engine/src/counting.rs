@@ -1,21 +1,21 @@
-//! Jobs enter and leave their states: what is counted, and what waits in a lane.
+//! Counting jobs by state, in their queue, shard, tenant and meter, and moving them into and out of
+//! lanes.
 
 use rota_model::mutation::Counts;
 use rota_model::{ClassId, Seq, State};
 
 use crate::Engine;
-use crate::population::Population;
+use crate::job_counts::JobCounts;
 use crate::scheduler::{Size, WaitingJob};
 
 impl Engine {
-    /// A job is ready: it joins its lane and may be handed out. It must not be counted anywhere.
+    /// Puts an available job into its lane. It must not be counted in any state.
     pub(crate) fn enter_lane(&mut self, seq: Seq, class: ClassId, job: WaitingJob) {
         let since = if job.fresh { None } else { Some(self.wall()) };
         self.count_in(class, State::Available, job.size);
         self.scheduler.enter(seq, class, WaitingJob { since, ..job });
     }
 
-    /// Takes a waiting job out of its lane.
     pub(crate) fn leave_lane(&mut self, seq: Seq, class: ClassId) {
         let size = self.scheduler.leave(seq, class);
         debug_assert!(size.is_some(), "an available job is in its lane");
@@ -24,25 +24,25 @@ impl Engine {
         }
     }
 
-    /// Jobs of this class that a start has put into their lane, one by one, are counted, and the lane
-    /// finds its place.
+    /// After a restart: counts the jobs that were put into the lane of a class, and places the
+    /// lane.
     pub(crate) fn count_refilled(&mut self, class: ClassId, jobs: u64, bytes: u64) {
-        self.count_change(class, |all| all.refill(jobs, bytes));
+        self.count_change(class, |counts| counts.add_available(jobs, bytes));
         self.scheduler.place_refilled(class, jobs);
     }
 
-    /// A living job of this class is in this state now.
+    /// Counts a job into a state.
     pub(crate) fn count_in(&mut self, class: ClassId, state: State, size: Size) {
         self.count_change(class, |jobs| jobs.enter(state, size));
     }
 
-    /// And not any more.
+    /// Counts a job out of a state.
     pub(crate) fn count_out(&mut self, class: ClassId, state: State, size: Size) {
         self.count_change(class, |jobs| jobs.leave(state, size));
         self.job_left(class);
     }
 
-    /// A job of this class that was available is active now.
+    /// Counts a job that starts.
     pub(crate) fn count_start(&mut self, class: ClassId, size: Size) {
         self.count_change(class, |jobs| {
             jobs.leave(State::Available, size);
@@ -51,19 +51,20 @@ impl Engine {
         self.job_left(class);
     }
 
-    fn count_change(&mut self, class: ClassId, change: impl Fn(&mut Population)) {
+    fn count_change(&mut self, class: ClassId, change: impl Fn(&mut JobCounts)) {
         let slot = self.classes.slot(class);
         let (queue, shard, tenant) = (slot.queue, slot.shard, slot.tenant);
         change(&mut self.queues.jobs);
         change(&mut self.queues.get_mut(queue).jobs);
         let shard = self.shards.get_mut(shard);
         change(&mut shard.jobs);
-        change(&mut self.meters.at(shard.meter).jobs);
+        change(&mut self.meters.meter_mut(shard.meter).jobs);
         change(&mut self.tenants.get_mut(tenant).jobs);
-        self.noise_may_change(tenant);
+        self.schedule_noise_check(tenant);
     }
 
-    /// There may be room for others where a job was.
+    /// A job has left a state: its queue may have room, and its tenant may no longer have available
+    /// jobs.
     fn job_left(&mut self, class: ClassId) {
         let slot = self.classes.slot(class);
         let (queue, tenant) = (slot.queue, slot.tenant);
@@ -71,10 +72,10 @@ impl Engine {
             self.room_checks.add(queue);
         }
         let tenant = self.tenants.get_mut(tenant);
-        tenant.told_capped &= tenant.jobs.count(State::Available) > 0;
+        tenant.notified_at_cap &= tenant.jobs.count(State::Available) > 0;
     }
 
-    /// Of the finished jobs of this class, others are kept now.
+    /// Changes the counts of finished jobs.
     pub(crate) fn count_kept(&mut self, class: ClassId, change: impl Fn(&mut Counts)) {
         let slot = self.classes.slot(class);
         change(&mut self.queues.get_mut(slot.queue).done);

@@ -1,4 +1,4 @@
-//! Recurring schedules.
+//! The table of recurring schedules and their unfinished runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -17,13 +17,13 @@ pub(crate) struct Crons {
     by_time: BTreeSet<(Millis, CronName)>,
     names: Names,
     by_tenant: BTreeMap<TenantId, Names>,
-    /// By their names without the tenant.
+    /// Schedules by name without namespace.
     by_local: BTreeMap<Box<str>, BTreeSet<CronName>>,
-    /// Which schedule an unfinished run belongs to.
+    /// The schedule of each unfinished run.
     runs: BTreeMap<Seq, CronName>,
 }
 
-/// Names of schedules in order, apart by whether they are enabled.
+/// Names of schedules, enabled and disabled ones separately.
 #[derive(Default)]
 struct Names {
     enabled: BTreeSet<CronName>,
@@ -43,7 +43,7 @@ impl Names {
         }
     }
 
-    /// So many behind this name.
+    /// Up to `most` names after this one, sorted.
     fn after(&self, name: &str, most: usize, enabled: Option<bool>) -> Vec<&CronName> {
         let behind = (Bound::Excluded(name), Bound::Unbounded);
         let mut found: Vec<&CronName> = Vec::new();
@@ -62,13 +62,13 @@ impl Names {
 pub(crate) struct Cron {
     pub schedule: Schedule,
     pub row: CronRow,
-    /// When a run would be due that is skipped, because clocks go forward over its local time.
+    /// The next run that is skipped because its local time does not exist (DST).
     next_skip: Option<Millis>,
-    /// Runs that have not finished.
+    /// Unfinished runs.
     pub runs: BTreeSet<Seq>,
 }
 
-/// What is kept of a schedule on disk.
+/// A schedule, as stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct CronRow {
     pub expression: String,
@@ -82,15 +82,15 @@ pub(crate) struct CronRow {
     pub last_run: Option<Millis>,
     pub next_run: Option<Millis>,
     pub run_count: u64,
-    /// Runs that were left out, for whatever reason.
+    /// Skipped runs, for any reason.
     #[serde(default)]
     pub skip_count: u64,
-    /// The next run was last planned then. Skipped times up to here have been reported.
+    /// When the next run was last computed. Skipped times up to here have been reported.
     #[serde(default)]
     planned: Option<Millis>,
 }
 
-/// What happens to a run that is due while an earlier one has not finished.
+/// What happens to a due run while an earlier one is unfinished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
@@ -119,11 +119,11 @@ impl Overlap {
     }
 }
 
-/// A schedule as people see it.
+/// A schedule, as clients see it.
 #[derive(Debug, Clone)]
 pub struct CronView {
     pub name: CronName,
-    /// Whose jobs its runs are.
+    /// The tenant of its jobs.
     pub tenant: TenantId,
     pub expression: String,
     pub timezone: String,
@@ -134,7 +134,7 @@ pub struct CronView {
     pub last_run: Option<Millis>,
     pub next_run: Option<Millis>,
     pub run_count: u64,
-    /// Runs that were left out, for whatever reason.
+    /// Skipped runs, for any reason.
     pub skip_count: u64,
 }
 
@@ -162,7 +162,7 @@ impl Cron {
     }
 
     pub fn restored(schedule: Schedule, mut row: CronRow) -> Self {
-        // Older rows have the members without the braces.
+        // Older rows have no braces around the members.
         if !row.shown.starts_with('{') {
             row.shown = format!("{{{}}}", row.shown);
         }
@@ -171,7 +171,7 @@ impl Cron {
         cron
     }
 
-    /// Sets the next run after `now`.
+    /// Computes the next run after `now`.
     pub fn plan(&mut self, now: Millis) {
         let anchor = self.row.last_run.unwrap_or(self.row.created);
         self.row.next_run = self
@@ -190,7 +190,7 @@ impl Cron {
         self.next_skip = self.row.enabled.then(next).flatten();
     }
 
-    /// Times after the last plan that are skipped, up to now.
+    /// Times since the last plan that do not exist (DST), up to now.
     pub fn skipped(&self, now: Millis) -> Vec<Millis> {
         self.schedule.skipped_by_dst(self.planned(), now)
     }
@@ -199,7 +199,7 @@ impl Cron {
         self.row.planned.or(self.row.last_run).unwrap_or(self.row.created)
     }
 
-    /// When there is something to do: a run, or a skipped one to report.
+    /// When the schedule is due: for a run, or to report a skipped one.
     fn wake_at(&self) -> Option<Millis> {
         self.row.next_run.into_iter().chain(self.next_skip).min()
     }
@@ -254,12 +254,12 @@ impl Crons {
         self.all.iter()
     }
 
-    /// How many there are: of a tenant or of all, enabled or not.
+    /// The number of schedules, of one tenant or of all, enabled or not.
     pub fn count(&self, tenant: Option<&TenantId>, enabled: Option<bool>) -> usize {
         self.names_of(tenant).map_or(0, |names| names.len(enabled))
     }
 
-    /// So many of them behind this name, in order.
+    /// Up to `most` of them after this name, sorted.
     pub fn after(
         &self,
         name: &str,
@@ -275,7 +275,7 @@ impl Crons {
         tenant.map_or(Some(&self.names), |tenant| self.by_tenant.get(tenant))
     }
 
-    /// Schedules of this name, whoever's they are.
+    /// Schedules of this name in all namespaces.
     pub fn named(&self, local: &str) -> impl Iterator<Item = (&CronName, &Cron)> {
         let names = self.by_local.get(local).into_iter().flatten();
         names.filter_map(|name| self.all.get_key_value(name))
@@ -293,7 +293,7 @@ impl Crons {
         self.all.insert(name, cron);
     }
 
-    /// Takes a schedule out; put it back with [`Crons::insert`] to change it. Its runs stay known.
+    /// Removes a schedule; to change it, put it back with [`Crons::insert`]. Its runs stay listed.
     pub fn take(&mut self, name: &CronName) -> Option<Cron> {
         let cron = self.all.remove(name)?;
         if let Some(next) = cron.wake_at() {
@@ -302,9 +302,9 @@ impl Crons {
         self.owned.remove(Some(&cron.row.class.tenant));
         let (tenant, enabled) = (&cron.row.class.tenant, cron.row.enabled);
         self.names.of(enabled).remove(name);
-        if let Some(own) = self.by_tenant.get_mut(tenant) {
-            own.of(enabled).remove(name);
-            if own.len(None) == 0 {
+        if let Some(names) = self.by_tenant.get_mut(tenant) {
+            names.of(enabled).remove(name);
+            if names.len(None) == 0 {
                 self.by_tenant.remove(tenant);
             }
         }
@@ -317,7 +317,7 @@ impl Crons {
         Some(cron)
     }
 
-    /// A run has begun to wait. False where there is no such schedule.
+    /// Adds an unfinished run; false if there is no such schedule.
     pub fn add_run(&mut self, name: &CronName, seq: Seq) -> bool {
         let Some(cron) = self.all.get_mut(name) else { return false };
         cron.runs.insert(seq);
@@ -326,7 +326,7 @@ impl Crons {
         true
     }
 
-    /// A run has finished: the one that may go now, if it was kept back behind this one.
+    /// Removes a run that has ended. Returns the next run if it may have been held behind this one.
     pub fn end_run(&mut self, seq: Seq) -> Option<Seq> {
         let name = self.runs.remove(&seq)?;
         let cron = self.all.get_mut(&name)?;
@@ -337,7 +337,7 @@ impl Crons {
         cron.runs.first().copied().filter(|_| held_back)
     }
 
-    /// A schedule that was taken out does not come back, so its runs are jobs like any other.
+    /// Forgets the runs of a schedule that is removed; they are ordinary jobs from now on.
     pub fn forget_runs(&mut self, cron: &Cron) {
         for seq in &cron.runs {
             self.runs.remove(seq);
@@ -345,7 +345,7 @@ impl Crons {
         }
     }
 
-    /// The job is a run that has not finished.
+    /// Whether the job is an unfinished run.
     pub fn is_run(&self, seq: Seq) -> bool {
         !self.runs.is_empty() && self.runs.contains_key(&seq)
     }

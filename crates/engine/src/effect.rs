@@ -1,5 +1,5 @@
-//! What follows from a command: changes to be made durable, answers and events. The answers and
-//! events may be released only when the changes are.
+//! Effects: the mutations, replies and events that follow from commands. Replies and events may be
+//! released only after the mutations are committed.
 
 use bytes::Bytes;
 use rota_model::mutation::Mutation;
@@ -9,11 +9,11 @@ use crate::{
     CronView, Event, LimitView, Maintenance, PoolView, QueueView, Refusal, TenantView, WaiterId,
 };
 
-/// Collected over any number of commands, taken by the runtime for one commit.
+/// Collected over any number of commands and taken by the runtime for one commit.
 #[derive(Debug, Default)]
 pub struct Effects {
     pub mutations: Vec<Mutation>,
-    /// Fetches and enqueues that had been waiting and are now answered.
+    /// Waiting fetches and enqueues that are answered now.
     pub woken: Vec<(WaiterId, Reply)>,
     pub events: Vec<Event>,
 }
@@ -27,7 +27,7 @@ pub enum Reply {
     Waiting,
     Settled(Vec<Result<Settled, Refusal>>),
     Beat(BeatReply),
-    /// For each target: the state it was in, or why nothing was done.
+    /// For each target, the change or why there was none.
     Changed(Vec<Result<Changed, Refusal>>),
     Queue(Box<QueueView>),
     Cron {
@@ -35,7 +35,7 @@ pub enum Reply {
         created: bool,
     },
     Maintenance(Maintenance),
-    /// A tenant as it is now, and whether it is new.
+    /// The tenant, and whether it is new.
     Tenant {
         tenant: Box<TenantView>,
         created: bool,
@@ -45,37 +45,37 @@ pub enum Reply {
         created: bool,
     },
     Limit(Box<LimitView>),
-    /// So many finished jobs were removed.
+    /// The number of finished jobs that were removed.
     Forgotten(usize),
     Done,
     Refused(Refusal),
 }
 
-/// Jobs that were accepted, and what their sender should know.
+/// Accepted jobs, and warnings for the client.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Admission {
     pub jobs: Vec<Accepted>,
-    /// Limits that were crossed although they only warn.
+    /// Soft limits that were exceeded.
     pub over_quota: Vec<&'static str>,
-    /// The fullest bounded queue among those that are nearly full.
+    /// The fullest of the queues that are nearly full.
     pub pressure: Option<Pressure>,
-    /// How the limit of the last limited job stands.
-    pub limit: Option<LimitGlance>,
+    /// The current use of the limit of the last job that has one.
+    pub limit: Option<LimitStatus>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pressure {
     pub depth: u64,
-    /// None when it is 0: only bytes are bounded.
+    /// 0 if only bytes are bounded.
     pub bound: u64,
     pub ratio: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LimitGlance {
+pub struct LimitStatus {
     pub limit: u64,
     pub remaining: u64,
-    /// When there will be more room, as far as that is known.
+    /// When there will be more room, if known; otherwise now.
     pub resets: Millis,
 }
 
@@ -94,21 +94,21 @@ pub struct Accepted {
 pub struct Claimed {
     pub seq: Seq,
     pub attempt: u32,
-    /// It was available from the moment it was accepted, and no process has ended since.
+    /// It has been available since it was accepted, and the process has not restarted since.
     pub fresh: bool,
     pub started: Millis,
-    /// The execution time that it has, and whether the job itself asked for it.
+    /// The execution timeout, and whether the job set it.
     pub timeout_ms: u64,
     pub own_timeout: bool,
-    /// Its reservation, and whether the job itself asked for it.
+    /// The reservation, and whether the job set it.
     pub reserved_ms: u64,
     pub own_reservation: bool,
-    /// The job asks for a longer one than its worker may have.
+    /// The job set a longer reservation than its worker may have.
     pub reservation_cut: bool,
     pub worker: Option<WorkerId>,
 }
 
-/// What became of an execution.
+/// The result of an execution that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
     pub id: JobId,
@@ -116,7 +116,7 @@ pub struct Settled {
     pub attempt: u32,
     pub max_attempts: u32,
     pub at: Millis,
-    /// The next execution, when there will be one after a wait.
+    /// When the job runs again, and the delay in ms, if it is retried later.
     pub next: Option<(Millis, u64)>,
 }
 
@@ -132,8 +132,8 @@ pub struct Changed {
 pub struct BeatReply {
     pub directive: Directive,
     pub extended: Vec<JobId>,
-    /// Jobs that the worker believes it runs and that were cancelled.
+    /// Jobs in the heartbeat that were cancelled.
     pub cancelled: Vec<JobId>,
-    /// Jobs that the worker believes it runs and does not hold any more.
+    /// Jobs in the heartbeat that the worker no longer holds.
     pub lost: Vec<JobId>,
 }

@@ -1,52 +1,42 @@
-//! The engine's state, and the few transitions that all commands are made of.
+//! The engine's state, and applying commands to it.
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
-use rota_model::mutation::{Finish, Mutation, Ready, RowKind, Undo};
-use rota_model::{
-    ClassId, Ending, ErrorRow, IdKey, Live, Millis, QueueName, Seq, SplitMix64, State, TenantId,
-};
+use rota_model::mutation::{Mutation, RowKind};
+use rota_model::{ClassId, IdKey, Millis, Seq, SplitMix64};
 
 use crate::account_watch::AccountWatch;
-use crate::active::{Active, Actives};
+use crate::active::Actives;
 use crate::admission::{RoomChecks, WaitingEnqueues};
-use crate::caps::Asker;
 use crate::classes::Classes;
-use crate::command::later;
 use crate::commands::OpenIntervals;
-use crate::config::Cost;
 use crate::cron::Crons;
+use crate::deadlines::Deadlines;
 use crate::hasher;
-use crate::idle::{Idle, Thing};
+use crate::idle::Idle;
 use crate::idle_limits::IdleLimits;
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
 use crate::limit_owners::LimitOwners;
 use crate::limit_watch::LimitWatch;
-use crate::meters::{Meter, Meters};
-use crate::noise::Noise;
+use crate::meters::Meters;
+use crate::noisy_tenants::NoiseDetector;
 use crate::pool_watch::PoolWatch;
-use crate::queue::{QueueIx, QueueRow, Queues};
+use crate::queue::Queues;
 use crate::runtimes::Runtimes;
-use crate::scheduler::limits::{LimitSettings, Partition};
-use crate::scheduler::{Correction, Ended, PoolChange, Reconfigured, Scheduler, WaitingJob};
+use crate::scheduler::Scheduler;
 use crate::shard::Shards;
 use crate::stats::{SeqClock, Stats};
-use crate::tenant::{Following, Tally, TenantIx, Tenants};
-use crate::timers::{Timer, Timers};
-use crate::watch::Watch;
+use crate::tenant::{RuleChange, Tenants};
+use crate::timers::Timers;
 use crate::worker::Workers;
-use crate::{
-    Command, Config, Effects, Event, EventKind, Failure, JobRef, Now, Origin, Refusal, Reply,
-    WaiterId,
-};
+use crate::{Command, Config, Effects, Event, EventKind, JobRef, Now, Reply, WaiterId};
 
-/// All that decisions are made from. Everything in it can be rebuilt from a store.
+/// The whole state. It can be rebuilt from a store.
 pub struct Engine {
     pub(crate) config: Config,
     pub(crate) now: Now,
-    /// The only randomness in what the engine does.
+    /// The only source of randomness; set by each command.
     pub(crate) entropy: SplitMix64,
     pub(crate) next_seq: Seq,
     pub(crate) id_key: IdKey,
@@ -54,14 +44,14 @@ pub struct Engine {
     pub(crate) queues: Queues,
     pub(crate) active: Actives,
     pub(crate) timers: Timers,
-    pub(crate) watch: Watch,
+    pub(crate) deadlines: Deadlines,
     pub(crate) workers: Workers,
     pub(crate) tenants: Tenants,
     pub(crate) shards: Shards,
     pub(crate) scheduler: Scheduler,
     pub(crate) runtimes: Runtimes,
     pub(crate) meters: Meters,
-    pub(crate) noise: Noise,
+    pub(crate) noise_detector: NoiseDetector,
     pub(crate) pool_watch: PoolWatch,
     pub(crate) account_watch: AccountWatch,
     pub(crate) limit_watch: LimitWatch,
@@ -69,24 +59,23 @@ pub struct Engine {
     pub(crate) idle_limits: IdleLimits,
     pub(crate) journal: Journal,
     pub(crate) idle: Idle,
-    pub(crate) following: VecDeque<Following>,
+    pub(crate) rule_changes: VecDeque<RuleChange>,
     pub(crate) crons: Crons,
-    /// Fetches may not wait any more.
+    /// The process is about to end: nothing may wait.
     pub(crate) closing: bool,
     pub(crate) maintenance: Maintenance,
     pub(crate) total: Stats,
-    /// The minute under way.
+    /// The current minute.
     pub(crate) minute: Option<Millis>,
     pub(crate) open_intervals: OpenIntervals,
     pub(crate) seq_clock: SeqClock,
-    /// Enqueues that wait for room.
     pub(crate) waiting_enqueues: WaitingEnqueues,
     pub(crate) room_checks: RoomChecks,
     pub(crate) out: Effects,
 }
 
 impl Engine {
-    /// An empty engine. `seed` is that of its hash tables.
+    /// An empty engine. `seed` is for its hash tables.
     #[must_use]
     pub fn new(config: Config, seed: u64) -> Self {
         let hasher = hasher::seeded(seed);
@@ -103,12 +92,12 @@ impl Engine {
             queues: Queues::new(hasher.clone(), caps.queues),
             active: Actives::new(hasher.clone()),
             timers: Timers::default(),
-            watch: Watch::new(hasher.clone()),
+            deadlines: Deadlines::new(hasher.clone()),
             workers: Workers::new(caps.workers),
             tenants: Tenants::default(),
             shards: Shards::default(),
             runtimes: Runtimes::new(hasher.clone()),
-            noise: Noise::default(),
+            noise_detector: NoiseDetector::default(),
             pool_watch: PoolWatch::default(),
             account_watch: AccountWatch::default(),
             limit_watch: LimitWatch::default(),
@@ -117,7 +106,7 @@ impl Engine {
             journal: Journal::default(),
             crons: Crons::new(caps.schedules, caps.schedule_runs),
             idle: Idle::default(),
-            following: VecDeque::new(),
+            rule_changes: VecDeque::new(),
             closing: false,
             maintenance: Maintenance::default(),
             total: Stats::default(),
@@ -128,12 +117,11 @@ impl Engine {
             room_checks: RoomChecks::default(),
             out: Effects::default(),
         };
-        engine.take_over_configuration();
+        engine.load_config();
         engine
     }
 
-    /// Does what the command says, at the time of the last tick. `entropy` is the only chance that
-    /// plays a part in it.
+    /// Applies a command at the time of the last tick. `entropy` is the only randomness in it.
     pub fn apply(&mut self, entropy: u64, command: Command) -> Reply {
         self.entropy = SplitMix64(entropy);
         self.scheduler.renew_repair_budget();
@@ -147,7 +135,7 @@ impl Engine {
             Command::Beat(beat) => self.beat(beat),
             Command::Register(registration) => self.register(registration),
             Command::Deregister(worker, tenant) => self.deregister(&worker, tenant.as_ref()),
-            Command::DropStaleWorker(worker) => self.drop_stale_worker(&worker),
+            Command::DropStaleWorker(worker) => self.remove_stale_worker(&worker),
             Command::Direct(worker, directive) => self.direct(&worker, directive),
             Command::Cancel(targets) => self.cancel(&targets),
             Command::Activate(targets) => self.activate(&targets),
@@ -181,19 +169,18 @@ impl Engine {
         self.sweep_a_few();
         self.retry_waiting_enqueues();
         self.serve_waiting_fetches();
-        self.tell_notices();
+        self.emit_notices();
         reply
     }
 
-    /// What has followed from the commands since the last call.
+    /// Takes the effects of the commands since the last call.
     pub fn take_effects(&mut self) -> Effects {
         let mut effects = Effects::default();
         effects.woken = self.move_effects(&mut effects.mutations, &mut effects.events);
         effects
     }
 
-    /// The same, added to what there is already: no memory is taken for it. The fetches that were
-    /// woken are given back.
+    /// The same, but appends to existing vectors to avoid allocations. Returns the woken waiters.
     pub fn move_effects(
         &mut self,
         mutations: &mut Vec<Mutation>,
@@ -205,13 +192,13 @@ impl Engine {
         std::mem::take(&mut self.out.woken)
     }
 
-    /// The number that the next job gets.
+    /// The sequence number of the next job.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
         self.next_seq
     }
 
-    /// The highest time seen.
+    /// The latest time seen.
     #[must_use]
     pub fn now(&self) -> Now {
         self.now
@@ -233,230 +220,5 @@ impl Engine {
     pub(crate) fn put(&mut self, kind: RowKind, name: &str, row: &impl serde::Serialize) {
         let json = serde_json::to_vec(row).expect("rows are plain data");
         self.out.mutations.push(Mutation::Put(kind, name.into(), json.into()));
-    }
-
-    /// The queue's index. A new queue is written down, and belongs to the tenant that makes it, if one
-    /// does.
-    pub(crate) fn queue_ix(
-        &mut self,
-        name: &QueueName,
-        by: Option<&TenantId>,
-    ) -> Result<QueueIx, Refusal> {
-        if let Some(ix) = self.queues.find_existing(name) {
-            return Ok(ix);
-        }
-        let owner = Self::maker_of(name, by);
-        self.check_tenant(owner.as_ref())?;
-        self.queues.check_cap(self.asker(owner.as_ref()), 0, 1)?;
-        if let Some(id) = &owner {
-            self.meet_tenant(id);
-        }
-        let row = QueueRow { owner, ..QueueRow::new(self.wall()) };
-        self.put(RowKind::Queue, name, &row);
-        let ix = match self.queues.find(name) {
-            Some(deleted) => deleted,
-            None => self.add_queue(name.clone()),
-        };
-        self.queues.create(ix, row);
-        self.scheduler.queue_created(name, ix);
-        // In pool scope, whoever waits here is in the accounts of its pools from the first job on.
-        self.make_pool_accounts();
-        self.find_queue_limit(name);
-        Ok(ix)
-    }
-
-    /// A slot for a queue, which does not exist before its row is known.
-    pub(crate) fn add_queue(&mut self, name: QueueName) -> QueueIx {
-        let ix = self.queues.add(name.clone(), self.now.mono);
-        self.look_later(Thing::Queue(ix));
-        self.scheduler.add_queue(ix);
-        self.scheduler.queue_created(&name, ix);
-        ix
-    }
-
-    pub(crate) fn add_tenant(&mut self, id: TenantId, created: Millis) -> TenantIx {
-        let ix = self.tenants.add(id.clone(), created, self.now.mono);
-        self.look_later(Thing::Tenant(ix));
-        let rules = self.rules_of(ix);
-        self.scheduler.add_tenant(ix, id, rules);
-        ix
-    }
-
-    /// A row names this tenant, whose own row may come later.
-    pub(crate) fn tenant_of_row(&mut self, id: &TenantId, created: Millis) {
-        if self.tenants.find(id).is_none() {
-            self.add_tenant(id.clone(), created);
-        }
-    }
-
-    /// What the configuration says about tenants, pools and limits.
-    fn take_over_configuration(&mut self) {
-        for (id, config) in self.config.tenants.clone() {
-            // Whom the operator names has a label before those who come up later.
-            self.meters.give_label(&id);
-            let ix = self.add_tenant(id, Millis(0));
-            self.tenants.get_mut(ix).file = Some(config.into());
-            self.tenants.note_configured();
-            self.tenant_changed(ix);
-        }
-        for (name, pool) in self.config.pools.clone() {
-            pool.queues.iter().for_each(|queue| {
-                self.meters.give_queue_label(queue, Asker::OPERATOR);
-            });
-            let change = PoolChange { origin: Origin::File, config: Some(pool), active: 0 };
-            self.scheduler.reconfigured(Reconfigured::Pool(name, change));
-        }
-        for (key, numbers) in self.config.limits.clone() {
-            let queue = key.strip_prefix("queue:").and_then(|name| QueueName::stored(name).ok());
-            if let Some(queue) = queue {
-                self.meters.give_queue_label(&queue, Asker::OPERATOR);
-            }
-            let ix = self.scheduler.limit(&Partition { key, tenant: None });
-            let row = LimitSettings {
-                declared: Some(numbers),
-                from_file: true,
-                ..LimitSettings::default()
-            };
-            self.scheduler.reconfigured(Reconfigured::LimitSettings(ix, row));
-        }
-    }
-
-    /// A job that had left the lanes is available again.
-    pub(crate) fn make_ready(&mut self, seq: Seq, class: ClassId, job: WaitingJob, undo: bool) {
-        let enqueued = self.wall();
-        let undo = undo.then_some(Undo { attempt: job.attempt, pauses: job.pauses });
-        let ready = Ready { seq, enqueued, undo, held: false };
-        self.out.mutations.push(Mutation::Ready(ready));
-        if let Some(live) = self.watch.get_mut(seq) {
-            (live.state, live.enqueued, live.due) = (State::Available, enqueued, None);
-            live.held = false;
-        }
-        self.enter_lane(seq, class, WaitingJob { fresh: false, ..job });
-    }
-
-    /// A job that needs watching waits again, after an execution that did not finish it.
-    pub(crate) fn watch_again(
-        &mut self,
-        seq: Seq,
-        active: &Active,
-        state: State,
-        due: Option<Millis>,
-    ) {
-        if active.expires.is_some() || self.crons.is_run(seq) {
-            self.watch.add(Live {
-                seq,
-                class: active.class,
-                state,
-                attempt: active.attempt,
-                enqueued: self.now.wall,
-                due,
-                started: Some(active.started),
-                expires: active.expires,
-                worker: None,
-                pool: None,
-                reserved_ms: 0,
-                held: false,
-                bytes: active.size.bytes() as u32,
-                pauses: active.pauses,
-            });
-        }
-    }
-
-    /// A job that is in no lane and no timer any more has ended.
-    pub(crate) fn end(&mut self, seq: Seq, class: ClassId, ending: Ending, result: Option<Bytes>) {
-        let at = self.wall();
-        let slot = self.classes.slot(class);
-        let (ix, tenant) = (slot.queue, slot.tenant);
-        if ending.state() == State::Discarded {
-            self.did(tenant).discarded += 1;
-        }
-        let keep_ms = self.retention_of(ix, ending);
-        let purge_at = keep_ms.map(|ms| later(at, ms));
-        self.out.mutations.push(Mutation::Finish(Finish { seq, ending, at, purge_at, result }));
-        self.classes.count_finished(class, ending);
-        self.class_lost_job(class);
-        self.count_kept(class, |kept| *kept.get_mut(ending) += 1);
-        *self.meter(class).ended.get_mut(ending) += 1;
-        self.watch.forget(seq);
-        self.cron_run_over(seq);
-    }
-
-    /// An active job is not active any more; what follows is up to the caller.
-    pub(crate) fn release(&mut self, active: &Active) {
-        let (slot, took) = (self.classes.slot(active.class), active.ran_ms(self.now.mono));
-        let tenant = slot.tenant;
-        if self.config.fairness.cost == Cost::Runtime {
-            self.runtimes.learn(&slot.class.kind, took.max(1));
-        }
-        self.did(tenant).run_ms += took;
-        self.let_go(active, took.max(1));
-    }
-
-    /// The same for an execution that cost its tenant so many milliseconds, and of which nothing else
-    /// counts.
-    pub(crate) fn let_go(&mut self, active: &Active, cost: u64) {
-        self.count_out(active.class, State::Active, active.size);
-        let (account, charged) = (active.account, active.charged);
-        let by_runtime = self.config.fairness.cost == Cost::Runtime;
-        let correction = by_runtime.then_some(Correction { account, charged, cost });
-        let (class, pool) = (active.class, active.pool.as_ref());
-        self.scheduler.ended(&Ended { class, pool, correction });
-        if let Some(id) = &active.worker {
-            self.worker_changed(id);
-        }
-    }
-
-    /// Keeps the error of an execution that failed.
-    pub(crate) fn record_failure(
-        &mut self,
-        seq: Seq,
-        active: &Active,
-        failure: &Failure,
-        delay_ms: Option<u64>,
-    ) {
-        let at = self.wall();
-        let mut json = Vec::with_capacity(failure.json.len() + 128);
-        json.push(b'{');
-        json.extend_from_slice(&failure.json);
-        json.extend_from_slice(format!(r#","attempt":{}"#, active.attempt).as_bytes());
-        for key in ["timestamp", "occurred_at"] {
-            json.extend_from_slice(format!(r#","{key}":"{at}""#).as_bytes());
-        }
-        if let Some(ms) = delay_ms {
-            json.extend_from_slice(format!(r#","retry_delay_ms":{ms}"#).as_bytes());
-        }
-        json.push(b'}');
-        let row = ErrorRow { seq, attempt: active.attempt, json: json.into() };
-        self.out.mutations.push(Mutation::Error(row));
-        let slot = self.classes.slot(active.class);
-        let (ix, tenant) = (slot.queue, slot.tenant);
-        self.record(ix, |minute| minute.failed += 1);
-        self.meter(active.class).failed += 1;
-        self.tally(tenant, Tally { failed: 1, ..Tally::default() });
-        let job = self.job_ref(seq, active.class);
-        let duration_ms = active.ran_ms(self.now.mono);
-        let (attempt, error) = (active.attempt, failure.json.clone());
-        self.emit(EventKind::Failed { job, attempt, error, duration_ms });
-    }
-
-    /// Lets a job wait until it is due.
-    pub(crate) fn wait_until(&mut self, due: Millis, seq: Seq, timer: Timer) {
-        self.count_in(timer.class, timer.state, timer.size);
-        self.timers.add(due, seq, timer);
-    }
-
-    /// Where jobs of this class are counted for those who watch from outside.
-    pub(crate) fn meter(&mut self, class: ClassId) -> &mut Meter {
-        self.meters.at(self.shards.get(self.classes.slot(class).shard).meter)
-    }
-
-    fn retention_of(&self, ix: QueueIx, ending: Ending) -> Option<u64> {
-        let settings = &self.queues.get(ix).row.settings;
-        let own = match ending.state() {
-            State::Completed => settings.completed_ms,
-            State::Cancelled => settings.cancelled_ms,
-            _ => settings.discarded_ms,
-        };
-        own.or_else(|| self.config.retention.of(ending))
     }
 }

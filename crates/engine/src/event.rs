@@ -1,4 +1,4 @@
-//! What happened, for those who listen.
+//! Events: what happened, for subscribers.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct Event {
 
 #[derive(Debug, Clone)]
 pub enum EventKind {
-    /// The job may run from now on.
+    /// The job is available.
     Enqueued {
         job: JobRef,
     },
@@ -86,7 +86,7 @@ pub enum EventKind {
         reason: &'static str,
         since: Millis,
     },
-    /// For one tenant, or for all.
+    /// For all tenants if `tenant` is `None`, here and below.
     QueuePaused {
         queue: QueueName,
         tenant: Option<TenantId>,
@@ -110,7 +110,7 @@ pub enum EventKind {
         limit: &'static str,
         current: u64,
         maximum: u64,
-        /// The job was admitted all the same.
+        /// The jobs were admitted nevertheless.
         soft: bool,
     },
     TenantThrottled {
@@ -118,7 +118,7 @@ pub enum EventKind {
         reason: &'static str,
         throttle: Throttle,
     },
-    /// A tenant takes too much, and nothing is done about it.
+    /// A tenant is noisy and is not throttled.
     TenantNoisy {
         tenant: TenantId,
         reason: &'static str,
@@ -201,7 +201,7 @@ pub enum EventKind {
 #[derive(Debug, Clone)]
 pub struct JobRef {
     pub seq: Seq,
-    /// Where the engine happens to know it; elsewhere it is looked up by who wants to see it.
+    /// Set if the engine has it; otherwise it is looked up by the reader.
     pub id: Option<JobId>,
     pub class: Arc<Class>,
 }

@@ -1,7 +1,7 @@
-//! Queues, parts of queues and tenants that are not needed any more are forgotten.
+//! Forgetting queues, shards and tenants that are no longer used.
 //!
-//! Each queue and tenant is looked at now and then, one after the other, so that this costs the same
-//! for each however many there are.
+//! Queues and tenants are checked one after another, so the cost of each check does not depend on
+//! their number.
 
 use std::collections::VecDeque;
 
@@ -10,47 +10,48 @@ use rota_model::mutation::{Mutation, RowKind};
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
-use crate::{Engine, Origin, QueueSettings};
+use crate::{ConfigOrigin, Engine, QueueSettings};
 
-/// Looks at each thing while it has to be idle to be forgotten.
-const LOOKS: u64 = 4;
+/// Checks of each queue and tenant per `forget_idle_ms`.
+const CHECKS_PER_PERIOD: u64 = 4;
 
 #[derive(Default)]
 pub(crate) struct Idle {
-    /// By when they are to be looked at, in monotonic time. What is in here is there.
-    due: VecDeque<(u64, Thing)>,
+    /// By the time of the next check, in monotonic ms. Every queue and tenant is listed once.
+    due: VecDeque<(u64, IdleCandidate)>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Thing {
+pub(crate) enum IdleCandidate {
     Queue(QueueIx),
     Tenant(TenantIx),
 }
 
 impl Idle {
-    pub fn next_look(&self) -> Option<u64> {
+    pub fn next_check(&self) -> Option<u64> {
         self.due.front().map(|(at, _)| *at)
     }
 }
 
 impl Engine {
-    /// A queue or tenant is there from now on.
-    pub(crate) fn look_later(&mut self, thing: Thing) {
-        let at = self.now.mono.saturating_add((self.config.forget_idle_ms / LOOKS).max(1));
-        self.idle.due.push_back((at, thing));
+    /// Schedules the next check of a queue or tenant.
+    pub(crate) fn check_idle_later(&mut self, candidate: IdleCandidate) {
+        let check_at =
+            self.now.mono.saturating_add((self.config.forget_idle_ms / CHECKS_PER_PERIOD).max(1));
+        self.idle.due.push_back((check_at, candidate));
     }
 
-    /// Looks at one queue or tenant whose turn it is.
-    pub(crate) fn look_at_one_idle(&mut self) -> bool {
+    /// Checks one queue or tenant that is due; false if there is none.
+    pub(crate) fn check_one_idle(&mut self) -> bool {
         let due = self.idle.due.front().filter(|(at, _)| *at <= self.now.mono);
-        let Some(&(_, thing)) = due else { return false };
+        let Some(&(_, candidate)) = due else { return false };
         self.idle.due.pop_front();
-        let gone = match thing {
-            Thing::Queue(ix) => self.forget_queue_if_idle(ix),
-            Thing::Tenant(ix) => self.forget_tenant_if_idle(ix),
+        let gone = match candidate {
+            IdleCandidate::Queue(ix) => self.forget_queue_if_idle(ix),
+            IdleCandidate::Tenant(ix) => self.forget_tenant_if_idle(ix),
         };
         if !gone {
-            self.look_later(thing);
+            self.check_idle_later(candidate);
         }
         true
     }
@@ -65,7 +66,7 @@ impl Engine {
         let row = &queue.row;
         let has_jobs = queue.shards > 0 || queue.jobs.total() > 0 || queue.done.total() > 0;
         let set = row.paused.is_some() || row.settings != QueueSettings::default();
-        let figures = queue.stats.is_listed() || self.journal.minutes.names(ix);
+        let figures = queue.stats.is_listed() || self.journal.minutes.has_counts_of(ix);
         let wanted =
             set || figures || !queue.paused_by.is_empty() || !queue.waiting_enqueues.is_empty();
         if has_jobs || wanted || !self.scheduler.is_idle_queue(ix) {
@@ -94,29 +95,30 @@ impl Engine {
             self.forget_shard_if_idle(shard);
         }
         let (now, wall) = (self.now.mono, self.wall());
-        let known = self.tenants.is_known(ix);
+        let exists = self.tenants.is_live(ix);
         let tenant = self.tenants.get_mut(ix);
         let row = &tenant.row;
-        let set = tenant.origin() != Origin::Default || !row.paused.is_empty();
+        let set = tenant.origin() != ConfigOrigin::Default || !row.paused.is_empty();
         let watched = row.throttle.is_some() || row.spared_until.is_some_and(|until| until > wall);
         let figures =
             tenant.counters.as_ref().is_some_and(|all| all.day(wall) != Default::default());
         let has = !tenant.classes.is_empty()
-            || self.queues.any_made_by(&tenant.id)
+            || self.queues.any_owned_by(&tenant.id)
             || self.limit_owners.any_of(&tenant.id);
         let minute = tenant.counters.as_ref().is_some_and(|all| !all.minute.is_empty());
-        let pending = tenant.did > 0 || tenant.heard || tenant.usage_queued || minute;
-        let needed = known && (set || watched || figures) || has || pending;
+        let pending =
+            tenant.delta_slot > 0 || tenant.noise_check_due || tenant.usage_queued || minute;
+        let needed = exists && (set || watched || figures) || has || pending;
         if needed || !self.scheduler.is_idle_tenant(ix) {
             tenant.used_at = now;
             return false;
         }
         let (used_at, id) = (tenant.used_at, tenant.id.clone());
-        if known && !self.is_long_ago(used_at) {
+        if exists && !self.is_long_ago(used_at) {
             return false;
         }
-        self.forget_noise(ix);
-        if known {
+        self.clear_noise_state(ix);
+        if exists {
             for kind in [RowKind::Tenant, RowKind::TenantState] {
                 self.out.mutations.push(Mutation::Remove(kind, (*id).into()));
             }
@@ -126,7 +128,7 @@ impl Engine {
         true
     }
 
-    /// One tenant's part of a queue goes when it has neither jobs nor a pause nor a tag.
+    /// Forgets a shard that has no classes, no pause and no tag.
     fn forget_shard_if_idle(&mut self, ix: ShardIx) {
         let now = self.now.mono;
         let shard = self.shards.get_mut(ix);

@@ -1,5 +1,5 @@
-//! Keys of which no job is left. They are forgotten when their starts and pauses are over, a few at a
-//! time; keys about which something was said stay.
+//! Forgetting limits that no job uses, once their starts no longer count. Limits with settings
+//! stay.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,15 +9,15 @@ use crate::Engine;
 use crate::scheduler::Reconfigured;
 use crate::scheduler::limits::LimitIx;
 
-/// A class without jobs uses its limit for this long: often others follow.
+/// How long a class without jobs keeps its limit in use; often more jobs follow.
 const IDLE_MS: u64 = 10_000;
 
-/// What is to be looked at, and when, in the time of limits.
+/// What is to be checked, by time of the limits' clock in ms.
 #[derive(Default)]
 pub(crate) struct IdleLimits {
-    /// Classes that have lost their last job.
+    /// Classes without jobs.
     classes: VecDeque<(u64, ClassId)>,
-    /// Limits that nobody uses.
+    /// Limits that may be unused.
     limits: BTreeSet<(u64, LimitIx)>,
 }
 
@@ -48,13 +48,13 @@ impl IdleLimits {
 }
 
 impl Engine {
-    /// A class with a limit has lost its last job.
+    /// A class with a limit has no jobs left.
     pub(crate) fn limited_class_is_idle(&mut self, class: ClassId) {
         let at = self.scheduler.now().mono + IDLE_MS;
         self.idle_limits.classes.push_back((at, class));
     }
 
-    /// Jobs of this class are there again.
+    /// A class with a limit has jobs again.
     pub(crate) fn use_limit_again(&mut self, class: ClassId) {
         if self.scheduler.key_gates(class).is_empty() {
             let about = self.classes.slot(class).class.clone();
@@ -64,25 +64,25 @@ impl Engine {
             for gate in self.scheduler.key_gates(class) {
                 let limit = limits.gate(*gate).limit;
                 if limits.limit(limit).partition.tenant.is_none() {
-                    self.limit_watch.has_job_of(limit, &about.tenant);
+                    self.limit_watch.note_first_tenant(limit, &about.tenant);
                 }
             }
         }
     }
 
-    /// A limit may be of no use any more. It is looked at when time goes on.
+    /// A limit may be unused: it is checked with the next tick.
     pub(crate) fn limit_may_be_idle(&mut self, limit: LimitIx) {
         self.idle_limits.limits.insert((self.scheduler.now().mono, limit));
     }
 
-    /// After a restart, of some limits no more is known than how often their jobs started.
+    /// After a restart: lists limits that are known by their past starts only.
     pub(crate) fn find_idle_limits(&mut self) {
         let unused = self.scheduler.limits().from("").filter(|(_, limit)| limit.gates.is_empty());
         let unused: Vec<LimitIx> = unused.map(|(ix, _)| ix).collect();
         unused.into_iter().for_each(|limit| self.limit_may_be_idle(limit));
     }
 
-    /// Whether there was something to forget.
+    /// Checks one class or limit that is due; false if there is none.
     pub(crate) fn forget_one_idle_limit(&mut self) -> bool {
         let now = self.scheduler.now().mono;
         if let Some(class) = self.idle_limits.pop_class(now) {
@@ -108,8 +108,8 @@ impl Engine {
         }
     }
 
-    /// A limit that nobody uses and of which nothing is said is forgotten, now or when its starts do
-    /// not count any more.
+    /// Forgets a limit that no job uses and that has no settings, at once or when its starts no
+    /// longer count.
     pub(crate) fn forget_if_idle(&mut self, ix: LimitIx) {
         let (limits, now) = (self.scheduler.limits(), self.scheduler.now());
         if !limits.exists(ix) || !limits.limit(ix).is_unused() {

@@ -1,7 +1,7 @@
-//! What has been decided and is not committed yet.
+//! Changes to jobs that are decided but not committed yet.
 //!
-//! A store answers as of its last commit. Whoever asks it about a job corrects the answer with
-//! what is still on its way there, and so sees the job as the engine does.
+//! A store answers as of its last commit. Applying the changes that are still on their way gives a
+//! job's row as the engine sees it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,15 +13,15 @@ use rota_model::{Done, JobId, Live, Millis, Seq, State};
 use crate::hasher;
 
 pub struct InFlight {
-    batches: VecDeque<Noted>,
-    /// Ids that clients chose and that are not in the store yet.
+    batches: VecDeque<PendingBatch>,
+    /// Client-chosen ids that are not in the store yet.
     ids: HashMap<JobId, (u64, Seq), RandomState>,
 }
 
-/// The changes of one batch. They are looked for so rarely, and there are so few, that a scan over
-/// the bare numbers beats keeping an index that every job would pay for.
+/// The changes of one batch. Lookups are rare and batches small, so scanning the sequence numbers
+/// beats an index that every job would pay for.
 #[derive(Default)]
-struct Noted {
+struct PendingBatch {
     batch: u64,
     seqs: Vec<u64>,
     changes: Vec<Change>,
@@ -45,59 +45,59 @@ impl InFlight {
         Self { batches: VecDeque::new(), ids: HashMap::with_hasher(hasher::seeded(seed)) }
     }
 
-    /// These belong to this batch, which is the newest.
+    /// Records the mutations of a batch, which must be the newest.
     pub fn note(&mut self, batch: u64, mutations: &[Mutation]) {
         if self.batches.back().is_none_or(|last| last.batch != batch) {
-            self.batches.push_back(Noted { batch, ..Noted::default() });
+            self.batches.push_back(PendingBatch { batch, ..PendingBatch::default() });
         }
-        let noted = self.batches.back_mut().expect("a batch was just made sure of");
+        let pending = self.batches.back_mut().expect("a batch was just made sure of");
         for mutation in mutations {
             if let Some((seq, change)) = change_of(mutation) {
-                noted.seqs.push(seq.0);
-                noted.changes.push(change);
+                pending.seqs.push(seq.0);
+                pending.changes.push(change);
             }
         }
     }
 
-    /// A client chose this id for a job of this batch.
+    /// Records a client-chosen id of a batch.
     pub fn note_id(&mut self, batch: u64, id: JobId, seq: Seq) {
         self.ids.insert(id, (batch, seq));
     }
 
-    /// The store has all batches up to this one.
+    /// Drops all batches up to this one, which the store has committed.
     pub fn committed(&mut self, batch: u64) {
-        while self.batches.front().is_some_and(|noted| noted.batch <= batch) {
+        while self.batches.front().is_some_and(|pending| pending.batch <= batch) {
             self.batches.pop_front();
         }
         if !self.ids.is_empty() {
-            self.ids.retain(|_, (noted, _)| *noted > batch);
+            self.ids.retain(|_, (pending, _)| *pending > batch);
         }
     }
 
-    /// A job that a client has just named itself.
+    /// The job with a client-chosen id that is not in the store yet.
     #[must_use]
     pub fn seq_of(&self, id: JobId) -> Option<Seq> {
         self.ids.get(&id).map(|&(_, seq)| seq)
     }
 
-    /// Whether the store's word on this job is out of date.
+    /// Whether the store's row of this job is out of date.
     #[must_use]
     pub fn touches(&self, seq: Seq) -> bool {
-        self.batches.iter().any(|noted| noted.seqs.contains(&seq.0))
+        self.batches.iter().any(|pending| pending.seqs.contains(&seq.0))
     }
 
-    /// Where a job stands, given what the store says. The store's word may be newer than some of
-    /// what is noted here: its last commit may not have been reported yet. Applying a change twice
-    /// does no harm, because each says how things are and not by how much they change.
+    /// A job's row, given what the store has. The store may already have some of these changes, if
+    /// its last commit was not reported yet. Applying a change twice does no harm, because changes
+    /// set values instead of adding to them.
     #[must_use]
-    pub fn standing(&self, seq: Seq, stored: Option<JobRow>) -> Option<JobRow> {
-        let mut place = stored;
-        for noted in &self.batches {
-            for (i, _) in noted.seqs.iter().enumerate().filter(|(_, s)| **s == seq.0) {
-                place = noted.changes[i].apply(place);
+    pub fn current_row(&self, seq: Seq, stored: Option<JobRow>) -> Option<JobRow> {
+        let mut row = stored;
+        for pending in &self.batches {
+            for (i, _) in pending.seqs.iter().enumerate().filter(|(_, s)| **s == seq.0) {
+                row = pending.changes[i].apply(row);
             }
         }
-        place
+        row
     }
 }
 
@@ -119,13 +119,13 @@ fn change_of(mutation: &Mutation) -> Option<(Seq, Change)> {
 }
 
 impl Change {
-    fn apply(&self, place: Option<JobRow>) -> Option<JobRow> {
-        let mut place = match (self, place) {
+    fn apply(&self, row: Option<JobRow>) -> Option<JobRow> {
+        let mut row = match (self, row) {
             (Change::Insert(live), _) => return Some(JobRow::Live(live.clone())),
             (Change::Delete, _) | (_, None) => return None,
-            (_, Some(place)) => place,
+            (_, Some(row)) => row,
         };
-        match (self, &mut place) {
+        match (self, &mut row) {
             (Change::Claim(claim), JobRow::Live(live)) => {
                 live.state = State::Active;
                 live.attempt = claim.attempt;
@@ -152,7 +152,7 @@ impl Change {
                 (live.pool, live.reserved_ms) = (None, 0);
                 undo(live, ready.undo);
             }
-            (Change::Finish(finish), JobRow::Live(live)) => return Some(ended(live, finish)),
+            (Change::Finish(finish), JobRow::Live(live)) => return Some(done_row(live, finish)),
             (Change::Revive { enqueued }, JobRow::Done(done)) => {
                 return Some(JobRow::Live(Live::ready(
                     done.seq, done.class, *enqueued, done.bytes,
@@ -160,7 +160,7 @@ impl Change {
             }
             _ => {}
         }
-        Some(place)
+        Some(row)
     }
 }
 
@@ -170,7 +170,7 @@ fn undo(live: &mut Live, undo: Option<Undo>) {
     }
 }
 
-fn ended(live: &Live, finish: &Finish) -> JobRow {
+fn done_row(live: &Live, finish: &Finish) -> JobRow {
     JobRow::Done(Done {
         seq: live.seq,
         class: live.class,

@@ -1,8 +1,8 @@
-//! The one place where anything is decided.
+//! The engine: the deterministic state machine that makes every decision.
 //!
-//! A deterministic state machine: commands in, effects out; time is one of the commands. It has no clock, does no I/O, draws
-//! no random numbers and never waits. The same inputs give the same outputs, which is what makes a
-//! failing simulation repeatable from its seed and lets one set of rules serve every store.
+//! Commands go in, effects come out, and time is one of the commands. The engine has no clock, does
+//! no I/O, draws no random numbers and never waits. The same inputs give the same outputs, so a
+//! failing simulation can be repeated from its seed, and one set of rules serves every store.
 //!
 //! Start reading at [`Command`] and [`Effects`].
 
@@ -17,23 +17,26 @@ mod command;
 mod commands;
 mod config;
 mod counting;
+mod creation;
 mod cron;
+mod deadlines;
 mod effect;
 mod engine;
 mod event;
+mod exact_vec;
 mod hasher;
 mod idle;
 mod idle_limits;
 mod in_flight;
 mod inspect;
+mod job_counts;
 mod journal;
 mod limit_owners;
 mod limit_watch;
 mod median;
 mod meters;
-mod noise;
+mod noisy_tenants;
 mod pool_watch;
-mod population;
 mod queue;
 mod refusal;
 mod resolve;
@@ -41,13 +44,22 @@ mod restore;
 mod runtimes;
 mod scheduler;
 mod shard;
-mod slots;
+mod slab;
 mod stats;
 mod tenant;
 mod timers;
-mod watch;
+mod transitions;
 mod worker;
 mod worker_tallies;
+
+/// Earlier names, which `scheduler/` still uses.
+mod slots {
+    pub(crate) use crate::slab::{PagedVec as Pages, Slab as Slots};
+}
+mod population {
+    pub(crate) use crate::exact_vec::{insert_exact, push_exact};
+}
+use tenant::ConfigOrigin as Origin;
 
 pub use caps::{Asker, CapCounter, CapReached, Capped};
 pub use clock::Now;
@@ -58,28 +70,28 @@ pub use command::{
 pub use config::{Caps, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};
 pub use effect::{
-    Accepted, Admission, BeatReply, Changed, Claimed, Effects, LimitGlance, Pressure, Reply,
+    Accepted, Admission, BeatReply, Changed, Claimed, Effects, LimitStatus, Pressure, Reply,
     Settled,
 };
 pub use engine::Engine;
 pub use event::{Event, EventKind, JobRef};
 pub use in_flight::InFlight;
 pub use inspect::{
-    ActiveView, Explained, LabelView, LimitMeter, LimitName, LimitSlice, LimitView, Maintenance,
-    Misplaced, Most, PoolView, QueueMeter, QueueShare, QueueView, Reason, ShardView, ShareView,
-    TenantView, Totals, WorkerState, WorkerView,
+    ActiveView, Explained, IsolationMismatch, LabelView, LimitMeter, LimitName, LimitSlice,
+    LimitView, Maintenance, PoolView, QueueMeter, QueueShare, QueueView, RankBy, Reason, ShardView,
+    ShareView, TenantView, Totals, WorkerState, WorkerView,
 };
+pub use job_counts::JobCounts;
 pub use journal::UnwrittenUsage;
 pub use meters::{LabelIx, Meter, MetricBounds, Times};
-pub use noise::Noisiness;
-pub use population::Population;
+pub use noisy_tenants::Noisiness;
 pub use queue::{Backpressure, Bounds};
 pub use refusal::Refusal;
 pub use resolve::Resolved;
 pub use restore::Restore;
 pub use scheduler::limits::LimitKind;
 pub use stats::{Histogram, Interval};
-pub use tenant::{Change, Origin, Tally, Throttle};
+pub use tenant::{Change, ConfigOrigin, Tally, Throttle};
 pub use worker_tallies::WorkerCounts;
 
 pub use rota_model::Cap;

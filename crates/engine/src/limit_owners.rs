@@ -1,4 +1,4 @@
-//! Whose rate limits are that have a row on disk, for the cap on them.
+//! The owners of rate limits with settings, for the cap on these.
 
 use std::collections::BTreeSet;
 
@@ -17,12 +17,12 @@ impl LimitOwners {
         Self { owned: CapCounter::new(Capped::RateLimits, cap), by_tenant: BTreeSet::new() }
     }
 
-    /// Whether one more of the asker's keys may have a row.
+    /// Whether the asker may have one more limit with settings.
     pub fn check_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
         self.owned.check(asker)
     }
 
-    /// The limit has a row from now on, of this tenant's or of the operator's.
+    /// Counts a limit that now has a row, for a tenant or the operator.
     pub fn add(&mut self, owner: Option<&TenantId>, limit: LimitIx) {
         self.owned.add(owner);
         self.by_tenant.extend(owner.map(|id| (id.clone(), limit)));
@@ -35,12 +35,12 @@ impl LimitOwners {
         }
     }
 
-    /// The tenant has a key with a row.
+    /// Whether the tenant owns a limit with settings.
     pub fn any_of(&self, tenant: &TenantId) -> bool {
         self.owned.of(tenant) > 0
     }
 
-    /// Keys of this tenant that have a row: as many as the cap allows.
+    /// Limits with settings that this tenant owns.
     pub fn of(&self, tenant: &TenantId) -> Vec<LimitIx> {
         let from = (tenant.clone(), LimitIx(0))..=(tenant.clone(), LimitIx(u32::MAX));
         self.by_tenant.range(from).map(|(_, limit)| *limit).collect()

@@ -1,10 +1,10 @@
-//! The median of a number that each tenant has, kept up to date as the numbers change.
+//! A running median over one number per tenant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tenant::TenantIx;
 
-/// Tenants with a number other than zero, in two halves of the same size; the lower one may have one
+/// Tenants with a nonzero number, split into two halves of equal size; the lower one may have one
 /// more.
 #[derive(Default)]
 pub(crate) struct Median {
@@ -18,7 +18,7 @@ impl Median {
         self.numbers.len()
     }
 
-    /// A tenant has this number now; with zero it does not count.
+    /// Sets a tenant's number; zero removes the tenant.
     pub fn set(&mut self, tenant: TenantIx, number: u64) {
         let old = match number {
             0 => self.numbers.remove(&tenant),
@@ -44,8 +44,8 @@ impl Median {
         }
     }
 
-    /// Of an even count, the mean of the two in the middle. Of only two, the smaller: no number is
-    /// several times its mean with one other. Of none, zero.
+    /// The median: for an even count, the mean of the two in the middle; for exactly two, the
+    /// smaller, because no number is several times its mean with one other; zero if there are none.
     pub fn value(&self) -> f64 {
         let Some((low, _)) = self.low.last() else { return 0.0 };
         let even = self.high.len() == self.low.len() && self.len() > 2;

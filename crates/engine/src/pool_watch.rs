@@ -1,4 +1,4 @@
-//! What is noted about pools for those who watch: dispatches, requests, and whether they are full.
+//! Statistics of pools: dispatches, last requests, and whether overload was reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,45 +9,45 @@ use crate::stats::Dispatches;
 
 #[derive(Default)]
 pub(crate) struct PoolWatch {
-    pools: BTreeMap<PoolName, Watched>,
-    /// Pools without room, of which that is to be said as soon as a job waits.
+    pools: BTreeMap<PoolName, PoolStats>,
+    /// Full pools without waiting jobs: overload is reported as soon as a job waits.
     pub full: BTreeSet<PoolName>,
 }
 
 #[derive(Default)]
-struct Watched {
+struct PoolStats {
     dispatched: LastMinute<Dispatches>,
-    /// It was said that it has no room left while jobs wait.
-    told_full: bool,
-    /// When one of its workers last asked for all of its queues, in monotonic time.
+    /// The event that it is full while jobs wait was sent.
+    notified_full: bool,
+    /// When one of its workers last asked for all of its queues, in monotonic ms.
     asked_at: Option<u64>,
 }
 
 impl PoolWatch {
-    /// Its dispatches of the last minute, by slot.
+    /// Dispatches of the last minute.
     pub fn dispatches(&mut self, pool: &PoolName) -> &mut LastMinute<Dispatches> {
-        &mut self.watched(pool).dispatched
+        &mut self.stats(pool).dispatched
     }
 
-    /// Jobs handed out to its workers in the last minute.
+    /// Jobs dispatched to its workers in the last minute.
     pub fn dispatched_in_minute(&self, pool: &PoolName, now: Millis) -> u64 {
-        self.pools.get(pool).map_or(0, |watched| watched.dispatched.sum(now).jobs())
+        self.pools.get(pool).map_or(0, |stats| stats.dispatched.sum(now).jobs())
     }
 
-    pub fn asked(&mut self, pool: &PoolName, mono: u64) {
-        self.watched(pool).asked_at = Some(mono);
+    pub fn record_request(&mut self, pool: &PoolName, mono: u64) {
+        self.stats(pool).asked_at = Some(mono);
     }
 
     pub fn asked_at(&self, pool: &PoolName) -> Option<u64> {
         self.pools.get(pool)?.asked_at
     }
 
-    pub fn is_told_full(&self, pool: &PoolName) -> bool {
-        self.pools.get(pool).is_some_and(|watched| watched.told_full)
+    pub fn is_notified_full(&self, pool: &PoolName) -> bool {
+        self.pools.get(pool).is_some_and(|stats| stats.notified_full)
     }
 
-    pub fn tell_full(&mut self, pool: &PoolName, told: bool) {
-        self.watched(pool).told_full = told;
+    pub fn set_notified_full(&mut self, pool: &PoolName, notified: bool) {
+        self.stats(pool).notified_full = notified;
     }
 
     pub fn forget(&mut self, pool: &PoolName) {
@@ -55,9 +55,9 @@ impl PoolWatch {
         self.full.remove(pool);
     }
 
-    fn watched(&mut self, pool: &PoolName) -> &mut Watched {
+    fn stats(&mut self, pool: &PoolName) -> &mut PoolStats {
         if !self.pools.contains_key(pool) {
-            self.pools.insert(pool.clone(), Watched::default());
+            self.pools.insert(pool.clone(), PoolStats::default());
         }
         self.pools.get_mut(pool).expect("it was just put there")
     }

@@ -1,4 +1,4 @@
-//! Queues: their settings and their counts.
+//! The table of queues, with their settings, job counts and statistics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -8,8 +8,8 @@ use rota_model::mutation::Counts;
 use rota_model::{Millis, QueueName, State, TenantId};
 use serde::{Deserialize, Serialize};
 
-use crate::population::Population;
-use crate::slots::Slots;
+use crate::job_counts::JobCounts;
+use crate::slab::Slab;
 use crate::stats::Stats;
 use crate::tenant::TenantIx;
 use crate::{Asker, Cap, CapCounter, CapReached, Capped, QueueSettings, WaiterId};
@@ -18,14 +18,14 @@ use crate::{Asker, Cap, CapCounter, CapReached, Capped, QueueSettings, WaiterId}
 pub(crate) struct QueueIx(pub u32);
 
 pub(crate) struct Queues {
-    /// Those that exist, by the tenants that made them.
+    /// Existing queues by owner.
     owned: CapCounter,
-    all: Slots<Queue>,
+    all: Slab<Queue>,
     by_name: std::collections::HashMap<QueueName, QueueIx, RandomState>,
-    /// Queues that exist, in the order of their names.
+    /// Existing queues by name.
     existing: BTreeMap<QueueName, QueueIx>,
-    /// The jobs of all queues together: those that live, and finished ones that are kept.
-    pub jobs: Population,
+    /// Jobs of all queues: unfinished ones, and finished ones that are kept.
+    pub jobs: JobCounts,
     pub done: Counts,
     bounded: bool,
 }
@@ -33,49 +33,50 @@ pub(crate) struct Queues {
 pub(crate) struct Queue {
     pub row: QueueRow,
     pub name: QueueName,
-    /// Its row is on disk. A deleted queue stays known while finished jobs or fetches refer to it.
+    /// Its row is on disk. A deleted queue keeps its slot while finished jobs or fetches refer to
+    /// it.
     pub exists: bool,
-    /// Tenants' parts of it.
+    /// Number of its shards.
     pub shards: u32,
-    /// When it was last seen to have something, in monotonic time.
+    /// When it was last found in use, in monotonic ms.
     pub used_at: u64,
-    /// Tenants that have paused their part of it.
+    /// Tenants with a paused shard.
     pub paused_by: BTreeSet<TenantIx>,
-    pub jobs: Population,
+    pub jobs: JobCounts,
     pub done: Counts,
-    /// Enqueues that wait for room, the first first.
+    /// Enqueues that wait for room, oldest first.
     pub waiting_enqueues: BTreeSet<WaiterId>,
-    /// It was said that the queue is nearly full.
-    pub warned: bool,
+    /// The event that it is nearly full was sent.
+    pub notified_nearly_full: bool,
     pub stats: Stats,
-    /// Times that it went without for too long, since the process began.
+    /// Times that it was starved, since the process began.
     pub starved: u64,
-    /// And it has got nothing since.
+    /// It was starved and has had no dispatch since.
     pub starves: bool,
-    /// When a worker last asked for it, in monotonic time.
+    /// When a worker last asked for it, in monotonic ms.
     pub asked_at: Option<u64>,
-    /// The same of workers that are in no pool.
+    /// The same for workers in no pool.
     pub asked_outside_pools: Option<u64>,
 }
 
-/// How much a queue may hold, and what happens beyond that. Zero is no bound.
+/// Bounds on the waiting jobs of a queue, and what happens beyond them. Zero means no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     #[serde(default)]
     pub max_depth: u64,
     #[serde(default)]
     pub max_bytes: u64,
-    /// The same for each tenant's part.
+    /// Bounds of each shard.
     #[serde(default)]
     pub tenant_max_depth: u64,
     #[serde(default)]
     pub tenant_max_bytes: u64,
     pub strategy: Backpressure,
-    /// In thousandths of a bound.
+    /// Threshold for the nearly-full warning, in thousandths of a bound.
     pub warn_at: u32,
 }
 
-/// What happens to a job that does not fit.
+/// What happens to new jobs that do not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backpressure {
@@ -103,11 +104,11 @@ impl Backpressure {
     }
 }
 
-/// What is kept of a queue on disk.
+/// A queue, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct QueueRow {
     pub created: Millis,
-    /// The tenant that made it, and that it counts for.
+    /// The tenant that created it and whose cap it counts against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<TenantId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,16 +127,17 @@ impl Queues {
     pub fn new(hasher: RandomState, cap: Cap) -> Self {
         Self {
             owned: CapCounter::new(Capped::Queues, cap),
-            all: Slots::default(),
+            all: Slab::default(),
             by_name: std::collections::HashMap::with_hasher(hasher),
             existing: BTreeMap::new(),
-            jobs: Population::default(),
+            jobs: JobCounts::default(),
             done: Counts::default(),
             bounded: false,
         }
     }
 
-    /// Whether the asker may make so many more, after some of others that are about to be made.
+    /// Whether the asker may create `more` queues, after `others` that are about to be created for
+    /// other owners.
     pub fn check_cap(
         &self,
         asker: Asker<'_>,
@@ -145,22 +147,22 @@ impl Queues {
         self.owned.check_many(asker, others, more)
     }
 
-    /// The tenant has made a queue that exists.
-    pub fn any_made_by(&self, tenant: &TenantId) -> bool {
+    /// Whether the tenant owns an existing queue.
+    pub fn any_owned_by(&self, tenant: &TenantId) -> bool {
         self.owned.of(tenant) > 0
     }
 
-    /// There are some that do not exist any more, and that finished jobs or fetches refer to.
+    /// Whether a deleted queue still has its slot.
     pub fn any_deleted(&self) -> bool {
         self.by_name.len() > self.existing.len()
     }
 
-    /// How many exist.
+    /// Number of existing queues.
     pub fn len(&self) -> usize {
         self.existing.len()
     }
 
-    /// A queue has a bound, or had one.
+    /// Whether any queue has or had a bound.
     pub fn any_bounded(&self) -> bool {
         self.bounded
     }
@@ -173,12 +175,12 @@ impl Queues {
         self.by_name.get(name).copied()
     }
 
-    /// The queue of this name, unless it was deleted.
+    /// The index of an existing queue.
     pub fn find_existing(&self, name: &str) -> Option<QueueIx> {
         self.find(name).filter(|ix| self.get(*ix).exists)
     }
 
-    /// A queue that is known by its name comes into being.
+    /// Makes a queue exist, with this row.
     pub fn create(&mut self, ix: QueueIx, row: QueueRow) {
         self.owned.add(row.owner.as_ref());
         let queue = self.get_mut(ix);
@@ -188,13 +190,13 @@ impl Queues {
         self.existing.insert(name, ix);
     }
 
-    /// The queue does not exist any more. What is left are finished jobs.
+    /// Deletes a queue; finished jobs may still refer to its slot.
     pub fn delete(&mut self, ix: QueueIx) {
         let queue = self.all.get_mut(ix.0);
         self.owned.remove(queue.row.owner.as_ref());
         queue.row = QueueRow::new(queue.row.created);
         queue.stats = queue.stats.emptied();
-        (queue.warned, queue.starved, queue.starves) = (false, 0, false);
+        (queue.notified_nearly_full, queue.starved, queue.starves) = (false, 0, false);
         queue.exists = false;
         let name = queue.name.clone();
         self.existing.remove(&name);
@@ -208,10 +210,10 @@ impl Queues {
             shards: 0,
             used_at,
             paused_by: BTreeSet::new(),
-            jobs: Population::default(),
+            jobs: JobCounts::default(),
             done: Counts::default(),
             waiting_enqueues: BTreeSet::new(),
-            warned: false,
+            notified_nearly_full: false,
             stats: Stats::default(),
             starved: 0,
             starves: false,
@@ -222,7 +224,7 @@ impl Queues {
         ix
     }
 
-    /// Nothing refers to it any more.
+    /// Frees the slot. Nothing may refer to the queue any more.
     pub fn remove(&mut self, ix: QueueIx) {
         if self.get(ix).exists {
             self.delete(ix);
@@ -244,7 +246,7 @@ impl Queues {
         self.all.iter().map(|(_, queue)| queue)
     }
 
-    /// Those that exist, behind this name and in order.
+    /// Existing queues after this name, sorted.
     pub fn existing_after(&self, name: &str) -> impl Iterator<Item = QueueIx> {
         let behind = (Bound::Excluded(name), Bound::Unbounded);
         self.existing.range::<str, _>(behind).map(|(_, ix)| *ix)
@@ -252,21 +254,20 @@ impl Queues {
 }
 
 impl Queue {
-    /// Living jobs, or finished ones that are kept.
+    /// Jobs in this state; for terminal states, those that are kept.
     pub fn count(&self, state: State) -> u64 {
         if state.is_terminal() { self.done.of_state(state) } else { self.jobs.count(state) }
     }
 
-    /// There is some bound on what it may hold.
     pub fn is_bounded(&self) -> bool {
         let bounds = self.row.settings.bounds;
         bounds.is_some_and(|bounds| bounds.max_depth > 0 || bounds.max_bytes > 0)
     }
 
-    /// How full it is, as a part of the bound that is nearest.
+    /// How full it is: the larger of depth and bytes as fractions of their bounds.
     pub fn pressure(&self) -> Option<f64> {
         let bounds = self.row.settings.bounds?;
-        let part = |is: u64, most: u64| (most > 0).then(|| is as f64 / most as f64);
+        let part = |used: u64, most: u64| (most > 0).then(|| used as f64 / most as f64);
         let parts =
             [part(self.jobs.depth(), bounds.max_depth), part(self.jobs.bytes, bounds.max_bytes)];
         parts.into_iter().flatten().reduce(f64::max)

@@ -1,15 +1,15 @@
-//! Commands that were understood and not done.
+//! Refusals: why a well-formed command was not carried out.
 
 use rota_model::{JobId, LimitKey, PoolName, QueueName, State, TenantId, WorkerId};
 
 use crate::{Backpressure, CapReached};
 
-/// Why a command that was well formed did not do anything.
+/// Why a well-formed command was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Nobody knows this job. The runtime says so; the engine is only asked about known ones.
+    /// There is no such job. Only the runtime returns this; the engine is given existing jobs.
     UnknownJob,
-    /// The id that a client chose, for this job of its request, is taken.
+    /// The client-chosen id of this job of the request is in use.
     IdTaken {
         id: JobId,
         index: usize,
@@ -34,7 +34,7 @@ pub enum Refusal {
     /// An active job cannot be deleted.
     StillActive,
     UnknownWorker,
-    /// The worker of this name is an operator's or another tenant's.
+    /// A worker of this id belongs to an operator or another tenant.
     OthersWorker,
     WorkerNotStale,
     OtherPool {
@@ -46,7 +46,7 @@ pub enum Refusal {
     },
     UnknownCron,
     CapReached(CapReached),
-    /// A limit that all tenants share was not declared.
+    /// A shared limit is not declared, and must be.
     UndeclaredKey {
         key: LimitKey,
     },
@@ -55,13 +55,13 @@ pub enum Refusal {
         limit: &'static str,
         current: u64,
         maximum: u64,
-        /// `None`: it will never fit.
+        /// `None` if it will never fit.
         retry_ms: Option<u64>,
     },
     QueueFull {
         queue: QueueName,
         tenant: Option<TenantId>,
-        /// In jobs, or in bytes.
+        /// In jobs or bytes, as `in_bytes` says; so is `bound`.
         depth: u64,
         bound: u64,
         in_bytes: bool,
@@ -71,13 +71,13 @@ pub enum Refusal {
     UnknownPool {
         pool: PoolName,
     },
-    /// The ratio that each queue is guaranteed, times the queues of this fetch, is more than 1.
+    /// The guaranteed ratio, times the queues of this fetch, is more than 1.
     RatioTooLarge {
         queues: usize,
     },
-    /// Neither the fetch nor a pool says from which queues.
+    /// Neither the fetch, its pool nor its worker names queues.
     NoQueues,
-    /// These queues are not among the pool's.
+    /// The pool does not serve this queue.
     NotInPool {
         pool: PoolName,
         queue: QueueName,

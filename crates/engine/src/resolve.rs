@@ -1,4 +1,4 @@
-//! From a command that names jobs by their ids to one that the engine can apply.
+//! Resolving the job ids in a command into the jobs' current rows.
 
 use rota_model::{JobId, Seq};
 
@@ -8,8 +8,8 @@ use crate::{Ack, Beat, Command, Nack, Settle, Target};
 #[derive(Debug)]
 pub struct Resolved {
     pub command: Command,
-    /// Positions of the jobs that were not found, in rising order. For commands that change each job
-    /// once, a job that was named before counts as not found.
+    /// Positions of jobs that were not found, ascending. For commands that change each job once, a
+    /// repeated job counts as not found.
     pub missing: Vec<usize>,
 }
 
@@ -33,7 +33,7 @@ impl<J> Settle<J> {
 }
 
 impl Command<JobId> {
-    /// The ids that must be looked up before the command can be resolved.
+    /// Collects the ids that must be looked up before the command can be resolved.
     pub fn collect_ids(&self, ids: &mut Vec<JobId>) {
         match self {
             Command::Enqueue(enqueue) => {
@@ -49,7 +49,7 @@ impl Command<JobId> {
         }
     }
 
-    /// Replaces each id by what `find` knows about the job.
+    /// Replaces each id by the target that `find` returns.
     pub fn resolve<E>(
         self,
         mut find: impl FnMut(JobId) -> Result<Option<Target>, E>,

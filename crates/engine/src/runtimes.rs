@@ -1,14 +1,14 @@
-//! How long jobs of a type take, as far as that was seen.
+//! Estimated run times by job type, for charging starts by run time.
 
 use std::collections::HashMap;
 
 use ahash::RandomState;
 use rota_model::JobType;
 
-/// A moving average for each type, in milliseconds.
+/// A moving average for each type, in ms.
 pub(crate) struct Runtimes(HashMap<JobType, u64, RandomState>);
 
-/// What is assumed of a type that was never seen.
+/// Assumed for a type without completed runs.
 const UNKNOWN_MS: u64 = 1_000;
 const MOST_TYPES: usize = 10_000;
 
@@ -21,9 +21,9 @@ impl Runtimes {
         self.0.get(kind).copied().unwrap_or(UNKNOWN_MS).max(1)
     }
 
-    pub fn learn(&mut self, kind: &JobType, ms: u64) {
-        if let Some(known) = self.0.get_mut(kind) {
-            *known = (*known * 7 + ms) / 8;
+    pub fn record(&mut self, kind: &JobType, ms: u64) {
+        if let Some(average) = self.0.get_mut(kind) {
+            *average = (*average * 7 + ms) / 8;
         } else if self.0.len() < MOST_TYPES {
             self.0.insert(kind.clone(), ms);
         }

@@ -1,12 +1,12 @@
-//! One tenant's part of one queue.
+//! The table of shards; a shard is one tenant's part of one queue.
 
 use rota_model::Millis;
 use rota_model::mutation::Counts;
 
+use crate::job_counts::JobCounts;
 use crate::meters::MeterIx;
-use crate::population::Population;
 use crate::queue::QueueIx;
-use crate::slots::Slots;
+use crate::slab::Slab;
 use crate::tenant::TenantIx;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,23 +16,23 @@ pub(crate) struct ShardIx(pub u32);
 pub(crate) struct Shard {
     pub queue: QueueIx,
     pub tenant: TenantIx,
-    /// Where its jobs are counted for those who watch from outside.
+    /// The meter that counts its jobs.
     pub meter: MeterIx,
-    /// Classes of its jobs.
+    /// Number of its classes.
     pub classes: u32,
-    /// When it was last seen to have something, in monotonic time.
+    /// When it was last found in use, in monotonic ms.
     pub used_at: u64,
     pub paused: Option<Millis>,
-    /// When a worker last asked for this tenant's jobs only, in monotonic time.
+    /// When a worker last asked for this tenant's jobs only, in monotonic ms.
     pub asked_at: Option<u64>,
-    pub jobs: Population,
+    pub jobs: JobCounts,
     /// Finished jobs that are kept.
     pub done: Counts,
 }
 
-/// Which of them is whose is known to the scheduler.
+/// Shards by index. The scheduler maps queue and tenant to an index.
 #[derive(Default)]
-pub(crate) struct Shards(Slots<Shard>);
+pub(crate) struct Shards(Slab<Shard>);
 
 impl Shards {
     pub fn add(
@@ -50,7 +50,7 @@ impl Shards {
             used_at,
             paused: None,
             asked_at: None,
-            jobs: Population::default(),
+            jobs: JobCounts::default(),
             done: Counts::default(),
         }))
     }

@@ -1,4 +1,4 @@
-//! What happened, in intervals: counts and how long executions took.
+//! Statistics of queues by interval: counts, run times and waits.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,13 +13,13 @@ use crate::meters::{LastMinute, Sum};
 pub struct Interval {
     pub enqueued: u64,
     pub completed: u64,
-    /// Executions that failed, whether they are retried or not.
+    /// Executions that failed, retried or not.
     pub failed: u64,
     #[serde(default)]
     pub dispatched: u64,
-    /// Execution times in milliseconds.
+    /// Run times in ms.
     pub run_ms: Histogram,
-    /// Time from acceptance to the first start, in milliseconds.
+    /// Time from acceptance to the first start, in ms.
     pub wait_ms: Histogram,
 }
 
@@ -42,7 +42,7 @@ impl Interval {
         self.wait_ms.add(&delta.wait_ms);
     }
 
-    /// Executions that ended, well or badly.
+    /// Executions that completed or failed.
     #[must_use]
     pub fn processed(&self) -> u64 {
         self.completed + self.failed
@@ -60,7 +60,7 @@ pub(crate) struct IntervalDelta {
     pub enqueued: u32,
     pub completed: u32,
     pub failed: u32,
-    /// Less claims that nobody received.
+    /// Claims that never reached their worker are subtracted.
     pub dispatched: i32,
     pub run_ms: HistogramDelta,
     pub wait_ms: HistogramDelta,
@@ -73,7 +73,7 @@ impl IntervalDelta {
     }
 }
 
-/// What one batch adds to a histogram: a few buckets, in no order.
+/// What one batch adds to a histogram: a few buckets, unsorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct HistogramDelta {
     pub sum: u64,
@@ -84,17 +84,17 @@ impl HistogramDelta {
     pub fn record(&mut self, value: u64) {
         self.sum = self.sum.saturating_add(value);
         let bucket = bucket(value);
-        match self.buckets.iter_mut().find(|(known, _)| *known == bucket) {
+        match self.buckets.iter_mut().find(|(other, _)| *other == bucket) {
             Some((_, count)) => *count += 1,
             None => self.buckets.push((bucket, 1)),
         }
     }
 }
 
-/// Jobs handed out, and how long those waited of which that is known.
+/// Dispatches, and how long jobs waited, where known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Dispatches {
-    /// Less claims that nobody received, which are taken off when that is known.
+    /// Claims that never reached their worker are subtracted.
     pub count: i32,
     pub waits: u32,
     pub waited_ms: u64,
@@ -102,7 +102,7 @@ pub(crate) struct Dispatches {
 
 impl Dispatches {
     pub const ONE: Dispatches = Dispatches { count: 1, waits: 0, waited_ms: 0 };
-    /// A claim that nobody received.
+    /// A claim that never reached its worker.
     pub const UNDONE: Dispatches = Dispatches { count: -1, waits: 0, waited_ms: 0 };
 
     pub fn jobs(self) -> u64 {
@@ -122,47 +122,46 @@ impl Sum for Dispatches {
     }
 }
 
-/// The last minute, the minute under way and the hour that it belongs to.
+/// Statistics of one queue, or of all: the last minute, the current minute and the current hour.
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     pub dispatches: LastMinute<Dispatches>,
-    /// The minute in which something was last counted, and when it began.
+    /// The minute in which something was last counted, and its start.
     pub minute: Interval,
     pub minute_at: Millis,
-    /// Closed minutes of an hour, and when that began.
+    /// Closed minutes of one hour, and its start.
     pub hour: Interval,
     pub hour_at: Millis,
-    /// Where the journal has what the batch under way counted and the minute does not have yet, from 1 on;
-    /// 0 if there is nothing.
+    /// 1 + the index of the current batch's counts in the journal; 0 if there are none.
     pub batch: u32,
-    /// It is among those whose minute, or hour, is to be closed.
+    /// Whether it is listed in `OpenIntervals`.
     pub minute_listed: bool,
     pub hour_listed: bool,
 }
 
-/// Intervals that are over and were not written down yet.
-pub(crate) type Closed = Vec<(Period, Millis, Interval)>;
+/// Intervals that have ended and are not written yet.
+pub(crate) type ClosedIntervals = Vec<(Period, Millis, Interval)>;
 
 impl Stats {
-    /// Nothing counted. Lists that name it still do.
+    /// Empty statistics that keep their place in `OpenIntervals`.
     pub fn emptied(&self) -> Self {
         let Self { minute_listed, hour_listed, .. } = *self;
         Self { minute_listed, hour_listed, ..Self::default() }
     }
 
-    /// It is in a list of what is to be closed.
+    /// Whether it is listed in `OpenIntervals`.
     pub fn is_listed(&self) -> bool {
         self.minute_listed || self.hour_listed
     }
 
-    /// The minute under way.
+    /// The current minute.
     pub fn current(&self, now: Millis) -> Interval {
         let this_minute = self.minute_at == Period::Minute.start_of(now);
         if this_minute { self.minute.clone() } else { Interval::default() }
     }
 
-    /// Takes out what is over by now.
-    pub fn close(&mut self, now: Millis, closed: &mut Closed) {
+    /// Moves intervals that have ended into `closed`.
+    pub fn close(&mut self, now: Millis, closed: &mut ClosedIntervals) {
         if self.minute_at < Period::Minute.start_of(now) && !self.minute.is_empty() {
             let minute = std::mem::take(&mut self.minute);
             self.close_hour(Period::Hour.start_of(self.minute_at), closed);
@@ -173,14 +172,14 @@ impl Stats {
         self.close_hour(Period::Hour.start_of(now), closed);
     }
 
-    fn close_hour(&mut self, now: Millis, closed: &mut Closed) {
+    fn close_hour(&mut self, now: Millis, closed: &mut ClosedIntervals) {
         if self.hour_at < now && !self.hour.is_empty() {
             closed.push((Period::Hour, self.hour_at, std::mem::take(&mut self.hour)));
         }
     }
 }
 
-/// Counts by size, to within an eighth.
+/// A histogram of values, exact to within an eighth.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
     sum: u64,
@@ -218,7 +217,7 @@ impl Histogram {
         (count > 0).then(|| self.sum as f64 / count as f64)
     }
 
-    /// The value below which this part (0 to 1) of the recorded ones lie.
+    /// The lower bound of the bucket that contains this quantile (0 to 1).
     #[must_use]
     pub fn quantile(&self, part: f64) -> Option<u64> {
         let count = self.count();
@@ -234,7 +233,7 @@ impl Histogram {
     }
 }
 
-/// 0 to 15 each have a bucket; above, every power of two is cut into eight.
+/// Values 0 to 15 have a bucket each; above that, each power of two is divided into eight.
 fn bucket(value: u64) -> u16 {
     if value < 16 {
         return value as u16;
@@ -253,8 +252,8 @@ fn lower_bound(bucket: u16) -> u64 {
     (8 + eighth) << (exponent - 3)
 }
 
-/// Tells when a job was accepted from its number alone, to within a moment: numbers grow with
-/// time, so a sparse list of the two is enough.
+/// Maps sequence numbers to acceptance times approximately. Numbers grow with time, so a sparse
+/// list of samples is enough.
 #[derive(Debug, Default)]
 pub(crate) struct SeqClock {
     samples: VecDeque<(Seq, Millis)>,
@@ -265,7 +264,7 @@ const MOST_SAMPLES: usize = 16_384;
 const FINEST_MS: i64 = 20;
 
 impl SeqClock {
-    /// Called for each new job.
+    /// Must be called for each new job.
     pub fn note(&mut self, seq: Seq, now: Millis) {
         self.every_ms = self.every_ms.max(FINEST_MS);
         if self.samples.back().is_some_and(|(_, at)| now.0 - at.0 < self.every_ms) {
@@ -282,12 +281,12 @@ impl SeqClock {
         self.samples.push_back((seq, now));
     }
 
-    /// Whether the job was accepted since this process began to count.
+    /// Whether the job was accepted by this process.
     pub fn knows(&self, seq: Seq) -> bool {
         self.samples.front().is_some_and(|(first, _)| *first <= seq)
     }
 
-    /// When the job was accepted, unless that was before this process began to count.
+    /// When the job was accepted; `None` if that was before this process started.
     pub fn accepted_at(&self, seq: Seq) -> Option<Millis> {
         let after = self.samples.partition_point(|&(sample, _)| sample <= seq);
         after.checked_sub(1).map(|i| self.samples[i].1)

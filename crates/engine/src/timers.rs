@@ -1,4 +1,4 @@
-//! Jobs that wait for a point in time: scheduled ones, and failed ones before their next attempt.
+//! Timers of scheduled jobs, and of failed jobs that wait for a retry.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl Timers {
         self.0.first_key_value().map(|(&(due, _), _)| due)
     }
 
-    /// The next ones first.
+    /// Earliest first.
     pub fn iter(&self) -> impl Iterator<Item = (Millis, &Timer)> {
         self.0.iter().map(|(&(due, _), timer)| (due, timer))
     }

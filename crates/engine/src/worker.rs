@@ -1,4 +1,4 @@
-//! Workers that have made themselves known.
+//! The table of workers that have registered, fetched or sent a heartbeat.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -6,13 +6,14 @@ use std::ops::Bound;
 use rota_model::{Directive, Millis, TenantId, WorkerId};
 use serde::{Deserialize, Serialize};
 
-use crate::worker_tallies::{Counted, WorkerTallies};
+use crate::worker_tallies::{CountedAs, WorkerTallies};
 use crate::{Asker, Cap, CapCounter, CapReached, Capped, Registration, WorkerState};
 
 pub(crate) struct Workers {
     owned: CapCounter,
     all: BTreeMap<WorkerId, Worker>,
-    /// When to look at a worker again. A worker that was heard of since is simply put off.
+    /// When to check a worker again, in monotonic ms. If it was seen since, the check is only
+    /// postponed.
     checks: BTreeSet<(u64, WorkerId)>,
     by_tenant: BTreeMap<TenantId, BTreeSet<WorkerId>>,
     tallies: WorkerTallies,
@@ -21,22 +22,22 @@ pub(crate) struct Workers {
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub row: WorkerRow,
-    /// What it last said of itself.
+    /// The state that it last reported.
     pub reported: Option<Directive>,
     pub last_seen: Millis,
     pub last_seen_mono: u64,
     pub stale: bool,
-    /// What it is counted as.
-    counted: Option<Counted>,
+    /// What it was last counted as.
+    counted: Option<CountedAs>,
 }
 
-/// What is kept of a worker on disk.
+/// A worker, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WorkerRow {
     pub about: Registration,
     pub since: Millis,
     pub directive: Option<Directive>,
-    /// It sends heartbeats, so silence means something.
+    /// It sends heartbeats, so silence means that it is gone.
     pub beats: bool,
 }
 
@@ -45,13 +46,13 @@ impl Worker {
         Self { row, reported: None, last_seen, last_seen_mono, stale: false, counted: None }
     }
 
-    /// It was told to take no more jobs, or says that it takes none.
+    /// It was directed to take no more jobs, or reports that it takes none.
     pub fn is_quieted(&self) -> bool {
         self.row.directive.max(self.reported) > Some(Directive::Running)
     }
 
-    /// Whether somebody may change it: an operator may, and the tenant that it was first met for.
-    pub fn answers_to(&self, tenant: Option<&TenantId>) -> bool {
+    /// Whether the caller may change it: an operator, or the tenant that it belongs to.
+    pub fn may_be_changed_by(&self, tenant: Option<&TenantId>) -> bool {
         tenant.is_none() || tenant == self.row.about.tenant.as_ref()
     }
 
@@ -67,13 +68,13 @@ impl Worker {
         }
     }
 
-    /// The tenant that it was first met for, or whose namespace its id is in.
+    /// Its tenant, or the one whose namespace its id is in.
     pub fn owner(&self) -> Option<&str> {
         let about = &self.row.about;
         about.tenant.as_deref().or(about.worker.namespace())
     }
 
-    /// How many more jobs it may have, when it holds so many.
+    /// How many more jobs it may take, if it holds `held`.
     pub fn room(&self, held: usize) -> usize {
         match self.row.about.concurrency {
             Some(most) => (most as usize).saturating_sub(held),
@@ -93,7 +94,6 @@ impl Workers {
         }
     }
 
-    /// Whether one more may come.
     pub fn check_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
         self.owned.check(asker)
     }
@@ -130,40 +130,40 @@ impl Workers {
         Some(worker)
     }
 
-    /// Something about a worker may have changed that is counted; it holds so many jobs.
+    /// Updates a worker's tally. It holds `held` jobs.
     pub fn count(&mut self, id: &WorkerId, held: usize) {
         let Some(worker) = self.all.get_mut(id) else { return };
         let (state, pool) = (worker.state(), worker.row.about.pool.as_ref());
         let takes = !worker.stale && !worker.is_quieted();
         let full = takes && worker.room(held) == 0;
-        let same = |was: &Counted| {
-            let Counted { state: known, pool: of, takes: took, full: was_full } = was;
-            (*known, of.as_ref(), *took, *was_full) == (state, pool, takes, full)
+        let same = |was: &CountedAs| {
+            let CountedAs { state: old_state, pool: old_pool, takes: took, full: was_full } = was;
+            (*old_state, old_pool.as_ref(), *took, *was_full) == (state, pool, takes, full)
         };
         if worker.counted.as_ref().is_some_and(same) {
             return;
         }
-        let is = Counted { state, pool: pool.cloned(), takes, full };
+        let counted = CountedAs { state, pool: pool.cloned(), takes, full };
         worker.counted.iter().for_each(|was| self.tallies.remove(worker.owner(), was));
-        self.tallies.add(worker.owner(), &is);
-        worker.counted = Some(is);
+        self.tallies.add(worker.owner(), &counted);
+        worker.counted = Some(counted);
     }
 
     pub fn tallies(&self) -> &WorkerTallies {
         &self.tallies
     }
 
-    /// Those behind this id, in order.
+    /// Workers after this id, sorted.
     pub fn after(&self, id: &str) -> impl Iterator<Item = &Worker> {
         let behind = (Bound::Excluded(id), Bound::Unbounded);
         self.all.range::<str, _>(behind).map(|(_, worker)| worker)
     }
 
-    /// The same of one tenant.
+    /// The same for one tenant's workers.
     pub fn of_tenant_after(&self, tenant: &TenantId, id: &str) -> impl Iterator<Item = &Worker> {
         let behind = (Bound::Excluded(id), Bound::Unbounded);
-        let own = self.by_tenant.get(tenant).into_iter();
-        let ids = own.flat_map(move |ids| ids.range::<str, _>(behind));
+        let of_tenant = self.by_tenant.get(tenant).into_iter();
+        let ids = of_tenant.flat_map(move |ids| ids.range::<str, _>(behind));
         ids.filter_map(|id| self.all.get(id))
     }
 

@@ -1,4 +1,4 @@
-//! How many workers there are: of all, of each tenant and of each pool.
+//! Counts of workers by state, of all, by tenant and by pool.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::WorkerState;
 
 /// What a worker is counted as.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub(crate) struct CountedAs {
     pub state: WorkerState,
     pub pool: Option<PoolName>,
-    /// It takes jobs.
+    /// Takes jobs: neither stale nor quieted.
     pub takes: bool,
-    /// It takes jobs and has as many as it may have.
+    /// Takes jobs, and holds as many as it may.
     pub full: bool,
 }
 
@@ -32,7 +32,7 @@ impl WorkerCounts {
         self.running + self.quiet + self.terminate + self.stale
     }
 
-    /// By the states' names.
+    /// Counts by the name of the state, sorted.
     #[must_use]
     pub fn by_state(self) -> [(&'static str, usize); 4] {
         let Self { running, quiet, terminate, stale } = self;
@@ -49,10 +49,10 @@ impl WorkerCounts {
     }
 }
 
-/// The workers of a pool that are not stale.
+/// A pool's workers that are not stale.
 #[derive(Debug, Default)]
-struct Crew {
-    workers: usize,
+struct PoolWorkers {
+    present: usize,
     taking: usize,
     full: usize,
 }
@@ -61,24 +61,24 @@ struct Crew {
 pub(crate) struct WorkerTallies {
     all: WorkerCounts,
     by_tenant: BTreeMap<TenantId, WorkerCounts>,
-    crews: BTreeMap<PoolName, Crew>,
+    by_pool: BTreeMap<PoolName, PoolWorkers>,
 }
 
 impl WorkerTallies {
-    pub fn add(&mut self, owner: Option<&str>, counted: &Counted) {
+    pub fn add(&mut self, owner: Option<&str>, counted: &CountedAs) {
         *self.all.get_mut(counted.state) += 1;
         if let Some(owner) = owner.and_then(|id| TenantId::parse(id).ok()) {
             *self.by_tenant.entry(owner).or_default().get_mut(counted.state) += 1;
         }
-        if let Some(pool) = counted.crew() {
-            let crew = self.crews.entry(pool.clone()).or_default();
-            crew.workers += 1;
-            crew.taking += usize::from(counted.takes);
-            crew.full += usize::from(counted.full);
+        if let Some(pool) = counted.pool_of_present() {
+            let workers = self.by_pool.entry(pool.clone()).or_default();
+            workers.present += 1;
+            workers.taking += usize::from(counted.takes);
+            workers.full += usize::from(counted.full);
         }
     }
 
-    pub fn remove(&mut self, owner: Option<&str>, counted: &Counted) {
+    pub fn remove(&mut self, owner: Option<&str>, counted: &CountedAs) {
         *self.all.get_mut(counted.state) -= 1;
         if let Some(owner) = owner
             && let Some(counts) = self.by_tenant.get_mut(owner)
@@ -88,19 +88,18 @@ impl WorkerTallies {
                 self.by_tenant.remove(owner);
             }
         }
-        if let Some(pool) = counted.crew()
-            && let Some(crew) = self.crews.get_mut(pool)
+        if let Some(pool) = counted.pool_of_present()
+            && let Some(workers) = self.by_pool.get_mut(pool)
         {
-            crew.workers -= 1;
-            crew.taking -= usize::from(counted.takes);
-            crew.full -= usize::from(counted.full);
-            if crew.workers == 0 {
-                self.crews.remove(pool);
+            workers.present -= 1;
+            workers.taking -= usize::from(counted.takes);
+            workers.full -= usize::from(counted.full);
+            if workers.present == 0 {
+                self.by_pool.remove(pool);
             }
         }
     }
 
-    /// Of one tenant, or of all.
     pub fn counts(&self, tenant: Option<&TenantId>) -> WorkerCounts {
         match tenant {
             None => self.all,
@@ -108,19 +107,21 @@ impl WorkerTallies {
         }
     }
 
-    /// Workers of a pool that are not stale.
+    /// A pool's workers that are not stale.
     pub fn in_pool(&self, pool: &PoolName) -> usize {
-        self.crews.get(pool).map_or(0, |crew| crew.workers)
+        self.by_pool.get(pool).map_or(0, |workers| workers.present)
     }
 
-    /// All workers of a pool that take jobs have as many as they may have.
+    /// Whether all workers of a pool that take jobs are full.
     pub fn are_full(&self, pool: &PoolName) -> bool {
-        self.crews.get(pool).is_some_and(|crew| crew.taking > 0 && crew.full == crew.taking)
+        self.by_pool
+            .get(pool)
+            .is_some_and(|workers| workers.taking > 0 && workers.full == workers.taking)
     }
 }
 
-impl Counted {
-    fn crew(&self) -> Option<&PoolName> {
+impl CountedAs {
+    fn pool_of_present(&self) -> Option<&PoolName> {
         self.pool.as_ref().filter(|_| self.state != WorkerState::Stale)
     }
 }

@@ -1,4 +1,4 @@
-//! What a batch of new jobs adds, by tenant, by queue and by tenant within a queue.
+//! The jobs and bytes that a batch of new jobs adds, by tenant, by queue and by shard.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) struct BatchLoad<'a> {
 #[derive(Default, Clone, Copy)]
 pub(super) struct Load {
     pub jobs: u64,
-    /// Jobs whose start time is still to come; they are among `jobs`.
+    /// Jobs with a start time in the future; they are included in `jobs`.
     pub scheduled: u64,
     pub bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! Caps on new queues and classes.
+//! Caps on the tenants, queues and classes that new jobs would create.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use rota_model::{Class, QueueName, TenantId};
 use crate::caps::InUse;
 use crate::{Cap, CapReached, Capped, Engine};
 
-/// Classes that are known only by finished jobs that are kept, for each that may have living ones.
+/// The cap on classes including those that have only finished jobs, as a multiple of the cap on
+/// classes with unfinished jobs.
 const KEPT_FOR_EACH: usize = 10;
 
 impl Engine {
-    /// Whether the queues and classes that these jobs need fit. Asked for every job, before the first
-    /// is accepted.
+    /// Whether the tenants, queues and classes that these jobs would create fit under the caps.
     pub(super) fn check_caps(&self, jobs: &[NewJob]) -> Result<(), CapReached> {
         self.check_new_tenants(jobs)?;
         self.check_queues(jobs)?;
         self.check_classes(jobs.iter().map(|job| &job.class))
     }
 
-    /// Whether the tenants of these jobs fit. Most servers have few, so that nothing need be counted.
+    /// Whether the new tenants among these jobs fit. Far below the cap, nothing is counted.
     fn check_new_tenants(&self, jobs: &[NewJob]) -> Result<(), CapReached> {
         let total = self.config.caps.tenants;
         if self.tenants.len() + jobs.len() <= total - total / 10 {
@@ -36,7 +36,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether there may be something of this tenant, which may have to become known for it.
+    /// Whether a tenant exists, or may be added.
     pub(crate) fn check_tenant(&self, id: Option<&TenantId>) -> Result<(), CapReached> {
         let unknown = id.filter(|id| self.tenants.find(id).is_none());
         unknown.map_or(Ok(()), |id| self.check_new_tenant(id, 0))
@@ -58,7 +58,7 @@ impl Engine {
         let mut seen = BTreeSet::new();
         let mut more: BTreeMap<Option<TenantId>, usize> = BTreeMap::new();
         for class in new.filter(|class| seen.insert(&class.queue)) {
-            let owner = Self::maker_of(&class.queue, Some(&class.tenant));
+            let owner = Self::queue_owner(&class.queue, Some(&class.tenant));
             *more.entry(owner).or_default() += 1;
         }
         let mut before = 0;
@@ -69,7 +69,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether classes fit. Most servers have few, so that nothing need be counted.
+    /// Whether the new classes fit. Far below the caps, nothing is counted.
     pub(crate) fn check_classes<'a>(
         &self,
         classes: impl ExactSizeIterator<Item = &'a Class>,
@@ -80,35 +80,35 @@ impl Engine {
         }
         let mut fresh: BTreeMap<&TenantId, Vec<&Class>> = BTreeMap::new();
         for class in classes {
-            let known = self.classes.find(class).map(|id| self.classes.slot(id));
-            if known.is_none_or(|slot| slot.live == 0) {
+            let slot = self.classes.find(class).map(|id| self.classes.slot(id));
+            if slot.is_none_or(|slot| slot.live == 0) {
                 let classes = fresh.entry(&class.tenant).or_default();
                 if !classes.contains(&class) {
                     classes.push(class);
                 }
             }
         }
-        let (mut living, mut known) = (self.classes.living, self.classes.len());
+        let (mut living, mut kept) = (self.classes.living, self.classes.len());
         for (id, classes) in fresh {
             let asker = self.asker(Some(id));
             let tenant = self.tenants.find(id).map(|ix| self.tenants.get(ix));
             let own = tenant.map_or(0, |tenant| tenant.living_classes as usize);
-            let own_known = tenant.map_or(0, |tenant| tenant.classes.len());
+            let own_kept = tenant.map_or(0, |tenant| tenant.classes.len());
             let new = classes.iter().filter(|class| self.classes.find(class).is_none()).count();
             let used = InUse { own, all: living };
             used.check(cap, Capped::Classes, asker, classes.len())?;
-            let used = InUse { own: own_known, all: known };
+            let used = InUse { own: own_kept, all: kept };
             if new > 0 {
                 used.check(cap.times(KEPT_FOR_EACH), Capped::KeptClasses, asker, new)?;
             }
             living += classes.len();
-            known += new;
+            kept += new;
         }
         Ok(())
     }
 
-    /// Who makes a queue: in namespaces the tenant that it belongs to.
-    pub(crate) fn maker_of(name: &QueueName, by: Option<&TenantId>) -> Option<TenantId> {
+    /// The owner of a new queue: the tenant of its namespace, or else the one that creates it.
+    pub(crate) fn queue_owner(name: &QueueName, by: Option<&TenantId>) -> Option<TenantId> {
         let namespace = name.namespace().and_then(|id| TenantId::parse(id).ok());
         namespace.or_else(|| by.cloned())
     }

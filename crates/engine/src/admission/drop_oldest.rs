@@ -1,6 +1,5 @@
-//! Which jobs make room for new ones: the oldest of a queue, or of one tenant's part of it, that
-//! wait to be fetched. All are chosen before the first is dropped, so nothing is lost for jobs that
-//! do not fit after all.
+//! Choosing the oldest available jobs of a full queue or shard to be dropped for new ones. All are
+//! chosen before the first is dropped, so nothing is lost if the new jobs do not fit after all.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -11,18 +10,18 @@ use crate::queue::QueueIx;
 use crate::shard::ShardIx;
 use crate::{Engine, EventKind};
 
-/// The most jobs that one enqueue pushes out beyond as many as it brings. A queue whose bound was
-/// lowered far below what it holds shrinks by so many with every enqueue.
+/// Jobs that one enqueue may drop in addition to the number it brings. A queue whose bound was
+/// lowered far below its depth shrinks by this much with each enqueue.
 const MOST_DROPPED: u64 = 10_000;
 
-/// How much too much there would be.
+/// How far a bound would be exceeded.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Excess {
     pub jobs: u64,
     pub bytes: u64,
 }
 
-/// Jobs that are to go.
+/// Jobs that are to be dropped.
 #[derive(Default)]
 pub(super) struct Drops {
     jobs: Vec<(Seq, ClassId)>,
@@ -32,9 +31,9 @@ pub(super) struct Drops {
 /// Jobs of several lanes, the oldest first.
 struct Oldest<'a, I: Iterator<Item = (Seq, ClassId)>> {
     engine: &'a Engine,
-    /// The first job of each lane, in their order.
+    /// The first job of each lane, sorted.
     heads: std::iter::Peekable<I>,
-    /// The next job of each lane that was taken from.
+    /// The next job of each lane that a job was taken from.
     next: BinaryHeap<Reverse<(Seq, ClassId)>>,
 }
 
@@ -43,7 +42,7 @@ impl Excess {
         self.jobs == 0 && self.bytes == 0
     }
 
-    fn less(self, bytes: u64) -> Self {
+    fn minus(self, bytes: u64) -> Self {
         Self { jobs: self.jobs.saturating_sub(1), bytes: self.bytes.saturating_sub(bytes) }
     }
 }
@@ -55,8 +54,8 @@ impl Drops {
 }
 
 impl Engine {
-    /// Chooses the oldest of one tenant's part of a queue. Whether that is enough.
-    pub(super) fn choose_of_shard(
+    /// Chooses the oldest jobs of a shard. Returns whether they make enough room.
+    pub(super) fn choose_from_shard(
         &self,
         drops: &mut Drops,
         shard: ShardIx,
@@ -70,9 +69,9 @@ impl Engine {
         self.choose(drops, heads.into_iter(), excess, added)
     }
 
-    /// Chooses the oldest of a queue, whoever owns them; those already chosen count. Whether that is
-    /// enough.
-    pub(super) fn choose_of_queue(
+    /// Chooses the oldest jobs of a queue, of any tenant; jobs that are already chosen count.
+    /// Returns whether they make enough room.
+    pub(super) fn choose_from_queue(
         &self,
         drops: &mut Drops,
         queue: QueueIx,
@@ -81,7 +80,7 @@ impl Engine {
     ) -> bool {
         for (seq, class) in &drops.jobs {
             if self.classes.slot(*class).queue == queue {
-                excess = excess.less(self.waiting_bytes(*seq, *class));
+                excess = excess.minus(self.waiting_bytes(*seq, *class));
             }
         }
         self.choose(drops, self.scheduler.heads(queue), excess, added)
@@ -102,7 +101,7 @@ impl Engine {
             }
             if drops.seqs.insert(seq) {
                 drops.jobs.push((seq, class));
-                excess = excess.less(self.waiting_bytes(seq, class));
+                excess = excess.minus(self.waiting_bytes(seq, class));
                 left -= 1;
             }
         }

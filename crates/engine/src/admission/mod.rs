@@ -1,7 +1,7 @@
-//! Whether new jobs may come in, decided for a whole batch before its first job is accepted.
+//! Admission: whether a batch of new jobs is accepted, decided before its first job is.
 //!
-//! [`Engine::admit`] is the only way in, for clients, schedules and enqueues that waited for room. Each
-//! check has a file of its own and knows none of the others.
+//! [`Engine::admit`] is the only way in, for clients, for schedules and for enqueues that waited
+//! for room. Each check has a file of its own and does not know the others.
 
 mod batch;
 mod caps;
@@ -23,18 +23,18 @@ use batch::BatchLoad;
 pub(crate) use room_checks::RoomChecks;
 pub(crate) use waiting_enqueues::{WaitingEnqueues, single_tenant};
 
-/// Why a batch may not come in.
+/// Why a batch is not admitted.
 pub(crate) enum Obstacle {
-    /// It is refused, for now or for good.
+    /// The batch is refused; some refusals say when to try again.
     Refused(Refusal),
     /// A queue is full, and its enqueues may wait for room.
     Full(Refusal),
 }
 
 impl Engine {
-    /// Admits a batch: nothing is left that could refuse one of its jobs. The oldest jobs of full queues
-    /// have been dropped where their bounds ask for that. Returns the names of soft limits that the batch
-    /// exceeds.
+    /// Admits a batch: after this, accepting its jobs cannot fail for want of room. Full queues
+    /// that drop their oldest jobs have done so. Returns the names of the soft limits that the
+    /// batch exceeds.
     pub(crate) fn admit(&mut self, jobs: &[NewJob]) -> Result<Vec<&'static str>, Obstacle> {
         self.check_caps(jobs).map_err(|reached| Obstacle::Refused(reached.into()))?;
         if !self.may_be_limited(jobs) {
@@ -46,14 +46,14 @@ impl Engine {
         let drops = self.check_queue_bounds(&load, jobs)?;
         if !drops.is_empty() {
             self.drop_jobs(drops);
-            // The tenants have fewer jobs than when their limits were checked.
+            // The drops have changed the tenants' counts.
             exceeded = self.check_tenant_limits(&load).map_err(Obstacle::Refused)?;
         }
-        Ok(exceeded.into_iter().map(|limit| self.tell_exceeded(limit, true)).collect())
+        Ok(exceeded.into_iter().map(|limit| self.emit_tenant_limit_exceeded(limit, true)).collect())
     }
 
-    /// Whether any limit or bound could concern one of the jobs. Most servers have few, and this is asked
-    /// for every enqueue.
+    /// Whether any limit or bound could apply to one of the jobs. This is asked for every enqueue,
+    /// and on most servers the answer is no.
     fn may_be_limited(&self, jobs: &[NewJob]) -> bool {
         let (tenants, queues) = (self.tenants.any_configured(), self.queues.any_bounded());
         jobs.iter().any(|job| {
@@ -61,8 +61,10 @@ impl Engine {
             let tenant = || self.tenants.find(&class.tenant).map(|ix| self.tenants.get(ix));
             let queue = || self.queues.find(&class.queue).map(|ix| self.queues.get(ix));
             class.policy.limit.is_some()
-                || tenants && tenant().is_some_and(|one| one.origin() != crate::Origin::Default)
-                || queues && queue().is_some_and(|one| one.row.settings.bounds.is_some())
+                || tenants
+                    && tenant()
+                        .is_some_and(|tenant| tenant.origin() != crate::ConfigOrigin::Default)
+                || queues && queue().is_some_and(|queue| queue.row.settings.bounds.is_some())
         })
     }
 }

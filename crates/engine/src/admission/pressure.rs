@@ -1,14 +1,13 @@
-//! Queues that are nearly full, and the notice of it that goes with an enqueue's answer.
+//! Pressure: reporting queues that are nearly full, in events and in the answer to an enqueue.
 
 use crate::effect::Pressure;
 use crate::queue::QueueIx;
 use crate::{Engine, EventKind};
 
 impl Engine {
-    /// After jobs were accepted into these queues: how full the fullest is, if that is above its warning
-    /// threshold.
+    /// The pressure of the fullest of these queues, if it is above its warning threshold.
     pub(crate) fn pressure_of(&mut self, queues: &[QueueIx]) -> Option<Pressure> {
-        self.tell_full_pools(queues);
+        self.check_full_pools(queues);
         let mut fullest: Option<Pressure> = None;
         for &ix in queues {
             let queue = self.queues.get(ix);
@@ -19,32 +18,32 @@ impl Engine {
             }
             let (depth, bound) = self.fullness(ix);
             let queue = self.queues.get_mut(ix);
-            if !std::mem::replace(&mut queue.warned, true) {
+            if !std::mem::replace(&mut queue.notified_nearly_full, true) {
                 let queue = queue.name.clone();
                 self.emit(EventKind::QueueNearlyFull { queue, depth, bound });
             }
-            if fullest.as_ref().is_none_or(|known| known.ratio < ratio) {
+            if fullest.as_ref().is_none_or(|fullest| fullest.ratio < ratio) {
                 fullest = Some(Pressure { depth, bound, ratio });
             }
         }
         fullest
     }
 
-    /// Reports a queue that was nearly full and no longer is.
-    pub(super) fn tell_cleared(&mut self, ix: QueueIx) {
+    /// Emits an event if a queue was nearly full and no longer is.
+    pub(super) fn emit_queue_cleared(&mut self, ix: QueueIx) {
         let queue = self.queues.get(ix);
         let warn_at = queue.row.settings.bounds.map_or(0, |bounds| bounds.warn_at);
         let below = queue.pressure().is_none_or(|ratio| ratio * 1_000.0 < f64::from(warn_at));
-        if queue.warned && below {
+        if queue.notified_nearly_full && below {
             let (depth, bound) = self.fullness(ix);
             let queue = self.queues.get_mut(ix);
-            queue.warned = false;
+            queue.notified_nearly_full = false;
             let queue = queue.name.clone();
             self.emit(EventKind::QueueCleared { queue, depth, bound });
         }
     }
 
-    /// Jobs and their bound; bytes and theirs where only bytes are bounded.
+    /// The depth and its bound; the bytes and their bound if only bytes are bounded.
     pub(crate) fn fullness(&self, ix: QueueIx) -> (u64, u64) {
         let queue = self.queues.get(ix);
         match queue.row.settings.bounds {
@@ -56,7 +55,8 @@ impl Engine {
         }
     }
 
-    /// The same in jobs, also for a queue that is bounded in bytes alone: an enqueue's answer counts jobs.
+    /// Replaces bytes by jobs for a queue that is bounded in bytes only, because an enqueue's
+    /// answer counts jobs.
     pub(crate) fn pressure_in_jobs(&self, pressure: Pressure, queues: &[QueueIx]) -> Pressure {
         let mut queues = queues.iter().map(|ix| self.queues.get(*ix));
         let fullest = queues.find(|queue| queue.pressure() == Some(pressure.ratio));

@@ -28,7 +28,7 @@ struct Overflow<'a> {
     /// `None` for a shard that has never had a job.
     ix: Option<BoundedIx>,
     bounds: Bounds,
-    /// Jobs or bytes that are there already, and the most that there may be.
+    /// The current number of jobs or bytes, and the bound.
     current: u64,
     bound: u64,
     in_bytes: bool,
@@ -38,8 +38,9 @@ struct Overflow<'a> {
 }
 
 impl Engine {
-    /// Returns the jobs to be dropped first, where queues drop the oldest: those that a shard's own bound
-    /// asks for, then what is still too much for the whole queue.
+    /// Checks the bounds of all shards and queues that a batch adds to. Returns the jobs to be
+    /// dropped where queues drop the oldest: first for the bounds of shards, then for those of
+    /// whole queues.
     pub(super) fn check_queue_bounds(
         &mut self,
         load: &BatchLoad<'_>,
@@ -59,10 +60,10 @@ impl Engine {
                 overflow.fits_when_empty && overflow.bounds.strategy == Backpressure::DropOldest;
             let enough = match overflow.ix {
                 Some(BoundedIx::Queue(ix)) if drops_oldest => {
-                    self.choose_of_queue(&mut drops, ix, excess, added)
+                    self.choose_from_queue(&mut drops, ix, excess, added)
                 }
                 Some(BoundedIx::Shard(ix)) if drops_oldest => {
-                    self.choose_of_shard(&mut drops, ix, excess, added)
+                    self.choose_from_shard(&mut drops, ix, excess, added)
                 }
                 _ => false,
             };
@@ -115,7 +116,7 @@ impl Engine {
     /// A batch that would fit into an empty queue may be sent again, or wait.
     fn refuse_overflow(&mut self, overflow: &Overflow<'_>, jobs: &[NewJob]) -> Obstacle {
         let (queue, in_bytes) = (overflow.bounded.queue, overflow.in_bytes);
-        let drained = || self.until_drained(queue, overflow.excess.jobs, in_bytes);
+        let drained = || self.ms_until_room(queue, overflow.excess.jobs, in_bytes);
         let retry_ms = overflow.fits_when_empty.then(drained);
         let refusal = Refusal::QueueFull {
             queue: queue.clone(),
@@ -132,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// Counts the rejection and emits its event, if it was for want of room in a queue.
+    /// Counts a rejection and emits its event, if a queue was full.
     pub(crate) fn count_rejected(&mut self, refusal: Refusal, jobs: &[NewJob]) -> Refusal {
         if let Refusal::QueueFull { queue, tenant, depth, bound, .. } = &refusal {
             let is_rejected = |job: &&NewJob| {
@@ -141,10 +142,10 @@ impl Engine {
             };
             if let Some(job) = jobs.iter().find(is_rejected) {
                 let asker = self.asker(Some(&job.class.tenant));
-                let known = self.meters.find(&job.class.tenant, queue);
+                let meter = self.meters.find(&job.class.tenant, queue);
                 let meter =
-                    known.unwrap_or_else(|| self.meters.of(asker, &job.class.tenant, queue));
-                self.meters.at(meter).rejected += 1;
+                    meter.unwrap_or_else(|| self.meters.acquire(asker, &job.class.tenant, queue));
+                self.meters.meter_mut(meter).rejected += 1;
                 let (queue, depth, bound) = (queue.clone(), *depth, *bound);
                 let class = job.class.clone().into();
                 self.emit(EventKind::QueueRejected { queue, depth, bound, class });

@@ -1,4 +1,4 @@
-//! How many rate-limit keys a tenant's jobs may name, and which keys they may share with others.
+//! The cap on rate-limit keys per tenant, and the requirement that shared keys are declared.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ impl Engine {
             if self.config.global_keys_declared && limit.scope == Scope::Global {
                 let partition = Partition { key: limit.key.clone(), tenant: None };
                 let limits = self.scheduler.limits();
-                let known = limits.find(&partition).map(|ix| limits.limit(ix));
-                if known.is_none_or(|limit| limit.settings.declared.is_none()) {
+                let shared = limits.find(&partition).map(|ix| limits.limit(ix));
+                if shared.is_none_or(|limit| limit.settings.declared.is_none()) {
                     return Err(Refusal::UndeclaredKey { key: limit.key.clone() });
                 }
             }
-            let known = self.classes.find(&job.class).map(|id| self.classes.slot(id));
-            if known.is_none_or(|slot| slot.live == 0) {
+            let slot = self.classes.find(&job.class).map(|id| self.classes.slot(id));
+            if slot.is_none_or(|slot| slot.live == 0) {
                 let all = fresh.entry(&job.class.tenant).or_default();
                 if !all.contains(&limit) {
                     all.push(limit);
@@ -33,7 +33,7 @@ impl Engine {
         }
         for (id, limits) in fresh {
             let tenant = self.tenants.find(id).map(|ix| self.tenants.get(ix));
-            let own = tenant.map_or(0, |one| one.keys as usize);
+            let own = tenant.map_or(0, |tenant| tenant.limited_classes as usize);
             let used = InUse { own, all: own };
             used.check(cap, Capped::RateKeys, self.asker(Some(id)), limits.len())?;
         }

@@ -1,4 +1,4 @@
-//! When there will be room for what is refused now, in milliseconds.
+//! Estimates of when a refused enqueue may succeed, in milliseconds.
 
 use rota_model::{Millis, QueueName, State};
 
@@ -6,26 +6,26 @@ use crate::Engine;
 use crate::meters::{SLOT_MS, SLOTS, slot_of};
 use crate::tenant::TenantIx;
 
-const SHORTEST: u64 = 1_000;
-const LONGEST: u64 = 3_600_000;
+const SHORTEST_MS: u64 = 1_000;
+const LONGEST_MS: u64 = 3_600_000;
 
-/// So many of the next scheduled jobs of the server are looked at to find those of one tenant.
+/// Timers that are examined to find those of one tenant.
 const LOOK_AHEAD: usize = 1_000;
 
 impl Engine {
-    /// Until so many jobs of a tenant have left, by what it started lately.
-    pub(super) fn until_gone(&self, ix: TenantIx, jobs: u64) -> u64 {
+    /// Time until `jobs` jobs of a tenant have started, at its current rate.
+    pub(super) fn ms_until_started(&self, ix: TenantIx, jobs: u64) -> u64 {
         let tenant = self.tenants.get(ix);
         let counted = tenant.counters.iter().flat_map(|all| all.minute.slots());
-        let uncounted = self.journal.uncounted(tenant);
-        let uncounted = uncounted.map(|did| (slot_of(did.at), did.tally));
-        let starts = counted.chain(uncounted).map(|(slot, tally)| (slot, tally.started));
-        time_to_start(jobs, starts, self.wall()).unwrap_or(60_000).clamp(SHORTEST, LONGEST)
+        let pending = self.journal.pending_delta(tenant);
+        let pending = pending.map(|delta| (slot_of(delta.at), delta.tally));
+        let starts = counted.chain(pending).map(|(slot, tally)| (slot, tally.started));
+        time_to_start(jobs, starts, self.wall()).unwrap_or(60_000).clamp(SHORTEST_MS, LONGEST_MS)
     }
 
-    /// Until so many of a tenant's scheduled jobs are due: exact when they are among the next of all,
-    /// and never too long.
-    pub(super) fn until_due(&self, ix: TenantIx, mut jobs: u64) -> u64 {
+    /// Time until `jobs` scheduled jobs of a tenant are due: exact if they are among the next
+    /// [`LOOK_AHEAD`] timers, otherwise a lower bound.
+    pub(super) fn ms_until_due(&self, ix: TenantIx, mut jobs: u64) -> u64 {
         let mut last = self.wall();
         for (due, timer) in self.timers.iter().take(LOOK_AHEAD) {
             last = due;
@@ -39,26 +39,26 @@ impl Engine {
         (last.0 - self.wall().0).max(1) as u64
     }
 
-    /// Until a queue has room, by what was started from it lately.
-    pub(super) fn until_drained(&self, name: &QueueName, excess: u64, in_bytes: bool) -> u64 {
-        let Some(ix) = self.queues.find(name) else { return SHORTEST };
+    /// Time until a queue has room, at the current rate of starts.
+    pub(super) fn ms_until_room(&self, name: &QueueName, excess: u64, in_bytes: bool) -> u64 {
+        let Some(ix) = self.queues.find(name) else { return SHORTEST_MS };
         let dispatches = self.queues.get(ix).stats.dispatches.slots();
         let starts = dispatches.map(|(slot, dispatches)| (slot, dispatches.count));
         let jobs = if in_bytes { 1 } else { excess };
-        time_to_start(jobs, starts, self.wall()).unwrap_or(5_000).clamp(SHORTEST, LONGEST)
+        time_to_start(jobs, starts, self.wall()).unwrap_or(5_000).clamp(SHORTEST_MS, LONGEST_MS)
     }
 }
 
-/// The slot under way and so many before it tell the current rate.
+/// The rate is measured over the current slot and this many before it.
 const RECENT_SLOTS: u32 = 2;
 
-/// How long it takes to start so many jobs, in ms, by the starts in each slot of the last minute; `None`
-/// if there are none. The rate is that of the last 10 to 15 s, or since the first start. If all starts
-/// are older, it is that of the whole minute, and nothing is to be expected sooner than the time that has
-/// passed since the last of them.
+/// Time until `jobs` more jobs have started, in ms, from the starts in each slot of the last
+/// minute; `None` if there were none. The rate is that of the last 10 to 15 s, or since the first
+/// start. If all starts are older, it is that of the whole minute, and the result is at least the
+/// time since the last start.
 fn time_to_start(jobs: u64, slots: impl Iterator<Item = (u32, i32)>, now: Millis) -> Option<u64> {
     let current = slot_of(now);
-    let since = |slot: u32| (now.0 - i64::from(slot) * SLOT_MS).max(SHORTEST as i64) as u64;
+    let since = |slot: u32| (now.0 - i64::from(slot) * SLOT_MS).max(SHORTEST_MS as i64) as u64;
     let (mut recent, mut minute) = (0i64, 0i64);
     let (mut first, mut last) = (None, None);
     for (slot, starts) in slots.filter(|(slot, starts)| slot + SLOTS > current && *starts != 0) {
@@ -81,7 +81,7 @@ mod tests {
 
     const START: i64 = 1_770_000_000_000;
 
-    /// Starts by the second after [`START`], and when room is asked for.
+    /// Starts by seconds after [`START`], and the time of the question.
     fn wait(jobs: u64, starts: &[(i64, i32)], after_s: i64) -> Option<u64> {
         let at = |second: i64| Millis(START + second * 1_000);
         let slots = starts.iter().map(|(second, starts)| (slot_of(at(*second)), *starts));

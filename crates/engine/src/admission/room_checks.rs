@@ -1,4 +1,4 @@
-//! Queues that may have room again, whose waiting enqueues are to be tried.
+//! The list of queues that may have room again, whose waiting enqueues are to be tried.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,15 +8,15 @@ use crate::queue::QueueIx;
 #[derive(Default)]
 pub(crate) struct RoomChecks {
     due: BTreeSet<QueueIx>,
-    /// Where the round over `due` goes on: at this queue or the next one listed.
+    /// The next round over `due` begins at this queue.
     turn: Option<QueueIx>,
-    /// Queues with more to try than fits into a step.
+    /// Queues with more waiting enqueues than one step tries.
     unfinished: BTreeMap<QueueIx, Progress>,
 }
 
 struct Progress {
     last_tried: WaiterId,
-    /// Jobs have left meanwhile: begin again with the first once the last was tried.
+    /// Jobs have left the queue since: start over after the last enqueue was tried.
     again: bool,
 }
 
@@ -25,7 +25,6 @@ impl RoomChecks {
         self.due.is_empty()
     }
 
-    /// A queue may have room.
     pub fn add(&mut self, queue: QueueIx) {
         self.due.insert(queue);
         if !self.unfinished.is_empty()
@@ -40,7 +39,7 @@ impl RoomChecks {
         self.unfinished.remove(&queue);
     }
 
-    /// Takes out the queue whose turn it is, and the waiting enqueue behind which to begin.
+    /// Removes and returns the next queue, and the waiting enqueue after which to continue.
     pub fn next(&mut self) -> Option<(QueueIx, Option<WaiterId>)> {
         let behind = self.turn.and_then(|turn| self.due.range(turn..).next());
         let queue = *behind.or_else(|| self.due.first())?;
@@ -50,7 +49,7 @@ impl RoomChecks {
         Some((queue, progress.map(|progress| progress.last_tried)))
     }
 
-    /// A queue has been gone through up to this enqueue, or to its end.
+    /// A queue's waiting enqueues were tried up to this one, or all of them.
     pub fn tried(&mut self, queue: QueueIx, up_to: Option<WaiterId>) {
         let progress = self.unfinished.remove(&queue);
         let again = progress.is_some_and(|progress| progress.again) || self.due.contains(&queue);

@@ -31,7 +31,7 @@ impl Engine {
                 };
                 let exceeded = ExceededLimit { tenant: (*id).clone(), limit, current, maximum };
                 if !soft {
-                    self.tell_exceeded(exceeded, false);
+                    self.emit_tenant_limit_exceeded(exceeded, false);
                     return Err(refusal);
                 }
                 soft_limits.push(exceeded);
@@ -41,7 +41,11 @@ impl Engine {
     }
 
     /// Emits the event for an exceeded limit and returns the limit's name.
-    pub(super) fn tell_exceeded(&mut self, exceeded: ExceededLimit, soft: bool) -> &'static str {
+    pub(super) fn emit_tenant_limit_exceeded(
+        &mut self,
+        exceeded: ExceededLimit,
+        soft: bool,
+    ) -> &'static str {
         let ExceededLimit { tenant, limit, current, maximum } = exceeded;
         self.emit(EventKind::TenantLimitExceeded { tenant, limit, current, maximum, soft });
         limit
@@ -66,11 +70,11 @@ impl Engine {
         };
         let (jobs, later) = (load.jobs, load.scheduled);
         if let Some(most) = exceeds(config.max_queue_depth, depth, jobs) {
-            let wait = (jobs <= most).then(|| self.until_gone(ix, depth + jobs - most));
+            let wait = (jobs <= most).then(|| self.ms_until_started(ix, depth + jobs - most));
             exceeded.push(refusal("max_queue_depth", depth, most, wait));
         }
         if let Some(most) = exceeds(config.max_scheduled, scheduled, later) {
-            let wait = (later <= most).then(|| self.until_due(ix, scheduled + later - most));
+            let wait = (later <= most).then(|| self.ms_until_due(ix, scheduled + later - most));
             exceeded.push(refusal("max_scheduled", scheduled, most, wait));
         }
         let Some(rate) = rate else { return exceeded };
@@ -87,9 +91,9 @@ impl Engine {
 
     pub(crate) fn enqueue_window(&mut self, ix: TenantIx, rate: Rate) -> &mut Window {
         let slot = &mut self.tenants.get_mut(ix).enqueued;
-        let known = slot.take().filter(|window| window.period_ms() == rate.period_ms);
+        let same_period = slot.take().filter(|window| window.period_ms() == rate.period_ms);
         let fresh = || Box::new(Window::new(rate.period_ms, rate.limit));
-        let window = slot.insert(known.unwrap_or_else(fresh));
+        let window = slot.insert(same_period.unwrap_or_else(fresh));
         window.admit(rate.limit);
         window
     }

@@ -1,4 +1,4 @@
-//! Enqueues that wait for room in full queues.
+//! Letting enqueues wait for room in full queues, and trying them again.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use super::Obstacle;
 use crate::queue::QueueIx;
 use crate::{Backpressure, Engine, Refusal, Reply, WaiterId};
 
-/// Waiting enqueues that are tried in one step; the rest follow in the next.
+/// Waiting enqueues tried in one step.
 const TRIES: usize = 64;
 
 impl Engine {
-    /// An enqueue waits until its queues have room, for `ms` at most.
+    /// Makes an enqueue wait until its queues have room, for at most `ms`.
     pub(crate) fn wait_for_room(&mut self, id: WaiterId, jobs: Vec<NewJob>, ms: u64) {
         for job in &jobs {
             if let Some(ix) = self.queues.find(&job.class.queue) {
@@ -34,9 +34,9 @@ impl Engine {
         Some(waiting.jobs)
     }
 
-    /// A job with this id was accepted: waiting enqueues that bring the same id are refused.
+    /// Refuses waiting enqueues with a job of this id, because one was just accepted.
     pub(crate) fn refuse_waiting_duplicates(&mut self, job: JobId) {
-        while let Some(waiter) = self.waiting_enqueues.bringing(job) {
+        while let Some(waiter) = self.waiting_enqueues.with_job_id(job) {
             let jobs = self.stop_waiting_for_room(waiter);
             let index = jobs.and_then(|jobs| jobs.iter().position(|other| other.id == job));
             let index = index.unwrap_or(0);
@@ -45,7 +45,7 @@ impl Engine {
         }
     }
 
-    /// Waits for room that have lasted as long as they may end: each enqueue is tried once more.
+    /// Ends waits whose deadline has passed; each enqueue is tried once more.
     pub(crate) fn end_waits_for_room(&mut self, mono: u64) {
         while let Some(id) = self.waiting_enqueues.expired(mono) {
             let Some(jobs) = self.stop_waiting_for_room(id) else { return };
@@ -58,20 +58,20 @@ impl Engine {
         }
     }
 
-    /// Jobs have left bounded queues: waiting enqueues are tried, and queues that are no longer nearly
-    /// full are reported.
+    /// Tries waiting enqueues of queues that may have room, and reports queues that are no longer
+    /// nearly full.
     pub(crate) fn retry_waiting_enqueues(&mut self) {
         let mut tries = TRIES;
         while tries > 0 {
             let Some((ix, after)) = self.room_checks.next() else { return };
             let up_to = self.retry_in_queue(ix, after, &mut tries);
             self.room_checks.tried(ix, up_to);
-            self.tell_cleared(ix);
+            self.emit_queue_cleared(ix);
         }
     }
 
-    /// Tries the enqueues that wait for a queue, oldest first; one that does not fit yet does not hold up
-    /// the others. Returns the last one tried if `tries` ran out.
+    /// Tries a queue's waiting enqueues, oldest first; one that does not fit does not block the
+    /// others. Returns the last one tried if `tries` ran out.
     fn retry_in_queue(
         &mut self,
         ix: QueueIx,
@@ -88,7 +88,8 @@ impl Engine {
             if matches!(admitted, Err(Obstacle::Full(_))) {
                 continue;
             }
-            // Before its jobs are accepted, or their own ids would count as duplicates.
+            // This must come before its jobs are accepted; otherwise their ids would count as
+            // duplicates.
             self.stop_waiting_for_room(id);
             let reply = match admitted {
                 Err(Obstacle::Refused(refusal) | Obstacle::Full(refusal)) => {

@@ -1,4 +1,4 @@
-//! The list of waiting enqueues: by deadline, and by the job ids that clients chose.
+//! The table of waiting enqueues, indexed by deadline and by the job ids that clients chose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub(crate) struct WaitingEnqueues {
     owned: CapCounter,
     all: BTreeMap<WaiterId, WaitingEnqueue>,
     by_deadline: BTreeSet<(u64, WaiterId)>,
-    /// By the ids that clients chose.
+    /// Indexed by the job ids that clients chose.
     by_id: BTreeSet<(JobId, WaiterId)>,
 }
 
@@ -31,7 +31,6 @@ impl WaitingEnqueues {
         }
     }
 
-    /// Whether one more may wait.
     pub fn check_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
         self.owned.check(asker)
     }
@@ -57,8 +56,8 @@ impl WaitingEnqueues {
         Some(waiting)
     }
 
-    /// A waiting enqueue that would add a job with this id.
-    pub fn bringing(&self, id: JobId) -> Option<WaiterId> {
+    /// A waiting enqueue that has a job with this id.
+    pub fn with_job_id(&self, id: JobId) -> Option<WaiterId> {
         let waiting = self.by_id.range((id, WaiterId(0))..).next();
         waiting.filter(|(job, _)| *job == id).map(|(_, waiter)| *waiter)
     }
@@ -73,7 +72,7 @@ impl WaitingEnqueues {
     }
 }
 
-/// The tenant that owns all of these jobs; `None` where there are several, as only an operator may send.
+/// The tenant of all these jobs; `None` if there are several, which only operators may send.
 pub(crate) fn single_tenant(jobs: &[NewJob]) -> Option<&TenantId> {
     let first = &jobs.first()?.class.tenant;
     jobs.iter().all(|job| job.class.tenant == *first).then_some(first)

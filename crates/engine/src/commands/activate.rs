@@ -1,4 +1,4 @@
-//! Pending jobs that become available.
+//! Activating pending jobs, which makes them available.
 
 use rota_model::State;
 

@@ -1,4 +1,4 @@
-//! Time passes: what is due happens, a bounded amount at a time.
+//! Advancing the engine's time: timers, deadlines and background work, in bounded slices.
 
 use rota_model::{Live, State};
 
@@ -6,13 +6,15 @@ use crate::scheduler::{Size, WaitingJob};
 use crate::timers::Timer;
 use crate::{Engine, EventKind, Now, Target};
 
-/// The most due things done in one step. The rest stays due, and [`Engine::wake_in_ms`] says so.
+/// Due items handled in one step. The rest stays due, and [`Engine::wake_in_ms`] returns 0.
 const SLICE: usize = 256;
-/// The most lanes that follow a change of their tenant in one step. Each costs more than other things.
-const FOLLOWED: usize = 32;
+/// Lanes moved in one step after their tenant's rules changed. One lane costs more than other due
+/// items.
+const RULE_CHANGES: usize = 32;
 
 impl Engine {
-    /// How long until something is due by itself; 0 when something is due now.
+    /// Milliseconds until the engine must be ticked again; 0 if something is due now, `None` if
+    /// nothing is.
     #[must_use]
     pub fn wake_in_ms(&self) -> Option<u64> {
         let mono = [
@@ -21,23 +23,23 @@ impl Engine {
             self.scheduler.fetches().next_deadline(),
             self.waiting_enqueues.next_deadline(),
             self.scheduler.next_timer().map(|at| self.in_monotonic_time(at)),
-            self.noise.next_look(),
-            self.idle.next_look(),
+            self.noise_detector.next_round(),
+            self.idle.next_check(),
             self.idle_limits.next().map(|at| self.in_monotonic_time(at)),
             self.scheduler.is_sweeping().then_some(0),
             self.scheduler.has_early_openings().then_some(0),
             (!self.room_checks.is_empty()).then_some(0),
             self.classes.is_sweeping().then_some(0),
-            (!self.following.is_empty()).then_some(0),
+            (!self.rule_changes.is_empty()).then_some(0),
             (!self.maintenance.enabled() && self.scheduler.has_repairs()).then_some(0),
         ];
         let frozen = self.maintenance.enabled();
         let wall = [
             if frozen { None } else { self.timers.next() },
             if frozen { None } else { self.crons.next() },
-            self.watch.next_deadline(),
+            self.deadlines.next_deadline(),
             self.scheduler.limits().next_end(),
-            self.tenants.ends.first().map(|&(at, _)| at),
+            self.tenants.throttle_ends.first().map(|&(at, _)| at),
             self.tenants.next_trim(),
             self.journal.unwritten.next(),
             self.minute.map(|minute| minute.saturating_add_ms(60_000)),
@@ -48,7 +50,8 @@ impl Engine {
         in_mono.chain(in_wall).min()
     }
 
-    /// When a time of limits will be there at the earliest.
+    /// Converts a time of the limits' clock into monotonic time. That clock may run slower, so the
+    /// result is the earliest possible time.
     fn in_monotonic_time(&self, at: u64) -> u64 {
         self.now.mono + at.saturating_sub(self.scheduler.now().mono)
     }
@@ -61,28 +64,28 @@ impl Engine {
         self.advance_usage();
         self.end_waits(self.now.mono);
         self.end_waits_for_room(self.now.mono);
-        self.listen_for_noise();
+        self.detect_noisy_tenants();
         self.tenants.trim_recent(self.now.wall, SLICE);
-        let mut followed = 0;
-        while followed < FOLLOWED && self.follow_one() {
-            followed += 1;
+        let mut moved = 0;
+        while moved < RULE_CHANGES && self.apply_rule_change() {
+            moved += 1;
         }
         let mut left = SLICE;
-        while left > 0 && self.do_one_due_thing() {
+        while left > 0 && self.run_one_due() {
             left -= 1;
         }
     }
 
-    fn do_one_due_thing(&mut self) -> bool {
+    fn run_one_due(&mut self) -> bool {
         if let Some((seq, active)) = self.active.pop_due(self.now.mono) {
-            self.lapse(seq, &active);
+            self.reservation_ended(seq, &active);
             return true;
         }
         if let Some(worker) = self.workers.pop_check(self.now.mono) {
             self.check_worker(worker);
             return true;
         }
-        if let Some(live) = self.watch.overdue(self.now.wall) {
+        if let Some(live) = self.deadlines.overdue(self.now.wall) {
             self.deadline_passed(&live);
             return true;
         }
@@ -93,7 +96,7 @@ impl Engine {
         if self.end_due_throttle(self.now.wall) || self.sweep_one() || self.bring_forward_one() {
             return true;
         }
-        if self.look_at_one_idle() || self.forget_one_idle_limit() {
+        if self.check_one_idle() || self.forget_one_idle_limit() {
             return true;
         }
         !self.maintenance.enabled() && (self.promote_one() || self.trigger_one_cron())
@@ -120,13 +123,13 @@ impl Engine {
         self.expire(live.seq, live.class);
     }
 
-    /// How a job waits. What is watched may have moved since it was looked up: ending one run of a
-    /// schedule sets the next one free.
+    /// The current row of a waiting job. The row in `target` may be out of date: ending one run of
+    /// a schedule releases the next.
     pub(crate) fn waiting_job(&self, target: &Target) -> Option<Live> {
-        self.watch.get(target.seq).or(target.live()).cloned()
+        self.deadlines.get(target.seq).or(target.live()).cloned()
     }
 
-    /// Takes a job that waits, in whatever way, out of where it waits.
+    /// Removes a waiting job from its lane or timer, and from the counts.
     pub(crate) fn leave_waiting(&mut self, live: &Live) {
         let size = Size::of(u64::from(live.bytes));
         self.scheduler.unbook(live.seq);

@@ -1,4 +1,4 @@
-//! Stopping jobs.
+//! Cancelling jobs, waiting or active.
 
 use rota_model::{Ending, State};
 

@@ -1,4 +1,4 @@
-//! Recurring schedules: registering them, and what happens when one is due.
+//! Commands on recurring schedules, and starting the runs that are due.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use rota_model::envelope::{self, NewJob};
 use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{ClassId, CronName, Ending, JobId, Live, Millis, Seq, State};
 
-use super::enqueue::Origin;
+use super::enqueue::EnqueuedBy;
 use crate::admission::Obstacle;
 use crate::cron::{Cron, Overlap};
 use crate::scheduler::WaitingJob;
 use crate::{Capped, CronSpec, Engine, EventKind, Refusal, Reply};
 
-/// Why a run is left out, and the earlier one that stands in its way.
+/// Why a run is skipped, and the unfinished run that caused it, if any.
 struct Skip {
     reason: &'static str,
     existing: Option<Seq>,
 }
 
-/// Why a run is skipped that may not come in.
-fn why_skipped(obstacle: &Obstacle) -> &'static str {
+/// The skip reason that is reported when a run is not admitted.
+fn skip_reason(obstacle: &Obstacle) -> &'static str {
     let Obstacle::Refused(Refusal::CapReached(reached)) = obstacle else { return "quota_exceeded" };
     match reached.capped {
         Capped::Tenants => "too_many_tenants",
@@ -49,7 +49,7 @@ impl Engine {
             }
         }
         let view = Box::new(cron.view(&spec.name));
-        self.keep_cron(spec.name.clone(), cron);
+        self.save_cron(spec.name.clone(), cron);
         Reply::Cron { cron: view, created }
     }
 
@@ -71,12 +71,12 @@ impl Engine {
         cron.row.enabled = enabled;
         cron.plan(self.wall());
         let view = Box::new(cron.view(name));
-        self.keep_cron(name.clone(), cron);
+        self.save_cron(name.clone(), cron);
         Reply::Cron { cron: view, created: false }
     }
 
-    /// Runs one schedule that is due, or reports its runs that clocks skip. Occurrences that were
-    /// missed meanwhile, however many, are made up for by one run.
+    /// Handles one due schedule: enqueues its run, and reports runs whose local time does not
+    /// exist. Any number of missed occurrences are made up for by one run.
     pub(crate) fn trigger_one_cron(&mut self) -> bool {
         let Some(name) = self.crons.due(self.wall()) else {
             return false;
@@ -102,11 +102,11 @@ impl Engine {
         cron.row.skip_count += skips;
         cron.row.last_run = due.or(cron.row.last_run);
         cron.plan(self.wall());
-        self.keep_cron(name, cron);
+        self.save_cron(name, cron);
         true
     }
 
-    /// The job of a schedule that is due, and the way made for it.
+    /// Creates the job of a due run and admits it.
     fn next_run(
         &mut self,
         name: &CronName,
@@ -133,7 +133,7 @@ impl Engine {
         };
         let skip = |reason| Skip { reason, existing: None };
         let jobs = std::slice::from_ref(&job);
-        self.admit(jobs).map_err(|obstacle| skip(why_skipped(&obstacle)))?;
+        self.admit(jobs).map_err(|obstacle| skip(skip_reason(&obstacle)))?;
         let class = self.class_id(&job.class).map_err(|_| skip("too_many_queues"))?;
         Ok((job, class))
     }
@@ -154,7 +154,7 @@ impl Engine {
         };
         let held = overlap == Overlap::Enqueue && !cron.runs.is_empty();
         earlier.into_iter().for_each(|seq| self.cancel_run(seq));
-        let accepted = self.accept(job, class, Origin::Run { held });
+        let accepted = self.accept(job, class, EnqueuedBy::Schedule { held });
         self.crons.add_run(name, accepted.seq);
         self.put(RowKind::CronRun, &accepted.seq.to_string(), name);
         let job = self.job_ref(accepted.seq, class).named(accepted.id);
@@ -162,8 +162,8 @@ impl Engine {
         self.emit(EventKind::CronTriggered { cron, expression, job, scheduled_for, run_count });
     }
 
-    /// A run has ended: the next one that was kept back may go.
-    pub(crate) fn cron_run_over(&mut self, seq: Seq) {
+    /// A run has ended. With `Overlap::Enqueue`, the next held run is released.
+    pub(crate) fn cron_run_ended(&mut self, seq: Seq) {
         if !self.crons.is_run(seq) {
             return;
         }
@@ -177,7 +177,7 @@ impl Engine {
         self.out.mutations.push(Mutation::Remove(RowKind::CronRun, seq.to_string().into()));
     }
 
-    /// Runs that were kept back have nobody left to wait for.
+    /// Releases the held runs of a schedule that was removed or no longer holds runs back.
     fn release_all_held(&mut self, cron: &Cron) {
         for &seq in &cron.runs {
             self.release_held(seq);
@@ -186,7 +186,7 @@ impl Engine {
 
     fn release_held(&mut self, seq: Seq) {
         let kept_back = |live: &&mut Live| live.state == State::Available && live.held;
-        let Some(live) = self.watch.get_mut(seq).filter(kept_back) else {
+        let Some(live) = self.deadlines.get_mut(seq).filter(kept_back) else {
             return;
         };
         let (class, waiting) = (live.class, WaitingJob::of(live));
@@ -201,7 +201,7 @@ impl Engine {
             self.release(&active);
             (active.class, active.attempt, State::Active)
         } else {
-            let Some(live) = self.watch.forget(seq) else {
+            let Some(live) = self.deadlines.remove(seq) else {
                 return;
             };
             self.leave_waiting(&live);
@@ -212,12 +212,12 @@ impl Engine {
         self.emit(EventKind::Cancelled { job, attempt, before });
     }
 
-    fn keep_cron(&mut self, name: CronName, cron: Cron) {
+    fn save_cron(&mut self, name: CronName, cron: Cron) {
         self.put(RowKind::Cron, &name, &cron.row);
         self.crons.insert(name, cron);
     }
 
-    /// Reports runs whose local time does not exist; how many they are.
+    /// Reports runs whose local time does not exist (DST), and returns their number.
     fn report_dst_skips(&mut self, name: &CronName) -> u64 {
         let cron = self.crons.get(name).expect("a due schedule exists");
         let skipped = cron.skipped(self.wall());

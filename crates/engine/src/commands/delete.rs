@@ -1,4 +1,4 @@
-//! Removing jobs for good.
+//! Deleting jobs, on request and by retention.
 
 use rota_model::Done;
 use rota_model::mutation::Mutation;
@@ -12,7 +12,7 @@ impl Engine {
         Reply::Changed(targets.iter().map(|target| self.delete_one(target)).collect())
     }
 
-    /// Retention: these have been kept long enough.
+    /// Deletes finished jobs whose retention period has passed.
     pub(crate) fn forget(&mut self, overdue: &Overdue) -> Reply {
         overdue.jobs.iter().for_each(|done| self.delete_done(done));
         if let Some(through) = overdue.through {
@@ -29,8 +29,8 @@ impl Engine {
             JobRow::Live(live) => {
                 let live = self.waiting_job(target).unwrap_or_else(|| live.clone());
                 self.leave_waiting(&live);
-                self.watch.forget(live.seq);
-                self.cron_run_over(live.seq);
+                self.deadlines.remove(live.seq);
+                self.cron_run_ended(live.seq);
                 self.classes.count_deleted(live.class);
                 self.class_lost_job(live.class);
                 self.out.mutations.push(Mutation::Delete(live.seq));

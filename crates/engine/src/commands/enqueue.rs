@@ -1,4 +1,4 @@
-//! Accepting jobs.
+//! Enqueueing: accepting new jobs from clients and schedules.
 
 use rota_model::envelope::NewJob;
 use rota_model::mutation::{Mutation, NewRow};
@@ -10,18 +10,19 @@ use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{Accepted, Admission, Engine, Enqueue, EventKind, Reply};
 
-/// Where a job comes from.
+/// Who enqueues a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum EnqueuedBy {
     Client,
-    /// A schedule. A held run is ready, but stays out of its lane until the one before it is over.
-    Run {
+    /// A schedule. A held run is available, but enters its lane only when the run before it has
+    /// ended.
+    Schedule {
         held: bool,
     },
 }
 
 impl Engine {
-    /// All jobs or none: everything that could refuse one is asked before the first is accepted.
+    /// Accepts all jobs or none: every check is made before the first job is accepted.
     pub(crate) fn enqueue(&mut self, enqueue: Enqueue) -> Reply {
         let jobs = enqueue.jobs;
         let over_quota = match (self.admit(&jobs), enqueue.wait) {
@@ -43,7 +44,7 @@ impl Engine {
         self.accept_all(jobs, over_quota)
     }
 
-    /// Accepts jobs that were admitted. `over_quota` names the soft limits that they exceed.
+    /// Accepts jobs that passed admission. `over_quota` names the soft limits they exceed.
     pub(crate) fn accept_all(&mut self, jobs: Vec<NewJob>, over_quota: Vec<&'static str>) -> Reply {
         let mut classes = Vec::with_capacity(jobs.len());
         for job in &jobs {
@@ -57,17 +58,21 @@ impl Engine {
         let limited =
             jobs.iter().zip(&classes).rev().find(|(job, _)| job.class.policy.limit.is_some());
         let limited = limited.map(|(_, class)| *class);
-        let accept = |(job, class)| self.accept(job, class, Origin::Client);
+        let accept = |(job, class)| self.accept(job, class, EnqueuedBy::Client);
         let jobs = jobs.into_iter().zip(classes).map(accept).collect();
-        let limit = limited.and_then(|class| self.glance_at_limit(class));
+        let limit = limited.and_then(|class| self.limit_status(class));
         let pressure = self.pressure_of(&queues);
         let pressure = pressure.map(|pressure| self.pressure_in_jobs(pressure, &queues));
         Reply::Enqueued(Admission { jobs, over_quota, pressure, limit })
     }
 
-    /// Accepts one job.
-    pub(crate) fn accept(&mut self, job: NewJob, class: ClassId, origin: Origin) -> Accepted {
-        let held = origin == Origin::Run { held: true };
+    pub(crate) fn accept(
+        &mut self,
+        job: NewJob,
+        class: ClassId,
+        enqueued_by: EnqueuedBy,
+    ) -> Accepted {
+        let held = enqueued_by == EnqueuedBy::Schedule { held: true };
         let seq = self.next_seq;
         self.next_seq = Seq(seq.0 + 1);
         let created = self.wall();
@@ -85,8 +90,8 @@ impl Engine {
             held,
             ..Live::ready(seq, class, created, job.body.len() as u32)
         };
-        if live.expires.is_some() || origin != Origin::Client {
-            self.watch.add(live.clone());
+        if live.expires.is_some() || enqueued_by != EnqueuedBy::Client {
+            self.deadlines.add(live.clone());
         }
         let id = if job.id_given { job.id } else { job.id.seal(self.id_key, seq) };
         let given = job.id_given;
@@ -102,7 +107,7 @@ impl Engine {
         self.record(ix, |minute| minute.enqueued += 1);
         self.meter(class).enqueued += 1;
         self.tally(tenant, Tally { enqueued: 1, ..Tally::default() });
-        self.did(tenant).bytes += job.body.len() as u64;
+        self.tenant_delta(tenant).bytes += job.body.len() as u64;
         self.count_enqueued(tenant, 1, self.now.mono as i64);
 
         match (state, due) {

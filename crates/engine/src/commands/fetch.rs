@@ -1,4 +1,4 @@
-//! Handing out jobs.
+//! Fetching: claiming jobs for workers and recording each start.
 
 use rota_model::mutation::{Claim, Mutation};
 use rota_model::{ClassId, Ending, PoolName, Seq, WorkerId};
@@ -13,16 +13,16 @@ use crate::stats::Dispatches;
 use crate::tenant::Tally;
 use crate::{Claimed, Engine, EventKind, Fetch, Refusal, Reply};
 
-/// Claims for which there is memory when the first is made; few fetches ask for more.
+/// Claims that memory is reserved for when the first is made; few fetches ask for more.
 const RESERVED: usize = 128;
 
 impl Engine {
     pub(crate) fn fetch(&mut self, fetch: Fetch) -> Reply {
-        let meant = self.with_queues(fetch.clone());
-        if let Err(refusal) = self.meet_fetching_worker(&meant) {
+        let resolved = self.with_queues(fetch.clone());
+        if let Err(refusal) = self.ensure_fetching_worker(&resolved) {
             return Reply::Refused(refusal);
         }
-        let claimed = self.claim_for(&meant);
+        let claimed = self.claim_for(&resolved);
         let wait = fetch.wait.filter(|(_, ms)| claimed.is_empty() && *ms > 0 && !self.closing);
         if wait.is_some() {
             let asker = self.asker(fetch.tenant.as_ref());
@@ -39,16 +39,16 @@ impl Engine {
         Reply::Waiting
     }
 
-    /// As many jobs as there are, up to what was asked for and what worker and pool have room for.
-    /// Each is a decision of its own.
+    /// Claims up to `fetch.count` jobs, within the room of the worker and the pool. Each job is a
+    /// separate decision.
     pub(crate) fn claim_for(&mut self, fetch: &Fetch) -> Vec<Claimed> {
         if self.maintenance.enabled() {
             return Vec::new();
         }
         let most = fetch.count.min(self.room_of(fetch));
-        let Some(ask) = self.ask(fetch) else { return Vec::new() };
+        let Some(ask) = self.fetch_request(fetch) else { return Vec::new() };
         let mut claimed = Vec::new();
-        self.note_asked(&ask);
+        self.record_request(&ask);
         while claimed.len() < most {
             let Some(job) = self.claim_one(&ask, fetch) else { break };
             if claimed.is_empty() {
@@ -60,13 +60,13 @@ impl Engine {
             if let Some(id) = &fetch.worker {
                 self.worker_changed(id);
             }
-            self.tell_overloaded(&ask);
+            self.check_pool_overload(&ask);
         }
         if claimed.len() < most
             && let Some(pool) = &ask.pool
         {
-            // There is room, and nothing for it.
-            self.pool_watch.tell_full(pool, false);
+            // The pool has room and no waiting jobs, so the next overload is reported again.
+            self.pool_watch.set_notified_full(pool, false);
         }
         claimed
     }
@@ -74,7 +74,7 @@ impl Engine {
     fn claim_one(&mut self, ask: &FetchRequest, fetch: &Fetch) -> Option<Claimed> {
         loop {
             let pick = self.scheduler.next(ask)?;
-            if self.watch.is_over(pick.seq, self.wall()) {
+            if self.deadlines.has_passed(pick.seq, self.wall()) {
                 self.leave_lane(pick.seq, pick.class);
                 self.expire(pick.seq, pick.class);
                 continue;
@@ -91,9 +91,9 @@ impl Engine {
         self.count_start(class, job.size);
         let counted_at = self.scheduler.now().mono as i64;
         let mut counted = [None; 3];
-        for (place, (limit, numbers)) in counted.iter_mut().zip(outcome.timed) {
-            self.journal.started(limit, numbers, counted_at);
-            *place = Some(limit);
+        for (slot, (limit, numbers)) in counted.iter_mut().zip(outcome.timed) {
+            self.journal.record_start(limit, numbers, counted_at);
+            *slot = Some(limit);
         }
         self.count_dispatch(queue, class, seq, &job, ask);
         self.count_charge(queue, outcome.account, Dispatches::ONE);
@@ -125,7 +125,7 @@ impl Engine {
             reserved_ms,
             reserved_until: self.now.mono.saturating_add(reserved_ms),
             times_out: self.now.mono.saturating_add(timeout_ms),
-            expires: self.watch.forget(seq).and_then(|live| live.expires),
+            expires: self.deadlines.remove(seq).and_then(|live| live.expires),
             pool,
             charged,
             account: outcome.account,
@@ -144,12 +144,12 @@ impl Engine {
             own_timeout: own_timeout.is_some(),
             reserved_ms,
             own_reservation: own_reservation.is_some(),
-            reservation_cut: own_reservation.is_some_and(|own| own > reserved_ms),
+            reservation_cut: own_reservation.is_some_and(|asked_ms| asked_ms > reserved_ms),
             worker,
         })
     }
 
-    /// What a job of this class is held to cost its tenant.
+    /// The cost charged to the tenant when a job of this class starts.
     pub(crate) fn cost_of(&self, class: ClassId) -> u64 {
         match self.config.fairness.cost {
             Cost::Job => 1,
@@ -180,7 +180,7 @@ impl Engine {
         let since = if job.fresh { self.seq_clock.accepted_at(seq) } else { job.since };
         if let Some(since) = since {
             let waited = wall.0.saturating_sub(since.0).max(0) as u64;
-            self.meters.at(meter).began_after(waited);
+            self.meters.meter_mut(meter).record_wait(waited);
             (dispatch.waits, dispatch.waited_ms) = (1, waited);
         }
         self.record(ix, |minute| {
@@ -193,26 +193,26 @@ impl Engine {
         self.total.dispatches.add(dispatch, wall);
     }
 
-    /// Which account a dispatch from this queue was charged to, unless it is the queue's own.
-    fn count_charge(&mut self, ix: QueueIx, account: Option<AccountIx>, one: Dispatches) {
+    /// Counts a dispatch for the account that was charged, unless that is the queue's own account.
+    fn count_charge(&mut self, ix: QueueIx, account: Option<AccountIx>, dispatches: Dispatches) {
         let wall = self.wall();
         let key = match account.map(|account| self.scheduler.owner(account)) {
             Some(Owner::Queue(_)) => return,
             Some(Owner::Shared(key)) => Some(key.clone()),
             None => None,
         };
-        self.account_watch.elsewhere(ix).add(one, wall);
-        self.journal.dispatches.add(Dispatcher::Elsewhere(ix), one);
+        self.account_watch.elsewhere(ix).add(dispatches, wall);
+        self.journal.dispatches.add(Dispatcher::Elsewhere(ix), dispatches);
         if let Some(key) = key {
-            self.account_watch.shared(&key).add(one, wall);
-            self.journal.dispatches.add(Dispatcher::Shared(key), one);
+            self.account_watch.shared(&key).add(dispatches, wall);
+            self.journal.dispatches.add(Dispatcher::Shared(key), dispatches);
         }
     }
 
-    /// Nobody received this claim: it does not count as started. Counters of metrics never go down, so
-    /// it stays in those.
+    /// Takes back the counts of a claim that never reached its worker. Metrics keep it, because
+    /// their counters must not go down.
     pub(crate) fn undo_dispatch(&mut self, active: &Active) {
-        let (one, wall) = (Dispatches::UNDONE, self.wall());
+        let (undone, wall) = (Dispatches::UNDONE, self.wall());
         let slot = self.classes.slot(active.class);
         let (ix, tenant, meter) = (slot.queue, slot.tenant, self.shards.get(slot.shard).meter);
         let own = if active.account.is_none() { -1 } else { 0 };
@@ -220,40 +220,40 @@ impl Engine {
         if own == 0 {
             self.meters.undo_start(meter, wall);
         }
-        self.count_charge(ix, active.account, one);
+        self.count_charge(ix, active.account, undone);
         for limit in active.counted.into_iter().flatten() {
             if self.scheduler.limits().exists(limit) {
                 self.scheduler.undo_start(limit, active.counted_at);
-                self.journal.start_undone(limit);
+                self.journal.record_undone_start(limit);
             }
         }
         if let Some(pool) = active.pool.as_ref().filter(|name| self.has_pool(name)) {
-            self.pool_watch.dispatches(pool).add(one, wall);
-            self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), one);
+            self.pool_watch.dispatches(pool).add(undone, wall);
+            self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), undone);
         }
         self.record(ix, |minute| minute.dispatched -= 1);
-        self.queues.get_mut(ix).stats.dispatches.add(one, wall);
-        self.total.dispatches.add(one, wall);
+        self.queues.get_mut(ix).stats.dispatches.add(undone, wall);
+        self.total.dispatches.add(undone, wall);
     }
 
     fn has_pool(&self, name: &PoolName) -> bool {
         self.scheduler.pools().get(name).is_some()
     }
 
-    /// The deadline of a job that has left its lane or timer has passed.
+    /// Discards a job whose deadline has passed. It must have left its lane or timer.
     pub(crate) fn expire(&mut self, seq: Seq, class: ClassId) {
-        let deadline = self.watch.get(seq).and_then(|live| live.expires);
+        let deadline = self.deadlines.get(seq).and_then(|live| live.expires);
         let event = EventKind::Expired { job: self.job_ref(seq, class), deadline };
         self.end(seq, class, Ending::Expired, None);
         self.emit(event);
     }
 
-    /// These queues have somebody who works for them, or for one tenant's part of them.
-    fn note_asked(&mut self, ask: &FetchRequest) {
+    /// Records when a worker last asked for these queues, or for one tenant's shards of them.
+    fn record_request(&mut self, ask: &FetchRequest) {
         let now = Some(self.now.mono);
         match (&ask.queues, ask.only, &ask.pool) {
             (RequestedQueues::All, None, Some(pool)) => {
-                self.pool_watch.asked(pool, self.now.mono);
+                self.pool_watch.record_request(pool, self.now.mono);
             }
             (_, only, pool) => {
                 for ix in self.scheduler.requested_queues(ask) {
@@ -271,21 +271,20 @@ impl Engine {
                 }
             }
         }
-        self.tell_overloaded(ask);
+        self.check_pool_overload(ask);
     }
 
-    /// A fetch that names no queue and has no pool is for what its worker said at its registration that
-    /// it serves.
+    /// Fills in the queues that the worker registered, if the fetch has neither queues nor a pool.
     pub(crate) fn with_queues(&self, mut fetch: Fetch) -> Fetch {
         if fetch.queues.is_empty() && self.pool_of(&fetch).is_none() {
             let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
             let registered = worker.map_or(&[][..], |worker| &worker.row.about.queues);
-            fetch.queues = self.meant_by(registered, &fetch);
+            fetch.queues = self.resolve_queue_names(registered, &fetch);
         }
         fetch
     }
 
-    /// Why a fetch that waits would be refused by now, if its pool is gone.
+    /// The refusal for a waiting fetch that is no longer valid because its pool was deleted.
     pub(crate) fn pool_is_gone(&self, fetch: &Fetch) -> Option<Refusal> {
         match &fetch.pool {
             Some(pool) if !self.has_pool(pool) => Some(Refusal::UnknownPool { pool: pool.clone() }),
@@ -298,21 +297,22 @@ impl Engine {
         }
     }
 
-    /// A fetch names its worker: it is known from now on, and it stays in its pool. With one that is
-    /// refused it is heard of, and joins none.
-    fn meet_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
+    /// Registers the worker of a fetch if it is new, and checks worker, pool and queues. The worker
+    /// is recorded even if the fetch is then refused; it joins no pool in that case.
+    fn ensure_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
         if fetch.queues.is_empty() && self.pool_of(fetch).is_none() && fetch.pool.is_none() {
             return Err(Refusal::NoQueues);
         }
         if let Some(id) = &fetch.worker {
-            self.meet(id, fetch.tenant.as_ref())?;
+            self.ensure_worker(id, fetch.tenant.as_ref())?;
             fetch.pool.as_ref().map_or(Ok(()), |pool| self.may_join(id, pool))?;
         }
         match fetch.pool.clone().or_else(|| self.pool_of(fetch)) {
             Some(pool) => {
-                let known = self.scheduler.pools().get(&pool);
-                let known = known.ok_or_else(|| Refusal::UnknownPool { pool: pool.clone() })?;
-                if let Some(queue) = fetch.queues.iter().find(|queue| !known.has(queue)) {
+                let pool_state = self.scheduler.pools().get(&pool);
+                let pool_state =
+                    pool_state.ok_or_else(|| Refusal::UnknownPool { pool: pool.clone() })?;
+                if let Some(queue) = fetch.queues.iter().find(|queue| !pool_state.has(queue)) {
                     return Err(Refusal::NotInPool { pool, queue: queue.clone() });
                 }
             }
@@ -321,7 +321,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Without a pool, the ratio of the server holds for the queues that a fetch names.
+    /// Without a pool, the server's guaranteed ratio applies to the queues of the fetch.
     fn check_ratio(&self, fetch: &Fetch) -> Result<(), Refusal> {
         let queues = fetch.queues.len();
         match self.config.starvation.promises_too_much(queues) {

@@ -1,4 +1,4 @@
-//! A worker says that it lives, and what it is doing.
+//! Heartbeats: extending the reservations of a worker's jobs and telling it what to do.
 
 use rota_model::mutation::Mutation;
 use rota_model::{Directive, Seq, State};
@@ -8,12 +8,12 @@ use crate::{Beat, BeatReply, Engine, EventKind, Refusal, Registration, Reply};
 
 impl Engine {
     pub(crate) fn beat(&mut self, beat: Beat) -> Reply {
-        let met = self.meet(&beat.worker, beat.about.tenant.as_ref());
+        let met = self.ensure_worker(&beat.worker, beat.about.tenant.as_ref());
         if let Err(refusal) = met.and_then(|()| self.may_beat_for(&beat)) {
             return Reply::Refused(refusal);
         }
         beat.about.pool.iter().for_each(|pool| self.join_pool(&beat.worker, pool));
-        self.note_beat(&beat);
+        self.record_beat(&beat);
         let mut reply = BeatReply {
             directive: Directive::Running,
             extended: Vec::new(),
@@ -36,34 +36,34 @@ impl Engine {
         Reply::Beat(reply)
     }
 
-    /// A heartbeat may name the worker's pool, or one that it joins by that. Its own may have been
-    /// deleted: the worker keeps its jobs all the same.
+    /// A heartbeat may name the worker's current pool, even if that was deleted, or a pool for it
+    /// to join.
     fn may_beat_for(&self, beat: &Beat) -> Result<(), Refusal> {
-        let known =
+        let current =
             self.workers.get(&beat.worker).and_then(|worker| worker.row.about.pool.as_ref());
         match &beat.about.pool {
-            Some(named) if known != Some(named) => self.may_join(&beat.worker, named),
+            Some(named) if current != Some(named) => self.may_join(&beat.worker, named),
             _ => Ok(()),
         }
     }
 
-    fn note_beat(&mut self, beat: &Beat) {
-        let worker = self.workers.get_mut(&beat.worker).expect("the worker was just met");
+    fn record_beat(&mut self, beat: &Beat) {
+        let worker = self.workers.get_mut(&beat.worker).expect("the worker was just added");
         let was_quieted = worker.is_quieted();
         worker.reported = beat.state.or(worker.reported);
         let resumes = was_quieted && !worker.is_quieted();
         let first = !std::mem::replace(&mut worker.row.beats, true);
-        let changed = update(&mut worker.row.about, &beat.about);
+        let changed = update_registration(&mut worker.row.about, &beat.about);
         if first || changed {
             self.write_worker(&beat.worker);
         }
         if first || changed || resumes {
-            self.refile_fetches_of(&beat.worker);
+            self.reindex_fetches_of(&beat.worker);
         }
         self.worker_changed(&beat.worker);
         if first {
-            let at = self.now.mono.saturating_add(self.config.heartbeat_timeout_ms);
-            self.workers.check_later(beat.worker.clone(), at);
+            let check_at = self.now.mono.saturating_add(self.config.heartbeat_timeout_ms);
+            self.workers.check_later(beat.worker.clone(), check_at);
         }
     }
 
@@ -84,7 +84,7 @@ impl Engine {
         self.emit(EventKind::Extended { job, attempt, worker, until: due });
     }
 
-    /// The strongest wish: an operator's, or that of a job made for testing.
+    /// The strongest directive: the operator's, or that of a test job the worker holds.
     fn directive_for(&self, beat: &Beat) -> Directive {
         let Some(worker) = self.workers.get(&beat.worker) else {
             return Directive::Running;
@@ -99,18 +99,18 @@ impl Engine {
     }
 }
 
-/// Takes over what a heartbeat says about its worker; true when that is news.
-fn update(known: &mut Registration, said: &Registration) -> bool {
-    let before = known.clone();
+/// Updates a registration from a heartbeat; true if anything changed.
+fn update_registration(current: &mut Registration, reported: &Registration) -> bool {
+    let before = current.clone();
     macro_rules! take {
-        ($($field:ident),*) => { $(if said.$field.is_some() { known.$field.clone_from(&said.$field); })* };
+        ($($field:ident),*) => { $(if reported.$field.is_some() { current.$field.clone_from(&reported.$field); })* };
     }
     take!(hostname, pid, concurrency, version, started_at);
-    if !said.queues.is_empty() {
-        known.queues.clone_from(&said.queues);
+    if !reported.queues.is_empty() {
+        current.queues.clone_from(&reported.queues);
     }
-    if !said.labels.is_empty() {
-        known.labels.clone_from(&said.labels);
+    if !reported.labels.is_empty() {
+        current.labels.clone_from(&reported.labels);
     }
-    before != *known
+    before != *current
 }

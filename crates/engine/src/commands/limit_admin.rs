@@ -1,4 +1,5 @@
-//! What is said about limits: by operators, and by handlers that met one elsewhere.
+//! Changing the settings of limits: by operators, and by handlers that report a limit of an
+//! external service.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use rota_model::{ClassId, LimitKey, Millis, Rate, TenantId};
 use crate::command::{PutLimit, later};
 use crate::scheduler::Reconfigured;
 use crate::scheduler::limits::{KeyPause, LimitIx, LimitSettings, Override, Partition};
-use crate::{CapReached, Engine, EventKind, LimitGlance, Refusal, Reply};
+use crate::{CapReached, Engine, EventKind, LimitStatus, Refusal, Reply};
 
 impl Engine {
     pub(crate) fn put_limit(&mut self, put: PutLimit) -> Reply {
@@ -36,13 +37,14 @@ impl Engine {
             row.pause = (until > now).then_some(KeyPause { until, reason });
         }
         row.reason = reason.or(row.reason.take());
-        // What an operator says about a shared key is the operator's, whoever paused it before.
+        // The operator becomes the owner of a shared key, even if a tenant's handler paused it
+        // first.
         row.owner = owner;
         if let Err(reached) = self.check_limit_cap(ix, &row) {
             self.forget_if_idle(ix);
             return Reply::Refused(reached.into());
         }
-        self.say_of_limit(ix, row);
+        self.set_limit_settings(ix, row);
         let view = Box::new(self.limit_view(ix));
         self.forget_if_idle(ix);
         Reply::Limit(view)
@@ -53,33 +55,33 @@ impl Engine {
         let Some(ix) = self.scheduler.limits().find(&partition) else {
             return Reply::Refused(Refusal::UnknownLimit);
         };
-        self.take_back(ix);
+        self.reset_limit(ix);
         let view = Box::new(self.limit_view(ix));
         self.forget_if_idle(ix);
         Reply::Limit(view)
     }
 
-    /// Removes all that a tenant has declared and paused.
+    /// Removes the declarations and pauses of all limits that a tenant owns.
     pub(crate) fn clear_limits_of(&mut self, tenant: &TenantId) {
         for ix in self.limit_owners.of(tenant) {
-            self.take_back(ix);
+            self.reset_limit(ix);
             self.forget_if_idle(ix);
         }
     }
 
-    /// Only what the configuration declares holds from now on.
-    fn take_back(&mut self, ix: LimitIx) {
+    /// Resets a limit to what the configuration file declares.
+    fn reset_limit(&mut self, ix: LimitIx) {
         let Partition { key, tenant } = &self.scheduler.limits().limit(ix).partition;
         let declared = self.config.limits.get(key).copied().filter(|_| tenant.is_none());
         let row =
             LimitSettings { declared, from_file: declared.is_some(), ..LimitSettings::default() };
-        self.say_of_limit(ix, row);
+        self.set_limit_settings(ix, row);
     }
 
-    /// Whether a limit may have a row on disk, if it had none.
+    /// Checks the cap on limits with settings, if the limit would become one.
     fn check_limit_cap(&self, ix: LimitIx, row: &LimitSettings) -> Result<(), CapReached> {
-        let known = &self.scheduler.limits().limit(ix).settings;
-        match known.written().is_none() && row.written().is_some() {
+        let current = &self.scheduler.limits().limit(ix).settings;
+        match current.written().is_none() && row.written().is_some() {
             true => {
                 self.check_tenant(row.owner.as_ref())?;
                 self.limit_owners.check_cap(self.asker(row.owner.as_ref()))
@@ -88,8 +90,8 @@ impl Engine {
         }
     }
 
-    /// Something else is said about a limit: it is written down and takes effect.
-    fn say_of_limit(&mut self, ix: LimitIx, mut row: LimitSettings) {
+    /// Replaces a limit's settings: writes or removes its row and applies the change.
+    fn set_limit_settings(&mut self, ix: LimitIx, mut row: LimitSettings) {
         let written = row.written();
         if written.is_none() {
             (row.reason, row.owner) = (None, None);
@@ -102,7 +104,7 @@ impl Engine {
         let name = partition.name();
         if let Some(written) = written {
             if let Some(owner) = &written.owner {
-                self.meet_tenant(owner);
+                self.ensure_tenant(owner);
             }
             self.limit_owners.add(written.owner.as_ref(), ix);
             self.put(RowKind::Limit, &name, &written);
@@ -111,14 +113,14 @@ impl Engine {
         }
         self.scheduler.reconfigured(Reconfigured::LimitSettings(ix, row));
         if partition.tenant.is_none() {
-            self.find_whom_it_holds(&partition.key);
+            self.limit_scope_changed(&partition.key);
         }
-        // The limit may be forgotten next, and what it did is told before.
-        self.tell_notices();
+        // Emit the limit's events now: it may be forgotten next.
+        self.emit_notices();
         self.limit_may_be_idle(ix);
     }
 
-    /// Something that was said about a limit is over.
+    /// Removes a pause or override that has expired.
     pub(crate) fn expire_override(&mut self, ix: LimitIx) {
         let now = self.wall();
         let limits = self.scheduler.limits();
@@ -129,12 +131,13 @@ impl Engine {
         row.pause.take_if(|pause| pause.until <= now);
         row.replaced.take_if(|other| other.expires <= now);
         if row != limits.limit(ix).settings {
-            self.say_of_limit(ix, row);
+            self.set_limit_settings(ix, row);
         }
     }
 
-    /// A handler met the limit that its job's key stands for: nothing of the key starts until then.
-    /// `None` when the job has no key, or its tenant has as many keys with a row as it may have.
+    /// A handler has reported an external limit: pauses the job's key until then, for
+    /// `longest_pause_ms` at most. `None` if the job has no key, or its tenant has reached the cap
+    /// on limits with settings.
     pub(crate) fn pause_key(
         &mut self,
         class: ClassId,
@@ -147,44 +150,44 @@ impl Engine {
         let until = until.min(longest);
         let limits = self.scheduler.limits();
         let ix = limits.gate(gate).limit;
-        let known = limits.limit(ix).settings.pause.as_ref().map(|pause| pause.until);
-        if known.is_none_or(|known| known < until) && until > self.wall() {
+        let paused_until = limits.limit(ix).settings.pause.as_ref().map(|pause| pause.until);
+        if paused_until.is_none_or(|paused| paused < until) && until > self.wall() {
             let reason: Arc<str> = reason.into();
-            let held = self.scheduler.limits().limit(ix);
-            let tenant = held.partition.tenant.clone();
+            let limit_state = self.scheduler.limits().limit(ix);
+            let tenant = limit_state.partition.tenant.clone();
             let pause = Some(KeyPause { until, reason: reason.clone() });
-            // It counts for whoever spoke of it first.
-            let owner = match held.settings.written() {
+            // The first owner of the settings stays the owner.
+            let owner = match limit_state.settings.written() {
                 Some(row) => row.owner,
                 None => self.owner_of(class).cloned(),
             };
-            let row = LimitSettings { pause, owner, ..held.settings.clone() };
+            let row = LimitSettings { pause, owner, ..limit_state.settings.clone() };
             self.check_limit_cap(ix, &row).ok()?;
-            self.say_of_limit(ix, row);
+            self.set_limit_settings(ix, row);
             let (key, until) = (limit.key, Some(until));
             self.emit(EventKind::LimitAdjusted { key, tenant, until, reason });
         }
         Some(until)
     }
 
-    /// How the limit of a class stands, for who has just enqueued a job of it.
-    pub(crate) fn glance_at_limit(&self, class: ClassId) -> Option<LimitGlance> {
+    /// The current use of a class's limit, for the answer to an enqueue.
+    pub(crate) fn limit_status(&self, class: ClassId) -> Option<LimitStatus> {
         let gate = self.scheduler.gates_of(class).next()?;
         let limits = self.scheduler.limits();
-        let own = limits.gate(gate).numbers;
+        let of_job = limits.gate(gate).numbers;
         let (wall, mono) = (self.wall(), self.scheduler.now().mono as i64);
         let limit = limits.limit(limits.gate(gate).limit);
-        let numbers = limit.numbers(own, wall);
+        let numbers = limit.numbers(of_job, wall);
         let timed: Option<Rate> = numbers.rate.or(numbers.throttle);
         if let Some(rate) = timed {
             let (count, resets) = limit.count_in_period(rate, mono);
             let limit = u64::from(rate.limit);
             let resets = resets.map_or(0, |at| (at - mono).max(0) as u64);
             let remaining = limit.saturating_sub(count);
-            return Some(LimitGlance { limit, remaining, resets: later(wall, resets) });
+            return Some(LimitStatus { limit, remaining, resets: later(wall, resets) });
         }
         let most = numbers.concurrency?;
         let remaining = u64::from(most).saturating_sub(limit.active);
-        Some(LimitGlance { limit: u64::from(most), remaining, resets: wall })
+        Some(LimitStatus { limit: u64::from(most), remaining, resets: wall })
     }
 }

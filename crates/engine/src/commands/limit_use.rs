@@ -1,4 +1,4 @@
-//! Which limits hold which jobs, and what is said when they do.
+//! Which limits apply to which jobs, and the events when a limit is exceeded or released.
 
 use rota_model::{Class, ClassId, JobType, LimitKey, LimitNumbers, QueueName, Scope, Seq, State};
 
@@ -7,7 +7,7 @@ use crate::scheduler::{Notice, Reconfigured};
 use crate::{Engine, EventKind};
 
 impl Engine {
-    /// The gates that jobs of a class must pass, besides those of their queue and type.
+    /// The gates of a class's own limit. Limits on its queue and type are separate.
     pub(crate) fn gates_for(&mut self, class: &Class) -> Box<[GateIx]> {
         let Some(limit) = &class.policy.limit else { return Box::default() };
         let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
@@ -16,36 +16,37 @@ impl Engine {
         [self.scheduler.use_gate(ix, limit.numbers, Some(limit.on_limit))].into()
     }
 
-    /// The limit of this key for everyone, if something was said about it.
-    fn declared(&self, key: &LimitKey) -> Option<LimitIx> {
+    /// The shared limit of this key, if it has settings.
+    fn limit_with_settings(&self, key: &LimitKey) -> Option<LimitIx> {
         let limits = self.scheduler.limits();
         let ix = limits.find(&Partition { key: key.clone(), tenant: None })?;
         limits.limit(ix).has_settings().then_some(ix)
     }
 
-    /// Something was said about a key: jobs of the type or the queue that it means must pass it from
-    /// now on, or need not any more.
-    pub(crate) fn find_whom_it_holds(&mut self, key: &LimitKey) {
+    /// The settings of a key were added, changed or removed: updates the queue or type that a
+    /// `queue:` or `type:` key applies to.
+    pub(crate) fn limit_scope_changed(&mut self, key: &LimitKey) {
         if let Some(name) = key.strip_prefix("queue:").and_then(|q| QueueName::stored(q).ok()) {
-            self.find_queue_limit(&name);
+            self.update_queue_limit(&name);
         }
         if let Some(kind) = key.strip_prefix("type:").and_then(|t| JobType::parse(t).ok()) {
             self.scheduler.reconfigured(Reconfigured::Type(kind));
         }
     }
 
-    /// The limit on a queue as a whole is there while something is said about it.
-    pub(crate) fn find_queue_limit(&mut self, name: &QueueName) {
+    /// Adds, refreshes or removes a queue's own gate, depending on whether its `queue:` limit has
+    /// settings.
+    pub(crate) fn update_queue_limit(&mut self, name: &QueueName) {
         let Some(ix) = self.queues.find(name) else { return };
-        let wanted = self.declared(&LimitKey::of_queue(name));
-        let known = self.scheduler.gate_of_queue(ix);
-        let gate = match (known, wanted) {
+        let wanted = self.limit_with_settings(&LimitKey::of_queue(name));
+        let current = self.scheduler.gate_of_queue(ix);
+        let gate = match (current, wanted) {
             (None, Some(limit)) => {
                 Some(self.scheduler.use_gate(limit, LimitNumbers::default(), None))
             }
             (Some(_), None) => None,
-            (known, _) => {
-                if known.is_some() {
+            (current, _) => {
+                if current.is_some() {
                     self.scheduler.reconfigured(Reconfigured::QueueLimitChanged(ix));
                 }
                 return;
@@ -54,17 +55,17 @@ impl Engine {
         self.scheduler.reconfigured(Reconfigured::QueueGate(ix, gate));
     }
 
-    /// What the scheduler has to say becomes events and statistics.
-    pub(crate) fn tell_notices(&mut self) {
+    /// Turns the scheduler's notices into events and statistics.
+    pub(crate) fn emit_notices(&mut self) {
         for notice in self.scheduler.take_notices() {
             match notice {
                 Notice::LimitExceeded { limit, class, closed } => {
-                    self.tell_closed(limit, class, &closed);
+                    self.emit_limit_exceeded(limit, class, &closed);
                 }
                 Notice::LimitReleased { limit, class, head, notified } => {
-                    self.tell_open(limit, class, head, notified);
+                    self.emit_limit_released(limit, class, head, notified);
                 }
-                Notice::TenantCapped(tenant) => self.tell_capped(tenant),
+                Notice::TenantCapped(tenant) => self.emit_tenant_at_cap(tenant),
                 Notice::GateGone(limit) => self.limit_may_be_idle(limit),
                 Notice::QueueStarved { queue, for_ms } => {
                     let queue = self.queues.get_mut(queue);
@@ -78,13 +79,13 @@ impl Engine {
         }
     }
 
-    /// A job of this class would start, and this limit does not let it.
-    fn tell_closed(&mut self, ix: LimitIx, class: ClassId, closed: &Closed) {
+    /// A limit has stopped a job of this class from starting.
+    fn emit_limit_exceeded(&mut self, ix: LimitIx, class: ClassId, closed: &Closed) {
         let limits = self.scheduler.limits();
         if !limits.exists(ix) {
             return;
         }
-        self.limit_watch.exceeded(ix, closed.kind);
+        self.limit_watch.count_exceeded(ix, closed.kind);
         let limit = limits.limit(ix);
         let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
         let (strategy, limit, current) = (closed.kind, closed.limit, closed.current);
@@ -92,8 +93,8 @@ impl Engine {
         self.emit(EventKind::LimitExceeded { key, tenant, class, strategy, limit, current });
     }
 
-    /// The limit lets the jobs of this class start again.
-    fn tell_open(
+    /// A limit lets jobs of this class start again.
+    fn emit_limit_released(
         &mut self,
         ix: LimitIx,
         class: ClassId,
@@ -105,7 +106,7 @@ impl Engine {
         if !limits.exists(ix) {
             return;
         }
-        self.limit_watch.released(ix, waited);
+        self.limit_watch.record_wait(ix, waited);
         let limit = limits.limit(ix);
         let (key, tenant) = (limit.partition.key.clone(), limit.partition.tenant.clone());
         let job = self.job_ref(head, class);

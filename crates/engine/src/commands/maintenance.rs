@@ -1,4 +1,4 @@
-//! Stopping everything but acceptance, for a while.
+//! Maintenance mode: jobs are accepted, but none are started and no timers or schedules fire.
 
 use rota_model::mutation::RowKind;
 

@@ -1,13 +1,13 @@
-//! What each command does.
+//! How each command is carried out, one file per command or group of commands.
 
 mod activate;
 mod advance;
-mod ask;
 mod cancel;
 mod cron;
 mod delete;
 mod enqueue;
 mod fetch;
+mod fetch_request;
 mod heartbeat;
 mod limit_admin;
 mod limit_use;

@@ -1,33 +1,33 @@
-//! Pools: an operator's hand on them, and who belongs to them.
+//! Creating, changing and deleting pools, and which pool a worker belongs to.
 
 use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{PoolConfig, PoolName, WorkerId};
 
 use crate::caps::InUse;
 use crate::scheduler::{PoolChange, PoolRow, Reconfigured};
-use crate::{Capped, Engine, EventKind, Origin, Refusal, Reply};
+use crate::{Capped, ConfigOrigin, Engine, EventKind, Refusal, Reply};
 
 impl Engine {
     pub(crate) fn put_pool(&mut self, name: PoolName, config: PoolConfig) -> Reply {
-        let known = self.scheduler.pools().get(&name).map(|pool| pool.config().clone());
+        let before = self.scheduler.pools().get(&name).map(|pool| pool.config().clone());
         let used = InUse { own: 0, all: self.scheduler.pools().len() };
-        // Pools are operators'.
+        // Only operators create pools.
         let checked = used.check(self.config.caps.pools, Capped::Pools, self.asker(None), 1);
-        if let (None, Err(reached)) = (&known, checked) {
+        if let (None, Err(reached)) = (&before, checked) {
             return Reply::Refused(reached.into());
         }
         self.put(RowKind::Pool, &name, &PoolRow { config: config.clone() });
-        // There may have been a pool of this name, whose jobs are still active.
-        let jobs = self.active.iter().filter(|_| known.is_none());
+        // Jobs of a deleted pool of the same name may still be active.
+        let jobs = self.active.iter().filter(|_| before.is_none());
         let active = jobs.filter(|(_, job)| job.pool.as_ref() == Some(&name)).count() as u64;
-        let change = PoolChange { origin: Origin::Api, config: Some(config), active };
+        let change = PoolChange { origin: ConfigOrigin::Api, config: Some(config), active };
         self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
         self.make_pool_accounts();
-        self.tell_rebalanced(&name, known.as_ref());
+        self.emit_pool_rebalanced(&name, before.as_ref());
         self.refuse_lost_queues(&name);
         self.wake_all();
         let pool = Box::new(self.pool_view(&name).expect("the pool was just put"));
-        Reply::Pool { pool, created: known.is_none() }
+        Reply::Pool { pool, created: before.is_none() }
     }
 
     pub(crate) fn remove_pool(&mut self, name: &PoolName) -> Reply {
@@ -35,49 +35,51 @@ impl Engine {
             return Reply::Refused(Refusal::UnknownPool { pool: name.clone() });
         };
         self.out.mutations.push(Mutation::Remove(RowKind::Pool, (**name).into()));
-        let change = PoolChange { origin: Origin::Api, config: None, active: 0 };
+        let change = PoolChange { origin: ConfigOrigin::Api, config: None, active: 0 };
         self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
         if self.scheduler.pools().get(name).is_none() {
             self.forget_rotations(name);
             self.pool_watch.forget(name);
         }
-        self.tell_rebalanced(name, Some(&pool.config));
+        self.emit_pool_rebalanced(name, Some(&pool.config));
         self.refuse_lost_queues(name);
         self.wake_all();
         Reply::Pool { pool: Box::new(pool), created: false }
     }
 
-    /// Says that a pool serves its queues otherwise than before.
-    fn tell_rebalanced(&mut self, name: &PoolName, before: Option<&PoolConfig>) {
+    /// Emits an event if a pool's strategy, weights or queues have changed.
+    fn emit_pool_rebalanced(&mut self, name: &PoolName, before: Option<&PoolConfig>) {
         let Some((old, pool)) = before.zip(self.scheduler.pools().get(name)) else { return };
-        let is = pool.config();
-        if old.strategy != is.strategy || old.weights != is.weights || old.queues != is.queues {
-            let (previous, new) = (Some(old.strategy), is.strategy);
+        let new_config = pool.config();
+        if old.strategy != new_config.strategy
+            || old.weights != new_config.weights
+            || old.queues != new_config.queues
+        {
+            let (previous, new) = (Some(old.strategy), new_config.strategy);
             self.emit(EventKind::PoolRebalanced { pool: name.clone(), previous, new });
         }
     }
 
-    /// Whether a worker may name this pool: it stays in the one that it named first, while that
-    /// exists.
+    /// Whether a worker may be in this pool. It stays in its first pool while that exists.
     pub(crate) fn may_join(&self, id: &WorkerId, named: &PoolName) -> Result<(), Refusal> {
         let pools = self.scheduler.pools();
         if pools.get(named).is_none() {
             return Err(Refusal::UnknownPool { pool: named.clone() });
         }
-        let known = self.workers.get(id).and_then(|worker| worker.row.about.pool.as_ref());
-        match known.filter(|known| *known != named && pools.get(known).is_some()) {
+        let current = self.workers.get(id).and_then(|worker| worker.row.about.pool.as_ref());
+        match current.filter(|current| *current != named && pools.get(current).is_some()) {
             Some(other) => Err(Refusal::OtherPool { pool: other.clone() }),
             None => Ok(()),
         }
     }
 
-    /// A worker that is known, and may, joins a pool.
+    /// Adds a worker to a pool. The worker must exist and pass [`Self::may_join`].
     pub(crate) fn join_pool(&mut self, id: &WorkerId, named: &PoolName) {
-        let worker = self.workers.get_mut(id).expect("the worker was just met");
+        let worker = self.workers.get_mut(id).expect("the worker was just added");
         if worker.row.about.pool.as_ref() != Some(named) {
             worker.row.about.pool = Some(named.clone());
             self.write_worker(id);
-            self.refile_fetches_of(id);
+            self.reindex_fetches_of(id);
         }
     }
 }

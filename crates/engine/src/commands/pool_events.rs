@@ -1,8 +1,8 @@
-//! Pools that have no room while jobs wait for them.
+//! Events for pools that have no room while jobs wait for them.
 //!
-//! A pool has no room when it has as many active jobs as it may have, or when each of its workers
-//! has. That is told once, until somebody of the pool has room and finds nothing to do: in between,
-//! every job that ends makes room for a moment.
+//! A pool has no room when it is at its own concurrency, or when each of its workers is. The event
+//! is sent once, and again only after a fetch has found room and no job: under load, every job that
+//! ends makes room for a moment.
 
 use rota_model::{PoolName, State, WorkerId};
 
@@ -11,23 +11,23 @@ use crate::scheduler::FetchRequest;
 use crate::{Engine, EventKind};
 
 impl Engine {
-    /// After a start: all workers are counted, with the jobs that they have.
+    /// After a restart: counts all workers, with the jobs that they hold.
     pub(crate) fn count_workers(&mut self) {
         let ids: Vec<WorkerId> = self.workers.ids().cloned().collect();
         ids.iter().for_each(|id| self.worker_changed(id));
     }
 
-    pub(crate) fn tell_overloaded(&mut self, ask: &FetchRequest) {
+    pub(crate) fn check_pool_overload(&mut self, ask: &FetchRequest) {
         let Some(name) = &ask.pool else { return };
-        if self.pool_watch.is_told_full(name) || !self.is_full(name) {
+        if self.pool_watch.is_notified_full(name) || !self.is_full(name) {
             return;
         }
         let waiting = self.waiting_in_pool(name, self.scheduler.requested_queues(ask).into_iter());
-        self.tell_full(name, waiting);
+        self.notify_pool_full(name, waiting);
     }
 
-    /// Jobs have come into these queues. Pools that have no room are few.
-    pub(crate) fn tell_full_pools(&mut self, queues: &[QueueIx]) {
+    /// Jobs were added to these queues: checks the full pools that serve them.
+    pub(crate) fn check_full_pools(&mut self, queues: &[QueueIx]) {
         if self.pool_watch.full.is_empty() {
             return;
         }
@@ -40,19 +40,19 @@ impl Engine {
                 self.pool_watch.full.remove(&name);
             } else if queues.iter().any(serves) {
                 let waiting = self.waiting_in_pool(&name, queues.iter().copied().filter(serves));
-                self.tell_full(&name, waiting);
+                self.notify_pool_full(&name, waiting);
             }
         }
     }
 
-    fn tell_full(&mut self, name: &PoolName, waiting: u64) {
+    fn notify_pool_full(&mut self, name: &PoolName, waiting: u64) {
         if waiting == 0 {
             self.pool_watch.full.insert(name.clone());
             return;
         }
         self.pool_watch.full.remove(name);
         let Some(pool) = self.scheduler.pools().get(name) else { return };
-        self.pool_watch.tell_full(name, true);
+        self.pool_watch.set_notified_full(name, true);
         let active = pool.active;
         self.emit(EventKind::PoolOverloaded { pool: name.clone(), active, waiting });
     }
@@ -62,7 +62,8 @@ impl Engine {
         pool.is_some_and(|pool| pool.room() == 0 || self.workers.tallies().are_full(name))
     }
 
-    /// Where each tenant has its own queues, some of them stand for the pool's.
+    /// Available jobs in all queues of a pool. With queues per tenant, only those of the given
+    /// queues.
     fn waiting_in_pool(&self, name: &PoolName, some: impl Iterator<Item = QueueIx>) -> u64 {
         let available = |ix: QueueIx| self.queues.get(ix).count(State::Available);
         match self.scheduler.pools().get(name).filter(|_| !self.config.queues_per_tenant) {

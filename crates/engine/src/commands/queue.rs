@@ -1,4 +1,4 @@
-//! An operator's hand on a queue.
+//! Operator commands on queues: pause, resume, configure, delete.
 
 use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{LimitKey, QueueName};
@@ -54,7 +54,7 @@ impl Engine {
         self.forget_dispatches(ix);
         self.clear_limit(LimitKey::of_queue(name), None);
         self.queue_changed(ix);
-        // Whoever waits for room in it need not any more.
+        // Enqueues that wait for room in it can go on.
         self.room_checks.add(ix);
         Reply::Queue(Box::new(view))
     }
@@ -80,7 +80,7 @@ impl Engine {
         Reply::Queue(Box::new(self.queue_view(ix)))
     }
 
-    /// What the scheduler should know of a queue.
+    /// Passes a queue's settings to the scheduler.
     pub(crate) fn queue_changed(&mut self, queue: QueueIx) {
         let row = &self.queues.get(queue).row;
         let (paused, cap) = (row.paused.is_some(), row.settings.concurrency);

@@ -1,4 +1,4 @@
-//! Giving finished jobs another life.
+//! Retrying finished jobs on request.
 
 use rota_model::mutation::Mutation;
 use rota_model::row::JobRow;
@@ -16,14 +16,14 @@ impl Engine {
     fn retry_one(&mut self, target: &Target) -> Result<Changed, Refusal> {
         let done = match &target.now {
             JobRow::Done(done) if done.ending != Ending::Completed => done,
-            place => {
-                return Err(Refusal::NotRetryable { state: place.state() });
+            row => {
+                return Err(Refusal::NotRetryable { state: row.state() });
             }
         };
         let (seq, class) = (done.seq, done.class);
         let about = self.classes.slot(class).class.clone();
         self.check_classes(std::iter::once(&*about))?;
-        // Its queue may have been deleted.
+        // The queue may have been deleted; this creates it again.
         self.queue_ix(&about.queue, Some(&about.tenant))?;
         self.classes.count_forgotten(class, done.ending);
         self.class_gained_job(class);

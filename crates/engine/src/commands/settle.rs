@@ -1,4 +1,4 @@
-//! Executions that ended: acknowledged, failed, or lost.
+//! The end of an execution: acknowledged, failed, timed out or lost.
 
 use rota_model::mutation::{Backoff, Mutation, Undo};
 use rota_model::{ClassId, Ending, Exhaustion, JobId, Millis, Seq, State};
@@ -13,7 +13,8 @@ use crate::{
     Target,
 };
 
-/// What a failure leads to.
+/// The state a job enters after an execution, and when and after how many milliseconds it runs
+/// again.
 struct Outcome {
     state: State,
     next: Option<(Millis, u64)>,
@@ -27,7 +28,8 @@ impl Engine {
                 Settle::Ack(ack) => (ack.job.id, self.ack(ack)),
                 Settle::Nack(nack) => (nack.job.id, self.nack(nack)),
             };
-            // A job that was active when the request came in: an earlier item of it settled the job.
+            // The job was active when the request came in: an earlier item of the same request has
+            // settled it. Report the state that left it in.
             let outcome = match outcome {
                 Err(Refusal::NotActive { state: State::Active }) => {
                     let earlier = outcomes.iter().rev().flatten().find(|earlier| earlier.id == id);
@@ -47,7 +49,7 @@ impl Engine {
         let duration_ms = active.ran_ms(self.now.mono);
         let ix = self.classes.slot(active.class).queue;
         let tenant = self.classes.slot(active.class).tenant;
-        self.meter(active.class).took(duration_ms);
+        self.meter(active.class).record_run(duration_ms);
         self.tally(tenant, Tally { completed: 1, ..Tally::default() });
         self.record(ix, |minute| {
             minute.completed += 1;
@@ -63,8 +65,8 @@ impl Engine {
         let active = self.take_active(&nack.job, &nack.holder)?;
         let seq = nack.job.seq;
         let paused = match nack.failure.limited_until {
-            Some(until) if !nack.requeue => match self.verdict(&active, &nack.failure) {
-                None => self.pause(seq, &active, &nack.failure, until),
+            Some(until) if !nack.requeue => match self.final_ending(&active, &nack.failure) {
+                None => self.pause_for_limit(seq, &active, &nack.failure, until),
                 Some(_) => {
                     self.pause_key(active.class, until, &nack.failure.kind);
                     None
@@ -83,10 +85,10 @@ impl Engine {
         Ok(self.settled(nack.job.id, &active, outcome))
     }
 
-    /// The handler met a limit elsewhere. The execution does not count, and what the job's key
-    /// stands for is left alone until then; without a key the job alone waits. `None` when the job
-    /// has done nothing but this for too often: then it is a failure like any other.
-    fn pause(
+    /// The handler reported an external limit. The attempt does not count. The job's key is paused
+    /// until then; a job without a key is retried then. `None` if the job was paused `most_pauses`
+    /// times already, so this is an ordinary failure.
+    fn pause_for_limit(
         &mut self,
         seq: Seq,
         active: &Active,
@@ -97,18 +99,18 @@ impl Engine {
             return None;
         }
         self.record_failure(seq, active, failure, None);
-        let mut anew = active.clone();
-        (anew.attempt, anew.pauses) = (active.attempt - 1, active.pauses + 1);
+        let mut returned = active.clone();
+        (returned.attempt, returned.pauses) = (active.attempt - 1, active.pauses + 1);
         if self.pause_key(active.class, until, &failure.kind).is_some() {
-            return Some(self.return_to_queue(seq, &anew, true));
+            return Some(self.return_to_queue(seq, &returned, true));
         }
         let due = until.min(later(self.wall(), self.config.longest_pause_ms)).max(self.wall());
-        let undo = Some(Undo { attempt: anew.attempt, pauses: anew.pauses });
+        let undo = Some(Undo { attempt: returned.attempt, pauses: returned.pauses });
         let wait_ms = due.since(self.wall()).max(0) as u64;
-        Some(self.back_off(seq, &anew, failure, due, undo, wait_ms))
+        Some(self.back_off(seq, &returned, failure, due, undo, wait_ms))
     }
 
-    /// Claims that nobody received: as if they had not been.
+    /// Undoes claims that never reached their worker.
     pub(crate) fn undelivered(&mut self, claims: &[(Seq, u32)]) -> Reply {
         for &(seq, attempt) in claims {
             if self.active.get(seq).is_none_or(|active| active.attempt != attempt) {
@@ -116,7 +118,7 @@ impl Engine {
             }
             if let Some(mut active) = self.active.remove(seq) {
                 self.undo_dispatch(&active);
-                self.let_go(&active, 0);
+                self.free_slot(&active, 0);
                 active.attempt -= 1;
                 self.return_to_queue(seq, &active, true);
             }
@@ -124,8 +126,8 @@ impl Engine {
         Reply::Done
     }
 
-    /// A reservation ended without a word from the worker.
-    pub(crate) fn lapse(&mut self, seq: Seq, active: &Active) {
+    /// The reservation or the execution timeout of a job has ended.
+    pub(crate) fn reservation_ended(&mut self, seq: Seq, active: &Active) {
         self.release(active);
         if active.times_out <= self.now.mono {
             let failure =
@@ -133,12 +135,12 @@ impl Engine {
             self.fail(seq, active, &failure);
         } else {
             let text = "the reservation ended without ack, nack or heartbeat";
-            self.lose(seq, active, &Failure::by_server("visibility_timeout", text));
+            self.worker_lost(seq, active, &Failure::by_server("visibility_timeout", text));
         }
     }
 
-    /// The worker is gone: the job is available again at once, unless that was its last attempt.
-    pub(crate) fn lose(&mut self, seq: Seq, active: &Active, failure: &Failure) {
+    /// The worker is gone: the job is available again at once, unless this was its last attempt.
+    pub(crate) fn worker_lost(&mut self, seq: Seq, active: &Active, failure: &Failure) {
         if self.has_attempts_left(active) {
             self.record_failure(seq, active, failure, Some(0));
             self.return_to_queue(seq, active, false);
@@ -147,8 +149,8 @@ impl Engine {
         }
     }
 
-    /// How the job ends and why, if this failure is final.
-    fn verdict(&self, active: &Active, failure: &Failure) -> Option<(Ending, &'static str)> {
+    /// The job's ending and the reason, if this failure is final.
+    fn final_ending(&self, active: &Active, failure: &Failure) -> Option<(Ending, &'static str)> {
         let policy = &self.classes.slot(active.class).class.policy;
         let by_policy = match policy.retry.on_exhaustion {
             Exhaustion::Discard => Ending::Discarded,
@@ -166,7 +168,7 @@ impl Engine {
     }
 
     fn fail(&mut self, seq: Seq, active: &Active, failure: &Failure) -> Outcome {
-        let Some((ending, reason)) = self.verdict(active, failure) else {
+        let Some((ending, reason)) = self.final_ending(active, failure) else {
             let policy = self.classes.slot(active.class).class.policy.clone();
             let delay_ms = policy.retry.delay_ms(active.attempt, self.entropy.next_u64());
             self.record_failure(seq, active, failure, Some(delay_ms));
@@ -192,7 +194,7 @@ impl Engine {
     ) -> Outcome {
         let (class, attempt, state) = (active.class, active.attempt, State::Retryable);
         self.out.mutations.push(Mutation::Backoff(Backoff { seq, due, undo }));
-        self.watch_again(seq, active, state, Some(due));
+        self.track_again(seq, active, state, Some(due));
         let (pauses, size) = (active.pauses, active.size);
         self.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
         self.meter(class).retried += 1;
@@ -203,14 +205,14 @@ impl Engine {
     }
 
     fn return_to_queue(&mut self, seq: Seq, active: &Active, undo: bool) -> Outcome {
-        self.watch_again(seq, active, State::Available, None);
+        self.track_again(seq, active, State::Available, None);
         let Active { attempt, pauses, size, .. } = *active;
         let job = WaitingJob { attempt, pauses, ..WaitingJob::fresh(size) };
         self.make_ready(seq, active.class, job, undo);
         Outcome { state: State::Available, next: None }
     }
 
-    /// The execution that the caller speaks of, if it is the one under way.
+    /// Takes the job out of the active ones, if the caller holds it.
     fn take_active(&mut self, job: &Target, holder: &Holder) -> Result<Active, Refusal> {
         let Some(active) = self.active.get(job.seq) else {
             return Err(Refusal::NotActive { state: job.state() });

@@ -1,7 +1,7 @@
-//! Counting what happens by the minute and the hour, and writing down what is over.
+//! Statistics by minute and hour: counting, closing intervals, and writing closed ones.
 //!
-//! A queue's minute is closed when something is counted in a later one, or when its turn comes: some
-//! queues with each step, however many there are.
+//! A queue's minute is closed when something is counted in a later one, or in its turn: a bounded
+//! number of queues per step.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -12,22 +12,21 @@ use rota_model::{ClassId, Millis};
 use crate::Engine;
 use crate::queue::QueueIx;
 use crate::scheduler::Reconfigured;
-use crate::stats::{Closed, Interval, IntervalDelta, Stats};
+use crate::stats::{ClosedIntervals, Interval, IntervalDelta, Stats};
 use crate::tenant::TenantIx;
 
 const KEEP_MINUTES_MS: i64 = 25 * 3_600_000;
 const KEEP_HOURS_MS: i64 = 31 * 24 * 3_600_000;
-/// The most queues whose minute or hour is closed in one step, and the most idle classes that are
-/// looked at.
+/// Queues whose minute or hour is closed in one step, and idle classes that are checked in one
+/// step.
 const SLICE: usize = 128;
-/// The most intervals that are forgotten in one step: more than one step writes.
+/// History rows deleted in one step; more than one step writes.
 const FORGET: u32 = 4 * SLICE as u32;
 
-/// Under which name the statistics of all queues together are kept. No queue can have it.
+/// The name under which the statistics of all queues together are stored. No queue can have it.
 pub(crate) const ALL_QUEUES: &str = "";
 
-/// Queues with something to write down when their minute, or hour, is over: each once, by when it
-/// began.
+/// Queues with counts in an open minute or hour, each listed once, ordered by the interval's start.
 #[derive(Default)]
 pub(crate) struct OpenIntervals {
     minutes: VecDeque<(Millis, QueueIx)>,
@@ -35,7 +34,7 @@ pub(crate) struct OpenIntervals {
 }
 
 impl OpenIntervals {
-    /// When the first of them is over.
+    /// When the first of these intervals ends.
     pub fn next(&self) -> Option<Millis> {
         let end = |list: &VecDeque<(Millis, QueueIx)>, period: Period| {
             list.front().map(|(at, _)| at.saturating_add_ms(period.ms()))
@@ -46,7 +45,7 @@ impl OpenIntervals {
 }
 
 impl Engine {
-    /// Counts something for a queue, and for all queues together.
+    /// Counts something for a queue and for the total.
     pub(crate) fn record(&mut self, ix: QueueIx, count: impl FnOnce(&mut IntervalDelta)) {
         let now = self.wall();
         let minute = Period::Minute.start_of(now);
@@ -54,11 +53,11 @@ impl Engine {
             self.close_queue(ix, now);
             self.queues.get_mut(ix).stats.minute_at = minute;
         }
-        count(self.uncounted_minute(ix, minute));
+        count(self.pending_minute(ix, minute));
         self.list_intervals(ix);
     }
 
-    /// What was counted in the minute under way before this start, for a queue or for all together.
+    /// After a restart: adds the counts of the current minute, of a queue or of the total.
     pub(crate) fn restore_minute(&mut self, queue: Option<QueueIx>, at: Millis, past: &Interval) {
         let stats = self.stats_mut(queue);
         stats.minute.merge(past);
@@ -66,7 +65,7 @@ impl Engine {
         queue.into_iter().for_each(|ix| self.list_intervals(ix));
     }
 
-    /// And in earlier minutes of the hour under way.
+    /// After a restart: adds the counts of earlier minutes of the current hour.
     pub(crate) fn restore_hour(&mut self, queue: Option<QueueIx>, at: Millis, past: &Interval) {
         let stats = self.stats_mut(queue);
         stats.hour.merge(past);
@@ -92,7 +91,7 @@ impl Engine {
         }
     }
 
-    /// Writes down what is over, a bounded part of it, and begins the next minute.
+    /// Closes intervals that have ended, a bounded number, and begins the next minute.
     pub(crate) fn roll_statistics(&mut self) {
         let (now, minute) = (self.now.wall, Period::Minute.start_of(self.now.wall));
         let closed = self.close_some_queues(now);
@@ -100,7 +99,7 @@ impl Engine {
         let hour_over = Period::Hour.start_of(last) < Period::Hour.start_of(now);
         if last < minute {
             self.count_minutes();
-            let mut closed = Closed::new();
+            let mut closed = ClosedIntervals::new();
             self.total.close(now, &mut closed);
             self.total.dispatches.trim(now);
             self.write_closed(ALL_QUEUES, closed);
@@ -119,7 +118,7 @@ impl Engine {
         self.forget_idle_classes();
     }
 
-    /// Closes intervals of queues that are over, as many as one step may. Gives how many it wrote.
+    /// Closes up to `SLICE` intervals that have ended, and returns how many rows were written.
     fn close_some_queues(&mut self, now: Millis) -> usize {
         let (minute, hour) = (Period::Minute.start_of(now), Period::Hour.start_of(now));
         let written = self.out.mutations.len();
@@ -152,7 +151,7 @@ impl Engine {
 
     fn close_queue(&mut self, ix: QueueIx, now: Millis) {
         self.count_minute(ix);
-        let mut closed = Closed::new();
+        let mut closed = ClosedIntervals::new();
         let queue = self.queues.get_mut(ix);
         queue.stats.close(now, &mut closed);
         if !closed.is_empty() {
@@ -161,7 +160,7 @@ impl Engine {
         }
     }
 
-    fn write_closed(&mut self, queue: &str, closed: Closed) {
+    fn write_closed(&mut self, queue: &str, closed: ClosedIntervals) {
         for (period, at, interval) in closed {
             self.write_interval(period, at, queue, &interval);
         }
@@ -179,7 +178,7 @@ impl Engine {
                 self.forget_if_idle(limit);
             }
         }
-        // Once for each tenant: some have very many.
+        // Once per tenant: some have very many classes.
         for (tenant, gone) in gone {
             self.tenants.get_mut(tenant).classes.retain(|class| !gone.contains(class));
         }

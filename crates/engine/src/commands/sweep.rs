@@ -1,4 +1,4 @@
-//! Jobs that would start, may not, and do not want to wait.
+//! Jobs whose limit is reached and which do not wait for it: they are dropped or rescheduled.
 
 use rota_model::mutation::Mutation;
 use rota_model::{Ending, Millis, OnLimit, Seq, State};
@@ -7,12 +7,12 @@ use crate::scheduler::{Forward, Swept, WaitingJob};
 use crate::timers::Timer;
 use crate::{Engine, EventKind};
 
-/// Jobs that are dropped, put off or brought forward in the step that found that they are to be.
+/// Jobs swept or brought forward right after the command that caused it.
 const AT_ONCE: usize = 64;
 
 impl Engine {
-    /// At once, so that whoever asks next sees it. The rest is done when time goes on: nobody waits
-    /// for a million jobs to be dropped.
+    /// Sweeps a few jobs at once, so the next request sees the result. The rest is done by ticks,
+    /// so no request waits for a million jobs to be dropped.
     pub(crate) fn sweep_a_few(&mut self) {
         for _ in 0..AT_ONCE {
             if !self.sweep_one() && !self.bring_forward_one() {
@@ -21,7 +21,7 @@ impl Engine {
         }
     }
 
-    /// Does this to one job; false when there is none.
+    /// Drops or reschedules one job; false if there is none.
     pub(crate) fn sweep_one(&mut self) -> bool {
         if !self.scheduler.is_sweeping() {
             return false;
@@ -31,7 +31,7 @@ impl Engine {
         let policy = self.classes.slot(swept.class).class.policy.clone();
         match policy.limit.as_ref().map(|limit| limit.on_limit) {
             Some(OnLimit::Drop) => self.drop_limited(&swept),
-            _ => self.put_off(&swept),
+            _ => self.reschedule(&swept),
         }
         true
     }
@@ -49,30 +49,30 @@ impl Engine {
         self.emit(EventKind::Discarded { job: dropped, attempt, reason, error });
     }
 
-    fn put_off(&mut self, swept: &Swept) {
+    fn reschedule(&mut self, swept: &Swept) {
         let due = self.scheduler.book(swept, self.config.reschedule_ms, self.wall());
         let WaitingJob { attempt, pauses, size, .. } = swept.job;
         let (class, state) = (swept.class, State::Scheduled);
-        self.come_back_at(due, swept.seq, Timer { class, attempt, pauses, size, state });
+        self.schedule_again(due, swept.seq, Timer { class, attempt, pauses, size, state });
     }
 
-    /// Lets one job that was put off come back earlier; false when there is none.
+    /// Makes one rescheduled job due earlier; false if there is none.
     pub(crate) fn bring_forward_one(&mut self) -> bool {
         let Some(Forward { seq, old_due, due }) = self.scheduler.bring_forward(self.wall()) else {
             return false;
         };
         let timer = self.timers.remove(old_due, seq);
-        debug_assert!(timer.is_some(), "a job that was put off has a timer");
+        debug_assert!(timer.is_some(), "a rescheduled job has a timer");
         if let Some(timer) = timer {
             self.count_out(timer.class, timer.state, timer.size);
-            self.come_back_at(due, seq, timer);
+            self.schedule_again(due, seq, timer);
         }
         true
     }
 
-    fn come_back_at(&mut self, due: Millis, seq: Seq, timer: Timer) {
+    fn schedule_again(&mut self, due: Millis, seq: Seq, timer: Timer) {
         self.out.mutations.push(Mutation::Postpone { seq, due });
-        if let Some(live) = self.watch.get_mut(seq) {
+        if let Some(live) = self.deadlines.get_mut(seq) {
             (live.state, live.due, live.held) = (State::Scheduled, Some(due), true);
         }
         let event = self.job_ref(seq, timer.class);

@@ -1,4 +1,4 @@
-//! An operator's hand on a tenant.
+//! Operator commands on tenants, and counting what tenants do.
 
 use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{Millis, QueueName, State, TenantId};
@@ -10,12 +10,12 @@ use crate::scheduler::Reconfigured;
 use crate::tenant::{ApiConfig, Counters, Tally, TenantIx};
 use crate::{Change, Engine, EventKind, Refusal, Reply};
 
-/// Changes that are kept for each tenant.
+/// Entries in a tenant's log of changes.
 const MOST_CHANGES: usize = 50;
 
 impl Engine {
-    /// The tenant, which is known and written down from now on.
-    pub(crate) fn meet_tenant(&mut self, id: &TenantId) -> TenantIx {
+    /// The tenant's index. A new tenant is added and its row written.
+    pub(crate) fn ensure_tenant(&mut self, id: &TenantId) -> TenantIx {
         let ix = match self.tenants.find(id) {
             Some(ix) => ix,
             None => self.add_tenant(id.clone(), self.wall()),
@@ -39,7 +39,7 @@ impl Engine {
 
     pub(crate) fn put_tenant(&mut self, id: &TenantId, change: TenantChange) -> Reply {
         let created = self.tenants.find(id).is_none_or(|ix| self.tenants.get(ix).row.api.is_none());
-        let ix = self.meet_tenant(id);
+        let ix = self.ensure_tenant(id);
         let before = Some(self.tenants.get(ix).config().clone());
         let api = ApiConfig {
             config: change.config.clone(),
@@ -56,7 +56,7 @@ impl Engine {
         };
         self.reconfigure(ix, |tenant| {
             tenant.row.api = Some(api.into());
-            keep(&mut tenant.row.changes, note);
+            push_change(&mut tenant.row.changes, note);
         });
         if created {
             self.emit(EventKind::TenantCreated { tenant: id.clone() });
@@ -64,14 +64,14 @@ impl Engine {
         Reply::Tenant { tenant: Box::new(self.tenant_view(ix)), created }
     }
 
-    /// Changes what is said about a tenant, which counts for what waits already, too.
+    /// Changes a tenant's configuration. The change also applies to waiting jobs.
     fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
         let cap = self.cap_of(ix);
         change(self.tenants.get_mut(ix));
-        self.follow_config(ix);
-        // Another cap is another thing to be told of.
+        self.update_throttle(ix);
+        // A different cap is reported again.
         let same = self.cap_of(ix) == cap;
-        self.tenants.get_mut(ix).told_capped &= same;
+        self.tenants.get_mut(ix).notified_at_cap &= same;
         self.tenant_changed(ix);
         self.write_tenant(ix);
     }
@@ -85,22 +85,22 @@ impl Engine {
             return Reply::Refused(Refusal::TenantHasJobs { living });
         }
         let view = Box::new(self.tenant_view(ix));
-        self.forget_noise(ix);
+        self.clear_noise_state(ix);
         self.forget_usage(ix);
         self.resume_all_shards(ix);
         self.clear_limits_of(id);
         let tenant = self.tenants.get(ix);
-        if tenant.file.is_some() || !tenant.classes.is_empty() || self.queues.any_made_by(id) {
-            // The configuration, finished jobs or queues still refer to it.
+        if tenant.file.is_some() || !tenant.classes.is_empty() || self.queues.any_owned_by(id) {
+            // The tenant stays: the file, finished jobs or queues still refer to it.
             let before = Some(tenant.config().clone());
             let note =
                 Change { at: self.wall(), what: "delete".into(), reason, before, after: None };
             self.reconfigure(ix, |tenant| {
                 tenant.row.api = None;
-                keep(&mut tenant.row.changes, note);
+                push_change(&mut tenant.row.changes, note);
             });
         } else {
-            self.tenants.forget(ix);
+            self.tenants.delete(ix);
             self.out.mutations.push(Mutation::Remove(RowKind::Tenant, (**id).into()));
         }
         self.out.mutations.push(Mutation::Remove(RowKind::TenantState, (**id).into()));
@@ -115,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// A tenant's part of a queue is paused since this moment, or not.
+    /// Sets or clears the pause of a shard.
     pub(super) fn set_shard_pause(&mut self, queue: QueueIx, ix: TenantIx, since: Option<Millis>) {
         let paused_by = &mut self.queues.get_mut(queue).paused_by;
         match since {
@@ -128,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// One tenant's part of a queue is handed out no more, or again.
+    /// Pauses or resumes one tenant's jobs in one queue.
     pub(crate) fn pause_shard(&mut self, id: &TenantId, queue: &QueueName, pause: bool) -> Reply {
         if let Err(reached) = self.check_tenant(Some(id)) {
             return Reply::Refused(reached.into());
@@ -138,7 +138,7 @@ impl Engine {
             Err(refusal) => return Reply::Refused(refusal),
         };
         let now = self.wall();
-        let ix = self.meet_tenant(id);
+        let ix = self.ensure_tenant(id);
         let paused = &mut self.tenants.get_mut(ix).row.paused;
         let was = paused.iter().any(|(name, _)| name == queue);
         match (pause, was) {
@@ -169,20 +169,20 @@ impl Engine {
             Change { at: self.wall(), what: "release".into(), reason, before: None, after: None };
         let spared_until = later(self.wall(), self.config.noisy.throttle_ms);
         let row = &mut self.tenants.get_mut(ix).row;
-        keep(&mut row.changes, note);
+        push_change(&mut row.changes, note);
         row.spared_until = Some(spared_until);
         self.end_throttle(ix, "manual");
         Reply::Tenant { tenant: Box::new(self.tenant_view(ix)), created: false }
     }
 
-    /// Jobs of a tenant begin to wait, perhaps because it has as many active ones as it may have.
-    /// That is told once until nothing of it waits any more, or it may have another number.
-    pub(crate) fn tell_capped(&mut self, ix: TenantIx) {
-        if self.tenants.get(ix).told_capped || !self.is_at_cap(ix) {
+    /// Emits an event if a tenant's jobs wait because of its concurrency cap. It is sent once until
+    /// none of its jobs are available or the cap changes.
+    pub(crate) fn emit_tenant_at_cap(&mut self, ix: TenantIx) {
+        if self.tenants.get(ix).notified_at_cap || !self.is_at_cap(ix) {
             return;
         }
         let tenant = self.tenants.get_mut(ix);
-        tenant.told_capped = true;
+        tenant.notified_at_cap = true;
         let (id, current) = (tenant.id.clone(), tenant.jobs.count(State::Active));
         let maximum = self.cap_of(ix).map_or(current, u64::from);
         self.emit(EventKind::TenantLimitExceeded {
@@ -194,35 +194,35 @@ impl Engine {
         });
     }
 
-    /// Counts what a tenant did. Its counters follow when the batch is sealed.
+    /// Counts what a tenant did. Its counters are updated when the batch is sealed.
     pub(crate) fn tally(&mut self, ix: TenantIx, tally: Tally) {
-        self.did(ix).tally.add(tally);
-        self.noise_may_change(ix);
+        self.tenant_delta(ix).tally.add(tally);
+        self.schedule_noise_check(ix);
     }
 
-    /// What a tenant did in the last minute.
+    /// A tenant's counts of the last minute, including the current batch.
     pub(crate) fn minute_of(&self, ix: TenantIx) -> Tally {
-        self.with_uncounted(ix, |counters| counters.minute.sum(self.wall()))
+        self.sum_with_pending(ix, |counters| counters.minute.sum(self.wall()))
     }
 
-    /// What a tenant did in the last day.
+    /// A tenant's counts of the last day, including the current batch.
     pub(crate) fn day_of(&self, ix: TenantIx) -> Tally {
-        self.with_uncounted(ix, |counters| counters.day(self.wall()))
+        self.sum_with_pending(ix, |counters| counters.day(self.wall()))
     }
 
-    fn with_uncounted(&self, ix: TenantIx, sum: impl Fn(&Counters) -> Tally) -> Tally {
+    fn sum_with_pending(&self, ix: TenantIx, sum: impl Fn(&Counters) -> Tally) -> Tally {
         let tenant = self.tenants.get(ix);
         let mut tally = tenant.counters.as_deref().map_or_else(Tally::default, &sum);
-        if let Some(did) = self.journal.uncounted(tenant) {
+        if let Some(delta) = self.journal.pending_delta(tenant) {
             let mut counters = Counters::default();
-            counters.add(did.tally, did.at);
+            counters.add(delta.tally, delta.at);
             tally.add(sum(&counters));
         }
         tally
     }
 }
 
-fn keep(changes: &mut Vec<Change>, note: Change) {
+fn push_change(changes: &mut Vec<Change>, note: Change) {
     if changes.len() == MOST_CHANGES {
         changes.remove(0);
     }

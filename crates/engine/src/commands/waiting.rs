@@ -1,5 +1,5 @@
-//! Fetches that wait. Nobody polls: a job that becomes available is handed to the one that has
-//! waited longest and may have it, or to the one whose worker has the least to do.
+//! Fetches that wait for jobs. A job that becomes available goes to the fetch that has waited
+//! longest and may take it, or to the one whose worker has the fewest jobs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,9 @@ impl Engine {
     pub(crate) fn wait_for_job(&mut self, id: WaiterId, fetch: Fetch, deadline: u64) {
         let pool = self.pool_of(&fetch);
         let queues = match pool.as_ref().and_then(|name| self.scheduler.pools().get(name)) {
-            Some(pool) if fetch.queues.is_empty() => self.meant_by(&pool.config().queues, &fetch),
+            Some(pool) if fetch.queues.is_empty() => {
+                self.resolve_queue_names(&pool.config().queues, &fetch)
+            }
             _ => self.with_queues(fetch.clone()).queues,
         };
         let pools = self.scheduler.pools();
@@ -33,7 +35,7 @@ impl Engine {
         self.scheduler.wait(id, fetch, deadline, waits, find);
     }
 
-    /// Something has changed that tells whether a worker has room.
+    /// A worker's room may have changed: updates its tally and its waiting fetches.
     pub(crate) fn worker_changed(&mut self, id: &WorkerId) {
         let load = self.active.count_held_by(id);
         self.workers.count(id, load);
@@ -44,15 +46,15 @@ impl Engine {
         }
     }
 
-    /// What a worker's waiting fetches can take may be something else now.
-    pub(crate) fn refile_fetches_of(&mut self, id: &WorkerId) {
+    /// Indexes a worker's waiting fetches again, because what they can take may have changed.
+    pub(crate) fn reindex_fetches_of(&mut self, id: &WorkerId) {
         for waiter in self.scheduler.fetches().of_worker(id) {
-            self.refile(waiter);
+            self.reindex_fetch(waiter);
         }
     }
 
-    /// A fetch goes on waiting, for what it can take now. If its pool is gone, it is told so.
-    fn refile(&mut self, id: WaiterId) {
+    /// Indexes a waiting fetch again. It is refused if its pool was deleted.
+    fn reindex_fetch(&mut self, id: WaiterId) {
         let Some(waiter) = self.scheduler.fetches().get(id) else { return };
         let deadline = waiter.deadline();
         if let Some(refusal) = self.pool_is_gone(&waiter.fetch) {
@@ -67,8 +69,7 @@ impl Engine {
         }
     }
 
-    /// A pool has other queues than before. Fetches that wait for one that it has no more are refused, as
-    /// they would be by now.
+    /// Refuses waiting fetches that name a queue which their pool has lost.
     pub(crate) fn refuse_lost_queues(&mut self, name: &PoolName) {
         for id in self.scheduler.fetches().ids() {
             let Some(waiter) = self.scheduler.fetches().get(id) else { continue };
@@ -85,10 +86,10 @@ impl Engine {
         }
     }
 
-    /// Pools have changed, or work goes on.
+    /// Indexes all waiting fetches again, after a change of pools or the end of maintenance.
     pub(crate) fn wake_all(&mut self) {
         for id in self.scheduler.fetches().ids() {
-            self.refile(id);
+            self.reindex_fetch(id);
         }
         self.scheduler.reconfigured(Reconfigured::All);
     }
@@ -106,21 +107,21 @@ impl Engine {
         Reply::Done
     }
 
-    /// Ends waits whose time is over, with nothing.
+    /// Answers fetches whose wait has ended with no jobs.
     pub(crate) fn end_waits(&mut self, mono: u64) {
         while let Some(id) = self.scheduler.fetches().expired(mono) {
             self.end_wait(id, Vec::new());
         }
     }
 
-    /// Serves waiting fetches, as long as there is something for one of them.
+    /// Serves waiting fetches until none of them can get a job.
     pub(crate) fn serve_waiting_fetches(&mut self) {
         if self.maintenance.enabled() {
-            // All are served when it ends.
+            // They are served when maintenance ends.
             self.scheduler.serve_nobody();
             return;
         }
-        // Where the least loaded worker goes first, jobs are given out one by one.
+        // With `least-loaded`, jobs are given out one at a time.
         let mut partly: BTreeMap<WaiterId, Vec<Claimed>> = BTreeMap::new();
         while let Some(id) = self.scheduler.next_waiting() {
             let Some(waiter) = self.scheduler.fetches().get(id) else { continue };

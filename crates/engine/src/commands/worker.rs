@@ -1,4 +1,4 @@
-//! Workers come, are told things, fall silent and go.
+//! Workers: registration, directives, silence and removal.
 
 use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{Directive, Seq, TenantId, WorkerId};
@@ -9,24 +9,24 @@ use crate::{Engine, EventKind, Failure, Refusal, Registration, Reply};
 impl Engine {
     pub(crate) fn register(&mut self, about: Registration) -> Reply {
         let id = about.worker.clone();
-        let met = self.meet(&id, about.tenant.as_ref());
+        let met = self.ensure_worker(&id, about.tenant.as_ref());
         let may = |()| about.pool.as_ref().map_or(Ok(()), |pool| self.may_join(&id, pool));
         if let Err(refusal) = met.and_then(may) {
             return Reply::Refused(refusal);
         }
         about.pool.iter().for_each(|pool| self.join_pool(&id, pool));
-        let worker = self.workers.get_mut(&id).expect("the worker was just met");
+        let worker = self.workers.get_mut(&id).expect("the worker was just added");
         let (pool, tenant) = (worker.row.about.pool.take(), worker.row.about.tenant.take());
         worker.row.about = Registration { pool, tenant, ..about };
         (worker.row.directive, worker.reported) = (None, None);
         self.write_worker(&id);
-        self.refile_fetches_of(&id);
+        self.reindex_fetches_of(&id);
         Reply::Done
     }
 
-    /// For a tenant, workers of others do not exist.
+    /// Other tenants' workers are unknown to a tenant.
     pub(crate) fn deregister(&mut self, id: &WorkerId, tenant: Option<&TenantId>) -> Reply {
-        match self.workers.get(id).filter(|worker| worker.answers_to(tenant)) {
+        match self.workers.get(id).filter(|worker| worker.may_be_changed_by(tenant)) {
             None => Reply::Refused(Refusal::UnknownWorker),
             Some(_) => {
                 self.remove_worker(id, "deregistered");
@@ -35,14 +35,14 @@ impl Engine {
         }
     }
 
-    pub(crate) fn drop_stale_worker(&mut self, id: &WorkerId) -> Reply {
+    pub(crate) fn remove_stale_worker(&mut self, id: &WorkerId) -> Reply {
         match self.workers.get(id) {
             None => Reply::Refused(Refusal::UnknownWorker),
             Some(worker) if !worker.stale && !self.is_silent(worker) => {
                 Reply::Refused(Refusal::WorkerNotStale)
             }
             Some(_) => {
-                self.take_jobs_back(id);
+                self.release_jobs_of(id);
                 self.remove_worker(id, "stale");
                 Reply::Done
             }
@@ -62,12 +62,16 @@ impl Engine {
         Reply::Done
     }
 
-    /// Notes that a worker exists and was just heard of. A new one belongs to the tenant that it
-    /// speaks for.
-    pub(crate) fn meet(&mut self, id: &WorkerId, tenant: Option<&TenantId>) -> Result<(), Refusal> {
+    /// Records that a worker was seen, and adds it if it is new. A new worker belongs to the tenant
+    /// of the request.
+    pub(crate) fn ensure_worker(
+        &mut self,
+        id: &WorkerId,
+        tenant: Option<&TenantId>,
+    ) -> Result<(), Refusal> {
         let (wall, mono) = (self.now.wall, self.now.mono);
         if let Some(worker) = self.workers.get_mut(id) {
-            if !worker.answers_to(tenant) {
+            if !worker.may_be_changed_by(tenant) {
                 return Err(Refusal::OthersWorker);
             }
             (worker.last_seen, worker.last_seen_mono) = (wall, mono);
@@ -95,7 +99,7 @@ impl Engine {
         }
     }
 
-    /// Looks whether a worker has gone, and when to look again.
+    /// Checks whether a worker has gone silent, and schedules the next check.
     pub(crate) fn check_worker(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get(&id) else {
             return;
@@ -110,7 +114,7 @@ impl Engine {
         }
         let newly_silent = worker.row.beats && !worker.stale && stale_at <= mono;
         if newly_silent {
-            self.take_jobs_back(&id);
+            self.release_jobs_of(&id);
             if let Some(worker) = self.workers.get_mut(&id) {
                 worker.stale = true;
             }
@@ -127,13 +131,13 @@ impl Engine {
         quiet_for >= self.config.heartbeat_timeout_ms
     }
 
-    fn take_jobs_back(&mut self, id: &WorkerId) {
+    fn release_jobs_of(&mut self, id: &WorkerId) {
         let jobs: Vec<Seq> = self.active.held_by(id).collect();
         let failure = Failure::by_server("worker_lost", "the worker stopped sending heartbeats");
         for seq in jobs {
             if let Some(active) = self.active.remove(seq) {
                 self.release(&active);
-                self.lose(seq, &active, &failure);
+                self.worker_lost(seq, &active, &failure);
             }
         }
     }
@@ -142,7 +146,7 @@ impl Engine {
         let since = self.workers.remove(id).map_or(self.now.wall, |worker| worker.row.since);
         self.out.mutations.push(Mutation::Remove(RowKind::Worker, (**id).into()));
         self.emit(EventKind::WorkerStopped { worker: id.clone(), reason, since });
-        // What held its fetches back went with it.
-        self.refile_fetches_of(id);
+        // Its fetches are no longer limited by its concurrency or directive.
+        self.reindex_fetches_of(id);
     }
 }

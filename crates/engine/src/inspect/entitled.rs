@@ -1,32 +1,32 @@
-//! What tenants are entitled to of all that is handed out.
+//! The share of all dispatches that each tenant is entitled to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tenants::part;
+use super::tenants::fraction;
 use crate::Engine;
 use crate::queue::QueueIx;
 use crate::scheduler::{AccountIx, Eligible, Owner};
 use crate::tenant::TenantIx;
 
-/// Accounts that are looked at to find out whether anybody could be served through them. Any further
-/// ones count as if somebody could.
-const ACCOUNTS_LOOKED_AT: usize = 4_096;
-/// Turns that are looked at one by one in all accounts together.
-const TURNS_LOOKED_AT: usize = 32_768;
+/// Accounts that are checked for somebody who could be served. Further ones count as if there was
+/// somebody.
+const MAX_ACCOUNTS: usize = 4_096;
+/// Turns that are checked individually, in all accounts together.
+const MAX_TURNS: usize = 32_768;
 
-/// Shares of several tenants at one moment. Each account is looked at once.
+/// Computes the shares of several tenants at one moment, so that each account is examined once.
 ///
-/// In an account, a tenant's share is its weight over the weights of all that could be served the next
-/// job. Accounts through which somebody could be served count by how many of the last minute's
-/// dispatches on shared workers each was charged for. So all shares together are at most 1.
+/// In an account, a tenant's share is its weight over the weights of all tenants that could be
+/// served next. Accounts through which somebody could be served are weighted by the dispatches on
+/// shared workers that each was charged for in the last minute. All shares together are at most 1.
 pub(crate) struct Entitled<'a> {
     engine: &'a Engine,
-    /// What each account counts. Those that are left out count nothing.
+    /// The weight of each account. Accounts that are not listed have none.
     parts: BTreeMap<AccountIx, u64>,
-    /// The sum of these.
+    /// The sum of `parts`.
     whole: u64,
-    known: BTreeMap<AccountIx, Option<Eligible>>,
-    /// Turns that may still be looked at.
+    eligible: BTreeMap<AccountIx, Option<Eligible>>,
+    /// Turns that may still be checked.
     left: usize,
 }
 
@@ -38,22 +38,22 @@ impl<'a> Entitled<'a> {
     }
 
     fn without_parts(engine: &'a Engine) -> Self {
-        let (parts, known) = Default::default();
-        Self { engine, parts, whole: 0, known, left: TURNS_LOOKED_AT }
+        let (parts, eligible) = Default::default();
+        Self { engine, parts, whole: 0, eligible, left: MAX_TURNS }
     }
 
     pub fn share(&mut self, tenant: TenantIx) -> f64 {
         let accounts = self.engine.scheduler.accounts_of(tenant).into_iter();
         let shares = accounts.map(|account| match self.parts.get(&account) {
-            Some(charged) => part(*charged, self.whole) * self.share_in(account, tenant),
+            Some(charged) => fraction(*charged, self.whole) * self.share_in(account, tenant),
             None => 0.0,
         });
-        // An empty sum is -0.0.
+        // `sum()` of nothing is -0.0.
         shares.fold(0.0, |sum, share| sum + share)
     }
 
-    /// By the dispatches of the last minute, or alike where there were none. If nobody could be served
-    /// anywhere, all accounts count in which somebody waits.
+    /// Weights the accounts by their dispatches of the last minute, or equally if there were none.
+    /// If nobody could be served anywhere, all accounts count in which somebody waits.
     fn weigh_accounts(&mut self) {
         let engine = self.engine;
         let waiting = engine.scheduler.queues_with_jobs();
@@ -79,7 +79,7 @@ impl<'a> Entitled<'a> {
     }
 
     fn serves(&mut self, account: AccountIx) -> bool {
-        let looks = self.known.len() < ACCOUNTS_LOOKED_AT || self.known.contains_key(&account);
+        let looks = self.eligible.len() < MAX_ACCOUNTS || self.eligible.contains_key(&account);
         !looks || self.eligible(account).as_ref().is_some_and(Eligible::serves)
     }
 
@@ -92,17 +92,17 @@ impl<'a> Entitled<'a> {
     fn eligible(&mut self, account: AccountIx) -> &Option<Eligible> {
         let scheduler = &self.engine.scheduler;
         let left = &mut self.left;
-        self.known.entry(account).or_insert_with(|| scheduler.eligible(account, left))
+        self.eligible.entry(account).or_insert_with(|| scheduler.eligible(account, left))
     }
 }
 
 impl Engine {
-    /// A tenant's share by the account that the last start from a queue was charged to.
+    /// A tenant's share in the account that the last start from a queue was charged to.
     pub(super) fn share_of_queue(&self, queue: QueueIx, tenant: TenantIx) -> f64 {
         Entitled::without_parts(self).share_in(self.scheduler.last_account(queue), tenant)
     }
 
-    /// Dispatches of the last minute that were charged to an account.
+    /// Dispatches of the last minute that an account was charged for.
     fn charged_in_minute(&self, account: AccountIx) -> u64 {
         let (now, watch) = (self.wall(), &self.account_watch);
         match self.scheduler.owner(account) {

@@ -1,4 +1,4 @@
-//! Why a job has not started.
+//! Explaining why a job has not started.
 
 use std::cmp::Ordering;
 
@@ -10,18 +10,18 @@ use crate::scheduler::limits::{Closed, GateIx};
 use crate::shard::ShardIx;
 use crate::{Engine, LimitKind, Target};
 
-/// What stands between a job and its start.
+/// Why a job has not started, and when it can.
 #[derive(Debug, Clone)]
 pub struct Explained {
     pub state: State,
     pub queue: QueueName,
     pub tenant: TenantId,
-    /// All that holds it, the strongest first.
+    /// Everything that blocks the job, strongest first.
     pub reasons: Vec<Reason>,
-    /// When it can start at the earliest, where that is known.
+    /// The earliest start, if known.
     pub earliest: Option<Millis>,
     pub line: Option<Line>,
-    /// Fetches that wait for jobs of its queue.
+    /// Fetches that wait for its queue.
     pub fetches_waiting: usize,
     pub weight: f64,
     pub share: f64,
@@ -29,16 +29,16 @@ pub struct Explained {
     pub tenant_cap: Option<u32>,
 }
 
-/// Its place among the jobs that wait like it.
+/// A job's position among waiting jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
-    /// Jobs of the same kind before it.
+    /// Jobs before it in its lane.
     pub in_lane: usize,
-    /// Jobs of its tenant before it, at its level of priority or above.
+    /// Jobs of its tenant in this queue that are served before it.
     pub of_tenant: usize,
-    /// Other tenants that have something above its level.
+    /// Other tenants that have jobs at a higher level.
     pub above: usize,
-    /// Tenants that are served in turn with its own.
+    /// Tenants that may be served at its level.
     pub tenants: usize,
 }
 
@@ -53,7 +53,7 @@ pub enum Reason {
         due: Option<Millis>,
     },
     Pending,
-    /// It waits for the previous run of its schedule.
+    /// It waits for the previous run of its schedule to end.
     Held,
     Maintenance,
     QueuePaused {
@@ -76,23 +76,25 @@ pub enum Reason {
         limit: u64,
         current: u64,
         opens: Option<Millis>,
-        /// When this job may start at the earliest, given those before it that are alike.
+        /// When the limit lets this job start at the earliest, given the jobs before it in its
+        /// lane.
         lets_in: Option<Millis>,
-        /// Jobs of the key that carry other numbers wait as well. They may start now, or as soon as a
-        /// job ends and before this one may.
+        /// Jobs of the key with other numbers also wait, and may start now, or when a job ends and
+        /// before this one may.
         overtaken: bool,
     },
-    /// Every worker that asks for its queue is in a pool without room.
+    /// All pools that serve its queue are full, and no other workers ask for it.
     PoolConcurrency {
         pool: String,
         active: u64,
         limit: u32,
     },
-    /// Nobody has asked for its queue lately; `kept` where only workers of certain pools may.
+    /// No worker has asked for its queue in the last minute. `kept` if only workers of certain
+    /// pools may.
     NoWorker {
         kept: bool,
     },
-    /// So many other tenants have something in its queue that is more urgent.
+    /// This many other tenants have jobs at a higher level in its queue.
     LessUrgent {
         tenants: usize,
     },
@@ -100,7 +102,7 @@ pub enum Reason {
 }
 
 impl Engine {
-    /// Looks at one job; `held` where it waits for a run of its schedule.
+    /// Explains one job.
     #[must_use]
     pub fn explain(&self, target: &Target) -> Explained {
         let (state, class) = match self.active.get(target.seq) {
@@ -123,7 +125,7 @@ impl Engine {
         let line = (state == State::Available && !held).then(|| self.line_of(target.seq, class));
         let waits = matches!(state, State::Available | State::Scheduled | State::Retryable);
         if waits {
-            self.find_obstacles(class, line.map_or(0, |line| line.in_lane), &mut reasons);
+            self.find_reasons(class, line.map_or(0, |line| line.in_lane), &mut reasons);
         }
         if let Some(line) = line {
             let less = Reason::LessUrgent { tenants: line.above };
@@ -148,7 +150,7 @@ impl Engine {
         }
     }
 
-    fn find_obstacles(&self, class: ClassId, before: usize, reasons: &mut Vec<Reason>) {
+    fn find_reasons(&self, class: ClassId, before: usize, reasons: &mut Vec<Reason>) {
         let slot = self.classes.slot(class);
         let (queue, tenant) = (self.queues.get(slot.queue), self.tenants.get(slot.tenant));
         if self.maintenance.enabled() {
@@ -171,29 +173,29 @@ impl Engine {
             reasons.push(Reason::TenantConcurrency { active, limit });
         }
         for (gate, closed) in self.scheduler.closed_gates(class) {
-            reasons.push(self.why_closed(gate, &closed, before));
-            reasons.extend(self.why_paused(gate).filter(|_| closed.kind != LimitKind::Pause));
+            reasons.push(self.limit_reason(gate, &closed, before));
+            reasons.extend(self.pause_reason_of(gate).filter(|_| closed.kind != LimitKind::Pause));
         }
-        reasons.extend(self.who_would_run(slot.queue, slot.shard));
+        reasons.extend(self.worker_reason(slot.queue, slot.shard));
     }
 
-    /// What a limit says to a job that has so many before it which are alike.
-    fn why_closed(&self, gate: GateIx, closed: &Closed, before: usize) -> Reason {
+    /// Why a closed gate blocks a job with `before` jobs ahead of it in its lane.
+    fn limit_reason(&self, gate: GateIx, closed: &Closed, before: usize) -> Reason {
         let limits = self.scheduler.limits();
         let limit = limits.limit(limits.gate(gate).limit);
         let (wall, mono) = (self.wall(), self.scheduler.now().mono as i64);
         let opens = closed.opens.map(|at| later(wall, at.saturating_sub(mono).max(0) as u64));
         let (before, every) = (before as u64, closed.every_ms.unwrap_or(0));
         let starts_before = match closed.kind {
-            // All of a window may start together.
+            // The jobs of one window may start together.
             LimitKind::Rate => before - before % closed.limit.max(1),
             _ => before,
         };
         let lets_in = opens.map(|at| later(at, starts_before.saturating_mul(every)));
-        // Other numbers than the job's own end with their time.
+        // An override ends at its expiry.
         let ends = limit.settings.replaced.map(|replaced| replaced.expires).filter(|at| *at > wall);
         let sooner = |at: Option<Millis>| at.into_iter().chain(ends).min();
-        // A slot may be free at any moment.
+        // A slot may become free at any moment, so no time is known.
         let slot = closed.kind == LimitKind::Concurrency && closed.limit > 0;
         let (opens, lets_in) =
             if slot { (opens, lets_in) } else { (sooner(opens), sooner(lets_in)) };
@@ -213,8 +215,8 @@ impl Engine {
         }
     }
 
-    /// A limit that is reached may be paused, too.
-    fn why_paused(&self, gate: GateIx) -> Option<Reason> {
+    /// The pause of a limit that is closed for another reason as well.
+    fn pause_reason_of(&self, gate: GateIx) -> Option<Reason> {
         let limits = self.scheduler.limits();
         let limit = limits.limit(limits.gate(gate).limit);
         let pause = limit.settings.pause.as_ref().filter(|pause| pause.until > self.wall())?;
@@ -232,21 +234,21 @@ impl Engine {
         })
     }
 
-    /// What is wrong with the workers of a queue, if anything is.
-    fn who_would_run(&self, queue: QueueIx, shard: ShardIx) -> Option<Reason> {
+    /// Why no worker would run jobs of this queue, if so.
+    fn worker_reason(&self, queue: QueueIx, shard: ShardIx) -> Option<Reason> {
         let (queue, asked_for) = (self.queues.get(queue), self.shards.get(shard).asked_at);
         let name = &queue.name;
         let lately = |asked: Option<u64>| {
-            asked.is_some_and(|at| self.now.mono.saturating_sub(at) < LATELY_MS)
+            asked.is_some_and(|at| self.now.mono.saturating_sub(at) < RECENT_MS)
         };
-        let all = self.scheduler.pools();
-        let kept = all.shuts_out(None, name);
-        let asked = all.iter().filter(|(_, pool)| pool.has(name));
+        let table = self.scheduler.pools();
+        let kept = table.shuts_out(None, name);
+        let asked = table.iter().filter(|(_, pool)| pool.has(name));
         let asked = asked.filter_map(|(pool, _)| self.pool_watch.asked_at(pool));
         let asked = asked.max().max(queue.asked_at);
-        let mut pools = all.iter().filter(|(pool, is)| {
-            let serves = is.config().queues.iter().any(|own| **own == *name.local());
-            serves && !all.shuts_out(Some(pool), name)
+        let mut pools = table.iter().filter(|(pool, pool_state)| {
+            let serves = pool_state.config().queues.iter().any(|served| **served == *name.local());
+            serves && !table.shuts_out(Some(pool), name)
         });
         let others = !kept && lately(queue.asked_outside_pools);
         if !others
@@ -266,10 +268,10 @@ impl Engine {
         let slot = self.classes.slot(class);
         let level = self.scheduler.level_of(class);
         let urgency = |class| (self.scheduler.level_of(class), self.scheduler.priority_of(class));
-        let own = urgency(class);
+        let job_urgency = urgency(class);
         let lanes = self.scheduler.lanes_of_shard(slot.shard);
         let lanes = lanes.filter_map(|class| Some((urgency(class), self.scheduler.lane(class)?)));
-        let before = lanes.map(|(urgency, lane)| match urgency.cmp(&own) {
+        let before = lanes.map(|(urgency, lane)| match urgency.cmp(&job_urgency) {
             Ordering::Less => 0,
             Ordering::Equal => lane.rank(seq),
             Ordering::Greater => lane.len(),
@@ -283,21 +285,21 @@ impl Engine {
         }
     }
 
-    /// Known when all that holds the job ends at a known time.
+    /// The earliest start; `None` unless everything that blocks the job ends at a known time.
     fn earliest(
         &self,
         reasons: &[Reason],
         line: Option<Line>,
         due: Option<Millis>,
     ) -> Option<Millis> {
-        let mut at = due.unwrap_or(self.wall()).max(self.wall());
+        let mut earliest = due.unwrap_or(self.wall()).max(self.wall());
         let limited = reasons.iter().any(|reason| matches!(reason, Reason::Limit { .. }));
         if !limited && line.is_some_and(|line| line.of_tenant > 0) {
             return None;
         }
         for reason in reasons {
             match reason {
-                Reason::Limit { lets_in: Some(lets_in), .. } => at = at.max(*lets_in),
+                Reason::Limit { lets_in: Some(lets_in), .. } => earliest = earliest.max(*lets_in),
                 // A worker may ask at any moment.
                 Reason::Scheduled { .. }
                 | Reason::RetryDelay { .. }
@@ -306,8 +308,8 @@ impl Engine {
                 _ => return None,
             }
         }
-        Some(at)
+        Some(earliest)
     }
 }
 
-const LATELY_MS: u64 = 60_000;
+const RECENT_MS: u64 = 60_000;

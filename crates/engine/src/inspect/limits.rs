@@ -1,4 +1,4 @@
-//! Looking at limits.
+//! Views of limits: single ones, pages of the list, and their metrics.
 
 use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit, Rate, State, TenantId};
 
@@ -6,17 +6,17 @@ use crate::command::later;
 use crate::scheduler::limits::{GateIx, Limit, LimitIx, Partition};
 use crate::{Engine, LimitKind, Times};
 
-/// What is counted together: a key, for everyone or for one tenant.
+/// Identifies a limit: a key, for all tenants or for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitName {
     pub key: LimitKey,
     pub tenant: Option<TenantId>,
-    /// An operator has said which numbers it has.
+    /// An operator has declared its numbers.
     pub declared: bool,
 }
 
 impl LimitName {
-    /// Where a list goes on behind this one.
+    /// A cursor after which a list continues.
     #[must_use]
     pub fn cursor(&self) -> String {
         Partition { key: self.key.clone(), tenant: self.tenant.clone() }.name()
@@ -34,46 +34,46 @@ impl LimitName {
     }
 }
 
-/// A part of the list of limits.
+/// A slice of the list of limits.
 #[derive(Debug, Default)]
 pub struct LimitSlice {
-    /// Limits that were asked for, behind those that were to be passed over.
+    /// Matching limits, without the skipped ones.
     pub items: Vec<(LimitName, LimitView)>,
-    /// How many limits were asked for, those in `items` included.
+    /// The number of matching limits found, including skipped ones.
     pub found: usize,
-    /// The last limit that was looked at, where the slice ended before the list did.
+    /// The last limit that was examined, if the list has more.
     pub stopped_at: Option<LimitName>,
 }
 
-/// How a limit stands, in figures alone.
+/// A limit's metrics.
 #[derive(Debug, Clone)]
 pub struct LimitMeter {
     pub name: LimitName,
-    /// Its tenant has a label of its own.
+    /// Its tenant has a metric label of its own.
     pub labelled: bool,
-    /// Who has the label that it takes; `None` is an operator.
+    /// The tenant that its label is counted for; `None` is an operator.
     pub owner: Option<TenantId>,
-    /// The owner is configured, so nobody has just invented it.
+    /// The owner was configured by an operator; see [`crate::Asker`].
     pub configured: bool,
     pub active: u64,
     pub waiting: u64,
-    /// By [`LimitKind`], since the process began.
+    /// Times that jobs began to wait, by [`LimitKind`], since the process began.
     pub exceeded: [u64; LimitKind::ALL.len()],
-    /// How long jobs waited; none while none did.
+    /// How long jobs waited; `None` if none has.
     pub waits: Option<Times>,
 }
 
 #[derive(Debug, Clone)]
 pub struct LimitView {
     pub key: LimitKey,
-    /// Counted for this tenant alone.
+    /// Set if the limit is for one tenant.
     pub tenant: Option<TenantId>,
-    /// The numbers that pause jobs now, the smallest where jobs carry different ones.
+    /// The effective numbers. If jobs carry different ones, the strictest of each.
     pub numbers: LimitNumbers,
     pub mixed: bool,
     pub on_limit: Option<OnLimit>,
     pub active: u64,
-    /// Starts in the window, and when there will be room again.
+    /// Starts in the current window, and when there will be room again.
     pub started: Option<(u64, Option<Millis>)>,
     pub next_paced: Option<Millis>,
     /// Jobs that wait because the limit is reached.
@@ -83,7 +83,7 @@ pub struct LimitView {
     pub replaced: Option<(LimitNumbers, Millis)>,
     pub declared: Option<LimitNumbers>,
     pub reason: Option<String>,
-    /// By [`LimitKind`], since the process began.
+    /// Times that jobs began to wait, by [`LimitKind`], since the process began.
     pub exceeded: [u64; LimitKind::ALL.len()],
 }
 
@@ -94,8 +94,8 @@ impl Engine {
         self.scheduler.limits().find(&partition).map(|ix| self.limit_view(ix))
     }
 
-    /// Limits, in order, whose key has this beginning and that are `wanted`: `take` of them behind the
-    /// first `skip`. Looks at `most` limits.
+    /// Pages through limits whose key begins with `prefix` and for which `wanted` is true: `take`
+    /// of them after the first `skip`. Examines at most `most` limits.
     #[must_use]
     pub fn slice_of_limits(
         &self,
@@ -122,7 +122,7 @@ impl Engine {
         slice
     }
 
-    /// The next limits, in order, whose key has this beginning. Fewer than `most` are all.
+    /// The next limits whose key begins with `prefix`. Fewer than `most` means the end.
     #[must_use]
     pub fn limits_after(
         &self,
@@ -134,7 +134,7 @@ impl Engine {
         limits.map(|(_, limit)| LimitName::of(limit)).collect()
     }
 
-    /// Figures of the next limits, in order. Fewer than `most` are all.
+    /// Metrics of the next limits. Fewer than `most` means the end.
     #[must_use]
     pub fn limit_meters(&self, after: Option<&LimitName>, most: usize) -> Vec<LimitMeter> {
         let meter = |(ix, limit): (LimitIx, &Limit)| LimitMeter {
@@ -150,11 +150,12 @@ impl Engine {
         self.limits_from(after, "").take(most).map(meter).collect()
     }
 
-    /// Whose key it is: the tenant's that has it for itself, or declared it, or whose job had it first.
+    /// The tenant that a key counts for: the one it belongs to, the one that declared it, or the
+    /// first whose job used it.
     fn key_owner<'a>(&'a self, ix: LimitIx, limit: &'a Limit) -> Option<&'a TenantId> {
         let row = &limit.settings;
-        let own = limit.partition.tenant.as_ref().or(row.owner.as_ref());
-        own.or_else(|| self.limit_watch.first_tenant(ix).filter(|_| row.declared.is_none()))
+        let owner = limit.partition.tenant.as_ref().or(row.owner.as_ref());
+        owner.or_else(|| self.limit_watch.first_tenant(ix).filter(|_| row.declared.is_none()))
     }
 
     fn limits_from<'a>(
@@ -178,17 +179,17 @@ impl Engine {
     pub(crate) fn limit_view(&self, ix: LimitIx) -> LimitView {
         let (limit, wall, mono) =
             (self.scheduler.limits().limit(ix), self.wall(), self.scheduler.now().mono as i64);
-        let own: Vec<LimitNumbers> =
+        let of_jobs: Vec<LimitNumbers> =
             limit.gates.iter().map(|gate| self.scheduler.limits().gate(*gate).numbers).collect();
-        let own: Vec<LimitNumbers> = own.into_iter().filter(|n| !n.is_empty()).collect();
-        let mut mixed = own.windows(2).any(|two| two[0] != two[1]);
-        let mut numbers = own.first().copied().unwrap_or_default();
-        own.iter().for_each(|other| numbers = smallest(numbers, *other));
-        let own = numbers;
-        let numbers = limit.numbers(own, wall);
-        // What was said replaces the numbers of all jobs.
-        mixed &= numbers == own && limit.settings.declared.is_none();
-        let at = |mono_at: i64| later(wall, mono_at.saturating_sub(mono).max(0) as u64);
+        let of_jobs: Vec<LimitNumbers> = of_jobs.into_iter().filter(|n| !n.is_empty()).collect();
+        let mut mixed = of_jobs.windows(2).any(|two| two[0] != two[1]);
+        let mut numbers = of_jobs.first().copied().unwrap_or_default();
+        of_jobs.iter().for_each(|other| numbers = smallest(numbers, *other));
+        let of_jobs = numbers;
+        let numbers = limit.numbers(of_jobs, wall);
+        // An override or declaration replaces the numbers of all jobs.
+        mixed &= numbers == of_jobs && limit.settings.declared.is_none();
+        let wall_time = |mono_at: i64| later(wall, mono_at.saturating_sub(mono).max(0) as u64);
         let pause = limit.settings.pause.as_ref().filter(|pause| pause.until > wall);
         LimitView {
             key: limit.partition.key.clone(),
@@ -202,9 +203,9 @@ impl Engine {
             active: limit.active,
             started: numbers.rate.map(|rate| {
                 let (count, resets) = limit.count_in_period(rate, mono);
-                (count, resets.map(at))
+                (count, resets.map(wall_time))
             }),
-            next_paced: numbers.throttle.map(|rate| limit.next_paced(rate).map_or(wall, at)),
+            next_paced: numbers.throttle.map(|rate| limit.next_paced(rate).map_or(wall, wall_time)),
             waiting: self.waiting_for(ix),
             paused_until: pause.map(|pause| pause.until),
             pause_reason: pause.map(|pause| pause.reason.to_string()),
@@ -219,8 +220,8 @@ impl Engine {
         }
     }
 
-    /// Jobs that wait because the limit is reached: those that name it, and those of a queue that it
-    /// holds as a whole.
+    /// Jobs that wait because the limit is reached: jobs that name the key, and all jobs of the
+    /// queue that a `queue:` key applies to.
     fn waiting_for(&self, ix: LimitIx) -> u64 {
         let limit = self.scheduler.limits().limit(ix);
         let named = limit.gates.iter().map(|gate| self.waiting_at(*gate)).sum();
@@ -241,7 +242,7 @@ impl Engine {
     }
 }
 
-/// What both allow.
+/// The stricter of each number.
 fn smallest(a: LimitNumbers, b: LimitNumbers) -> LimitNumbers {
     fn least<T: Copy>(a: Option<T>, b: Option<T>, less: impl Fn(&T, &T) -> bool) -> Option<T> {
         match (a, b) {

@@ -1,39 +1,38 @@
-//! Figures for those who watch from outside, a slice at a time: all of them at once would keep
-//! everyone waiting.
+//! Reading metrics in slices, so that a scrape does not hold up commands.
 
 use std::sync::Arc;
 
 use rota_model::TenantId;
 
-use super::tenants::part;
+use super::tenants::fraction;
 use crate::caps::Asker;
 use crate::meters::Label;
 use crate::queue::{Queue, QueueIx};
 use crate::{Engine, Meter, QueueSettings};
 
-/// What is known of a queue as a whole.
+/// Metrics of a whole queue.
 #[derive(Debug, Clone)]
 pub struct QueueMeter {
-    /// Its name, or `None` where it has no label of its own.
+    /// Its metric label; `None` if it has none of its own.
     pub label: Option<Arc<str>>,
     pub pressure: Option<f64>,
     pub bounded: bool,
-    /// Its part of all dispatches in the last minute.
+    /// Its fraction of all dispatches in the last minute.
     pub ratio: f64,
-    /// Since the process began.
+    /// Times that it was starved, since the process began.
     pub starved: u64,
 }
 
-/// A tenant with a label of its own, or all that have none.
+/// A tenant with a metric label of its own, or all others together.
 #[derive(Debug, Clone)]
 pub struct LabelView {
     pub tenant: Option<TenantId>,
-    /// Its part of what was handed out in the last minute.
+    /// Its fraction of the dispatches on shared workers in the last minute.
     pub share: f64,
 }
 
 impl Engine {
-    /// So many queues from this place on, in the order in which they came up. Fewer are the last.
+    /// Up to `most` queues beginning at index `from`. Fewer means the end.
     #[must_use]
     pub fn queue_meters(&self, from: usize, most: usize) -> Vec<QueueMeter> {
         let (now, all) = (self.wall(), self.dispatched_in_minute());
@@ -43,15 +42,15 @@ impl Engine {
                 label: self.meters.queue_label(&queue.name),
                 pressure: queue.pressure(),
                 bounded: queue.row.settings.bounds.is_some(),
-                ratio: part(dispatched, all),
+                ratio: fraction(dispatched, all),
                 starved: queue.starved,
             }
         };
         self.queues.iter().filter(|queue| queue.exists).skip(from).take(most).map(meter).collect()
     }
 
-    /// So many meters from this place on, without those at which nothing was ever counted; and the
-    /// place to go on from, if there are more.
+    /// The meters in use among `most` indexes beginning at `from`, and the index to continue from,
+    /// if there are more.
     #[must_use]
     pub fn meters(&self, from: usize, most: usize) -> (Vec<Meter>, Option<usize>) {
         let next = from.saturating_add(most);
@@ -59,20 +58,20 @@ impl Engine {
         (slice, (next < self.meters.len()).then_some(next))
     }
 
-    /// So many labels from this place on, by their numbers. Fewer are the last.
+    /// Up to `most` labels beginning at index `from`. Fewer means the end.
     #[must_use]
     pub fn labels(&self, from: usize, most: usize) -> Vec<LabelView> {
         let now = self.wall();
         let all = self.meters.starts(now);
         let view = |label: &Label| LabelView {
             tenant: label.tenant.clone(),
-            share: part(label.starts(now), all),
+            share: fraction(label.starts(now), all),
         };
         self.meters.labels(from, most).map(view).collect()
     }
 
-    /// A queue that an operator has configured before it has jobs has a label before others. In
-    /// namespaces, tenants configure their queues themselves.
+    /// Gives a label to a queue that an operator configured before it had jobs. With queues per
+    /// tenant, tenants configure their own queues, so this does not apply.
     pub(crate) fn label_queue(&mut self, ix: QueueIx) {
         let queue = self.queues.get(ix);
         let configured = queue.row.settings != QueueSettings::default();
@@ -81,7 +80,8 @@ impl Engine {
         }
     }
 
-    /// After a start: jobs were loaded before the settings of their queues, which decide who has a label.
+    /// After a restart: assigns all labels again, because jobs were loaded before the queue
+    /// settings that decide about labels.
     pub(crate) fn label_loaded_queues(&mut self) {
         self.meters.forget_queues();
         let configured = |queue: &&Queue| queue.row.settings != QueueSettings::default();
@@ -93,13 +93,14 @@ impl Engine {
         for shard in self.shards.iter_mut() {
             let tenant = self.tenants.get(shard.tenant);
             let queue = &self.queues.get(shard.queue).name;
-            shard.meter = self.meters.of(tenant.asker(), &tenant.id, queue);
-            self.meters.at(shard.meter).jobs.add(&shard.jobs);
+            shard.meter = self.meters.acquire(tenant.asker(), &tenant.id, queue);
+            self.meters.meter_mut(shard.meter).jobs.add(&shard.jobs);
         }
     }
 
-    /// After a start: what tenants were given in the last minute is known by tenant alone.
-    pub(crate) fn bring_last_minute_back(&mut self) {
+    /// After a restart: restores the dispatches of the last minute, which are stored by tenant
+    /// only.
+    pub(crate) fn restore_last_minute(&mut self) {
         let mut recent = Vec::new();
         for (ix, tenant) in self.tenants.iter() {
             let Some(counters) = &tenant.counters else { continue };
@@ -112,6 +113,6 @@ impl Engine {
                 self.meters.add_starts(&tenant.id, slot, tally.shared_starts());
             }
         }
-        recent.into_iter().for_each(|ix| self.noise_may_change(ix));
+        recent.into_iter().for_each(|ix| self.schedule_noise_check(ix));
     }
 }

@@ -1,20 +1,20 @@
-//! Looking into the engine. Nothing here changes it.
+//! Read-only views of the engine, for HTTP answers and dashboards.
 
 mod entitled;
 mod explain;
+mod isolation_mismatch;
 mod limits;
 mod meters;
-mod misplaced;
 mod pools;
-mod possessions;
+mod tenant_ranking;
 mod tenants;
 
 pub use explain::{Explained, Reason};
+pub use isolation_mismatch::IsolationMismatch;
 pub use limits::{LimitMeter, LimitName, LimitSlice, LimitView};
 pub use meters::{LabelView, QueueMeter};
-pub use misplaced::Misplaced;
 pub use pools::{PoolView, QueueShare};
-pub use possessions::Most;
+pub use tenant_ranking::RankBy;
 pub use tenants::{ShardView, ShareView, TenantView};
 
 use rota_model::mutation::Counts;
@@ -36,12 +36,13 @@ pub struct QueueView {
     pub paused: Option<Millis>,
     pub settings: QueueSettings,
     pub totals: Totals,
-    /// Of the jobs that wait.
+    /// Bytes of waiting jobs.
     pub bytes: u64,
     pub pressure: Option<f64>,
-    /// The minute under way.
+    /// The current minute.
     pub minute: Interval,
-    /// When its oldest waiting job was accepted, as far as that is known without looking it up.
+    /// The job that would be served next, if one is eligible. Clients see its age as that of the
+    /// oldest.
     pub oldest: Option<Seq>,
 }
 
@@ -117,7 +118,7 @@ pub struct ActiveView {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Maintenance {
-    /// Set while it lasts.
+    /// `None` when maintenance is off.
     pub since: Option<Millis>,
     pub reason: Option<String>,
     pub expected_end: Option<Millis>,
@@ -137,7 +138,7 @@ impl Engine {
         Some(self.queue_view(ix))
     }
 
-    /// So many queues behind this name, in order.
+    /// Up to `most` queues after this name, sorted by name, without the first `skip`.
     #[must_use]
     pub fn queues_after(&self, name: &str, skip: usize, most: usize) -> Vec<QueueView> {
         let page = self.queues.existing_after(name).skip(skip).take(most);
@@ -149,7 +150,7 @@ impl Engine {
         self.queues.len()
     }
 
-    /// Queues that may grow without end.
+    /// Queues without a bound.
     #[must_use]
     pub fn unbounded_queue_count(&self) -> usize {
         self.queues.iter().filter(|queue| queue.exists && !queue.is_bounded()).count()
@@ -161,19 +162,19 @@ impl Engine {
         Totals { live: State::ALL.map(|state| jobs.count(state)), done: self.queues.done }
     }
 
-    /// The minute under way, over all queues.
+    /// The current minute of all queues together.
     #[must_use]
     pub fn minute(&self) -> Interval {
         self.current_minute(None)
     }
 
-    /// A worker as an operator sees it, or as a tenant does: with its own jobs alone.
+    /// A worker. With a tenant, only its own jobs are counted.
     #[must_use]
     pub fn worker(&self, id: &WorkerId, tenant: Option<&TenantId>) -> Option<WorkerView> {
         self.workers.get(id).map(|worker| self.worker_view(worker, tenant))
     }
 
-    /// The jobs that a worker holds: those of one tenant, or all.
+    /// The jobs that a worker holds, of one tenant or of all.
     pub fn held_by(&self, id: &WorkerId, tenant: Option<&TenantId>) -> impl Iterator<Item = Seq> {
         self.active.held_by(id).filter(move |seq| {
             tenant.is_none()
@@ -181,7 +182,7 @@ impl Engine {
         })
     }
 
-    /// So many workers behind this id, in order: of one tenant, or of all.
+    /// Up to `most` workers after this id, of one tenant or of all, without the first `skip`.
     #[must_use]
     pub fn workers_after(
         &self,
@@ -190,19 +191,19 @@ impl Engine {
         skip: usize,
         most: usize,
     ) -> Vec<WorkerView> {
-        let own = tenant.map(|tenant| self.workers.of_tenant_after(tenant, id));
+        let of_tenant = tenant.map(|tenant| self.workers.of_tenant_after(tenant, id));
         let all = tenant.is_none().then(|| self.workers.after(id));
-        let page = own.into_iter().flatten().chain(all.into_iter().flatten());
+        let page = of_tenant.into_iter().flatten().chain(all.into_iter().flatten());
         page.skip(skip).take(most).map(|worker| self.worker_view(worker, tenant)).collect()
     }
 
-    /// How many workers there are in each state: of one tenant, or of all.
+    /// Workers by state, of one tenant or of all.
     #[must_use]
     pub fn worker_counts(&self, tenant: Option<&TenantId>) -> WorkerCounts {
         self.workers.tallies().counts(tenant)
     }
 
-    /// What the scheduler has looked at so far: a measure of cost that does not depend on the machine.
+    /// The scheduler's steps so far: a measure of cost that does not depend on the machine.
     #[doc(hidden)]
     #[must_use]
     pub fn scheduler_steps(&self) -> u64 {
@@ -219,7 +220,8 @@ impl Engine {
         self.crons.get(name).map(|cron| cron.view(name))
     }
 
-    /// So many schedules behind this name, in order: of one tenant or of all, enabled or not.
+    /// Up to `most` schedules after this name, without the first `skip`. `None` for `enabled` means
+    /// both.
     #[must_use]
     pub fn crons_after(
         &self,
@@ -238,7 +240,7 @@ impl Engine {
         self.crons.count(tenant, enabled)
     }
 
-    /// So many schedules that their tenants know by this name.
+    /// Up to `most` schedules with this name, without their namespaces.
     #[must_use]
     pub fn crons_named(&self, local: &str, most: usize) -> Vec<CronView> {
         self.crons.named(local).take(most).map(|(name, cron)| cron.view(name)).collect()
@@ -267,7 +269,8 @@ impl Engine {
         views
     }
 
-    /// Where a job stands, if it is active.
+    /// The row of an active job. `enqueued` is its start time, because the engine does not keep the
+    /// original.
     #[must_use]
     pub fn active_job(&self, seq: Seq) -> Option<Live> {
         let active = self.active.get(seq)?;
@@ -294,8 +297,8 @@ impl Engine {
         self.active.len()
     }
 
-    /// Jobs of these classes that wait to be fetched, in order of their numbers from `from` on,
-    /// found without looking at any other.
+    /// Up to `limit` available jobs of these classes after `from` (before it, if `falling`), by
+    /// sequence number. Jobs of other classes are not visited.
     #[must_use]
     pub fn available(
         &self,
@@ -314,7 +317,7 @@ impl Engine {
         seqs
     }
 
-    /// Active jobs of these classes, or of all, in order of their numbers.
+    /// Active jobs of these classes, or of all, by sequence number. `classes` must be sorted.
     #[must_use]
     pub fn active_seqs(&self, classes: Option<&[ClassId]>) -> Vec<Seq> {
         let meant = |class: ClassId| classes.is_none_or(|all| all.binary_search(&class).is_ok());
@@ -324,8 +327,8 @@ impl Engine {
         seqs
     }
 
-    /// Of so many classes from this place on, those that match; and the place to go on from, if
-    /// there are more.
+    /// The matching classes among `most` indexes beginning at `from`, and the index to continue
+    /// from, if there are more.
     #[must_use]
     pub fn classes_slice(
         &self,
@@ -337,7 +340,7 @@ impl Engine {
         (slice.filter(|(_, slot)| matches(&slot.class)).map(|(id, _)| id).collect(), next)
     }
 
-    /// Whose jobs those of a class are.
+    /// The tenant of a class.
     #[must_use]
     pub fn owner_of(&self, class: ClassId) -> Option<&TenantId> {
         self.classes.contains(class).then(|| &self.classes.slot(class).class.tenant)

@@ -1,15 +1,15 @@
-//! Looking at pools and at how queues were served.
+//! Views of pools, and of how queues were served.
 
 use rota_model::{PoolConfig, PoolName, QueueName, State, TenantId};
 
 use crate::queue::QueueIx;
 use crate::scheduler::Pool;
-use crate::{Engine, Origin};
+use crate::{ConfigOrigin, Engine};
 
 #[derive(Debug, Clone)]
 pub struct PoolView {
     pub name: PoolName,
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     pub config: PoolConfig,
     pub active_workers: usize,
     pub active_jobs: u64,
@@ -24,9 +24,9 @@ pub struct QueueShare {
     pub ratio: f64,
     pub avg_wait_ms: Option<f64>,
     pub active: u64,
-    /// Times that it went without for too long, since the process began.
+    /// Times that it was starved, since the process began.
     pub starved: u64,
-    /// It has been without for too long, and still is.
+    /// It is starved now.
     pub starves: bool,
 }
 
@@ -36,7 +36,7 @@ impl Engine {
         self.pool_view(name)
     }
 
-    /// So many pools behind this name, in order.
+    /// Up to `most` pools after this name, without the first `skip`.
     #[must_use]
     pub fn pools_after(&self, name: &str, skip: usize, most: usize) -> Vec<PoolView> {
         let page = self.scheduler.pools().after(name).skip(skip).take(most);
@@ -64,14 +64,14 @@ impl Engine {
         }
     }
 
-    /// How so many queues behind this name were served in the last minute, in order.
+    /// Up to `most` queues after this name, and how each was served in the last minute.
     #[must_use]
     pub fn queue_shares_after(&self, name: &str, most: usize) -> Vec<QueueShare> {
         let page = self.queues.existing_after(name).take(most);
         page.map(|ix| self.queue_share(ix)).collect()
     }
 
-    /// The same for the queues of one tenant, where tenants have queues of their own.
+    /// The same for one tenant's namespace. `local` is a name without namespace.
     #[must_use]
     pub fn queue_shares_of_tenant(
         &self,
@@ -79,11 +79,11 @@ impl Engine {
         local: &str,
         most: usize,
     ) -> Vec<QueueShare> {
-        let beginning = format!("{tenant}/");
-        let after = format!("{beginning}{local}");
+        let prefix = format!("{tenant}/");
+        let after = format!("{prefix}{local}");
         let behind = self.queues.existing_after(&after);
-        let own = behind.take_while(|ix| self.queues.get(*ix).name.starts_with(&beginning));
-        own.take(most).map(|ix| self.queue_share(ix)).collect()
+        let of_tenant = behind.take_while(|ix| self.queues.get(*ix).name.starts_with(&prefix));
+        of_tenant.take(most).map(|ix| self.queue_share(ix)).collect()
     }
 
     fn queue_share(&self, ix: QueueIx) -> QueueShare {

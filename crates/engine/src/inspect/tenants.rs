@@ -1,23 +1,23 @@
-//! Looking at tenants.
+//! Views of tenants, their shards and their shares.
 
 use rota_model::{Millis, QueueName, State, TenantConfig, TenantId, Weight};
 
 use super::entitled::Entitled;
 use super::{QueueView, Totals};
-use crate::noise::Noisiness;
-use crate::population::Population;
+use crate::job_counts::JobCounts;
+use crate::noisy_tenants::Noisiness;
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
 use crate::stats::Interval;
 use crate::tenant::TenantIx;
-use crate::{Change, Engine, Origin, Tally, Throttle};
+use crate::{Change, ConfigOrigin, Engine, Tally, Throttle};
 
 #[derive(Debug, Clone)]
 pub struct TenantView {
     pub id: TenantId,
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     pub config: TenantConfig,
-    /// What the configuration says, where the API says something else.
+    /// The configuration file's settings, if the API overrides them.
     pub file: Option<TenantConfig>,
     pub created: Millis,
     pub updated: Option<Millis>,
@@ -25,30 +25,29 @@ pub struct TenantView {
     pub changes: Vec<Change>,
     pub throttle: Option<Throttle>,
     pub noisy: Option<Noisiness>,
-    pub jobs: Population,
+    pub jobs: JobCounts,
     pub cap: Option<u32>,
-    /// Enqueued jobs in the window of its rate, where that is limited.
+    /// Jobs enqueued in the current window, if the enqueue rate is limited.
     pub enqueued_in_window: Option<u64>,
     pub minute: Tally,
     pub day: Tally,
     pub weight: Weight,
     pub effective_weight: Weight,
-    /// The part of what shared workers get next that is its own.
+    /// The fraction of the next dispatches on shared workers that it is entitled to.
     pub entitled: f64,
-    /// Its part of what was handed out in the last minute.
+    /// Its fraction of the dispatches on shared workers in the last minute.
     pub actual: f64,
 }
 
-/// One tenant's part of one queue.
 #[derive(Debug, Clone)]
 pub struct ShardView {
     pub queue: QueueName,
     pub tenant: TenantId,
     pub paused: Option<Millis>,
-    pub jobs: Population,
+    pub jobs: JobCounts,
 }
 
-/// A tenant in the comparison of all.
+/// A tenant's share, compared with what it got.
 #[derive(Debug, Clone)]
 pub struct ShareView {
     pub id: TenantId,
@@ -75,15 +74,15 @@ impl Engine {
         self.tenants.len()
     }
 
-    /// What a tenant is entitled to, and what it got.
+    /// The share a tenant is entitled to, and what it got.
     #[must_use]
     pub fn share(&self, id: &str) -> Option<ShareView> {
         let ix = self.tenants.find(id)?;
         Some(self.share_view(ix, &mut Entitled::new(self)))
     }
 
-    /// The same of so many tenants from this place on, in the order in which they came up; and the
-    /// place to go on from, if there are more.
+    /// Shares of the live tenants with an index in `from..from + most`, and the index to continue
+    /// from, if there are more.
     #[must_use]
     pub fn shares(&self, from: usize, most: usize) -> (Vec<ShareView>, Option<usize>) {
         let mut entitled = Entitled::new(self);
@@ -104,12 +103,12 @@ impl Engine {
             dispatched: u32::try_from(last.started).unwrap_or(0),
             enqueued: last.enqueued,
             entitled: entitled.share(ix),
-            actual: part(shared(last), self.dispatched_1m()),
+            actual: fraction(shared(last), self.dispatched_1m()),
             throttled: tenant.throttled(now).is_some(),
         }
     }
 
-    /// A queue as one tenant sees it.
+    /// A queue with the figures of one tenant's shard.
     #[must_use]
     pub fn queue_of_tenant(&self, name: &str, tenant: &str) -> Option<QueueView> {
         let (queue, tenant) = (self.queues.find_existing(name)?, self.tenants.find(tenant)?);
@@ -117,8 +116,8 @@ impl Engine {
         Some(self.shard_view(queue, tenant))
     }
 
-    /// So many of the queues in which a tenant has or had jobs, behind this name and in order, and how
-    /// many there are. Where tenants have queues of their own, with the figures of the whole queue.
+    /// Up to `most` queues after this name in which a tenant has a shard, without the first `skip`,
+    /// and their total number. With queues per tenant, figures are those of the whole queue.
     #[must_use]
     pub fn queues_of_tenant_after(
         &self,
@@ -145,9 +144,8 @@ impl Engine {
         (page.map(view).collect(), total)
     }
 
-    /// A new part of a queue goes here among those of its tenant, which are in the order of the
-    /// queues' names.
-    pub(crate) fn place_of_shard(&self, tenant: TenantIx, queue: &QueueName) -> usize {
+    /// The position for a new shard among those of its tenant, which are sorted by queue name.
+    pub(crate) fn shard_position(&self, tenant: TenantIx, queue: &QueueName) -> usize {
         let name = |shard: &ShardIx| &self.queues.get(self.shards.get(*shard).queue).name;
         self.scheduler
             .shards_of(tenant)
@@ -186,7 +184,12 @@ impl Engine {
             updated: tenant.row.api.as_ref().map(|api| api.updated),
             reason: tenant.row.api.as_ref().and_then(|api| api.reason.clone()),
             changes: tenant.row.changes.clone(),
-            throttle: tenant.row.throttle.as_deref().filter(|one| one.until > now).cloned(),
+            throttle: tenant
+                .row
+                .throttle
+                .as_deref()
+                .filter(|throttle| throttle.until > now)
+                .cloned(),
             noisy: self.noisiness(ix),
             jobs: tenant.jobs,
             cap: self.cap_of(ix),
@@ -196,12 +199,12 @@ impl Engine {
             weight: self.weight_of(ix),
             effective_weight: self.effective_weight(ix),
             entitled: entitled.share(ix),
-            actual: part(shared(last), self.dispatched_1m()),
+            actual: fraction(shared(last), self.dispatched_1m()),
         }
     }
 
-    /// So many of a tenant's parts of queues from this place on, by the names of the queues; and the
-    /// place to go on from, if there are more.
+    /// Up to `most` of a tenant's shards beginning at index `from`, sorted by queue name, and the
+    /// index to continue from, if there are more.
     #[must_use]
     pub fn shards_of_tenant(
         &self,
@@ -225,17 +228,17 @@ impl Engine {
         }
     }
 
-    /// Jobs that all queues handed out in the last minute.
+    /// Dispatches from all queues in the last minute.
     pub(crate) fn dispatched_in_minute(&self) -> u64 {
         self.total.dispatches.sum(self.wall()).jobs()
     }
 }
 
-/// Jobs that shared workers started.
+/// Starts on shared workers.
 fn shared(tally: Tally) -> u64 {
     u64::try_from(tally.shared_starts()).unwrap_or(0)
 }
 
-pub(super) fn part(is: u64, all: u64) -> f64 {
-    if all == 0 { 0.0 } else { (is as f64 / all as f64).min(1.0) }
+pub(super) fn fraction(amount: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { (amount as f64 / all as f64).min(1.0) }
 }

@@ -1,4 +1,4 @@
-//! What queues, pools and accounts handed out in the last minute, in the journal.
+//! Dispatches of the last minute in the journal, of queues, pools and accounts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -8,35 +8,34 @@ use rota_model::{Millis, PoolName};
 use serde::{Deserialize, Serialize};
 
 use super::text::end_list;
-use super::{Thing, put};
+use super::{Counter, put};
 use crate::Engine;
 use crate::meters::{LastMinute, Sum, slot_of};
 use crate::queue::QueueIx;
 use crate::scheduler::RotationKey;
 use crate::stats::Dispatches;
 
-/// Who handed jobs out.
+/// What a dispatch is counted for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Dispatcher {
-    /// What it does in a batch is in the batch's minutes.
+    /// A queue. Its dispatches of a batch are in the batch's minutes.
     Queue(QueueIx),
     Pool(PoolName),
-    /// A pool or set that has an account over its queues, and was charged.
+    /// The shared account of a pool or set.
     Shared(RotationKey),
-    /// A queue whose own account was not charged.
+    /// Dispatches from a queue that its own account was not charged for.
     Elsewhere(QueueIx),
 }
 
 #[derive(Default)]
 pub(crate) struct DispatchJournal {
-    /// What the batch under way did.
+    /// Dispatches of the current batch.
     pub batch: BTreeMap<Dispatcher, Dispatches>,
-    /// Changed since they were written out.
+    /// Changed since they were flushed.
     dirty: BTreeSet<Dispatcher>,
 }
 
-/// As it is kept on disk, under `queue/<name>`, `pool/<name>`, `shared/<rotation>` or
-/// `elsewhere/<queue>`.
+/// The stored row, named `queue/<name>`, `pool/<name>`, `shared/<rotation>` or `elsewhere/<queue>`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DispatchState {
     pub as_of: u64,
@@ -59,23 +58,19 @@ impl Engine {
         for (dispatcher, Dispatches { count, waits, waited_ms }) in batch {
             let name = self.dispatcher_name(&dispatcher);
             let _ = write!(out, r#"["{name}",{count},{waits},{waited_ms}],"#);
-            self.dispatches_changed(dispatcher, self.journal.number);
+            self.mark_dispatches_dirty(dispatcher, self.journal.number);
         }
     }
 
-    pub(super) fn dispatches_changed(&mut self, dispatcher: Dispatcher, number: u64) {
+    pub(super) fn mark_dispatches_dirty(&mut self, dispatcher: Dispatcher, number: u64) {
         if self.journal.dispatches.dirty.insert(dispatcher.clone()) {
-            self.journal.dirty.push_back((number, Thing::Dispatches(dispatcher)));
+            self.journal.dirty.push_back((number, Counter::Dispatches(dispatcher)));
         }
     }
 
-    pub(super) fn write_dispatches_out(
-        &mut self,
-        dispatcher: &Dispatcher,
-        out: &mut Vec<Mutation>,
-    ) {
+    pub(super) fn flush_dispatches(&mut self, dispatcher: &Dispatcher, out: &mut Vec<Mutation>) {
         if !self.journal.dispatches.dirty.remove(dispatcher) {
-            // The queue is gone; another may have its number now.
+            // The queue is gone, and its index may be in use again.
             return;
         }
         let (as_of, now) = (self.journal.number, self.wall());
@@ -95,22 +90,23 @@ impl Engine {
         }
     }
 
-    /// A pool or set has no account any more. Its row goes when it is next written out.
+    /// A pool or set has lost its account. Its row is removed at the next flush.
     pub(super) fn forget_shared_dispatches(&mut self, key: &RotationKey) {
         if self.account_watch.forget_shared(key) {
-            self.dispatches_changed(Dispatcher::Shared(key.clone()), self.journal.number);
+            self.mark_dispatches_dirty(Dispatcher::Shared(key.clone()), self.journal.number);
         }
     }
 
-    /// A queue was deleted in the batch of this number; what was read so far was of that queue.
+    /// During replay: a queue was deleted in this batch, so what was read so far was about that
+    /// queue.
     pub(super) fn replay_deleted_dispatches(&mut self, number: u64, queue: &str) {
-        let is_older = self.journal.is_older(&as_of_name(&format!("queue/{queue}")), number);
-        if let Some(ix) = self.queues.find(queue).filter(|_| !is_older) {
+        let is_flushed = self.journal.is_flushed(&as_of_name(&format!("queue/{queue}")), number);
+        if let Some(ix) = self.queues.find(queue).filter(|_| !is_flushed) {
             self.queues.get_mut(ix).stats.dispatches = LastMinute::default();
         }
     }
 
-    /// A queue is gone, and with it what is on disk of its last minute.
+    /// A queue is gone: removes its rows.
     pub(crate) fn forget_dispatches(&mut self, queue: QueueIx) {
         self.forget_dispatcher(&Dispatcher::Queue(queue));
         if self.account_watch.forget_queue(queue) {
@@ -124,14 +120,14 @@ impl Engine {
         self.out.mutations.push(Mutation::Remove(RowKind::DispatchState, name.into()));
     }
 
-    /// A pool is gone, and with it what is on disk of its last minute.
+    /// A pool is gone: removes its row.
     pub(crate) fn forget_pool_dispatches(&mut self, pool: &PoolName) {
         self.forget_dispatcher(&Dispatcher::Pool(pool.clone()));
     }
 
-    /// What was written out, as a start finds it. `false` if it is of something that is gone.
-    pub(crate) fn remember_dispatches(&mut self, name: &str, state: &DispatchState) -> bool {
-        self.journal.complete_to(&as_of_name(name), state.as_of);
+    /// Restores a row after a restart; `false` if its queue or pool is gone.
+    pub(crate) fn restore_dispatches(&mut self, name: &str, state: &DispatchState) -> bool {
+        self.journal.set_flushed_to(&as_of_name(name), state.as_of);
         let Some(dispatcher) = self.dispatcher(name) else { return false };
         state.minute.slots().for_each(|(slot, counts)| {
             self.add_past_dispatches(&dispatcher, slot, counts);
@@ -146,12 +142,12 @@ impl Engine {
         name: &str,
         counts: Dispatches,
     ) {
-        if self.journal.is_older(&as_of_name(name), number) {
+        if self.journal.is_flushed(&as_of_name(name), number) {
             return;
         }
         if let Some(dispatcher) = self.dispatcher(name) {
             self.add_past_dispatches(&dispatcher, slot_of(at), counts);
-            self.dispatches_changed(dispatcher, number);
+            self.mark_dispatches_dirty(dispatcher, number);
         }
     }
 
@@ -180,7 +176,7 @@ impl Engine {
         }
     }
 
-    /// By its name; `None` where there is no such queue or pool any more.
+    /// Parses a row name; `None` if its queue or pool is gone.
     fn dispatcher(&self, name: &str) -> Option<Dispatcher> {
         if let Some(queue) = name.strip_prefix("queue/") {
             return self.queues.find(queue).map(Dispatcher::Queue);
@@ -197,7 +193,7 @@ impl Engine {
     }
 }
 
-/// No tenant, limit or rotation has a name with a space.
+/// A space keeps these names apart from those of tenants, limits and rotations.
 fn as_of_name(name: &str) -> String {
     format!("dispatches {name}")
 }

@@ -1,8 +1,8 @@
-//! Statistics of the minute under way, in the journal.
+//! The current minute's statistics in the journal.
 //!
-//! A minute that is over is a row of the history. Until then the journal has what each batch added to
-//! it. Where the journal would get too long, the minute is written before it is over, with the number
-//! of the last batch that it includes.
+//! A minute that has ended is a row of the history. Until then, the journal has what each batch
+//! added to it. If the journal gets too long, the row is written early, with the number of the last
+//! batch it includes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rota_model::{Millis, QueueName};
 use serde::Deserialize;
 
 use super::text::{begin_item, end_item, end_list, push_number};
-use super::{Dispatcher, Thing};
+use super::{Counter, Dispatcher};
 use crate::Engine;
 use crate::commands::{ALL_QUEUES, history_row};
 use crate::queue::QueueIx;
@@ -20,31 +20,31 @@ use crate::stats::{HistogramDelta, Interval, IntervalDelta};
 
 #[derive(Default)]
 pub(crate) struct MinuteJournal {
-    /// What the batch under way counted.
-    batch: Vec<Counted>,
-    /// Queues that were deleted in the batch under way.
+    /// What the current batch counted.
+    batch: Vec<MinuteDelta>,
+    /// Queues that were deleted in the current batch.
     deleted: Vec<QueueName>,
-    /// Those with counts that are in the journal only; `None` is all queues together.
+    /// Queues with counts that are only in the journal; `None` is the total.
     dirty: BTreeSet<Option<QueueIx>>,
-    /// While a start reads: what is known so far, by queue.
+    /// During a restart: what is known so far, by queue.
     restored: BTreeMap<Arc<str>, Restored>,
-    /// What is older was written, and is not read.
+    /// During a restart: minutes before this one are complete and not read.
     first_read: Millis,
 }
 
-/// What one batch counted of one queue in one minute.
-struct Counted {
-    /// `None` if the queue was deleted since: it counts for all queues together only.
+/// What one batch counted for one queue in one minute.
+struct MinuteDelta {
+    /// `None` if the queue was deleted since; then it counts for the total only.
     queue: Option<QueueIx>,
-    /// When the minute began.
+    /// Start of the minute.
     minute: Millis,
     delta: IntervalDelta,
-    /// The statistics have it already.
+    /// It was added to the statistics.
     counted: bool,
 }
 
-/// Queue; how many minutes before the entry; jobs enqueued, completed, failed and dispatched; run times and
-/// waits, each as the sum and the counts by bucket.
+/// Queue; minutes before the entry's time; jobs enqueued, completed, failed and dispatched; run
+/// times and waits in ms, each as a sum and counts by bucket.
 #[derive(Debug, Deserialize)]
 pub(super) struct MinuteEntry(
     String,
@@ -59,10 +59,10 @@ pub(super) struct MinuteEntry(
     Vec<(u16, u32)>,
 );
 
-/// What a start knows of a queue's statistics.
+/// A queue's statistics during a restart.
 #[derive(Default)]
 struct Restored {
-    /// The last minute that was written when it was over.
+    /// The last minute whose row is complete.
     closed: Option<Millis>,
     /// Later minutes.
     open: BTreeMap<Millis, OpenMinute>,
@@ -71,36 +71,36 @@ struct Restored {
 #[derive(Default)]
 struct OpenMinute {
     interval: Interval,
-    /// It was written before it was over, and has all batches up to this one.
+    /// The row was written early and includes batches up to this one.
     as_of: Option<u64>,
-    /// The first batch that is in the journal only.
+    /// The first batch that is only in the journal.
     first: Option<u64>,
 }
 
-/// What a row of the history has besides the interval.
+/// The member that a row written early has besides the interval.
 #[derive(Deserialize)]
 struct RowState {
     as_of: Option<u64>,
 }
 
 impl MinuteJournal {
-    /// How many items the entry of the batch under way will have.
+    /// Items that the entry of the current batch will have.
     pub fn len(&self) -> usize {
         self.batch.len() + self.deleted.len()
     }
 
-    /// The batch under way tells of this queue.
-    pub fn names(&self, queue: QueueIx) -> bool {
+    /// The current batch has counts of this queue.
+    pub fn has_counts_of(&self, queue: QueueIx) -> bool {
         self.batch.iter().any(|counted| counted.queue == Some(queue))
     }
 
-    /// The queue is gone, and its minutes are written.
+    /// The queue is gone and its minutes are written.
     pub fn forget(&mut self, queue: QueueIx) {
         self.dirty.remove(&Some(queue));
     }
 
-    /// What the batch under way counted and the statistics do not have yet: of a queue, or of all.
-    fn uncounted(&self, queue: Option<QueueIx>) -> impl Iterator<Item = &Counted> {
+    /// Counts of the current batch that are not in the statistics yet, of a queue or of all.
+    fn pending(&self, queue: Option<QueueIx>) -> impl Iterator<Item = &MinuteDelta> {
         let batch = self.batch.iter().filter(|counted| !counted.counted);
         batch.filter(move |counted| queue.is_none() || counted.queue == queue)
     }
@@ -109,12 +109,12 @@ impl MinuteJournal {
         self.first_read = Period::first_read(last_commit);
     }
 
-    /// A row that a start has read, of a minute. Gives it back if the minute was over by then.
+    /// Takes in a row of a minute during a restart. Returns the interval if the row is complete.
     pub fn restore(&mut self, row: &HistoryRow, now: Millis) -> Result<Option<Interval>, String> {
         let interval: Interval = serde_json::from_slice(&row.data).map_err(|e| e.to_string())?;
         let state: RowState = serde_json::from_slice(&row.data).map_err(|e| e.to_string())?;
         let restored = self.restored.entry(row.queue.clone()).or_default();
-        // Versions before wrote the minute under way when they stopped, without a number.
+        // Older versions wrote the current minute when they stopped, without a batch number.
         let under_way = row.at >= Period::Minute.start_of(now);
         let as_of = state.as_of.or(under_way.then_some(u64::MAX));
         if as_of.is_none() {
@@ -125,8 +125,8 @@ impl MinuteJournal {
         Ok(None)
     }
 
-    /// The queue was deleted: what came before is not of a queue that has its name now. Rows that were
-    /// read are from after that.
+    /// The queue was deleted: entries before this one are about an earlier queue of the same name.
+    /// Rows are newer than the deletion.
     pub(super) fn replay_deleted(&mut self, queue: &str) {
         if let Some(restored) = self.restored.get_mut(queue) {
             restored.open.retain(|_, minute| minute.as_of.is_some());
@@ -150,19 +150,19 @@ impl MinuteJournal {
 }
 
 impl Engine {
-    /// What is counted for a queue in the minute under way is to be added to this.
-    pub(crate) fn uncounted_minute(&mut self, ix: QueueIx, minute: Millis) -> &mut IntervalDelta {
+    /// Where counts of a queue in the current minute are added.
+    pub(crate) fn pending_minute(&mut self, ix: QueueIx, minute: Millis) -> &mut IntervalDelta {
         let stats = &mut self.queues.get_mut(ix).stats;
         let batch = &mut self.journal.minutes.batch;
         if stats.batch == 0 {
             let delta = IntervalDelta::default();
-            batch.push(Counted { queue: Some(ix), minute, delta, counted: false });
+            batch.push(MinuteDelta { queue: Some(ix), minute, delta, counted: false });
             stats.batch = batch.len() as u32;
         }
         &mut batch[stats.batch as usize - 1].delta
     }
 
-    /// Adds what the batch under way counted for a queue to the statistics.
+    /// Adds the current batch's counts of a queue to the statistics.
     pub(crate) fn count_minute(&mut self, ix: QueueIx) {
         let index = std::mem::take(&mut self.queues.get_mut(ix).stats.batch) as usize;
         if let Some(counted) = index.checked_sub(1).map(|i| &mut self.journal.minutes.batch[i]) {
@@ -176,24 +176,24 @@ impl Engine {
 
     /// The same for all queues.
     pub(crate) fn count_minutes(&mut self) {
-        let uncounted = self.journal.minutes.uncounted(None).filter_map(|counted| counted.queue);
-        for ix in uncounted.collect::<Vec<_>>() {
+        let pending = self.journal.minutes.pending(None).filter_map(|counted| counted.queue);
+        for ix in pending.collect::<Vec<_>>() {
             self.count_minute(ix);
         }
     }
 
-    /// The minute under way of a queue, or of all together.
+    /// The current minute of a queue, or of all together.
     pub(crate) fn current_minute(&self, queue: Option<QueueIx>) -> Interval {
         let now = self.wall();
         let stats = queue.map_or(&self.total, |ix| &self.queues.get(ix).stats);
         let mut minute = stats.current(now);
-        let uncounted = self.journal.minutes.uncounted(queue);
-        let uncounted = uncounted.filter(|counted| counted.minute == Period::Minute.start_of(now));
-        uncounted.for_each(|counted| minute.add(&counted.delta));
+        let pending = self.journal.minutes.pending(queue);
+        let pending = pending.filter(|counted| counted.minute == Period::Minute.start_of(now));
+        pending.for_each(|counted| minute.add(&counted.delta));
         minute
     }
 
-    /// A queue is to be deleted: it loses its statistics, all queues together keep theirs.
+    /// A queue is about to be deleted: it loses its statistics, but the total keeps them.
     pub(crate) fn delete_minutes(&mut self, ix: QueueIx) {
         self.count_minute(ix);
         let name = self.queues.get(ix).name.clone();
@@ -217,7 +217,7 @@ impl Engine {
         }
         let (number, now) = (self.journal.number, Period::Minute.start_of(self.wall()));
         end_list(out, r#""minutes":["#);
-        for Counted { queue, minute, delta, .. } in batch {
+        for MinuteDelta { queue, minute, delta, .. } in batch {
             begin_item(out, &[queue.map_or(ALL_QUEUES, |ix| &*self.queues.get(ix).name)]);
             push_number(out, now.since(minute) / Period::Minute.ms());
             push_number(out, delta.enqueued);
@@ -229,31 +229,31 @@ impl Engine {
                 push_buckets(out, &histogram.buckets);
             }
             end_item(out);
-            self.minute_changed(None, number);
+            self.mark_minute_dirty(None, number);
             if let Some(ix) = queue {
-                self.minute_changed(queue, number);
+                self.mark_minute_dirty(queue, number);
                 if delta.dispatches() != Default::default() {
-                    self.dispatches_changed(Dispatcher::Queue(ix), number);
+                    self.mark_dispatches_dirty(Dispatcher::Queue(ix), number);
                 }
             }
         }
     }
 
-    fn minute_changed(&mut self, queue: Option<QueueIx>, number: u64) {
+    fn mark_minute_dirty(&mut self, queue: Option<QueueIx>, number: u64) {
         if self.journal.minutes.dirty.insert(queue) {
-            self.journal.dirty.push_back((number, Thing::Minute(queue)));
+            self.journal.dirty.push_back((number, Counter::Minute(queue)));
         }
     }
 
-    pub(super) fn write_minute_out(&mut self, queue: Option<QueueIx>, out: &mut Vec<Mutation>) {
+    pub(super) fn flush_minute(&mut self, queue: Option<QueueIx>, out: &mut Vec<Mutation>) {
         if !self.journal.minutes.dirty.remove(&queue) {
-            // The queue is gone; another may have its number now.
+            // The queue is gone, and its index may be in use again.
             return;
         }
         out.extend(self.unfinished_row(queue));
     }
 
-    /// The minute under way, complete up to the last batch; `None` if nothing was counted in it.
+    /// A row of the current minute that includes the last batch; `None` if nothing was counted.
     fn unfinished_row(&self, queue: Option<QueueIx>) -> Option<Mutation> {
         let (name, stats) = match queue {
             Some(ix) => (&*self.queues.get(ix).name, &self.queues.get(ix).stats),
@@ -292,8 +292,8 @@ impl Engine {
         }
     }
 
-    /// A start has read everything. Minutes that are over by now are written, and go to their hours.
-    pub(crate) fn end_minutes(&mut self, hours: &mut BTreeMap<(Millis, Arc<str>), Interval>) {
+    /// Ends a replay: minutes that have ended are written and added to their hours.
+    pub(crate) fn end_minute_replay(&mut self, hours: &mut BTreeMap<(Millis, Arc<str>), Interval>) {
         let now = Period::Minute.start_of(self.wall());
         self.minute = Some(now);
         for (name, restored) in std::mem::take(&mut self.journal.minutes.restored) {
@@ -314,7 +314,7 @@ impl Engine {
                     self.out.mutations.extend(row);
                 }
                 if let Some(first) = first {
-                    self.minute_changed(queue, first);
+                    self.mark_minute_dirty(queue, first);
                 }
             }
         }

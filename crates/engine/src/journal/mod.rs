@@ -1,19 +1,19 @@
-//! Counters that survive: rate windows, turns and a tenant's figures.
+//! The journal: how counters that change with every job survive a restart.
 //!
-//! They change with nearly every job, so they are not rows that are written each time. Each batch
-//! has one entry with what it did to them. Meanwhile the things themselves are written out, a few
-//! with each batch, those first that have waited longest; entries older than all that has not been
-//! written out are of no use any more and go. What a start reads is bounded, and so is what a batch
-//! writes.
+//! Rate windows, tenants' tags, rotations, dispatches, minutes and tenants' figures change too
+//! often to be written as rows each time. Instead, each batch appends one entry with its changes.
+//! Besides, each batch flushes a few counters (writes them as rows), longest unflushed first;
+//! entries older than every unflushed counter are deleted. So a restart reads a bounded journal,
+//! and a batch writes a bounded amount.
 
 mod dispatches;
+mod flush;
 mod minutes;
 mod replay;
 mod rotations;
 mod text;
 mod usage;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 
@@ -23,121 +23,126 @@ use serde::{Deserialize, Serialize};
 
 use crate::Engine;
 use crate::queue::QueueIx;
-use crate::scheduler::limits::{LimitIx, LimitState};
+use crate::scheduler::limits::LimitIx;
 use crate::scheduler::{Owner, RotationKey, Tag};
-use crate::tenant::{Tally, TenantIx, TenantState};
+use crate::tenant::{Tally, TenantIx};
 
 use dispatches::DispatchJournal;
 pub(crate) use dispatches::{DispatchState, Dispatcher};
 use minutes::{MinuteEntry, MinuteJournal};
+use rotations::JournaledRotation;
 pub(crate) use rotations::{RotationState, SetState};
 use text::{begin_item, end_item, end_list, push_number};
 pub use usage::UnwrittenUsage;
-use usage::{Did, Unwritten};
+use usage::{TenantDelta, Unwritten};
 
-/// For each thing that changes the journal may have so many entries, even if that is more than is
-/// configured: otherwise things would be written out nearly as often as they change.
-const ENTRIES_PER_THING: usize = 4;
-/// How many batches lie between two trims.
+/// The journal may hold this many entries per dirty counter, even beyond the configured size;
+/// otherwise counters would be flushed nearly as often as they change.
+const ENTRIES_PER_COUNTER: usize = 4;
+/// Batches between two trims of the journal.
 const TRIM_EVERY: u64 = 32;
 
 #[derive(Default)]
 pub(crate) struct Journal {
-    /// What tenants did in the batch under way.
-    tenants: Vec<Did>,
+    /// What tenants did in the current batch.
+    tenants: Vec<TenantDelta>,
     pub unwritten: Unwritten,
     limits: BTreeMap<LimitIx, LimitDelta>,
-    /// Limits of which a start was undone in the batch under way. They are written out with it: no entry
-    /// takes back what an older one has.
+    /// Limits with a start that was undone in the current batch. They are flushed with it, because
+    /// no entry can revoke an older one.
     undone: BTreeSet<LimitIx>,
     pub dispatches: DispatchJournal,
     pub minutes: MinuteJournal,
-    /// What has changed since it was written out, with the batch in which that began.
-    dirty: VecDeque<(u64, Thing)>,
+    /// Counters that changed since they were flushed, with the number of the first batch that
+    /// changed each.
+    dirty: VecDeque<(u64, Counter)>,
     dirty_limits: BTreeSet<LimitIx>,
-    /// What of a thing is still to be written out, in parts of the entries that there may be.
+    /// The fraction of a counter still to be flushed, in units of 1 / the maximum number of
+    /// entries.
     owed: usize,
     trimmed: u64,
-    /// The last batch.
+    /// The number of the last batch.
     pub number: u64,
-    /// How queues take turns, as of the last batch that changed it, and whether that is to be
-    /// written out.
-    rotations: Vec<(RotationKey, RotationState, bool)>,
-    rotation_numbers: BTreeMap<RotationKey, usize>,
-    /// Numbers of rotations that are gone.
-    free_numbers: Vec<usize>,
-    /// While a start reads: up to which batch what was written out is complete. A limit's name has
-    /// a slash in it, a tenant's has none.
+    /// Rotations as of the last batch that changed them.
+    rotations: Vec<JournaledRotation>,
+    rotation_indexes: BTreeMap<RotationKey, usize>,
+    /// Indexes of `rotations` that are free.
+    free_rotations: Vec<usize>,
+    /// During a restart: the last batch that each flushed row includes, by name. A limit's name
+    /// contains a slash, a tenant's does not.
     as_of: BTreeMap<String, u64>,
 }
 
+/// A counter that is journaled and flushed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Thing {
+enum Counter {
     Tenant(TenantIx),
     Limit(LimitIx),
-    /// How queues take turns, by its number here.
+    /// A rotation, by its index in `Journal::rotations`.
     Rotation(usize),
-    /// What a queue or a pool handed out in the last minute.
+    /// Dispatches of the last minute.
     Dispatches(Dispatcher),
-    /// The statistics of the minute under way, of a queue or of all together.
+    /// The current minute's statistics of a queue, or of all together.
     Minute(Option<QueueIx>),
 }
 
+/// Starts of a limit in the current batch, and the rates they are counted for.
 #[derive(Default)]
 struct LimitDelta {
     rates: Vec<Rate>,
     throttle: Option<Rate>,
-    /// Monotonic.
+    /// Times of the limits' clock, and starts at each.
     starts: Vec<(i64, u32)>,
 }
 
-/// One batch's entry, as it is kept on disk.
+/// One batch's entry, as stored.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Entry {
-    /// Wall-clock time.
+    /// Wall-clock time in ms.
     at: i64,
-    #[serde(default)]
-    did: Vec<DidEntry>,
-    /// What versions before wrote instead: jobs enqueued, started, completed and failed.
+    #[serde(default, rename = "did")]
+    tenant_deltas: Vec<TenantEntry>,
+    /// Written by older versions instead: jobs enqueued, started, completed and failed.
     #[serde(default)]
     tenants: Vec<(TenantId, u32, i32, u32, u32)>,
     turns: Vec<(TenantId, QueueName, i32, Tag)>,
     limits: Vec<(String, LimitEntry)>,
-    /// And jobs that tenants' own workers started.
+    /// Written by older versions: jobs that tenants' own workers started.
     #[serde(default)]
     own: Vec<(TenantId, i32)>,
-    /// By rotation.
+    /// Tags in shared accounts, by rotation.
     #[serde(default)]
     shared_turns: Vec<(TenantId, String, i32, Tag)>,
     #[serde(default)]
     rotations: Vec<(String, RotationState)>,
-    /// By queue and pool: jobs handed out, those whose wait is known, and their waits in ms.
+    /// By dispatcher: jobs handed out, how many of them have a known wait, and the sum of these
+    /// waits in ms.
     #[serde(default)]
     dispatches: Vec<(String, i32, u32, u64)>,
-    /// Queues that were deleted, before what the other lists have of queues of these names.
+    /// Queues that were deleted. The other lists are about queues created after that.
     #[serde(default)]
     deleted: Vec<String>,
-    /// By queue: what was added to the statistics of a minute.
+    /// By queue: what was added to a minute's statistics.
     #[serde(default)]
     minutes: Vec<MinuteEntry>,
 }
 
-/// Jobs that a tenant enqueued, started, completed, failed, started by its own workers and discarded;
-/// the run time in ms, and the bytes accepted.
+/// A tenant; jobs enqueued, started, completed, failed, started by its own workers, and discarded;
+/// run time in ms; bytes accepted.
 #[derive(Debug, Deserialize)]
-struct DidEntry(TenantId, u32, i32, u32, u32, i32, u32, u64, u64);
+struct TenantEntry(TenantId, u32, i32, u32, u32, i32, u32, u64, u64);
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct LimitEntry {
     rates: Vec<Rate>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     throttle: Option<Rate>,
-    /// Wall-clock times and how many started.
+    /// Wall-clock times in ms, and starts at each.
     starts: Vec<(i64, u32)>,
 }
 
 impl Journal {
-    pub fn started(&mut self, limit: LimitIx, numbers: LimitNumbers, at: i64) {
+    pub fn record_start(&mut self, limit: LimitIx, numbers: LimitNumbers, at: i64) {
         let delta = self.limits.entry(limit).or_default();
         for rate in [numbers.rate, numbers.throttle].into_iter().flatten() {
             if !delta.rates.contains(&rate) {
@@ -151,36 +156,36 @@ impl Journal {
         }
     }
 
-    pub fn start_undone(&mut self, limit: LimitIx) {
+    pub fn record_undone_start(&mut self, limit: LimitIx) {
         self.undone.insert(limit);
     }
 
-    fn limit_changed(&mut self, limit: LimitIx, number: u64) {
+    fn mark_limit_dirty(&mut self, limit: LimitIx, number: u64) {
         if self.dirty_limits.insert(limit) {
-            self.dirty.push_back((number, Thing::Limit(limit)));
+            self.dirty.push_back((number, Counter::Limit(limit)));
         }
     }
 
-    /// How many things are to be written out, now that so many entries were added: as they come
-    /// in, so must older ones become useless.
-    fn owes(&mut self, entries: usize, fewest: usize) -> usize {
-        let most = fewest.max(ENTRIES_PER_THING * self.dirty.len());
+    /// How many counters to flush after `entries` were added, so that old entries become deletable
+    /// as fast as new ones arrive.
+    fn counters_to_flush(&mut self, entries: usize, fewest: usize) -> usize {
+        let most = fewest.max(ENTRIES_PER_COUNTER * self.dirty.len());
         self.owed += entries * self.dirty.len();
-        let things = self.owed / most;
+        let counters = self.owed / most;
         self.owed %= most;
-        things
+        counters
     }
 
-    /// What was written out under this name knows all batches up to this one.
-    pub fn complete_to(&mut self, name: &str, number: u64) {
+    /// The row of this name includes all batches up to this one.
+    pub fn set_flushed_to(&mut self, name: &str, number: u64) {
         self.as_of.insert(name.to_owned(), number);
     }
 
-    fn is_older(&self, name: &str, number: u64) -> bool {
+    fn is_flushed(&self, name: &str, number: u64) -> bool {
         self.as_of.get(name).is_some_and(|as_of| number <= *as_of)
     }
 
-    /// A start has read everything.
+    /// A restart has replayed all entries.
     pub fn end_replay(&mut self, number: u64) {
         self.as_of.clear();
         (self.number, self.trimmed) = (number, number);
@@ -193,8 +198,8 @@ impl Journal {
 }
 
 impl Engine {
-    /// What the batch of this number must hold besides its mutations. To be called once for each
-    /// batch, after its last command.
+    /// Adds the journal entry and flushed rows to a batch. Must be called once for each batch,
+    /// after its last command.
     pub fn seal(&mut self, number: u64, out: &mut Vec<Mutation>) {
         self.journal.number = number;
         let Journal { tenants, limits, dispatches, minutes, .. } = &self.journal;
@@ -206,11 +211,11 @@ impl Engine {
         for limit in std::mem::take(&mut self.journal.undone) {
             self.write_undone(limit, out);
         }
-        for _ in 0..self.journal.owes(entries, self.config.journal_entries) {
-            self.write_one_out(out);
+        for _ in 0..self.journal.counters_to_flush(entries, self.config.journal_entries) {
+            self.flush_one(out);
         }
         self.write_past_usage(out);
-        self.drop_written();
+        self.drop_flushed();
         if number >= self.journal.trimmed + TRIM_EVERY {
             let oldest = self.journal.dirty.front().map_or(number, |(first, _)| *first);
             if oldest > self.journal.trimmed {
@@ -220,35 +225,35 @@ impl Engine {
         }
     }
 
-    /// JSON that [`Entry`] reads. Written by hand: it is made for every batch, and the names in it
-    /// have no character that would have to be escaped.
+    /// The entry as JSON, in the format of [`Entry`]. Written by hand for speed; names in it never
+    /// need escaping.
     fn write_entry(&mut self) -> Vec<u8> {
         let mut out = String::with_capacity(64 * self.journal.tenants.len() + 128);
         let _ = write!(out, r#"{{"at":{},"did":["#, self.now.wall.0);
         let mut all = std::mem::take(&mut self.journal.tenants);
-        for mut did in all.drain(..) {
-            self.count_did(&mut did);
-            self.tenant_did(did.tenant, self.journal.number);
-            let tenant = self.tenants.get_mut(did.tenant);
-            tenant.did = 0;
-            let Tally { enqueued, started, completed, failed, own } = did.tally;
+        for mut delta in all.drain(..) {
+            self.count_tenant_delta(&mut delta);
+            self.mark_tenant_dirty(delta.tenant, self.journal.number);
+            let tenant = self.tenants.get_mut(delta.tenant);
+            tenant.delta_slot = 0;
+            let Tally { enqueued, started, completed, failed, own } = delta.tally;
             begin_item(&mut out, &[&tenant.id]);
             push_number(&mut out, enqueued);
             push_number(&mut out, started);
             push_number(&mut out, completed);
             push_number(&mut out, failed);
             push_number(&mut out, own);
-            push_number(&mut out, did.discarded);
-            push_number(&mut out, did.run_ms);
-            push_number(&mut out, did.bytes);
+            push_number(&mut out, delta.discarded);
+            push_number(&mut out, delta.run_ms);
+            push_number(&mut out, delta.bytes);
             end_item(&mut out);
         }
-        // The memory serves the next batch.
+        // Reuse the memory for the next batch.
         self.journal.tenants = all;
         end_list(&mut out, r#""turns":["#);
         let mut shared = String::new();
         for changed in self.scheduler.take_changed_tags() {
-            self.tenant_did(changed.tenant, self.journal.number);
+            self.mark_tenant_dirty(changed.tenant, self.journal.number);
             let tenant = &self.tenants.get(changed.tenant).id;
             let (level, tag) = (changed.level, changed.tag.0);
             match self.scheduler.owner(changed.account) {
@@ -289,7 +294,7 @@ impl Engine {
             if !limits.exists(ix) {
                 continue;
             }
-            self.journal.limit_changed(ix, self.journal.number);
+            self.journal.mark_limit_dirty(ix, self.journal.number);
             let starts = delta.starts.iter().map(|&(at, n)| (at + offset, n)).collect();
             let LimitDelta { rates, throttle, .. } = delta;
             let entry = LimitEntry { rates, throttle, starts };
@@ -298,91 +303,7 @@ impl Engine {
         }
     }
 
-    fn write_one_out(&mut self, out: &mut Vec<Mutation>) {
-        let Some((_, thing)) = self.journal.dirty.pop_front() else { return };
-        match thing {
-            Thing::Tenant(ix) => self.write_tenant_out(ix, out),
-            Thing::Limit(ix) => self.write_limit_out(ix, out),
-            Thing::Rotation(index) => self.journal.write_rotation_out(index, out),
-            Thing::Dispatches(dispatcher) => self.write_dispatches_out(&dispatcher, out),
-            Thing::Minute(queue) => self.write_minute_out(queue, out),
-        }
-    }
-
-    fn write_tenant_out(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
-        // It may have been deleted meanwhile; another may have its name or its number now.
-        if !self.tenants.contains(ix) {
-            return;
-        }
-        let was_dirty = std::mem::replace(&mut self.tenants.get_mut(ix).dirty, false);
-        if !was_dirty || !self.tenants.is_known(ix) {
-            return;
-        }
-        self.write_usage(ix, out);
-        let tenant = self.tenants.get(ix);
-        let offset = self.now.wall.0 - self.now.mono as i64;
-        let (mut turns, mut shared_turns) = (Vec::new(), BTreeSet::new());
-        for (owner, level, tag) in self.scheduler.tags_of(ix) {
-            match owner {
-                Owner::Queue(queue) => {
-                    turns.push((self.queues.get(*queue).name.clone(), level, tag));
-                }
-                Owner::Shared(key) => {
-                    shared_turns.insert((key.name(), level, tag));
-                }
-            }
-        }
-        let enqueued = tenant.enqueued.iter().flat_map(|window| window.starts());
-        let state = TenantState {
-            as_of: self.journal.number,
-            counters: tenant.counters.as_deref().map_or_else(Cow::default, Cow::Borrowed),
-            turns,
-            shared_turns: shared_turns.into_iter().collect(),
-            enqueued: enqueued.map(|(at, n)| (at + offset, n)).collect(),
-        };
-        out.push(put(RowKind::TenantState, &tenant.id, &state));
-    }
-
-    /// Tenants that were written out before their turn, or are gone, are at the head of the list no more.
-    fn drop_written(&mut self) {
-        while let Some((_, Thing::Tenant(ix))) = self.journal.dirty.front()
-            && !(self.tenants.contains(*ix) && self.tenants.get(*ix).dirty)
-        {
-            self.journal.dirty.pop_front();
-        }
-    }
-
-    fn write_limit_out(&mut self, ix: LimitIx, out: &mut Vec<Mutation>) {
-        let (number, now) = (self.journal.number, self.scheduler.now());
-        let limits = self.scheduler.limits();
-        self.journal.dirty_limits.remove(&ix);
-        if !limits.exists(ix) {
-            return;
-        }
-        let limit = limits.limit(ix);
-        let name = limit.partition.name();
-        match limit.state(number, now) {
-            Some(state) => out.push(put(RowKind::LimitState, &name, &state)),
-            None => {
-                out.push(Mutation::Remove(RowKind::LimitState, name.into()));
-                self.forget_if_idle(ix);
-            }
-        }
-    }
-
-    /// As [`Self::write_limit_out`], also when nothing is left: entries that are there say otherwise.
-    fn write_undone(&self, ix: LimitIx, out: &mut Vec<Mutation>) {
-        let (as_of, now) = (self.journal.number, self.scheduler.now());
-        let limits = self.scheduler.limits();
-        if limits.exists(ix) {
-            let limit = limits.limit(ix);
-            let none = || LimitState { as_of, ..LimitState::default() };
-            let state = limit.state(as_of, now).unwrap_or_else(none);
-            out.push(put(RowKind::LimitState, &limit.partition.name(), &state));
-        }
-    }
-
-    /// Before a limit is forgotten: nothing of it may come back.
+    /// Forgets a limit, and removes its row and pending changes so that nothing of it comes back.
     pub(crate) fn forget_limit(&mut self, ix: LimitIx) {
         let name = self.scheduler.limits().limit(ix).partition.name();
         self.journal.limits.remove(&ix);

@@ -1,7 +1,7 @@
-//! What tenants use: in the journal with each batch, and written down by the hour.
+//! Tenants' usage: journaled with each batch, and written by hour and day.
 //!
-//! What a tenant used since it was last written out is added to its hour and its day in the batch
-//! that writes it out. A start adds up what came after that, so everything is counted once.
+//! A tenant's usage since its last flush is added to its hour and day in the batch that flushes it.
+//! A restart adds up what came after that, so everything is counted once.
 
 use std::collections::VecDeque;
 
@@ -9,23 +9,23 @@ use rota_model::mutation::Mutation;
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Millis, TenantId};
 
-use super::{Journal, Thing};
+use super::{Counter, Journal};
 use crate::Engine;
 use crate::meters::{SLOT_MS, slot_of};
 use crate::tenant::{Tally, Tenant, TenantIx};
 
-/// The most tenants whose usage of an hour that is over is written down with one batch.
+/// Tenants whose usage of past hours is written with one batch.
 const SLICE: usize = 64;
-/// The most periods that are forgotten in one step, of each length.
+/// Periods deleted in one step, of each length.
 const FORGET: u32 = 256;
 
 /// What a tenant did in one batch, within one slot of the last minute.
-pub(crate) struct Did {
+pub(crate) struct TenantDelta {
     pub tenant: TenantIx,
-    /// A moment within the slot, and when the slot ends.
+    /// A time within the slot, and the slot's end.
     pub at: Millis,
     pub(super) until: Millis,
-    /// The tenant's counters have it already.
+    /// It was added to the tenant's counters.
     pub(super) counted: bool,
     pub tally: Tally,
     pub discarded: u32,
@@ -33,8 +33,8 @@ pub(crate) struct Did {
     pub bytes: u64,
 }
 
-impl Did {
-    pub fn nothing(tenant: TenantIx, at: Millis) -> Self {
+impl TenantDelta {
+    pub fn empty(tenant: TenantIx, at: Millis) -> Self {
         let (tally, until) = (Tally::default(), Millis((i64::from(slot_of(at)) + 1) * SLOT_MS));
         Self { tenant, at, until, counted: false, tally, discarded: 0, run_ms: 0, bytes: 0 }
     }
@@ -53,67 +53,67 @@ impl Did {
     }
 }
 
-/// Tenants with usage that is not written down, each once, by an hour in which they had some.
+/// Tenants with unwritten usage, each listed once, with the first hour of it.
 #[derive(Default)]
 pub(crate) struct Unwritten {
     tenants: VecDeque<(Millis, TenantIx)>,
-    /// There is something in the batch under way, which will write some of it down.
+    /// The current batch will write some of it.
     batch_begun: bool,
 }
 
 impl Unwritten {
-    /// When there should be a batch, because an hour is over of which something is to be written down.
+    /// When the next batch is needed, because an hour with unwritten usage has ended.
     pub fn next(&self) -> Option<Millis> {
         let first = self.tenants.front().filter(|_| !self.batch_begun);
         first.map(|(hour, _)| hour.saturating_add_ms(UsagePer::Hour.ms()))
     }
 }
 
-/// What a tenant used that is not written down yet.
+/// A tenant's usage that is not written yet.
 #[derive(Debug, Clone, Default)]
 pub struct UnwrittenUsage {
-    /// By the hour's beginning, oldest first.
+    /// By start of the hour, oldest first.
     pub hours: Vec<(Millis, Usage)>,
-    /// How often something was written down since the process began.
+    /// How often usage was written since the process began.
     pub writes: u32,
-    /// Of a tenant that had the same name before, there is nothing after this.
+    /// When the tenant was created. Older rows belong to an earlier tenant of the same name.
     pub created: Millis,
 }
 
 impl Journal {
-    /// What a tenant did in the batch under way and its counters do not have yet.
-    pub fn uncounted(&self, tenant: &Tenant) -> Option<&Did> {
-        (tenant.did as usize).checked_sub(1).map(|index| &self.tenants[index])
+    /// What a tenant did in the current batch.
+    pub fn pending_delta(&self, tenant: &Tenant) -> Option<&TenantDelta> {
+        (tenant.delta_slot as usize).checked_sub(1).map(|index| &self.tenants[index])
     }
 }
 
 impl Engine {
-    /// What a tenant does now is to be added to this.
-    pub(crate) fn did(&mut self, ix: TenantIx) -> &mut Did {
-        match (self.tenants.get(ix).did as usize).checked_sub(1) {
+    /// Where counts of what a tenant does now are added.
+    pub(crate) fn tenant_delta(&mut self, ix: TenantIx) -> &mut TenantDelta {
+        match (self.tenants.get(ix).delta_slot as usize).checked_sub(1) {
             Some(index) if self.journal.tenants[index].until > self.now.wall => {
                 &mut self.journal.tenants[index]
             }
-            before => self.begin_did(ix, before),
+            before => self.begin_tenant_delta(ix, before),
         }
     }
 
-    fn begin_did(&mut self, ix: TenantIx, before: Option<usize>) -> &mut Did {
+    fn begin_tenant_delta(&mut self, ix: TenantIx, before: Option<usize>) -> &mut TenantDelta {
         if let Some(before) = before {
-            let mut did = std::mem::replace(
+            let mut delta = std::mem::replace(
                 &mut self.journal.tenants[before],
-                Did::nothing(ix, self.now.wall),
+                TenantDelta::empty(ix, self.now.wall),
             );
-            self.count_did(&mut did);
-            self.journal.tenants[before] = did;
+            self.count_tenant_delta(&mut delta);
+            self.journal.tenants[before] = delta;
         }
         let index = self.journal.tenants.len();
-        self.tenants.get_mut(ix).did = index as u32 + 1;
-        self.journal.tenants.push(Did::nothing(ix, self.now.wall));
+        self.tenants.get_mut(ix).delta_slot = index as u32 + 1;
+        self.journal.tenants.push(TenantDelta::empty(ix, self.now.wall));
         &mut self.journal.tenants[index]
     }
 
-    /// What a tenant used, as far as it is not written down; `None` where there is no such tenant.
+    /// A tenant's unwritten usage; `None` if there is no such tenant.
     #[must_use]
     pub fn unwritten_usage(&self, id: &TenantId) -> Option<UnwrittenUsage> {
         let tenant = self.tenants.get(self.tenants.find(id)?);
@@ -126,16 +126,16 @@ impl Engine {
         }))
     }
 
-    /// Adds to the tenant's last minute, day and unwritten usage, unless they have it already.
-    pub(super) fn count_did(&mut self, did: &mut Did) {
-        if std::mem::replace(&mut did.counted, true) {
+    /// Adds a delta to the tenant's last minute, day and unwritten usage, once.
+    pub(super) fn count_tenant_delta(&mut self, delta: &mut TenantDelta) {
+        if std::mem::replace(&mut delta.counted, true) {
             return;
         }
-        self.count_tally(did.tenant, did.tally, did.at);
-        let tenant = self.tenants.get_mut(did.tenant);
-        let hour = tenant.counters.get_or_insert_default().add_usage(&did.usage(), did.at);
+        self.count_tally(delta.tenant, delta.tally, delta.at);
+        let tenant = self.tenants.get_mut(delta.tenant);
+        let hour = tenant.counters.get_or_insert_default().add_usage(&delta.usage(), delta.at);
         if !std::mem::replace(&mut tenant.usage_queued, true) {
-            self.journal.unwritten.tenants.push_back((hour, did.tenant));
+            self.journal.unwritten.tenants.push_back((hour, delta.tenant));
         }
     }
 
@@ -149,24 +149,24 @@ impl Engine {
         }
     }
 
-    /// A tenant is to be written out, because of what it did in this batch.
-    pub(super) fn tenant_did(&mut self, ix: TenantIx, number: u64) {
+    /// Marks a tenant as changed by this batch.
+    pub(super) fn mark_tenant_dirty(&mut self, ix: TenantIx, number: u64) {
         if !std::mem::replace(&mut self.tenants.get_mut(ix).dirty, true) {
-            self.journal.dirty.push_back((number, Thing::Tenant(ix)));
+            self.journal.dirty.push_back((number, Counter::Tenant(ix)));
         }
     }
 
-    /// Adds what a tenant used to its hours and days, in the batch that writes the tenant out.
+    /// Writes a tenant's usage. Part of flushing the tenant.
     pub(super) fn write_usage(&mut self, ix: TenantIx, out: &mut Vec<Mutation>) {
         let tenant = self.tenants.get_mut(ix);
         let Some(counters) = &mut tenant.counters else { return };
         counters.usage_writes += u32::from(!counters.usage.is_empty());
         let row = |(at, usage)| UsageRow { tenant: tenant.id.clone(), at, usage };
-        // The memory stays: most tenants that are written out go on.
+        // Keep the memory: most tenants that are flushed go on.
         out.extend(counters.usage.drain(..).map(row).map(Mutation::AddUsage));
     }
 
-    /// Writes tenants out that have usage of an hour that is over, some with each batch.
+    /// Flushes tenants with unwritten usage of past hours, a bounded number with each batch.
     pub(super) fn write_past_usage(&mut self, out: &mut Vec<Mutation>) {
         let hour = UsagePer::Hour.start_of(self.wall());
         self.journal.unwritten.batch_begun = false;
@@ -180,7 +180,7 @@ impl Engine {
             match first.map(|(first, _)| *first) {
                 Some(first) if first < hour => {
                     tenant.usage_queued = false;
-                    self.write_tenant_out(ix, out);
+                    self.flush_tenant(ix, out);
                 }
                 Some(first) => self.journal.unwritten.tenants.push_back((first, ix)),
                 None => tenant.usage_queued = false,
@@ -188,8 +188,8 @@ impl Engine {
         }
     }
 
-    /// While usage of an hour that is over is to be written down: sees to it that there is a batch,
-    /// and that what is too old goes at least as fast.
+    /// If usage of a past hour is unwritten: makes sure that there is a batch, and deletes old
+    /// usage at least as fast as new usage is written.
     pub(crate) fn advance_usage(&mut self) {
         if self.journal.unwritten.next().is_some_and(|due| due <= self.wall()) {
             self.forget_old_usage();
@@ -208,16 +208,17 @@ impl Engine {
         }
     }
 
-    /// A tenant is deleted: whoever has its name next, and whatever is left of it, begins with nothing.
+    /// A tenant is deleted: removes its usage, so the next tenant of its name begins with none.
     pub(crate) fn forget_usage(&mut self, ix: TenantIx) {
         let now = self.now.wall;
         let tenant = self.tenants.get_mut(ix);
         tenant.counters = None;
-        // What the journal has from before is not counted again at a start.
+        // Entries from before this time are skipped in a replay.
         tenant.row.created = now;
-        if let Some(batch) = (tenant.did as usize).checked_sub(1) {
-            self.journal.tenants[batch] = Did { counted: true, ..Did::nothing(ix, now) };
-            tenant.did = 0;
+        if let Some(batch) = (tenant.delta_slot as usize).checked_sub(1) {
+            self.journal.tenants[batch] =
+                TenantDelta { counted: true, ..TenantDelta::empty(ix, now) };
+            tenant.delta_slot = 0;
         }
         let id = tenant.id.clone();
         self.out.mutations.push(Mutation::ForgetTenantUsage(id));

@@ -1,4 +1,4 @@
-//! What happened in the last minute, to within five seconds.
+//! Counts of the last minute, to within five seconds.
 
 use rota_model::Millis;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::recent::{Recent, Sum};
 
 pub(crate) const SLOT_MS: i64 = 5_000;
-/// The slot under way and the twelve before it: all of the last 60 s, and nothing older than 65 s.
+/// The current slot and the twelve before it: all of the last 60 s, and nothing older than 65 s.
 pub(crate) const SLOTS: u32 = 13;
 
 /// Counts by slots of five seconds.
@@ -23,12 +23,12 @@ impl<T: Sum> LastMinute<T> {
         self.0.add(slot, counts);
     }
 
-    /// Those of the last 60 s, and of at most 5 s before.
+    /// The sum over the last 60 s, and at most 5 s before that.
     pub fn sum(&self, now: Millis) -> T {
         self.0.sum(slot_of(now))
     }
 
-    /// Forgets what is older than the last minute; the memory too, if nothing is left.
+    /// Drops older slots, and frees the memory if none is left.
     pub fn trim(&mut self, now: Millis) {
         self.0.trim(slot_of(now));
     }
@@ -37,7 +37,7 @@ impl<T: Sum> LastMinute<T> {
         self.0.is_empty()
     }
 
-    /// By slot, the oldest first.
+    /// Slots and their counts, oldest first.
     pub fn slots(&self) -> impl Iterator<Item = (u32, T)> {
         self.0.slots()
     }

@@ -1,4 +1,4 @@
-//! What is counted of one label in one queue.
+//! A meter: the metrics of one tenant label in one queue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,33 +7,33 @@ use rota_model::mutation::Counts;
 use rota_model::{PoolName, State};
 
 use super::{LabelIx, Times};
-use crate::population::Population;
+use crate::job_counts::JobCounts;
 
-/// Living jobs as they are; everything else since the process began.
+/// Unfinished jobs as they are now; everything else counted since the process began.
 #[derive(Debug, Clone)]
 pub struct Meter {
     pub label: LabelIx,
-    /// In namespaces, all queues that tenants of this label call so; `None` is all that have no label.
+    /// With queues per tenant: all queues of this name. `None` for all queues without a label.
     pub queue: Option<Arc<str>>,
-    pub(crate) jobs: Population,
+    pub(crate) jobs: JobCounts,
     pub enqueued: u64,
     pub ended: Counts,
-    /// Executions that failed, and those of them that are to be repeated.
+    /// Executions that failed, and those of them that are retried.
     pub failed: u64,
     pub retried: u64,
-    /// Handed out to workers in no pool, and in pools.
+    /// Dispatches to workers in no pool, and by pool.
     pub dispatched: u64,
     pub in_pools: BTreeMap<PoolName, u64>,
-    /// Enqueues that a full queue refused, and jobs that had to go for others.
+    /// Enqueues that a full queue refused, and jobs dropped to make room.
     pub rejected: u64,
     pub dropped: u64,
-    /// How long completed executions took.
+    /// Durations of completed executions.
     pub ran: Option<Box<Times>>,
-    /// From acceptance to the first start.
+    /// Waits from acceptance to the first start.
     pub waited: Option<Box<Times>>,
-    /// Parts of queues that are counted here.
+    /// Shards that are counted here.
     pub(super) shards: u32,
-    /// Something was counted here.
+    /// Something was counted here, so it is included in metrics.
     pub(super) seen: bool,
 }
 
@@ -42,7 +42,7 @@ impl Meter {
         Self {
             label,
             queue,
-            jobs: Population::default(),
+            jobs: JobCounts::default(),
             enqueued: 0,
             ended: Counts::default(),
             failed: 0,
@@ -58,29 +58,29 @@ impl Meter {
         }
     }
 
-    /// Living jobs.
+    /// Unfinished jobs in this state.
     #[must_use]
     pub fn of(&self, state: State) -> u64 {
         self.jobs.count(state)
     }
 
-    /// Jobs that wait, in whatever way.
+    /// Waiting jobs in any state.
     #[must_use]
     pub fn depth(&self) -> u64 {
         self.jobs.depth()
     }
 
-    /// Of the jobs that wait.
+    /// Bytes of waiting jobs.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.jobs.bytes
     }
 
-    pub(crate) fn took(&mut self, ms: u64) {
+    pub(crate) fn record_run(&mut self, ms: u64) {
         self.ran.get_or_insert_with(|| Box::new(Times::of_executions())).record(ms);
     }
 
-    pub(crate) fn began_after(&mut self, ms: u64) {
+    pub(crate) fn record_wait(&mut self, ms: u64) {
         self.waited.get_or_insert_with(|| Box::new(Times::of_waits())).record(ms);
     }
 

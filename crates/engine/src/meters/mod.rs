@@ -1,5 +1,5 @@
-//! Figures for those who watch from outside, by tenant and queue. They are counted where things
-//! happen, so that reading them costs the same however many tenants there are.
+//! Metrics by tenant and queue, counted as events happen, so that reading them costs the same
+//! however many tenants there are.
 
 mod last_minute;
 mod meter;
@@ -17,8 +17,8 @@ pub use meter::Meter;
 pub(crate) use recent::{Recent, Sum};
 pub use times::Times;
 
-/// Which tenant a figure belongs to, as far as the outside is told. The first is for all tenants
-/// that have none of their own.
+/// Index of a tenant's metric label. The first is shared by all tenants without a label of their
+/// own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelIx(pub u32);
 
@@ -30,18 +30,18 @@ impl LabelIx {
 pub(crate) struct MeterIx(u32);
 
 pub(crate) struct Label {
-    /// `None` is everyone without a label of their own.
+    /// `None` for all tenants without a label of their own.
     pub tenant: Option<TenantId>,
-    /// Jobs handed out to shared workers.
+    /// Dispatches on shared workers in the last minute.
     starts: LastMinute<i64>,
-    /// By the queue's label.
+    /// Meters by the queue's label.
     meters: BTreeMap<QueueLabel, MeterIx>,
 }
 
-/// The name that tenants call a queue; `None` is all that have no label of their own.
+/// A queue's name without namespace; `None` for all queues without a label of their own.
 pub(crate) type QueueLabel = Option<Arc<str>>;
 
-/// How much is told apart.
+/// How many tenants, queues and pairs of them have metrics of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetricBounds {
     pub tenants: usize,
@@ -60,19 +60,19 @@ impl Default for MetricBounds {
 /// A queue with a label of its own.
 #[derive(Default)]
 struct LabelledQueue {
-    /// Whose jobs it got the label for; `None` if an operator has configured the queue.
+    /// The tenant that it got the label for; `None` if an operator configured the queue.
     tenant: Option<TenantId>,
-    /// Meters that have its label.
+    /// Meters with its label.
     meters: usize,
 }
 
 pub(crate) struct Meters {
     bounds: MetricBounds,
     labels: Vec<Label>,
-    /// A tenant keeps its label when it is forgotten and comes back: a series that changes hands
-    /// tells nothing.
+    /// A tenant keeps its label if it is forgotten and comes back, because a time series must not
+    /// change its tenant.
     by_tenant: BTreeMap<TenantId, LabelIx>,
-    /// Names of queues with a label of their own, which they keep while there is something in them.
+    /// Queues with a label of their own, which they keep while they have shards.
     queues: BTreeMap<Arc<str>, LabelledQueue>,
     queue_labels: CapCounter,
     all: Vec<Meter>,
@@ -95,7 +95,7 @@ impl Meters {
         }
     }
 
-    /// No queue has a label, and nothing was counted in any.
+    /// Removes all queue labels and meters.
     pub fn forget_queues(&mut self) {
         self.queues.clear();
         self.queue_labels = count_labels(self.bounds);
@@ -104,7 +104,7 @@ impl Meters {
         self.labels.iter_mut().for_each(|label| label.meters.clear());
     }
 
-    /// The tenant's label. The first tenants that come up get one of their own.
+    /// The tenant's label. The first tenants get one of their own.
     pub fn give_label(&mut self, tenant: &TenantId) -> LabelIx {
         if let Some(&label) = self.by_tenant.get(tenant) {
             return label;
@@ -123,12 +123,12 @@ impl Meters {
         self.by_tenant.contains_key(tenant)
     }
 
-    /// The queue's label, as [`Cap::of_labels`] allows: the first queues that come up get one of their own.
-    /// `None` as the asker's tenant is a queue that an operator has configured.
+    /// The queue's label. The first queues get one of their own, within [`Cap::of_labels`]. If the
+    /// asker is an operator, the queue was configured by one.
     pub fn give_queue_label(&mut self, queue: &QueueName, asker: Asker<'_>) -> QueueLabel {
-        let known = self.queue_label(queue);
-        if known.is_some() || self.queue_labels.check(asker).is_err() {
-            return known;
+        let label = self.queue_label(queue);
+        if label.is_some() || self.queue_labels.check(asker).is_err() {
+            return label;
         }
         let label: Arc<str> = queue.local().into();
         let tenant = asker.tenant.cloned();
@@ -141,13 +141,13 @@ impl Meters {
         self.queues.get_key_value(queue.local()).map(|(label, _)| label.clone())
     }
 
-    /// The queue is gone. Its label may be given to another, unless an operator has configured the queue
-    /// or, in namespaces, others have one of that name.
+    /// The queue is gone. Its label is freed, unless an operator configured the queue or another
+    /// namespace has a queue of this name.
     pub fn queue_gone(&mut self, queue: &QueueName) {
-        self.give_label_back(queue.local());
+        self.free_label(queue.local());
     }
 
-    fn give_label_back(&mut self, label: &str) {
+    fn free_label(&mut self, label: &str) {
         let unused = |queue: &&LabelledQueue| queue.meters == 0 && queue.tenant.is_some();
         if let Some(queue) = self.queues.get(label).filter(unused) {
             self.queue_labels.remove(queue.tenant.as_ref());
@@ -155,16 +155,18 @@ impl Meters {
         }
     }
 
-    /// Where a tenant's jobs in a queue are counted, until it is released.
-    pub fn of(&mut self, asker: Asker<'_>, tenant: &TenantId, queue: &QueueName) -> MeterIx {
+    /// The meter of a tenant in a queue, created if needed. It must be released when the shard is
+    /// gone.
+    pub fn acquire(&mut self, asker: Asker<'_>, tenant: &TenantId, queue: &QueueName) -> MeterIx {
         let ix = self.give_label(tenant);
         let in_use = self.all.len() - self.free.len();
         let label = &self.labels[ix.0 as usize];
-        let known =
-            self.queue_label(queue).filter(|known| label.meters.contains_key(&Some(known.clone())));
-        let queue = match known {
+        let queue_label = self
+            .queue_label(queue)
+            .filter(|queue_label| label.meters.contains_key(&Some(queue_label.clone())));
+        let queue = match queue_label {
             None if in_use < self.bounds.pairs => self.give_queue_label(queue, asker),
-            known => known,
+            queue_label => queue_label,
         };
         let label = &mut self.labels[ix.0 as usize];
         if let Some(&meter) = label.meters.get(&queue) {
@@ -184,14 +186,14 @@ impl Meters {
         meter
     }
 
-    /// Where they are counted already.
+    /// The meter of a tenant in a queue, if there is one.
     pub fn find(&self, tenant: &TenantId, queue: &QueueName) -> Option<MeterIx> {
         let label = &self.labels[self.by_tenant.get(tenant)?.0 as usize];
         label.meters.get(&self.queue_label(queue)).copied()
     }
 
-    /// A tenant's part of a queue is gone. What was counted goes with the last that shared the meter, and
-    /// the queue's label with the last meter, unless it is to be kept.
+    /// A shard is gone. The meter is freed with its last shard, and the queue's label with its last
+    /// meter, unless `keep_label`.
     pub fn release(&mut self, ix: MeterIx, keep_label: bool) {
         let meter = &mut self.all[ix.0 as usize];
         meter.shards -= 1;
@@ -206,18 +208,18 @@ impl Meters {
             queue.meters -= 1;
         }
         if !keep_label {
-            self.give_label_back(&label);
+            self.free_label(&label);
         }
     }
 
-    /// For counting something: it is worth showing from now on.
-    pub fn at(&mut self, ix: MeterIx) -> &mut Meter {
+    /// A meter to count in, which is included in metrics from now on.
+    pub fn meter_mut(&mut self, ix: MeterIx) -> &mut Meter {
         let meter = &mut self.all[ix.0 as usize];
         meter.seen = true;
         meter
     }
 
-    /// A job was handed out; `shared` where it counts against its tenant's share.
+    /// Counts a dispatch; `shared` if it counts against the tenant's share.
     pub fn count_dispatch(
         &mut self,
         ix: MeterIx,
@@ -225,7 +227,7 @@ impl Meters {
         shared: bool,
         now: Millis,
     ) {
-        let meter = self.at(ix);
+        let meter = self.meter_mut(ix);
         meter.count_dispatch(pool);
         let label = meter.label;
         if !shared {
@@ -235,21 +237,21 @@ impl Meters {
         self.starts.add(1, now);
     }
 
-    /// Nobody received a job that counts against its tenant's share.
+    /// Takes back a shared dispatch that never reached its worker.
     pub fn undo_start(&mut self, ix: MeterIx, now: Millis) {
-        let label = self.at(ix).label;
+        let label = self.meter_mut(ix).label;
         self.labels[label.0 as usize].starts.add(-1, now);
         self.starts.add(-1, now);
     }
 
-    /// Jobs that were handed out before this process began.
+    /// After a restart: adds dispatches of the last minute.
     pub fn add_starts(&mut self, tenant: &TenantId, slot: u32, starts: i64) {
         let label = self.give_label(tenant);
         self.labels[label.0 as usize].starts.add_to(slot, starts);
         self.starts.add_to(slot, starts);
     }
 
-    /// So many from this place on that were ever used. Fewer than there are places is not the end.
+    /// The meters in use among `most` indexes beginning at `from`.
     pub fn slice(&self, from: usize, most: usize) -> impl Iterator<Item = &Meter> {
         self.all.iter().skip(from).take(most).filter(|meter| meter.seen)
     }
@@ -262,7 +264,7 @@ impl Meters {
         self.labels.iter().skip(from).take(most)
     }
 
-    /// All jobs handed out to shared workers in the last minute.
+    /// Dispatches on shared workers in the last minute, of all tenants.
     pub fn starts(&self, now: Millis) -> u64 {
         u64::try_from(self.starts.sum(now)).unwrap_or(0)
     }
@@ -273,7 +275,7 @@ fn count_labels(bounds: MetricBounds) -> CapCounter {
 }
 
 impl Label {
-    /// Of them, those of this label.
+    /// Dispatches on shared workers in the last minute.
     pub fn starts(&self, now: Millis) -> u64 {
         u64::try_from(self.starts.sum(now)).unwrap_or(0)
     }
@@ -294,15 +296,15 @@ mod tests {
         let mut meters = Meters::new(MetricBounds { tenants: 2, ..MetricBounds::default() });
         let tenant = |name| TenantId::parse(name).unwrap();
         let queue = |name| QueueName::parse(name).unwrap();
-        let mut of = |name, on| meters.of(invented(&tenant(name)), &tenant(name), &queue(on));
+        let mut of = |name, on| meters.acquire(invented(&tenant(name)), &tenant(name), &queue(on));
         let (a, b, c) = (of("a", "q"), of("b", "q"), of("c", "q"));
         assert_eq!((of("d", "q"), of("a", "q"), of("b", "q")), (c, a, b));
         assert_ne!(of("a", "r"), a);
         assert_ne!(of("d", "r"), c);
-        let own = ["a", "b", "c"].map(|name| meters.has_label(&tenant(name)));
-        assert_eq!(own, [true, true, false]);
+        let labelled = ["a", "b", "c"].map(|name| meters.has_label(&tenant(name)));
+        assert_eq!(labelled, [true, true, false]);
         assert_eq!(meters.slice(0, 9).count(), 0, "nothing was counted yet");
-        meters.at(c).enqueued += 1;
+        meters.meter_mut(c).enqueued += 1;
         assert_eq!(
             meters.slice(0, 9).map(|meter| meter.label).collect::<Vec<_>>(),
             [LabelIx::OTHER]
@@ -316,7 +318,7 @@ mod tests {
         let tenants = ["a", "b", "c"].map(|name| TenantId::parse(name).unwrap());
         let queue = |number: usize| QueueName::parse(&format!("q{number}")).unwrap();
         let mut of =
-            |tenant: &TenantId, number| meters.of(invented(tenant), tenant, &queue(number));
+            |tenant: &TenantId, number| meters.acquire(invented(tenant), tenant, &queue(number));
         let greedy: Vec<_> = (0..12).map(|number| of(&tenants[0], number)).collect();
         assert_eq!(greedy.iter().collect::<BTreeSet<_>>().len(), 11, "ten, and all others");
         assert_eq!(of(&tenants[0], 8), greedy[8]);
@@ -325,14 +327,14 @@ mod tests {
         let labels = |meters: &Meters, numbers: [usize; 4]| {
             numbers.map(|number| meters.queue_label(&queue(number)).is_some())
         };
-        // The first of a tenant that has none.
+        // The first label of a tenant is from the reserve.
         of(&tenants[2], 40);
         of(&tenants[2], 41);
         assert_eq!(labels(&meters, [9, 10, 40, 41]), [true, false, true, false]);
-        // There is one left for a queue that an operator has configured, and then none.
+        // One label is left for a queue that an operator configured, then none.
         let given = [50, 51].map(|number| meters.give_queue_label(&queue(number), Asker::OPERATOR));
         assert_eq!(given, [Some("q50".into()), None]);
-        // A queue that is gone gives its label back, one that is configured does not.
+        // A queue that is gone frees its label, unless it is configured.
         (0..3).for_each(|number| meters.release(greedy[number], number == 2));
         meters.release(greedy[3], false);
         meters.release(greedy[8], false);
@@ -341,7 +343,7 @@ mod tests {
         meters.queue_gone(&queue(50));
         meters.queue_gone(&queue(8));
         assert_eq!(labels(&meters, [2, 8, 50, 4]), [false, true, true, true]);
-        let again = meters.of(invented(&tenants[0]), &tenants[0], &queue(60));
+        let again = meters.acquire(invented(&tenants[0]), &tenants[0], &queue(60));
         assert_ne!(again, greedy[10]);
     }
 
@@ -352,10 +354,10 @@ mod tests {
             for tenant in ["a", "b"] {
                 let queue = QueueName::parse(&format!("q{number}")).unwrap();
                 let tenant = TenantId::parse(tenant).unwrap();
-                meters.of(invented(&tenant), &tenant, &queue);
+                meters.acquire(invented(&tenant), &tenant, &queue);
             }
         }
-        // Five, and for each of the tenants one of all its other queues.
+        // Five, and one for all other queues of each tenant.
         assert_eq!(meters.len(), 7);
     }
 }

@@ -13,11 +13,11 @@ impl Sum for i64 {
     }
 }
 
-/// Counts by the number of the slot in which they were made: the slot under way and those before it,
-/// `SLOTS` in all. Written as a list of slots, the oldest first.
+/// Counts by slot number: the current slot and those before it, `SLOTS` in all. Stored as a list of
+/// slots, oldest first.
 ///
-/// The latest slot is kept in place, because nearly every count is for it. Others take memory only if
-/// something happened in them.
+/// The latest slot is stored inline, because nearly every count is for it. Others take memory only
+/// if something was counted in them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Recent<T, const SLOTS: u32> {
     latest: Option<(u32, T)>,
@@ -46,7 +46,7 @@ impl<T: Sum, const SLOTS: u32> Recent<T, SLOTS> {
         }
     }
 
-    /// All that was counted in this slot and the `SLOTS - 1` before it.
+    /// The sum over this slot and the `SLOTS - 1` before it.
     pub fn sum(&self, slot: u32) -> T {
         let mut sum = T::default();
         let recent = self.slots().filter(|(past, _)| past + SLOTS > slot);
@@ -54,7 +54,7 @@ impl<T: Sum, const SLOTS: u32> Recent<T, SLOTS> {
         sum
     }
 
-    /// Forgets what [`Recent::sum`] would leave out; the memory too, if nothing is left.
+    /// Drops slots that [`Recent::sum`] would leave out, and frees the memory if none is left.
     pub fn trim(&mut self, slot: u32) {
         self.past.retain(|(past, _)| past + SLOTS > slot);
         self.latest.take_if(|(latest, _)| *latest + SLOTS <= slot);
@@ -67,7 +67,7 @@ impl<T: Sum, const SLOTS: u32> Recent<T, SLOTS> {
         self.latest.is_none() && self.past.is_empty()
     }
 
-    /// By slot, the oldest first.
+    /// Slots and their counts, oldest first.
     pub fn slots(&self) -> impl Iterator<Item = (u32, T)> {
         self.past.iter().copied().chain(self.latest)
     }

@@ -1,4 +1,4 @@
-//! Times, counted by fixed bounds as those who draw them want it.
+//! Histograms of durations with fixed bounds, for metrics.
 
 const EXECUTIONS_MS: [u64; 15] =
     [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000];
@@ -6,23 +6,24 @@ const WAITS_MS: [u64; 13] = [
     10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000, 3_600_000,
 ];
 
-/// In milliseconds.
+/// A histogram of durations in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Times {
     bounds: &'static [u64],
-    /// By the first bound that is not below the time; behind them, what is above the last.
+    /// Counts by the first bound that is not below the time; the last is for times above all
+    /// bounds.
     counts: [u64; EXECUTIONS_MS.len() + 1],
     sum: u64,
 }
 
 impl Times {
-    /// By the bounds that the document on observability recommends for executions.
+    /// With the bounds that the OJS observability document recommends for executions.
     #[must_use]
     pub fn of_executions() -> Self {
         Self { bounds: &EXECUTIONS_MS, counts: Default::default(), sum: 0 }
     }
 
-    /// And for waiting.
+    /// With the bounds that it recommends for waiting.
     #[must_use]
     pub fn of_waits() -> Self {
         Self { bounds: &WAITS_MS, counts: Default::default(), sum: 0 }
@@ -33,7 +34,7 @@ impl Times {
         self.sum = self.sum.saturating_add(ms);
     }
 
-    /// Both have the same bounds.
+    /// Adds a histogram with the same bounds.
     pub fn merge(&mut self, other: &Times) {
         self.counts.iter_mut().zip(other.counts).for_each(|(sum, n)| *sum += n);
         self.sum = self.sum.saturating_add(other.sum);
@@ -44,7 +45,7 @@ impl Times {
         self.bounds
     }
 
-    /// For each bound, how many were not above it.
+    /// Cumulative counts: for each bound, the times not above it.
     pub fn up_to_each(&self) -> impl Iterator<Item = u64> {
         let mut sum = 0;
         self.counts[..self.bounds.len()].iter().map(move |n| {

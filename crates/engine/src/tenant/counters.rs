@@ -1,24 +1,24 @@
-//! What a tenant did in the last minute and the last day.
+//! A tenant's counts of the last minute and the last day.
 
 use rota_model::Millis;
 use rota_model::usage::{Usage, UsagePer};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::exact_vec::push_exact;
 use crate::meters::{LastMinute, Recent, Sum};
-use crate::population::push_exact;
 
 const HOURS: u32 = 24;
 const HOUR_MS: i64 = 3_600_000;
 
-/// Written as a list of its numbers. Older files have an object, which is read as well.
+/// Counts of one tenant. Stored as a list; objects of older versions can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub struct Tally {
     pub enqueued: u32,
-    /// Less claims that nobody received, which are taken off when that is known.
+    /// Claims that never reached their worker are subtracted.
     pub started: i32,
     pub completed: u32,
     pub failed: u32,
-    /// Jobs that the tenant's own workers started, and that do not count against its share.
+    /// Jobs that the tenant's own workers started and that do not count against its share.
     #[serde(default)]
     pub own: i32,
 }
@@ -53,19 +53,19 @@ impl Sum for Tally {
     }
 }
 
-/// Small enough for a hundred thousand tenants: most of them did nothing in the last minute, and
-/// something in few hours of the day.
+/// A tenant's recent counts. Kept small for a hundred thousand tenants: most did nothing in the
+/// last minute, and something in only a few hours of the day.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Counters {
     #[serde(default)]
     pub minute: LastMinute<Tally>,
-    /// By the hour, counted from the epoch.
+    /// By hours since the epoch.
     #[serde(default)]
     day: Recent<Tally, HOURS>,
-    /// What it used since it was last written out, by the hour's beginning.
+    /// Usage since the last flush, by start of the hour.
     #[serde(skip)]
     pub usage: Vec<(Millis, Usage)>,
-    /// How often that was added to what is on disk, since the process began.
+    /// How often usage was written since the process began.
     #[serde(skip)]
     pub usage_writes: u32,
 }
@@ -79,7 +79,7 @@ impl Counters {
         self.day.add(hour_of(now), tally);
     }
 
-    /// Adds to the usage that is not on disk yet, and tells the hour that it belongs to.
+    /// Adds to the unwritten usage, and returns the hour it belongs to.
     pub fn add_usage(&mut self, usage: &Usage, now: Millis) -> Millis {
         let hour = UsagePer::Hour.start_of(now);
         match self.usage.last_mut() {
@@ -89,7 +89,7 @@ impl Counters {
         hour
     }
 
-    /// The last day, to within the hour under way.
+    /// The sum over the current hour and the 23 before it.
     pub fn day(&self, now: Millis) -> Tally {
         self.day.sum(hour_of(now))
     }
@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn a_day_slides_by_hours() {
-        let one = Tally { enqueued: 1, started: 1, completed: 1, ..Tally::default() };
+        let tally = Tally { enqueued: 1, started: 1, completed: 1, ..Tally::default() };
         let mut counters = Counters::default();
         let start = Millis(1_770_000_000_000 - 1_770_000_000_000 % HOUR_MS);
         for hour in 0..30 {
-            counters.add(one, Millis(start.0 + hour * HOUR_MS));
+            counters.add(tally, Millis(start.0 + hour * HOUR_MS));
         }
         let now = Millis(start.0 + 29 * HOUR_MS);
         assert_eq!(counters.day(now).enqueued, 24);

@@ -1,4 +1,4 @@
-//! Tenants: what they may do, what they have, and what they did.
+//! Tenants: their configuration, rules, counters and stored rows.
 
 mod counters;
 mod row;
@@ -9,24 +9,24 @@ pub(crate) use counters::Counters;
 pub use counters::Tally;
 pub(crate) use row::{ApiConfig, TenantRow, TenantState};
 pub use row::{Change, Throttle};
-pub(crate) use rules::Following;
+pub(crate) use rules::RuleChange;
 pub(crate) use table::{Tenant, TenantIx, Tenants};
 
 /// Where a tenant's or pool's configuration comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ConfigOrigin {
     Default,
     File,
     Api,
 }
 
-impl Origin {
+impl ConfigOrigin {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Origin::Default => "default",
-            Origin::File => "file",
-            Origin::Api => "api",
+            ConfigOrigin::Default => "default",
+            ConfigOrigin::File => "file",
+            ConfigOrigin::Api => "api",
         }
     }
 }

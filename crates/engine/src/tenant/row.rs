@@ -1,4 +1,4 @@
-//! What is kept of a tenant on disk.
+//! The stored rows of a tenant: its configuration, and its counters.
 
 use std::borrow::Cow;
 
@@ -11,18 +11,18 @@ use crate::scheduler::Tag;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TenantRow {
     pub created: Millis,
-    /// What was said through the API; it wins over the file.
+    /// The configuration set through the API, which overrides the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<Box<ApiConfig>>,
     /// The last changes, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-    /// Queues of which its jobs are not handed out.
+    /// Queues in which its jobs are paused, and since when.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paused: Vec<(QueueName, Millis)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Box<Throttle>>,
-    /// An operator has let it go: it is not throttled again before this.
+    /// An operator ended its throttle: it is not throttled again before this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spared_until: Option<Millis>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct ApiConfig {
     pub reason: Option<String>,
 }
 
-/// An operator's hand on a tenant.
+/// An entry in a tenant's log of changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     pub at: Millis,
@@ -48,31 +48,31 @@ pub struct Change {
     pub after: Option<TenantConfig>,
 }
 
-/// A tenant's weight, and where each tenant has a concurrency of its own that too, is lowered for a
-/// while, because it takes too much.
+/// An automatic throttle of a noisy tenant: a lower weight for a while, and with
+/// `FairStrategy::Strict` a lower concurrency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttle {
     pub reason: String,
     pub original: Weight,
     pub effective: Weight,
-    /// The tenant's concurrency, and what is left of it.
+    /// The tenant's concurrency, and the lowered one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<(u32, u32)>,
     pub since: Millis,
     pub until: Millis,
 }
 
-/// Counters as they were after a batch.
+/// A tenant's counters, tags and enqueue window, as of batch `as_of`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TenantState<'a> {
     pub as_of: u64,
     pub counters: Cow<'a, Counters>,
     /// Its tags, by queue and level.
     pub turns: Vec<(QueueName, i32, Tag)>,
-    /// Its tags over all queues of a rotation, by the rotation's name and level.
+    /// Its tags in shared accounts, by the rotation's name and level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_turns: Vec<(String, i32, Tag)>,
-    /// Enqueued jobs that a limit still remembers, in wall-clock time.
+    /// Enqueues in the window of its enqueue rate: wall-clock times in ms, and jobs at each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub enqueued: Vec<(i64, u32)>,
 }

@@ -1,4 +1,4 @@
-//! What a tenant may have, by its configuration and by what was done about its noise.
+//! A tenant's effective rules: its weight, cap and priorities, by configuration and throttle.
 
 use rota_model::{State, Weight};
 
@@ -7,54 +7,55 @@ use crate::Engine;
 use crate::config::FairStrategy;
 use crate::scheduler::{Reconfigured, TenantRules};
 
-/// A tenant whose lanes follow a change, a few at a time.
-pub(crate) struct Following {
+/// A tenant with new rules, whose lanes are moved in slices.
+pub(crate) struct RuleChange {
     tenant: TenantIx,
-    /// How many of its parts of queues are left, and how many of its classes after these.
+    /// Shards still to be updated, and classes after these.
     shards: usize,
     classes: usize,
 }
 
 impl Engine {
-    /// The most jobs of a tenant that may be active now.
+    /// The tenant's current cap on active jobs.
     pub(crate) fn cap_of(&self, tenant: TenantIx) -> Option<u32> {
         let now = self.wall();
         let throttle = self.tenants.get(tenant).row.throttle.as_ref().filter(|t| t.until > now);
         let lowered = throttle.and_then(|throttle| throttle.concurrency);
-        lowered.map(|(_, lowered)| lowered).or_else(|| self.given_cap(tenant))
+        lowered.map(|(_, lowered)| lowered).or_else(|| self.configured_cap(tenant))
     }
 
-    /// The same without a throttle.
-    pub(crate) fn given_cap(&self, tenant: TenantIx) -> Option<u32> {
-        let own = self.tenants.get(tenant).config().max_concurrency;
+    /// The cap without a throttle.
+    pub(crate) fn configured_cap(&self, tenant: TenantIx) -> Option<u32> {
+        let max_concurrency = self.tenants.get(tenant).config().max_concurrency;
         match self.config.fairness.strategy {
-            FairStrategy::Strict => Some(own.unwrap_or(self.config.fairness.default_concurrency)),
-            FairStrategy::Weighted | FairStrategy::RoundRobin => own,
+            FairStrategy::Strict => {
+                Some(max_concurrency.unwrap_or(self.config.fairness.default_concurrency))
+            }
+            FairStrategy::Weighted | FairStrategy::RoundRobin => max_concurrency,
         }
     }
 
-    /// A tenant has as many active jobs as it may have.
     pub(crate) fn is_at_cap(&self, tenant: TenantIx) -> bool {
         let cap = self.cap_of(tenant);
         cap.is_some_and(|cap| self.tenants.get(tenant).jobs.count(State::Active) >= u64::from(cap))
     }
 
-    /// The weight that an operator gave a tenant.
+    /// The configured weight.
     pub(crate) fn weight_of(&self, tenant: TenantIx) -> Weight {
         if self.config.fairness.strategy == FairStrategy::RoundRobin {
             return Weight::ONE;
         }
-        let own = self.tenants.get(tenant).config().weight;
-        own.unwrap_or(self.config.fairness.default_weight)
+        let weight = self.tenants.get(tenant).config().weight;
+        weight.unwrap_or(self.config.fairness.default_weight)
     }
 
-    /// The weight by which a tenant is served now.
+    /// The current weight, lowered by a throttle.
     pub(crate) fn effective_weight(&self, tenant: TenantIx) -> Weight {
         let throttled = self.tenants.get(tenant).throttled(self.wall());
         throttled.unwrap_or_else(|| self.weight_of(tenant))
     }
 
-    /// What the scheduler should know of a tenant.
+    /// The rules that the scheduler needs.
     pub(crate) fn rules_of(&self, tenant: TenantIx) -> TenantRules {
         let config = self.tenants.get(tenant).config();
         TenantRules {
@@ -65,31 +66,33 @@ impl Engine {
         }
     }
 
-    /// Something has changed that the scheduler should know of a tenant.
+    /// Passes a tenant's rules to the scheduler: at once, or in slices if the tenant has many
+    /// classes.
     pub(crate) fn tenant_changed(&mut self, tenant: TenantIx) {
         let rules = self.rules_of(tenant);
-        let is = self.tenants.get(tenant);
-        if is.living_classes <= self.config.lanes_at_once {
+        let state = self.tenants.get(tenant);
+        if state.living_classes <= self.config.lanes_at_once {
             self.scheduler.reconfigured(Reconfigured::Tenant(tenant, rules));
             return;
         }
-        let classes = is.classes.len();
+        let classes = state.classes.len();
         if self.scheduler.begin_rule_change(tenant, rules) {
             let shards = self.scheduler.shards_of(tenant).len();
-            self.following.retain(|one| one.tenant != tenant);
-            self.following.push_back(Following { tenant, shards, classes });
+            self.rule_changes.retain(|change| change.tenant != tenant);
+            self.rule_changes.push_back(RuleChange { tenant, shards, classes });
         }
     }
 
-    /// One lane, or the turns of one part of a queue, follow a change of their tenant. Whether there
-    /// was one. From the end on, because those behind one that goes move up.
-    pub(crate) fn follow_one(&mut self) -> bool {
-        let Some(Following { tenant, shards, classes }) = self.following.front_mut() else {
+    /// Updates one lane, or the turns of one shard, after a change of their tenant's rules; false
+    /// if there is none. It runs backwards because removing a shard or class moves those behind it
+    /// up.
+    pub(crate) fn apply_rule_change(&mut self) -> bool {
+        let Some(RuleChange { tenant, shards, classes }) = self.rule_changes.front_mut() else {
             return false;
         };
         let tenant = *tenant;
-        let known = self.tenants.contains(tenant);
-        let all = if known { self.scheduler.shards_of(tenant) } else { &[] };
+        let exists = self.tenants.contains(tenant);
+        let all = if exists { self.scheduler.shards_of(tenant) } else { &[] };
         *shards = (*shards).min(all.len());
         if *shards > 0 {
             *shards -= 1;
@@ -97,14 +100,14 @@ impl Engine {
             self.scheduler.apply_rules_to_shard(shard);
             return true;
         }
-        let all = if known { &self.tenants.get(tenant).classes[..] } else { &[] };
+        let all = if exists { &self.tenants.get(tenant).classes[..] } else { &[] };
         *classes = (*classes).min(all.len());
         if *classes > 0 {
             *classes -= 1;
             self.scheduler.apply_rules_to_lane(all[*classes]);
             return true;
         }
-        self.following.pop_front();
+        self.rule_changes.pop_front();
         self.scheduler.end_rule_change(tenant);
         true
     }

@@ -1,15 +1,15 @@
-//! All tenants that were ever seen or spoken of.
+//! The table of all tenants.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
 use rota_model::{ClassId, Millis, Quota, TenantConfig, TenantId, Weight};
 
-use super::{Counters, Origin, TenantRow};
+use super::{ConfigOrigin, Counters, TenantRow};
+use crate::job_counts::JobCounts;
 use crate::meters::{SLOT_MS, SLOTS, slot_of};
-use crate::population::Population;
 use crate::scheduler::limits::Window;
-use crate::slots::Slots;
+use crate::slab::Slab;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TenantIx(pub u32);
@@ -17,35 +17,35 @@ pub(crate) struct TenantIx(pub u32);
 pub(crate) struct Tenant {
     pub id: TenantId,
     pub row: TenantRow,
-    /// When it was last seen to have something, in monotonic time.
+    /// When it was last found in use, in monotonic ms.
     pub used_at: u64,
-    /// It has been written down.
+    /// Its row is on disk.
     pub written: bool,
-    /// It was deleted. Another tenant may have its name.
-    forgotten: bool,
+    /// It was deleted. Another tenant may have its id now.
+    deleted: bool,
     pub file: Option<Box<TenantConfig>>,
-    pub jobs: Population,
+    pub jobs: JobCounts,
     pub classes: Vec<ClassId>,
-    /// Classes of its living jobs, and those of them that have a limit.
+    /// Classes with unfinished jobs, and those of them that have a limit.
     pub living_classes: u32,
-    pub keys: u32,
-    /// It was said that its jobs wait because it has as many active ones as it may have.
-    pub told_capped: bool,
-    /// Enqueued jobs, where their rate is limited.
+    pub limited_classes: u32,
+    /// The event that it is at its concurrency cap was sent.
+    pub notified_at_cap: bool,
+    /// Recent enqueues, if their rate is limited.
     pub enqueued: Option<Box<Window>>,
     pub counters: Option<Box<Counters>>,
     pub dirty: bool,
-    /// Where the journal has what it did in the batch under way, from 1 on; 0 if it did nothing.
-    pub did: u32,
-    /// It is among those with usage that is not written down.
+    /// 1 + the index of its delta in the journal's current batch; 0 if there is none.
+    pub delta_slot: u32,
+    /// It is listed as having unwritten usage.
     pub usage_queued: bool,
-    /// It is among the tenants that the next look for noise is at.
-    pub heard: bool,
-    /// It counts as a neighbour of the others, as of the last look for noise at it.
+    /// It is listed for the next round of noise detection.
+    pub noise_check_due: bool,
+    /// It counted as present in its last noise check.
     pub present: bool,
-    /// The signals by which it was last seen to be noisy.
+    /// Bits of the signals that its last noise check found.
     pub noisy: u8,
-    /// Since when each look has found it noisy.
+    /// Since when every noise check has found it noisy.
     pub noisy_since: Option<Millis>,
 }
 
@@ -57,11 +57,11 @@ impl Tenant {
         api.or(self.file.as_deref()).unwrap_or(&DEFAULT)
     }
 
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> ConfigOrigin {
         match (&self.row.api, &self.file) {
-            (Some(_), _) => Origin::Api,
-            (None, Some(_)) => Origin::File,
-            (None, None) => Origin::Default,
+            (Some(_), _) => ConfigOrigin::Api,
+            (None, Some(_)) => ConfigOrigin::File,
+            (None, None) => ConfigOrigin::Default,
         }
     }
 
@@ -69,7 +69,7 @@ impl Tenant {
         self.config().quota.unwrap_or_default()
     }
 
-    /// Its weight while it is throttled.
+    /// Its lowered weight while it is throttled.
     pub fn throttled(&self, now: Millis) -> Option<Weight> {
         self.row.throttle.as_ref().filter(|t| t.until > now).map(|t| t.effective)
     }
@@ -77,12 +77,12 @@ impl Tenant {
 
 #[derive(Default)]
 pub(crate) struct Tenants {
-    all: Slots<Tenant>,
+    all: Slab<Tenant>,
     by_id: BTreeMap<TenantId, TenantIx>,
-    /// When automatic throttles end.
-    pub ends: BTreeSet<(Millis, TenantIx)>,
+    /// Ends of automatic throttles.
+    pub throttle_ends: BTreeSet<(Millis, TenantIx)>,
     configured: bool,
-    /// Tenants with figures of the last minute, by when to see whether these can go.
+    /// Tenants with counts of the last minute, by the slot in which to trim them.
     recent: VecDeque<(u32, TenantIx)>,
 }
 
@@ -105,19 +105,19 @@ impl Tenants {
             row,
             used_at,
             written: false,
-            forgotten: false,
+            deleted: false,
             file: None,
-            jobs: Population::default(),
+            jobs: JobCounts::default(),
             classes: Vec::new(),
             living_classes: 0,
-            keys: 0,
-            told_capped: false,
+            limited_classes: 0,
+            notified_at_cap: false,
             enqueued: None,
             counters: None,
             dirty: false,
-            did: 0,
+            delta_slot: 0,
             usage_queued: false,
-            heard: false,
+            noise_check_due: false,
             present: false,
             noisy: 0,
             noisy_since: None,
@@ -138,7 +138,7 @@ impl Tenants {
         self.by_id.len()
     }
 
-    /// Something was said about a tenant, now or earlier.
+    /// Some tenant is or was configured.
     pub fn any_configured(&self) -> bool {
         self.configured
     }
@@ -147,12 +147,12 @@ impl Tenants {
         self.configured = true;
     }
 
-    /// A tenant has begun to have figures of the last minute.
+    /// Lists a tenant that has counts of the last minute.
     pub fn note_recent(&mut self, ix: TenantIx, now: Millis) {
         self.recent.push_back((slot_of(now) + SLOTS, ix));
     }
 
-    /// Counters as they were before a restart.
+    /// After a restart: restores a tenant's counters.
     pub fn restore_counters(&mut self, ix: TenantIx, counters: Counters, now: Millis) {
         if !counters.minute.is_empty() {
             self.note_recent(ix, now);
@@ -160,12 +160,12 @@ impl Tenants {
         self.get_mut(ix).counters = Some(Box::new(counters));
     }
 
-    /// When figures of the last minute can next be given up.
+    /// When counts of the last minute must next be trimmed.
     pub fn next_trim(&self) -> Option<Millis> {
         self.recent.front().map(|(slot, _)| Millis(i64::from(*slot) * SLOT_MS))
     }
 
-    /// Gives up figures that are older than a minute, of so many tenants at most.
+    /// Trims counts older than a minute, of at most `most` tenants.
     pub fn trim_recent(&mut self, now: Millis, most: usize) {
         for _ in 0..most {
             let due = self.recent.front().filter(|(slot, _)| *slot <= slot_of(now));
@@ -179,52 +179,52 @@ impl Tenants {
         }
     }
 
-    /// In the order of their ids.
+    /// Tenants by id.
     pub fn iter(&self) -> impl Iterator<Item = (TenantIx, &Tenant)> {
         self.by_id.values().map(|ix| (*ix, self.get(*ix)))
     }
 
-    /// Those with so many numbers from this one on that are not forgotten.
+    /// Live tenants with an index in `from..from + most`; deleted ones are skipped.
     pub fn slice(&self, from: usize, most: usize) -> impl Iterator<Item = (TenantIx, &Tenant)> {
-        let numbers = from..from.saturating_add(most).min(self.all.end());
-        let known = numbers.map(|number| TenantIx(number as u32)).filter(|ix| self.is_known(*ix));
-        known.map(|ix| (ix, self.get(ix)))
+        let indexes = from..from.saturating_add(most).min(self.all.end());
+        let tenants = indexes.map(|index| TenantIx(index as u32)).filter(|ix| self.is_live(*ix));
+        tenants.map(|ix| (ix, self.get(ix)))
     }
 
-    /// Where to go on after such a slice, if there are more.
+    /// The index to continue from after such a slice, if there are more.
     pub fn after_slice(&self, from: usize, most: usize) -> Option<usize> {
         let next = from.saturating_add(most);
         (next < self.all.end()).then_some(next)
     }
 
-    /// In the order of their ids, from the one behind this on.
+    /// Ids after this one, sorted.
     pub fn after<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a TenantId> + use<'a> {
         let behind = (Bound::Excluded(id), Bound::Unbounded);
         self.by_id.range::<str, _>(behind).map(|(id, _)| id)
     }
 
-    /// There is a tenant with this number, and it was not deleted.
-    pub fn is_known(&self, ix: TenantIx) -> bool {
-        self.contains(ix) && !self.get(ix).forgotten
+    /// The index is in use by a tenant that was not deleted.
+    pub fn is_live(&self, ix: TenantIx) -> bool {
+        self.contains(ix) && !self.get(ix).deleted
     }
 
-    /// There is a tenant with this number, deleted or not.
+    /// The index is in use, possibly by a deleted tenant.
     pub fn contains(&self, ix: TenantIx) -> bool {
         self.all.contains(ix.0)
     }
 
-    /// Nothing refers to it any more.
+    /// Frees the index. Nothing may refer to the tenant any more.
     pub fn remove(&mut self, ix: TenantIx) {
-        if self.is_known(ix) {
-            self.forget(ix);
+        if self.is_live(ix) {
+            self.delete(ix);
         }
         self.all.remove(ix.0);
     }
 
-    /// It is deleted. Its number is used again when nothing refers to it any more.
-    pub fn forget(&mut self, ix: TenantIx) {
+    /// Deletes a tenant. Its index is freed by [`Self::remove`], when nothing refers to it.
+    pub fn delete(&mut self, ix: TenantIx) {
         let tenant = self.all.get_mut(ix.0);
-        tenant.forgotten = true;
+        tenant.deleted = true;
         self.by_id.remove(&tenant.id);
     }
 }

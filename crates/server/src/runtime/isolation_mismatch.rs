@@ -2,15 +2,19 @@
 
 use std::fmt;
 
-use rota_engine::Misplaced;
-
 /// Lists the jobs and schedules that this server could not serve, and says what to do about them.
 #[derive(Debug)]
-pub struct IsolationMismatch(pub(super) Misplaced);
+pub struct IsolationMismatch(pub(super) rota_engine::IsolationMismatch);
 
 impl fmt::Display for IsolationMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Misplaced { jobs, schedules, queues, ref examples, queues_per_tenant } = self.0;
+        let rota_engine::IsolationMismatch {
+            jobs,
+            schedules,
+            queues,
+            ref examples,
+            queues_per_tenant,
+        } = self.0;
         let (current, owners, previous) = match queues_per_tenant {
             true => ("'namespace'", "all tenants", "sharded"),
             false => ("not 'namespace'", "single tenants", "namespace"),

@@ -64,7 +64,7 @@ impl<R: Reader> Resolver<R> {
         let newest = in_flight.seq_of(id).or(found.map(|found| found.seq));
         let Some(seq) = newest else { return Ok(None) };
         let stored = found.filter(|found| found.seq == seq).map(|found| found.row.clone());
-        let current = in_flight.standing(seq, stored);
+        let current = in_flight.current_row(seq, stored);
         Ok(current.map(|now| Target { seq, id, now }))
     }
 

@@ -110,7 +110,7 @@ impl Runtime {
             on_fatal: boxed(&options.on_fatal),
         };
         let (engine, loaded) = tokio::task::block_in_place(|| store_loop.load())?;
-        if let Some(mismatch) = engine.misplaced() {
+        if let Some(mismatch) = engine.isolation_mismatch() {
             return Err(StartError::IsolationMismatch(IsolationMismatch(mismatch)));
         }
         let engine_loop = EngineLoop {

@@ -84,7 +84,7 @@ impl Runtime {
     pub fn find(&self, id: JobId) -> Option<Target> {
         let on_its_way = self.in_flight.seq_of(id);
         let seq = on_its_way.or_else(|| self.store.resolve(id).map(|found| found.seq))?;
-        let now = self.in_flight.standing(seq, self.store.place(seq))?;
+        let now = self.in_flight.current_row(seq, self.store.place(seq))?;
         Some(Target { seq, id, now })
     }
 
@@ -119,8 +119,8 @@ impl Runtime {
     fn overdue(&self, wall: Millis, limit: usize) -> Overdue {
         let now = self.engine.now().wall.max(wall);
         let stored = self.store.overdue(now, limit).into_iter();
-        let standing =
-            stored.filter_map(|done| self.in_flight.standing(done.seq, Some(JobRow::Done(done))));
+        let standing = stored
+            .filter_map(|done| self.in_flight.current_row(done.seq, Some(JobRow::Done(done))));
         let still = standing.filter_map(|place| match place {
             JobRow::Done(done) if done.purge_at.is_some_and(|at| at <= now) => Some(done),
             _ => None,

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Command, Engine, Origin, PoolView, Refusal, Reply};
+use rota_engine::{Command, ConfigOrigin, Engine, PoolView, Refusal, Reply};
 use rota_model::pool::ratio_too_large;
 use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration, json};
 use serde_json::{Map, Value, json};
@@ -64,7 +64,7 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
 pub(in crate::http) async fn remove(State(app): Shared, name: PathName) -> ApiResult {
     only_operators("Changing a pool")?;
     let view = find(&app, &name).await?;
-    if view.origin == Origin::File {
+    if view.origin == ConfigOrigin::File {
         return Err(ApiError::conflict("The pool is defined in the server's configuration.")
             .hint("Remove it there and restart, or PUT another definition over it."));
     }

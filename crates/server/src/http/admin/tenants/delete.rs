@@ -1,7 +1,7 @@
 //! The route that deletes a tenant, with its unfinished jobs if the request says so.
 
 use axum::extract::State;
-use rota_engine::{Command, Engine, Origin, Refusal, Reply};
+use rota_engine::{Command, ConfigOrigin, Engine, Refusal, Reply};
 use rota_model::TenantId;
 use serde_json::json;
 
@@ -30,7 +30,7 @@ pub(in crate::http) async fn delete(
     let view = find(&app, &name).await?.view;
     let id = view.id;
     only_operators("Deleting a tenant")?;
-    if view.origin == Origin::File {
+    if view.origin == ConfigOrigin::File {
         return Err(ApiError::conflict(
             "The tenant is configured in the settings file or in ROTA_TENANTS.",
         )

@@ -1,6 +1,6 @@
 //! The JSON of tenants.
 
-use rota_engine::{Change, Origin, ShardView, TenantView, Throttle, Totals};
+use rota_engine::{Change, ConfigOrigin, ShardView, TenantView, Throttle, Totals};
 use rota_model::{Millis, Rate, State, TenantConfig, duration};
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(super) fn details(view: &TenantView, totals: &Totals, shards: &[ShardView]) 
     let more = json!({
         "tenant_id": view.id,
         "origin": view.origin.as_str(),
-        "configured": view.origin != Origin::Default,
+        "configured": view.origin != ConfigOrigin::Default,
         // The weight in effect, even if none is configured.
         "fairness_weight": number(view.weight.value()),
         "throttle": view.throttle.as_ref().map(throttle),

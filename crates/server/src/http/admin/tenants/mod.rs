@@ -12,7 +12,7 @@ pub(in crate::http) use usage::usage;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Engine, Most, ShardView, TenantView, Totals};
+use rota_engine::{Engine, RankBy, ShardView, TenantView, Totals};
 use rota_model::TenantId;
 use rota_store::Selection;
 use serde_json::{Value, json};
@@ -37,9 +37,9 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     check_depth("page", ((page - 1) * per_page) as usize)?;
     let rank_by = match params.get("sort") {
         None | Some("id") => None,
-        Some("depth") => Some(Most::Waiting),
-        Some("active") => Some(Most::Active),
-        Some("enqueued") => Some(Most::Enqueued),
+        Some("depth") => Some(RankBy::Waiting),
+        Some("active") => Some(RankBy::Active),
+        Some("enqueued") => Some(RankBy::Enqueued),
         Some(other) => {
             let text = format!(
                 "'sort' is '{}'; it must be id, depth, active or enqueued.",
@@ -181,8 +181,8 @@ async fn list_by_id(app: &App, window: &ListWindow) -> Result<Page, ApiError> {
 
 /// A page of tenants sorted by a number, largest first: reads that number of all tenants in slices, then
 /// the tenants of the page.
-async fn list_ranked(app: &App, rank_by: Most, window: &ListWindow) -> Result<Page, ApiError> {
-    let look = move |engine: &Engine, from, slice| engine.possessions(rank_by, from, slice);
+async fn list_ranked(app: &App, rank_by: RankBy, window: &ListWindow) -> Result<Page, ApiError> {
+    let look = move |engine: &Engine, from, slice| engine.tenant_ranking(rank_by, from, slice);
     let mut all = engine_slices::gather(app, fairness::SLICE, look).await?;
     all.sort_unstable_by(|(a, id_a), (b, id_b)| b.cmp(a).then_with(|| id_a.cmp(id_b)));
     let total = all.len();

@@ -1,4 +1,4 @@
-//! What tenants have, and tenants by what they have.
+//! Lists of tenants, ranked or by id, and the job counts of tenants and queues.
 
 use rota_model::mutation::Counts;
 use rota_model::{Class, ClassId, State, TenantId};
@@ -8,12 +8,12 @@ use super::{TenantView, Totals};
 use crate::Engine;
 use crate::tenant::{Tenant, TenantIx};
 
-/// What tenants are compared by.
+/// What tenants are ranked by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Most {
+pub enum RankBy {
     Waiting,
     Active,
-    /// In the last minute.
+    /// Jobs enqueued in the last minute.
     Enqueued,
 }
 
@@ -23,40 +23,41 @@ impl Engine {
         self.tenants.find(id).is_some()
     }
 
-    /// These tenants, as far as they are known.
+    /// Views of these tenants; unknown ids are left out.
     #[must_use]
     pub fn tenants(&self, ids: &[TenantId]) -> Vec<TenantView> {
-        let known = ids.iter().filter_map(|id| self.tenants.find(id));
+        let indexes = ids.iter().filter_map(|id| self.tenants.find(id));
         let mut entitled = Entitled::new(self);
-        known.map(|ix| self.view_of_tenant(ix, &mut entitled)).collect()
+        indexes.map(|ix| self.view_of_tenant(ix, &mut entitled)).collect()
     }
 
-    /// So many ids in order, behind this one; the empty one is before all.
+    /// Up to `most` tenant ids after this one, sorted, without the first `skip`. The empty id is
+    /// before all others.
     #[must_use]
     pub fn tenant_ids_after(&self, id: &str, skip: usize, most: usize) -> Vec<TenantId> {
         self.tenants.after(id).skip(skip).take(most).cloned().collect()
     }
 
-    /// What so many tenants have, from this place on, in the order in which they came up; and the
-    /// place to go on from, if there are more.
+    /// The ranking value of each live tenant with an index in `from..from + most`, and the index to
+    /// continue from, if there are more. The caller sorts.
     #[must_use]
-    pub fn possessions(
+    pub fn tenant_ranking(
         &self,
-        of: Most,
+        of: RankBy,
         from: usize,
         most: usize,
     ) -> (Vec<(u64, TenantId)>, Option<usize>) {
         let number = |ix: TenantIx, tenant: &Tenant| match of {
-            Most::Waiting => tenant.jobs.depth(),
-            Most::Active => tenant.jobs.count(State::Active),
-            Most::Enqueued => u64::from(self.minute_of(ix).enqueued),
+            RankBy::Waiting => tenant.jobs.depth(),
+            RankBy::Active => tenant.jobs.count(State::Active),
+            RankBy::Enqueued => u64::from(self.minute_of(ix).enqueued),
         };
         let slice = self.tenants.slice(from, most);
         let slice = slice.map(|(ix, tenant)| (number(ix, tenant), tenant.id.clone())).collect();
         (slice, self.tenants.after_slice(from, most))
     }
 
-    /// All jobs of a tenant, finished ones included.
+    /// Jobs of a tenant by state, including finished ones.
     #[must_use]
     pub fn totals_of_tenant(&self, id: &str) -> Totals {
         let Some(ix) = self.tenants.find(id) else { return Totals::default() };
@@ -67,7 +68,8 @@ impl Engine {
         Totals { live: State::ALL.map(|state| tenant.jobs.count(state)), done }
     }
 
-    /// All jobs of a queue, or of one tenant in it. A deleted queue may have finished ones.
+    /// Jobs of a queue by state, or of one tenant in it. A deleted queue may still have finished
+    /// ones.
     #[must_use]
     pub fn totals_of_queue(&self, name: &str, tenant: Option<&TenantId>) -> Totals {
         let Some(queue) = self.queues.find(name) else { return Totals::default() };
@@ -78,9 +80,9 @@ impl Engine {
         }
     }
 
-    /// Of so many of a tenant's classes before this place, or before the end, those that match; and
-    /// the place to go on from, if there are more. From the end on, because those behind
-    /// a class that goes move up: so none is missed between two slices, though one may come twice.
+    /// The matching classes among the `most` before index `before` (or the last ones), and the
+    /// index to continue before, if there are more. Pages run backwards because removing a class
+    /// moves those behind it up: this way none is missed, though one may be returned twice.
     #[must_use]
     pub fn classes_of_tenant(
         &self,
@@ -93,12 +95,12 @@ impl Engine {
         let all = &self.tenants.get(ix).classes;
         let end = before.map_or(all.len(), |before| before.min(all.len()));
         let first = end.saturating_sub(most);
-        let own = all[first..end].iter().copied();
-        let matching = own.filter(|id| matches(&self.classes.slot(*id).class)).collect();
+        let slice = all[first..end].iter().copied();
+        let matching = slice.filter(|id| matches(&self.classes.slot(*id).class)).collect();
         (matching, (first > 0).then_some(first))
     }
 
-    /// Jobs of all tenants that were handed out in the last minute.
+    /// Dispatches on shared workers in the last minute.
     #[must_use]
     pub fn dispatched_1m(&self) -> u64 {
         self.meters.starts(self.wall())

@@ -1,18 +1,18 @@
-//! Waiting jobs about which eight bytes are not enough: those with a deadline, and the runs of
-//! recurring schedules, which later runs may have to cancel or wait for.
+//! Waiting jobs whose whole row is kept in memory: jobs with a deadline, and runs of schedules,
+//! which later runs may cancel or wait for.
 
 use std::collections::{BTreeSet, HashMap};
 
 use ahash::RandomState;
 use rota_model::{Live, Millis, Seq};
 
-/// Knows such a job from the moment it waits until it starts or ends.
-pub(crate) struct Watch {
+/// Holds such jobs from when they wait until they start or end.
+pub(crate) struct Deadlines {
     by_deadline: BTreeSet<(Millis, Seq)>,
     jobs: HashMap<Seq, Live, RandomState>,
 }
 
-impl Watch {
+impl Deadlines {
     pub fn new(hasher: RandomState) -> Self {
         Self { by_deadline: BTreeSet::new(), jobs: HashMap::with_hasher(hasher) }
     }
@@ -32,7 +32,7 @@ impl Watch {
         if self.jobs.is_empty() { None } else { self.jobs.get_mut(&seq) }
     }
 
-    pub fn forget(&mut self, seq: Seq) -> Option<Live> {
+    pub fn remove(&mut self, seq: Seq) -> Option<Live> {
         if self.jobs.is_empty() {
             return None;
         }
@@ -43,8 +43,7 @@ impl Watch {
         Some(live)
     }
 
-    /// Whether the job's deadline has passed.
-    pub fn is_over(&self, seq: Seq, now: Millis) -> bool {
+    pub fn has_passed(&self, seq: Seq, now: Millis) -> bool {
         self.get(seq).and_then(|live| live.expires).is_some_and(|at| at <= now)
     }
 
@@ -52,7 +51,7 @@ impl Watch {
         self.by_deadline.first().map(|&(deadline, _)| deadline)
     }
 
-    /// A job whose deadline has passed; it stays here until it is forgotten.
+    /// A job whose deadline has passed. It stays here until it is removed.
     pub fn overdue(&self, now: Millis) -> Option<Live> {
         let &(deadline, seq) = self.by_deadline.first()?;
         (deadline <= now).then(|| self.jobs.get(&seq).cloned()).flatten()

@@ -1,51 +1,46 @@
-//! Coming back from what a store holds.
+//! Rebuilding the engine from the rows of a store.
+
+mod rows;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rota_model::cron::Schedule;
 use rota_model::mutation::{Counts, HistoryRow, Mutation, Period, RowKind};
-use rota_model::{
-    Class, ClassId, CronName, IdKey, Live, Millis, PoolName, QueueName, Seq, State, TenantId,
-    WorkerId,
-};
-use serde::de::DeserializeOwned;
+use rota_model::{Class, ClassId, IdKey, Live, Millis, Seq, State};
 
 use crate::active::Active;
-use crate::commands::{ALL_QUEUES, MAINTENANCE};
-use crate::cron::{Cron, CronRow};
+use crate::commands::ALL_QUEUES;
 use crate::journal::{DispatchState, Entry, RotationState};
-use crate::queue::QueueRow;
-use crate::scheduler::limits::{LimitSettings, LimitState, Partition};
-use crate::scheduler::{PoolChange, PoolRow, Reconfigured, RotationKey, Size, WaitingJob};
-use crate::tenant::{TenantIx, TenantRow, TenantState};
+use crate::scheduler::limits::{LimitState, Partition};
+use crate::scheduler::{RotationKey, Size, WaitingJob};
+use crate::tenant::{TenantIx, TenantState};
 use crate::timers::Timer;
-use crate::worker::{Worker, WorkerRow};
-use crate::{Config, Engine, Interval, Now, Origin};
+use crate::{Config, Engine, Interval, Now};
 
-/// A worker that still runs a job is given this long to say so, even when the reservation ended
+/// After a restart, a worker has at least this long to report a job, even if the reservation ended
 /// while the server was down.
 const GRACE_MS: u64 = 15_000;
 
-/// An engine in the making. Feed it classes, named things and living jobs, in this order.
+/// An engine under construction. It must be given classes, named rows and unfinished jobs, in this
+/// order.
 pub struct Restore {
     engine: Engine,
     problem: Option<String>,
-    /// The sum of their minutes that were over.
+    /// Sums of closed minutes, by hour and queue.
     hours: BTreeMap<(Millis, Arc<str>), Interval>,
     tenant_states: Vec<(TenantIx, TenantState<'static>)>,
     limit_states: Vec<(Partition, LimitState)>,
     rotation_states: Vec<(String, RotationState)>,
     dispatch_states: Vec<(String, DispatchState)>,
     entries: Vec<(u64, Entry)>,
-    /// Jobs in the lane of each class, and their bytes: counted once, not one by one.
+    /// Jobs and bytes in the lane of each class, to be counted at once.
     refilled: Vec<(u64, u64)>,
-    /// Jobs that were put off because a limit was reached.
-    put_off: Vec<(Seq, ClassId, Millis)>,
+    /// Jobs that a limit rescheduled.
+    rescheduled: Vec<(Seq, ClassId, Millis)>,
 }
 
 impl Restore {
-    /// `now` is the present; it is raised to the time of the last commit when that is later.
+    /// `now` is the current time; it is raised to that of the last commit, if that is later.
     #[must_use]
     pub fn new(config: Config, seed: u64, now: Now) -> Self {
         let mut engine = Engine::new(config, seed);
@@ -60,12 +55,12 @@ impl Restore {
             dispatch_states: Vec::new(),
             entries: Vec::new(),
             refilled: Vec::new(),
-            put_off: Vec::new(),
+            rescheduled: Vec::new(),
         }
     }
 
     pub fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
-        // Tenants come after the classes and would be written again otherwise.
+        // Tenants' rows come after the classes; without this, they would be written again.
         if self.engine.queues.find(&class.queue).is_none() {
             self.engine.add_queue(class.queue.clone());
         }
@@ -75,7 +70,7 @@ impl Restore {
         let tenant = self.engine.tenants.find(&class.tenant).expect("the tenant was just added");
         self.engine.tenants.get_mut(tenant).written = true;
         let home = self.engine.home_of(&class);
-        let class = self.engine.share_names(&class, &home);
+        let class = self.engine.intern_names(&class, &home);
         self.engine.classes.put(id, Arc::new(class), home, counts);
         self.engine.count_kept(id, |kept| kept.add(&counts));
         self.engine.class_added(id);
@@ -116,7 +111,7 @@ impl Restore {
             (State::Scheduled | State::Retryable, Some(due)) => {
                 engine.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
                 if live.held {
-                    self.put_off.push((seq, class, due));
+                    self.rescheduled.push((seq, class, due));
                 }
             }
             (State::Available, _) if !live.held => {
@@ -134,11 +129,11 @@ impl Restore {
         if state == State::Active {
             self.active(live);
         } else if live.expires.is_some() || engine.crons.is_run(seq) {
-            engine.watch.add(live);
+            engine.deadlines.add(live);
         }
     }
 
-    /// A minute of the hour in which the last commit was made, or of the one before.
+    /// A row of a minute, from the hour of the last commit or the one before.
     pub fn history(&mut self, row: &HistoryRow) {
         match self.engine.journal.minutes.restore(row, self.engine.now.wall) {
             Ok(Some(interval)) => {
@@ -153,7 +148,7 @@ impl Restore {
         }
     }
 
-    /// What a batch did to counters. Batches come in rising order, after everything else.
+    /// A journal entry. Entries come in ascending order, after everything else.
     pub fn journal(&mut self, number: u64, data: &[u8]) {
         match serde_json::from_slice(data) {
             Ok(entry) => self.entries.push((number, entry)),
@@ -163,7 +158,7 @@ impl Restore {
         }
     }
 
-    /// The engine, as of the last commit; or what in the data makes no sense.
+    /// The engine as of the last commit, or what is wrong with the data.
     pub fn finish(
         mut self,
         next_seq: Seq,
@@ -178,12 +173,12 @@ impl Restore {
         self.engine.id_key = id_key;
         self.engine.now.wall = self.engine.now.wall.max(last_now);
         self.engine.classes.collect_free();
-        self.bring_counters_back(number, last_now);
+        self.restore_counters(number, last_now);
         Ok(self.engine)
     }
 
-    /// Counters are brought back last: by then it is known what they count for, and the time.
-    fn bring_counters_back(&mut self, number: u64, last_commit: Millis) {
+    /// Restores counters. This comes last, when what they count for and the time are known.
+    fn restore_counters(&mut self, number: u64, last_commit: Millis) {
         let engine = &mut self.engine;
         let now = engine.now;
         engine.scheduler.advance(now);
@@ -192,40 +187,40 @@ impl Restore {
                 engine.count_refilled(ClassId(index as u32), jobs, bytes);
             }
         }
-        for (seq, class, due) in std::mem::take(&mut self.put_off) {
+        for (seq, class, due) in std::mem::take(&mut self.rescheduled) {
             engine.scheduler.rebook(seq, class, due);
         }
         engine.make_pool_accounts();
         for (partition, state) in &self.limit_states {
             engine.scheduler.restore_limit(partition, state, now);
-            engine.journal.complete_to(&partition.name(), state.as_of);
+            engine.journal.set_flushed_to(&partition.name(), state.as_of);
         }
         for (ix, state) in std::mem::take(&mut self.tenant_states) {
             let offset = now.wall.0 - now.mono as i64;
             let id = engine.tenants.get(ix).id.clone();
-            engine.journal.complete_to(&id, state.as_of);
+            engine.journal.set_flushed_to(&id, state.as_of);
             engine.tenants.restore_counters(ix, state.counters.into_owned(), now.wall);
             for (at, n) in state.enqueued {
                 engine.count_enqueued(ix, n, at - offset);
             }
             for (queue, level, tag) in state.turns {
-                engine.remember_turn(ix, &queue, level, tag);
+                engine.restore_turn(ix, &queue, level, tag);
             }
             for (rotation, level, tag) in state.shared_turns {
-                engine.remember_shared_turn(ix, &rotation, level, tag, state.as_of);
+                engine.restore_shared_turn(ix, &rotation, level, tag, state.as_of);
             }
         }
-        // Rows of pools and queues that are gone.
+        // Rows of pools and queues that no longer exist.
         let mut stale = Vec::new();
         for (name, state) in &self.rotation_states {
-            engine.journal.complete_to(name, state.as_of);
-            engine.remember_rotation(name, state);
+            engine.journal.set_flushed_to(name, state.as_of);
+            engine.restore_rotation(name, state);
             if RotationKey::parse(name).is_none_or(|key| !engine.has_rotation(&key)) {
                 stale.push(Mutation::Remove(RowKind::RotationState, name.as_str().into()));
             }
         }
         for (name, state) in &self.dispatch_states {
-            if !engine.remember_dispatches(name, state) {
+            if !engine.restore_dispatches(name, state) {
                 stale.push(Mutation::Remove(RowKind::DispatchState, name.as_str().into()));
             }
         }
@@ -234,16 +229,16 @@ impl Restore {
             engine.replay(number, &entry);
         }
         engine.journal.end_replay(number);
-        engine.make_known_sets();
+        engine.restore_sets();
         engine.label_loaded_queues();
-        engine.bring_last_minute_back();
+        engine.restore_last_minute();
         engine.count_workers();
         let queues = &engine.queues;
         engine.scheduler.finish_restore(|name| queues.find(name));
         engine.find_idle_limits();
         engine.out = Default::default();
         engine.out.mutations = stale;
-        engine.end_minutes(&mut self.hours);
+        engine.end_minute_replay(&mut self.hours);
         for ((hour, name), interval) in &self.hours {
             let queue = engine.queues.find(name);
             if *hour < Period::Hour.start_of(engine.now.wall) {
@@ -252,89 +247,6 @@ impl Restore {
                 engine.restore_hour(queue, *hour, interval);
             }
         }
-    }
-
-    fn tenant(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        let row: TenantRow = parse(json)?;
-        let id = TenantId::parse(name).map_err(|e| e.to_string())?;
-        let engine = &mut self.engine;
-        let ix = match engine.tenants.find(&id) {
-            Some(ix) => ix,
-            None => engine.add_tenant(id, row.created),
-        };
-        if let Some(throttle) = &row.throttle {
-            engine.tenants.ends.insert((throttle.until, ix));
-        }
-        for (queue, since) in &row.paused {
-            let Some(queue) = engine.queues.find(queue) else { continue };
-            engine.queues.get_mut(queue).paused_by.insert(ix);
-            if let Some(shard) = engine.scheduler.shard(queue, ix) {
-                engine.shards.get_mut(shard).paused = Some(*since);
-                engine.scheduler.reconfigured(Reconfigured::Shard(shard, true));
-            }
-        }
-        if row.api.is_some() {
-            engine.tenants.note_configured();
-        }
-        let tenant = engine.tenants.get_mut(ix);
-        (tenant.row, tenant.written) = (row, true);
-        engine.follow_config(ix);
-        engine.tenant_changed(ix);
-        Ok(())
-    }
-
-    fn pool(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        let row: PoolRow = parse(json)?;
-        let name = PoolName::parse(name).map_err(|e| e.to_string())?;
-        let change = PoolChange { origin: Origin::Api, config: Some(row.config), active: 0 };
-        self.engine.scheduler.reconfigured(Reconfigured::Pool(name, change));
-        Ok(())
-    }
-
-    fn limit(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        let row: LimitSettings = parse(json)?;
-        let partition = Partition::parse(name).ok_or("it is not the name of a limit")?;
-        let engine = &mut self.engine;
-        let ix = engine.scheduler.limit(&partition);
-        let known = &engine.scheduler.limits().limit(ix).settings;
-        let declared = row.declared.or(known.declared);
-        let from_file = row.declared.is_none() && known.from_file;
-        let owner = row.owner.or_else(|| partition.owner());
-        let row = LimitSettings { declared, from_file, owner, ..row };
-        if let Some(owner) = &row.owner {
-            engine.tenant_of_row(owner, engine.now.wall);
-        }
-        engine.limit_owners.add(row.owner.as_ref(), ix);
-        engine.scheduler.reconfigured(Reconfigured::LimitSettings(ix, row));
-        if partition.tenant.is_none() {
-            engine.find_whom_it_holds(&partition.key);
-        }
-        Ok(())
-    }
-
-    fn tenant_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        let state: TenantState = parse(json)?;
-        // What is left of a tenant that was deleted says nothing.
-        if let Some(ix) = self.engine.tenants.find(name) {
-            self.tenant_states.push((ix, state));
-        }
-        Ok(())
-    }
-
-    fn rotation_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        self.rotation_states.push((name.to_owned(), parse(json)?));
-        Ok(())
-    }
-
-    fn dispatch_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        self.dispatch_states.push((name.to_owned(), parse(json)?));
-        Ok(())
-    }
-
-    fn limit_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        let partition = Partition::parse(name).ok_or("it is not the name of a limit")?;
-        self.limit_states.push((partition, parse(json)?));
-        Ok(())
     }
 
     fn active(&mut self, live: Live) {
@@ -371,59 +283,4 @@ impl Restore {
         );
         engine.scheduler.was_active(live.class, live.pool.as_ref());
     }
-
-    fn queue(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        let row: QueueRow = parse(json)?;
-        let name = QueueName::stored(name).map_err(|e| e.to_string())?;
-        let ix = match self.engine.queues.find(&name) {
-            Some(ix) => ix,
-            None => self.engine.add_queue(name.clone()),
-        };
-        if let Some(owner) = &row.owner {
-            self.engine.tenant_of_row(owner, row.created);
-        }
-        self.engine.queues.create(ix, row);
-        self.engine.queue_changed(ix);
-        self.engine.find_queue_limit(&name);
-        Ok(())
-    }
-
-    fn cron(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        let row: CronRow = parse(json)?;
-        let name = CronName::stored(name).map_err(|e| e.to_string())?;
-        let schedule =
-            Schedule::parse(&row.expression, &row.timezone).map_err(|e| e.to_string())?;
-        self.engine.crons.insert(name, Cron::restored(schedule, row));
-        Ok(())
-    }
-
-    fn cron_run(&mut self, seq: &str, json: &[u8]) -> Result<(), String> {
-        let seq = Seq(seq.parse().map_err(|_| "its name is no job's number".to_owned())?);
-        let cron: String = parse(json)?;
-        let cron = CronName::stored(&cron).map_err(|e| e.to_string())?;
-        match self.engine.crons.add_run(&cron, seq) {
-            true => Ok(()),
-            false => Err(format!("there is no schedule '{cron}'")),
-        }
-    }
-
-    fn worker(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        let row: WorkerRow = parse(json)?;
-        let id = WorkerId::stored(name).map_err(|e| e.to_string())?;
-        let now = self.engine.now;
-        let check_at = now.mono.saturating_add(self.engine.config.heartbeat_timeout_ms);
-        self.engine.workers.insert(id, Worker::new(row, now.wall, now.mono), check_at);
-        Ok(())
-    }
-
-    fn setting(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        if name == MAINTENANCE {
-            self.engine.maintenance = parse(json)?;
-        }
-        Ok(())
-    }
-}
-
-fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(json).map_err(|e| e.to_string())
 }

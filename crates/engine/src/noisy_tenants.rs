@@ -1,4 +1,4 @@
-//! Tenants that take too much, and what is done about them.
+//! Detecting and throttling noisy tenants: those that take far more than others.
 
 use std::collections::VecDeque;
 
@@ -9,131 +9,135 @@ use crate::median::Median;
 use crate::tenant::{Tally, TenantIx};
 use crate::{Engine, EventKind, FairStrategy, Throttle};
 
-/// How often tenants are looked at.
-const EVERY_MS: u64 = 5_000;
-/// How many are looked at in one step.
+/// Time between two rounds of detection.
+const ROUND_MS: u64 = 5_000;
+/// Tenants measured or checked in one step.
 const SLICE: usize = 512;
 
-/// What to look at, and what it is compared with.
+/// The tenants to check, and the typical values they are compared with. A round first measures all
+/// listed tenants, then checks each.
 #[derive(Default)]
-pub(crate) struct Noise {
-    /// Tenants for the next look, each once: whoever did something in the last minute, has active
-    /// jobs or was noisy. All of them make up what is usual, and a tenant that does nothing may become
-    /// noisy, or stop being so, when the others change.
-    touched: Vec<TenantIx>,
-    /// Those still to be learnt from, and then listened to.
-    to_learn: VecDeque<TenantIx>,
-    pending: VecDeque<TenantIx>,
-    next: u64,
-    learnt: Learnt,
-    /// Tenants that have living jobs or did something in the last minute, as of when each was last
-    /// looked at.
+pub(crate) struct NoiseDetector {
+    /// Tenants for the next round, each listed once: those that did something in the last minute,
+    /// have active jobs or were noisy. All of them define what is typical. A tenant's state may
+    /// also change because the others do.
+    next_tenants: Vec<TenantIx>,
+    /// Tenants of this round that are still to be measured, then checked.
+    to_measure: VecDeque<TenantIx>,
+    to_check: VecDeque<TenantIx>,
+    next_round_at: u64,
+    totals: MinuteTotals,
+    /// Tenants with unfinished jobs or activity in the last minute, when last measured.
     present: usize,
-    /// Waiting jobs of the tenants that have any, as of when each was last looked at.
+    /// Waiting jobs of tenants that have any, when last measured.
     depths: Median,
-    usual: Usual,
+    typical: Typical,
 }
 
-/// What the tenants did together in the last minute.
+/// Sums over all measured tenants, for the last minute.
 #[derive(Default, Clone, Copy)]
-struct Learnt {
+struct MinuteTotals {
     enqueued: u64,
     enqueuing: usize,
-    /// Parts of executions that failed, and of how many tenants.
+    /// The sum of the tenants' error rates, and the number of tenants that executed jobs.
     errors: f64,
     executing: usize,
 }
 
-/// What is usual among them.
+/// Typical values of a tenant.
 #[derive(Default, Clone, Copy)]
-struct Usual {
+struct Typical {
     depth: f64,
     enqueued: f64,
     errors: f64,
     enqueuing: usize,
 }
 
-/// Something that a tenant has too much of.
+/// A value that is above its threshold.
 struct Signal {
     bit: u8,
     value: f64,
     threshold: f64,
 }
 
-/// A tenant takes too much now, whether or not anything is done about it.
+/// A tenant is noisy now, throttled or not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noisiness {
     pub signal: &'static str,
-    /// Jobs that wait, that were enqueued in the last minute or that are active, or the part of its
-    /// executions that failed.
+    /// Waiting jobs, jobs enqueued in the last minute, active jobs, or the error rate.
     pub value: f64,
     pub threshold: f64,
     pub since: Millis,
 }
 
-impl Noise {
-    pub fn next_look(&self) -> Option<u64> {
-        if !self.to_learn.is_empty() || !self.pending.is_empty() {
+impl NoiseDetector {
+    pub fn next_round(&self) -> Option<u64> {
+        if !self.to_measure.is_empty() || !self.to_check.is_empty() {
             return Some(0);
         }
-        (!self.touched.is_empty()).then_some(self.next)
+        (!self.next_tenants.is_empty()).then_some(self.next_round_at)
     }
 }
 
 impl Engine {
-    /// A tenant is looked at the next time: it did something, or has more or fewer jobs.
-    pub(crate) fn noise_may_change(&mut self, ix: TenantIx) {
-        if !std::mem::replace(&mut self.tenants.get_mut(ix).heard, true) {
-            self.noise.touched.push(ix);
+    /// Lists a tenant for the next round, because its activity or job counts changed.
+    pub(crate) fn schedule_noise_check(&mut self, ix: TenantIx) {
+        if !std::mem::replace(&mut self.tenants.get_mut(ix).noise_check_due, true) {
+            self.noise_detector.next_tenants.push(ix);
         }
     }
 
-    /// Looks at the tenants whose turn it is, some at a time.
-    pub(crate) fn listen_for_noise(&mut self) {
+    /// Continues the current round, or begins the next, a slice at a time.
+    pub(crate) fn detect_noisy_tenants(&mut self) {
         if !self.config.noisy.detect {
-            for ix in std::mem::take(&mut self.noise.touched) {
-                self.tenants.get_mut(ix).heard = false;
+            for ix in std::mem::take(&mut self.noise_detector.next_tenants) {
+                self.tenants.get_mut(ix).noise_check_due = false;
             }
             return;
         }
-        let idle = self.noise.pending.is_empty() && self.noise.to_learn.is_empty();
-        if idle && self.noise.next <= self.now.mono && !self.noise.touched.is_empty() {
-            self.noise.next = self.now.mono.saturating_add(EVERY_MS);
-            self.noise.to_learn = std::mem::take(&mut self.noise.touched).into();
-            self.noise.learnt = Learnt::default();
+        let idle =
+            self.noise_detector.to_check.is_empty() && self.noise_detector.to_measure.is_empty();
+        if idle
+            && self.noise_detector.next_round_at <= self.now.mono
+            && !self.noise_detector.next_tenants.is_empty()
+        {
+            self.noise_detector.next_round_at = self.now.mono.saturating_add(ROUND_MS);
+            self.noise_detector.to_measure =
+                std::mem::take(&mut self.noise_detector.next_tenants).into();
+            self.noise_detector.totals = MinuteTotals::default();
         }
         for _ in 0..SLICE {
-            if let Some(ix) = self.noise.to_learn.pop_front() {
-                self.learn_from(ix);
-            } else if let Some(ix) = self.noise.pending.pop_front() {
-                self.listen_to(ix);
+            if let Some(ix) = self.noise_detector.to_measure.pop_front() {
+                self.measure_tenant(ix);
+            } else if let Some(ix) = self.noise_detector.to_check.pop_front() {
+                self.check_noise(ix);
             } else {
                 return;
             }
         }
     }
 
-    fn learn_from(&mut self, ix: TenantIx) {
-        let known = self.tenants.is_known(ix);
-        let last = if known { self.minute_of(ix) } else { Tally::default() };
+    fn measure_tenant(&mut self, ix: TenantIx) {
+        let exists = self.tenants.is_live(ix);
+        let last = if exists { self.minute_of(ix) } else { Tally::default() };
         let tenant = self.tenants.get_mut(ix);
-        tenant.heard = false;
-        self.noise.depths.set(ix, tenant.jobs.depth());
-        self.noise.pending.push_back(ix);
+        tenant.noise_check_due = false;
+        self.noise_detector.depths.set(ix, tenant.jobs.depth());
+        self.noise_detector.to_check.push_back(ix);
         let present = tenant.jobs.total() > 0 || last != Tally::default();
         self.set_present(ix, present);
-        let learnt = &mut self.noise.learnt;
-        learnt.enqueued += u64::from(last.enqueued);
-        learnt.enqueuing += usize::from(last.enqueued > 0);
+        let totals = &mut self.noise_detector.totals;
+        totals.enqueued += u64::from(last.enqueued);
+        totals.enqueuing += usize::from(last.enqueued > 0);
         let executions = f64::from(last.completed) + f64::from(last.failed);
         if executions > 0.0 {
-            learnt.errors += f64::from(last.failed) / executions;
-            learnt.executing += 1;
+            totals.errors += f64::from(last.failed) / executions;
+            totals.executing += 1;
         }
-        if self.noise.to_learn.is_empty() {
-            let all = self.noise.learnt;
-            self.noise.usual = Usual {
-                depth: self.noise.depths.value(),
+        if self.noise_detector.to_measure.is_empty() {
+            let all = self.noise_detector.totals;
+            self.noise_detector.typical = Typical {
+                depth: self.noise_detector.depths.value(),
                 enqueued: all.enqueued as f64 / all.enqueuing.max(1) as f64,
                 errors: all.errors / all.executing.max(1) as f64,
                 enqueuing: all.enqueuing,
@@ -143,44 +147,46 @@ impl Engine {
 
     fn set_present(&mut self, ix: TenantIx, present: bool) {
         let was = std::mem::replace(&mut self.tenants.get_mut(ix).present, present);
-        self.noise.present = self.noise.present + usize::from(present) - usize::from(was);
+        self.noise_detector.present =
+            self.noise_detector.present + usize::from(present) - usize::from(was);
     }
 
-    fn listen_to(&mut self, ix: TenantIx) {
-        if !self.tenants.is_known(ix) {
+    fn check_noise(&mut self, ix: TenantIx) {
+        if !self.tenants.is_live(ix) {
             return;
         }
         let signals = self.signals_of(ix).fold(0, |all, signal| all | signal.bit);
         let active = self.tenants.get(ix).jobs.count(State::Active);
         if signals != 0 || active > 0 || self.minute_of(ix) != Tally::default() {
-            self.noise_may_change(ix);
+            self.schedule_noise_check(ix);
         }
         let now = self.wall();
         let tenant = self.tenants.get_mut(ix);
         tenant.noisy_since = (signals != 0).then(|| tenant.noisy_since.unwrap_or(now));
         if tenant.row.spared_until.take_if(|until| *until <= now).is_some() {
-            // What went on all the while counts from now on.
+            // Noise that continued while it was spared counts as new.
             tenant.noisy = 0;
         }
         let new = signals & !std::mem::replace(&mut tenant.noisy, signals);
         if let Some((_, reason)) = SIGNALS.into_iter().find(|(bit, _)| new & bit != 0) {
-            self.call_noisy(ix, reason);
+            self.report_noisy(ix, reason);
         }
     }
 
-    /// How a tenant is noisy, where the last look found that it is and it has not ended since.
+    /// A tenant's first signal, in the order of [`SIGNALS`], if the last check found it noisy and it still is.
     pub(crate) fn noisiness(&self, ix: TenantIx) -> Option<Noisiness> {
         let since = self.tenants.get(ix).noisy_since?;
         let Signal { bit, value, threshold } = self.signals_of(ix).next()?;
-        let reason = SIGNALS.into_iter().find(|(known, _)| *known == bit)?.1;
+        let reason = SIGNALS.into_iter().find(|(signal_bit, _)| *signal_bit == bit)?.1;
         let signal = reason.strip_suffix("_exceeded").unwrap_or(reason);
         Some(Noisiness { signal, value, threshold, since })
     }
 
     fn signals_of(&self, ix: TenantIx) -> impl Iterator<Item = Signal> + use<> {
-        let (rules, usual) = (self.config.noisy, self.noise.usual);
-        // Alone, nobody is anybody's neighbour.
-        let (crowded, together) = (self.noise.depths.len() > 1, self.noise.present > 1);
+        let (rules, typical) = (self.config.noisy, self.noise_detector.typical);
+        // A tenant cannot be noisy without others to compare with.
+        let (crowded, together) =
+            (self.noise_detector.depths.len() > 1, self.noise_detector.present > 1);
         let (tenant, last) = (self.tenants.get(ix), self.minute_of(ix));
         let (depth, active) = (tenant.jobs.depth(), tenant.jobs.count(State::Active));
         let executions = f64::from(last.completed) + f64::from(last.failed);
@@ -194,24 +200,24 @@ impl Engine {
             })
         };
         let deep = crowded && depth >= rules.min_depth;
-        let busy = usual.enqueuing > 1 && enqueued >= rules.min_enqueued as f64;
+        let busy = typical.enqueuing > 1 && enqueued >= rules.min_enqueued as f64;
         let many = together && all >= rules.min_active;
         let often = executions >= rules.min_executions as f64;
         let signals = [
-            signal(DEPTH, deep, depth as f64, rules.depth_ratio * usual.depth),
-            signal(RATE, busy, enqueued, rules.rate_ratio * usual.enqueued),
+            signal(DEPTH, deep, depth as f64, rules.depth_ratio * typical.depth),
+            signal(RATE, busy, enqueued, rules.rate_ratio * typical.enqueued),
             signal(ACTIVE, many, active as f64, rules.active_share * all as f64),
-            signal(ERRORS, often, errors, rules.error_ratio * usual.errors),
+            signal(ERRORS, often, errors, rules.error_ratio * typical.errors),
         ];
         signals.into_iter().flatten()
     }
 
-    fn call_noisy(&mut self, ix: TenantIx, reason: &'static str) {
+    fn report_noisy(&mut self, ix: TenantIx, reason: &'static str) {
         let (rules, now) = (self.config.noisy, self.wall());
         if self.tenants.get(ix).throttled(now).is_some() {
             return;
         }
-        // One whose time is over may not have been ended yet, and must not take this one with it.
+        // End an expired throttle first; otherwise its end would also remove the new one.
         self.end_throttle(ix, "expired");
         let spared = self.tenants.get(ix).row.spared_until.is_some_and(|until| until > now);
         let tenant = self.tenants.get(ix).id.clone();
@@ -225,30 +231,30 @@ impl Engine {
         let reason_kept = reason.into();
         let throttle =
             Throttle { reason: reason_kept, original, effective, concurrency, since: now, until };
-        self.tenants.ends.insert((until, ix));
+        self.tenants.throttle_ends.insert((until, ix));
         self.tenants.get_mut(ix).row.throttle = Some(throttle.clone().into());
         self.tenant_changed(ix);
         self.write_tenant(ix);
         self.emit(EventKind::TenantThrottled { tenant, reason, throttle });
     }
 
-    /// Without turns and without a concurrency for each tenant there is nothing to lower.
+    /// With neither weights nor per-tenant concurrency there is nothing to lower.
     fn can_throttle(&self) -> bool {
         let fairness = &self.config.fairness;
         self.config.noisy.throttle
             && (fairness.enabled || fairness.strategy == FairStrategy::Strict)
     }
 
-    /// Where each tenant has a concurrency of its own: that, and what a throttle leaves of it.
+    /// With `FairStrategy::Strict`: the tenant's concurrency, and the lowered one.
     fn lowered_cap(&self, ix: TenantIx) -> Option<(u32, u32)> {
         let strict = self.config.fairness.strategy == FairStrategy::Strict;
-        let cap = self.given_cap(ix).filter(|_| strict)?;
+        let cap = self.configured_cap(ix).filter(|_| strict)?;
         let part = (f64::from(cap) * self.config.noisy.factor).round() as u32;
         Some((cap, part.max(1).min(cap)))
     }
 
-    /// A throttle lowers what its tenant has now, and so never raises it.
-    pub(crate) fn follow_config(&mut self, ix: TenantIx) {
+    /// Recomputes a throttle after a change of the tenant's configuration.
+    pub(crate) fn update_throttle(&mut self, ix: TenantIx) {
         let (original, factor) = (self.weight_of(ix), self.config.noisy.factor);
         let concurrency = self.lowered_cap(ix);
         if let Some(throttle) = &mut self.tenants.get_mut(ix).row.throttle {
@@ -257,43 +263,43 @@ impl Engine {
         }
     }
 
-    /// Gives a tenant back what a throttle took from it.
+    /// Ends a tenant's throttle, if it has one.
     pub(crate) fn end_throttle(&mut self, ix: TenantIx, reason: &'static str) {
         let tenant = self.tenants.get_mut(ix);
         let Some(throttle) = tenant.row.throttle.take() else { return };
         tenant.noisy = 0;
         let tenant = tenant.id.clone();
-        self.tenants.ends.remove(&(throttle.until, ix));
+        self.tenants.throttle_ends.remove(&(throttle.until, ix));
         self.tenant_changed(ix);
         self.write_tenant(ix);
         self.emit(EventKind::TenantThrottleReleased { tenant, reason });
     }
 
-    /// A tenant is deleted: nothing is left of how loud it was, nor of what was done about it.
-    pub(crate) fn forget_noise(&mut self, ix: TenantIx) {
-        self.noise.depths.set(ix, 0);
+    /// A tenant is gone: removes its noise state and throttle.
+    pub(crate) fn clear_noise_state(&mut self, ix: TenantIx) {
+        self.noise_detector.depths.set(ix, 0);
         self.set_present(ix, false);
         let tenant = self.tenants.get_mut(ix);
         (tenant.noisy, tenant.noisy_since, tenant.row.spared_until) = (0, None, None);
         if let Some(throttle) = tenant.row.throttle.take() {
-            self.tenants.ends.remove(&(throttle.until, ix));
+            self.tenants.throttle_ends.remove(&(throttle.until, ix));
         }
         self.tenant_changed(ix);
     }
 
-    /// Ends one throttle whose time is over.
+    /// Ends one expired throttle; false if there is none.
     pub(crate) fn end_due_throttle(&mut self, now: Millis) -> bool {
-        let Some(&(at, ix)) = self.tenants.ends.first() else { return false };
+        let Some(&(at, ix)) = self.tenants.throttle_ends.first() else { return false };
         if at > now {
             return false;
         }
-        self.tenants.ends.pop_first();
+        self.tenants.throttle_ends.pop_first();
         self.end_throttle(ix, "expired");
         true
     }
 }
 
-/// An average of parts depends on the order in which they are added up, by less than this.
+/// Tolerance for rounding: a mean depends on the order of summation.
 const ROUNDING: f64 = 1e-9;
 
 const DEPTH: u8 = 1;

@@ -1,32 +1,32 @@
-//! How many jobs live in one place: a queue, a tenant, a tenant's part of a queue.
+//! Counts of unfinished jobs by state, for a queue, tenant or shard.
 
 use rota_model::State;
 
 use crate::scheduler::Size;
 
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Population {
+pub struct JobCounts {
     live: [u32; LIVING],
-    /// Of the jobs that wait.
+    /// Bytes of waiting jobs.
     pub bytes: u64,
 }
 
 const LIVING: usize = State::WAITING.len() + 1;
 
-impl Population {
-    /// Jobs that are in this state; of those that have ended, none live anywhere.
+impl JobCounts {
+    /// Unfinished jobs in this state; 0 for terminal states.
     #[must_use]
     pub fn count(&self, state: State) -> u64 {
         slot(state).map_or(0, |slot| u64::from(self.live[slot]))
     }
 
-    /// Jobs that wait, in whatever way.
+    /// Waiting jobs in any state.
     #[must_use]
     pub fn depth(&self) -> u64 {
         self.total() - self.count(State::Active)
     }
 
-    /// Jobs that wait, and their bytes.
+    /// Waiting jobs, and their bytes.
     #[must_use]
     pub fn load(&self) -> (u64, u64) {
         (self.depth(), self.bytes)
@@ -53,13 +53,13 @@ impl Population {
         }
     }
 
-    pub(crate) fn add(&mut self, other: &Population) {
+    pub(crate) fn add(&mut self, other: &JobCounts) {
         self.live.iter_mut().zip(other.live).for_each(|(live, more)| *live += more);
         self.bytes += other.bytes;
     }
 
-    /// So many available jobs that a start has read.
-    pub(crate) fn refill(&mut self, jobs: u64, bytes: u64) {
+    /// After a restart: adds available jobs.
+    pub(crate) fn add_available(&mut self, jobs: u64, bytes: u64) {
         if let Some(slot) = slot(State::Available) {
             self.live[slot] += jobs as u32;
         }
@@ -76,18 +76,4 @@ fn slot(state: State) -> Option<usize> {
         State::Retryable => Some(4),
         State::Completed | State::Cancelled | State::Discarded => None,
     }
-}
-
-/// A list that mostly has one entry, for each of a hundred thousand tenants: no room for more is
-/// taken before there are more.
-pub(crate) fn push_exact<T>(list: &mut Vec<T>, entry: T) {
-    insert_exact(list, list.len(), entry);
-}
-
-/// The same at some place.
-pub(crate) fn insert_exact<T>(list: &mut Vec<T>, place: usize, entry: T) {
-    if list.capacity() == 0 {
-        list.reserve_exact(1);
-    }
-    list.insert(place, entry);
 }

@@ -1,33 +1,38 @@
-//! What was left behind by another way to keep tenants apart.
+//! Jobs and schedules that became unreachable because the tenant isolation setting was changed.
 
 use rota_model::{QueueName, State};
 
 use crate::Engine;
 
-/// How many queues are named.
+/// Queues listed as examples.
 const MOST_NAMED: usize = 3;
 
-/// Living jobs and schedules that nobody can reach: their queues belong to tenants and queues are
-/// shared here, or the other way round.
+/// Unfinished jobs and schedules that nobody can reach: their queues are in tenants' namespaces
+/// while queues are shared, or the other way round.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misplaced {
+pub struct IsolationMismatch {
     pub jobs: u64,
     pub schedules: u64,
     pub queues: usize,
-    /// The first of the queues.
+    /// Names of the first of these queues.
     pub examples: Vec<QueueName>,
-    /// Queues belong to tenants now.
+    /// The current setting: each tenant has its own queues.
     pub queues_per_tenant: bool,
 }
 
 impl Engine {
-    /// Goes by the queues and their counters, so it costs the same however many jobs there are.
+    /// Reads the queues' counters, so the cost does not depend on the number of jobs.
     #[must_use]
-    pub fn misplaced(&self) -> Option<Misplaced> {
+    pub fn isolation_mismatch(&self) -> Option<IsolationMismatch> {
         let queues_per_tenant = self.config.queues_per_tenant;
         let fits = |name: &QueueName| name.namespace().is_some() == queues_per_tenant;
-        let mut found =
-            Misplaced { jobs: 0, schedules: 0, queues: 0, examples: Vec::new(), queues_per_tenant };
+        let mut found = IsolationMismatch {
+            jobs: 0,
+            schedules: 0,
+            queues: 0,
+            examples: Vec::new(),
+            queues_per_tenant,
+        };
         for queue in self.queues.iter().filter(|queue| !fits(&queue.name)) {
             let living = State::ALL.into_iter().filter(|state| !state.is_terminal());
             let jobs: u64 = living.map(|state| queue.count(state)).sum();

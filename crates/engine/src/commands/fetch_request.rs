@@ -1,4 +1,5 @@
-//! What a fetch may have: its pool, its queues, and how they take turns.
+//! Translating a fetch into the scheduler's terms: its pool, its queues, and the rotation that
+//! orders them.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +14,17 @@ use crate::scheduler::{
 use crate::{Engine, Fetch};
 
 impl Engine {
-    /// The pool that a fetch speaks for: its worker's, while that exists, or the one that it names.
+    /// The pool of a fetch: its worker's pool if that still exists, otherwise the one that the
+    /// fetch names.
     pub(crate) fn pool_of(&self, fetch: &Fetch) -> Option<PoolName> {
         let exists = |name: &&PoolName| self.scheduler.pools().get(name).is_some();
         let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
-        let own = worker.and_then(|worker| worker.row.about.pool.as_ref()).filter(exists);
-        own.or(fetch.pool.as_ref().filter(exists)).cloned()
+        let of_worker = worker.and_then(|worker| worker.row.about.pool.as_ref()).filter(exists);
+        of_worker.or(fetch.pool.as_ref().filter(exists)).cloned()
     }
 
-    /// A fetch as the scheduler sees it; `None` when it has no queue to be served from.
-    pub(crate) fn ask(&mut self, fetch: &Fetch) -> Option<FetchRequest> {
+    /// The fetch as the scheduler sees it; `None` if there is no queue to serve it from.
+    pub(crate) fn fetch_request(&mut self, fetch: &Fetch) -> Option<FetchRequest> {
         let only = match &fetch.tenant {
             Some(id) => Some(self.tenants.find(id)?),
             None => None,
@@ -44,7 +46,7 @@ impl Engine {
         fetch: &Fetch,
     ) -> Option<(RequestedQueues, Option<RotationIx>, Option<AccountIx>)> {
         let (mut rotation, account) = self.rotation_of_pool(name, fetch.tenant.as_ref())?;
-        if let Some(tenant) = self.owner(fetch) {
+        if let Some(tenant) = self.own_worker_tenant(fetch) {
             rotation = self.own_rotation_of_pool(name, tenant)?;
         }
         let queues = match fetch.queues.is_empty() {
@@ -57,7 +59,7 @@ impl Engine {
         Some((queues, Some(rotation), account))
     }
 
-    /// How the queues of a pool take turns, for one tenant where each has queues of its own.
+    /// The rotation of a pool. With queues per tenant, each tenant has its own.
     fn rotation_of_pool(
         &mut self,
         name: &PoolName,
@@ -66,8 +68,8 @@ impl Engine {
         let tenant = tenant.filter(|_| self.config.queues_per_tenant);
         let key = RotationKey::Pool(name.clone(), tenant.cloned());
         let version = self.scheduler.pools().get(name)?.version;
-        if let Some(known) = self.scheduler.rotation(&key, version) {
-            return Some(known);
+        if let Some(rotation) = self.scheduler.rotation(&key, version) {
+            return Some(rotation);
         }
         let config = self.scheduler.pools().get(name)?.config().clone();
         let rules = self.rules_of_pool(name, &config, tenant);
@@ -75,13 +77,14 @@ impl Engine {
         Some(self.scheduler.put_rotation(key, version, &rules, |name| queues.find(name)))
     }
 
-    /// The tenant whose own worker asks. Its fetches have rotations of their own, so that they do not
-    /// turn those of shared workers. Where each tenant has queues of its own, all are its own anyway.
-    fn owner<'a>(&self, fetch: &'a Fetch) -> Option<&'a TenantId> {
+    /// The tenant if the fetch comes from a tenant's own worker. Such fetches use rotations of
+    /// their own, so they do not advance those of shared workers. With queues per tenant, rotations
+    /// are per tenant anyway.
+    fn own_worker_tenant<'a>(&self, fetch: &'a Fetch) -> Option<&'a TenantId> {
         fetch.tenant.as_ref().filter(|_| !self.config.queues_per_tenant)
     }
 
-    /// How the queues of a pool take turns for a tenant's own workers.
+    /// The rotation of a pool for one tenant's own workers.
     fn own_rotation_of_pool(&mut self, name: &PoolName, tenant: &TenantId) -> Option<RotationIx> {
         let pool = self.scheduler.pools().get(name)?;
         let (version, strategy) = (pool.version, pool.config().strategy);
@@ -97,14 +100,15 @@ impl Engine {
         Some(made.0)
     }
 
-    /// Whether tenants have shares over several queues, where a pool says this or nothing.
-    fn is_shared(&self, own: Option<FairnessScope>) -> bool {
+    /// Whether tenants are charged across queues (pool scope). `scope` is the pool's own setting;
+    /// without it, the server's applies.
+    fn is_shared(&self, scope: Option<FairnessScope>) -> bool {
         let fairness = &self.config.fairness;
-        fairness.enabled && own.unwrap_or(fairness.scope) == FairnessScope::Pool
+        fairness.enabled && scope.unwrap_or(fairness.scope) == FairnessScope::Pool
     }
 
-    /// Pools over whose queues tenants are charged have their accounts before anybody asks: shares are
-    /// shown by them, and after a restart tags are restored in them.
+    /// Creates the accounts of all pools in pool scope. They must exist before the first fetch,
+    /// because shares are computed from them and tags are restored into them.
     pub(crate) fn make_pool_accounts(&mut self) {
         if self.config.queues_per_tenant {
             return;
@@ -117,25 +121,25 @@ impl Engine {
         }
     }
 
-    /// After a restart: sets of queues that had accounts have them again before anybody asks, the
-    /// latest first where there are too many. Queues know which account was last charged.
-    pub(crate) fn make_known_sets(&mut self) {
-        let known = self.journal.rotations_by_age();
+    /// After a restart: recreates sets of queues that had accounts, most recently used first, up to
+    /// the maximum. Also restores which account each queue was last charged to.
+    pub(crate) fn restore_sets(&mut self) {
+        let rotations = self.journal.rotations_by_age();
         if !self.config.queues_per_tenant && self.is_shared(None) {
             let sets =
-                known.iter().rev().filter_map(|(key, state)| Some((key, state.set.as_ref()?)));
+                rotations.iter().rev().filter_map(|(key, state)| Some((key, state.set.as_ref()?)));
             for (key, set) in sets.take(MOST_SHARED_SETS) {
-                self.make_known_set(key, set);
+                self.restore_set(key, set);
             }
         }
-        for (key, state) in &known {
+        for (key, state) in &rotations {
             let queues = state.tags.keys().filter_map(|name| self.queues.find_existing(name));
             self.scheduler.restore_charged(key, queues);
         }
     }
 
-    /// Unless a fetch that names these queues would find another set now.
-    fn make_known_set(&mut self, key: &RotationKey, set: &SetState) {
+    /// Skipped if a fetch for these queues would now map to a different set.
+    fn restore_set(&mut self, key: &RotationKey, set: &SetState) {
         let names: Vec<QueueName> = set.queues.iter().map(|(name, _)| name.clone()).collect();
         let weights = set.queues.iter().map(|(_, weight)| *weight);
         let queues = self.find_queues(&names, None);
@@ -143,8 +147,8 @@ impl Engine {
         let queues: Vec<_> = queues.into_iter().zip(weights).collect();
         if complete && *key == RotationKey::Set(self.signature(&queues, set.strategy, None)) {
             let rules = self.rules_of_set(queues, set.strategy, false);
-            let known = &self.queues;
-            self.scheduler.put_rotation(key.clone(), 0, &rules, |name| known.find(name));
+            let all_queues = &self.queues;
+            self.scheduler.put_rotation(key.clone(), 0, &rules, |name| all_queues.find(name));
         }
     }
 
@@ -170,28 +174,29 @@ impl Engine {
         config: &PoolConfig,
         tenant: Option<&TenantId>,
     ) -> RotationRules {
-        let meant = config.queues.iter().map(|queue| match tenant {
+        let names = config.queues.iter().map(|queue| match tenant {
             Some(tenant) => queue.in_namespace(tenant),
             None => queue.clone(),
         });
-        let meant: Vec<QueueName> = meant.collect();
+        let names: Vec<QueueName> = names.collect();
         let weight = |queue: QueueIx| {
-            let own = config.weights.get(self.queues.get(queue).name.local());
-            own.copied().unwrap_or(Weight::ONE)
+            let weight = config.weights.get(self.queues.get(queue).name.local());
+            weight.copied().unwrap_or(Weight::ONE)
         };
-        let queues = self.find_queues(&meant, Some(name));
+        let queues = self.find_queues(&names, Some(name));
         RotationRules {
             queues: queues.into_iter().map(|queue| (queue, weight(queue))).collect(),
             strategy: config.strategy,
             starvation: config.starvation.unwrap_or(self.config.starvation),
-            // What each of the pool's queues is guaranteed does not depend on which of them exist.
+            // A queue's guaranteed part depends on all queues of the pool, existing or not.
             named: config.queues.len(),
             shared: self.is_shared(config.fairness_scope),
             for_tenant: false,
         }
     }
 
-    /// Queues that exist and that fetches of this pool, or of none, may be served from; each once.
+    /// Existing queues among `names` that may be served to this pool (or to fetches without one),
+    /// without duplicates.
     fn find_queues(&self, names: &[QueueName], pool: Option<&PoolName>) -> Vec<QueueIx> {
         let allowed = names.iter().filter(|name| self.scheduler.pools().may_serve(pool, name));
         let mut found = BTreeSet::new();
@@ -199,7 +204,7 @@ impl Engine {
         queues.filter(|queue| found.insert(*queue)).collect()
     }
 
-    /// The queues that a fetch without a pool names, and how they take turns.
+    /// The queues of a fetch without a pool, and their rotation.
     fn queues_by_name(
         &mut self,
         fetch: &Fetch,
@@ -212,13 +217,15 @@ impl Engine {
         let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
         let preferred = fetch.preference.as_ref();
         let preferred = preferred.or_else(|| worker?.row.about.preference.as_ref());
-        let strategy = preferred.map_or(QueueStrategy::Strict, |own| own.strategy);
+        let strategy = preferred.map_or(QueueStrategy::Strict, |preference| preference.strategy);
         let weight = |queue: QueueIx| {
             let name = self.queues.get(queue).name.local();
-            preferred.and_then(|own| own.weights.get(name).copied()).unwrap_or(Weight::ONE)
+            preferred
+                .and_then(|preference| preference.weights.get(name).copied())
+                .unwrap_or(Weight::ONE)
         };
         let queues: Vec<_> = queues.into_iter().map(|queue| (queue, weight(queue))).collect();
-        let Some(tenant) = self.owner(fetch) else {
+        let Some(tenant) = self.own_worker_tenant(fetch) else {
             let (rotation, account) = self.rotation_of_set(queues, strategy, None);
             return Some((RequestedQueues::All, Some(rotation), account));
         };
@@ -230,7 +237,7 @@ impl Engine {
         Some((RequestedQueues::All, Some(rotation), account))
     }
 
-    /// How these queues take turns, for anybody or for one tenant's own workers.
+    /// The rotation of a set of queues, for shared workers or for one tenant's own workers.
     fn rotation_of_set(
         &mut self,
         queues: Vec<(QueueIx, Weight)>,
@@ -239,16 +246,16 @@ impl Engine {
     ) -> (RotationIx, Option<AccountIx>) {
         let signature = self.signature(&queues, strategy, owner.map(|tenant| (tenant, None)));
         let key = RotationKey::Set(signature);
-        let known = self.scheduler.rotation(&key, 0);
-        known.unwrap_or_else(|| {
+        let rotation = self.scheduler.rotation(&key, 0);
+        rotation.unwrap_or_else(|| {
             let rules = self.rules_of_set(queues, strategy, owner.is_some());
-            let known = &self.queues;
-            self.scheduler.put_rotation(key, 0, &rules, |name| known.find(name))
+            let all_queues = &self.queues;
+            self.scheduler.put_rotation(key, 0, &rules, |name| all_queues.find(name))
         })
     }
 
-    /// The same for the same queues, weights and strategy, also after a restart; and for the same tenant
-    /// and pool, where a tenant's own workers ask.
+    /// Identifies a set by its queues, weights and strategy, and by tenant and pool for a tenant's
+    /// own workers. Stable across restarts (FNV-1a).
     fn signature(
         &self,
         queues: &[(QueueIx, Weight)],
@@ -275,8 +282,8 @@ impl Engine {
         hash
     }
 
-    /// Queues as whoever fetches calls them.
-    pub(crate) fn meant_by(&self, names: &[QueueName], fetch: &Fetch) -> Vec<QueueName> {
+    /// Adds the caller's namespace to queue names, if each tenant has its own queues.
+    pub(crate) fn resolve_queue_names(&self, names: &[QueueName], fetch: &Fetch) -> Vec<QueueName> {
         match &fetch.tenant {
             Some(tenant) if self.config.queues_per_tenant => {
                 names.iter().map(|queue| queue.in_namespace(tenant)).collect()
@@ -285,7 +292,7 @@ impl Engine {
         }
     }
 
-    /// The strategy by which a fetch is served.
+    /// The queue strategy that applies to a fetch: its pool's, its own, or its worker's.
     pub(crate) fn strategy_of(&self, fetch: &Fetch) -> QueueStrategy {
         let pool = self.pool_of(fetch);
         if let Some(pool) = pool.and_then(|name| self.scheduler.pools().get(&name)) {
@@ -294,6 +301,6 @@ impl Engine {
         let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
         let preferred = fetch.preference.as_ref();
         let preferred = preferred.or_else(|| worker?.row.about.preference.as_ref());
-        preferred.map_or(QueueStrategy::Strict, |own| own.strategy)
+        preferred.map_or(QueueStrategy::Strict, |preference| preference.strategy)
     }
 }
