@@ -70,7 +70,7 @@ impl InFlight {
             self.batches.pop_front();
         }
         if !self.ids.is_empty() {
-            self.ids.retain(|_, (pending, _)| *pending > batch);
+            self.ids.retain(|_, (id_batch, _)| *id_batch > batch);
         }
     }
 
