@@ -1,3 +1,5 @@
+//! Why a run of the cases could not be carried out.
+
 use std::{io, path::PathBuf};
 
 /// Why a run could not start. A case that fails is no such error.

@@ -1,3 +1,5 @@
+//! Command-line options of `rota-conformance`.
+
 use std::path::PathBuf;
 
 use crate::{error::Error, mode::Mode};

@@ -52,15 +52,6 @@ mod transitions;
 mod worker;
 mod worker_tallies;
 
-/// Earlier names, which `scheduler/` still uses.
-mod slots {
-    pub(crate) use crate::slab::{PagedVec as Pages, Slab as Slots};
-}
-mod population {
-    pub(crate) use crate::exact_vec::{insert_exact, push_exact};
-}
-use tenant::ConfigOrigin as Origin;
-
 pub use caps::{Asker, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{

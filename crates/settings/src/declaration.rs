@@ -1,3 +1,5 @@
+//! A declared setting and its names in file, environment and flags.
+
 use std::sync::LazyLock;
 
 use crate::declared;

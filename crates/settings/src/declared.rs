@@ -1,3 +1,5 @@
+//! All settings of the server, each with its type, accepted values, default and help text.
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,3 +1,5 @@
+//! Reads settings from `ROTA_...` environment variables.
+
 use crate::declaration::declarations;
 use crate::error::Problem;
 use crate::given::{Found, Given, Origin};

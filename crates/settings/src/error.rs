@@ -1,3 +1,5 @@
+//! Problems with settings, each with the place where it was found.
+
 use std::fmt::Write;
 use std::path::PathBuf;
 

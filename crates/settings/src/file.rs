@@ -1,3 +1,5 @@
+//! Reads settings from a TOML file.
+
 use std::path::Path;
 
 use toml::Spanned;

@@ -1,3 +1,5 @@
+//! Reads settings from command-line flags.
+
 use crate::declaration::{declarations, flag_name};
 use crate::error::Problem;
 use crate::given::{Given, Origin};

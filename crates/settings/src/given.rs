@@ -1,3 +1,5 @@
+//! Values as they were given, before they are parsed.
+
 use std::fmt;
 use std::path::PathBuf;
 

@@ -1,3 +1,5 @@
+//! Line and column numbers of byte offsets in a file.
+
 /// The start of every line, so that an offset is found without scanning the text again.
 pub(crate) struct Lines<'text> {
     text: &'text str,

@@ -1,3 +1,5 @@
+//! Pairs of settings of which one must not exceed the other.
+
 /// Two settings of which one must not exceed the other.
 pub(crate) struct Order {
     pub lesser: &'static str,

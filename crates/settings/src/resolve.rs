@@ -1,3 +1,5 @@
+//! Combines flags, environment, file and defaults into one set of settings.
+
 use std::collections::HashMap;
 use std::path::Path;
 

@@ -1,3 +1,5 @@
+//! The settings in force as rows, for `rota config`.
+
 use serde::Serialize;
 
 use crate::declaration::declarations;

@@ -1,3 +1,5 @@
+//! Settings whose default depends on how tenants are isolated.
+
 use std::time::Duration;
 
 use rota_model::{FairStrategy, PriorityScope};

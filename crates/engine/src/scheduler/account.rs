@@ -14,7 +14,7 @@ use super::queue_turns::QueueTurns;
 use super::rotations::RotationKey;
 use super::tag::{Order, Tag};
 use crate::queue::QueueIx;
-use crate::slots::Pages;
+use crate::slab::PagedVec;
 use crate::tenant::TenantIx;
 
 /// Queues visited per start, on average, to find the round of an account over many queues.
@@ -44,7 +44,7 @@ pub(super) struct Accounts {
     free_standings: Vec<StandingIx>,
     by_tenant: HashMap<(AccountIx, TenantIx, i32), StandingIx, RandomState>,
     /// Number of standings, by tenant.
-    of_tenant: Pages<u32>,
+    of_tenant: PagedVec<u32>,
     /// Standings whose tags have changed since the last `take_changed`.
     changed: Vec<StandingIx>,
     /// Levels of shared accounts that were charged, or whose round moved, since the last `take_moved`.
@@ -117,7 +117,7 @@ impl Accounts {
             standings: Vec::new(),
             free_standings: Vec::new(),
             by_tenant: HashMap::with_hasher(hasher),
-            of_tenant: Pages::default(),
+            of_tenant: PagedVec::default(),
             changed: Vec::new(),
             moved: BTreeSet::new(),
             unmoved: BTreeMap::new(),

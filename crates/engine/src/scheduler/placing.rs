@@ -150,7 +150,7 @@ impl Scheduler {
             yielded_up_to: None,
         });
         self.queue_mut(queue).turns.insert(turn);
-        crate::population::push_exact(&mut self.shards[shard.0 as usize].turns, (level, turn));
+        crate::exact_vec::push_exact(&mut self.shards[shard.0 as usize].turns, (level, turn));
         turn
     }
 

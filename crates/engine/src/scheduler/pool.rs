@@ -6,7 +6,7 @@ use std::ops::Bound;
 use rota_model::{PoolConfig, PoolName, QueueName};
 use serde::{Deserialize, Serialize};
 
-use crate::Origin;
+use crate::ConfigOrigin;
 
 /// All pools.
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub(crate) struct Pool {
 /// A change of a pool, in the configuration file or through the API.
 #[derive(Debug)]
 pub(crate) struct PoolChange {
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     /// `None` removes the configuration of this origin.
     pub config: Option<PoolConfig>,
     /// Active jobs of a pool of this name, used if the pool is new.
@@ -53,8 +53,8 @@ impl Pool {
         self.api.as_ref().or(self.file.as_ref()).expect("a pool has a configuration")
     }
 
-    pub fn origin(&self) -> Origin {
-        if self.api.is_some() { Origin::Api } else { Origin::File }
+    pub fn origin(&self) -> ConfigOrigin {
+        if self.api.is_some() { ConfigOrigin::Api } else { ConfigOrigin::File }
     }
 
     /// How many more jobs its workers may have.
@@ -82,7 +82,7 @@ impl Pools {
             pool.active = change.active;
         }
         match change.origin {
-            Origin::File => pool.file = change.config,
+            ConfigOrigin::File => pool.file = change.config,
             _ => pool.api = change.config,
         }
         self.versions += 1;

@@ -98,7 +98,7 @@ impl Scheduler {
         let NewShard { queue, tenant, paused } = shard;
         self.shards.put(ix.0 as usize, Shard { queue, tenant, paused, turns: Vec::new() });
         self.shard_of.insert((queue, tenant), ix);
-        crate::population::insert_exact(&mut self.tenants[tenant.0 as usize].shards, position, ix);
+        crate::exact_vec::insert_exact(&mut self.tenants[tenant.0 as usize].shards, position, ix);
     }
 
     pub fn add_class(&mut self, class: ClassId, rules: ClassRules) {

@@ -22,7 +22,7 @@ use crate::Now;
 use crate::config::{Config, Cost, PriorityScope};
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
-use crate::slots::Pages;
+use crate::slab::PagedVec;
 use crate::tenant::TenantIx;
 
 /// All scheduling state. Methods are spread over the files of this folder by what they do.
@@ -32,11 +32,11 @@ pub(crate) struct Scheduler {
     pub(super) now: Now,
     /// The engine's clocks at the last `advance`.
     pub(super) last: Now,
-    pub(super) queues: Pages<Queue>,
-    pub(super) tenants: Pages<Tenant>,
-    pub(super) shards: Pages<Shard>,
+    pub(super) queues: PagedVec<Queue>,
+    pub(super) tenants: PagedVec<Tenant>,
+    pub(super) shards: PagedVec<Shard>,
     pub(super) shard_of: HashMap<(QueueIx, TenantIx), ShardIx, RandomState>,
-    pub(super) classes: Pages<Option<ClassRules>>,
+    pub(super) classes: PagedVec<Option<ClassRules>>,
     pub(super) types: Types,
     /// Tenants whose new rules have not been applied to all of their lanes and turns.
     pub(super) pending_rules: BTreeMap<TenantIx, PendingRules>,
@@ -198,11 +198,11 @@ impl Scheduler {
             },
             now: Now::default(),
             last: Now::default(),
-            queues: Pages::default(),
-            tenants: Pages::default(),
-            shards: Pages::default(),
+            queues: PagedVec::default(),
+            tenants: PagedVec::default(),
+            shards: PagedVec::default(),
             shard_of: HashMap::with_hasher(hasher.clone()),
-            classes: Pages::default(),
+            classes: PagedVec::default(),
             types: Types::new(hasher.clone()),
             pending_rules: BTreeMap::new(),
             lanes: Lanes::default(),

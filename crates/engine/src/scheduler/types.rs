@@ -8,14 +8,14 @@ use rota_model::{ClassId, JobType, LimitKey, LimitNumbers};
 
 use super::Scheduler;
 use super::limits::{GateIx, LimitIx, Partition};
-use crate::slots::Slots;
+use crate::slab::Slab;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TypeIx(u32);
 
 /// The types of all classes.
 pub(super) struct Types {
-    all: Slots<TypeRules>,
+    all: Slab<TypeRules>,
     by_name: HashMap<JobType, TypeIx, RandomState>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct TypeRules {
 
 impl Types {
     pub fn new(hasher: RandomState) -> Self {
-        Self { all: Slots::default(), by_name: HashMap::with_hasher(hasher) }
+        Self { all: Slab::default(), by_name: HashMap::with_hasher(hasher) }
     }
 
     pub fn get(&self, ix: TypeIx) -> &TypeRules {

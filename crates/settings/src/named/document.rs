@@ -1,3 +1,5 @@
+//! Named tables of the settings file.
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -95,7 +95,7 @@ macro_rules! store_tests {
             an_extension_moves_the_reservation
             a_failed_job_backs_off
             a_job_becomes_ready_again
-            an_uncounted_execution_is_undone
+            an_execution_that_does_not_count_is_undone
             a_ready_job_is_postponed
             one_batch_may_claim_postpone_and_undo
             jobs_claimed_in_one_batch_keep_their_own_pools

@@ -79,7 +79,7 @@ pub fn a_job_becomes_ready_again<F: Fixture>(fixture: &F) {
     expect(&mut driver, &Live { held: false, ..held });
 }
 
-pub fn an_uncounted_execution_is_undone<F: Fixture>(fixture: &F) {
+pub fn an_execution_that_does_not_count_is_undone<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let before = start(&mut driver, running);
     driver.commit(vec![back_off(1, 700, Some(Undo { attempt: 0, pauses: 1 }))]);
