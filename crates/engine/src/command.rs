@@ -34,7 +34,7 @@ pub enum Command<J = Target> {
     Settle(Vec<Settle<J>>),
     /// A heartbeat.
     Beat(Beat<J>),
-    Register(Registration),
+    Register(Box<Registration>),
     /// Remove a worker, on behalf of a tenant or of an operator (`None`).
     Deregister(WorkerId, Option<TenantId>),
     /// Remove a worker that has been silent for too long, and release its jobs.
@@ -268,7 +268,7 @@ pub struct Beat<J = Target> {
     pub jobs: Vec<J>,
     pub visibility_ms: Option<u64>,
     /// Registration fields that a heartbeat may repeat.
-    pub about: Registration,
+    pub about: Box<Registration>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

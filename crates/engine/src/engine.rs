@@ -133,7 +133,7 @@ impl Engine {
             Command::Undelivered(claims) => self.undelivered(&claims),
             Command::Settle(all) => self.settle(all),
             Command::Beat(beat) => self.beat(beat),
-            Command::Register(registration) => self.register(registration),
+            Command::Register(registration) => self.register(*registration),
             Command::Deregister(worker, tenant) => self.deregister(&worker, tenant.as_ref()),
             Command::DropStaleWorker(worker) => self.remove_stale_worker(&worker),
             Command::Direct(worker, directive) => self.direct(&worker, directive),

@@ -39,7 +39,7 @@ fn refused(reply: Reply, capped: Capped, who: &str, own: usize) -> CapReached {
 fn register(world: &mut World, who: Option<&str>, name: &str) -> Reply {
     let id = WorkerId::parse(name).unwrap();
     let about = Registration { tenant: who.map(tenant), ..Registration::named(id) };
-    world.apply(Command::Register(about))
+    world.apply(Command::Register(about.into()))
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn about() -> Registration {
 
 fn beat(world: &mut World, jobs: &[Seq], visibility_ms: Option<u64>) -> BeatReply {
     let jobs = jobs.iter().map(|seq| world.target(*seq)).collect();
-    let beat = Beat { worker: worker(), state: None, jobs, visibility_ms, about: about() };
+    let beat = Beat { worker: worker(), state: None, jobs, visibility_ms, about: about().into() };
     match world.apply(Command::Beat(beat)) {
         Reply::Beat(reply) => reply,
         other => panic!("{other:?}"),
@@ -194,7 +194,7 @@ fn jobs_whose_retention_has_passed_are_forgotten() {
 fn a_worker_that_leaves_gives_its_jobs_back() {
     let mut world = World::new();
     let seq = world.enqueue(&job("a"), 1)[0];
-    world.apply(Command::Register(about()));
+    world.apply(Command::Register(about().into()));
     fetch_as_worker(&mut world);
     let stranger = Some(TenantId::parse("other").unwrap());
     let refused = world.apply(Command::Deregister(worker(), stranger));
@@ -210,7 +210,7 @@ fn a_worker_that_leaves_gives_its_jobs_back() {
 fn a_silent_worker_is_dropped_and_its_jobs_are_available_again() {
     let mut world = World::new();
     let seq = world.enqueue(&job("a"), 1)[0];
-    world.apply(Command::Register(about()));
+    world.apply(Command::Register(about().into()));
     fetch_as_worker(&mut world);
     beat(&mut world, &[seq], None);
     let too_early = world.apply(Command::DropStaleWorker(worker()));
@@ -224,7 +224,7 @@ fn a_silent_worker_is_dropped_and_its_jobs_are_available_again() {
 fn a_quieted_worker_is_told_so_and_gets_no_jobs() {
     let mut world = World::new();
     world.enqueue(&job("a"), 1);
-    world.apply(Command::Register(about()));
+    world.apply(Command::Register(about().into()));
     world.apply(Command::Direct(worker(), Directive::Quiet));
     world.crash(0);
     assert_eq!(beat(&mut world, &[], None).directive, Directive::Quiet);

@@ -209,7 +209,7 @@ fn join(world: &mut World, worker: &str, concurrency: u32) {
         concurrency: Some(concurrency),
         ..Registration::named(WorkerId::parse(worker).unwrap())
     };
-    assert!(matches!(world.apply(Command::Register(about)), Reply::Done));
+    assert!(matches!(world.apply(Command::Register(about.into())), Reply::Done));
 }
 
 fn take(world: &mut World, worker: &str, count: usize) -> Vec<rota_model::Seq> {

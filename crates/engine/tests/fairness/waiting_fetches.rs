@@ -114,7 +114,7 @@ fn register(world: &mut World, name: &str, queues: &[&str]) {
     let queues = queues.iter().map(|queue| QueueName::parse(queue).unwrap()).collect();
     let id = worker(name).unwrap();
     let about = Registration { pool: pool("p"), queues, ..Registration::named(id) };
-    let reply = world.apply(Command::Register(about));
+    let reply = world.apply(Command::Register(about.into()));
     assert!(!matches!(reply, Reply::Refused(_)), "{reply:?}");
 }
 
@@ -167,7 +167,13 @@ fn a_heartbeat_names_no_other_pool_than_its_workers() {
         let id = worker("w").unwrap();
         let about = Registration { pool: pool(named), ..Registration::named(id.clone()) };
         let (state, jobs, visibility_ms) = (None, Vec::new(), None);
-        world.apply(Command::Beat(Beat { worker: id, state, jobs, visibility_ms, about }))
+        world.apply(Command::Beat(Beat {
+            worker: id,
+            state,
+            jobs,
+            visibility_ms,
+            about: about.into(),
+        }))
     };
     let unknown = beat(&mut world, "nope");
     assert!(matches!(unknown, Reply::Refused(Refusal::UnknownPool { .. })), "{unknown:?}");

@@ -27,14 +27,17 @@ impl Runtime {
             }
             Request::Beat { worker, state, jobs, visibility_ms, concurrency } => {
                 Command::Beat(Beat {
-                    about: Registration { concurrency, ..Registration::named(worker.clone()) },
+                    about: Box::new(Registration {
+                        concurrency,
+                        ..Registration::named(worker.clone())
+                    }),
                     worker,
                     state,
                     jobs: self.targets(&jobs),
                     visibility_ms,
                 })
             }
-            Request::Register(registration) => Command::Register(registration),
+            Request::Register(registration) => Command::Register(registration.into()),
             Request::Deregister(worker) => Command::Deregister(worker, None),
             Request::DropStaleWorker(worker) => Command::DropStaleWorker(worker),
             Request::Direct(worker, directive) => Command::Direct(worker, directive),

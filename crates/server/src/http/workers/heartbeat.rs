@@ -37,7 +37,7 @@ pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiRes
     };
     let jobs = active_jobs(&app, body.active_jobs, body.active_job_ids)?;
     let visibility_ms = visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?;
-    let about = body.about.registration(worker.clone())?;
+    let about = body.about.registration(worker.clone())?.into();
     let beat = Beat { worker, state, jobs: jobs.clone(), visibility_ms, about };
     match app.ask(Command::Beat(beat)).await {
         Answer::Reply(Reply::Beat(beat)) => {

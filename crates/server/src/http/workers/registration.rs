@@ -36,7 +36,7 @@ pub(in crate::http) async fn register(State(app): Shared, body: Json) -> ApiResu
     let id =
         body.worker_id.or(body.id).ok_or_else(|| Rejection::field("worker_id", "is required"))?;
     let about = body.about.registration(worker_id(&app, &id)?)?;
-    match app.handle.command(Command::Register(about)).await? {
+    match app.handle.command(Command::Register(about.into())).await? {
         Reply::Done => {
             let seconds = |d: std::time::Duration| d.as_secs_f64();
             Ok(reply::ok(&json!({
