@@ -57,6 +57,11 @@ pub(crate) struct Queue {
     pub asked_at: Option<u64>,
     /// The same for workers in no pool.
     pub asked_outside_pools: Option<u64>,
+    /// The same for workers that serve a single tenant.
+    pub asked_by_tenants: Option<u64>,
+    /// Since when requests for it are recorded, in monotonic ms: since the process began, or since the
+    /// queue was created.
+    pub known_since: u64,
 }
 
 /// Bounds on the waiting jobs of a queue, and what happens beyond them. Zero means no bound.
@@ -219,6 +224,8 @@ impl Queues {
             starves: false,
             asked_at: None,
             asked_outside_pools: None,
+            asked_by_tenants: None,
+            known_since: used_at,
         }));
         self.by_name.insert(name, ix);
         ix

@@ -304,7 +304,11 @@ fn a_worker_for_another_tenant_is_none_for_its_own() {
     server.enqueue(of(&other, &queue));
     let ask = json!({"queues": [queue], "count": 1});
     caller(&server, &other).post("/ojs/v1/workers/fetch", ask.clone()).expect(200);
-    assert_reason(&server, &id, "no_worker");
+    let answer = assert_reason(&server, &id, "no_worker");
+    assert!(
+        text(&answer["summary"]).starts_with("Only workers that serve other tenants"),
+        "{answer}"
+    );
     caller(&server, &own).post("/ojs/v1/workers/fetch", ask).expect(200);
     let another = server.enqueue(of(&own, &queue));
     assert!(!codes(&explain(&server, &another)).contains(&"no_worker".to_owned()));

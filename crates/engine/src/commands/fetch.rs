@@ -261,6 +261,7 @@ impl Engine {
                         if let Some(shard) = self.scheduler.shard(ix, tenant) {
                             self.shards.get_mut(shard).asked_at = now;
                         }
+                        self.queues.get_mut(ix).asked_by_tenants = now;
                         continue;
                     }
                     let queue = self.queues.get_mut(ix);

@@ -89,10 +89,14 @@ pub enum Reason {
         active: u64,
         limit: u32,
     },
-    /// No worker has asked for its queue in the last minute. `kept` if only workers of certain
-    /// pools may.
+    /// No worker that may take it has asked for its queue lately.
     NoWorker {
+        /// Only workers of certain pools may take it.
         kept: bool,
+        /// Workers that serve other tenants only have asked.
+        other_tenants: bool,
+        /// How far back that is known, in ms; a minute at most.
+        known_ms: u64,
     },
     /// This many other tenants have jobs at a higher level in its queue.
     LessUrgent {
@@ -235,8 +239,8 @@ impl Engine {
     }
 
     /// Why no worker would run jobs of this queue, if so.
-    fn worker_reason(&self, queue: QueueIx, shard: ShardIx) -> Option<Reason> {
-        let (queue, asked_for) = (self.queues.get(queue), self.shards.get(shard).asked_at);
+    fn worker_reason(&self, ix: QueueIx, shard: ShardIx) -> Option<Reason> {
+        let (queue, asked_for) = (self.queues.get(ix), self.shards.get(shard).asked_at);
         let name = &queue.name;
         let lately = |asked: Option<u64>| {
             asked.is_some_and(|at| self.now.mono.saturating_sub(at) < RECENT_MS)
@@ -260,8 +264,12 @@ impl Engine {
             let (pool, active) = (pool.to_string(), first.active);
             return Some(Reason::PoolConcurrency { pool, active, limit });
         }
-        let nobody = !lately(asked) && !lately(asked_for);
-        nobody.then_some(Reason::NoWorker { kept })
+        let fetches = self.scheduler.fetches();
+        let waits = fetches.count_for(ix) > fetches.count_for_tenants(ix);
+        let nobody = !waits && !lately(asked) && !lately(asked_for);
+        let other_tenants = lately(queue.asked_by_tenants);
+        let known_ms = self.now.mono.saturating_sub(queue.known_since).min(RECENT_MS);
+        nobody.then_some(Reason::NoWorker { kept, other_tenants, known_ms })
     }
 
     fn line_of(&self, seq: Seq, class: ClassId) -> Line {

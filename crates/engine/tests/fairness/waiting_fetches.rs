@@ -1,7 +1,7 @@
 //! Fetches that wait, and who of them gets a job.
 
 use crate::world::{Job, World, concurrency, count, job, pool};
-use rota_engine::{Beat, Command, Fetch, Refusal, Registration, Reply, WaiterId};
+use rota_engine::{Beat, Command, Fetch, Reason, Refusal, Registration, Reply, WaiterId};
 use rota_model::{PoolName, QueueName, WorkerId};
 use serde_json::json;
 
@@ -273,4 +273,22 @@ fn a_batch_is_spread_over_the_least_loaded_workers() {
     }
     world.try_enqueue(&vec![job("t").queue("a"); 8], 0);
     assert_eq!(woken(&mut world), [(1, 3), (2, 5)], "each has five then");
+}
+
+#[test]
+fn a_fetch_that_waited_before_its_queue_existed_counts_as_a_worker() {
+    let mut world = World::new();
+    let job = job("a").limit(concurrency("k", 1));
+    world.enqueue(&job, 1);
+    world.fetch(1);
+    let wait = Some((WaiterId(9), 10_000));
+    assert!(world.fetch_with(&["later"], 1, |fetch| fetch.wait = wait).is_empty());
+    let seq = world.enqueue(&job.queue("later"), 1)[0];
+    let no_worker = |world: &World| {
+        let explained = world.engine.explain(&world.target(seq));
+        explained.reasons.iter().any(|reason| matches!(reason, Reason::NoWorker { .. }))
+    };
+    assert!(!no_worker(&world), "a worker waits for it");
+    world.apply(Command::StopWaiting(WaiterId(9)));
+    assert!(no_worker(&world));
 }

@@ -25,6 +25,14 @@ pub(super) fn code(reason: &Reason) -> &'static str {
     }
 }
 
+/// The time over which requests of workers are known, in words.
+fn lately(known_ms: u64) -> String {
+    match known_ms / 1_000 {
+        60.. => "in the last minute".to_owned(),
+        seconds => format!("since the queue was created or the server started, {seconds} s ago"),
+    }
+}
+
 /// The most important reason, and the number of further ones.
 pub(super) fn summary(id: &str, why: &Explained) -> String {
     let is_obstacle = |reason: &&Reason| **reason != Reason::InLine;
@@ -102,13 +110,19 @@ pub(super) fn message(id: &str, why: &Explained, reason: &Reason) -> String {
              PUT /ojs/v1/admin/pools/{pool}.",
             active_jobs(*active)
         ),
-        Reason::NoWorker { kept: true } => format!(
-            "No worker of a pool that the queue '{queue}' is kept for has asked for its jobs in the \
-             last minute; start one with such a pool: GET /ojs/v1/admin/pools lists them."
+        Reason::NoWorker { kept: true, known_ms, .. } => format!(
+            "No worker of a pool that the queue '{queue}' is reserved for has asked for its jobs \
+             {}; start one with such a pool: GET /ojs/v1/admin/pools lists them.",
+            lately(*known_ms)
         ),
-        Reason::NoWorker { kept: false } => format!(
-            "No worker has asked for jobs of the queue '{queue}' in the last minute; \
-             start one that fetches from it."
+        Reason::NoWorker { other_tenants: true, known_ms, .. } => format!(
+            "Only workers that serve other tenants have asked for jobs of the queue '{queue}' {}; \
+             start one that fetches from it for all tenants, or for this one.",
+            lately(*known_ms)
+        ),
+        Reason::NoWorker { known_ms, .. } => format!(
+            "No worker has asked for jobs of the queue '{queue}' {}; start one that fetches from it.",
+            lately(*known_ms)
         ),
         Reason::LessUrgent { tenants: 1 } => format!(
             "Another tenant has more urgent jobs in the queue '{queue}', and they are served first."
