@@ -221,13 +221,17 @@ impl Engine {
         self.end_throttle(ix, "expired");
         let spared = self.tenants.get(ix).row.spared_until.is_some_and(|until| until > now);
         let tenant = self.tenants.get(ix).id.clone();
-        if spared || !self.can_throttle() {
-            self.emit(EventKind::TenantNoisy { tenant, reason });
-            return;
-        }
         let (original, until) = (self.weight_of(ix), later(now, rules.throttle_ms));
         let effective = original.times(rules.factor);
         let concurrency = self.lowered_cap(ix);
+        let lowers = match concurrency {
+            Some((cap, lowered)) => lowered < cap,
+            None => effective < original,
+        };
+        if spared || !lowers || !self.can_throttle() {
+            self.emit(EventKind::TenantNoisy { tenant, reason });
+            return;
+        }
         let reason_kept = reason.into();
         let throttle =
             Throttle { reason: reason_kept, original, effective, concurrency, since: now, until };

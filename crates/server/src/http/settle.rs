@@ -34,7 +34,14 @@ pub(super) async fn nack(State(app): Shared, body: Json) -> ApiResult {
 async fn settle(app: &App, body: &Json, kind: Kind) -> ApiResult {
     let members = body.members()?;
     match body::member(&members, "jobs") {
-        Some(list) => settle_many(app, list, kind).await,
+        Some(list) => {
+            if let Some(name) = ["job_id", "id"].into_iter().find(|id| member(&members, id).is_some())
+            {
+                let text = "cannot be combined with 'jobs'; name the job in that list";
+                return Err(Rejection::value(name, text).into());
+            }
+            settle_many(app, list, kind).await
+        }
         None => {
             let settle = parse(app, &members, kind)?;
             let id = *settle.job();
@@ -98,11 +105,18 @@ async fn send(
 }
 
 fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<Settle<JobId>, Rejection> {
-    let id = member(members, "job_id").or_else(|| member(members, "id"));
-    let id = id.ok_or_else(|| Rejection::field("job_id", "is required"))?;
-    let id: String = serde_json::from_str(id.get())
-        .map_err(|_| Rejection::field("job_id", "must be a string"))?;
-    let job = JobId::parse(&id).map_err(|e| Rejection::field("job_id", e.to_string()))?;
+    let ids = [("job_id", member(members, "job_id")), ("id", member(members, "id"))];
+    let mut job: Option<JobId> = None;
+    for (name, raw) in ids.into_iter().filter_map(|(name, raw)| Some((name, raw?))) {
+        let text: String = serde_json::from_str(raw.get())
+            .map_err(|_| Rejection::field(name, "must be a string"))?;
+        let id = JobId::parse(&text).map_err(|e| Rejection::field(name, e.to_string()))?;
+        if job.is_some_and(|job| job != id) {
+            return Err(Rejection::field("id", "names another job than 'job_id'"));
+        }
+        job = Some(id);
+    }
+    let job = job.ok_or_else(|| Rejection::field("job_id", "is required"))?;
     let holder = holder(app, members)?;
     Ok(match kind {
         Kind::Ack => Settle::Ack(Ack { job, holder, result: result(app, members)? }),

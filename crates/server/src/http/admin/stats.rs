@@ -114,7 +114,14 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
     }
     let mut points: BTreeMap<i64, Interval> = BTreeMap::new();
     for queue in history_queues(&app, params.get("queue")).await? {
-        add_history(&app, &mut points, queue, Range { first, until, step_ms, stored }).await?;
+        let range = Range { first, until, step_ms, stored };
+        if stored == Period::Hour {
+            // The current hour is not written yet; its minutes are.
+            let first = first.max(Period::Hour.start_of(now).0);
+            let minutes = Range { first, stored: Period::Minute, ..range };
+            add_history(&app, &mut points, queue.clone(), minutes).await?;
+        }
+        add_history(&app, &mut points, queue, range).await?;
     }
     let data: Vec<Value> =
         points.into_iter().map(|(start, interval)| point(start, &interval)).collect();
@@ -139,8 +146,8 @@ async fn add_history(
     let now = app.handle.clock().now().wall;
     let rows = app.handle.history(stored, queue.clone(), Millis(first), until).await?;
     let this_interval = now.0 - now.0.rem_euclid(stored.ms());
-    // The current minute may have been written when the server last stopped; the engine has all of it.
-    for row in rows.iter().filter(|row| row.at.0 < this_interval || stored == Period::Hour) {
+    // The current interval may have been written before it is over; the engine has all of it.
+    for row in rows.iter().filter(|row| row.at.0 < this_interval) {
         let start = row.at.0 - row.at.0.rem_euclid(step_ms);
         points.entry(start).or_default().merge(&interval(&row.data));
     }
