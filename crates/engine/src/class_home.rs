@@ -90,6 +90,7 @@ impl Engine {
         slot.live += 1;
         if slot.live == 1 {
             let limited = slot.class.policy.limit.is_some();
+            self.tenants.revive(slot.tenant);
             let tenant = self.tenants.get_mut(slot.tenant);
             tenant.living_classes += 1;
             self.classes.living += 1;

@@ -71,7 +71,7 @@ impl Engine {
     pub(crate) fn load_config(&mut self) {
         for (id, config) in self.config.tenants.clone() {
             // Configured tenants get metric labels before others.
-            self.meters.give_label(&id);
+            self.meters.give_label(&id, true);
             let ix = self.add_tenant(id, Millis(0));
             self.tenants.get_mut(ix).file = Some(config.into());
             self.tenants.note_configured();

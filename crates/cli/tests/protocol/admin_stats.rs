@@ -87,7 +87,7 @@ fn the_history_has_a_point_for_each_period() {
         take(&server, queue);
         ack(&server, &id);
     }
-    for period in ["1m", "5m"] {
+    for period in ["1m", "5m", "1h", "1d"] {
         let history = await_processed(&server, &format!("?period={period}"), 3);
         assert_eq!(history["period"], period);
         assert_eq!(sum(&history, "enqueued"), 3, "{history}");

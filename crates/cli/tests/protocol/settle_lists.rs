@@ -112,3 +112,18 @@ fn a_thousand_jobs_are_acknowledged_at_once() {
         (&json!(1000), &json!(0))
     );
 }
+
+#[test]
+fn ids_that_contradict_each_other_are_refused() {
+    let server = Server::start();
+    let jobs = started(&server, 2);
+    let ack = |body: Value| server.post("/ojs/v1/workers/ack", body);
+    ack(json!({"job_id": jobs[0], "id": jobs[1]})).expect_error(400, "invalid_request");
+    let both = json!({"job_id": jobs[0], "jobs": [{"job_id": jobs[1]}]});
+    ack(both).expect_error(422, "invalid_request");
+    ack(json!({"jobs": [{"job_id": jobs[0], "id": jobs[1]}]})).expect_error(400, "invalid_request");
+    for id in &jobs {
+        assert_eq!(server.job(id)["state"], "active", "nothing was settled");
+    }
+    ack(json!({"job_id": jobs[0], "id": jobs[0]})).expect(200);
+}

@@ -23,12 +23,12 @@ impl Engine {
     /// Whether the new tenants among these jobs fit. Far below the cap, nothing is counted.
     fn check_new_tenants(&self, jobs: &[NewJob]) -> Result<(), CapReached> {
         let total = self.config.caps.tenants;
-        if self.tenants.len() + jobs.len() <= total - total / 10 {
+        if self.tenants.counted() + jobs.len() <= total - total / 10 {
             return Ok(());
         }
         let mut new = BTreeSet::new();
         for id in jobs.iter().map(|job| &job.class.tenant) {
-            if self.tenants.find(id).is_none() && !new.contains(id) {
+            if self.tenants.find_counted(id).is_none() && !new.contains(id) {
                 self.check_new_tenant(id, new.len())?;
                 new.insert(id);
             }
@@ -38,7 +38,7 @@ impl Engine {
 
     /// Whether a tenant exists, or may be added.
     pub(crate) fn check_tenant(&self, id: Option<&TenantId>) -> Result<(), CapReached> {
-        let unknown = id.filter(|id| self.tenants.find(id).is_none());
+        let unknown = id.filter(|id| self.tenants.find_counted(id).is_none());
         unknown.map_or(Ok(()), |id| self.check_new_tenant(id, 0))
     }
 
@@ -48,7 +48,7 @@ impl Engine {
             return Ok(());
         }
         let cap = Cap { total: self.config.caps.tenants, per_tenant: 1 };
-        let used = InUse { own: 0, all: self.tenants.len() + others };
+        let used = InUse { own: 0, all: self.tenants.counted() + others };
         used.check(cap, Capped::Tenants, asker, 1)
     }
 

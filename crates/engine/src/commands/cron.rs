@@ -33,8 +33,12 @@ impl Engine {
     pub(crate) fn put_cron(&mut self, spec: &CronSpec) -> Reply {
         let tenant = &spec.class.tenant;
         let created = self.crons.get(&spec.name).is_none();
-        if created && let Err(reached) = self.crons.check_cap(self.asker(Some(tenant))) {
-            return Reply::Refused(reached.into());
+        if created {
+            let capped = self.crons.check_cap(self.asker(Some(tenant)));
+            // Its runs would be refused, too.
+            if let Err(reached) = capped.and_then(|()| self.check_tenant(Some(tenant))) {
+                return Reply::Refused(reached.into());
+            }
         }
         let mut cron = Cron::new(spec, self.wall());
         if let Some(old) = self.crons.take(&spec.name) {

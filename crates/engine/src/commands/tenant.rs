@@ -40,6 +40,7 @@ impl Engine {
     pub(crate) fn put_tenant(&mut self, id: &TenantId, change: TenantChange) -> Reply {
         let created = self.tenants.find(id).is_none_or(|ix| self.tenants.get(ix).row.api.is_none());
         let ix = self.ensure_tenant(id);
+        self.tenants.revive(ix);
         let before = Some(self.tenants.get(ix).config().clone());
         let api = ApiConfig {
             config: change.config.clone(),
@@ -99,6 +100,9 @@ impl Engine {
                 tenant.row.api = None;
                 push_change(&mut tenant.row.changes, note);
             });
+            if self.tenants.get(ix).file.is_none() {
+                self.tenants.retire(ix);
+            }
         } else {
             self.tenants.delete(ix);
             self.out.mutations.push(Mutation::Remove(RowKind::Tenant, (**id).into()));

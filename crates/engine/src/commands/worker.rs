@@ -63,13 +63,18 @@ impl Engine {
     }
 
     /// Records that a worker was seen, and adds it if it is new. A new worker belongs to the tenant
-    /// of the request.
+    /// of the request. A shared worker replaces a tenant's worker of the same name.
     pub(crate) fn ensure_worker(
         &mut self,
         id: &WorkerId,
         tenant: Option<&TenantId>,
     ) -> Result<(), Refusal> {
         let (wall, mono) = (self.now.wall, self.now.mono);
+        let taken_by_tenant = |worker: &Worker| tenant.is_none() && worker.owner().is_some();
+        if self.workers.get(id).is_some_and(taken_by_tenant) {
+            // A tenant used the name of a shared worker first. It must not direct or limit that worker.
+            self.remove_worker(id, "replaced");
+        }
         if let Some(worker) = self.workers.get_mut(id) {
             if !worker.may_be_changed_by(tenant) {
                 return Err(Refusal::OthersWorker);

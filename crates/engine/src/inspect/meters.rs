@@ -110,7 +110,7 @@ impl Engine {
             for (slot, tally) in
                 counters.minute.slots().filter(|(_, tally)| tally.shared_starts() != 0)
             {
-                self.meters.add_starts(&tenant.id, slot, tally.shared_starts());
+                self.meters.add_starts(tenant.asker(), &tenant.id, slot, tally.shared_starts());
             }
         }
         recent.into_iter().for_each(|ix| self.schedule_noise_check(ix));

@@ -105,11 +105,13 @@ impl Meters {
     }
 
     /// The tenant's label. The first tenants get one of their own.
-    pub fn give_label(&mut self, tenant: &TenantId) -> LabelIx {
+    /// The last tenth of the labels is for tenants that an operator has configured.
+    pub fn give_label(&mut self, tenant: &TenantId, configured: bool) -> LabelIx {
         if let Some(&label) = self.by_tenant.get(tenant) {
             return label;
         }
-        if self.by_tenant.len() >= self.bounds.tenants {
+        let reserved = if configured { 0 } else { self.bounds.tenants / 10 };
+        if self.by_tenant.len() >= self.bounds.tenants - reserved {
             return LabelIx::OTHER;
         }
         let label = LabelIx(self.labels.len() as u32);
@@ -158,7 +160,7 @@ impl Meters {
     /// The meter of a tenant in a queue, created if needed. It must be released when the shard is
     /// gone.
     pub fn acquire(&mut self, asker: Asker<'_>, tenant: &TenantId, queue: &QueueName) -> MeterIx {
-        let ix = self.give_label(tenant);
+        let ix = self.give_label(tenant, asker.configured);
         let in_use = self.all.len() - self.free.len();
         let label = &self.labels[ix.0 as usize];
         let queue_label = self
@@ -245,8 +247,8 @@ impl Meters {
     }
 
     /// After a restart: adds dispatches of the last minute.
-    pub fn add_starts(&mut self, tenant: &TenantId, slot: u32, starts: i64) {
-        let label = self.give_label(tenant);
+    pub fn add_starts(&mut self, asker: Asker<'_>, tenant: &TenantId, slot: u32, starts: i64) {
+        let label = self.give_label(tenant, asker.configured);
         self.labels[label.0 as usize].starts.add_to(slot, starts);
         self.starts.add_to(slot, starts);
     }

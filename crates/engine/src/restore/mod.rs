@@ -236,6 +236,7 @@ impl Restore {
         let queues = &engine.queues;
         engine.scheduler.finish_restore(|name| queues.find(name));
         engine.find_idle_limits();
+        engine.tenants.find_retired();
         engine.out = Default::default();
         engine.out.mutations = stale;
         engine.end_minute_replay(&mut self.hours);

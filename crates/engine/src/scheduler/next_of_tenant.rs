@@ -57,7 +57,7 @@ impl Scheduler {
         }
     }
 
-    fn may_serve_tenant(&self, turn: TurnIx) -> bool {
+    pub(super) fn may_serve_tenant(&self, turn: TurnIx) -> bool {
         let turn_state = self.turns.get(turn);
         !turn_state.parked && turn_state.first_for_tenant().is_some()
     }

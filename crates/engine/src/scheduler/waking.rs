@@ -1,5 +1,7 @@
 //! Waking: limits that may have opened, and waiting fetches that may be served.
 
+use rota_model::TenantId;
+
 use super::Scheduler;
 use super::limits::{Bucket, GateIx, LimitIx, Sleeper};
 use super::pick::FetchRequest;
@@ -92,7 +94,7 @@ impl Scheduler {
         }
         while let Some((queue, id)) = self.to_serve_tenant.first() {
             self.steps += 1;
-            if self.queue(*queue).may_dispatch()
+            if self.has_work_of(*queue, id)
                 && let Some(waiter) = self.fetches.first_of_tenant(*queue, id, &self.pools)
             {
                 return Some(waiter);
@@ -100,6 +102,15 @@ impl Scheduler {
             self.to_serve_tenant.pop_first();
         }
         None
+    }
+
+    /// Whether a fetch for one tenant may get something from a queue. A tenant may have hundreds of waiting
+    /// fetches, and none is tried in vain after the first.
+    fn has_work_of(&self, queue: QueueIx, tenant: &TenantId) -> bool {
+        let tenant = self.tenant_ixs.get(tenant);
+        let shard = tenant.and_then(|tenant| self.shard_of.get(&(queue, *tenant)));
+        let mut turns = shard.into_iter().flat_map(|ix| &self.shards[ix.0 as usize].turns);
+        self.queue(queue).may_dispatch() && turns.any(|(_, turn)| self.may_serve_tenant(*turn))
     }
 
     /// Whether a queue is not known to be closed and has a turn in its rings.

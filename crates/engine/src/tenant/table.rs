@@ -82,6 +82,8 @@ pub(crate) struct Tenants {
     /// Ends of automatic throttles.
     pub throttle_ends: BTreeSet<(Millis, TenantIx)>,
     configured: bool,
+    /// Deleted tenants that finished jobs or queues still refer to. They do not count towards the cap.
+    retired: BTreeSet<TenantIx>,
     /// Tenants with counts of the last minute, by the slot in which to trim them.
     recent: VecDeque<(u32, TenantIx)>,
 }
@@ -136,6 +138,38 @@ impl Tenants {
 
     pub fn len(&self) -> usize {
         self.by_id.len()
+    }
+
+    /// Tenants that count towards the cap.
+    pub fn counted(&self) -> usize {
+        self.len() - self.retired.len()
+    }
+
+    /// The tenant was deleted and stays only for what refers to it.
+    pub fn retire(&mut self, ix: TenantIx) {
+        self.retired.insert(ix);
+    }
+
+    /// The tenant has jobs or a configuration again.
+    pub fn revive(&mut self, ix: TenantIx) {
+        if !self.retired.is_empty() {
+            self.retired.remove(&ix);
+        }
+    }
+
+    /// A tenant that counts towards the cap.
+    pub fn find_counted(&self, id: &str) -> Option<TenantIx> {
+        self.find(id).filter(|ix| !self.retired.contains(ix))
+    }
+
+    /// After a restart: finds the tenants that were deleted and have had no jobs since.
+    pub fn find_retired(&mut self) {
+        let retired = self.iter().filter(|(_, tenant)| {
+            let last = tenant.row.changes.last();
+            let deleted = last.is_some_and(|change| change.what == "delete");
+            deleted && tenant.origin() == ConfigOrigin::Default && tenant.jobs.total() == 0
+        });
+        self.retired = retired.map(|(ix, _)| ix).collect();
     }
 
     /// Some tenant is or was configured.
@@ -226,5 +260,6 @@ impl Tenants {
         let tenant = self.all.get_mut(ix.0);
         tenant.deleted = true;
         self.by_id.remove(&tenant.id);
+        self.retired.remove(&ix);
     }
 }

@@ -1,10 +1,10 @@
 //! What all tenants share: no tenant can use it up, and what is given back can be had again.
 
 use rota_engine::{
-    Backpressure, Bounds, Cap, CapReached, Capped, Caps, Command, Config, EventKind, Fetch,
+    Backpressure, Beat, Bounds, Cap, CapReached, Capped, Caps, Command, Config, EventKind, Fetch,
     Overlap, QueueSettings, Refusal, Registration, Reply, WaiterId,
 };
-use rota_model::{CronName, QueueName, Seq, TenantId, WorkerId};
+use rota_model::{CronName, Directive, QueueName, Seq, TenantId, WorkerId};
 use serde_json::json;
 
 use crate::schedules::{MINUTE, put};
@@ -294,4 +294,50 @@ fn tenants_that_nobody_configured_are_capped() {
     world.apply(Command::Delete(targets));
     (0..120).for_each(|_| world.pass(900_000));
     assert!(matches!(send(&mut world, &["new", "newer"]), Reply::Enqueued(_)));
+}
+
+#[test]
+fn a_deleted_tenant_makes_room_for_another_although_finished_jobs_remain() {
+    let caps = Caps { tenants: 20, ..Caps::default() };
+    let mut world = World::with(Config { caps, ..Config::default() });
+    let mut n = 0;
+    while let Reply::Enqueued(_) = world.try_enqueue(&[job(name(format!("t{n}")))], 0) {
+        n += 1;
+    }
+    let refused = |world: &mut World, id: &'static str| {
+        matches!(world.try_enqueue(&[job(id)], 0), Reply::Refused(Refusal::CapReached(_)))
+    };
+    assert!(refused(&mut world, "late"));
+    let first = world.fetch(1)[0].seq;
+    world.ack(first);
+    let gone = world.owner(first);
+    world.apply(Command::DeleteTenant(tenant(&gone), None));
+    world.crash(0);
+    assert!(!refused(&mut world, "late"), "{gone} was deleted");
+    assert!(refused(&mut world, name(gone)), "it would be one more again");
+}
+
+#[test]
+fn a_shared_worker_takes_its_name_back_from_a_tenant() {
+    let mut world = World::new();
+    let id = || WorkerId::parse("shared-1").unwrap();
+    let about = |tenant: Option<&str>| {
+        let registration = Registration::named(id());
+        Registration { tenant: tenant.map(self::tenant), concurrency: Some(1), ..registration }
+    };
+    let beat = |tenant| Beat {
+        worker: id(),
+        state: Some(Directive::Quiet),
+        jobs: Vec::new(),
+        visibility_ms: None,
+        about: about(tenant).into(),
+    };
+    world.apply(Command::Beat(beat(Some("evil"))));
+    world.enqueue(&job("a"), 3);
+    let claimed = world.fetch_with(&["default"], 2, |fetch| fetch.worker = Some(id()));
+    assert_eq!(claimed.len(), 2, "neither the tenant's directive nor its concurrency holds");
+    let again = world.apply(Command::Beat(beat(Some("evil"))));
+    assert!(matches!(again, Reply::Refused(Refusal::OthersWorker)), "{again:?}");
+    world.pass(world.config.heartbeat_timeout_ms * 2);
+    assert!(world.fetch(5).len() <= 1, "its jobs are not taken for those of a silent worker");
 }

@@ -236,3 +236,19 @@ fn a_tenant_that_fails_often_stays_noisy_when_it_alone_does_something() {
     world.pass(5_000);
     assert_eq!(signal(&world), Some(("active_job_ratio", 12.0, 6.0)));
 }
+
+#[test]
+fn a_throttle_that_lowers_nothing_is_not_announced() {
+    let strict = Fairness { strategy: FairStrategy::Strict, ..Fairness::default() };
+    let rules = Noisy { throttle: true, ..Noisy::default() };
+    for (fairness, least) in [
+        (strict, serde_json::json!({"max_concurrency": 1})),
+        (Fairness::default(), serde_json::json!({"fairness_weight": 0.01})),
+    ] {
+        let mut world = noisy(rules, fairness);
+        world.tenant("loud", least);
+        wait(&mut world, &[("a", 1), ("b", 1), ("loud", 200)]);
+        assert!(!world.has_event(throttled));
+        assert!(world.has_event(|event| matches!(event, EventKind::TenantNoisy { .. })));
+    }
+}

@@ -375,3 +375,23 @@ fn a_full_pool_with_many_queues_and_a_fetch_that_waits() {
     };
     assert_flat("a start in a full pool", load(2), load(1_000));
 }
+
+#[test]
+fn a_tenants_waiting_fetches_are_not_tried_in_vain() {
+    let cycle = |fetches: u64| {
+        let mut world = World::new();
+        world.enqueue(&job("a").limit(concurrency("k", 0)), 1);
+        for n in 0..fetches {
+            world.fetch_with(&["default"], 1, |fetch| {
+                fetch.tenant = Some(TenantId::parse("a").unwrap());
+                fetch.wait = Some((WaiterId(n + 1), 60_000));
+            });
+        }
+        let queue = || QueueName::parse("default").unwrap();
+        average(&mut world, |world| {
+            world.apply(Command::PauseQueue(queue()));
+            world.apply(Command::ResumeQueue(queue()));
+        })
+    };
+    assert_flat("waiting fetches of the tenant", cycle(1), cycle(500));
+}

@@ -35,7 +35,8 @@ async fn settle(app: &App, body: &Json, kind: Kind) -> ApiResult {
     let members = body.members()?;
     match body::member(&members, "jobs") {
         Some(list) => {
-            if let Some(name) = ["job_id", "id"].into_iter().find(|id| member(&members, id).is_some())
+            if let Some(name) =
+                ["job_id", "id"].into_iter().find(|id| member(&members, id).is_some())
             {
                 let text = "cannot be combined with 'jobs'; name the job in that list";
                 return Err(Rejection::value(name, text).into());
