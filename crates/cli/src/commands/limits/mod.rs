@@ -1,4 +1,4 @@
-//! `rota limits`: the keys by which jobs are limited together.
+//! `rota limits`: rate limit keys, by which jobs are limited together.
 
 mod lifted;
 mod list;
@@ -72,17 +72,17 @@ pub(crate) struct Limits {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List all keys that are in use or set
+    /// List all keys that are in use or configured
     List(ListArgs),
 
-    /// Show all about a key
+    /// Show a key in detail
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
         #[arg(value_name = "KEY", value_parser = named)]
         key: String,
     },
 
-    /// Set limits of a key beside those of its jobs, or for a time instead of all others
+    /// Set a key's limits: permanently, or for a time with --for
     #[command(after_help = SET_EXAMPLES)]
     Set {
         #[arg(value_name = "KEY", value_parser = named)]
@@ -92,14 +92,14 @@ enum Action {
         numbers: Numbers,
     },
 
-    /// Start no jobs of a key for a while
+    /// Pause a key: none of its jobs start
     Pause(Pause),
 
-    /// Start jobs of keys again
+    /// Resume paused keys
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(Keys),
 
-    /// Forget what was set for keys, whether declared or for a time
+    /// Remove the declaration, override and pause of keys
     #[command(after_help = CLEAR_EXAMPLES)]
     Clear(Keys),
 }

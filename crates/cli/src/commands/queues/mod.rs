@@ -1,4 +1,4 @@
-//! `rota queues`: how much waits where, and stopping it.
+//! `rota queues`: shows queues, and pauses, bounds and deletes them.
 
 mod config;
 mod delete;
@@ -50,7 +50,7 @@ const RESUME_EXAMPLES: &str = "\
 Examples:
   rota queues resume email reports";
 
-/// List, measure, pause, bound, limit and delete queues
+/// List, inspect, pause, bound, limit and delete queues
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Queues {
@@ -67,31 +67,31 @@ enum Action {
     #[command(after_help = LIST_EXAMPLES)]
     List,
 
-    /// Show what happened in a queue during the last hour
+    /// Show a queue's statistics of the last hour
     #[command(after_help = STATS_EXAMPLES)]
     Stats {
         #[arg(value_name = "QUEUE", value_parser = named)]
         name: String,
     },
 
-    /// Hand out no more jobs of queues
+    /// Pause queues
     #[command(after_help = PAUSE_EXAMPLES)]
     Pause {
         #[arg(value_name = "QUEUE", value_parser = named, required = true)]
         names: Vec<String>,
     },
 
-    /// Hand out jobs of queues again
+    /// Resume queues
     #[command(after_help = RESUME_EXAMPLES)]
     Resume {
         #[arg(value_name = "QUEUE", value_parser = named, required = true)]
         names: Vec<String>,
     },
 
-    /// Show how a queue is configured, or change some of it
+    /// Show or change a queue's configuration
     Config(Config),
 
-    /// Show the rate limit of a queue, or set it
+    /// Show or set a queue's rate limit
     Limit(Limit),
 
     /// Delete a queue
