@@ -13,7 +13,7 @@ Examples:
   ROTA_RETENTION_COMPLETED=2d rota serve       every flag is also a variable
 
 Every setting can come from a flag, from a ROTA_... variable or from the file, in this order of
-precedence. `rota config` shows what is in force and where it came from.";
+precedence. `rota config` shows the effective values and where they came from.";
 
 const CONFIG_EXAMPLES: &str = "\
 Examples:
@@ -28,7 +28,7 @@ Examples:
   rota serve                                   start a server here
   rota enqueue email.send --args '[\"you@example.com\"]'
   rota work --queue email -- ./send.sh         run a script for each job
-  rota jobs --state discarded                  what failed for good
+  rota jobs --state discarded                  what failed permanently
   rota queues                                  how much waits, and where
   rota tenants top                             who gets what, second by second
 
@@ -97,7 +97,7 @@ fn groups(command: &Command) -> String {
 fn with_server_commands() -> Command {
     Command::new("rota")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("A background-job server for software that serves many customers at once")
+        .about("A background job server for multi-tenant software")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .after_help(EXAMPLES)
@@ -107,7 +107,7 @@ fn with_server_commands() -> Command {
         )
         .subcommand(
             with_settings(
-                Command::new("config").about("Show the settings in force and their origin"),
+                Command::new("config").about("Show the effective settings and their origin"),
             )
             .arg(
                 Arg::new("json")

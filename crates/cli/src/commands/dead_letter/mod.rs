@@ -34,7 +34,7 @@ const RETRY_EXAMPLES: &str = "\
 Examples:
   rota dead-letter retry 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
 
-It starts anew: attempt 0, no errors, the same id.";
+The job starts over: attempt 0, no errors, the same id.";
 
 const DELETE_EXAMPLES: &str = "\
 Examples:

@@ -21,7 +21,7 @@ pub(crate) use show::describe;
 const EXAMPLES: &str = "\
 Examples:
   rota jobs                                    the newest 20
-  rota jobs --state discarded --queue email    those that failed for good
+  rota jobs --state discarded --queue email    those that failed permanently
   rota jobs show 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
   rota jobs list --type 'email.*' --since 2h --all --json | jq -r '.jobs[].id'";
 

@@ -24,8 +24,8 @@ Examples:
   rota queues                                  all queues and their jobs by state
   rota queues stats email                      the last hour of one
   rota queues pause email                      hand out no more of its jobs
-  rota queues config email --max-depth 100000  refuse jobs when so many wait
-  rota queues limit email --rate 100/1m        start no more than so many
+  rota queues config email --max-depth 100000  reject jobs beyond this backlog
+  rota queues limit email --rate 100/1m        limit how often jobs start
   rota queues delete email                     forget a queue without living jobs";
 
 const LIST_EXAMPLES: &str = "\

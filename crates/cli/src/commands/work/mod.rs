@@ -54,7 +54,7 @@ A worker in bash, send-email.sh:
 
 The command gets the job as JSON on its standard input, and ROTA_JOB_ID, ROTA_JOB_TYPE, ROTA_QUEUE,
 ROTA_ATTEMPT, ROTA_URL and, for the job's tenant, ROTA_TENANT. Exit status 0: done; standard output
-is the result, as JSON if it is JSON, else as {"output": TEXT}. Status 100: failed for good. Any other
+is the result, as JSON if it is JSON, else as {"output": TEXT}. Status 100: failed permanently. Any other
 status, also 75, or a signal: failed, and the job's retry policy decides; the end of standard error is
 kept with the job.
 
