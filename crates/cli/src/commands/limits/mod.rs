@@ -24,7 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   rota limits                                  all keys, and how many jobs each holds back
   rota limits show stripe                      what is used of it, and when it opens
-  rota limits set stripe --rate 50/1m          besides what its jobs carry; the narrower wins
+  rota limits set stripe --rate 50/1m          declare a limit, instead of what its jobs carry
   rota limits pause stripe --for 10m           start none of its jobs for a while
 
 The key of a queue is queue:NAME, that of a job type is type:TYPE.";
@@ -41,13 +41,14 @@ Examples:
   rota limits set stripe --throttle 10/1s --tenant acme
   rota limits set type:email.send --rate none
 
-Without --for it is a declaration. It lasts until `rota limits clear` and holds beside the numbers
-that jobs carry: the narrower wins. What is not named stays as it was declared; `none` takes away
-what was declared, not what jobs carry.
+Without --for, the numbers are a declaration. It lasts until `rota limits clear` and replaces all
+numbers that jobs carry. Limits that are not named stay as declared; `none` removes a declared limit.
+A limit that is not declared does not apply, even if jobs carry one.
 
-With --for it is an override. While it lasts it replaces all numbers of the key, those of jobs and
-those declared: a limit that is not named, or is `none`, is lifted for so long. Only what an
-override before it named, and still lasts, is kept. So name every limit that is to hold.";
+With --for, the numbers are an override. While it lasts, it replaces all numbers of the key, both
+those of jobs and those declared: a limit that is not named, or is `none`, is lifted for that time.
+Only limits named by an earlier override that still lasts are kept. So name every limit that should
+apply.";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
@@ -55,9 +56,9 @@ Examples:
 
 const CLEAR_EXAMPLES: &str = "\
 Examples:
-  rota limits clear stripe                     only what its jobs carry counts again
+  rota limits clear stripe                     only its jobs' own numbers apply again
 
-Declaration, override and pause end.";
+Ends the declaration, override and pause.";
 
 /// Inspect, set and pause rate limits
 #[derive(Debug, Args)]
